@@ -1,0 +1,2 @@
+// Package zookeeper assigns worker ids from ZooKeeper.
+package zookeeper

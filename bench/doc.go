@@ -1,0 +1,2 @@
+// Package bench measures.
+package bench

@@ -1,0 +1,4 @@
+// Command uid makes ids and takes them apart.
+package main
+
+func main() {}

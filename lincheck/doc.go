@@ -1,0 +1,2 @@
+// Package lincheck checks linearizability.
+package lincheck
