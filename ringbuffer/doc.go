@@ -1,4 +1,2 @@
 // Package ringbuffer is a bounded ring of uids: one producer at a time, lock-free takers.
 package ringbuffer
-
-import _ "golang.org/x/sys/cpu"

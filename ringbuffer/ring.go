@@ -1,0 +1,161 @@
+package ringbuffer
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// MaxSize is the largest size that New accepts: 2^26 slots, 4.5 GiB, and 2^22 where an int has 32 bits.
+const MaxSize = 1 << (22 + 4*(bits.UintSize/64))
+
+// Ring is a bounded queue of uids. Puts are serialised by a mutex, takes are lock-free; every method is safe for concurrent
+// use by any number of goroutines. A Ring starts no goroutine and needs no Close. The zero value is not usable; New makes
+// one. A Ring must not be copied.
+//
+// # Words and owners
+//
+// The n-th uid ever put has the position n, counted from 0. Position p lives in slot p mod size, so that a slot is used
+// once a lap. Two positions divide the laps among three owners:
+//
+//	            cursor                          tail
+//	              │ newest uid taken              │ newest uid put
+//	──────────────▼───────────────────────────────▼───────────────────────►  positions
+//	   free: the  │ cursor+1                 tail │ tail+1
+//	   producer's │ full: the takers'             │ free: the producer's, up to cursor+size
+//
+//	slot      0     1     2     3     4     5     6     7        size 8, cursor 9, tail 13
+//	uids   [ u8 ][ u9 ][u10 ][u11 ][u12 ][u13 ][ u6 ][ u7 ]
+//	flags  [  8 ][  9 ][ 10 ][ 11 ][ 12 ][ 13 ][  6 ][  7 ]      a flag: the position that its slot holds
+//	         free  free  full  full  full  full  free  free
+//
+//   - flags[p mod size] holds the position that its slot was last filled with. Only the producer writes it, and the only
+//     transition is p to p+size. Storing p hands the slot to the takers.
+//   - cursor is the position of the newest uid taken. Only a taker's compare-and-swap moves it, and only forward. The swap from c
+//     to c+n hands the uids of c+1..c+n to that taker and their slots back to the producer, in one instruction.
+//   - tail is the position of the newest uid put. Only the producer, which holds putMu, moves it, and only forward. Puts
+//     store it after the flags, so that every position up to it is full or taken; no take depends on it alone.
+//   - uids[p mod size] is written by the producer while cursor >= p-size, which is to say: after the slot was handed back.
+//     Takers read it before they own it, hence it is atomic; what they read is valid if their swap succeeds.
+//
+// Flags carry the whole position, not a bit for full and empty. An index that went stale while a lap passed finds a flag
+// that does not match it, and can never be taken for its successor a lap later.
+//
+// Takers write no flag and no slot. One that stalls at any instruction holds nothing: the producer does not wait for it
+// and neither do the other takers.
+//
+// # Overflow
+//
+// Positions have 64 bits. At 10^9 puts a second it takes 292 years to get from -1 to the largest of them. The ring would
+// run on even then: positions are only tested for equality or compared by their difference, which stays within one
+// lap, and size divides 2^64, so slots follow one another across the wrap too. Only Tail and Cursor would turn negative.
+type Ring struct {
+	_ padding
+
+	// Read-only after New.
+	uids       []atomic.Int64
+	flags      []flag
+	mask       int64 // size-1
+	size       int64
+	threshold  int64 // fewer uids than this is low; in 1..size
+	putPolicy  PutPolicy
+	takePolicy TakePolicy
+	putFunc    func(r *Ring, uid int64) error
+	takeFunc   func(ctx context.Context, r *Ring) error
+	pad        func(ctx context.Context, r *Ring) error
+	onLow      func()
+	wake       chan struct{} // holds the token of takeByWait
+
+	// Signals: read by every put and take, written only when the ring falls low or somebody starts or stops to wait.
+	armed   atomic.Bool  // the taker that finds the ring low calls onLow
+	waiters atomic.Int64 // calls of takeByWait in progress
+
+	_ padding
+
+	cursor atomic.Int64 // takers: one swap for each take
+
+	_ padding
+
+	// Producer.
+	putMu  sync.Mutex   // held by a put; no user function is called, nothing waits and nothing panics while it is held
+	tail   atomic.Int64 // written under putMu
+	passed int64        // guarded by putMu: a cursor seen earlier, which saves reading the takers' line at each put
+
+	_ padding
+}
+
+// padding keeps the words on its two sides two cache lines apart. One line keeps them from sharing it; the second is for
+// processors that fetch lines in pairs.
+type padding struct{ _, _ cpu.CacheLinePad }
+
+// flag is the flag of one slot, alone on its cache line: takers that read one flag are not disturbed by the producer that writes
+// the next.
+type flag struct {
+	pos atomic.Int64
+	_   [max(unsafe.Sizeof(cpu.CacheLinePad{}), 8) - 8]byte
+}
+
+// New returns an empty ring of size slots; size is a power of two from 1 to MaxSize. nil options mean the zero Options. A
+// slot takes 8 bytes for its uid and a cache line (64 bytes on amd64) for its flag. Nothing else in this package
+// allocates.
+func New(size int, opts *Options) (*Ring, error) {
+	if size < 1 || size > MaxSize || size&(size-1) != 0 {
+		return nil, fmt.Errorf("ringbuffer: size %d is not a power of two in 1..%d", size, MaxSize)
+	}
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Ring{
+		uids:       make([]atomic.Int64, size),
+		flags:      make([]flag, size),
+		mask:       int64(size) - 1,
+		size:       int64(size),
+		threshold:  (int64(size)*int64(o.PaddingFactor) + 99) / 100,
+		putPolicy:  o.PutPolicy,
+		takePolicy: o.TakePolicy,
+		putFunc:    o.PutFunc,
+		takeFunc:   o.TakeFunc,
+		pad:        o.Pad,
+		onLow:      o.OnLow,
+		wake:       make(chan struct{}, 1),
+	}
+	r.start(-1)
+	return r, nil
+}
+
+// start makes the ring empty at the position last: the next uid put has the position last+1. Each flag holds the position
+// of the lap before, which is taken.
+func (r *Ring) start(last int64) {
+	for p := last + 1 - r.size; p != last+1; p++ {
+		r.flags[p&r.mask].pos.Store(p)
+	}
+	r.cursor.Store(last)
+	r.tail.Store(last)
+	r.passed = last
+}
+
+// Cap returns the ring's size.
+func (r *Ring) Cap() int { return int(r.size) }
+
+// Len returns how many uids are in the ring. It is a snapshot: under concurrent puts and takes it may be out of date when
+// it is returned, and it is always in 0..Cap.
+func (r *Ring) Len() int { return int(r.length()) }
+
+// length loads cursor before tail. Both move in between: a put and its take can leave the cursor past a tail that is
+// about to be stored, and whole laps can pass between the loads, so the difference is clamped.
+func (r *Ring) length() int64 {
+	c := r.cursor.Load()
+	return min(max(r.tail.Load()-c, 0), r.size)
+}
+
+// Tail returns the position of the newest uid put, -1 before the first put. It never decreases.
+func (r *Ring) Tail() int64 { return r.tail.Load() }
+
+// Cursor returns the position of the newest uid taken, -1 before the first take. It never decreases.
+func (r *Ring) Cursor() int64 { return r.cursor.Load() }
