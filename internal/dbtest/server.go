@@ -1,0 +1,279 @@
+package dbtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// User and Password are the account that every Server has: all privileges, over TCP, from anywhere on the machine. The
+// password is conspicuous, so that a test can look for it where it must not appear.
+const (
+	User     = "uidring"
+	Password = "s3cret-never-shown"
+)
+
+// ErrNoServer is what the constructors' errors wrap when a program that they need is not installed.
+var ErrNoServer = errors.New("server not installed")
+
+// startTries is how often a start is tried: a server that was killed may leave children that hold on to its files and memory
+// for a moment longer.
+const startTries = 4
+
+// startTimeout bounds how long a server may take until it accepts connections, stopTimeout how long it may take to
+// stop when asked nicely.
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 20 * time.Second
+)
+
+// Server is a database server process. Its methods are safe for concurrent use.
+type Server struct {
+	flavour flavour
+	dir     string // everything of the server's; removed by Close
+	port    int
+	serial  atomic.Int64 // numbers the databases, so that no two tests that share the server meet
+
+	mu   sync.Mutex
+	proc *process // nil while the server is down
+}
+
+// flavour is what differs between the database systems.
+type flavour interface {
+	name() string                                      // of the suite that is skipped without it
+	install(dir string) error                          // makes a data directory
+	command(dir string, port int) (*exec.Cmd, error)   // of the server, in the foreground
+	ready(addr string) error                           // nil when the server accepts queries
+	stopSignal() syscall.Signal                        // stops the server cleanly
+	deathSignal() syscall.Signal                       // stops it at once, with all its children
+	dsn(addr, db string) string                        //
+	client(host, port, db, statement string) *exec.Cmd // runs a statement and prints the bare result
+}
+
+// start makes a data directory and starts a server on it. The caller calls Close.
+func start(f flavour) (*Server, error) {
+	dir, err := os.MkdirTemp("", "uidring-")
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: %w", err)
+	}
+	s := &Server{flavour: f, dir: dir}
+	if err := f.install(dir); err != nil {
+		s.Close()
+		return nil, err
+	}
+	// The port is free when it is chosen and may be taken a moment later, so a server that does not come up gets
+	// another one.
+	for try := 0; ; try++ {
+		if s.port, err = freePort(); err == nil {
+			err = s.Start()
+		}
+		if err == nil {
+			return s, nil
+		}
+		if try == 2 {
+			s.Close()
+			return nil, err
+		}
+	}
+}
+
+// test wraps a constructor for tests: the Server is closed when the test ends.
+func test(tb testing.TB, f flavour, s *Server, err error) *Server {
+	tb.Helper()
+	if err != nil {
+		skip(tb, f, err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("%s log:\n%s", f.name(), s.Log())
+		}
+		s.Close()
+	})
+	return s
+}
+
+// skip ends the test because of err: skipped if a program is missing and may be, failed otherwise.
+func skip(tb testing.TB, f flavour, err error) {
+	tb.Helper()
+	if errors.Is(err, ErrNoServer) && os.Getenv("UIDRING_REQUIRE_SERVERS") != "1" {
+		tb.Skipf("skipped: %s suite: %v", f.name(), err)
+	}
+	tb.Fatalf("%s suite: %v", f.name(), err)
+}
+
+// Start starts the server again, on the same data and the same port, and returns when it accepts connections. On a running
+// server it does nothing.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != nil {
+		return nil
+	}
+	for try := 1; ; try++ {
+		err := s.startOnce()
+		if err == nil || try == startTries {
+			return err
+		}
+		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+	}
+}
+
+func (s *Server) startOnce() error {
+	cmd, err := s.flavour.command(s.dir, s.port)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := startProcess(cmd, s.flavour.deathSignal())
+	if err != nil {
+		return fmt.Errorf("dbtest: start %s: %w", s.flavour.name(), err)
+	}
+	deadline := time.Now().Add(startTimeout)
+	for {
+		err := s.flavour.ready(s.Addr())
+		if err == nil {
+			s.proc = p
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("dbtest: %s ended at its start: %s", s.flavour.name(), s.Log())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			p.signal(s.flavour.deathSignal())
+			<-p.done
+			return fmt.Errorf("dbtest: %s is not ready after %v: %w: %s", s.flavour.name(), startTimeout, err, s.Log())
+		}
+	}
+}
+
+// Stop stops the server cleanly and waits for its end. On a server that is down it does nothing.
+func (s *Server) Stop() error { return s.end(s.flavour.stopSignal()) }
+
+// Kill ends the server at once, with SIGKILL, as a crash of the machine's power supply would end it but for the operating
+// system's caches, and waits for its end.
+func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+
+func (s *Server) end(sig syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return nil
+	}
+	p := s.proc
+	s.proc = nil
+	resume(p) // a stopped process does not see a signal to stop
+	if err := p.signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(stopTimeout):
+	}
+	p.signal(syscall.SIGKILL)
+	<-p.done
+	return fmt.Errorf("dbtest: %s did not stop within %v and was killed", s.flavour.name(), stopTimeout)
+}
+
+// Pause stops the server's process in its tracks (SIGSTOP): connections stay open and nobody answers. PostgreSQL's
+// sessions are processes of their own and are paused with it.
+func (s *Server) Pause() error { return s.each(pause) }
+
+// Resume undoes Pause.
+func (s *Server) Resume() error { return s.each(resume) }
+
+func (s *Server) each(f func(*process) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return fmt.Errorf("dbtest: %s is down", s.flavour.name())
+	}
+	return f(s.proc)
+}
+
+// Close kills the server and removes its data. Closing twice does nothing.
+func (s *Server) Close() {
+	s.Kill()
+	os.RemoveAll(s.dir)
+}
+
+// Addr returns the server's TCP address, host:port. It stays the same over Stop and Start.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// DSN returns the data source name of a database: of the form user:password@tcp(host:port)/db?parseTime=true for
+// MariaDB, postgres://user:password@host:port/db for PostgreSQL. An empty db is the server's own (none, and postgres).
+func (s *Server) DSN(db string) string { return s.DSNVia(s.Addr(), db) }
+
+// DSNVia is DSN with another address, such as a Proxy's.
+func (s *Server) DSNVia(addr, db string) string { return s.flavour.dsn(addr, db) }
+
+// CreateDB makes an empty database with a name of its own and returns the name. The server must be up.
+func (s *Server) CreateDB(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("t%d", s.serial.Add(1))
+	s.Exec(tb, "CREATE DATABASE "+name)
+	return name
+}
+
+// Exec runs statements through the server's command-line client, each on its own connection, and fails the test at the
+// first error.
+func (s *Server) Exec(tb testing.TB, statements ...string) {
+	tb.Helper()
+	for _, q := range statements {
+		s.Query(tb, "", q)
+	}
+}
+
+// Query runs a statement in a database through the server's command-line client and returns its result: a line per row, a
+// tab between columns, no heading.
+func (s *Server) Query(tb testing.TB, db, statement string) string {
+	tb.Helper()
+	cmd := s.flavour.client("127.0.0.1", strconv.Itoa(s.port), db, statement)
+	if cmd.Err != nil {
+		skip(tb, s.flavour, fmt.Errorf("%w: %s not found in PATH", ErrNoServer, filepath.Base(cmd.Path)))
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		tb.Fatalf("%s: %s: %v: %s", s.flavour.name(), statement, err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimRight(stdout.String(), "\n")
+}
+
+// Log returns the end of what the server wrote to its log.
+func (s *Server) Log() string {
+	b, _ := os.ReadFile(s.logFile())
+	if len(b) > 4096 {
+		b = b[len(b)-4096:]
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("dbtest: no free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
