@@ -1,0 +1,80 @@
+// Command testrun is what "make test" runs: go test over every module of the workspace, with the race detector where
+// this machine has one, reported so that nothing hides. Failures are printed in full, each package in go test's own
+// line, and at the end every reason for a skipped test once, with the number of tests it cost.
+//
+// Its arguments go to go test; without a package among them it tests all modules ("work"). It needs nothing but the go
+// command.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+)
+
+// self is a package that is certain to build: the probe for the race detector.
+const self = "github.com/uidring/uidring/internal/testrun"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+		os.Exit(1)
+	}
+}
+
+// run executes go test with args and reports on stdout. The error is nil only when go test succeeded, at least one package
+// ran to its end and no test failed.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	race, why := raceFlag(ctx)
+	if why != "" {
+		fmt.Fprintf(stdout, "race detector: off: %s\n", why)
+	}
+	cmd := exec.CommandContext(ctx, "go", command(race, args)...)
+	cmd.Stderr = stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r := newReport(stdout)
+	readErr := r.read(events)
+	waitErr := cmd.Wait()
+	r.finish()
+	return errors.Join(readErr, waitErr, r.err())
+}
+
+// command returns the arguments of go for the flags and packages in args.
+func command(race, args []string) []string {
+	c := append([]string{"test", "-json"}, race...)
+	c = append(c, args...)
+	if len(args) == 0 || strings.HasPrefix(args[len(args)-1], "-") {
+		c = append(c, "work")
+	}
+	return c
+}
+
+// raceFlag returns -race, or nothing and the reason. It builds a small program, because the go command's own answer
+// depends on the platform, on cgo and on a C compiler that works.
+func raceFlag(ctx context.Context) (flag []string, why string) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, self)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		text := strings.Join(strings.Fields(out.String()), " ")
+		if text == "" {
+			text = err.Error()
+		}
+		return nil, text
+	}
+	return []string{"-race"}, ""
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		events []string
+		want   string
+		err    string // part of the error; "": none
+	}{
+		{
+			name: "passes are one line a package",
+			events: []string{
+				`{"Action":"start","Package":"m/a"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"=== RUN   TestA\n"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"    a_test.go:3: chatter\n"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"--- PASS: TestA (0.00s)\n"}`,
+				`{"Action":"pass","Package":"m/a","Test":"TestA","Elapsed":0}`,
+				`{"Action":"output","Package":"m/a","Output":"PASS\n"}`,
+				`{"Action":"output","Package":"m/a","Output":"ok  \tm/a\t0.010s\n"}`,
+				`{"Action":"pass","Package":"m/a","Elapsed":0.01}`,
+				`{"Action":"start","Package":"m/b"}`,
+				`{"Action":"output","Package":"m/b","Output":"?   \tm/b\t[no test files]\n"}`,
+				`{"Action":"skip","Package":"m/b","Elapsed":0}`,
+			},
+			want: "ok  \tm/a\t0.010s\n?   \tm/b\t[no test files]\n1 passed, 0 failed, 0 skipped\n",
+		},
+		{
+			name: "a failure is printed in full",
+			events: []string{
+				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"    a_test.go:3: got 1, want 2\n"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"--- FAIL: TestA (0.00s)\n"}`,
+				`{"Action":"fail","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"output","Package":"m/a","Output":"FAIL\n"}`,
+				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a\t0.010s\n"}`,
+				`{"Action":"fail","Package":"m/a"}`,
+			},
+			want: "    a_test.go:3: got 1, want 2\n--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
+			err:  "1 failed",
+		},
+		{
+			name: "a test that does not end is a failure",
+			events: []string{
+				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"fatal error: all goroutines are asleep\n"}`,
+				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a\t0.010s\n"}`,
+				`{"Action":"fail","Package":"m/a"}`,
+			},
+			want: "--- FAIL: TestA (did not end)\nfatal error: all goroutines are asleep\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
+			err:  "1 failed",
+		},
+		{
+			name: "a package that does not build is a failure",
+			events: []string{
+				`{"ImportPath":"m/a","Action":"build-output","Output":"a.go:1:1: expected 'package'\n"}`,
+				`{"ImportPath":"m/a","Action":"build-fail"}`,
+				`{"Action":"start","Package":"m/a"}`,
+				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a [build failed]\n"}`,
+				`{"Action":"fail","Package":"m/a","FailedBuild":"m/a"}`,
+			},
+			want: "a.go:1:1: expected 'package'\nFAIL\tm/a [build failed]\n0 passed, 1 failed, 0 skipped\n",
+			err:  "1 failed",
+		},
+		{
+			name: "a stream that breaks off is a failure",
+			events: []string{
+				`{"Action":"start","Package":"m/a"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"pass","Package":"m/a","Test":"TestA"}`,
+			},
+			want: "FAIL\tm/a\t(did not end)\n1 passed, 1 failed, 0 skipped\n",
+			err:  "1 failed",
+		},
+		{
+			name: "each reason for a skip is told once",
+			events: []string{
+				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"    a.go:3: skipped: MariaDB suite: mariadbd not found in PATH\n"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"--- SKIP: TestA (0.00s)\n"}`,
+				`{"Action":"skip","Package":"m/a","Test":"TestA"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestB"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestB","Output":"    b.go:3: skipped: MariaDB suite: mariadbd not found in PATH\n"}`,
+				`{"Action":"skip","Package":"m/a","Test":"TestB"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestC"}`,
+				`{"Action":"output","Package":"m/a","Test":"TestC","Output":"    c.go:3: too long for -short\n"}`,
+				`{"Action":"skip","Package":"m/a","Test":"TestC"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestD"}`,
+				`{"Action":"skip","Package":"m/a","Test":"TestD"}`,
+				`{"Action":"run","Package":"m/a","Test":"TestE"}`,
+				`{"Action":"pass","Package":"m/a","Test":"TestE"}`,
+				`{"Action":"pass","Package":"m/a"}`,
+			},
+			want: "skipped: MariaDB suite: mariadbd not found in PATH (2 tests)\n" +
+				"skipped: TestC: too long for -short (1 test)\n" +
+				"skipped: TestD: no reason given (1 test)\n" +
+				"1 passed, 0 failed, 4 skipped\n",
+		},
+		{
+			name:   "no test at all is a failure",
+			events: []string{`go: something odd`},
+			want:   "go: something odd\n0 passed, 0 failed, 0 skipped\n",
+			err:    "no test ran",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got bytes.Buffer
+			r := newReport(&got)
+			if err := r.read(strings.NewReader(strings.Join(tt.events, "\n") + "\n")); err != nil {
+				t.Fatal(err)
+			}
+			r.finish()
+			if got.String() != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), tt.want)
+			}
+			err := r.err()
+			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args, want []string
+	}{
+		{nil, []string{"test", "-json", "-race", "work"}},
+		{[]string{"-short"}, []string{"test", "-json", "-race", "-short", "work"}},
+		{[]string{"-run=X", "./uid"}, []string{"test", "-json", "-race", "-run=X", "./uid"}},
+	} {
+		if got := command([]string{"-race"}, tt.args); !slices.Equal(got, tt.want) {
+			t.Errorf("command(%q): got %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}
