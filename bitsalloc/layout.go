@@ -3,7 +3,6 @@ package bitsalloc
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -17,6 +16,12 @@ const (
 	DefaultWorkerBits = 22
 	DefaultSeqBits    = 13
 	DefaultTick       = time.Second
+)
+
+// idBits is what an int64 has below its sign bit; javaScriptBits is what a JavaScript number holds without rounding.
+const (
+	idBits         = 63
+	javaScriptBits = 53
 )
 
 // DefaultEpoch is the instant of tick 0 in the default layout. The original's own default (2016-05-20 at +08:00) ran
@@ -34,18 +39,43 @@ func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0,
 // The widths may sum to less than 63: the unused high bits are then zero, so that 53 bits give ids which JavaScript
 // numbers hold exactly. The zero value is the default layout: widths 28, 22, 13 and 0, one-second ticks, DefaultEpoch.
 // When any of TimeBits, WorkerBits and SeqBits is set, all three are taken as they stand.
+//
+// Tick and Epoch give the tick counter its meaning: tick n is the stretch of time [Epoch+n*Tick, Epoch+(n+1)*Tick).
+// Epoch is an instant: its zone and its monotonic reading play no part. An epoch in the future is valid, yet nothing
+// can be stamped before it.
 type Layout struct {
 	TimeBits   int           // bits of the tick counter, 1..62
 	WorkerBits int           // bits of the worker id, 0..61; 0 leaves room for worker 0 only
 	SeqBits    int           // bits of the sequence within a tick, 1..62
 	GeneBits   int           // low bits that carry a shard gene, 0..61; 0: none
 	Tick       time.Duration // length of a tick, above 0; 0 means one second
-	Epoch      time.Time     // the instant of tick 0; the zero time means DefaultEpoch
+	Epoch      time.Time     // the instant of tick 0, in the years 1..9999; the zero time means DefaultEpoch
 
 	_ struct{} // keeps literals keyed
 }
 
-// withDefaults returns l with its zero fields filled in.
+// JavaScript returns l narrowed to the 53 bits that a JavaScript number holds exactly. Time and gene keep their widths,
+// tick and epoch their values, the worker field gets workerBits and the sequence what is left: Twitter().JavaScript(5) is
+// 41-5-7 with 32 workers of 128 ids a millisecond, Layout{}.JavaScript(12) is 28-12-13. Where nothing is left for
+// the sequence, or workerBits is out of range, New refuses the result.
+func (l Layout) JavaScript(workerBits int) Layout {
+	l = l.withDefaults()
+	l.SeqBits = javaScriptBits - l.TimeBits - workerBits - l.GeneBits
+	l.WorkerBits = workerBits
+	return l
+}
+
+// WithGene returns l with room for a gene of geneBits, which the sequence gives up: time and worker stay where they are,
+// and the sequence space of a tick is divided among the 2^geneBits shards. Twitter().WithGene(4) is 41-10-8 with 4 gene
+// bits. Where nothing is left for the sequence, or geneBits is negative, New refuses the result.
+func (l Layout) WithGene(geneBits int) Layout {
+	l = l.withDefaults()
+	l.SeqBits += l.GeneBits - geneBits
+	l.GeneBits = geneBits
+	return l
+}
+
+// withDefaults returns l with its zero fields filled in and its epoch reduced to the instant.
 func (l Layout) withDefaults() Layout {
 	if l.TimeBits == 0 && l.WorkerBits == 0 && l.SeqBits == 0 {
 		l.TimeBits, l.WorkerBits, l.SeqBits = DefaultTimeBits, DefaultWorkerBits, DefaultSeqBits
@@ -62,29 +92,30 @@ func (l Layout) withDefaults() Layout {
 
 // validate checks a Layout whose defaults are filled in.
 func (l Layout) validate() error {
+	// Each width by itself first: the sum of checked widths cannot overflow an int, whatever the caller wrote.
 	for _, f := range []struct {
-		name     string
-		v, least int
-	}{{"TimeBits", l.TimeBits, 1}, {"WorkerBits", l.WorkerBits, 0}, {"SeqBits", l.SeqBits, 1}, {"GeneBits", l.GeneBits, 0}} {
-		if f.v < f.least || f.v > 62 {
-			return fmt.Errorf("%w: %s is %d, want %d..62", ErrLayout, f.name, f.v, f.least)
+		name           string
+		v, least, most int
+	}{
+		{"TimeBits", l.TimeBits, 1, idBits - 1},
+		{"WorkerBits", l.WorkerBits, 0, idBits - 2},
+		{"SeqBits", l.SeqBits, 1, idBits - 1},
+		{"GeneBits", l.GeneBits, 0, idBits - 2},
+	} {
+		if f.v < f.least || f.v > f.most {
+			return fmt.Errorf("%w: %s is %d, want %d..%d", ErrLayout, f.name, f.v, f.least, f.most)
 		}
 	}
-	if sum := l.TimeBits + l.WorkerBits + l.SeqBits + l.GeneBits; sum > 63 {
-		return fmt.Errorf("%w: TimeBits+WorkerBits+SeqBits+GeneBits is %d+%d+%d+%d = %d, want at most 63",
-			ErrLayout, l.TimeBits, l.WorkerBits, l.SeqBits, l.GeneBits, sum)
+	if sum := l.TimeBits + l.WorkerBits + l.SeqBits + l.GeneBits; sum > idBits {
+		return fmt.Errorf("%w: TimeBits+WorkerBits+SeqBits+GeneBits is %d+%d+%d+%d = %d, want at most %d",
+			ErrLayout, l.TimeBits, l.WorkerBits, l.SeqBits, l.GeneBits, sum, idBits)
 	}
 	if l.Tick < 0 {
 		return fmt.Errorf("%w: Tick is %v, want above 0", ErrLayout, l.Tick)
 	}
+	// The bound keeps the canonical text well-formed and the distance from any epoch to any instant countable.
+	if y := l.Epoch.Year(); y < 1 || y > 9999 {
+		return fmt.Errorf("%w: Epoch is in the year %d, want 1..9999", ErrLayout, y)
+	}
 	return nil
-}
-
-// String returns the canonical text of the layout with its defaults filled in, such as
-// "28-22-13-0/1s@2026-01-01T00:00:00Z". Two layouts compose the same ids if and only if their texts are equal.
-func (l Layout) String() string {
-	l = l.withDefaults()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d-%d-%d-%d/%s@%s", l.TimeBits, l.WorkerBits, l.SeqBits, l.GeneBits, l.Tick, l.Epoch.Format(time.RFC3339Nano))
-	return b.String()
 }
