@@ -243,19 +243,32 @@ func (s *Server) Exec(tb testing.TB, statements ...string) {
 }
 
 // Query runs a statement in a database through the server's command-line client and returns its result: a line per row, a
-// tab between columns, no heading.
+// tab between columns, no heading. An error fails the test.
 func (s *Server) Query(tb testing.TB, db, statement string) string {
 	tb.Helper()
+	out, err := s.TryQuery(db, statement)
+	if errors.Is(err, ErrNoServer) {
+		skip(tb, s.flavour, err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// TryQuery is Query for a statement that may fail. The error has the server's message, and wraps ErrNoServer if the client is
+// not installed.
+func (s *Server) TryQuery(db, statement string) (string, error) {
 	cmd := s.flavour.client("127.0.0.1", strconv.Itoa(s.port), db, statement)
 	if cmd.Err != nil {
-		skip(tb, s.flavour, fmt.Errorf("%w: %s not found in PATH", ErrNoServer, filepath.Base(cmd.Path)))
+		return "", fmt.Errorf("%w: %s not found in PATH", ErrNoServer, filepath.Base(cmd.Path))
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		tb.Fatalf("%s: %s: %v: %s", s.flavour.name(), statement, err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("%s: %s: %w: %s", s.flavour.name(), statement, err, strings.TrimSpace(stderr.String()))
 	}
-	return strings.TrimRight(stdout.String(), "\n")
+	return strings.TrimRight(stdout.String(), "\n"), nil
 }
 
 // Log returns the end of what the server wrote to its log.

@@ -1,0 +1,17 @@
+-- Worker ids that are used again: a row per worker id, held by one process until UNTIL_MS. New worker ids come from
+-- WORKER_NODE. SQLite 3.
+--
+-- UNTIL_MS is the fence: the next owner stamps no id before it. Do not delete rows and do not set UNTIL_MS back. The row with
+-- WORKER_ID -1 is the namespace itself and keeps the bit layout that all its claims share.
+CREATE TABLE IF NOT EXISTS WORKER_LEASE (
+  NAMESPACE  TEXT    NOT NULL,                           -- service or group of services
+  WORKER_ID  INTEGER NOT NULL,                           -- worker id, -1 for the namespace itself
+  GENERATION INTEGER NOT NULL,                           -- fencing token, one more with every change
+  NONCE      INTEGER NOT NULL,                           -- random number of the last change, tells its author
+  OWNER      TEXT    NOT NULL,                           -- who holds it, empty when given back
+  UNTIL_MS   INTEGER NOT NULL,                           -- end of the reserved window, unix milliseconds
+  LAYOUT     TEXT    NOT NULL,                           -- bit layout and epoch of the ids
+  CREATED    TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP, -- first claim, UTC
+  MODIFIED   TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP, -- last change, UTC
+  PRIMARY KEY (NAMESPACE, WORKER_ID)
+);
