@@ -99,5 +99,5 @@ func (a *Allocator) MaxGene() int64 { return a.maxGene }
 
 // MaxID returns the highest id: every field at its maximum. It is 2^63-1 for a layout that uses all 63 bits.
 func (a *Allocator) MaxID() int64 {
-	return a.maxTick<<(a.timeShift&63) | 1<<(a.timeShift&63) - 1
+	return a.maxTick<<(a.timeShift&63) | (1<<(a.timeShift&63) - 1)
 }

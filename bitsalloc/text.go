@@ -56,9 +56,8 @@ func ParseLayout(text string) (Layout, error) {
 		l.Tick = d
 	}
 	if hasEpoch {
-		var t time.Time
-		// UnmarshalText keeps to the letter of RFC 3339, where Parse lets short hours and commas pass.
-		if err := t.UnmarshalText([]byte(epoch)); err != nil || t.IsZero() {
+		t, err := time.Parse(time.RFC3339, epoch) // reads fractions of a second as well
+		if err != nil || t.IsZero() {
 			return Layout{}, fmt.Errorf("%w: Epoch is %q in %q, want an RFC 3339 instant, with time and zone", ErrLayout, epoch, text)
 		}
 		l.Epoch = t
