@@ -32,8 +32,8 @@ var (
 
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.
 type Assigner interface {
-	// Assign claims a worker id in [0, maxWorker]. It may block on I/O until ctx ends. An id that is out of range is an
-	// error that wraps ErrWorkersExhausted, never a truncated id.
+	// Assign claims a worker id in [0, maxWorker]. It may block on I/O until ctx ends, and its error then wraps that of
+	// ctx. A worker id that is out of range is an error that wraps ErrWorkersExhausted, never a truncated id.
 	Assign(ctx context.Context, maxWorker int64) (Claim, error)
 }
 
@@ -55,7 +55,9 @@ type Claim interface {
 	Extend(ctx context.Context, until time.Time) (time.Time, error)
 
 	// Release gives back the part of the window from used on; used is the end of the last tick stamped, or the zero time
-	// if nothing was stamped. No id may be stamped after Release was called. Releasing twice does nothing.
+	// if nothing was stamped. No id may be stamped after Release was called, even if it fails; whoever does not call
+	// it at all keeps the worker id from others until the window's end. Extend fails after Release. Releasing twice does
+	// nothing.
 	Release(ctx context.Context, used time.Time) error
 }
 

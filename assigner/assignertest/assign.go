@@ -1,0 +1,161 @@
+package assignertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// promptly bounds how long a call may take whose ctx ended before it began.
+const promptly = 10 * time.Second
+
+// checkRange: worker ids are in [0, maxWorker], and do not change.
+func checkRange(ctx context.Context, e env) error {
+	for range 3 {
+		c, err := e.process().Assign(ctx, e.maxWorker)
+		if err != nil {
+			return fmt.Errorf("Assign(%d): %w", e.maxWorker, err)
+		}
+		if err := inRange(c, e.maxWorker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExhausted: with room for few, the ones who find none get ErrWorkersExhausted, and the others a worker id of their own and in
+// range.
+func checkExhausted(ctx context.Context, e env) error {
+	const maxWorker, tries = 3, 10
+	var rec recorder
+	full := 0
+	for range tries {
+		c, err := e.process().Assign(ctx, maxWorker)
+		switch {
+		case errors.Is(err, assigner.ErrWorkersExhausted):
+			full++
+		case err != nil:
+			return fmt.Errorf("Assign(%d) = %w, want a claim or ErrWorkersExhausted", maxWorker, err)
+		default:
+			if err := inRange(c, maxWorker); err != nil {
+				return err
+			}
+			rec.add(c)
+		}
+	}
+	if !e.guarded {
+		return nil
+	}
+	if full < tries-(maxWorker+1) {
+		return fmt.Errorf("%d of %d Assign(%d) succeeded at one time, want at most %d", tries-full, tries, maxWorker, maxWorker+1)
+	}
+	return rec.overlap()
+}
+
+// checkNegativeMax: a maxWorker below 0 leaves no worker id to assign.
+func checkNegativeMax(ctx context.Context, e env) error {
+	c, err := e.process().Assign(ctx, -1)
+	if err == nil {
+		return fmt.Errorf("Assign(-1) = worker %d, want an error", c.Worker())
+	}
+	return nil
+}
+
+// checkCancelledAssign: a ctx that has ended is an error that says so, at once.
+func checkCancelledAssign(_ context.Context, e env) error {
+	for _, end := range endedContexts() {
+		a := e.process()
+		begin := time.Now()
+		c, err := a.Assign(end.ctx, e.maxWorker)
+		if err == nil {
+			return fmt.Errorf("Assign with a ctx that is %s = worker %d, want an error", end.name, c.Worker())
+		}
+		if !errors.Is(err, end.want) {
+			return fmt.Errorf("Assign with a ctx that is %s = %w, want an error that wraps %w", end.name, err, end.want)
+		}
+		if d := time.Since(begin); d > promptly {
+			return fmt.Errorf("Assign with a ctx that is %s took %v", end.name, d)
+		}
+	}
+	return nil
+}
+
+// checkLayout: claims of two layouts do not live side by side.
+func checkLayout(ctx context.Context, e env) error {
+	if _, ok := e.process().(assigner.LayoutBinder); !ok {
+		return nil
+	}
+	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
+	assign := func(layout string) (assigner.Claim, error) {
+		return e.process().(assigner.LayoutBinder).BindLayout(layout).Assign(ctx, e.maxWorker)
+	}
+	if _, err := assign(one); err != nil {
+		return fmt.Errorf("Assign with the first layout: %w", err)
+	}
+	c, err := assign(two)
+	if err == nil {
+		return fmt.Errorf("Assign with layout %s beside a claim with layout %s = worker %d, want ErrLayoutMismatch", two, one, c.Worker())
+	}
+	if !errors.Is(err, assigner.ErrLayoutMismatch) {
+		return fmt.Errorf("Assign with another layout = %w, want an error that wraps ErrLayoutMismatch", err)
+	}
+	if err := mentions(err, one, two); err != nil {
+		return err
+	}
+	if _, err := assign(one); err != nil {
+		return fmt.Errorf("Assign with the first layout, after a refusal of another: %w", err)
+	}
+	return nil
+}
+
+// checkClock: a claim that can tell the time tells one, and heeds its ctx.
+func checkClock(ctx context.Context, e env) error {
+	c, err := e.process().Assign(ctx, e.maxWorker)
+	if err != nil {
+		return fmt.Errorf("Assign: %w", err)
+	}
+	clock, ok := c.(assigner.Clock)
+	if !ok {
+		return nil
+	}
+	now, err := clock.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("Now: %w", err)
+	}
+	// Authorities may be wrong by hours; a time that is off by a year is another unit or another epoch.
+	if d := time.Since(now).Abs(); d > 365*24*time.Hour {
+		return fmt.Errorf("Now() = %v, which is %v from this machine's time", now, d)
+	}
+	for _, end := range endedContexts() {
+		if _, err := clock.Now(end.ctx); err == nil {
+			return fmt.Errorf("Now with a ctx that is %s = nil error, want one", end.name)
+		}
+	}
+	return nil
+}
+
+type endedContext struct {
+	name string
+	ctx  context.Context
+	want error
+}
+
+func endedContexts() []endedContext {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	cancel()
+	return []endedContext{{"cancelled", cancelled, context.Canceled}, {"past its deadline", late, context.DeadlineExceeded}}
+}
+
+func inRange(c assigner.Claim, maxWorker int64) error {
+	for range 2 {
+		if w := c.Worker(); w < 0 || w > maxWorker {
+			return fmt.Errorf("worker id = %d, want 0..%d", w, maxWorker)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package assignertest
+
+import "testing"
+
+// Failures runs the whole suite and returns the error of each check that fails, by its name.
+func Failures(t *testing.T, f Factory) map[string]error {
+	failed := map[string]error{}
+	for _, c := range checks {
+		// A subtest of its own, because a check that is left out skips its test.
+		t.Run(c.name, func(t *testing.T) {
+			if err := f.run(t, c); err != nil {
+				failed[c.name] = err
+			}
+		})
+	}
+	return failed
+}
