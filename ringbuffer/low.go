@@ -1,33 +1,52 @@
 package ringbuffer
 
-// The low signal is one bit, armed, with two transitions:
+import "math"
+
+// The low signal is one position, lowAt: the cursor with which the ring falls low. The producer moves it ahead of the cursor
+// with each put that leaves the ring at the threshold or above, and not otherwise:
 //
-//	            a put leaves threshold or more
-//	  disarmed ────────────────────────────────► armed
-//	           ◄────────────────────────────────
-//	            whoever finds less than threshold swaps it back, and calls onLow
+//	                  lowAt = tail-threshold+1
+//	        cursor      │                         tail
+//	──────────▼─────────▼──────────────────────────▼────►  positions
+//	                    │◄── threshold-1 uids ────►│
 //
-// A ring at rest below the threshold costs a take one load, and submits nothing at all.
+// The cursor steps on or over a given lowAt once, in one taker's swap, and it is that taker who calls onLow. All other takes
+// pay one load and submit nothing, however low the ring is.
 //
-// No fall is missed. The taker moves the cursor and then loads armed; the producer stores armed and then loads the cursor.
-// Whichever of the two comes second sees what the first has done, and the swap lets only one of them call onLow.
+// No fall is missed. The taker moves the cursor and then loads lowAt; the producer stores lowAt and then loads the cursor.
+// Whichever of the two comes second sees what the first has done. When both see it, swapping lowAt for a position out of
+// reach decides who calls onLow. The swap names the position that was stepped over, so that a taker that is late cannot
+// undo what a later put has stored.
+
+// away is the distance of a lowAt that nobody steps over: half the number space, which is out of reach in either direction.
+const away = math.MinInt64
 
 // Low reports whether less than PaddingFactor percent of the ring is left. An empty ring is low.
 func (r *Ring) Low() bool { return r.length() < r.threshold }
 
-// fall is the taker's side: it follows a take that saw armed.
-func (r *Ring) fall() {
-	if r.Low() && r.armed.CompareAndSwap(true, false) {
+// took ends a take that moved the cursor from c to c+n: it calls onLow if the cursor stepped on or over lowAt. It is small
+// enough to be inlined.
+func (r *Ring) took(c, n int64) {
+	if uint64(r.lowAt.Load()-c-1) < uint64(n) { // lowAt is in c+1..c+n
+		r.fall(c, n)
+	}
+}
+
+// fall is the rare part of took. A lowAt that has moved on since is another fall's, and not this taker's.
+func (r *Ring) fall(c, n int64) {
+	at := r.lowAt.Load()
+	if uint64(at-c-1) < uint64(n) && r.lowAt.CompareAndSwap(at, at+away) {
 		r.onLow()
 	}
 }
 
-// arm is the producer's side: it follows a put that left the tail at tail, and reports whether the caller must call onLow once it
-// has released putMu. The caller holds putMu.
-func (r *Ring) arm(tail int64) bool {
-	if r.onLow == nil || r.armed.Load() || tail-r.cursor.Load() < r.threshold {
+// arm is for the producer that moved the tail, and reports whether the ring fell low again before arm was through, so that the
+// caller must call onLow once it has released putMu. The caller holds putMu.
+func (r *Ring) arm(tail int64) (fell bool) {
+	if r.onLow == nil || tail-r.cursor.Load() < r.threshold {
 		return false
 	}
-	r.armed.Store(true)
-	return r.Low() && r.armed.CompareAndSwap(true, false)
+	at := tail - r.threshold + 1
+	r.lowAt.Store(at)
+	return r.cursor.Load()-at >= 0 && r.lowAt.CompareAndSwap(at, at+away)
 }

@@ -16,7 +16,9 @@ func (r *Ring) TryPut(uid int64) bool {
 	r.tail.Store(p)
 	fell := r.arm(p)
 	r.putMu.Unlock()
-	r.announce(fell)
+	if fell || r.waiters.Load() != 0 {
+		r.announce(fell)
+	}
 	return true
 }
 
@@ -42,7 +44,9 @@ func (r *Ring) TryPutN(uids []int64) int {
 	r.tail.Store(tail + n)
 	fell := r.arm(tail + n)
 	r.putMu.Unlock()
-	r.announce(fell)
+	if fell || r.waiters.Load() != 0 {
+		r.announce(fell)
+	}
 	return int(n)
 }
 
@@ -56,12 +60,10 @@ func (r *Ring) free(tail, want int64) int64 {
 	return r.passed + r.size - tail
 }
 
-// announce tells those who wait about a put: the takers in takeByWait, and the producer if the ring fell low meanwhile. The
-// caller does not hold putMu.
+// announce follows a put. It wakes the next of those who wait in takeByWait, and calls the low hook if the ring fell low again
+// before the put was over. The caller has released putMu.
 func (r *Ring) announce(fell bool) {
-	if r.waiters.Load() != 0 {
-		r.signal()
-	}
+	r.signal()
 	if fell {
 		r.onLow()
 	}

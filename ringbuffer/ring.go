@@ -23,25 +23,25 @@ const MaxSize = 1 << (22 + 4*(bits.UintSize/64))
 // The n-th uid ever put has the position n, counted from 0. Position p lives in slot p mod size, so that a slot is used
 // once a lap. Two positions divide the laps among three owners:
 //
-//	            cursor                          tail
-//	              │ newest uid taken              │ newest uid put
-//	──────────────▼───────────────────────────────▼───────────────────────►  positions
-//	   free: the  │ cursor+1                 tail │ tail+1
-//	   producer's │ full: the takers'             │ free: the producer's, up to cursor+size
+//		            cursor                          tail
+//		              │ newest uid taken              │ newest uid put
+//		──────────────▼───────────────────────────────▼───────────────────────►  positions
+//		   free: the  │ cursor+1                 tail │ tail+1
+//		   producer's │ full: the takers'             │ free: the producer's, up to cursor+size
 //
-//	slot      0     1     2     3     4     5     6     7        size 8, cursor 9, tail 13
-//	uids   [ u8 ][ u9 ][u10 ][u11 ][u12 ][u13 ][ u6 ][ u7 ]
-//	flags  [  8 ][  9 ][ 10 ][ 11 ][ 12 ][ 13 ][  6 ][  7 ]      a flag: the position that its slot holds
-//	         free  free  full  full  full  full  free  free
+//		slot      0     1     2     3     4     5     6     7        size 8, cursor 9, tail 13
+//		uids   [ u8 ][ u9 ][u10 ][u11 ][u12 ][u13 ][ u6 ][ u7 ]
+//		flags  [  8 ][  9 ][ 10 ][ 11 ][ 12 ][ 13 ][  6 ][  7 ]      a flag: the position that its slot holds
+//		         free  free  full  full  full  full  free  free
 //
-//   - flags[p mod size] holds the position that its slot was last filled with. Only the producer writes it, and the only
-//     transition is p to p+size. Storing p hands the slot to the takers.
-//   - cursor is the position of the newest uid taken. Only a taker's compare-and-swap moves it, and only forward. The swap from c
-//     to c+n hands the uids of c+1..c+n to that taker and their slots back to the producer, in one instruction.
-//   - tail is the position of the newest uid put. Only the producer, which holds putMu, moves it, and only forward. Puts
-//     store it after the flags, so that every position up to it is full or taken; no take depends on it alone.
-//   - uids[p mod size] is written by the producer while cursor >= p-size, which is to say: after the slot was handed back.
-//     Takers read it before they own it, hence it is atomic; what they read is valid if their swap succeeds.
+//	  - flags[p mod size] holds the position that its slot was last filled with. Only the producer writes it, and the only
+//	    transition is p to p+size. Storing p hands the slot to the takers.
+//	  - cursor is the position of the newest uid taken. Only a taker's compare-and-swap moves it, and only forward. The swap from c
+//	    to c+n hands the uids of c+1..c+n to that taker and their slots back to the producer, in one instruction.
+//	  - tail is the position of the newest uid put. Only the producer, which holds putMu, moves it, and only forward. Puts
+//	    store it after the flags, so that every position up to it is full or taken; no take depends on it alone.
+//	  - uids[p mod size] is written by the producer while cursor >= p-size, which is to say: after the slot was handed back.
+//	    Takers read it before they own it, hence it is atomic; what they read is valid if their swap succeeds.
 //
 // Flags carry the whole position, not a bit for full and empty. An index that went stale while a lap passed finds a flag
 // that does not match it, and can never be taken for its successor a lap later.
@@ -71,9 +71,11 @@ type Ring struct {
 	onLow      func()
 	wake       chan struct{} // holds the token of takeByWait
 
-	// Signals: read by every put and take, written only when the ring falls low or somebody starts or stops to wait.
-	armed   atomic.Bool  // the taker that finds the ring low calls onLow
-	waiters atomic.Int64 // calls of takeByWait in progress
+	_ padding
+
+	// Signals, each loaded once by every take or put.
+	lowAt   atomic.Int64 // the cursor with which the ring falls low; stored by the producer if there is an onLow
+	waiters atomic.Int64 // calls of takeByWait in progress; changed when somebody begins or ends to wait
 
 	_ padding
 
@@ -138,6 +140,7 @@ func (r *Ring) start(last int64) {
 	r.cursor.Store(last)
 	r.tail.Store(last)
 	r.passed = last
+	r.lowAt.Store(last + away)
 }
 
 // Cap returns the ring's size.

@@ -1,95 +1,103 @@
 package ringbuffer
 
-// TryTake takes the oldest uid and reports whether there was one. It is lock-free: it starts over only when another taker
-// took a uid meanwhile.
+// A take looks, then claims. Looking (peek, full) reads what may be in the middle of changing; claiming is one
+// compare-and-swap of the cursor from the value that the look began with. It succeeds only if the cursor still has
+// that value, and as the cursor never comes back to an old value it had it all along. While the cursor is c, no slot of
+// c+1 to c+size is refilled: whatever the look found in those that were full is valid, and belongs to whoever claims it.
+
+// TryTake takes the oldest uid and reports whether there was one. It is lock-free: it starts over only when somebody else took
+// a uid meanwhile. It costs one compare-and-swap and does not allocate.
 func (r *Ring) TryTake() (uid int64, ok bool) {
 	for {
 		c := r.cursor.Load()
-		i := (c + 1) & r.mask
-		if d := r.flags[i].pos.Load() - (c + 1); d != 0 {
-			if d < 0 {
-				// Position c+1 is not full, so nobody can have taken it: the cursor is still c, and the ring is empty.
-				return 0, false
+		uid, ahead := r.peek(c)
+		if ahead == 0 {
+			if r.claim(c, 1) {
+				r.took(c, 1)
+				return uid, true
 			}
-			continue // the slot is a lap ahead of c: c is out of date
-		}
-		// The flag before the uid: seen the other way round, the uid could be of the lap before.
-		uid := r.uids[i].Load()
-		// The swap fails if the cursor moved since it was loaded. It succeeds only from c itself, as positions never come
-		// back, and while the cursor is c the slot of c+1 is not refilled: the uid is the one of c+1, and ours. The
-		// swap also hands the slot to the producer.
-		if r.cursor.CompareAndSwap(c, c+1) {
-			if r.armed.Load() {
-				r.fall()
-			}
-			return uid, true
+		} else if ahead < 0 {
+			return 0, false
 		}
 	}
 }
 
 // TryTakeN takes up to len(dst) uids, which are consecutive in the order of the puts, and returns how many: dst[:n] are the
 // caller's, in order, and dst[n:] has no meaning afterwards. It returns 0 only when the ring is empty or dst is. It may
-// return fewer than are there when puts happen during the call. All n are claimed by one compare-and-swap.
+// return fewer than are there when puts happen during the call. One compare-and-swap claims them all; TryTakeN is
+// lock-free and does not allocate.
 func (r *Ring) TryTakeN(dst []int64) int {
 	if len(dst) == 0 {
 		return 0
 	}
 	for {
-		c, n := r.full(int64(len(dst)))
+		c := r.cursor.Load()
+		n := r.full(c, int64(len(dst)))
 		if n == 0 {
 			return 0
 		}
 		for k := range n {
 			dst[k] = r.uids[(c+1+k)&r.mask].Load()
 		}
-		// As in TryTake: success means that none of the n slots was refilled since c was loaded.
-		if r.cursor.CompareAndSwap(c, c+n) {
-			if r.armed.Load() {
-				r.fall()
-			}
+		if n > 0 && r.claim(c, n) {
+			r.took(c, n)
 			return int(n)
 		}
 	}
 }
 
 // DropBelow discards the oldest uid for as long as it is less than limit, and returns how many uids it discarded. It never
-// discards a uid that is not less than limit, and behind one of those it discards nothing; so it drops all uids below limit if they
-// were put in increasing order. It may be called beside takers and puts, and claims what it discards as a taker does.
+// discards a uid that is not less than limit, nor one behind such a uid; if uids are put in increasing order, every
+// uid below limit goes. It may be called beside takes and puts: it claims what it discards as a take does.
 func (r *Ring) DropBelow(limit int64) (n int) {
-	const chunk = 64 // bounds the work that a taker in between undoes
+	const chunk = 64 // bounds what is looked at in vain when somebody else claims first
 	for {
-		c, full := r.full(chunk)
+		c := r.cursor.Load()
+		full := r.full(c, chunk)
 		var k int64
 		for k < full && r.uids[(c+1+k)&r.mask].Load() < limit {
 			k++
 		}
-		if k == 0 {
-			// Nothing to drop, provided that the uid looked at was still in the ring and not one of a later lap.
-			if full == 0 || r.cursor.Load() == c {
-				return n
+		switch {
+		case k > 0:
+			if r.claim(c, k) {
+				n += int(k)
+				r.took(c, k)
 			}
-			continue
-		}
-		if r.cursor.CompareAndSwap(c, c+k) {
-			n += int(k)
-			if r.armed.Load() {
-				r.fall()
-			}
+		case full == 0:
+			return n
+		case r.cursor.Load() == c:
+			// The cursor has not moved, so the uid that is not below limit is the oldest one and no leftover of a look that
+			// was overtaken.
+			return n
 		}
 	}
 }
 
-// full returns a cursor c and how many positions after it were full at one moment at which the cursor was c, at most want.
-// It returns 0 only when the ring was empty at such a moment.
-func (r *Ring) full(want int64) (c, n int64) {
-	for {
-		c = r.cursor.Load()
-		if d := r.flags[(c+1)&r.mask].pos.Load() - (c + 1); d < 0 {
-			return c, 0
-		} else if d == 0 {
-			// The flag speaks for c+1 alone, at once. The tail speaks for all that follow, without a look at each flag, but
-			// a put stores it last: it may still be behind the flag.
-			return c, min(max(r.tail.Load()-c, 1), want, r.size)
-		}
-	}
+// peek looks at the position after the cursor c. ahead is 0 when its slot is full, and then uid is its uid as long as the
+// cursor is c. ahead is negative when the slot is not filled yet: nobody can have taken what is not there, so the cursor
+// was still c, and the ring empty. ahead is positive when a later lap has refilled the slot: c is out of date.
+func (r *Ring) peek(c int64) (uid, ahead int64) {
+	i := (c + 1) & r.mask
+	// The flag before the uid: the other way round, the uid could be the one of the lap before the flag's.
+	ahead = r.flags[i].pos.Load() - (c + 1)
+	return r.uids[i].Load(), ahead
 }
+
+// full returns how many positions after the cursor c are full, at most want, as long as the cursor is c. 0 means that the ring
+// was empty, -1 that c is out of date.
+func (r *Ring) full(c, want int64) int64 {
+	switch ahead := r.flags[(c+1)&r.mask].pos.Load() - (c + 1); {
+	case ahead < 0:
+		return 0
+	case ahead > 0:
+		return -1
+	}
+	// The flag speaks for c+1 alone, and at once. The tail speaks for all positions up to it without a look at each flag,
+	// but a put stores it last: it may be behind the flag. A tail of another lap is no harm, because c is out of date then.
+	return min(max(r.tail.Load()-c, 1), want, r.size)
+}
+
+// claim takes the n positions after the cursor c, and reports whether it could. The swap gives their uids to the caller and
+// their slots to the producer. The caller has looked at them, and calls took next.
+func (r *Ring) claim(c, n int64) bool { return r.cursor.CompareAndSwap(c, c+n) }

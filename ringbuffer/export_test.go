@@ -1,0 +1,40 @@
+package ringbuffer
+
+import "unsafe"
+
+// Start empties the ring at the position last: the next uid put has the position last+1. Nobody may use the ring meanwhile.
+func (r *Ring) Start(last int64) { r.start(last) }
+
+// Look is a take in slow motion: TryTake and TryTakeN are made of these steps, in this order.
+type Look struct {
+	r      *Ring
+	cursor int64
+}
+
+// Look begins a take.
+func (r *Ring) Look() Look { return Look{r, r.cursor.Load()} }
+
+// Peek looks at the oldest uid, as TryTake does.
+func (l Look) Peek() (uid, ahead int64) { return l.r.peek(l.cursor) }
+
+// Full looks how many uids there are, as TryTakeN and DropBelow do.
+func (l Look) Full(want int64) int64 { return l.r.full(l.cursor, want) }
+
+// Claim claims n uids, and reports whether it could.
+func (l Look) Claim(n int64) bool { return l.r.claim(l.cursor, n) }
+
+// Took ends a take that claimed n uids.
+func (l Look) Took(n int64) { l.r.took(l.cursor, n) }
+
+// Waiters returns how many calls of Take wait for a put.
+func (r *Ring) Waiters() int64 { return r.waiters.Load() }
+
+// Hot returns the offsets in a Ring of the words that different parties write, and of the first word that all read, in the
+// order of the fields.
+func Hot() []uintptr {
+	var r Ring
+	return []uintptr{unsafe.Offsetof(r.uids), unsafe.Offsetof(r.lowAt), unsafe.Offsetof(r.cursor), unsafe.Offsetof(r.putMu), unsafe.Sizeof(r)}
+}
+
+// FlagSize is the distance of two flags.
+const FlagSize = unsafe.Sizeof(flag{})
