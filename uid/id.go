@@ -1,4 +1,98 @@
 package uid
 
-// ID is a unique 63-bit id. Ids of one layout order by time first.
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// ErrBadID is what every error about a text, a JSON value or a column that is no id wraps. The message says what was
+// wrong and quotes at most the input's first 32 bytes.
+var ErrBadID = errors.New("uid: bad id")
+
+// ID is a unique 63-bit id, 0 to 2^63-1. Ids of one layout order by time first.
+//
+// It has three text forms. The decimal one is what encoding/json, encoding.TextMarshaler and flag.TextVar use, always as
+// a string, because a JavaScript number holds 53 bits only. Base32 and Base62 have a fixed width, so that their texts
+// sort as the numbers do. In a database an ID is a BIGINT.
+//
+// A negative number is no id. Nothing reads one, and what can return an error writes none; String, Base32 and Base62, which
+// cannot, give it a text that no parser accepts.
 type ID int64
+
+// maxDecimal is the number of digits of the largest id.
+const maxDecimal = 19
+
+// String returns the decimal form, 1 to 19 digits. It allocates the string.
+func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+
+// ParseID reads the decimal form: 1 to 19 ASCII digits and nothing else, neither sign nor space. Leading zeros are
+// accepted, since zero-padded decimals sort as the numbers do. It allocates only for an error, which wraps ErrBadID.
+func ParseID(text string) (ID, error) { return parseDecimal(text) }
+
+// AppendText appends the decimal form to b. It allocates only when b has to grow. A negative id is an error that wraps
+// ErrBadID, and b is returned as it was. It implements encoding.TextAppender.
+func (id ID) AppendText(b []byte) ([]byte, error) {
+	if id < 0 {
+		return b, errNegative(id)
+	}
+	return strconv.AppendInt(b, int64(id), 10), nil
+}
+
+// MarshalText returns the decimal form. It implements encoding.TextMarshaler, which makes an ID the key of a JSON object
+// as well. A negative id is an error that wraps ErrBadID.
+func (id ID) MarshalText() ([]byte, error) {
+	if id < 0 {
+		return nil, errNegative(id)
+	}
+	return id.AppendText(make([]byte, 0, maxDecimal))
+}
+
+// UnmarshalText reads what ParseID reads; on an error id is left as it was. It implements encoding.TextUnmarshaler.
+func (id *ID) UnmarshalText(text []byte) error {
+	v, err := parseDecimal(text)
+	if err != nil {
+		return err
+	}
+	*id = v
+	return nil
+}
+
+// parseDecimal is ParseID for both kinds of text, so that bytes need no copy.
+func parseDecimal[T string | []byte](text T) (ID, error) {
+	if len(text) == 0 || len(text) > maxDecimal {
+		return 0, fmt.Errorf("%w: decimal text %s has %d bytes, want 1..%d digits", ErrBadID, quote(text), len(text), maxDecimal)
+	}
+	var v uint64 // 19 digits stay below 2^64
+	for i := range len(text) {
+		d := text[i] - '0'
+		if d > 9 {
+			return 0, fmt.Errorf("%w: decimal text %s has %q at index %d, want a digit", ErrBadID, quote(text), text[i], i)
+		}
+		v = v*10 + uint64(d)
+	}
+	if v > math.MaxInt64 {
+		return 0, errTooLarge("decimal", text)
+	}
+	return ID(v), nil
+}
+
+// errNegative is the error of writing an id that nothing would read back.
+func errNegative(id ID) error {
+	return fmt.Errorf("%w: %d is negative, want 0..%d", ErrBadID, int64(id), int64(math.MaxInt64))
+}
+
+// errTooLarge is the error of a well-formed text whose number has more than 63 bits.
+func errTooLarge[T string | []byte](form string, text T) error {
+	return fmt.Errorf("%w: %s text %s is above %d", ErrBadID, form, quote(text), int64(math.MaxInt64))
+}
+
+// quote returns text as an error shows it: escaped, and no more than 32 bytes of it, since it may be anything.
+func quote[T string | []byte](text T) string {
+	const most = 32
+	if len(text) <= most {
+		return strconv.Quote(string(text))
+	}
+	return strconv.Quote(string(text[:most])) + "..."
+}

@@ -1,0 +1,45 @@
+package uid
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// MarshalJSON returns the decimal form as a JSON string: as a number it would lose its last digits in JavaScript. A
+// negative id is an error that wraps ErrBadID.
+func (id ID) MarshalJSON() ([]byte, error) {
+	if id < 0 {
+		return nil, errNegative(id)
+	}
+	b := append(make([]byte, 0, maxDecimal+2), '"')
+	b, err := id.AppendText(b)
+	return append(b, '"'), err
+}
+
+// UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits alone: a fraction or an
+// exponent, even of integral value, is refused, because it has been through a float. Null leaves id as it was, as is the
+// custom of encoding/json, and so does an error, which wraps ErrBadID.
+func (id *ID) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 {
+		return fmt.Errorf("%w: JSON value is empty, want a string or a number", ErrBadID)
+	}
+	switch c := data[0]; {
+	case c >= '0' && c <= '9':
+		return id.UnmarshalText(data)
+	case c == '"' && len(data) > 1 && data[len(data)-1] == '"':
+		text := data[1 : len(data)-1]
+		if bytes.IndexByte(text, '\\') < 0 {
+			return id.UnmarshalText(text)
+		}
+		// Digits may be written as escapes, though no one does.
+		var s string
+		if err := json.Unmarshal(data, &s); err != nil {
+			return fmt.Errorf("%w: JSON value %s is not a string: %w", ErrBadID, quote(data), err)
+		}
+		return id.UnmarshalText([]byte(s))
+	case string(data) == "null":
+		return nil
+	}
+	return fmt.Errorf("%w: JSON value is %s, want a string or a number of digits", ErrBadID, quote(data))
+}
