@@ -1,0 +1,327 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/uidring/uidring/assigner"
+)
+
+// headroom is how much of the past a new claim's window may hold, so that the tick that is running can be stamped.
+const headroom = 2 * time.Second
+
+// attempt is one call of Assign: what it is for, and which writes it sent. Its claim is the only one to come of it.
+type attempt struct {
+	a         *Assigner
+	layout    string
+	maxWorker int64
+	peer      string // name of the ephemeral node
+	compared  bool   // the peers' clocks were compared
+	proof     *proof // what the cache file proves; nil: nothing
+
+	// sent has the token of every write that may have taken effect, and where a claim by that write begins. A write whose
+	// answer was lost is found again by its token.
+	sent map[string]time.Time
+}
+
+// slot is a slot as it was read.
+type slot struct {
+	worker int64
+	node
+	rec record
+}
+
+// claim tries until it has a claim, an answer that forbids one, or no time left.
+func (at *attempt) claim(ctx context.Context) (*claim, error) {
+	pause := 50 * time.Millisecond
+	for {
+		c, err := at.once(ctx)
+		if err == nil {
+			return c, nil
+		}
+		if ctx.Err() != nil || !errors.Is(err, ErrUnavailable) {
+			at.withdraw()
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			at.withdraw()
+			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
+		case <-time.After(pause/2 + rand.N(pause)):
+			pause = min(2*pause, time.Second)
+		}
+	}
+}
+
+// withdraw removes the ephemeral node of an attempt that came to nothing, if that can be done at once.
+func (at *attempt) withdraw() {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	at.a.tree.remove(ctx, at.a.tree.peer(at.peer)) // else it goes with the session
+}
+
+func (at *attempt) once(ctx context.Context) (*claim, error) {
+	t := at.a.tree
+	if err := t.ensure(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.bind(ctx, at.layout); err != nil {
+		return nil, err
+	}
+	if !at.compared {
+		if err := at.a.compareClocks(ctx, at.peer); err != nil {
+			return nil, err
+		}
+		at.compared = true
+	}
+	slots, err := at.scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range slots {
+		if from, ok := at.sent[s.rec.Token]; ok {
+			return at.won(s, from)
+		}
+	}
+	if err := at.checkClock(slots); err != nil {
+		return nil, err
+	}
+	for _, candidate := range at.candidates(slots) {
+		c, err := at.takeOver(ctx, candidate)
+		if err == nil || !errors.Is(err, zk.ErrBadVersion) && !errors.Is(err, zk.ErrNoNode) {
+			return c, err
+		} // else somebody was faster
+	}
+	return at.create(ctx, slots)
+}
+
+// scanners is how many slots are read at a time.
+const scanners = 8
+
+// scan reads all slots, lowest first. A slot whose data makes no sense is taken for one whose window never passes.
+func (at *attempt) scan(ctx context.Context) ([]slot, error) {
+	t := at.a.tree
+	names, err := call(ctx, t.s, func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(t.slots())
+		return names, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("assigner/zookeeper: listing %s: %w", t.slots(), err)
+	}
+	slots := make([]slot, 0, len(names))
+	for _, name := range names {
+		if n, ok := slotNumber(name); ok {
+			slots = append(slots, slot{worker: n, rec: record{Until: maxMillis}})
+		}
+	}
+	slices.SortFunc(slots, func(a, b slot) int { return int(a.worker - b.worker) })
+	_, err = call(ctx, t.s, func(c *zk.Conn) (struct{}, error) {
+		errs := make(chan error, scanners)
+		for i := range scanners {
+			go func() { // ends when the library has answered, like the call around it
+				var err error
+				for j := i; j < len(slots) && err == nil; j += scanners {
+					err = slots[j].read(c, t, at.a)
+				}
+				errs <- err
+			}()
+		}
+		var all error
+		for range scanners {
+			all = errors.Join(all, <-errs)
+		}
+		return struct{}{}, all
+	})
+	if err != nil {
+		return nil, fmt.Errorf("assigner/zookeeper: reading the slots: %w", err)
+	}
+	return slots, nil
+}
+
+// read fills s in. A slot that was deleted meanwhile stays as it is.
+func (s *slot) read(c *zk.Conn, t *tree, a *Assigner) error {
+	n, err := read(c, t.slots()+"/"+slotName(s.worker))
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rec, err := decodeRecord(n.data)
+	if err != nil {
+		a.o.Logger.Warn("zookeeper slot left alone", "worker", s.worker, "error", err)
+		return nil
+	}
+	s.node, s.rec = n, rec
+	return nil
+}
+
+// own reports whether the slot was this instance's last.
+func (at *attempt) own(s slot) bool { return s.rec.Instance == at.a.o.Instance }
+
+// checkClock refuses a clock that is behind what this instance has stamped already.
+func (at *attempt) checkClock(slots []slot) error {
+	for _, s := range slots {
+		if at.own(s) {
+			if err := at.a.checkFront(s.worker, millis(s.rec.Front)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkFront refuses if front, which an earlier run had reached, lies too far beyond the local clock.
+func (a *Assigner) checkFront(worker int64, front time.Time) error {
+	ahead := front.Sub(a.now())
+	if ahead <= a.o.MaxAhead || a.o.Borrow {
+		return nil
+	}
+	return fmt.Errorf("%w: instance %q had reached %v with worker id %d, %v beyond the local clock, MaxAhead is %v; set the clock, or allow Borrow",
+		ErrClock, a.o.Instance, front, worker, ahead.Round(time.Millisecond), a.o.MaxAhead)
+}
+
+// candidate is a slot that may be taken, and where the new window may begin.
+type candidate struct {
+	slot
+	from time.Time
+}
+
+// candidates returns the slots that may be taken, best first: the one whose rest the cache file proves to be this
+// machine's, this instance's own, then the lowest. A slot is taken only when its window has passed by the local clock. That
+// is a courtesy to its owner; taking it sooner would still not share a tick with anyone.
+func (at *attempt) candidates(slots []slot) []candidate {
+	a, now := at.a, at.a.now()
+	var proven, own, others, borrowed []candidate
+	for _, s := range slots {
+		until := millis(s.rec.Until)
+		ahead := at.own(s) && a.o.Borrow && millis(s.rec.Front).After(now.Add(a.o.MaxAhead))
+		switch {
+		case s.worker > at.maxWorker || s.rec.Until == maxMillis:
+		case at.proves(s) && !millis(at.proof.From).After(now):
+			proven = append(proven, candidate{s, millis(at.proof.From)})
+		case ahead:
+			borrowed = append(borrowed, candidate{s, until})
+		case until.After(now):
+		case at.own(s):
+			own = append(own, candidate{s, until})
+		default:
+			others = append(others, candidate{s, until})
+		}
+	}
+	return slices.Concat(borrowed, proven, own, others)
+}
+
+// proves reports whether the cache file is about the very reservation that the slot holds.
+func (at *attempt) proves(s slot) bool {
+	p := at.proof
+	return p != nil && p.Worker == s.worker && p.Token == s.rec.Token && p.NodeVersion == s.version
+}
+
+// takeOver claims c's slot if nobody else has touched it since it was read.
+func (at *attempt) takeOver(ctx context.Context, c candidate) (*claim, error) {
+	from := c.from
+	if recent := at.a.now().Add(-headroom); recent.After(from) {
+		from = recent
+	}
+	rec, err := at.record(from)
+	if err != nil {
+		return nil, err
+	}
+	// A proven rest begins before the stored end. Lowering that end would let others in on what the file has proven.
+	rec.Until = max(rec.Until, c.rec.Until)
+	at.sent[rec.Token] = from
+	n, err := at.a.tree.set(ctx, at.a.tree.slots()+"/"+slotName(c.worker), rec.encode(), c.version)
+	if err != nil {
+		return nil, err
+	}
+	return at.won(slot{c.worker, n, rec}, from)
+}
+
+// create makes a new slot. ZooKeeper numbers it, so that instances that start at the same instant get different ones.
+func (at *attempt) create(ctx context.Context, slots []slot) (*claim, error) {
+	if n := len(slots); n > 0 && slots[n-1].worker >= at.maxWorker {
+		return nil, at.exhausted(slots)
+	}
+	rec, err := at.record(at.a.now().Add(-headroom))
+	if err != nil {
+		return nil, err
+	}
+	// Nobody had the slot before, so all time up to the window's end is free.
+	at.sent[rec.Token] = time.Time{}
+	t := at.a.tree
+	path, err := call(ctx, t.s, func(c *zk.Conn) (string, error) {
+		return c.Create(t.slots()+"/"+slotPrefix, rec.encode(), zk.FlagSequence, t.acl)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("assigner/zookeeper: creating a slot: %w", err)
+	}
+	worker, ok := slotNumber(path[len(t.slots())+1:])
+	if !ok {
+		return nil, fmt.Errorf("assigner/zookeeper: ZooKeeper made slot %q, want a name such as %q", path, slotName(0))
+	}
+	if worker > at.maxWorker {
+		t.remove(ctx, path) // out of range for everyone here; at worst it stays and is never taken
+		if now, err := at.scan(ctx); err == nil {
+			slots = now // others were faster: the message is to say what they left
+		}
+		return nil, at.exhausted(slots)
+	}
+	return at.won(slot{worker: worker, rec: rec}, time.Time{})
+}
+
+// record is what the attempt writes to claim a slot from an instant on.
+func (at *attempt) record(from time.Time) (record, error) {
+	a := at.a
+	front := a.now()
+	if from.After(front) {
+		front = from
+	}
+	until, err := ceilMillis(front.Add(a.o.Window + a.o.spare()))
+	if err != nil {
+		return record{}, err
+	}
+	return a.record(newToken(), at.layout, until, front), nil
+}
+
+func (a *Assigner) record(token, layout string, until int64, front time.Time) record {
+	host, _ := os.Hostname() // for people
+	return record{Token: token, Instance: a.o.Instance, Host: host, PID: os.Getpid(), Layout: layout,
+		Until: until, Front: max(0, front.UnixMilli())}
+}
+
+// won makes the claim of a write that took effect.
+func (at *attempt) won(s slot, from time.Time) (*claim, error) {
+	c := &claim{a: at.a, layout: at.layout, peer: at.peer, worker: s.worker, from: from,
+		token: s.rec.Token, version: s.version, reserved: millis(s.rec.Until), front: millis(s.rec.Front)}
+	c.until = c.reserved.Add(-at.a.o.spare())
+	if cache := at.a.cache; cache != nil {
+		if err := cache.hold(c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// exhausted explains that no slot is free, and when one will be.
+func (at *attempt) exhausted(slots []slot) error {
+	usable, first := 0, int64(maxMillis)
+	for _, s := range slots {
+		if s.worker <= at.maxWorker {
+			usable++
+			first = min(first, s.rec.Until)
+		}
+	}
+	if first == maxMillis {
+		return fmt.Errorf("%w: ZooKeeper has given out all numbers up to %d under %s and %d of those slots are there; slots that were deleted are not given again, start over under another root",
+			assigner.ErrWorkersExhausted, at.maxWorker, at.a.o.Root, usable)
+	}
+	return fmt.Errorf("%w: all %d slots of 0..%d under %s are reserved, the first until %v",
+		assigner.ErrWorkersExhausted, usable, at.maxWorker, at.a.o.Root, millis(first))
+}
