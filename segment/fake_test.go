@@ -1,0 +1,148 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// errAway is what a fake source answers while it is away.
+var errAway = errors.New("connection refused")
+
+// fake is a Source in memory, whose latency and outages are the test's. It is a Lister and a Returner.
+type fake struct {
+	mu      sync.Mutex
+	tags    map[string]*segment.Row
+	latency time.Duration
+	away    bool
+	err     error // answers every Fetch with it, if set
+	calls   int   // of Fetch
+	asked   []int64
+}
+
+// newFake returns a fake with one tag "a" at 0.
+func newFake(step int64) *fake {
+	return &fake{tags: map[string]*segment.Row{"a": {Tag: "a", Step: step}}}
+}
+
+func (f *fake) set(change func(*fake)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+// answer waits for the latency and returns the failure that the test wants.
+func (f *fake) answer(ctx context.Context) error {
+	f.mu.Lock()
+	latency := f.latency
+	f.mu.Unlock()
+	if latency > 0 {
+		select {
+		case <-time.After(latency):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return errAway
+	}
+	return f.err
+}
+
+func (f *fake) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	f.set(func(f *fake) { f.calls++; f.asked = append(f.asked, step) })
+	if err := f.answer(ctx); err != nil {
+		return segment.Range{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	row := f.tags[tag]
+	if row == nil {
+		return segment.Range{}, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+	}
+	if step == 0 {
+		step = row.Step
+	}
+	r := segment.Range{From: row.Next, To: row.Next + step, Step: row.Step}
+	row.Next += step
+	return r, nil
+}
+
+func (f *fake) List(ctx context.Context) ([]segment.Row, error) {
+	if err := f.answer(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var rows []segment.Row
+	for _, r := range f.tags {
+		rows = append(rows, *r)
+	}
+	return rows, nil
+}
+
+func (f *fake) Return(_ context.Context, tag string, rest segment.Range) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	row := f.tags[tag]
+	if row == nil || row.Next != rest.To {
+		return false, nil
+	}
+	row.Next = rest.From
+	return true, nil
+}
+
+// sourceFunc is a Source and nothing else.
+type sourceFunc func(ctx context.Context, tag string, step int64) (segment.Range, error)
+
+func (f sourceFunc) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	return f(ctx, tag, step)
+}
+
+// generator returns a Generator that is closed when the test ends.
+func generator(tb testing.TB, src segment.Source, opts *segment.Options) *segment.Generator {
+	tb.Helper()
+	g, err := segment.New(tb.Context(), src, opts)
+	if err != nil {
+		tb.Fatalf("New: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return g
+}
+
+// next returns n ids of tag.
+func next(tb testing.TB, g *segment.Generator, tag string, n int) []int64 {
+	tb.Helper()
+	ids := make([]int64, n)
+	for i := range ids {
+		id, err := g.Next(tb.Context(), tag)
+		if err != nil {
+			tb.Fatalf("Next(%q) number %d: %v", tag, i, err)
+		}
+		ids[i] = id
+	}
+	return ids
+}
+
+// distinct sorts ids and fails the test for each one that is there twice.
+func distinct(tb testing.TB, ids []int64) {
+	tb.Helper()
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			tb.Errorf("id %d is there twice", ids[i])
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package segment
+
+import "time"
+
+// pace decides how many ids to ask for, after the rule of Leaf's: a range that lasted less than a window (15 minutes) is
+// followed by one of twice the step, one that lasted two windows or more by half of it, never less than what the
+// source stores. Its owner locks.
+type pace struct {
+	base   int64 // the source's own step; 0: not known yet
+	step   int64 // the step asked for last
+	last   time.Time
+	window time.Duration
+	limit  int64 // Options.MaxStep; 0: the default
+}
+
+// defaultMaxStep is where Leaf's rule stops doubling.
+const defaultMaxStep = 1_000_000
+
+// max is the largest step to ask for. The original compares before it doubles and so stops at up to half of its maximum;
+// here the maximum is reached. A source's own step is never cut.
+func (p *pace) max() int64 {
+	limit := p.limit
+	if limit == 0 {
+		limit = defaultMaxStep
+		if p.base > limit/2 {
+			limit = min(p.base, maxLen/2) * 2
+		}
+	}
+	return max(limit, p.base)
+}
+
+// next returns the step to ask for at now; 0 is the source's own.
+func (p *pace) next(now time.Time) int64 {
+	if p.last.IsZero() {
+		return 0
+	}
+	switch lasted := now.Sub(p.last); {
+	case lasted < p.window:
+		if p.step >= p.max()/2 {
+			p.step = p.max()
+		} else {
+			p.step *= 2
+		}
+	case lasted >= 2*p.window:
+		p.step /= 2
+	}
+	p.step = min(max(p.step, p.base, 1), p.max())
+	return p.step
+}
+
+// fetched notes what the source handed out at now.
+func (p *pace) fetched(r Range, now time.Time) {
+	p.last = now
+	switch {
+	case r.Step > 0:
+		p.setBase(r.Step)
+	case p.base == 0:
+		p.setBase(r.Len())
+	}
+}
+
+// setBase notes the source's own step. A raised one takes effect with the next range, a lowered one by and by.
+func (p *pace) setBase(base int64) {
+	p.base = base
+	p.step = max(p.step, base)
+}

@@ -1,0 +1,200 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Tag is one tag of a Generator: the handle for callers that use one tag all the time and want to save Generator.Next's
+// look-up. It is safe for concurrent use and ends with its Generator, or when the source no longer has the tag.
+type Tag struct {
+	// cur is the buffer in use; never nil. It changes once per range, under mu: a reader that holds an old one finds it
+	// used up and looks again, so it does not matter how long ago it was loaded.
+	cur  atomic.Pointer[buffer]
+	name string
+	g    *Generator
+	_    cpu.CacheLinePad
+
+	// mu guards what follows. Nobody waits or does I/O while holding it.
+	mu      sync.Mutex
+	ready   *buffer       // the next buffer, when it has arrived
+	loading bool          // a load is under way
+	cancel  func()        // ends that load
+	changed chan struct{} // closed and replaced when there is news for those who wait
+	waiting int           // callers that wait
+	ended   error         // why no id will ever be handed out again; both buffers are sealed
+	failed  error         // why no further range will be fetched; ids that are left are still handed out
+	rest    []Range       // what was left when the tag ended, the highest first
+	pace    pace
+
+	fetches, failures, waits int64
+	lastErr                  error // of the last fetch; nil after a success
+}
+
+// errAbandoned ends a tag that never got a range and that nobody waits for any more, so that names that came up while the
+// source was away do not pile up. Who meets it starts over.
+var errAbandoned = errors.New("segment: nobody waits for the tag")
+
+func newTag(g *Generator, name string) *Tag {
+	t := &Tag{g: g, name: name, changed: make(chan struct{})}
+	t.pace.window, t.pace.limit = g.opts.StepWindow, g.opts.MaxStep
+	t.cur.Store(&buffer{stride: 1}) // of no ids
+	return t
+}
+
+// Name returns the tag.
+func (t *Tag) Name() string { return t.name }
+
+// Next returns an id of the tag that no other call ever returns. Ids of one Generator's tag rise in the order of the calls.
+// It costs one atomic add and allocates nothing, and reads ctx only when both buffers are used up: then it waits for the
+// next range, and if ctx ends first the error wraps both ctx's and the source's. Other errors are ErrClosed,
+// ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
+func (t *Tag) Next(ctx context.Context) (int64, error) {
+	b := t.cur.Load()
+	k := b.next.Add(1)
+	if k > b.len {
+		return t.nextAfter(ctx, b)
+	}
+	if k == b.mark {
+		t.prefetch(b)
+	}
+	return b.from + (k-1)*b.stride, nil
+}
+
+// nextAfter is Next for who found b used up.
+func (t *Tag) nextAfter(ctx context.Context, b *buffer) (int64, error) {
+	var one [1]int64
+	if _, err := t.fillAfter(ctx, b, one[:]); err != nil {
+		return 0, err
+	}
+	return one[0], nil
+}
+
+// Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or fewer together with the
+// error that stopped it. It claims whole stretches with one atomic add each, so that the ids of one range that it
+// gets are neighbours.
+func (t *Tag) Fill(ctx context.Context, ids []int64) (int, error) {
+	return t.fillAfter(ctx, nil, ids)
+}
+
+// fillAfter is Fill for who found b used up.
+func (t *Tag) fillAfter(ctx context.Context, b *buffer, ids []int64) (int, error) {
+	n := 0
+	for n < len(ids) {
+		if b != nil {
+			if err := t.await(ctx, b); err != nil {
+				return n, err
+			}
+		}
+		b = t.cur.Load()
+		first, got := b.claim(int64(len(ids) - n))
+		for i := range got {
+			ids[n+int(i)] = b.id(first + i)
+		}
+		n += int(got)
+		if first < b.mark && b.mark <= first+got {
+			t.prefetch(b)
+		}
+	}
+	return n, nil
+}
+
+// prefetch starts the load of the next buffer, for who claimed b's mark.
+func (t *Tag) prefetch(b *buffer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur.Load() == b { // else b was used up meanwhile, and the present buffer has a mark of its own
+		t.startLoad()
+	}
+}
+
+// await returns when another buffer than b, which is used up, is current: at once if the next one is ready, else when the
+// source has answered. An error says why there will be none, or why ctx ended too soon.
+func (t *Tag) await(ctx context.Context, b *buffer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.cur.Load() == b {
+		switch {
+		case t.ended != nil:
+			return t.ended
+		case t.ready != nil:
+			t.cur.Store(t.ready) // publishes the buffer's fields to every claim on it
+			t.ready = nil
+			return nil
+		case t.failed != nil:
+			return t.failed
+		}
+		t.startLoad()
+		if err := t.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait releases mu until there is news or ctx ends.
+func (t *Tag) wait(ctx context.Context) error {
+	news := t.changed
+	t.waiting++
+	t.waits++
+	t.mu.Unlock()
+	var err error
+	select {
+	case <-news:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	t.mu.Lock()
+	t.waiting--
+	switch {
+	case err == nil:
+		return nil
+	case t.lastErr != nil:
+		return fmt.Errorf("segment: tag %q: no id left and the source failed: %w: %w", t.name, t.lastErr, err)
+	default:
+		return fmt.Errorf("segment: tag %q: no id left and the source has not answered yet: %w", t.name, err)
+	}
+}
+
+// announce wakes those who wait. The caller holds mu.
+func (t *Tag) announce() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// end seals the tag: no id is handed out from here on, and calls fail with err. What is left is kept for a checkpoint.
+func (t *Tag) end(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended != nil {
+		return
+	}
+	t.ended = err
+	for _, b := range []*buffer{t.ready, t.cur.Load()} {
+		if b == nil {
+			continue
+		}
+		if rest, ok := b.seal(); ok {
+			t.rest = append(t.rest, rest)
+		}
+	}
+	t.ready = nil
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.announce()
+}
+
+// setBase notes the source's own step.
+func (t *Tag) setBase(step int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if step > 0 {
+		t.pace.setBase(step)
+	}
+}

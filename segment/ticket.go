@@ -1,0 +1,193 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// TicketOptions are the options of Ticket and PlanTickets. nil means the defaults.
+type TicketOptions struct {
+	Table string // name of the table; "ticket" by default
+
+	// Step is the distance of neighbouring ids of one server, the auto_increment_increment that every server has to
+	// have. 0 means as many as there are servers, the least that keeps them apart; a larger one leaves room for servers to come.
+	Step int64
+
+	// Batch is the most ids that one Fetch asks a MySQL server for, in one REPLACE of as many rows, 1..10000; 0 means 1000. 1
+	// is the classic ticket server, a round trip per id.
+	Batch int
+
+	// Timeout bounds the wait for one server before the next one is asked, above 0; 0 means 2 s.
+	Timeout time.Duration
+
+	_ struct{} // keeps literals keyed
+}
+
+const (
+	defaultBatch         = 1000
+	maxBatch             = 10000
+	defaultTicketTimeout = 2 * time.Second
+	ticketRest           = time.Second // how long a server that failed is left alone while another one answers
+	maxStub              = 64          // width of the column stub
+)
+
+func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
+	var t TicketOptions
+	if o != nil {
+		t = *o
+	}
+	if t.Table == "" {
+		t.Table = "ticket"
+	}
+	if t.Step == 0 {
+		t.Step = int64(servers)
+	}
+	if t.Batch == 0 {
+		t.Batch = defaultBatch
+	}
+	if t.Timeout == 0 {
+		t.Timeout = defaultTicketTimeout
+	}
+	switch {
+	case servers == 0:
+		return t, fmt.Errorf("%w: Ticket: no servers, want 1 or more", ErrOptions)
+	case t.Step < int64(servers) || t.Step > maxStride:
+		return t, fmt.Errorf("%w: Step is %d, want %d..%d", ErrOptions, t.Step, servers, maxStride)
+	case t.Batch < 1 || t.Batch > maxBatch:
+		return t, fmt.Errorf("%w: Batch is %d, want 1..%d", ErrOptions, t.Batch, maxBatch)
+	case t.Timeout < 0:
+		return t, fmt.Errorf("%w: Timeout is %v, want above 0", ErrOptions, t.Timeout)
+	}
+	return t, nil
+}
+
+// Ticket returns the Source over ticket servers: databases whose AUTO_INCREMENT columns count in steps of Step from offsets
+// of their own, so that no two give the same id. A tag is a value of the table's unique column stub; REPLACE of it moves
+// the tag's only row to a fresh id. All tags of a table share its counter. There are no unknown tags.
+//
+// The servers are asked in turn; one that fails is passed over for a while. On MySQL a REPLACE of n rows reserves n
+// neighbouring ids at once, and one more query on the same connection confirms that session and server count as they
+// should: had somebody changed the settings, the ids would be thrown away with ErrTicketServer. PostgreSQL (an
+// identity column) and SQLite (one server) give one id per Fetch. The Source is a Checker; a wrong option is reported
+// by every method.
+func Ticket(dbs []*gorm.DB, opts *TicketOptions) Source {
+	o, err := opts.withDefaults(len(dbs))
+	t := &ticket{opts: o, err: err}
+	for i, db := range dbs {
+		if db == nil {
+			t.err = fmt.Errorf("%w: Ticket: server %d is nil", ErrOptions, i)
+			return t
+		}
+		t.servers = append(t.servers, &ticketServer{index: i, store: store{db: db, dialect: newStore(db).dialect}, opts: o})
+	}
+	return t
+}
+
+type ticket struct {
+	opts    TicketOptions
+	servers []*ticketServer
+	err     error // what is wrong with the options
+	guard   guard
+	turn    atomic.Uint64 // counts fetches; picks the server that is asked first
+
+	mu      sync.Mutex
+	offsets map[int64]int // offset modulo Step -> index of the server that has it
+}
+
+// Fetch takes ids from the first server that answers.
+func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
+	if t.err != nil {
+		return Range{}, t.err
+	}
+	if err := checkFetch(tag, step, maxStub); err != nil {
+		return Range{}, err
+	}
+	return t.guard.fetch(ctx, tag, func() (Range, error) {
+		n := min(max(step, 1), int64(t.opts.Batch))
+		first := t.turn.Add(1) - 1
+		var errs []error
+		for _, resting := range []bool{false, true} { // those that failed lately come last
+			for i := range t.servers {
+				s := t.servers[(first+uint64(i))%uint64(len(t.servers))]
+				if s.resting() != resting || ctx.Err() != nil {
+					continue
+				}
+				r, err := t.ask(ctx, s, tag, n)
+				if err == nil {
+					return r, nil
+				}
+				errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
+			}
+		}
+		return Range{}, fmt.Errorf("segment: fetch tag %q from table %s: %w", tag, t.opts.Table, errors.Join(append(errs, ctx.Err())...))
+	})
+}
+
+// ask takes n ids from s, and notes how it went.
+func (t *ticket) ask(ctx context.Context, s *ticketServer, tag string, n int64) (Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	defer cancel()
+	err := t.check(ctx, s)
+	var r Range
+	if err == nil {
+		r, err = s.take(ctx, tag, n)
+	}
+	s.rest(err)
+	return r, err
+}
+
+// Check examines every server: at least one has to answer, and each that does has to be set up right.
+func (t *ticket) Check(ctx context.Context) error {
+	if t.err != nil {
+		return t.err
+	}
+	var errs []error
+	for _, s := range t.servers {
+		ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+		err := t.check(ctx, s)
+		cancel()
+		if errors.Is(err, ErrTicketServer) {
+			return fmt.Errorf("segment: check ticket server %d: %w", s.index, err)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
+		}
+	}
+	if len(errs) == len(t.servers) {
+		return fmt.Errorf("segment: check ticket servers: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// check examines a server that was not found good before: its table, its step, and that its offset is its own.
+func (t *ticket) check(ctx context.Context, s *ticketServer) error {
+	if s.good.Load() {
+		return nil
+	}
+	offset, err := s.examine(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.offsets == nil {
+		t.offsets = make(map[int64]int)
+	}
+	if other, taken := t.offsets[offset]; taken && other != s.index {
+		return fmt.Errorf("%w: the offset is %d modulo %d, which server %d has, want one of its own", ErrTicketServer, offset, t.opts.Step, other)
+	}
+	for o, i := range t.offsets { // it may have had another one before it was repaired
+		if i == s.index {
+			delete(t.offsets, o)
+		}
+	}
+	t.offsets[offset] = s.index
+	s.good.Store(true)
+	return nil
+}

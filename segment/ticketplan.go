@@ -1,0 +1,78 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+// TicketPlan says how one server of a larger set has to count.
+type TicketPlan struct {
+	Step   int64 // auto_increment_increment
+	Offset int64 // auto_increment_offset, 1..Step
+	Start  int64 // the first id that it may hand out from the change on
+
+	// Statements make the change, in this order, which matters: the settings first, so that nobody counts the old way from
+	// Start on. They need the privilege to set global variables; a server forgets them at its restart unless its
+	// configuration file has them too.
+	Statements []string
+}
+
+// PlanTickets works out how to go on with the servers dbs, of which some may be new with an empty table. It reads every
+// server and changes nothing. Each server counts by Options.Step, or by as many as there are servers, and starts above
+// the highest id of any server plus gap, from where on the new offsets keep them apart.
+//
+// gap has to be more than all servers together hand out until the last of them has run its Statements: until then those
+// that still count the old way must stay below Start. The servers stay in service. A Ticket with the old step stops
+// using a server at the moment it is changed, one with the new step begins to; docs/segment.md has the order of steps.
+func PlanTickets(ctx context.Context, dbs []*gorm.DB, gap int64, opts *TicketOptions) ([]TicketPlan, error) {
+	o, err := opts.withDefaults(len(dbs))
+	if err != nil {
+		return nil, err
+	}
+	if gap < 1 || gap > maxInt64/2 {
+		return nil, fmt.Errorf("%w: gap is %d, want 1..%d", ErrOptions, gap, maxInt64/2)
+	}
+	high, err := highestTicket(ctx, dbs, o)
+	if err != nil {
+		return nil, err
+	}
+	if high > maxInt64/2-gap {
+		return nil, fmt.Errorf("%w: the highest id is %d and the gap is %d, want at most %d together", ErrExhausted, high, gap, maxInt64/2)
+	}
+	base := ((high+gap)/o.Step + 1) * o.Step
+	plans := make([]TicketPlan, len(dbs))
+	for i, db := range dbs {
+		offset := int64(i) + 1
+		plans[i] = TicketPlan{Step: o.Step, Offset: offset, Start: base + offset, Statements: []string{
+			fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", o.Step),
+			fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", offset),
+			fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", db.Statement.Quote(o.Table), base+offset),
+		}}
+	}
+	return plans, nil
+}
+
+// highestTicket returns the highest id in any server's table. Every server has to answer: one left out could have the
+// highest. A tag's row keeps the tag's last id, so no id in use is above the table's highest but for those of a REPLACE
+// that was rolled back, which nobody got.
+func highestTicket(ctx context.Context, dbs []*gorm.DB, o TicketOptions) (int64, error) {
+	high := int64(0)
+	for i, db := range dbs {
+		if db == nil {
+			return 0, fmt.Errorf("%w: PlanTickets: server %d is nil", ErrOptions, i)
+		}
+		s := newStore(db)
+		if s.dialect != dialectMySQL {
+			return 0, fmt.Errorf("segment: plan ticket server %d: the database is %q: %w", i, db.Name(), errors.ErrUnsupported)
+		}
+		var id, rows int64
+		if err := s.row(ctx, "SELECT COALESCE(MAX(id), 0), COUNT(*) FROM "+s.ident(o.Table), nil, &id, &rows); err != nil {
+			return 0, fmt.Errorf("segment: plan ticket server %d: %w", i, err)
+		}
+		high = max(high, id)
+	}
+	return high, nil
+}
