@@ -38,9 +38,9 @@ var (
 	ErrClaimExpired = assigner.ErrClaimExpired
 )
 
-// ClockBackError says how far the clock is behind the last id.
+// ClockBackError says how far the clock is behind the newest id.
 type ClockBackError struct {
-	By    time.Duration // from the present to the end of the last tick used
+	By    time.Duration // from the clock's tick to the newest id's
 	Bound time.Duration // what Options.Rollback tolerates
 }
 

@@ -37,16 +37,6 @@ type Generator interface {
 	Close() error
 }
 
-// Parts is an id taken apart.
-type Parts struct {
-	ID     ID
-	Time   time.Time // the instant, in UTC, at which the id's tick begins
-	Tick   int64
-	Worker int64
-	Seq    int64
-	Gene   int64
-}
-
 // PutPolicy says what the padder does with a full ring, TakePolicy what a caller gets from an empty one.
 type (
 	PutPolicy  = ringbuffer.PutPolicy
@@ -91,6 +81,8 @@ type Stats struct {
 	RejectsLead     int64 // calls that failed with ErrLead
 	RejectsPut      int64 // padding runs that PutPolicy Fail or PutFunc refused
 	RejectsRollback int64 // calls that failed with ErrClockBack (Default)
+
+	ClockHeld time.Duration // jump of the wall clock that is held back at present; 0: none
 
 	Err error // why no further id can be composed at present; nil when all is well
 }

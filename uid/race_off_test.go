@@ -1,0 +1,5 @@
+//go:build !race
+
+package uid_test
+
+const raceEnabled = false

@@ -1,0 +1,271 @@
+package uid_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// take makes n ids on each of several goroutines, by Next and by Fill in turns, and records each.
+func take(t *testing.T, g uid.Generator, r *record, goroutines, n int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for k := range goroutines {
+		wg.Go(func() {
+			ctx, buf := context.Background(), make([]uid.ID, 1+k*37%200)
+			for left := n; left > 0; {
+				got := 1
+				if left%3 == 0 {
+					var err error
+					if got, err = g.Fill(ctx, buf[:min(left, len(buf))]); err != nil {
+						t.Error(err)
+						return
+					}
+				} else {
+					id, err := g.Next(ctx)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					buf[0] = id
+				}
+				for i, id := range buf[:got] {
+					if !r.add(id) {
+						return
+					}
+					if i > 0 && id <= buf[i-1] {
+						t.Errorf("Fill gave %d after %d", id, buf[i-1])
+						return
+					}
+				}
+				left -= got
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestCachedExactlyOnce(t *testing.T) {
+	t.Parallel()
+	n := 60_000
+	if testing.Short() {
+		n = 5_000
+	}
+	for _, seqBits := range []int{3, 5, 13} {
+		for _, run := range []int{0, 1, 2, 8} {
+			for _, lanes := range []int{0, 4, uid.AutoLanes} {
+				for _, policy := range []uid.TakePolicy{uid.Pad, uid.Wait} {
+					for _, boost := range []int{uid.NoBoost, 3} {
+						o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: seqBits},
+							RunLength: run, Lanes: lanes, TakePolicy: policy, BoostPower: boost}
+						name := fmt.Sprintf("seq=%d/run=%d/lanes=%d/policy=%d/boost=%d", seqBits, run, lanes, policy, boost)
+						t.Run(name, func(t *testing.T) {
+							t.Parallel()
+							c := newCached(t, o)
+							alloc := allocator(t, o.Layout)
+							r := newRecord(alloc, time.Now().Add(-time.Minute), int64(8*n)+1<<22)
+							take(t, c, r, 4, n)
+							r.check(t, int64(4*n))
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCachedRebase makes words that tell so few ticks apart that a tenure ends every few of them.
+func TestCachedRebase(t *testing.T) {
+	t.Parallel()
+	for _, lanes := range []int{1, 8} {
+		for _, ticks := range []int64{20, 64} {
+			t.Run(fmt.Sprintf("lanes=%d/ticks=%d", lanes, ticks), func(t *testing.T) {
+				t.Parallel()
+				o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}, RunLength: 16, Lanes: lanes}
+				c := newCached(t, o)
+				c.LimitTicks(ticks)
+				const n = 100_000
+				r := newRecord(allocator(t, o.Layout), time.Now().Add(-time.Minute), 8*n)
+				take(t, c, r, 4, n)
+				r.check(t, 4*n)
+				if lanes == 1 {
+					// What the lane held is carried from tenure to tenure: nothing is wasted.
+					if high := r.high.Load(); r.full(64*100, high-64*20) != high-64*20-64*100 {
+						t.Errorf("%d of %d positions were handed out, want all", r.full(64*100, high-64*20), high-64*20-64*100)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestCachedHundredsOfMillions(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("skipped: long: 200 million ids; the small sizes run under the race detector")
+	}
+	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
+		name := "lanes=1"
+		if o != nil {
+			name = "lanes=auto"
+		}
+		t.Run(name, func(t *testing.T) {
+			const total = 100_000_000
+			c := newCached(t, o)
+			r := newRecord(allocator(t, bitsalloc.Layout{}), time.Now().Add(-time.Minute), total+1<<23)
+			var wg sync.WaitGroup
+			for k := range 8 {
+				wg.Go(func() {
+					ctx, buf := context.Background(), make([]uid.ID, 64+k)
+					for left := total / 8; left > 0; {
+						got := min(left, 64)
+						for i := range got {
+							id, err := c.Next(ctx)
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							buf[i] = id
+						}
+						for _, id := range buf[:got] {
+							if !r.add(id) {
+								return
+							}
+						}
+						left -= got
+					}
+				})
+			}
+			wg.Wait()
+			r.check(t, total)
+		})
+	}
+}
+
+// TestCachedStrictlyIncreasing checks the order in real time: an id taken after another was returned is the larger one.
+func TestCachedStrictlyIncreasing(t *testing.T) {
+	t.Parallel()
+	for _, run := range []int{0, 1, 4} {
+		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
+			t.Parallel()
+			c := newCached(t, &uid.Options{RunLength: run, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}})
+			var newest atomic.Int64
+			var wg sync.WaitGroup
+			for k := range 4 {
+				wg.Go(func() {
+					buf := make([]uid.ID, 1+k*k)
+					for i := range 30_000 {
+						before := newest.Load()
+						n := 1
+						var err error
+						if i%5 == 0 {
+							n, err = c.Fill(context.Background(), buf)
+						} else {
+							buf[0], err = c.Next(context.Background())
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if int64(buf[0]) <= before {
+							t.Errorf("id %d came after %d had been returned", buf[0], before)
+							return
+						}
+						for last := int64(buf[n-1]); ; {
+							m := newest.Load()
+							if m >= last || newest.CompareAndSwap(m, last) {
+								break
+							}
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// TestCachedNothingWasted takes several times what the ring holds: every tick behind the first is handed out whole.
+func TestCachedNothingWasted(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*uid.Options{nil, {RunLength: 1}, {TakePolicy: uid.Wait}, {PaddingFactor: 100, BoostPower: uid.NoBoost}} {
+		c := newCached(t, o)
+		alloc := allocator(t, bitsalloc.Layout{})
+		const n = 40 * 8192
+		perTick := map[int64]int64{}
+		var first, last int64
+		for i := range n {
+			id, err := c.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tick, _, _, _ := alloc.Split(int64(id))
+			if perTick[tick]++; i == 0 {
+				first = tick
+			}
+			last = tick
+		}
+		for tick := first + 1; tick < last; tick++ {
+			if perTick[tick] != 8192 {
+				t.Errorf("options %+v: tick %d has %d ids, want all 8192", o, tick, perTick[tick])
+			}
+		}
+		if last-first < 38 {
+			t.Errorf("%d ids took %d ticks, want about 40", n, last-first+1)
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("skipped: allocations: the race detector allocates")
+	}
+	ctx, ids := t.Context(), make([]uid.ID, 1024)
+	gene := bitsalloc.Layout{TimeBits: 40, WorkerBits: 6, SeqBits: 13, GeneBits: 4}
+	for name, g := range map[string]uid.Generator{
+		"one lane": newCached(t, nil),
+		"lanes":    newCached(t, &uid.Options{Lanes: uid.AutoLanes}),
+		"run 1":    newCached(t, &uid.Options{RunLength: 1}),
+		"gene":     newCached(t, &uid.Options{Layout: gene}),
+	} {
+		for call, f := range map[string]func() error{
+			"Next":  func() error { _, err := g.Next(ctx); return err },
+			"Fill":  func() error { _, err := g.Fill(ctx, ids); return err },
+			"Stats": func() error { _ = g.Stats(); return nil },
+		} {
+			if got := testing.AllocsPerRun(2000, func() {
+				if err := f(); err != nil {
+					t.Fatal(err)
+				}
+			}); got != 0 {
+				t.Errorf("%s: %s allocates %v times, want 0", name, call, got)
+			}
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("skipped: memory: the race detector allocates")
+	}
+	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		c := newCached(t, o)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if got := int64(after.HeapAlloc) - int64(before.HeapAlloc); got > 1<<20 {
+			t.Errorf("options %+v: the generator holds %d bytes, want at most 1 MiB", o, got)
+		} else {
+			t.Logf("options %+v: the generator holds %d bytes", o, got)
+		}
+		runtime.KeepAlive(c)
+	}
+}
