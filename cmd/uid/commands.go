@@ -1,0 +1,13 @@
+package main
+
+// commands is the command tree; the structure is the grammar that kong reads.
+type commands struct {
+	Help    helpFlag    `short:"h" help:"Show help." `
+	Version versionFlag `name:"version" help:"Show the version."`
+
+	Gen    genCmd     `cmd:"" help:"Make ids."`
+	Parse  parseCmd   `cmd:"" help:"Take ids apart: time, worker, sequence."`
+	Plan   planCmd    `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
+	Schema schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
+	Ver    versionCmd `cmd:"" name:"version" help:"Print the version."`
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// dialect is a kind of database.
+type dialect string
+
+const (
+	mysqlDialect    dialect = "mysql"
+	postgresDialect dialect = "postgres"
+	sqliteDialect   dialect = "sqlite"
+)
+
+// dsn is a data source name that was understood.
+type dsn struct {
+	dialect dialect
+	source  string   // what the driver wants; for SQLite the file's path
+	display string   // where it leads, without user or password, for messages
+	secrets []string // the password, as given and decoded
+}
+
+// dsnForms is the part of an error or a help text that says what a data source name looks like.
+const dsnForms = "mysql://user:password@host:3306/db, user:password@tcp(host:3306)/db, " +
+	"postgres://user:password@host:5432/db, sqlite:PATH or a file ending in .db or .sqlite"
+
+var errDSN = errors.New("--dsn: not the name of a database; want " + dsnForms)
+
+// parseDSN reads a data source name in any of the forms of dsnForms. Its errors never quote the name: it may hold a
+// password in a place where none is expected.
+func parseDSN(s string) (dsn, error) {
+	s = strings.TrimSpace(s)
+	scheme, rest, _ := strings.Cut(s, ":")
+	switch strings.ToLower(scheme) {
+	case "mysql", "mariadb":
+		if strings.HasPrefix(rest, "//") {
+			return mysqlURL(s)
+		}
+	case "postgres", "postgresql":
+		if strings.HasPrefix(rest, "//") {
+			return postgresURL(s)
+		}
+	case "sqlite", "sqlite3", "file":
+		return sqlitePath(strings.TrimPrefix(rest, "//"))
+	}
+	switch {
+	case strings.Contains(s, "://"):
+		return dsn{}, errDSN
+	case strings.Contains(s, "@tcp(") || strings.Contains(s, "@unix("):
+		return mysqlNative(s)
+	case isPostgresPairs(s):
+		return postgresPairs(s)
+	case !strings.Contains(s, "@") && isSQLiteName(s):
+		return sqlitePath(s)
+	}
+	return dsn{}, errDSN
+}
+
+// mysqlURL turns a URL into the MySQL driver's own form, which OpenMySQL takes.
+func mysqlURL(s string) (dsn, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
+		return dsn{}, errors.New("--dsn: want mysql://user:password@host:3306/db, with special characters of the password percent-encoded")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "3306"
+	}
+	addr := net.JoinHostPort(u.Hostname(), port)
+	password, _ := u.User.Password()
+	d := dsn{dialect: mysqlDialect, display: "mysql at " + addr + u.Path, secrets: secretsOf(u)}
+	var b strings.Builder
+	if u.User != nil {
+		b.WriteString(u.User.Username())
+		if password != "" {
+			b.WriteString(":" + password)
+		}
+		b.WriteString("@")
+	}
+	b.WriteString("tcp(" + addr + ")/" + strings.Trim(u.Path, "/"))
+	if u.RawQuery != "" {
+		b.WriteString("?" + u.RawQuery)
+	}
+	d.source = b.String()
+	return d, nil
+}
+
+// mysqlNative reads user:password@protocol(address)/db. The last of each separator counts, as in the driver, because a
+// password may hold any of them.
+func mysqlNative(s string) (dsn, error) {
+	d := dsn{dialect: mysqlDialect, source: s}
+	head, tail := s, ""
+	if i := strings.LastIndexByte(s, '/'); i >= 0 {
+		head, tail = s[:i], s[i:]
+	}
+	db, _, _ := strings.Cut(tail, "?")
+	at := strings.LastIndexByte(head, '@')
+	_, password, _ := strings.Cut(head[:at], ":")
+	d.secrets = []string{password}
+	_, addr, _ := strings.Cut(head[at:], "(")
+	if len(db) < 2 {
+		return dsn{}, errors.New("--dsn: names no database; want user:password@tcp(host:3306)/db")
+	}
+	d.display = "mysql at " + strings.TrimSuffix(addr, ")") + db
+	return d, nil
+}
+
+func postgresURL(s string) (dsn, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return dsn{}, errors.New("--dsn: want postgres://user:password@host:5432/db, with special characters of the password percent-encoded")
+	}
+	host := u.Host
+	if h := u.Query().Get("host"); host == "" && h != "" {
+		host = h
+	}
+	return dsn{dialect: postgresDialect, source: s, display: "postgres at " + host + u.Path, secrets: secretsOf(u)}, nil
+}
+
+// isPostgresPairs reports whether s is in PostgreSQL's key=value form.
+func isPostgresPairs(s string) bool {
+	key, _, ok := strings.Cut(s, "=")
+	return ok && slices.Contains([]string{"host", "user", "dbname", "port", "password", "sslmode", "service"}, strings.TrimSpace(key))
+}
+
+func postgresPairs(s string) (dsn, error) {
+	d := dsn{dialect: postgresDialect, source: s}
+	var host, db string
+	for pair := range strings.FieldsSeq(s) {
+		k, v, _ := strings.Cut(pair, "=")
+		switch k {
+		case "host":
+			host = v
+		case "dbname":
+			db = v
+		case "password":
+			d.secrets = append(d.secrets, strings.Trim(v, "'"))
+		}
+	}
+	d.display = "postgres at " + host + "/" + db
+	return d, nil
+}
+
+func isSQLiteName(s string) bool {
+	switch strings.ToLower(filepath.Ext(s)) {
+	case ".db", ".sqlite", ".sqlite3", ".db3":
+		return true
+	}
+	return false
+}
+
+func sqlitePath(path string) (dsn, error) {
+	switch {
+	case path == "":
+		return dsn{}, errors.New("--dsn: sqlite: without a path; want sqlite:PATH")
+	case strings.ContainsAny(path, "?\x00"):
+		return dsn{}, errors.New("--dsn: the path of a SQLite file may not hold a question mark or a zero byte")
+	case path == ":memory:":
+		return dsn{}, errors.New("--dsn: a database in memory forgets its worker ids and would give the same ids again; name a file")
+	}
+	return dsn{dialect: sqliteDialect, source: path, display: "sqlite file " + path}, nil
+}
+
+// secretsOf returns the password of u as it reads decoded and as it stands in the URL.
+func secretsOf(u *url.URL) []string {
+	password, ok := u.User.Password()
+	if !ok {
+		return nil
+	}
+	_, raw, _ := strings.Cut(u.User.String(), ":")
+	return []string{password, raw}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// parseIDs reads the output of gen, one id a line, and checks that no id is there twice.
+func parseIDs(t *testing.T, r result, form idForm) []uid.ID {
+	t.Helper()
+	var ids []uid.ID
+	for _, line := range r.lines() {
+		id, _, _, err := parseID(line, form, false)
+		if err != nil {
+			t.Fatalf("gen printed %q: %v", line, err)
+		}
+		ids = append(ids, id)
+	}
+	unique(t, ids)
+	return ids
+}
+
+// unique fails the test when an id is in ids twice.
+func unique(t *testing.T, ids []uid.ID) {
+	t.Helper()
+	sorted := slices.Sorted(slices.Values(ids))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			t.Fatalf("id %d came twice", sorted[i])
+		}
+	}
+}
+
+// TestGenFormats: every text form of the ids reads back, in the number asked for.
+func TestGenFormats(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var all []uid.ID
+	for _, form := range []idForm{decimalForm, base32Form, base62Form} {
+		for _, n := range []int{1, 2, batch, batch + 1, 10_000} {
+			r := b.check(t, exitOK, "", "", "gen", "-n", strconv.Itoa(n), "--format", string(form))
+			ids := parseIDs(t, r, form)
+			if len(ids) != n || !slices.IsSorted(ids) {
+				t.Errorf("gen -n %d --format %s made %d ids, increasing: %v, want %d that increase", n, form, len(ids), slices.IsSorted(ids), n)
+			}
+			all = append(all, ids...)
+		}
+	}
+	unique(t, all)
+}
+
+// TestGenJSON: one object a line, with the parts.
+func TestGenJSON(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.check(t, exitOK, "", "", "gen", "-n", "3", "-f", "json", "--zone", "UTC", "--layout", "shardgene", "--worker", "33", "--gene", "7")
+	var ids []uid.ID
+	for _, line := range r.lines() {
+		var j anatomyJSON
+		if err := json.Unmarshal([]byte(line), &j); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		id, err := uid.ParseID(j.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if j.DataCentre == nil || *j.DataCentre != 1 || j.Worker != 1 || j.Gene == nil || *j.Gene != 3 || j.Base32 != id.Base32() || j.Base62 != id.Base62() {
+			t.Errorf("%s: want data centre 1, worker 1, gene 3 and the text forms of the id", line)
+		}
+		if at, err := time.Parse(time.RFC3339Nano, j.Time); err != nil || time.Since(at).Abs() > time.Minute {
+			t.Errorf("%s: time %v, %v, want about now", line, at, err)
+		}
+	}
+	if unique(t, ids); len(ids) != 3 {
+		t.Errorf("%d ids, want 3", len(ids))
+	}
+}
+
+// TestGenTable: the columns line up below the heading, over many rows.
+func TestGenTable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	lines := b.check(t, exitOK, "", "", "gen", "-n", "2000", "-f", "table").lines()
+	if len(lines) != 2001 {
+		t.Fatalf("%d lines, want a heading and 2000 rows", len(lines))
+	}
+	for _, title := range []string{"BASE32", "BASE62", "TIME", "WORKER", "SEQ"} {
+		at := strings.Index(lines[0], title)
+		for _, row := range lines[1:] {
+			if at <= 0 || row[at] == ' ' || row[at-1] != ' ' {
+				t.Fatalf("%q does not line up with %s:\n%s", row, title, lines[0])
+			}
+		}
+	}
+}
+
+// TestGenWorkers: every run, also of several at once on an empty folder, has a worker id of its own.
+func TestGenWorkers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const runs = 8
+	var wg sync.WaitGroup
+	got := make([]result, runs)
+	for i := range runs {
+		wg.Go(func() { got[i] = b.run(t.Context(), "gen", "-n", "1000") })
+	}
+	wg.Wait()
+	alloc := mustLayout(t, "").alloc
+	workers := map[int64]bool{}
+	var all []uid.ID
+	for _, r := range got {
+		if r.code != exitOK {
+			t.Fatalf("a run of %d at once failed: %s", runs, r.stderr)
+		}
+		ids := parseIDs(t, r, decimalForm)
+		all = append(all, ids...)
+		workers[uid.ParseParts(alloc, ids[0]).Worker] = true
+	}
+	if unique(t, all); len(workers) != runs {
+		t.Errorf("%d workers in %d runs, want one each", len(workers), runs)
+	}
+}
+
+// TestGenKindDefault: the generator that waits for the clock stamps no id ahead of it.
+func TestGenKindDefault(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.check(t, exitOK, "", "", "gen", "-n", "3000", "--kind", "default", "--worker", "1", "--layout", "39-10-10-0/1ms@2026-01-01T00:00:00Z")
+	ids := parseIDs(t, r, decimalForm)
+	last := uid.ParseParts(mustLayout(t, "39-10-10-0/1ms@2026-01-01T00:00:00Z").alloc, ids[len(ids)-1])
+	if len(ids) != 3000 || last.Time.After(time.Now()) {
+		t.Errorf("%d ids up to %v, want 3000 and none ahead of the clock", len(ids), last.Time)
+	}
+}
+
+// TestGenErrors: what cannot work fails with its reason, and with nothing on stdout.
+func TestGenErrors(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, c := range []struct{ args, want string }{
+		{"gen --layout baidu --epoch 2000-01-01", "no ticks left"},
+		{"gen --worker 1024 --layout 41-10-12/1ms", "1023"},
+		{"gen --worker=-1", "-1"},
+		{"gen --worker 1 --gene 5", "gene"},
+		{"gen --epoch 2200-01-01 --worker 1", ""},
+		{"gen --dsn mysql://127.0.0.1:1/ids", "mysql at 127.0.0.1:1/ids: "},
+		{"gen --dsn postgres://127.0.0.1:1/ids", "postgres at 127.0.0.1:1/ids: "},
+		{"gen --dsn sqlite:/nonexistent/folder/ids.db", "no such file"},
+	} {
+		if r := b.check(t, exitFailure, "", c.want, strings.Fields(c.args)...); r.stdout != "" {
+			t.Errorf("uid %s prints %q, want nothing", c.args, r.stdout)
+		}
+	}
+}
+
+func mustLayout(t *testing.T, text string) namedLayout {
+	t.Helper()
+	n, err := (&layoutFlags{Layout: text}).resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

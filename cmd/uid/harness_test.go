@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bench is a program in process, with a folder of its own for the embedded database and a clock that stands still.
+type bench struct {
+	env   map[string]string
+	cache string // empty: there is none, as with HOME unset
+	stdin string
+	now   time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	return &bench{env: map[string]string{}, cache: filepath.Join(t.TempDir(), "cache"),
+		now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+// result is what a run left behind.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// run executes one command line.
+func (b *bench) run(ctx context.Context, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	p := &program{
+		stdin: strings.NewReader(b.stdin), stdout: &stdout, stderr: &stderr,
+		getenv: func(key string) string { return b.env[key] },
+		cacheDir: func() (string, error) {
+			if b.cache == "" {
+				return "", errors.New("neither $XDG_CACHE_HOME nor $HOME are defined")
+			}
+			return b.cache, nil
+		},
+		now: b.clock,
+	}
+	code := p.run(ctx, args)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// check runs one command line and compares the exit status and parts of what was printed.
+func (b *bench) check(t *testing.T, code int, stdout, stderr string, args ...string) result {
+	t.Helper()
+	r := b.run(t.Context(), args...)
+	if r.code != code || !strings.Contains(r.stdout, stdout) || !strings.Contains(r.stderr, stderr) {
+		t.Errorf("uid %q = %d\nstdout: %s\nstderr: %s\nwant %d, stdout with %q, stderr with %q",
+			args, r.code, r.stdout, r.stderr, code, stdout, stderr)
+	}
+	if code == exitOK && stderr == "" && r.stderr != "" {
+		t.Errorf("uid %q: stderr %q, want none", args, r.stderr)
+	}
+	if code != exitOK && !strings.HasPrefix(r.stderr, "uid: ") {
+		t.Errorf("uid %q: stderr %q, want it to begin with \"uid: \"", args, r.stderr)
+	}
+	return r
+}
+
+// lines returns the lines of what was printed.
+func (r result) lines() []string {
+	return strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+}
+
+func (b *bench) clock() time.Time { return b.now }
+
+// silentServer accepts connections and never answers. It returns its address.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var held []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			held = append(held, c)
+		}
+		for _, c := range held {
+			c.Close()
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// idForm is a text form of an id.
+type idForm string
+
+const (
+	decimalForm idForm = "dec"
+	base32Form  idForm = "base32"
+	base62Form  idForm = "base62"
+	autoForm    idForm = "auto"
+)
+
+// Lengths that tell the forms apart.
+const (
+	base32Length = 13
+	base62Length = 11
+)
+
+// write appends id in the form to buf.
+func (f idForm) write(buf []byte, id uid.ID) []byte {
+	switch f {
+	case base32Form:
+		return id.AppendBase32(buf)
+	case base62Form:
+		return id.AppendBase62(buf)
+	default:
+		return strconv.AppendInt(buf, int64(id), 10)
+	}
+}
+
+// detectForm tells which form text is in. Digits alone are a decimal number unless they begin with a zero, which a
+// decimal number never does, and have the length of another form; with letters the length decides. also is another
+// form in which the text could be meant: of all Base32 forms one in a million has digits only.
+func detectForm(text string) (form, also idForm) {
+	digits := strings.Trim(text, "0123456789") == ""
+	padded := strings.HasPrefix(text, "0") && text != "0"
+	switch {
+	case digits && !padded && len(text) == base32Length:
+		return decimalForm, base32Form
+	case digits && !padded && len(text) == base62Length:
+		return decimalForm, base62Form
+	case digits && !padded:
+		return decimalForm, ""
+	case len(text) == base32Length:
+		return base32Form, ""
+	case len(text) == base62Length:
+		return base62Form, ""
+	}
+	return decimalForm, ""
+}
+
+// parseID reads text in the form that want names, or that its looks suggest. Only with signed may it be negative, which
+// no id of this library is.
+func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idForm, err error) {
+	if signed && strings.HasPrefix(text, "-") {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, decimalForm, "", fmt.Errorf("bad id: %q is no number of 64 bits", clip(text))
+		}
+		return uid.ID(n), decimalForm, "", nil
+	}
+	form = want
+	if want == autoForm {
+		form, also = detectForm(text)
+	}
+	switch form {
+	case base32Form:
+		id, err = uid.ParseBase32(text)
+	case base62Form:
+		id, err = uid.ParseBase62(text)
+	default:
+		id, err = uid.ParseID(text)
+		if err != nil && want == autoForm && strings.Trim(text, "0123456789") != "" {
+			err = fmt.Errorf("bad id: %q is no decimal number, no 13 characters of Base32 and no 11 of Base62", clip(text))
+		}
+	}
+	if err != nil {
+		return 0, form, "", err
+	}
+	return id, form, also, nil
+}
+
+// clip shortens a text that is quoted in a message.
+func clip(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "..."
+}

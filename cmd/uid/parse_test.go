@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// vector returns the id of (tick, worker, seq) in the default layout.
+func vector(t *testing.T, tick, worker, seq int64) uid.ID {
+	t.Helper()
+	id, err := mustLayout(t, "").alloc.Compose(tick, worker, seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid.ID(id)
+}
+
+// TestParseForms: all text forms of one id mean the same.
+func TestParseForms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, id := range []uid.ID{vector(t, 10_000_000, 7, 42), vector(t, 1<<28-1, 1<<22-1, 1<<13-1), vector(t, 20_000_000, 0, 0), 0, 1} {
+		for form, text := range map[idForm]string{decimalForm: id.String(), base32Form: id.Base32(), base62Form: id.Base62()} {
+			r := b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", text)
+			var j anatomyJSON
+			if err := json.Unmarshal([]byte(r.stdout), &j); err != nil || j.Form != form {
+				t.Errorf("parse %s took it for %q (%v), want %q", text, j.Form, err, form)
+			}
+		}
+		b.check(t, exitOK, id.String(), "", "parse", strings.ToLower(id.Base32()))
+	}
+}
+
+func TestParseTable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t) // 2026-06-01T12:00:00Z, which is tick 13,089,600
+	id := vector(t, 13_089_600-3600, 7, 42).String()
+	r := b.check(t, exitOK, "", "", "parse", "--zone", "Asia/Shanghai", id, vector(t, 13_089_660, 4_000_000, 8000).String())
+	want := "" +
+		"ID                   BASE32         BASE62       TIME                       AGE          WORKER   SEQ   FORM\n" +
+		"449749016023359530   0CFE46800070A  XDzzMXXvtA   2026-06-01T19:00:00+08:00  1h00m ago    7        42    dec\n" +
+		"449874781014024000   0CFJH0Y3GHZT0  XE9Xdlsn3c   2026-06-01T20:01:00+08:00  in 1m00s     4000000  8000  dec\n"
+	if strings.Join(columnsOf(r.stdout, "TIME"), "\n") != strings.Join(columnsOf(want, "TIME"), "\n") {
+		t.Errorf("got\n%swant, from TIME on,\n%s", r.stdout, want)
+	}
+}
+
+// columnsOf returns the lines from the column with the title on.
+func columnsOf(table, title string) []string {
+	lines := strings.Split(table, "\n")
+	at := max(0, strings.Index(lines[0], title))
+	for i := range lines {
+		lines[i] = lines[i][min(at, len(lines[i])):]
+	}
+	return lines
+}
+
+// TestParseLayouts: ids of other systems, by their own vectors.
+func TestParseLayouts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, c := range []struct{ args, want string }{
+		// Twitter's first millisecond, data centre 31, worker 31: sequences 0 and 1.
+		{"--layout twitter 8384512 8384513", `"time":"2010-11-04T01:42:54.658Z"`},
+		{"--layout twitter 8384512", `"data_centre":31,"worker":31,"sequence":0`},
+		{"--layout leaf 8384513", `"worker":1023,"sequence":1`},
+		{"--layout 41-10-12 --tick 1ms --epoch 1288834974657 8384513", `"time":"2010-11-04T01:42:54.658Z"`},
+		{"--layout baidu --epoch 2020-01-01 0", `"time":"2020-01-01T00:00:00Z"`},
+		{"--layout shardgene 7", `"sequence":1,"gene":3`},
+		{"--layout keyworker-original -- -1", `"data_centre":31,"worker":31,"sequence":4095`},
+	} {
+		args := append([]string{"parse", "-f", "json", "--zone", "UTC"}, strings.Fields(c.args)...)
+		b.check(t, exitOK, c.want, "", args...)
+	}
+	b.check(t, exitOK, `{"UID":"0","timestamp":"2026-01-01 08:00:00","workerId":"0","sequence":"0"}`, "",
+		"parse", "-f", "baidu", "--zone", "Asia/Shanghai", "0")
+}
+
+// TestParseBad: every bad id is complained about on its own, the good ones are printed, and the run fails.
+func TestParseBad(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bad := []string{"junk", "-1", "9223372036854775808", "99999999999999999999999999", "0x10", "1.5", "1e3", "8ZZZZZZZZZZZZ", "ZZZZZZZZZZZZU",
+		"zzzzzzzzzzz", "!!!!!!!!!!!", "１２３", strings.Repeat("9", 5000)}
+	args := []string{"parse", "-f", "json", "--", "1"}
+	args = append(append(args, bad...), "2")
+	r := b.check(t, exitFailure, `"id":"2"`, "", args...)
+	if n := len(r.lines()); n != 2 {
+		t.Errorf("%d ids printed, want 2:\n%s", n, r.stdout)
+	}
+	complaints := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
+	if len(complaints) != len(bad) {
+		t.Fatalf("%d complaints, want %d:\n%s", len(complaints), len(bad), r.stderr)
+	}
+	for i, line := range complaints {
+		if !strings.HasPrefix(line, "uid: ") || !strings.Contains(line, bad[i][:min(len(bad[i]), 30)]) || len(line) > 250 {
+			t.Errorf("complaint about %.50q: %.300q", bad[i], line)
+		}
+	}
+	b.check(t, exitFailure, "", "0..9007199254740991", "parse", "--layout", "28-12-13", "9007199254740992")
+	b.check(t, exitFailure, "", "base32", "parse", "--form", "base32", "123")
+}
+
+// TestParseAmbiguous: thirteen digits are read as a number, with a note that they need not be one.
+func TestParseAmbiguous(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitOK, `"id":"1234567890123"`, "note: ", "parse", "-f", "json", "1234567890123")
+	b.check(t, exitOK, `"base32":"1234567890123"`, "", "parse", "-f", "json", "--form", "base32", "1234567890123")
+	b.check(t, exitOK, `"form":"base32"`, "", "parse", "-f", "json", "0234567890123")
+}
+
+// TestParseStdin: ids come from standard input when none is named, separated by anything white.
+func TestParseStdin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.stdin = "1 2\n\n\t3\r\n4"
+	for _, args := range [][]string{{"parse", "-f", "json"}, {"parse", "-f", "json", "-"}} {
+		if n := len(b.check(t, exitOK, `"id":"4"`, "", args...).lines()); n != 4 {
+			t.Errorf("uid %q printed %d ids, want 4", args, n)
+		}
+	}
+	b.stdin = ""
+	if r := b.check(t, exitOK, "", "", "parse"); r.stdout != "" {
+		t.Errorf("no ids print %q, want nothing", r.stdout)
+	}
+	b.stdin = strings.Repeat("9", 100_000)
+	b.check(t, exitFailure, "", "reading standard input", "parse")
+}
+
+// FuzzParseID: no text makes parse panic, and what it takes for an id is one whose forms all read back.
+func FuzzParseID(f *testing.F) {
+	for _, s := range []string{"0", "1", "9223372036854775807", "7ZZZZZZZZZZZZ", "aZl8N0y58M7", "1234567890123", "", "-", "0000000000000"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		id, _, _, err := parseID(s, autoForm, false)
+		if err != nil {
+			return
+		}
+		for _, form := range []idForm{decimalForm, base32Form, base62Form} {
+			text := string(form.write(nil, id))
+			if back, _, _, err := parseID(text, form, false); err != nil || back != id {
+				t.Errorf("%q is %d, whose %s %q reads back as %d, %v", s, id, form, text, back, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestUsage: a command line that makes no sense ends with 2, names what is wrong and does nothing.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"bogus", "unexpected argument bogus"},
+		{"gen --bogus", "unknown flag --bogus"},
+		{"gen extra", "unexpected argument extra"},
+		{"gen -n", "--count"},
+		{"gen -n x", "--count"},
+		{"gen -n 0", "-n is 0, want 1 or more"},
+		{"gen -n=-5", "--count"},
+		{"gen --count=-5", "-n is -5, want 1 or more"},
+		{"gen -n 99999999999999999999", "--count"},
+		{"gen -n 1.5", "--count"},
+		{"gen --format xml", "--format must be one of"},
+		{"gen --kind fast", "--kind must be one of"},
+		{"gen --timeout 0s", "--timeout is 0s"},
+		{"gen --timeout=-1s", "--timeout is -1s"},
+		{"gen --timeout soon", "--timeout"},
+		{"gen --dsn nonsense", "--dsn"},
+		{"gen --layout 99-1-1", "TimeBits is 99"},
+		{"gen --layout keyworker-original", "keyworker makes them"},
+		{"gen --tick=-1s", "--tick is -1s"},
+		{"gen --epoch never", "--epoch"},
+		{"gen --zone Mars/Base", "--zone"},
+		{"parse --form hex 1", "--form must be one of"},
+		{"parse --format xml 1", "--format must be one of"},
+		{"parse --zone Mars/Base 1", "--zone"},
+		{"parse --layout nosuch 1", "--layout"},
+		{"schema --dialect oracle", "--dialect must be one of"},
+		{"schema --table nosuch", "WORKER_NODE"},
+		{"plan --bits 64", "--bits is 64, want 3..63"},
+		{"plan --years=-1", "--years"},
+		{"plan --years NaN", "--years"},
+		{"plan --layout twitter --workers 5", "one or the other"},
+		{"version extra", "unexpected argument extra"},
+	} {
+		r := b.check(t, exitUsage, "", c.want, strings.Fields(c.args)...)
+		if r.stdout != "" {
+			t.Errorf("uid %s prints %q on stdout, want nothing", c.args, r.stdout)
+		}
+		if n := strings.Count(r.stderr, "\n"); n != 2 {
+			t.Errorf("uid %s prints %d lines, want 2: %s", c.args, n, r.stderr)
+		}
+	}
+	if _, err := os.Stat(b.cache); err == nil {
+		t.Error("a usage error created the embedded database's folder")
+	}
+}
+
+// TestHelp: every command has help, which shows no value of the environment.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env["UID_DSN"] = "mysql://me:hunter2@db/ids"
+	for _, args := range []string{"", "--help", "-h", "gen --help", "parse -h", "plan --help", "schema --help", "version --help"} {
+		r := b.check(t, exitOK, "Usage: uid", "", strings.Fields(args)...)
+		if strings.Contains(r.stdout, "hunter2") {
+			t.Errorf("uid %s shows the password", args)
+		}
+	}
+	for _, args := range []string{"version", "--version", "gen --version"} {
+		b.check(t, exitOK, "uid ", "", strings.Fields(args)...)
+	}
+}
+
+// TestPasswords: a password stays hidden wherever on the command line or in the environment the data source name stands.
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []string{
+		"mysql://me:hunter2@127.0.0.1:1/ids", "me:hunter2@tcp(127.0.0.1:1)/ids", "postgres://me:hunter2@127.0.0.1:1/ids",
+		"host=127.0.0.1 port=1 user=me password=hunter2 dbname=ids", "redis://me:hunter2@127.0.0.1:1/ids",
+		"mysql://me:hunter2@127.0.0.1:port/ids", "postgres://me:hunter2@127.0.0.1:port/ids", "me:hunter2@tcp(127.0.0.1:1)",
+		"me:hunter2@tcp(127.0.0.1:1)/ids?timeout=never",
+	} {
+		for _, args := range [][]string{
+			{"gen", "--timeout", "5s", "--dsn", dsn}, {"gen", "--dns", dsn}, {"gen", dsn}, {"gen", "--dsn"}, {dsn}, {"gen", "--format", dsn},
+			{"parse", "--layout", dsn}, {"gen"},
+		} {
+			b := newBench(t)
+			b.env["UID_DSN"] = dsn
+			r := b.run(t.Context(), args...)
+			if r.code == exitOK || strings.Contains(r.stdout+r.stderr, "hunter2") || r.stderr == "" {
+				t.Errorf("uid %q = %d, %q, %q, want a failure without the password", args, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
+}
+
+// TestNoPlace: without a cache folder that can be written, the embedded database is refused with the reason and a way out.
+func TestNoPlace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(taken, "uidring", "uid.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	broken := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(broken, "uidring"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, "uidring", "uid.db"), []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for cache, want := range map[string]string{
+		"":                         "--dsn sqlite:",
+		"relative":                 "not an absolute path",
+		filepath.Join(file, "sub"): "--dsn sqlite:",
+		taken:                      "is a directory",
+		broken:                     "not a database",
+	} {
+		b.cache = cache
+		b.check(t, exitFailure, "", want, "gen")
+	}
+}
+
+// writeFunc is a writer made of a function.
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(b []byte) (int, error) { return f(b) }
+
+// TestOutputErrors: a reader that went away is no failure, a disk that is full is one.
+func TestOutputErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		code   int
+		stderr string
+	}{
+		{syscall.EPIPE, exitOK, ""},
+		{syscall.ENOSPC, exitFailure, "uid: writing the output: no space left on device\n"},
+	} {
+		for _, args := range [][]string{{"schema"}, {"gen", "--worker", "1", "-n", "100000"}, {"--help"}} {
+			var stderr strings.Builder
+			p := &program{stdin: strings.NewReader(""), stderr: &stderr, getenv: func(string) string { return "" },
+				now: newBench(t).clock, stdout: writeFunc(func([]byte) (int, error) { return 0, c.err })}
+			if code := p.run(t.Context(), args); code != c.code || stderr.String() != c.stderr {
+				t.Errorf("uid %q into %v = %d, %q, want %d, %q", args, c.err, code, stderr.String(), c.code, c.stderr)
+			}
+		}
+	}
+}
+
+// TestSignalStatus: a run that a signal ended says so by its status, prints no message, and has printed whole lines.
+func TestSignalStatus(t *testing.T) {
+	t.Parallel()
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var out, stderr strings.Builder
+		p := &program{stdin: strings.NewReader(""), stderr: &stderr, getenv: func(string) string { return "" }, now: newBench(t).clock}
+		p.stdout = writeFunc(func(b []byte) (int, error) {
+			cancel(signalError{sig})
+			return out.Write(b)
+		})
+		if code := p.run(ctx, []string{"gen", "--worker", "1", "-n", "1000000000000"}); code != want || stderr.Len() > 0 {
+			t.Errorf("after %v: status %d, stderr %q, want %d and nothing", sig, code, stderr.String(), want)
+		}
+		if s := out.String(); !strings.HasSuffix(s, "\n") {
+			t.Errorf("after %v the output ends in %q, want a whole line", sig, s[max(0, len(s)-30):])
+		}
+	}
+}
+
+// TestParseStdinSignal: reading from a terminal on which nobody types ends with the signal.
+func TestParseStdinSignal(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalError{syscall.SIGINT})
+	p := &program{stdin: r, stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, now: newBench(t).clock}
+	if code := p.run(ctx, []string{"parse"}); code != 130 {
+		t.Errorf("status %d, want 130", code)
+	}
+}

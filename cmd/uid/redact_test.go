@@ -1,0 +1,23 @@
+package main
+
+import "testing"
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"nothing here", "nothing here"},
+		{"unexpected argument mysql://me:pw@db/ids", "unexpected argument mysql://me:*****@db/ids"},
+		{"postgres://me:p@w:@db/ids and more", "postgres://me:*****@db/ids and more"},
+		{"me:pw@tcp(db:3306)/ids", "me:*****@tcp(db:3306)/ids"},
+		{"me:p w@x@tcp(db:3306)/ids", "me:*****@tcp(db:3306)/ids"},
+		{"me:pw@/ids", "me:*****@/ids"},
+		{"host=db password=pw dbname=ids", "host=db password=***** dbname=ids"},
+		{"host=db Password = 'p \\' w' dbname=ids", "host=db Password = ***** dbname=ids"},
+		{"a hunter2 b hunter2", "a ***** b *****"},
+		{"dial tcp 127.0.0.1:3306: connection refused", "dial tcp 127.0.0.1:3306: connection refused"},
+	} {
+		if got := redact(c.in, "hunter2", "", "a"); got != c.want {
+			t.Errorf("redact(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
