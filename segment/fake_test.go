@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ func (f *fake) answer(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
@@ -86,6 +90,7 @@ func (f *fake) List(ctx context.Context) ([]segment.Row, error) {
 	for _, r := range f.tags {
 		rows = append(rows, *r)
 	}
+	slices.SortFunc(rows, func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) })
 	return rows, nil
 }
 

@@ -19,8 +19,8 @@ type TicketOptions struct {
 	// have. 0 means as many as there are servers, the least that keeps them apart; a larger one leaves room for servers to come.
 	Step int64
 
-	// Batch is the most ids that one Fetch asks a MySQL server for, in one REPLACE of as many rows, 1..10000; 0 means 1000. 1
-	// is the classic ticket server, a round trip per id.
+	// Batch is the most ids that one Fetch asks a MySQL server for, in one REPLACE of as many rows, 1..1000; 0 means 100. It is
+	// also the most rows that a tag takes in the table. 1 is the classic ticket server: a row per tag, a round trip per id.
 	Batch int
 
 	// Timeout bounds the wait for one server before the next one is asked, above 0; 0 means 2 s.
@@ -30,11 +30,11 @@ type TicketOptions struct {
 }
 
 const (
-	defaultBatch         = 1000
-	maxBatch             = 10000
+	defaultBatch         = 100
+	maxBatch             = 1000
 	defaultTicketTimeout = 2 * time.Second
 	ticketRest           = time.Second // how long a server that failed is left alone while another one answers
-	maxStub              = 64          // width of the column stub
+	maxStub              = 60          // of the 64 characters of the column stub; the rest numbers a batch's rows
 )
 
 func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
@@ -69,7 +69,7 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 
 // Ticket returns the Source over ticket servers: databases whose AUTO_INCREMENT columns count in steps of Step from offsets
 // of their own, so that no two give the same id. A tag is a value of the table's unique column stub; REPLACE of it moves
-// the tag's only row to a fresh id. All tags of a table share its counter. There are no unknown tags.
+// the tag's row to a fresh id. All tags of a table share its counter. There are no unknown tags.
 //
 // The servers are asked in turn; one that fails is passed over for a while. On MySQL a REPLACE of n rows reserves n
 // neighbouring ids at once, and one more query on the same connection confirms that session and server count as they
