@@ -124,8 +124,11 @@ func (k *cache) consume(c *claim, until time.Time) error {
 func (k *cache) release(c *claim, used time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err := k.write(c, used); err != nil {
+		return err
+	}
 	k.holder = nil
-	return k.write(c, used)
+	return nil
 }
 
 // write replaces the file. It needs k.mu held.

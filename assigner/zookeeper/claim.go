@@ -33,7 +33,7 @@ type claim struct {
 	// grows by one for each time that ZooKeeper could be read, had not carried out the earlier ones, and lost the next answer.
 	pending  []string
 	lost     bool // somebody else owns the slot
-	released bool // no more Extend
+	released bool // Release was called: no more Extend. When it has succeeded, token is empty
 }
 
 var _ assigner.Clock = (*claim)(nil)
@@ -87,7 +87,7 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 // Release gives the rest of the window back, and the ephemeral node with it. With a cache file the rest stays reserved for
 // the next start from that file.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
-	if c.released && len(c.token) == 0 {
+	if c.token == "" {
 		return nil
 	}
 	c.released = true
@@ -103,13 +103,13 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 		return err
 	}
 	used = millis(min(ms, end.UnixMilli()))
-	if c.a.cache.held(c) {
-		err := c.a.cache.release(c, used)
-		c.token = ""
-		return errors.Join(err, c.a.tree.remove(ctx, c.a.tree.peer(c.peer)))
-	}
 	c.front = used
-	if err := c.reserve(ctx, used); err != nil && !errors.Is(err, assigner.ErrClaimLost) {
+	if c.a.cache.held(c) {
+		err = c.a.cache.release(c, used)
+	} else if err = c.reserve(ctx, used); errors.Is(err, assigner.ErrClaimLost) {
+		err = nil // somebody else's already
+	}
+	if err != nil {
 		return err // may be tried again
 	}
 	c.token = ""

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -15,9 +16,23 @@ import (
 
 const maxWorker = 1023
 
-// root returns a root of the test's own.
+// roots has the root of each test, by its testing.TB, and how many there are.
+var roots struct {
+	sync.Mutex
+	of map[testing.TB]string
+}
+
+// root returns a root of the test's own, also when a test runs several times.
 func root(tb testing.TB) string {
-	return "/" + strings.NewReplacer("/", "-", "#", "-").Replace(tb.Name())
+	roots.Lock()
+	defer roots.Unlock()
+	if roots.of == nil {
+		roots.of = map[testing.TB]string{}
+	}
+	if roots.of[tb] == "" {
+		roots.of[tb] = fmt.Sprintf("/tests/%d-%s", len(roots.of), strings.NewReplacer("/", "-", "#", "-").Replace(tb.Name()))
+	}
+	return roots.of[tb]
 }
 
 // open returns an Assigner on the server at addr that is closed when the test ends. Root defaults to the test's own,

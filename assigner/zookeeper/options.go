@@ -37,7 +37,8 @@ type Options struct {
 	MaxAhead time.Duration
 
 	// Borrow makes Assign start at the end of the stored window where it would refuse because of MaxAhead. The ids then
-	// carry times ahead of the clock until the clock has caught up.
+	// carry times ahead of the clock until the clock has caught up. Instance has to be this instance's alone then: a living
+	// one of the same name that runs ahead of its clock by more than MaxAhead would lose its claim.
 	Borrow bool
 
 	// MaxSkew is how far the local clock may be from the average of the other live instances' clocks; 10 seconds by default,
