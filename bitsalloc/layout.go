@@ -86,7 +86,7 @@ func (l Layout) withDefaults() Layout {
 	if l.Epoch.IsZero() {
 		l.Epoch = DefaultEpoch()
 	}
-	l.Epoch = l.Epoch.UTC().Round(0)
+	l.Epoch = l.Epoch.UTC() // drops the monotonic reading as well
 	return l
 }
 

@@ -32,6 +32,12 @@ func held(v *big.Int) int64 {
 	return v.Int64()
 }
 
+// after65Bits returns the instant 2^65 nanoseconds after or, with sign -1, before t, or nearer by a few nanoseconds.
+func after65Bits(t time.Time, sign, nearer int64) time.Time {
+	const sec, nano = (1 << 65) / 1000000000, (1 << 65) % 1000000000
+	return time.Unix(t.Unix()+sign*sec, int64(t.Nanosecond())+sign*(nano-nearer))
+}
+
 func TestTickAt(t *testing.T) {
 	t.Parallel()
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -66,6 +72,9 @@ func TestTickAt(t *testing.T) {
 		{"milliseconds, 300 years", time.Millisecond, epoch, time.Date(2326, 1, 1, 0, 0, 0, 0, time.UTC), 9467020800e3},
 		{"milliseconds, 300 years back", time.Millisecond, epoch, time.Date(1726, 1, 1, 0, 0, 0, 0, time.UTC), -9467107200e3},
 		{"milliseconds, 300 years back and a nanosecond", time.Millisecond, epoch, time.Date(1726, 1, 1, 0, 0, 0, -1, time.UTC), -9467107200e3 - 1},
+		{"2^65 nanoseconds in twos: the quotient has 65 bits", 2, epoch, after65Bits(epoch, 1, 0), 1 << 62},
+		{"2^65 nanoseconds back", 2, epoch, after65Bits(epoch, -1, 0), -1 << 62},
+		{"2^65-1 nanoseconds back: the quotient is all ones", 2, epoch, after65Bits(epoch, -1, 1), -1 << 62},
 		{"the zero time", time.Second, epoch, time.Time{}, -63902822400},
 		{"the end of time", time.Second, epoch, time.Unix(math.MaxInt64, 999999999), 1 << 62},
 		{"the begin of time", time.Second, epoch, time.Unix(math.MinInt64, 0), -1 << 62},
@@ -110,6 +119,7 @@ func TestTimeAt(t *testing.T) {
 		{"held at 2^62 seconds", time.Second, 1 << 62, time.Unix(epoch.Unix()+1<<62, 750)},
 		{"held beyond", time.Second, math.MaxInt64, time.Unix(epoch.Unix()+1<<62, 750)},
 		{"held beyond 128 bits", math.MaxInt64, math.MaxInt64, time.Unix(epoch.Unix()+1<<62, 750)},
+		{"held where 2^64 seconds begin", 4 * time.Second, 1 << 62, time.Unix(epoch.Unix()+1<<62, 750)},
 		{"held before", math.MaxInt64, math.MinInt64, time.Unix(epoch.Unix()-1<<62, 750)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
