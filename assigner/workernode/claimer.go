@@ -1,0 +1,157 @@
+package workernode
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// candidates is how many free rows are tried before the table is read again: as many processes can start at once without a second
+// look.
+const candidates = 64
+
+// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome.
+type claimer struct {
+	table
+	node      node
+	owner     string
+	window    int64 // milliseconds
+	maxWorker int64
+	nonce     int64 // of every change that this Assign makes
+
+	attempts []attempt // whose outcome is unknown
+	fresh    int64     // a new worker id that has no row yet, or 0
+}
+
+// attempt is a change to a row.
+type attempt struct{ old, mine row }
+
+// claim tries once to get a worker id. A transient error leaves the claimer ready for another try.
+func (c *claimer) claim(ctx context.Context) (*leasedClaim, error) {
+	if claim, err := c.resolve(ctx); claim != nil || err != nil {
+		return claim, err
+	}
+	if err := c.checkLayout(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		free, now, err := c.free(ctx, c.maxWorker, candidates)
+		if err != nil {
+			return nil, err
+		}
+		if len(free) == 0 {
+			return c.grow(ctx, now)
+		}
+		for _, old := range free {
+			claim, err := c.take(ctx, old, now)
+			if claim != nil || err != nil {
+				return claim, err
+			}
+		}
+		// Others were faster everywhere: every row that was free got an owner, so the next look finds others, or none.
+	}
+}
+
+// resolve reads back the rows whose change broke off without an answer. One of them may be ours. A change that is still on its way
+// may land later; its row then stays unused until its window has passed.
+func (c *claimer) resolve(ctx context.Context) (*leasedClaim, error) {
+	for len(c.attempts) > 0 {
+		last := c.attempts[len(c.attempts)-1]
+		found, _, err := c.find(ctx, last.old.worker)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		c.attempts = c.attempts[:len(c.attempts)-1]
+		if err == nil && found == last.mine {
+			return c.own(last.mine, last.old.until), nil
+		}
+	}
+	return nil, nil
+}
+
+// take changes a free row into ours. It returns nil if somebody was faster.
+func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, error) {
+	mine := row{
+		worker:     old.worker,
+		generation: old.generation + 1,
+		nonce:      c.nonce,
+		owner:      c.owner,
+		until:      max(old.until, now) + c.window,
+	}
+	c.attempts = append(c.attempts, attempt{old, mine})
+	ok, err := c.swap(ctx, old, mine)
+	if err != nil {
+		return nil, err
+	}
+	c.attempts = c.attempts[:len(c.attempts)-1]
+	if !ok {
+		return nil, nil
+	}
+	return c.own(mine, old.until), nil
+}
+
+// grow makes a row for a worker id that nobody had before.
+func (c *claimer) grow(ctx context.Context, now int64) (*leasedClaim, error) {
+	if c.fresh == 0 {
+		if err := c.room(ctx, now); err != nil {
+			return nil, err
+		}
+		id, err := c.newWorker(ctx, c.node, c.maxWorker)
+		if err != nil {
+			return nil, err
+		}
+		c.fresh = id
+	}
+	mine := row{worker: c.fresh, generation: 1, nonce: c.nonce, owner: c.owner, until: now + c.window}
+	err := c.add(ctx, mine)
+	if err != nil && c.dialect.classify(err) != duplicate {
+		return nil, err // with c.fresh kept: the same row is tried again
+	}
+	if err != nil {
+		// The row is there: an earlier attempt of ours, or a hand that fills WORKER_LEASE without WORKER_NODE.
+		found, _, findErr := c.find(ctx, mine.worker)
+		if findErr != nil {
+			return nil, findErr
+		}
+		c.fresh = 0
+		if found.nonce != c.nonce || found.generation != 1 {
+			return c.grow(ctx, now)
+		}
+		mine = found
+	}
+	return c.own(mine, 0), nil
+}
+
+// room returns an error if WORKER_NODE has no worker id left, without using one up: a fleet that waits for free worker ids must not
+// fill the table.
+func (c *claimer) room(ctx context.Context, now int64) error {
+	var highest, next sql.NullInt64
+	if err := c.row(ctx, "SELECT MAX(ID) FROM WORKER_NODE", nil, []any{&highest}); err != nil {
+		return err
+	}
+	if highest.Int64 < c.maxWorker {
+		return nil
+	}
+	err := c.row(ctx, "SELECT MIN(UNTIL_MS) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ?",
+		[]any{c.namespace, c.maxWorker}, []any{&next})
+	if err != nil {
+		return err
+	}
+	if !next.Valid {
+		return final("%w: worker ids up to the highest, %d, are used by WORKER_NODE and none is namespace %q's to reuse; the layout "+
+			"needs more WorkerBits", assigner.ErrWorkersExhausted, c.maxWorker, c.namespace)
+	}
+	return final("%w: all worker ids up to the highest, %d, are leased or used up; the next one of namespace %q is free in %v; "+
+		"wait for it, or use a shorter Window or a layout with more WorkerBits", assigner.ErrWorkersExhausted, c.maxWorker, c.namespace,
+		time.Duration(next.Int64-now)*time.Millisecond)
+}
+
+// own makes the claim on a row that is ours from the unix millisecond from on.
+func (c *claimer) own(r row, from int64) *leasedClaim {
+	claim := &leasedClaim{table: c.table, worker: r.worker, window: c.window, from: from, row: r}
+	claim.until.Store(r.until)
+	return claim
+}

@@ -1,0 +1,233 @@
+package workernode_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/gorm"
+)
+
+func TestDisposable(t *testing.T) {
+	t.Parallel()
+	assignertest.Run(t, assignertest.Factory{Authority: authority(func(db *gorm.DB) assigner.Assigner {
+		return workernode.Disposable(db, nil)
+	})})
+}
+
+// TestDisposableRow: the row shows who has the worker id, and the worker id is the row's key.
+func TestDisposableRow(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	srv.Query(t, name, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 41")
+	for i, want := range []string{"41\th\t8080\t2", "42\th\t8080\t2"} {
+		a := workernode.On(workernode.Disposable(db, &workernode.DisposableOptions{Host: "h", Port: "8080"}), workernode.Machine{})
+		c, err := a.Assign(t.Context(), maxWorker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.Worker(), int64(41+i); got != want {
+			t.Errorf("worker = %d, want %d", got, want)
+		}
+		got := srv.Query(t, name, fmt.Sprintf("SELECT ID, HOST_NAME, PORT, TYPE FROM WORKER_NODE WHERE ID = %d", c.Worker()))
+		if got != want {
+			t.Errorf("row = %q, want %q", got, want)
+		}
+	}
+	old := srv.Query(t, name, `SELECT COUNT(*) FROM WORKER_NODE WHERE LAUNCH_DATE <> UTC_DATE()
+		OR ABS(TIMESTAMPDIFF(SECOND, CREATED, UTC_TIMESTAMP())) > 60 OR MODIFIED <> CREATED`)
+	if old != "0" {
+		t.Errorf("rows with times that are not the present's, UTC: %s, want 0", old)
+	}
+}
+
+// TestDisposableOriginalTable: a table as the original's users have it, without defaults for the times, does as well.
+func TestDisposableOriginalTable(t *testing.T) {
+	t.Parallel()
+	srv := servers.MariaDB(t)
+	name := srv.CreateDB(t)
+	srv.Query(t, name, `SET sql_mode = ''; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL,
+		PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL,
+		PRIMARY KEY(ID))`)
+	db := connect(t, srv.DSN(name))
+	if err := workernode.Migrate(t.Context(), db); err != nil {
+		t.Fatalf("Migrate over an existing table: %v", err)
+	}
+	if c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
+		t.Errorf("Assign = %v, %v, want worker 1", c, err)
+	}
+}
+
+// TestDisposableKeys: keys that are not worker ids are errors, never worker ids.
+func TestDisposableKeys(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	a := workernode.Disposable(db, nil)
+
+	srv.Query(t, name, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 31")
+	if _, err := a.Assign(t.Context(), 31); err != nil {
+		t.Errorf("Assign of the highest worker id: %v", err)
+	}
+	_, err := a.Assign(t.Context(), 31)
+	if !errors.Is(err, assigner.ErrWorkersExhausted) {
+		t.Errorf("Assign = %v, want ErrWorkersExhausted", err)
+	}
+	wantError(t, err, "key of WORKER_NODE is 32", "highest worker id is 31", "use workernode.Leased")
+
+	// A key that the database does not generate is not read back: every node would be worker 0.
+	srv.Query(t, name, "DROP TABLE WORKER_NODE; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL DEFAULT 0, HOST_NAME TEXT, PORT TEXT, TYPE INT, "+
+		"LAUNCH_DATE DATE, MODIFIED DATETIME, CREATED DATETIME)")
+	_, err = a.Assign(t.Context(), maxWorker)
+	wantError(t, err, "has key 0, want above 0", "AUTO_INCREMENT")
+}
+
+// TestDisposableIncrement: a server that counts in steps uses worker ids up faster, and assigns none twice.
+func TestDisposableIncrement(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	one := connect(t, srv.DSN(name)+"&auto_increment_increment=3&auto_increment_offset=2")
+	two := connect(t, srv.DSN(name)+"&auto_increment_increment=3&auto_increment_offset=3")
+	seen := map[int64]bool{}
+	for range 5 {
+		for i, db := range []*gorm.DB{one, two} {
+			c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := c.Worker(); seen[w] || w%3 != int64(i+2)%3 {
+				t.Errorf("worker %d of server %d, want a new one, %d modulo 3", w, i, (i+2)%3)
+			}
+			seen[c.Worker()] = true
+		}
+	}
+}
+
+// TestDisposableUnknownOutcome: an answer that is lost costs a worker id and nothing else.
+func TestDisposableUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault dbtest.Fault
+		rows  string
+	}{
+		{dbtest.CutBeforeReply, "2"},
+		{dbtest.CutBeforeRequest, "1"},
+	} {
+		srv, name := maria(t)
+		proxy := dbtest.NewProxy(t, srv.Addr())
+		db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&interpolateParams=true")
+		proxy.SetOnce(tt.fault, statement("INSERT INTO WORKER_NODE"))
+		c, err := workernode.Disposable(db, nil).Assign(within(t, 20*time.Second), maxWorker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proxy.Hits() != 1 {
+			t.Fatalf("the fault was done %d times, want 1", proxy.Hits())
+		}
+		if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != tt.rows {
+			t.Errorf("fault %d: rows = %s, want %s", tt.fault, got, tt.rows)
+		}
+		if got := srv.Query(t, name, "SELECT MAX(ID) FROM WORKER_NODE"); got != fmt.Sprint(c.Worker()) {
+			t.Errorf("fault %d: worker = %d, want the last row's, %s", tt.fault, c.Worker(), got)
+		}
+	}
+}
+
+// TestDisposableOutage: Assign waits for a database that is down, and says so if that takes too long.
+func TestDisposableOutage(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.MariaDB(t)
+	name := srv.CreateDB(t)
+	db := connect(t, srv.DSN(name))
+	if err := workernode.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := workernode.Disposable(db, nil).Assign(within(t, 300*time.Millisecond), maxWorker)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Assign while the database is down = %v, want the ctx's error", err)
+	}
+	wantError(t, err, srv.Addr(), name, "is not available", "inserting into WORKER_NODE")
+
+	done := make(chan error)
+	go func() {
+		_, err := workernode.Disposable(db, nil).Assign(within(t, time.Minute), maxWorker)
+		done <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // so that the first attempts fail
+	if err := srv.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("Assign while the database comes back: %v", err)
+	}
+}
+
+// TestDisposableBlackHole: a network that swallows everything does not outlast the ctx.
+func TestDisposableBlackHole(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	proxy := dbtest.NewProxy(t, srv.Addr())
+	proxy.Set(dbtest.BlackHole)
+	begin := time.Now()
+	_, err := workernode.Disposable(connect(t, srv.DSNVia(proxy.Addr(), name)), nil).Assign(within(t, 300*time.Millisecond), maxWorker)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Assign into a black hole = %v, want the ctx's error", err)
+	}
+	wantError(t, err, proxy.Addr())
+	if d := time.Since(begin); d > 5*time.Second {
+		t.Errorf("Assign took %v with a ctx of 300ms", d)
+	}
+}
+
+// TestDisposableLogsCuts: a name that does not fit is cut visibly, and reported.
+func TestDisposableLogsCuts(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	var log bytes.Buffer
+	long := strings.Repeat("ä", 70)
+	_, err := workernode.Disposable(connect(t, srv.DSN(name)), &workernode.DisposableOptions{
+		Host: long, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}).Assign(t.Context(), maxWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := workernode.Nodes(t.Context(), connect(t, srv.DSN(name)), 10)
+	if err != nil || len(nodes) != 1 {
+		t.Fatalf("Nodes = %v, %v, want one", nodes, err)
+	}
+	if want := strings.Repeat("ä", 63) + "~"; nodes[0].Host != want {
+		t.Errorf("host = %q, want %q", nodes[0].Host, want)
+	}
+	if !strings.Contains(log.String(), "does not fit") {
+		t.Errorf("log = %q, want a line about the name", log.String())
+	}
+}
+
+func ExampleDisposable() {
+	ctx := context.Background()
+	db, err := workernode.OpenMySQL("user:password@tcp(127.0.0.1:3306)/app")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	start := func() (assigner.Claim, error) {
+		if err := workernode.Migrate(ctx, db); err != nil {
+			return nil, err
+		}
+		return workernode.Disposable(db, nil).Assign(ctx, 1<<22-1)
+	}
+	_ = start
+}

@@ -1,0 +1,65 @@
+package workernode
+
+import (
+	"net"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Machine is what tests put in place of the machine they run on.
+type Machine struct {
+	Env      map[string]string
+	Files    []string
+	Addrs    []net.Addr
+	AddrsErr error
+	Name     string
+	NameErr  error
+}
+
+func (m Machine) machine() machine {
+	return machine{
+		getenv: func(k string) string { return m.Env[k] },
+		exists: func(path string) bool {
+			for _, f := range m.Files {
+				if f == path {
+					return true
+				}
+			}
+			return false
+		},
+		addrs:    func() ([]net.Addr, error) { return m.Addrs, m.AddrsErr },
+		hostname: func() (string, error) { return m.Name, m.NameErr },
+		now:      func() time.Time { return time.UnixMilli(1700000000123) },
+		intn:     func(n int) int { return n - 1 },
+	}
+}
+
+// Identity returns the host, port and type that a process on m is listed with.
+func (m Machine) Identity(host, port string) (string, string, NodeType, error) {
+	n, err := m.machine().node(host, port)
+	return n.host, n.port, n.kind, err
+}
+
+// On makes an Assigner of this package believe that it runs on m.
+func On(a assigner.Assigner, m Machine) assigner.Assigner {
+	switch a := a.(type) {
+	case *disposable:
+		a.machine = m.machine()
+	case *leased:
+		a.machine = m.machine()
+	}
+	return a
+}
+
+// Classify returns the name of what err means in a dialect.
+func Classify(dialectName string, err error) string {
+	return map[failure]string{transient: "transient", duplicate: "duplicate", missing: "missing", denied: "denied",
+		permanent: "permanent"}[dialects[dialectName].classify(err)]
+}
+
+// Expand fills in a statement's placeholders.
+func Expand(dialectName, query string) string { return dialects[dialectName].expand(query) }
+
+// Cut makes a text fit a column.
+func Cut(s string, width int) string { return cut(s, width) }

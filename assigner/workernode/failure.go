@@ -1,0 +1,114 @@
+package workernode
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// failure is what an error of a database means for whoever asked.
+type failure int
+
+const (
+	transient failure = iota // passes by itself: down, overloaded, locked, cut off, read-only
+	duplicate                // the row exists
+	missing                  // a table or a column does not exist
+	denied                   // wrong account, password or privileges
+	permanent                // anything else that the database refuses
+)
+
+// The tables of codes hold what is not permanent. A code that is not listed is a refusal that would come again.
+var (
+	// mysqlFailures: from MySQL's and MariaDB's lists of server errors; 9000 and above are TiDB's.
+	mysqlFailures = map[failure][]int{
+		duplicate: {1022, 1062, 1586},
+		missing:   {1051, 1054, 1146},
+		denied:    {1044, 1045, 1142, 1143, 1227, 1370, 1698, 3118, 3159},
+		transient: {
+			1020, 1021, 1028, 1037, 1038, 1040, 1041, 1047, 1053, 1077, 1078, 1079, 1080, 1099, 1105, 1114, 1129, 1135, 1152, 1153,
+			1156, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1206, 1213, 1223, 1226, 1290, 1317, 1412, 1614, 1637, 1792, 1836, 1927,
+			1969, 2006, 2013, 3024, 3032, 3100, 3101, 3168, 3572, 4031, 9001, 9002, 9003, 9004, 9005, 9007,
+		},
+	}
+	// postgresFailures: SQLSTATE codes, or the two digits of a whole class.
+	postgresFailures = map[failure][]string{
+		duplicate: {"23505"},
+		missing:   {"42P01", "42703", "3F000"},
+		denied:    {"28", "42501"},
+		transient: {"08", "25006", "40", "53", "55", "57", "58", "XX000"},
+	}
+	// sqliteFailures: SQLite's messages are a fixed text and a detail, and its drivers differ in how they show the code.
+	sqliteFailures = map[failure][]string{
+		duplicate: {"UNIQUE constraint failed"},
+		missing:   {"no such table", "no such column", "has no column named"},
+		denied:    {"attempt to write a readonly database", "unable to open database file", "authorization denied"},
+		transient: {"is locked", "SQLITE_BUSY", "SQLITE_LOCKED", "disk I/O error", "database or disk is full", "interrupted"},
+	}
+	// order is in which the tables are searched.
+	order = []failure{duplicate, missing, denied, transient}
+)
+
+// classify says what err means. An error without a code from the server is the network's or the driver's and transient, because
+// the server did not refuse anything.
+func (d dialect) classify(err error) failure {
+	if strings.Contains(err.Error(), "sql: database is closed") {
+		return permanent
+	}
+	switch d.name {
+	case "mysql":
+		code, ok := mysqlCode(err)
+		if !ok {
+			return transient
+		}
+		for _, f := range order {
+			if slices.Contains(mysqlFailures[f], code) {
+				return f
+			}
+		}
+		return permanent
+	case "postgres":
+		var e interface{ SQLState() string }
+		if !errors.As(err, &e) {
+			return transient
+		}
+		return search(postgresFailures, func(prefix string) bool { return strings.HasPrefix(e.SQLState(), prefix) })
+	default:
+		return search(sqliteFailures, func(text string) bool { return strings.Contains(err.Error(), text) })
+	}
+}
+
+func search(table map[failure][]string, match func(string) bool) failure {
+	for _, f := range order {
+		if slices.ContainsFunc(table[f], match) {
+			return f
+		}
+	}
+	return permanent
+}
+
+// mysqlCode returns the server's error number in err. The driver's error is a struct with a field Number; its type is not named
+// here so that the driver's version stays GORM's choice.
+func mysqlCode(err error) (int, bool) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		v := reflect.Indirect(reflect.ValueOf(err))
+		if v.Kind() != reflect.Struct {
+			continue
+		}
+		if n := v.FieldByName("Number"); n.IsValid() && n.Kind() == reflect.Uint16 {
+			return int(n.Uint()), true
+		}
+	}
+	return 0, false
+}
+
+// advice is what to do about a failure.
+func (f failure) advice() string {
+	switch f {
+	case missing:
+		return "create the tables with workernode.Migrate, or from the DDL of package sql"
+	case denied:
+		return "check the account; it needs SELECT, INSERT and UPDATE on WORKER_NODE and WORKER_LEASE, and CREATE for Migrate"
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package workernode_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+)
+
+// TestOpenMySQLErrors: whatever is wrong with a DSN, the error says so without showing it. The password stands in every place
+// where a slip of the hand may put it.
+func TestOpenMySQLErrors(t *testing.T) {
+	t.Parallel()
+	const pw = dbtest.Password
+	for _, tt := range []struct{ name, dsn, want string }{
+		{"empty", "", "names no database"},
+		{"no slash", "user:" + pw + "@tcp(h:1)", "missing the slash"},
+		{"unclosed address", "user:" + pw + "@tcp(h:1/db", "not terminated"},
+		{"no address", "user:" + pw + "@" + pw + "/db", "does not parse"},
+		{"no network", "user:" + pw + "/db", "does not parse"},
+		{"unescaped", "user:" + pw + "@tcp(h:1)" + pw + "/db", "did you forget to escape"},
+		{"a URL", "mysql://user:" + pw + "@h:1/db", "does not parse"},
+		{"bad parameter", "user:" + pw + "@tcp(h:1)/db?parseTime=" + pw, "does not parse"},
+		{"bad time zone", "user:" + pw + "@tcp(h:1)/db?loc=" + pw, "does not parse"},
+		{"bad database", "user:" + pw + "@tcp(h:1)/%zz" + pw, "does not parse"},
+		{"no database", "user:" + pw + "@tcp(h:1)/", "names no database"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := workernode.OpenMySQL(tt.dsn)
+			if db != nil {
+				t.Errorf("db = %v, want nil", db)
+			}
+			wantError(t, err, tt.want)
+		})
+	}
+}
+
+func FuzzOpenMySQL(f *testing.F) {
+	f.Add("user", "@tcp(h:1)/db?parseTime=true")
+	f.Add("", "@/")
+	f.Add("u", "/db?a=b@")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const secret = "\x01secret\x01" // cannot come from the texts around it
+		if _, err := workernode.OpenMySQL(before + ":" + secret + after); err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("error shows the password: %q", err)
+		}
+	})
+}
+
+// TestOpenMySQL: it connects to nothing, keeps the DSN's own timeouts, and its sessions are in UTC.
+func TestOpenMySQL(t *testing.T) {
+	t.Parallel()
+	db, err := workernode.OpenMySQL("user:pw@tcp(127.0.0.1:1)/db?timeout=7s&readTimeout=8s")
+	if err != nil {
+		t.Fatalf("OpenMySQL while the server is down: %v", err)
+	}
+	cfg := db.Dialector.(*mysql.Dialector).DSNConfig
+	if cfg.Timeout != 7*time.Second || cfg.ReadTimeout != 8*time.Second || cfg.WriteTimeout != 10*time.Second {
+		t.Errorf("timeouts = %v, %v, %v, want 7s, 8s as given and 10s", cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout)
+	}
+
+	srv, name := maria(t)
+	var zone string
+	var now time.Time
+	row := connect(t, srv.DSN(name)).Raw("SELECT @@session.time_zone, NOW()").Row()
+	if err := row.Scan(&zone, &now); err != nil {
+		t.Fatal(err)
+	}
+	if zone != "+00:00" || now.Location() != time.UTC || time.Since(now).Abs() > time.Minute {
+		t.Errorf("session zone = %q, now = %v, want +00:00 and the present in UTC", zone, now)
+	}
+}
+
+// TestBadDatabases: what the database refuses is an error at once that says what to do, and never shows the password.
+func TestBadDatabases(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	empty := srv.CreateDB(t)
+	srv.Exec(t, "CREATE USER reader@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT ON "+name+".* TO reader@'%'")
+	as := func(user, password, db string) string {
+		return user + ":" + password + "@tcp(" + srv.Addr() + ")/" + db
+	}
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused.Close()
+	for _, tt := range []struct {
+		name, dsn string
+		want      []string
+	}{
+		{"wrong password", as(dbtest.User, dbtest.Password+"x", name), []string{"Access denied", srv.Addr(), "check the account"}},
+		{"wrong user", as("nobody", dbtest.Password, name), []string{"Access denied", srv.Addr()}},
+		{"no such database", as(dbtest.User, dbtest.Password, "nosuch"), []string{"Unknown database 'nosuch'", srv.Addr()}},
+		{"no tables", as(dbtest.User, dbtest.Password, empty), []string{"doesn't exist", "workernode.Migrate"}},
+		{"read only account", as("reader", dbtest.Password, name), []string{"denied", "SELECT, INSERT and UPDATE"}},
+		{"nobody listens", dbtest.User + ":" + dbtest.Password + "@tcp(" + unused.Addr().String() + ")/x",
+			[]string{unused.Addr().String(), "not available", "refused"}},
+		{"no such host", dbtest.User + ":" + dbtest.Password + "@tcp(no-such-host.invalid:1)/x", []string{"no-such-host.invalid"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := connect(t, tt.dsn)
+			begin := time.Now()
+			for _, a := range assigners(db) {
+				_, err := a.Assign(within(t, time.Second), maxWorker)
+				wantError(t, err, tt.want...)
+			}
+			if d := time.Since(begin); d > 10*time.Second {
+				t.Errorf("took %v with a ctx of 1s", d)
+			}
+		})
+	}
+}
+
+// TestReadOnly: a server that is read-only, as during a failover, is waited for.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.MariaDB(t)
+	name := srv.CreateDB(t)
+	if err := workernode.Migrate(t.Context(), connect(t, srv.DSN(name))); err != nil {
+		t.Fatal(err)
+	}
+	// Read-only does not bind an account that has every privilege.
+	srv.Exec(t, "CREATE USER app@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT, INSERT, UPDATE ON "+name+".* TO app@'%'",
+		"SET GLOBAL read_only = ON")
+	db := connect(t, "app:"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
+	for _, a := range assigners(db) {
+		_, err := a.Assign(within(t, 300*time.Millisecond), maxWorker)
+		wantError(t, err, "is not available", srv.Addr())
+	}
+	srv.Exec(t, "SET GLOBAL read_only = OFF")
+	for _, a := range assigners(db) {
+		if _, err := a.Assign(within(t, 20*time.Second), maxWorker); err != nil {
+			t.Errorf("Assign after the failover, with the least privileges: %v", err)
+		}
+	}
+}
+
+// TestBadDB: what is not a usable *gorm.DB is refused, everywhere.
+func TestBadDB(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	good := connect(t, srv.DSN(name))
+	closed := connect(t, srv.DSN(name))
+	if pool, err := closed.DB(); err != nil || pool.Close() != nil {
+		t.Fatal(err)
+	}
+	tx := good.Begin()
+	defer tx.Rollback()
+	for _, tt := range []struct {
+		name string
+		db   *gorm.DB
+		want string
+	}{
+		{"nil", nil, "db is nil"},
+		{"zero", &gorm.DB{}, "db is nil or was not opened"},
+		{"transaction", tx, "db is a transaction"},
+		{"closed", closed, "database is closed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := within(t, 5*time.Second)
+			for _, a := range assigners(tt.db) {
+				_, err := a.Assign(ctx, maxWorker)
+				wantError(t, err, tt.want)
+			}
+			wantError(t, workernode.Migrate(ctx, tt.db), tt.want)
+			_, err := workernode.Nodes(ctx, tt.db, 1)
+			wantError(t, err, tt.want)
+			_, err = workernode.Leases(ctx, tt.db)
+			wantError(t, err, tt.want)
+			_, err = workernode.Reap(ctx, tt.db, "x")
+			wantError(t, err, tt.want)
+			_, err = workernode.Used(ctx, tt.db, time.Hour)
+			wantError(t, err, tt.want)
+			_, err = workernode.Now(ctx, tt.db)
+			wantError(t, err, tt.want)
+			if ctx.Err() != nil {
+				t.Errorf("the refusals took until the ctx ended: %v", context.Cause(ctx))
+			}
+		})
+	}
+}
