@@ -8,8 +8,8 @@ const base32Len = 13
 // base32Digits are Crockford's: the digits and letters without I, L, O and U, in the order of ASCII.
 const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// Base32 returns the id in Crockford's base 32 (https://www.crockford.com/base32.html): always 13 characters, upper case,
-// no check symbol. The texts sort as the numbers do. It allocates the string.
+// Base32 returns the id in Crockford's base 32 (https://www.crockford.com/base32.html): always 13 characters, upper
+// case, no check symbol. The texts sort as the numbers do. It allocates the string.
 func (id ID) Base32() string {
 	var b [base32Len]byte
 	return string(id.AppendBase32(b[:0]))
@@ -17,6 +17,8 @@ func (id ID) Base32() string {
 
 // AppendBase32 appends what Base32 returns to b. It allocates only when b has to grow.
 func (id ID) AppendBase32(b []byte) []byte {
+	// Thirteen independent shifts, without a loop that would carry v from one digit to the next. The first digit has
+	// the three highest bits of an id; the sign of a negative number makes it 8 or more, which no parser accepts.
 	v := uint64(id)
 	return append(b,
 		base32Digits[v>>60], base32Digits[v>>55&31], base32Digits[v>>50&31], base32Digits[v>>45&31],
@@ -25,8 +27,9 @@ func (id ID) AppendBase32(b []byte) []byte {
 		base32Digits[v&31])
 }
 
-// ParseBase32 reads what Base32 writes, and for people's sake lower case and Crockford's aliases: I and L for 1, O for 0.
-// Any other length or character is refused, U and hyphens included. It allocates only for an error, which wraps ErrBadID.
+// ParseBase32 reads what Base32 writes, and for people's sake lower case and Crockford's aliases: I and L for 1, O for
+// 0. Any other length or character is refused, U and hyphens included. It allocates only for an error, which wraps
+// ErrBadID.
 func ParseBase32(text string) (ID, error) {
 	if len(text) != base32Len {
 		return 0, fmt.Errorf("%w: base32 text %s has %d bytes, want %d", ErrBadID, quote(text), len(text), base32Len)
@@ -46,7 +49,8 @@ func ParseBase32(text string) (ID, error) {
 	return ID(v), nil
 }
 
-// base32Letters are the values of the letters A to Z, aliases included; 0xff for U, which has none.
+// base32Letters are, in a string because that is a table which nothing can change, the values of the letters A to Z,
+// aliases included; 0xff for U, which has none.
 const base32Letters = "\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x01\x12\x13\x01\x14\x15\x00\x16\x17\x18\x19\x1a\xff\x1b\x1c\x1d\x1e\x1f"
 
 // base32Value returns the value of a character, 0xff for one that has none.

@@ -11,9 +11,9 @@ const base62Len = 11
 // base62Digits are in the order of ASCII, which is what makes the texts sort.
 const base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Base62 returns the id in base 62, the shortest form of letters and digits: always 11 characters, of 0-9, A-Z and a-z in
-// this order. The texts sort bytewise as the numbers do; a collation that ignores case neither sorts them nor tells them
-// apart, and neither does a person on the telephone: Base32 is for those. It allocates the string.
+// Base62 returns the id in base 62, the shortest form of letters and digits: always 11 characters, of 0-9, A-Z and a-z
+// in this order. The texts sort bytewise as the numbers do; a collation that ignores case neither sorts them nor tells
+// them apart, and neither does a person on the telephone: Base32 is for those. It allocates the string.
 func (id ID) Base62() string {
 	var b [base62Len]byte
 	return string(id.AppendBase62(b[:0]))
@@ -56,7 +56,7 @@ func ParseBase62(text string) (ID, error) {
 	return ID(v), nil
 }
 
-// base62Value returns the value of a character, 0xff for one that has none.
+// base62Value is the inverse of base62Digits: the value of a character, 0xff for one that has none.
 func base62Value(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':

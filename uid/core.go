@@ -169,7 +169,7 @@ func (c *core) stats(position int64) Stats {
 	s.Lead = max(0, s.Position.Sub(now))
 	if c.closed.Load() {
 		s.Err = ErrClosed
-	} else if s.Err = g.permits(c.alloc, position); s.Err == errExtending {
+	} else if s.Err = g.permits(c.alloc, max(position, c.nowTick(g))); s.Err == errExtending {
 		s.Err = nil
 	}
 	return s

@@ -13,12 +13,12 @@ var ErrBadID = errors.New("uid: bad id")
 
 // ID is a unique 63-bit id, 0 to 2^63-1. Ids of one layout order by time first.
 //
-// It has three text forms. The decimal one is what encoding/json, encoding.TextMarshaler and flag.TextVar use, always as
-// a string, because a JavaScript number holds 53 bits only. Base32 and Base62 have a fixed width, so that their texts
-// sort as the numbers do. In a database an ID is a BIGINT.
+// It has three text forms. The decimal one is what encoding/json, encoding.TextMarshaler and flag.TextVar use, always
+// as a string, because a JavaScript number holds 53 bits only. Base32 and Base62 have a fixed width, so that their
+// texts sort as the numbers do. In a database an ID is a BIGINT.
 //
-// A negative number is no id. Nothing reads one, and what can return an error writes none; String, Base32 and Base62, which
-// cannot, give it a text that no parser accepts.
+// A negative number is no id. Nothing reads one, and what can return an error writes none; String, Base32 and Base62,
+// which cannot, give it a text that no parser accepts.
 type ID int64
 
 // maxDecimal is the number of digits of the largest id.
@@ -40,10 +40,10 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return strconv.AppendInt(b, int64(id), 10), nil
 }
 
-// MarshalText returns the decimal form. It implements encoding.TextMarshaler, which makes an ID the key of a JSON object
-// as well. A negative id is an error that wraps ErrBadID.
+// MarshalText returns the decimal form. It implements encoding.TextMarshaler, which makes an ID the key of a JSON
+// object as well. A negative id is an error that wraps ErrBadID.
 func (id ID) MarshalText() ([]byte, error) {
-	if id < 0 {
+	if id < 0 { // before AppendText, whose buffer would be returned beside the error
 		return nil, errNegative(id)
 	}
 	return id.AppendText(make([]byte, 0, maxDecimal))
@@ -59,14 +59,16 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseDecimal is ParseID for both kinds of text, so that bytes need no copy.
+// parseDecimal is ParseID for both kinds of text, so that bytes need no copy. It is strict where strconv.ParseInt is
+// lenient (a plus sign) and lenient in nothing: what two programs read differently would be two ids to one and one to
+// the other. The bound on the length comes first and keeps the work on hostile input constant.
 func parseDecimal[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDecimal {
 		return 0, fmt.Errorf("%w: decimal text %s has %d bytes, want 1..%d digits", ErrBadID, quote(text), len(text), maxDecimal)
 	}
 	var v uint64 // 19 digits stay below 2^64
 	for i := range len(text) {
-		d := text[i] - '0'
+		d := text[i] - '0' // wraps around to more than 9 for what sorts before '0'
 		if d > 9 {
 			return 0, fmt.Errorf("%w: decimal text %s has %q at index %d, want a digit", ErrBadID, quote(text), text[i], i)
 		}

@@ -12,18 +12,20 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	if id < 0 {
 		return nil, errNegative(id)
 	}
+	// Digits need no escaping, so that the text goes between the quotes as it is.
 	b := append(make([]byte, 0, maxDecimal+2), '"')
 	b, err := id.AppendText(b)
 	return append(b, '"'), err
 }
 
 // UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits alone: a fraction or an
-// exponent, even of integral value, is refused, because it has been through a float. Null leaves id as it was, as is the
-// custom of encoding/json, and so does an error, which wraps ErrBadID.
+// exponent, even of integral value, is refused, because it has been through a float. Null leaves id as it was, as is
+// the custom of encoding/json, and so does an error, which wraps ErrBadID.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: JSON value is empty, want a string or a number", ErrBadID)
 	}
+	// encoding/json passes one well-formed value without space around it: its first byte tells what it is.
 	switch c := data[0]; {
 	case c >= '0' && c <= '9':
 		return id.UnmarshalText(data)

@@ -15,10 +15,11 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads what a driver returns for a BIGINT (int64, uint64) or for a column of decimal text (string, []byte). NULL is
-// an error: a column that may be NULL is scanned into sql.Null[ID] or *ID. So is a float, which has lost its last
+// Scan reads what a driver returns for a BIGINT (int64, uint64) or for a column of decimal text (string, []byte). NULL
+// is an error: a column that may be NULL is scanned into sql.Null[ID] or *ID. So is a float, which has lost its last
 // digits. Errors wrap ErrBadID and leave id as it was. It implements sql.Scanner.
 func (id *ID) Scan(src any) error {
+	// The types are those that database/sql promises, and uint64 for the drivers that return it for an unsigned column.
 	switch v := src.(type) {
 	case int64:
 		if v < 0 {
@@ -32,7 +33,7 @@ func (id *ID) Scan(src any) error {
 		}
 		*id = ID(v)
 		return nil
-	case []byte:
+	case []byte: // belongs to the driver; nothing of it is kept
 		return id.UnmarshalText(v)
 	case string:
 		p, err := parseDecimal(v)

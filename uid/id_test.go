@@ -21,7 +21,8 @@ var (
 	_ fmt.Stringer             = uid.ID(0)
 )
 
-// goldenID is one id in its three forms, written down once and for all: the forms are stored and sent, so they never change.
+// goldenID is one id in its three forms, written down once and for all: the forms are stored and sent, so they never
+// change.
 type goldenID struct {
 	id             uid.ID
 	decimal        string

@@ -1,0 +1,344 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// kinds are the two generators, for tests of what they share.
+var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Options, clock *uid.TestClock) (uid.Generator, error){
+	"cached": func(ctx context.Context, a assigner.Assigner, o *uid.Options, clock *uid.TestClock) (uid.Generator, error) {
+		return uid.NewCachedAt(ctx, a, o, clock)
+	},
+	"default": func(ctx context.Context, a assigner.Assigner, o *uid.Options, clock *uid.TestClock) (uid.Generator, error) {
+		return uid.NewDefaultAt(ctx, a, o, clock)
+	},
+}
+
+// eachKind runs f in a bubble for both generators on a scripted claim of worker 1 whose window is the next ten minutes.
+func eachKind(t *testing.T, o uid.Options, script func(*scriptedAssigner), f func(*testing.T, uid.Generator, *scriptedAssigner, *uid.TestClock)) {
+	t.Parallel()
+	for name, make := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute)}
+				if script != nil {
+					script(a)
+				}
+				o, clock := o, uid.NewTestClock()
+				o.Layout = bubbleLayout()
+				g, err := make(t.Context(), a, &o, clock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer g.Close()
+				f(t, g, a, clock)
+			})
+		})
+	}
+}
+
+// TestKeeperExtends runs for a day on windows of ten minutes.
+func TestKeeperExtends(t *testing.T) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		for range 24 * 60 {
+			time.Sleep(time.Minute)
+			mustNext(t, g)
+			if left := time.Until(g.Stats().WindowUntil); left < 4*time.Minute {
+				t.Fatalf("the window ends in %v, want it extended well before its end", left)
+			}
+		}
+		if a.extended < 24*5 || a.extended > 24*20 {
+			t.Errorf("extended %d times in a day, want about 12 an hour", a.extended)
+		}
+	})
+}
+
+// TestWindowEnd lets the authority fall silent: ids go on to the very end of the window, and not one beyond it; then the reason;
+// and on again when the authority is back.
+func TestWindowEnd(t *testing.T) {
+	down := errors.New("no route to host")
+	eachKind(t, uid.Options{SeqStart: 1}, func(a *scriptedAssigner) { a.extend = down },
+		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			end := a.until
+			var last uid.ID
+			for {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					if !errors.Is(err, uid.ErrClaimExpired) || !errors.Is(err, down) {
+						t.Fatalf("behind the window's end: %v, want ErrClaimExpired and its cause", err)
+					}
+					break
+				}
+				p := g.Parse(id)
+				if !p.Time.Add(time.Second).Before(end.Add(time.Nanosecond)) {
+					t.Fatalf("an id is stamped %v, the window ends at %v", p.Time, end)
+				}
+				last = id
+				time.Sleep(100 * time.Millisecond)
+			}
+			if at := g.Parse(last).Time; end.Sub(at) > 2*time.Second {
+				t.Errorf("the last id is stamped %v before the window's end, want it used to the end", end.Sub(at))
+			}
+			if now := time.Now(); now.Before(end) {
+				t.Errorf("ids stopped %v before the window's end", end.Sub(now))
+			}
+			if err := g.Stats().Err; !errors.Is(err, uid.ErrClaimExpired) {
+				t.Errorf("Stats().Err = %v, want ErrClaimExpired", err)
+			}
+			time.Sleep(time.Hour)
+			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			time.Sleep(time.Minute)
+			id := mustNext(t, g)
+			if p := g.Parse(id); id <= last || time.Since(p.Time) > 2*time.Second || p.Worker != 1 {
+				t.Errorf("after the outage: %+v, want a fresh id of worker 1 above %d", p, last)
+			}
+		})
+}
+
+// TestClaimLost lets someone take the worker id over: a new claim, with a new worker id, goes on without a restart.
+func TestClaimLost(t *testing.T) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		last := mustNext(t, g)
+		a.set(func(a *scriptedAssigner) {
+			a.extend = assigner.ErrClaimLost
+			a.worker, a.from, a.until = 0, time.Now().Add(7*time.Minute), time.Now().Add(30*time.Minute)
+		})
+		deadline, firstNew := a.until, time.Time{}
+		for time.Since(deadline) < time.Hour {
+			time.Sleep(time.Second)
+			id := mustNext(t, g)
+			p := g.Parse(id)
+			if id <= last {
+				t.Fatalf("%d came after %d", id, last)
+			}
+			last = id
+			if p.Worker == 0 && firstNew.IsZero() {
+				firstNew = p.Time
+				if firstNew.Before(a.from) {
+					t.Fatalf("worker 0 stamps %v, its window begins at %v", firstNew, a.from)
+				}
+				a.set(func(a *scriptedAssigner) { a.extend = nil })
+			}
+			if p.Worker == 1 && !firstNew.IsZero() {
+				t.Fatalf("worker 1 came back: %+v", p)
+			}
+		}
+		if firstNew.IsZero() || a.assigned != 2 {
+			t.Errorf("assigned %d times, first id of the new worker at %v", a.assigned, firstNew)
+		}
+	})
+}
+
+// TestClaimLostForGood is the same with NoReassign.
+func TestClaimLostForGood(t *testing.T) {
+	eachKind(t, uid.Options{NoReassign: true}, func(a *scriptedAssigner) { a.extend = assigner.ErrClaimLost },
+		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			for {
+				time.Sleep(time.Second)
+				if _, err := g.Next(t.Context()); err != nil {
+					if !errors.Is(err, uid.ErrClaimLost) {
+						t.Fatalf("Next() = %v, want ErrClaimLost", err)
+					}
+					break
+				}
+			}
+			if time.Now().Before(a.until) {
+				t.Errorf("ids stopped %v before the window's end", time.Until(a.until))
+			}
+			if a.assigned != 1 {
+				t.Errorf("assigned %d times, want once", a.assigned)
+			}
+		})
+}
+
+// TestWindowAhead restarts with a clock that is hours behind: the claim's window begins where the last one ended.
+func TestWindowAhead(t *testing.T) {
+	ahead := func(a *scriptedAssigner) { a.from = a.from.Add(3*time.Hour + time.Millisecond); a.until = a.from.Add(time.Hour) }
+	t.Run("borrow", func(t *testing.T) {
+		eachKind(t, uid.Options{}, ahead, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			var last uid.ID
+			for range 40_000 {
+				id := mustNext(t, g)
+				if p := g.Parse(id); p.Time.Before(a.from) || id <= last {
+					t.Fatalf("got %+v after %d, the window begins at %v", p, last, a.from)
+				}
+				last = id
+			}
+			if lead := g.Stats().Lead; lead < 3*time.Hour {
+				t.Errorf("Stats().Lead = %v, want over 3 h", lead)
+			}
+		})
+	})
+	t.Run("wait", func(t *testing.T) {
+		eachKind(t, uid.Options{MaxLead: time.Second}, ahead, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			id := mustNext(t, g)
+			if wait := a.from.Sub(time.Now()); wait > time.Second || wait < -time.Second {
+				t.Errorf("the first id came %v before the window, want at most a second's lead", wait)
+			}
+			if p := g.Parse(id); p.Time.Before(a.from) {
+				t.Errorf("got %+v, the window begins at %v", p, a.from)
+			}
+		})
+	})
+	t.Run("reject", func(t *testing.T) {
+		eachKind(t, uid.Options{MaxLead: time.Second, TakePolicy: uid.Reject}, ahead, func(t *testing.T, g uid.Generator, _ *scriptedAssigner, _ *uid.TestClock) {
+			if id, err := g.Next(t.Context()); !errors.Is(err, uid.ErrLead) {
+				t.Errorf("Next() = %d, %v, want ErrLead", id, err)
+			}
+		})
+	})
+}
+
+// TestReleaseUsed checks what Close gives back: at or behind the last id's tick, and no more than the ring was ahead.
+func TestReleaseUsed(t *testing.T) {
+	eachKind(t, uid.Options{SeqStart: 1}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		time.Sleep(30 * time.Second)
+		p := g.Parse(mustNext(t, g))
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(a.released) != 1 {
+			t.Fatalf("released %d times, want once", len(a.released))
+		}
+		if used := a.released[0].Sub(p.Time); used != time.Second {
+			t.Errorf("released from %v behind the last id's tick on, want its end: 1 s", used)
+		}
+		if err := g.Close(); err != nil || len(a.released) != 1 {
+			t.Errorf("the second Close() = %v and %d releases, want none of either", err, len(a.released))
+		}
+	})
+}
+
+// TestClockJump sets the clock ahead by years for a moment: the position stays. A jump that the authority confirms, or that lasts,
+// is followed.
+func TestClockJump(t *testing.T) {
+	const years = 3 * 365 * 24 * time.Hour
+	eachKind(t, uid.Options{Rollback: uid.HoldUpTo(time.Minute)}, func(a *scriptedAssigner) { a.from, a.until = time.Time{}, time.Time{} },
+		func(t *testing.T, g uid.Generator, _ *scriptedAssigner, clock *uid.TestClock) {
+			mustNext(t, g)
+			clock.Step(years)
+			for range 60 {
+				time.Sleep(time.Second)
+				if p := g.Parse(mustNext(t, g)); time.Since(p.Time) > 2*time.Second || time.Until(p.Time) > time.Second {
+					t.Fatalf("while the jump is held: %+v at %v", p, time.Now())
+				}
+				if held := g.Stats().ClockHeld; held != years {
+					t.Fatalf("Stats().ClockHeld = %v, want %v", held, years)
+				}
+			}
+			clock.Step(-years)
+			time.Sleep(time.Second)
+			if p := g.Parse(mustNext(t, g)); time.Since(p.Time) > 2*time.Second || g.Stats().ClockHeld != 0 {
+				t.Fatalf("after the jump went back: %+v, held %v", p, g.Stats().ClockHeld)
+			}
+			clock.Step(years)
+			for range 11 * 60 {
+				time.Sleep(time.Second)
+				mustNext(t, g)
+			}
+			if p := g.Parse(mustNext(t, g)); clock.Now().Sub(p.Time) > 2*time.Second {
+				t.Errorf("a jump that lasts: %+v, want %v", p, clock.Now())
+			}
+		})
+}
+
+func TestClockJumpConfirmed(t *testing.T) {
+	const hours = 5 * time.Hour
+	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
+		a.from, a.until = time.Time{}, time.Time{}
+		a.now = time.Now
+	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, clock *uid.TestClock) {
+		mustNext(t, g)
+		a.set(func(a *scriptedAssigner) { a.now = clock.Now })
+		clock.Step(hours)
+		time.Sleep(time.Second)
+		mustNext(t, g)
+		time.Sleep(3 * time.Second)
+		if p := g.Parse(mustNext(t, g)); clock.Now().Sub(p.Time) > 2*time.Second || g.Stats().ClockHeld != 0 {
+			t.Errorf("after the authority confirmed: %+v at %v, held %v", p, clock.Now(), g.Stats().ClockHeld)
+		}
+	})
+}
+
+// TestCachedClockBack sets the clock back by every size: nothing happens but a larger lead.
+func TestCachedClockBack(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{time.Millisecond, time.Second, time.Hour, 23 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := uid.NewTestClock()
+			c := cachedAt(t, uid.Options{}, clock)
+			defer c.Close()
+			time.Sleep(24 * time.Hour)
+			last := mustNext(t, c)
+			clock.Step(-back)
+			for range 200_000 {
+				id := mustNext(t, c)
+				if id <= last {
+					t.Fatalf("back by %v: %d came after %d", back, id, last)
+				}
+				last = id
+			}
+			if lead := c.Stats().Lead; lead < back {
+				t.Errorf("Stats().Lead = %v, want at least %v", lead, back)
+			}
+		})
+	}
+}
+
+// boundAssigner records the layout that generators bind it to.
+type boundAssigner struct {
+	scriptedAssigner
+	layout string
+}
+
+func (b *boundAssigner) BindLayout(layout string) assigner.Assigner {
+	b.layout = layout
+	return b
+}
+
+func TestBindLayout(t *testing.T) {
+	t.Parallel()
+	b := &boundAssigner{scriptedAssigner: scriptedAssigner{worker: 1}}
+	c, err := uid.NewCached(t.Context(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if want := (bitsalloc.Layout{}).String(); b.layout != want {
+		t.Errorf("bound to the layout %q, want %q", b.layout, want)
+	}
+}
+
+// TestAssignerErrors checks that what an assigner says reaches the caller, and what it may not say is refused.
+func TestAssignerErrors(t *testing.T) {
+	t.Parallel()
+	for name, make := range kinds {
+		for _, a := range []*scriptedAssigner{{err: assigner.ErrWorkersExhausted}, {worker: -1}, {worker: 1 << 22}} {
+			g, err := make(t.Context(), a, nil, uid.NewTestClock())
+			if err == nil {
+				g.Close()
+				t.Errorf("%s: worker %d was accepted", name, a.worker)
+				continue
+			}
+			if a.err != nil && !errors.Is(err, a.err) {
+				t.Errorf("%s: %v, want it to wrap %v", name, err, a.err)
+			}
+			if a.err == nil && (!strings.Contains(err.Error(), "worker is") || len(a.released) != 1) {
+				t.Errorf("%s: %v and %d releases, want the bound named and the claim given back", name, err, len(a.released))
+			}
+		}
+		if _, err := make(t.Context(), nil, nil, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
+			t.Errorf("%s without an assigner: %v, want ErrOptions", name, err)
+		}
+	}
+}
