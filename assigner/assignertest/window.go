@@ -72,7 +72,11 @@ func checkExtendLess(ctx context.Context, e env) error {
 		return err
 	}
 	from, until := c.Window()
-	for _, ask := range []time.Time{until, until.Add(-time.Second), from} {
+	asks := []time.Time{until, until.Add(-time.Second)}
+	if !from.IsZero() {
+		asks = append(asks, from)
+	}
+	for _, ask := range asks {
 		got, err := c.Extend(ctx, ask)
 		if err != nil {
 			return fmt.Errorf("Extend(%v) of a window that ends at %v: %w", ask, until, err)

@@ -63,3 +63,11 @@ func Expand(dialectName, query string) string { return dialects[dialectName].exp
 
 // Cut makes a text fit a column.
 func Cut(s string, width int) string { return cut(s, width) }
+
+// Clone returns a copy of a leased claim, as a copy of its process's memory would hold it.
+func Clone(c assigner.Claim) assigner.Claim {
+	l := c.(*leasedClaim)
+	d := &leasedClaim{table: l.table, worker: l.worker, window: l.window, from: l.from, row: l.row}
+	d.until.Store(l.until.Load())
+	return d
+}

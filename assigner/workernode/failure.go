@@ -1,6 +1,8 @@
 package workernode
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"reflect"
 	"slices"
@@ -74,6 +76,9 @@ func (d dialect) classify(err error) failure {
 		}
 		return search(postgresFailures, func(prefix string) bool { return strings.HasPrefix(e.SQLState(), prefix) })
 	default:
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return transient
+		}
 		return search(sqliteFailures, func(text string) bool { return strings.Contains(err.Error(), text) })
 	}
 }

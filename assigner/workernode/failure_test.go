@@ -1,0 +1,81 @@
+package workernode_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/uidring/uidring/assigner/workernode"
+)
+
+// myError, pgError are shaped as the drivers' errors are.
+type myError struct{ Number uint16 }
+
+func (e *myError) Error() string { return fmt.Sprintf("Error %d", e.Number) }
+
+type pgError string
+
+func (e pgError) Error() string    { return "ERROR: " + string(e) }
+func (e pgError) SQLState() string { return string(e) }
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		dialect string
+		err     error
+		want    string
+	}{
+		{"mysql", &myError{1062}, "duplicate"},
+		{"mysql", &myError{1146}, "missing"},
+		{"mysql", &myError{1045}, "denied"},
+		{"mysql", &myError{1213}, "transient"},
+		{"mysql", &myError{1205}, "transient"},
+		{"mysql", &myError{1040}, "transient"},
+		{"mysql", &myError{1290}, "transient"},
+		{"mysql", &myError{1049}, "permanent"},
+		{"mysql", &myError{1064}, "permanent"},
+		{"mysql", fmt.Errorf("wrapped: %w", &myError{1146}), "missing"},
+		{"mysql", driver.ErrBadConn, "transient"},
+		{"mysql", io.ErrUnexpectedEOF, "transient"},
+		{"mysql", context.DeadlineExceeded, "transient"},
+		{"mysql", errors.New("sql: database is closed"), "permanent"},
+		{"postgres", pgError("23505"), "duplicate"},
+		{"postgres", pgError("42P01"), "missing"},
+		{"postgres", pgError("28P01"), "denied"},
+		{"postgres", pgError("42501"), "denied"},
+		{"postgres", pgError("40001"), "transient"},
+		{"postgres", pgError("57P03"), "transient"},
+		{"postgres", pgError("25006"), "transient"},
+		{"postgres", pgError("3D000"), "permanent"},
+		{"postgres", fmt.Errorf("wrapped: %w", pgError("42P01")), "missing"},
+		{"postgres", io.EOF, "transient"},
+		{"sqlite", errors.New("UNIQUE constraint failed: WORKER_LEASE.NAMESPACE"), "duplicate"},
+		{"sqlite", errors.New("SQL logic error: no such table: WORKER_NODE (1)"), "missing"},
+		{"sqlite", errors.New("database is locked (5) (SQLITE_BUSY)"), "transient"},
+		{"sqlite", errors.New("attempt to write a readonly database (8)"), "denied"},
+		{"sqlite", errors.New("near \"SELEC\": syntax error"), "permanent"},
+		{"sqlite", context.DeadlineExceeded, "transient"},
+		{"sqlite", driver.ErrBadConn, "transient"},
+	} {
+		if got := workernode.Classify(tt.dialect, tt.err); got != tt.want {
+			t.Errorf("classify(%s, %v) = %s, want %s", tt.dialect, tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ dialect, query, want string }{
+		{"mysql", "a ? {now} ?", "a ? UTC_TIMESTAMP() ?"},
+		{"postgres", "a ? {now} ?", "a $1 CLOCK_TIMESTAMP() $2"},
+		{"postgres", "{seconds A}, {seconds B}", "CAST(FLOOR(EXTRACT(EPOCH FROM A)) AS BIGINT), CAST(FLOOR(EXTRACT(EPOCH FROM B)) AS BIGINT)"},
+		{"sqlite", "{seconds A} < ?", "CAST(STRFTIME('%s', A) AS INTEGER) < ?"},
+	} {
+		if got := workernode.Expand(tt.dialect, tt.query); got != tt.want {
+			t.Errorf("expand(%s, %q) = %q, want %q", tt.dialect, tt.query, got, tt.want)
+		}
+	}
+}
