@@ -14,8 +14,8 @@ func LockingLeafAlloc(db *gorm.DB) Source {
 	return l
 }
 
-func LockingSequence(db *gorm.DB) Source {
-	s := Sequence(db, nil).(*sequence)
+func LockingSequence(db *gorm.DB, opts *SequenceOptions) Source {
+	s := Sequence(db, opts).(*sequence)
 	s.store.dialect = dialectLock
 	return s
 }

@@ -151,3 +151,14 @@ func distinct(tb testing.TB, ids []int64) {
 		}
 	}
 }
+
+// awaitQuiet waits until no fetch is under way.
+func awaitQuiet(tb testing.TB, g *segment.Generator) {
+	tb.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if !slices.ContainsFunc(g.Stats().Tags, func(t segment.TagStats) bool { return t.Loading }) {
+			return
+		}
+	}
+	tb.Fatal("a fetch is under way for 10 s")
+}

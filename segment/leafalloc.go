@@ -91,7 +91,7 @@ func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (R
 		}
 		step = stored
 	}
-	res, err := l.store.exec(ctx, "UPDATE "+l.quoted+" SET max_id = LAST_INSERT_ID(max_id + ?) WHERE biz_tag = ? AND max_id <= ?", step, tag, maxInt64-step)
+	res, err := l.store.exec(ctx, "UPDATE "+l.quoted+" SET max_id = LAST_INSERT_ID(max_id + ?) WHERE biz_tag = ? AND max_id BETWEEN 0 AND ?", step, tag, maxInt64-step)
 	if err != nil {
 		return Range{}, err
 	}
@@ -113,7 +113,7 @@ func (l *leafAlloc) returning(ctx context.Context, tag string, step int64) (Rang
 	}
 	var to, stored int64
 	err := l.store.row(ctx, "UPDATE "+l.quoted+" SET max_id = max_id + "+add+l.store.setTime()+
-		" WHERE biz_tag = ? AND max_id <= 9223372036854775807 - "+add+cond+" RETURNING max_id, step", args, &to, &stored)
+		" WHERE biz_tag = ? AND max_id BETWEEN 0 AND 9223372036854775807 - "+add+cond+" RETURNING max_id, step", args, &to, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Range{}, l.refused(ctx, tag, step, nil)
 	}
@@ -156,8 +156,8 @@ func (l *leafAlloc) read(ctx context.Context, s store, tag, suffix string) (maxI
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, unknownTag(tag, l.table)
 	}
-	if err == nil && step < 1 {
-		err = fmt.Errorf("%w: the row's step is %d, want 1 or more", ErrBadRange, step)
+	if err == nil && (step < 1 || maxID < 0) {
+		err = fmt.Errorf("%w: the row's step is %d and its max_id %d, want 1 or more and 0 or more", ErrBadRange, step, maxID)
 	}
 	return maxID, step, err
 }

@@ -105,7 +105,7 @@ func TestConformance(t *testing.T) {
 		{"SequenceFromCurrent", func(db *gorm.DB) segment.Source {
 			return segment.Sequence(db, &segment.SequenceOptions{FromCurrent: true})
 		}, false},
-		{"SequenceLock", func(db *gorm.DB) segment.Source { return segment.LockingSequence(db) }, true},
+		{"SequenceLock", func(db *gorm.DB) segment.Source { return segment.LockingSequence(db, nil) }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

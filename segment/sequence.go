@@ -114,9 +114,9 @@ func (s *sequence) lastInsertID(ctx context.Context, tag string) (Range, error) 
 	for range 3 {
 		if inc > 0 {
 			limit := maxInt64 - s.room()*inc
-			set, cond, args := "current_val + ?", " AND current_val <= ?", []any{inc, tag, inc, limit}
+			set, cond, args := "current_val + ?", " AND current_val BETWEEN ? AND ?", []any{inc, tag, inc, -inc, limit}
 			if s.cycle {
-				set, cond, args = "CASE WHEN current_val > ? THEN ? ELSE current_val + ? END", "", []any{limit, inc, inc, tag, inc}
+				set, cond, args = "CASE WHEN current_val > ? THEN ? ELSE current_val + ? END", " AND current_val >= ?", []any{limit, inc, inc, tag, inc, -inc}
 			}
 			res, err := s.store.exec(ctx, "UPDATE "+s.quoted+" SET current_val = LAST_INSERT_ID("+set+") WHERE pk_seq_name = ? AND increment_val = ?"+cond, args...)
 			if err != nil {
@@ -153,7 +153,7 @@ func (s *sequence) returning(ctx context.Context, tag string) (Range, error) {
 		set, cond = "CASE WHEN current_val > "+limit+" THEN increment_val ELSE current_val + increment_val END", ""
 	}
 	var after, inc int64
-	err := s.store.row(ctx, "UPDATE "+s.quoted+" SET current_val = "+set+" WHERE pk_seq_name = ? AND increment_val > 0"+cond+" RETURNING current_val, increment_val", []any{tag}, &after, &inc)
+	err := s.store.row(ctx, "UPDATE "+s.quoted+" SET current_val = "+set+" WHERE pk_seq_name = ? AND increment_val > 0 AND current_val >= -increment_val"+cond+" RETURNING current_val, increment_val", []any{tag}, &after, &inc)
 	if errors.Is(err, sql.ErrNoRows) {
 		current, inc, err := s.read(ctx, s.store, tag, "")
 		if err != nil {
@@ -197,8 +197,8 @@ func (s *sequence) read(ctx context.Context, st store, tag, suffix string) (curr
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, unknownTag(tag, s.table)
 	}
-	if err == nil && inc < 1 {
-		err = fmt.Errorf("%w: the row's increment_val is %d, want 1 or more", ErrBadRange, inc)
+	if err == nil && (inc < 1 || current < -inc) {
+		err = fmt.Errorf("%w: the row's increment_val is %d and its current_val %d, want 1 or more and no block below 0", ErrBadRange, inc, current)
 	}
 	return current, inc, err
 }

@@ -14,9 +14,10 @@ type TicketPlan struct {
 	Offset int64 // auto_increment_offset, 1..Step
 	Start  int64 // the first id that it may hand out from the change on
 
-	// Statements make the change, in this order, which matters: the settings first, so that nobody counts the old way from
-	// Start on. They need the privilege to set global variables; a server forgets them at its restart unless its
-	// configuration file has them too.
+	// Statements make the change, in this order. The first one shuts the server: nobody uses an id that was counted by
+	// neither the old step nor the new one. Then the counter is moved, and only then the server opens again, to those who
+	// count the new way. They need the privilege to set global variables and concern every table of the server. A server
+	// forgets the settings at its restart unless its configuration file has them too.
 	Statements []string
 }
 
@@ -24,9 +25,10 @@ type TicketPlan struct {
 // server and changes nothing. Each server counts by Options.Step, or by as many as there are servers, and starts above
 // the highest id of any server plus gap, from where on the new offsets keep them apart.
 //
-// gap has to be more than all servers together hand out until the last of them has run its Statements: until then those
-// that still count the old way must stay below Start. The servers stay in service. A Ticket with the old step stops
-// using a server at the moment it is changed, one with the new step begins to; docs/segment.md has the order of steps.
+// gap has to be more than any server hands out until the last of them has run its Statements: until then those that still
+// count the old way must stay below Start. The servers stay in service: a Ticket with the old step stops using a server at
+// the moment it is changed, one with the new step begins to. A new server has to run its Statements before any Ticket
+// is told of it. docs/segment.md has the order of steps.
 func PlanTickets(ctx context.Context, dbs []*gorm.DB, gap int64, opts *TicketOptions) ([]TicketPlan, error) {
 	o, err := opts.withDefaults(len(dbs))
 	if err != nil {
@@ -43,13 +45,18 @@ func PlanTickets(ctx context.Context, dbs []*gorm.DB, gap int64, opts *TicketOpt
 		return nil, fmt.Errorf("%w: the highest id is %d and the gap is %d, want at most %d together", ErrExhausted, high, gap, maxInt64/2)
 	}
 	base := ((high+gap)/o.Step + 1) * o.Step
+	shut := int64(maxStride) // a step that nobody uses
+	if o.Step == shut {
+		shut--
+	}
 	plans := make([]TicketPlan, len(dbs))
 	for i, db := range dbs {
 		offset := int64(i) + 1
 		plans[i] = TicketPlan{Step: o.Step, Offset: offset, Start: base + offset, Statements: []string{
-			fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", o.Step),
-			fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", offset),
+			fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", shut),
 			fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", db.Statement.Quote(o.Table), base+offset),
+			fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", offset),
+			fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", o.Step),
 		}}
 	}
 	return plans, nil

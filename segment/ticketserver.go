@@ -3,6 +3,7 @@ package segment
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
@@ -137,9 +138,9 @@ func (s *ticketServer) take(ctx context.Context, tag string, n int64) (Range, er
 // first. (n rows of one stub would do as well, but the time for them grows with the square of n: each has to get past the
 // marks that its deleted predecessors left in the unique key.) That "a1" may be a tag too does no harm.
 //
-// The settings are read after the REPLACE, on its connection. Who changes them for good (SET GLOBAL) and then moves the
-// counter (ALTER TABLE, which waits for running statements) can be sure that no id from beyond the move was counted the
-// old way and used: whoever got one sees the new settings here and throws it away.
+// The settings are read after the REPLACE, on its connection. Who changes them (SET GLOBAL) and then moves the counter (ALTER
+// TABLE, which waits for running statements) can be sure that no id from beyond the move was counted the old way and
+// used: whoever got one sees the change here and throws it away.
 func (s *ticketServer) replace(ctx context.Context, tag string, n int64) (r Range, err error) {
 	args := []any{tag}
 	for i := range n - 1 {
@@ -185,9 +186,16 @@ const deadlockTries = 10
 // isDeadlock tells by the text: the driver's error type is not this module's to import.
 func isDeadlock(err error) bool { return strings.HasPrefix(err.Error(), "Error 1213 ") }
 
-// onConn runs f on one connection of the pool.
+// onConn runs f on one connection of the pool. One whose session counts wrong is closed, so that a fresh one, which begins with
+// the server's settings, takes its place.
 func (s *ticketServer) onConn(ctx context.Context, f func(gorm.ConnPool) error) error {
-	return s.store.db.WithContext(ctx).Connection(func(tx *gorm.DB) error { return f(tx.Statement.ConnPool) })
+	return s.store.db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
+		err := f(tx.Statement.ConnPool)
+		if conn, ok := tx.Statement.ConnPool.(*sql.Conn); ok && errors.Is(err, ErrTicketServer) {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // how database/sql is told to close it
+		}
+		return err
+	})
 }
 
 func (s *ticketServer) table() string { return s.store.ident(s.opts.Table) }

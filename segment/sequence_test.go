@@ -1,0 +1,271 @@
+package segment_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// channelNo is a node of the original: blocks of 1000, whatever the row's increment is.
+type channelNo struct {
+	db         *gorm.DB
+	start, now int64
+}
+
+const cacheNum = 1000
+
+// fetch is the original's transaction: lock the row, add the increment, read the value.
+func (c *channelNo) fetch(tb testing.TB) {
+	tb.Helper()
+	if c.start >= math.MaxInt64-cacheNum { // not under the row's lock: another node may have reset it already
+		run(tb, c.db, "UPDATE t_sequence SET current_val = 0 WHERE pk_seq_name = 'a'")
+	}
+	err := c.db.Transaction(func(tx *gorm.DB) error {
+		number(tb, tx, "SELECT current_val FROM t_sequence WHERE pk_seq_name = 'a' FOR UPDATE")
+		run(tb, tx, "UPDATE t_sequence SET current_val = current_val + increment_val WHERE pk_seq_name = 'a'")
+		c.start = number(tb, tx, "SELECT current_val FROM t_sequence WHERE pk_seq_name = 'a'")
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.now = c.start
+}
+
+func (c *channelNo) next(tb testing.TB) int64 {
+	tb.Helper()
+	if c.start == 0 || c.now >= c.start+cacheNum-1 {
+		c.fetch(tb)
+		return c.now
+	}
+	c.now++
+	return c.now
+}
+
+func sequenceRow(tb testing.TB, current int64, increment int) (string, *gorm.DB) {
+	tb.Helper()
+	dsn, db := database(tb)
+	run(tb, db, "INSERT INTO t_sequence VALUES ('a', ?, ?)", current, increment)
+	return dsn, db
+}
+
+// TestSequenceTable: the columns, with the original's defaults of 0 and 1.
+func TestSequenceTable(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	run(t, db, "INSERT INTO t_sequence (pk_seq_name) VALUES ('a')")
+	if n := number(t, db, "SELECT COUNT(*) FROM t_sequence WHERE current_val = 0 AND increment_val = 1"); n != 1 {
+		t.Errorf("%d rows with the defaults 0 and 1, want 1", n)
+	}
+	r := fetch(t, segment.Sequence(db, nil), "a", 0)
+	if stretch(r) != "[1, 2)" {
+		t.Errorf("the first block at 0 and 1 is %v, want [1, 2)", r)
+	}
+}
+
+// TestSequenceNumbers: with 0 and 1000 stored the first id is 1000, the next block begins at 2000, and the original's node
+// gets the same; the two share the table.
+func TestSequenceNumbers(t *testing.T) {
+	t.Parallel()
+	dsn, db := sequenceRow(t, 0, 1000)
+	original := &channelNo{db: open(t, dsn)}
+	ours := generator(t, segment.Sequence(db, nil), nil)
+	ids := next(t, ours, "a", 1) // and 2000..2999 is fetched ahead
+	awaitQuiet(t, ours)
+	if ids[0] != 1000 {
+		t.Errorf("the first id is %d, want 1000", ids[0])
+	}
+	if id := original.next(t); id != 3000 {
+		t.Errorf("the original's first id is %d, want 3000", id)
+	}
+	ids = append(ids, 3000)
+	for range cacheNum - 1 {
+		ids = append(ids, original.next(t))
+	}
+	if got := ids[len(ids)-1]; got != 3999 {
+		t.Errorf("the last id of the original's block is %d, want 3999", got)
+	}
+	ids = append(ids, next(t, ours, "a", 2500)...)
+	ids = append(ids, original.next(t))
+	distinct(t, ids)
+	if last := ids[0]; last != 1000 {
+		t.Errorf("the lowest id is %d, want 1000: 0..999 is never used", last)
+	}
+}
+
+// TestSequenceIncrement: with an increment other than its own 1000 the original hands out ids twice, or leaves gaps; a block
+// is as long as the stored increment here.
+func TestSequenceIncrement(t *testing.T) {
+	t.Parallel()
+	dsn, _ := sequenceRow(t, 0, 1)
+	nodes := []*channelNo{{db: open(t, dsn)}, {db: open(t, dsn)}}
+	seen, twice := map[int64]bool{}, 0
+	for i := range 5000 {
+		id := nodes[i%2].next(t)
+		if seen[id] {
+			twice++
+		}
+		seen[id] = true
+	}
+	if twice != 3997 {
+		t.Errorf("the original hands out %d of 5000 ids twice, want 3997", twice)
+	}
+
+	for _, increment := range []int{1, 7, 1000, 2000} {
+		dsn, _ := sequenceRow(t, 0, increment)
+		var ids []int64
+		for range 2 {
+			ids = append(ids, next(t, generator(t, segment.Sequence(open(t, dsn), nil), nil), "a", 300)...)
+		}
+		distinct(t, ids)
+		if len(ids) != 600 {
+			t.Errorf("increment %d: %d ids, want 600", increment, len(ids))
+		}
+	}
+}
+
+// TestSequenceIncrementChanges: a node that remembers another increment than the row's claims nothing by it.
+func TestSequenceIncrementChanges(t *testing.T) {
+	t.Parallel()
+	_, db := sequenceRow(t, 0, 10)
+	src := segment.Sequence(db, nil)
+	for _, tt := range []struct {
+		increment int
+		want      string
+	}{{10, "[10, 20)"}, {50, "[60, 110)"}, {50, "[110, 160)"}} {
+		run(t, db, "UPDATE t_sequence SET increment_val = ?", tt.increment)
+		if r := fetch(t, src, "a", 0); stretch(r) != tt.want || r.Step != int64(tt.increment) {
+			t.Errorf("increment %d: the block is %v with step %d, want %s", tt.increment, r, r.Step, tt.want)
+		}
+	}
+	// Lowered by hand, the next block of the original's way of counting begins inside the last one.
+	run(t, db, "UPDATE t_sequence SET increment_val = 10")
+	if r, err := src.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrRangeWentBack) {
+		t.Errorf("the block after the increment was lowered by hand is %v, %v, want ErrRangeWentBack", r, err)
+	}
+	// Set keeps the next block's first id.
+	_, db = sequenceRow(t, 0, 1000)
+	src = segment.Sequence(db, nil)
+	fetch(t, src, "a", 0) // [1000, 2000)
+	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
+		t.Fatalf("Set: %v", err)
+	}
+	if r := fetch(t, src, "a", 0); stretch(r) != "[2000, 2010)" {
+		t.Errorf("the block after Set lowered the increment is %v, want [2000, 2010)", r)
+	}
+}
+
+// TestSequenceReset: two nodes of the original that find the counter used up reset it one after the other, outside the
+// lock, and both get 1000. Here a used-up counter is an error, or begins again once, inside the lock.
+func TestSequenceReset(t *testing.T) {
+	t.Parallel()
+	const limit = math.MaxInt64 - cacheNum
+	dsn, db := sequenceRow(t, limit, 1000)
+	nodes := []*channelNo{{db: open(t, dsn), start: limit, now: math.MaxInt64 - 1}, {db: open(t, dsn), start: limit, now: math.MaxInt64 - 1}}
+	for i, n := range nodes {
+		if id := n.next(t); id != 1000 {
+			t.Errorf("node %d of the original got %d after the reset, want 1000 as its neighbour", i+1, id)
+		}
+	}
+
+	reset := func() { run(t, db, "UPDATE t_sequence SET current_val = ?", int64(math.MaxInt64-1500)) }
+	for name, open := range map[string]func(cycle bool) segment.Source{
+		"one statement": func(cycle bool) segment.Source {
+			return segment.Sequence(open(t, dsn), &segment.SequenceOptions{Cycle: cycle})
+		},
+		"row lock": func(cycle bool) segment.Source {
+			return segment.LockingSequence(open(t, dsn), &segment.SequenceOptions{Cycle: cycle})
+		},
+	} {
+		reset()
+		if r, err := open(false).Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("%s: Fetch of a used-up counter = %v, %v, want ErrExhausted", name, r, err)
+		}
+		a, b := open(true), open(true)
+		for i, src := range []segment.Source{a, b, a} {
+			r := fetch(t, src, "a", 0)
+			if want := int64(1000 * (i + 1)); r.From != want || !r.Cyclic {
+				t.Errorf("%s: block %d after the counter was used up is %v, cyclic %v, want it to begin at %d", name, i+1, r, r.Cyclic, want)
+			}
+		}
+	}
+}
+
+// TestSequenceMissingRow: a name that has no row is ErrUnknownTag, and works as soon as it has one.
+func TestSequenceMissingRow(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	g := generator(t, segment.Sequence(db, nil), nil)
+	if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("Next without a row = %d, %v, want ErrUnknownTag with the name", id, err)
+	}
+	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000)")
+	if ids := next(t, g, "a", 1); ids[0] != 1000 {
+		t.Errorf("the first id after the row was made is %d, want 1000", ids[0])
+	}
+}
+
+// TestSequenceOverflow: a counter that the original's update cannot advance any more is refused before the update.
+func TestSequenceOverflow(t *testing.T) {
+	t.Parallel()
+	dsn, db := sequenceRow(t, math.MaxInt64-5, 1000)
+	if err := db.Exec("UPDATE t_sequence SET current_val = current_val + increment_val").Error; err == nil || !strings.Contains(err.Error(), "1690") {
+		t.Errorf("the original's update = %v, want error 1690", err)
+	}
+	for name, src := range map[string]segment.Source{"one statement": segment.Sequence(db, nil), "row lock": segment.LockingSequence(open(t, dsn), nil)} {
+		if r, err := src.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("%s: Fetch = %v, %v, want ErrExhausted", name, r, err)
+		}
+	}
+}
+
+// TestSequenceFromCurrent: with the option the ids from 0 on are used, and no block overlaps when the increment is lowered.
+func TestSequenceFromCurrent(t *testing.T) {
+	t.Parallel()
+	_, db := sequenceRow(t, 0, 1000)
+	src := segment.Sequence(db, &segment.SequenceOptions{FromCurrent: true})
+	for _, tt := range []struct {
+		increment int
+		want      string
+	}{{1000, "[0, 1000)"}, {1000, "[1000, 2000)"}, {10, "[2000, 2010)"}} {
+		run(t, db, "UPDATE t_sequence SET increment_val = ?", tt.increment)
+		if r := fetch(t, src, "a", 0); stretch(r) != tt.want {
+			t.Errorf("increment %d: the block is %v, want %s", tt.increment, r, tt.want)
+		}
+	}
+}
+
+// TestSequenceNamesApart: a row that somebody holds locked keeps the other names' fetches from nothing.
+func TestSequenceNamesApart(t *testing.T) {
+	t.Parallel()
+	dsn, db := sequenceRow(t, 0, 1000)
+	run(t, db, "INSERT INTO t_sequence VALUES ('b', 0, 1000)")
+	src := segment.Sequence(open(t, dsn), nil)
+	tx := db.Begin()
+	defer tx.Rollback()
+	number(t, tx, "SELECT current_val FROM t_sequence WHERE pk_seq_name = 'a' FOR UPDATE")
+	held := make(chan error, 1)
+	go func() {
+		_, err := src.Fetch(t.Context(), "a", 0)
+		held <- err
+	}()
+	if r := fetch(t, src, "b", 0); stretch(r) != "[1000, 2000)" {
+		t.Errorf("the block of b while a is locked is %v, want [1000, 2000)", r)
+	}
+	select {
+	case err := <-held:
+		t.Errorf("Fetch of the locked name came back: %v", err)
+	default:
+	}
+	if err := tx.Rollback().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-held; err != nil {
+		t.Errorf("Fetch of the name that was locked: %v", err)
+	}
+}
