@@ -69,10 +69,10 @@ soak: ## Faults, crashes and clock steps for SOAKTIME (10m), every id checked.
 	$(GO) run ./e2e/soak -duration $(SOAKTIME)
 
 bench: ## The whole report: docs/benchmarks.md and its charts. Minutes.
-	$(GO) run ./bench $(BENCHFLAGS)
+	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
 
 bench-quick: ## The same in under two minutes, with fewer repetitions.
-	$(GO) run ./bench -quick $(BENCHFLAGS)
+	$(GO) run ./bench/cmd/bench -quick $(BENCHFLAGS)
 
 clean: ## Remove what these targets made.
 	rm -rf bin coverage.out coverage.html
