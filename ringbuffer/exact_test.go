@@ -165,6 +165,85 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
+// TestNeverEmptyNorFull passes as many uids around as there are goroutines, each of which holds at most one: whoever takes leaves
+// nobody without, and whoever puts one back has room. Neither may fail, however often the others overtake.
+func TestNeverEmptyNorFull(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 4, 8} {
+		r := newRing(t, n, nil)
+		r.TryPutN(seq(n))
+		var wg sync.WaitGroup
+		for g := range n {
+			wg.Go(func() {
+				one := make([]int64, 1)
+				for i := range 100_000 / scale / n {
+					if (g+i)%2 == 0 {
+						if r.TryTakeN(one) != 1 {
+							t.Errorf("%d goroutines: TryTakeN = 0 although the ring is never empty", n)
+							return
+						}
+						if r.TryPutN(one) != 1 {
+							t.Errorf("%d goroutines: TryPutN = 0 although the ring is never full", n)
+							return
+						}
+						continue
+					}
+					uid, ok := r.TryTake()
+					if !ok {
+						t.Errorf("%d goroutines: TryTake = false although the ring is never empty", n)
+						return
+					}
+					if !r.TryPut(uid) {
+						t.Errorf("%d goroutines: TryPut = false although the ring is never full", n)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if r.Len() != n && !t.Failed() {
+			t.Errorf("%d goroutines: Len() = %d at the end", n, r.Len())
+		}
+	}
+}
+
+// TestBatchAtOnce checks that the uids of a batch appear together: whoever has the first finds the rest.
+func TestBatchAtOnce(t *testing.T) {
+	t.Parallel()
+	const batch = 16
+	total := int64(50_000 / scale * batch)
+	r := newRing(t, 2*batch, nil)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		uids := make([]int64, batch)
+		for i := int64(0); i < total; i += batch {
+			for k := range uids {
+				uids[k] = i + int64(k)
+			}
+			for r.Len() > batch {
+				runtime.Gosched()
+			}
+			if n := r.TryPutN(uids); n != batch {
+				t.Errorf("TryPutN = %d, want %d", n, batch)
+			}
+		}
+	})
+	for i := int64(0); i < total; i++ {
+		uid, ok := r.TryTake()
+		for !ok && i%batch == 0 {
+			runtime.Gosched()
+			uid, ok = r.TryTake()
+		}
+		if !ok || uid != i {
+			t.Errorf("TryTake = %d, %t, want %d: uid %d of its batch is late", uid, ok, i, i%batch)
+			for i++; i < total; i++ { // let the putter end
+				r.TryTake()
+			}
+		}
+	}
+	wg.Wait()
+}
+
 // TestLenBounds checks that what Len, Tail and Cursor say under load is possible at all.
 func TestLenBounds(t *testing.T) {
 	t.Parallel()

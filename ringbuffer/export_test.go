@@ -26,6 +26,15 @@ func (l Look) Claim(n int64) bool { return l.r.claim(l.cursor, n) }
 // Took ends a take that claimed n uids.
 func (l Look) Took(n int64) { l.r.took(l.cursor, n) }
 
+// Drop is one round of DropBelow.
+func (l Look) Drop(limit int64) (n int, again bool) { return l.r.drop(l.cursor, limit) }
+
+// Len is what Len returns if it has loaded the cursor already.
+func (l Look) Len() int { return int(l.r.lengthFrom(l.cursor)) }
+
+// Arm is the end of a put that has loaded the cursor already, and not looked after the low signal yet.
+func (l Look) Arm() (fell bool) { return l.r.arm(l.r.tail.Load(), l.cursor) }
+
 // Waiters returns how many calls of Take wait for a put.
 func (r *Ring) Waiters() int64 { return r.waiters.Load() }
 

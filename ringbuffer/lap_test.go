@@ -163,26 +163,48 @@ func TestTornLook(t *testing.T) {
 	wantTake(t, r, 8)
 }
 
-// TestDropLate checks that DropBelow claims with the same care: overtaken, it drops nothing.
+// TestDropLate checks that DropBelow claims with the same care: overtaken, it drops nothing, and neither does it take a
+// leftover for the oldest uid and stop.
 func TestDropLate(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, 4, nil)
 	r.TryPutN([]int64{1, 2, 3, 4})
 	late := r.Look()
-	if n := late.Full(64); n != 4 {
-		t.Fatalf("Full = %d, want 4", n)
-	}
 	wantTake(t, r, 1)
-	wantPut(t, r, 5)
-	if late.Claim(4) {
-		t.Fatal("Claim of four after a take = true, want false")
+	if n, again := late.Drop(10); n != 0 || !again {
+		t.Fatalf("Drop after a take = %d, %t, want 0, true", n, again)
 	}
-	if n := r.DropBelow(4); n != 2 {
-		t.Fatalf("DropBelow(4) = %d, want 2", n)
+	wantPut(t, r, 20) // the slot of 1
+	if n, again := late.Drop(10); n != 0 || !again {
+		t.Fatalf("Drop after a lap = %d, %t, want 0, true", n, again)
+	}
+	if n, again := r.Look().Drop(4); n != 2 || !again {
+		t.Fatalf("Drop(4) = %d, %t, want 2, true", n, again)
+	}
+	if n, again := r.Look().Drop(4); n != 0 || again {
+		t.Fatalf("Drop(4) with 4 in front = %d, %t, want 0, false", n, again)
 	}
 	wantTake(t, r, 4)
-	wantTake(t, r, 5)
+	wantTake(t, r, 20)
 	wantEmpty(t, r)
+}
+
+// TestLenLate checks Len when takes and puts happen between its two loads.
+func TestLenLate(t *testing.T) {
+	t.Parallel()
+	r := newRing(t, 2, nil)
+	late := r.Look()
+	for i := range int64(5) {
+		wantPut(t, r, i)
+		wantTake(t, r, i)
+	}
+	if n := late.Len(); n != 2 {
+		t.Errorf("Len two laps late = %d, want 2", n)
+	}
+	r.Look().Claim(1) // as if the tail of the put that filled this position were not stored yet
+	if n := r.Len(); n != 0 {
+		t.Errorf("Len with the cursor past the tail = %d, want 0", n)
+	}
 }
 
 func TestDropBelow(t *testing.T) {

@@ -40,10 +40,10 @@ func (r *Ring) fall(c, n int64) {
 	}
 }
 
-// arm is for the producer that moved the tail, and reports whether the ring fell low again before arm was through, so that the
-// caller must call onLow once it has released putMu. The caller holds putMu.
-func (r *Ring) arm(tail int64) (fell bool) {
-	if r.onLow == nil || tail-r.cursor.Load() < r.threshold {
+// arm is for the producer that moved the tail and then saw cursor. It reports whether the ring fell low again before arm was
+// through, so that the caller must call onLow once it has released putMu. The caller holds putMu.
+func (r *Ring) arm(tail, cursor int64) (fell bool) {
+	if tail-cursor < r.threshold {
 		return false
 	}
 	at := tail - r.threshold + 1

@@ -133,50 +133,77 @@ func TestOnLowLate(t *testing.T) {
 	}
 }
 
-// TestOnLowIsEnough has a producer that nothing but OnLow wakes: a call that were missed would leave the ring empty for ever.
+// TestOnLowRace: the uid of a put is taken, and the taker looks at the signal, before the put has stored it. The put must
+// see to that fall itself.
+func TestOnLowRace(t *testing.T) {
+	t.Parallel()
+	r := newRing(t, 1, &ringbuffer.Options{OnLow: func() {}})
+	wantPut(t, r, 1)
+	put := r.Look()
+	wantTake(t, r, 1)
+	if !put.Arm() {
+		t.Error("Arm = false with the uid gone, want true")
+	}
+	wantPut(t, r, 2)
+	put = r.Look()
+	if put.Arm() {
+		t.Error("Arm = true with the uid in the ring, want false")
+	}
+}
+
+// TestOnLowIsEnough has a producer that nothing but OnLow wakes: a fall without a call would leave the ring empty for ever. It
+// fills the ring until it is full, or only until it is not low.
 func TestOnLowIsEnough(t *testing.T) {
 	t.Parallel()
-	total := int64(50_000 / scale)
-	for _, factor := range []int{1, 50, 100} {
-		for _, size := range []int{1, 2, 8, 64} {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			low := make(chan struct{}, 1)
-			r := newRing(t, size, &ringbuffer.Options{PaddingFactor: factor, OnLow: func() {
-				select {
-				case low <- struct{}{}:
-				default:
-				}
-			}})
-			var out atomic.Int64
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				for uid := int64(0); ; {
-					for r.TryPut(uid) {
-						uid++
-					}
-					select {
-					case <-low:
-					case <-ctx.Done():
-						return
-					}
-				}
-			})
-			for range 3 {
-				wg.Go(func() {
-					for ctx.Err() == nil {
-						if _, ok := r.TryTake(); !ok {
-							runtime.Gosched()
-						} else if out.Add(1) == total {
-							cancel()
-						}
-					}
-				})
-			}
-			wg.Wait()
-			cancel()
-			if got := out.Load(); got < total {
-				t.Errorf("size %d, %d percent: the ring ran dry after %d uids, want %d", size, factor, got, total)
+	for _, greedy := range []bool{true, false} {
+		for _, factor := range []int{1, 50, 100} {
+			for _, size := range []int{1, 2, 8, 64} {
+				onLowIsEnough(t, greedy, factor, size, int64(10_000/scale))
 			}
 		}
+	}
+}
+
+func onLowIsEnough(t *testing.T, greedy bool, factor, size int, total int64) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	low := make(chan struct{}, 1)
+	r := newRing(t, size, &ringbuffer.Options{PaddingFactor: factor, OnLow: func() {
+		select {
+		case low <- struct{}{}:
+		default:
+		}
+	}})
+	var out atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		batch := seq(size)
+		for {
+			for greedy && r.TryPutN(batch) > 0 {
+			}
+			for !greedy && r.Low() {
+				r.TryPutN(batch)
+			}
+			select {
+			case <-low:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for range 3 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, ok := r.TryTake(); !ok {
+					runtime.Gosched()
+				} else if out.Add(1) == total {
+					cancel()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := out.Load(); got < total {
+		t.Errorf("greedy %t, %d percent, size %d: the ring ran dry after %d uids, want %d", greedy, factor, size, got, total)
 	}
 }

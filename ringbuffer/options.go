@@ -30,9 +30,10 @@ type Options struct {
 	// DefaultPaddingFactor.
 	PaddingFactor int
 
-	// OnLow, when not nil, is called when a take leaves less than PaddingFactor percent in the ring: once, by that taker, and
-	// not again until puts have filled the ring to the threshold. A ring that was never that full calls it never. It should
-	// do no more than wake the producer, because a take waits for it.
+	// OnLow, when not nil, is called when less than PaddingFactor percent are left: once, by the take that left so few, and not
+	// again until puts have filled the ring to the threshold. It is called on the way down only, so that a producer that
+	// waits for it must first have seen Low report false, or the ring full, after its last put; then it misses
+	// nothing. OnLow should do no more than wake the producer, because a take waits for it.
 	OnLow func()
 
 	_ struct{}

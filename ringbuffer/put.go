@@ -14,7 +14,7 @@ func (r *Ring) TryPut(uid int64) bool {
 	r.uids[i].Store(uid)
 	r.flags[i].pos.Store(p) // publishes the uid: the slot is the takers'
 	r.tail.Store(p)
-	fell := r.arm(p)
+	fell := r.onLow != nil && r.arm(p, r.cursor.Load())
 	r.putMu.Unlock()
 	if fell || r.waiters.Load() != 0 {
 		r.announce(fell)
@@ -42,7 +42,7 @@ func (r *Ring) TryPutN(uids []int64) int {
 		r.flags[p&r.mask].pos.Store(p)
 	}
 	r.tail.Store(tail + n)
-	fell := r.arm(tail + n)
+	fell := r.onLow != nil && r.arm(tail+n, r.cursor.Load())
 	r.putMu.Unlock()
 	if fell || r.waiters.Load() != 0 {
 		r.announce(fell)

@@ -150,12 +150,12 @@ func (r *Ring) Cap() int { return int(r.size) }
 // it is returned, and it is always in 0..Cap.
 func (r *Ring) Len() int { return int(r.length()) }
 
-// length loads cursor before tail. Both move in between: a put and its take can leave the cursor past a tail that is
-// about to be stored, and whole laps can pass between the loads, so the difference is clamped.
-func (r *Ring) length() int64 {
-	c := r.cursor.Load()
-	return min(max(r.tail.Load()-c, 0), r.size)
-}
+// length loads the cursor before the tail.
+func (r *Ring) length() int64 { return r.lengthFrom(r.cursor.Load()) }
+
+// lengthFrom is the length for a cursor loaded before. A put may have stored its flag and not its tail yet when its uid is
+// taken, so that c is past the tail; and whole laps may have passed since c was loaded.
+func (r *Ring) lengthFrom(c int64) int64 { return min(max(r.tail.Load()-c, 0), r.size) }
 
 // Tail returns the position of the newest uid put, -1 before the first put. It never decreases.
 func (r *Ring) Tail() int64 { return r.tail.Load() }

@@ -50,28 +50,34 @@ func (r *Ring) TryTakeN(dst []int64) int {
 // discards a uid that is not less than limit, nor one behind such a uid; if uids are put in increasing order, every
 // uid below limit goes. It may be called beside takes and puts: it claims what it discards as a take does.
 func (r *Ring) DropBelow(limit int64) (n int) {
-	const chunk = 64 // bounds what is looked at in vain when somebody else claims first
 	for {
-		c := r.cursor.Load()
-		full := r.full(c, chunk)
-		var k int64
-		for k < full && r.uids[(c+1+k)&r.mask].Load() < limit {
-			k++
-		}
-		switch {
-		case k > 0:
-			if r.claim(c, k) {
-				n += int(k)
-				r.took(c, k)
-			}
-		case full == 0:
-			return n
-		case r.cursor.Load() == c:
-			// The cursor has not moved, so the uid that is not below limit is the oldest one and no leftover of a look that
-			// was overtaken.
+		k, again := r.drop(r.cursor.Load(), limit)
+		n += k
+		if !again {
 			return n
 		}
 	}
+}
+
+// drop drops what is below limit from the few positions after the cursor c, and reports whether it is worth to go on.
+func (r *Ring) drop(c, limit int64) (n int, again bool) {
+	const few = 64 // bounds what is looked at in vain when somebody else claims first
+	full := r.full(c, few)
+	var k int64
+	for k < full && r.uids[(c+1+k)&r.mask].Load() < limit {
+		k++
+	}
+	switch {
+	case full == 0:
+		return 0, false
+	case k < 1:
+		// The oldest uid is not below limit, provided that it is the oldest: the cursor must not have moved meanwhile.
+		return 0, r.cursor.Load() != c
+	case !r.claim(c, k):
+		return 0, true
+	}
+	r.took(c, k)
+	return int(k), true
 }
 
 // peek looks at the position after the cursor c. ahead is 0 when its slot is full, and then uid is its uid as long as the

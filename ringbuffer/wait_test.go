@@ -190,7 +190,7 @@ func TestWaitPassesOn(t *testing.T) {
 // once, and a lost wake-up would leave a waiter and a uid beside each other for ever.
 func TestWaitStress(t *testing.T) {
 	t.Parallel()
-	total := int64(100_000 / scale)
+	total := int64(40_000 / scale)
 	for _, size := range []int{1, 2, 8} {
 		r := newRing(t, size, waiting)
 		seen := newBitmap(total)
