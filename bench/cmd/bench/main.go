@@ -72,6 +72,21 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
+// command returns the command line that measures the same again on any machine.
+func (o *options) command() string {
+	c := "go run ./bench/cmd/bench"
+	if o.quick {
+		c += " -quick"
+	}
+	if o.suites != "" {
+		c += " -suite " + o.suites
+	}
+	if o.only != "" {
+		c += " -only '" + o.only + "'"
+	}
+	return c
+}
+
 // findRoot returns the nearest directory upwards that holds bench/go.mod.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
@@ -128,7 +143,7 @@ func run(ctx context.Context, args []string) error {
 	if !o.reportOnly {
 		if err := measureAll(ctx, o, suites, &suite.Config{
 			Quick: o.quick, Only: only, Results: results, Out: os.Stderr,
-			Command: strings.Join(append([]string{"go run ./bench/cmd/bench"}, args...), " "),
+			Command: o.command(),
 		}); err != nil {
 			return err
 		}

@@ -27,7 +27,9 @@ func Bars(title, x string, bars []Bar) ([]byte, error) {
 	for i, b := range bars {
 		names[len(bars)-1-i] = b.Label
 	}
-	p.NominalY(names...)
+	if len(names) > 0 {
+		p.NominalY(names...)
+	}
 	p.Y.LineStyle.Width = 0
 	p.Y.Padding = 4
 	p.X.Min = 0
@@ -68,17 +70,20 @@ func (h *horizontal) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		s := h.style
 		s.YAlign = draw.YCenter
-		c.FillText(s, vg.Point{X: end + 4, Y: y}, b.Text)
+		c.FillText(s, vg.Point{X: end + 4, Y: y + baseline}, b.Text)
 	}
 }
 
 // short is a Ticker with few ticks and short labels.
-type short struct{ log bool }
+type short struct {
+	log   bool
+	label func(float64) string
+}
 
 // Ticks implements plot.Ticker.
 func (s short) Ticks(lo, hi float64) []plot.Tick {
 	if s.log {
-		return decades(lo, hi)
+		return decades(lo, hi, s.text)
 	}
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/3)))
 	for (hi-lo)/step > 8 {
@@ -86,13 +91,20 @@ func (s short) Ticks(lo, hi float64) []plot.Tick {
 	}
 	var out []plot.Tick
 	for v := math.Ceil(lo/step) * step; v <= hi; v += step {
-		out = append(out, plot.Tick{Value: v, Label: Number(v)})
+		out = append(out, plot.Tick{Value: v, Label: s.text(v)})
 	}
 	return out
 }
 
+func (s short) text(v float64) string {
+	if s.label == nil {
+		return Number(v)
+	}
+	return s.label(v)
+}
+
 // decades returns a tick per power of ten between lo and hi, and unlabelled ones between.
-func decades(lo, hi float64) []plot.Tick {
+func decades(lo, hi float64, label func(float64) string) []plot.Tick {
 	var out []plot.Tick
 	for e := math.Floor(math.Log10(lo)); math.Pow(10, e) <= hi; e++ {
 		for m := 1.0; m < 10; m++ {
@@ -102,7 +114,7 @@ func decades(lo, hi float64) []plot.Tick {
 			}
 			t := plot.Tick{Value: v}
 			if m == 1 {
-				t.Label = Number(v)
+				t.Label = label(v)
 			}
 			out = append(out, t)
 		}

@@ -55,14 +55,23 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// render draws p as SVG.
-func render(p *plot.Plot, height vg.Length) ([]byte, error) {
-	c := vgsvg.New(Width, height)
+// render draws p as SVG, with room for entries below the title.
+func render(p *plot.Plot, height vg.Length, entries ...entry) ([]byte, error) {
 	const margin = 8
+	strip := vg.Length((len(entries)+1)/2) * entryHeight
+	height += strip
+	p.Title.Padding += strip
+	c := vgsvg.New(Width, height)
 	dc := draw.New(c)
 	dc.SetColor(color.White)
 	dc.Fill(dc.Rectangle.Path())
 	p.Draw(draw.Crop(dc, margin, -2*margin, margin, -margin))
+	for i, e := range entries {
+		e.draw(dc, p.Legend.TextStyle, vg.Point{
+			X: 60 + vg.Length(i%2)*(Width-60)/2,
+			Y: height - margin - 1.5*titleSize - (vg.Length(i/2)+0.5)*entryHeight,
+		})
+	}
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err
@@ -71,3 +80,20 @@ func render(p *plot.Plot, height vg.Length) ([]byte, error) {
 	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
 	return svg, nil
 }
+
+// entry is one line of a legend. gonum's own legend lies over the lines that it explains.
+type entry struct {
+	name string
+	line draw.LineStyle
+}
+
+const entryHeight vg.Length = 15
+
+func (e entry) draw(c draw.Canvas, s draw.TextStyle, at vg.Point) {
+	c.StrokeLine2(e.line, at.X, at.Y, at.X+24, at.Y)
+	s.YAlign = draw.YCenter
+	c.FillText(s, vg.Point{X: at.X + 30, Y: at.Y + baseline}, e.name)
+}
+
+// baseline is what lifts a text that is centred by its font's height to where the eye sees its centre.
+const baseline vg.Length = 1

@@ -23,51 +23,38 @@ type Series struct {
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
-	FromZero   bool        // the y axis starts at zero
-	XTicks     []plot.Tick // nil: chosen
-	Band       [2]float64  // a shaded stretch of y; both zero: none
+	FromZero   bool                 // the y axis starts at zero
+	XTicks     []plot.Tick          // nil: chosen
+	YLabel     func(float64) string // of the y axis' ticks; nil: Number
+	Band       [2]float64           // a shaded stretch of y; both zero: none
 	BandName   string
 }
 
-// Lines draws series as lines with a mark at each point, the legend below the title.
+// fewPoints is up to how many points of a line are marked.
+const fewPoints = 30
+
+// Lines draws series as lines, with the legend below the title.
 func Lines(title string, a Axes, series []Series) ([]byte, error) {
 	p := newPlot(title, a.X, a.Y)
 	p.Add(grid())
+	var entries []entry
 	if a.Band != [2]float64{} {
 		p.Add(band{a.Band})
 	}
 	for i, s := range series {
-		xy := make(plotter.XYs, 0, len(s.X))
-		for j := range s.X {
-			if a.LogY && s.Y[j] <= 0 || a.LogX && s.X[j] <= 0 {
-				continue
-			}
-			xy = append(xy, plotter.XY{X: s.X[j], Y: s.Y[j]})
-		}
-		if len(xy) == 0 {
-			continue
-		}
-		line, points, err := plotter.NewLinePoints(xy)
+		e, err := s.add(p, a, Palette(i))
 		if err != nil {
 			return nil, fmt.Errorf("chart: %s: %w", s.Name, err)
 		}
-		c := s.Color
-		if c == nil {
-			c = Palette(i)
+		if e.name != "" {
+			entries = append(entries, e)
 		}
-		line.Color, line.Width = c, vg.Points(1.6)
-		if s.Dashed {
-			line.Dashes = []vg.Length{4, 3}
-		}
-		points.Color, points.Radius, points.Shape = c, vg.Points(2.2), draw.CircleGlyph{}
-		p.Add(line, points)
-		p.Legend.Add(s.Name, line, points)
 	}
 	if a.BandName != "" {
-		p.Legend.Add(a.BandName, swatch{})
+		entries = append(entries, entry{a.BandName, draw.LineStyle{Color: bandColor(), Width: 6}})
 	}
-	scale(&p.X, a.LogX)
-	scale(&p.Y, a.LogY)
+	scale(&p.X, a.LogX, nil)
+	scale(&p.Y, a.LogY, a.YLabel)
 	if a.XTicks != nil {
 		p.X.Tick.Marker = plot.ConstantTicks(a.XTicks)
 	}
@@ -75,23 +62,49 @@ func Lines(title string, a Axes, series []Series) ([]byte, error) {
 		p.Y.Min = 0
 		p.Y.Max *= 1.05
 	}
-	p.Legend.Top = true
-	p.Legend.Padding = 2
-	// The legend gets a strip of its own on top, so that it covers no line.
-	rows := vg.Length(len(series) + 1)
-	p.Legend.YOffs = rows * 13
-	p.Title.Padding = rows*13 + 4
-	return render(p, 300+rows*13)
+	return render(p, 290, entries...)
+}
+
+// add adds the line to p and returns its entry in the legend; none without a point to draw.
+func (s Series) add(p *plot.Plot, a Axes, c color.Color) (entry, error) {
+	xy := make(plotter.XYs, 0, len(s.X))
+	for j := range s.X {
+		if a.LogY && s.Y[j] <= 0 || a.LogX && s.X[j] <= 0 {
+			continue
+		}
+		xy = append(xy, plotter.XY{X: s.X[j], Y: s.Y[j]})
+	}
+	if len(xy) == 0 {
+		return entry{}, nil
+	}
+	line, points, err := plotter.NewLinePoints(xy)
+	if err != nil {
+		return entry{}, err
+	}
+	if s.Color != nil {
+		c = s.Color
+	}
+	line.Color, line.Width = c, 1.6
+	if s.Dashed {
+		line.Dashes = []vg.Length{4, 3}
+	}
+	p.Add(line)
+	if len(xy) <= fewPoints {
+		points.Color, points.Radius, points.Shape = c, 2.2, draw.CircleGlyph{}
+		p.Add(points)
+	}
+	return entry{s.Name, line.LineStyle}, nil
 }
 
 // scale sets an axis to a logarithmic or a linear scale.
-func scale(a *plot.Axis, log bool) {
-	a.Tick.Marker = short{log: log}
+func scale(a *plot.Axis, log bool, label func(float64) string) {
+	a.Tick.Marker = short{log, label}
+	if math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) || log && a.Min <= 0 {
+		a.Min, a.Max = 1, 10 // nothing was drawn
+	}
 	if log {
 		a.Scale = plot.LogScale{}
-		if a.Min > 0 && a.Max/a.Min < 10 {
-			a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
-		}
+		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
 		return
 	}
 	if a.Min == a.Max {
@@ -122,16 +135,6 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	_, toY := p.Transforms(&c)
 	lo, hi := toY(b.y[0]), toY(b.y[1])
 	c.FillPolygon(bandColor(), []vg.Point{{X: c.Min.X, Y: lo}, {X: c.Max.X, Y: lo}, {X: c.Max.X, Y: hi}, {X: c.Min.X, Y: hi}})
-}
-
-// swatch is the band in the legend.
-type swatch struct{}
-
-// Thumbnail implements plot.Thumbnailer.
-func (swatch) Thumbnail(c *draw.Canvas) { c.FillPolygon(bandColor(), corners(c)) }
-
-func corners(c *draw.Canvas) []vg.Point {
-	return []vg.Point{{X: c.Min.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}}
 }
 
 // Number returns v short: "1.5", "20k", "3M", "2G".

@@ -34,11 +34,13 @@ func percentileTicks() []plot.Tick {
 // latencyTable returns a table of the rows; response picks that distribution in place of the service time.
 func latencyTable(rows []result.LatencyRow, response bool) string {
 	g := grid{head: append([]string{"contender"}, percentiles()...)}
+	var why []string
 	for _, r := range rows {
 		cells := []string{r.Contender}
 		q, ok := pickQuantiles(r, response)
 		if !ok {
-			g.add(append(cells, r.Err, "", "", "", "", "", "")...)
+			g.add(append(cells, "-", "-", "-", "-", "-", "-", "-")...)
+			why = append(why, fmt.Sprintf("`%s`: %s", r.Contender, r.Err))
 			continue
 		}
 		for _, v := range values(q) {
@@ -46,7 +48,10 @@ func latencyTable(rows []result.LatencyRow, response bool) string {
 		}
 		g.add(cells...)
 	}
-	return g.String()
+	if len(why) == 0 {
+		return g.String()
+	}
+	return g.String() + "\nNot measured: " + strings.Join(why, "; ") + ".\n"
 }
 
 func pickQuantiles(r result.LatencyRow, response bool) (result.Quantiles, bool) {
@@ -73,7 +78,7 @@ func latencyChart(title string, rows []result.LatencyRow, response bool, names .
 		}
 		series = append(series, s)
 	}
-	return chart.Lines(title, chart.Axes{X: "percentile", Y: "nanoseconds", LogY: true, XTicks: percentileTicks()}, series)
+	return chart.Lines(title, chart.Axes{X: "percentile", LogY: true, XTicks: percentileTicks(), YLabel: roundTime}, series)
 }
 
 // inChart are the contenders that the latency charts show; the tables have all.
@@ -133,4 +138,17 @@ func goroutineText(n int) string {
 		return "one goroutine"
 	}
 	return fmt.Sprintf("%d goroutines", n)
+}
+
+// roundTime labels a power of ten of nanoseconds: "100 ns", "1 µs", "10 s".
+func roundTime(v float64) string {
+	for _, u := range []struct {
+		from float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if v >= u.from {
+			return fmt.Sprintf("%.0f %s", v/u.from, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f ns", v)
 }

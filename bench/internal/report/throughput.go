@@ -120,6 +120,18 @@ func (r *Report) throughput(f result.File[result.ThroughputRow]) (string, error)
 	return b.String(), nil
 }
 
+// inThroughputChart leaves out the floors but one, the rivals, which have a chart of their own, and Fill: a call for many ids
+// at once has a bar that leaves the others no room.
+func inThroughputChart(x contender.Contender) bool {
+	switch x.Name {
+	case contender.CachedFill, contender.CachedManyFill:
+		return false
+	case contender.AtomicAdd:
+		return true
+	}
+	return x.Group == contender.Own || x.Group == contender.Peer
+}
+
 // throughputCells returns x's row of the table, nil if it was not measured.
 func throughputCells(t throughputs, x contender.Contender, m result.Meta) []string {
 	bits := "-"

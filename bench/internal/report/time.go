@@ -11,7 +11,7 @@ import (
 // time writes the section up.
 func (r *Report) time(f result.File[result.TimeRow]) (string, error) {
 	g := grid{head: []string{"generator", "layout", "ids/s offered", "ids/s made", "for", "worst lag", "worst lead"}}
-	var series []chart.Series
+	var near, far []chart.Series
 	for _, row := range f.Rows {
 		made := "-"
 		if row.Seconds > 0 {
@@ -26,18 +26,35 @@ func (r *Report) time(f result.File[result.TimeRow]) (string, error) {
 			for _, p := range row.Points {
 				s.X, s.Y = append(s.X, p.At), append(s.Y, p.Lead-p.Lag)
 			}
-			series = append(series, s)
+			if row.MaxLead > 2*row.Bound {
+				far = append(far, s)
+			} else {
+				near = append(near, s)
+			}
 		}
 	}
-	svg, err := chart.Lines("uid.Cached: how far the stamps are ahead of the clock", chart.Axes{X: "seconds since the start", Y: "seconds (below zero: behind)"}, series)
-	img, err := r.addChart("time", "Lead and lag of uid.Cached", svg, err)
-	if err != nil {
-		return "", err
+	var b strings.Builder
+	for _, c := range []struct {
+		name, title string
+		series      []chart.Series
+	}{
+		{"time", "uid.Cached within its layout's ids a second: stamps against the clock", near},
+		{"time-borrowed", "uid.Cached beyond its layout's ids a second: seconds borrowed", far},
+	} {
+		if len(c.series) == 0 {
+			continue
+		}
+		svg, err := chart.Lines(c.title, chart.Axes{X: "seconds since the start", Y: "seconds ahead (below zero: behind)"}, c.series)
+		img, err := r.addChart(c.name, c.title, svg, err)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("\n" + img)
 	}
 	return "An id's tick is compared with the wall clock just before and just after the call. Lag is how long the tick had been over before the " +
 		"call began, lead how long until it begins when the call has returned. A generator that borrows leads by what was asked of it beyond its " +
 		"layout's ids a second; on a layout that is wide enough it does not borrow. `MaxLead` bounds the lead where that matters.\n\n" +
-		g.String() + "\n" + img, nil
+		g.String() + b.String(), nil
 }
 
 func leadText(v float64) string {

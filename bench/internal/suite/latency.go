@@ -15,6 +15,9 @@ import (
 // narrowest layouts.
 const OfferedRate = 100_000
 
+// pacedRate is the rate, in ids a second, of the latency suite's paced loads: below every ceiling.
+const pacedRate = 5_000
+
 // timerFloor is the row that every latency is to be read against: two readings of the clock and nothing between them.
 var timerFloor = contender.Contender{
 	Name: "the two clock readings alone", Group: contender.Floor,
@@ -51,7 +54,7 @@ func runLatency(ctx context.Context, c *Config) error {
 		goroutines int
 		rate       float64
 	}
-	points := []point{{1, 0}, {4 * allProcs(), 0}, {1, 10_000}, {4 * allProcs(), 10_000}}
+	points := []point{{1, 0}, {4 * allProcs(), 0}, {1, pacedRate}, {4 * allProcs(), pacedRate}}
 	full := pick(c, 150*time.Millisecond, 3*time.Second)
 	paced := pick(c, 150*time.Millisecond, 3*time.Second)
 	return collect(ctx, c, result.Latency, len(list)*len(points), func(bar *progress.Bar) ([]result.LatencyRow, error) {
