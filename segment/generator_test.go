@@ -1,0 +1,430 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// stats returns the tag's figures.
+func stats(tb testing.TB, g *segment.Generator, tag string) segment.TagStats {
+	tb.Helper()
+	for _, s := range g.Stats().Tags {
+		if s.Tag == tag {
+			return s
+		}
+	}
+	tb.Fatalf("no tag %q in %v", tag, g.Stats())
+	return segment.TagStats{}
+}
+
+// TestNext: ids are the ranges' in order, tags do not touch each other, and ids of one tag rise.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	f.tags["b"] = &segment.Row{Tag: "b", Next: 500, Step: 3}
+	g := generator(t, f, &segment.Options{MaxStep: 1})
+	for i, id := range next(t, g, "a", 95) {
+		if id != int64(i) {
+			t.Fatalf("id %d of a is %d, want %d", i, id, i)
+		}
+	}
+	for i, id := range next(t, g, "b", 20) {
+		if id != int64(500+i) {
+			t.Fatalf("id %d of b is %d, want %d", i, id, 500+i)
+		}
+	}
+	if ids := next(t, g, "a", 1); ids[0] != 95 {
+		t.Errorf("the next id of a is %d, want 95", ids[0])
+	}
+	tag, err := g.Tag(t.Context(), "a")
+	if err != nil || tag.Name() != "a" {
+		t.Fatalf("Tag = %v, %v", tag, err)
+	}
+	if id, err := tag.Next(t.Context()); id != 96 || err != nil {
+		t.Errorf("the handle's next id is %d, %v, want 96", id, err)
+	}
+}
+
+// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges of as few as one id, get each id
+// once and no id is missing; what each goroutine gets rises.
+func TestExactlyOnce(t *testing.T) {
+	t.Parallel()
+	for _, step := range []int64{1, 2, 3, 7, 100} {
+		t.Run(fmt.Sprint("step ", step), func(t *testing.T) {
+			t.Parallel()
+			const goroutines, each = 16, 1500
+			g := generator(t, newFake(step), &segment.Options{MaxStep: 1})
+			got := make([][]int64, goroutines)
+			var wg sync.WaitGroup
+			for i := range got {
+				wg.Go(func() {
+					for len(got[i]) < each {
+						ids := make([]int64, 1+len(got[i])%5)
+						var err error
+						if i%2 == 0 {
+							_, err = g.Fill(t.Context(), "a", ids)
+						} else {
+							ids = ids[:1]
+							ids[0], err = g.Next(t.Context(), "a")
+						}
+						if err != nil {
+							t.Errorf("goroutine %d: %v", i, err)
+							return
+						}
+						got[i] = append(got[i], ids...)
+					}
+				})
+			}
+			wg.Wait()
+			var all []int64
+			for i, ids := range got {
+				if !slices.IsSorted(ids) {
+					t.Errorf("the ids of goroutine %d do not rise", i)
+				}
+				all = append(all, ids...)
+			}
+			distinct(t, all)
+			if n := len(all); all[0] != 0 || all[n-1] != int64(n-1) {
+				t.Errorf("%d ids are %d..%d, want 0..%d", n, all[0], all[n-1], n-1)
+			}
+		})
+	}
+}
+
+// TestStride: the ids of a range with a stride, such as a ticket server's, are handed out by both calls.
+func TestStride(t *testing.T) {
+	t.Parallel()
+	at := int64(1)
+	g := generator(t, sourceFunc(func(_ context.Context, _ string, step int64) (segment.Range, error) {
+		r := segment.Range{From: at, To: at + 2*3 + 1, Stride: 3} // three ids
+		at += 9
+		return r, nil
+	}), nil)
+	ids := next(t, g, "a", 4)
+	rest := make([]int64, 4)
+	if n, err := g.Fill(t.Context(), "a", rest); n != 4 || err != nil {
+		t.Fatalf("Fill = %d, %v, want 4", n, err)
+	}
+	if ids = append(ids, rest...); !slices.Equal(ids, []int64{1, 4, 7, 10, 13, 16, 19, 22}) {
+		t.Errorf("the ids are %v, want 1, 4, 7 and so on", ids)
+	}
+}
+
+// TestPrefetch: the next range is fetched when a tenth is used, not before, and the buffers are switched when the first one
+// is used up.
+func TestPrefetch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		percent int
+		used    int64 // of a range of 1000 when the next fetch starts
+	}{{0, 100}, {1, 10}, {50, 500}, {99, 990}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(1000)
+			g := generator(t, f, &segment.Options{Prefetch: tt.percent, MaxStep: 1, Refresh: -1})
+			next(t, g, "a", 1000) // the first two ranges are fetched at the start
+			synctest.Wait()
+			for _, used := range []int64{0, tt.used - 1} {
+				next(t, g, "a", int(used-stats(t, g, "a").Used%1000))
+				synctest.Wait()
+				if s := stats(t, g, "a"); f.calls != 2 || s.Ready.Len() != 0 && used > 0 {
+					t.Errorf("%d percent: %d fetches with %d ids of the second range used, want 2", tt.percent, f.calls, used)
+				}
+			}
+			next(t, g, "a", 1)
+			synctest.Wait()
+			if s := stats(t, g, "a"); f.calls != 3 || stretch(s.Ready) != "[2000, 3000)" || stretch(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
+				t.Errorf("%d percent: %d fetches with %d ids of the second range used, %+v, want 3", tt.percent, f.calls, tt.used, s)
+			}
+			next(t, g, "a", 1000-int(tt.used)+1)
+			synctest.Wait()
+			if s := stats(t, g, "a"); stretch(s.Current) != "[2000, 3000)" || s.Used != 1 {
+				t.Errorf("%d percent: after the second range the buffers are %+v, want [2000, 3000) with one id used", tt.percent, s)
+			}
+		})
+	}
+}
+
+// TestStep: the rule of 15 and 30 minutes, with a maximum that is reached: the original doubles 1000 to 512,000 and stops,
+// because the next double is above its maximum of 1,000,000.
+func TestStep(t *testing.T) {
+	t.Parallel()
+	original := int64(1000)
+	for range 20 {
+		if original*2 <= 1_000_000 {
+			original *= 2
+		}
+	}
+	if original != 512_000 {
+		t.Errorf("the original's step ends at %d, want 512000", original)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		g := generator(t, f, nil)
+		last := func() int64 { return f.asked[len(f.asked)-1] }
+		use := func() { // what is left of a range, so that the next one is fetched
+			synctest.Wait()
+			next(t, g, "a", int(stats(t, g, "a").Left))
+			synctest.Wait()
+		}
+		next(t, g, "a", 1)
+		for range 14 {
+			use()
+		}
+		if last() != 1_000_000 {
+			t.Errorf("the step of a busy tag ends at %d, want 1000000", last())
+		}
+		for _, tt := range []struct {
+			lasted time.Duration
+			want   int64
+		}{
+			{15 * time.Minute, 1_000_000}, {30*time.Minute - time.Second, 1_000_000},
+			{30 * time.Minute, 500_000}, {24 * time.Hour, 250_000}, {20 * time.Minute, 250_000},
+			{15*time.Minute - time.Second, 500_000},
+			{time.Hour, 250_000}, {time.Hour, 125_000}, {time.Hour, 62_500}, {time.Hour, 31_250}, {time.Hour, 15_625},
+			{time.Hour, 7812}, {time.Hour, 3906}, {time.Hour, 1953}, {time.Hour, 1000}, {time.Hour, 1000},
+		} {
+			f.set(func(f *fake) { f.asked = f.asked[:0] })
+			time.Sleep(tt.lasted)
+			use()
+			if f.asked[0] != tt.want {
+				t.Errorf("after a range that lasted %v the step is %d, want %d", tt.lasted, f.asked[0], tt.want)
+			}
+		}
+	})
+}
+
+// TestStepRaised: a step that is raised in the source takes effect with the next fetch after a refresh; the original applies
+// it to its minimum only, and asks for the old one until that has doubled its way up.
+func TestStepRaised(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		g := generator(t, f, nil)
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.tags["a"].Step = 50_000 })
+		time.Sleep(time.Minute + time.Second)
+		synctest.Wait()
+		if s := stats(t, g, "a"); s.BaseStep != 50_000 || s.Step != 50_000 {
+			t.Errorf("a minute after the step was raised to 50000 it is %d, base %d", s.Step, s.BaseStep)
+		}
+		time.Sleep(20 * time.Minute)
+		next(t, g, "a", int(stats(t, g, "a").Left)+1)
+		synctest.Wait()
+		if got := f.asked[len(f.asked)-1]; got < 50_000 {
+			t.Errorf("the step asked for is %d, want 50000 or more", got)
+		}
+		// Above the maximum of the rule the stored step stands, and doubles once.
+		f.set(func(f *fake) { f.tags["a"].Step = 6_000_000 })
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		next(t, g, "a", int(stats(t, g, "a").Left)+1)
+		synctest.Wait()
+		if got := f.asked[len(f.asked)-1]; got != 12_000_000 {
+			t.Errorf("the step asked for is %d, want 12000000", got)
+		}
+	})
+}
+
+// TestLatency: no call notices whether the database answers in 1 ms or in 50 ms, as long as a range lasts longer than that. A
+// single buffer stalls at each end of a range: that is the spike in the original's TP999.
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	const calls, every = 100_000, time.Millisecond // 10^5 calls: ten of them are the p99.99
+	run := func(latency time.Duration) (times []time.Duration, single []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(1000)
+			g := generator(t, f, &segment.Options{MaxStep: 1})
+			f.set(func(f *fake) { f.latency = latency })
+			if _, err := g.Tag(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			left := 0
+			for range calls {
+				time.Sleep(every)
+				begin := time.Now()
+				next(t, g, "a", 1)
+				times = append(times, time.Since(begin))
+
+				begin = time.Now()
+				if left == 0 {
+					time.Sleep(latency) // the single buffer's caller fetches
+					left = 1000
+				}
+				left--
+				single = append(single, time.Since(begin))
+			}
+			if w := stats(t, g, "a").Waits; w > 1 { // one by Tag
+				t.Errorf("%d calls waited at a latency of %v, want none", w-1, latency)
+			}
+		})
+		slices.Sort(times)
+		slices.Sort(single)
+		return times, single
+	}
+	at := calls - calls/10_000
+	fast, _ := run(time.Millisecond)
+	slow, single := run(50 * time.Millisecond)
+	if fast[at] != slow[at] || slow[calls-1] != 0 {
+		t.Errorf("p99.99 is %v at 1 ms and %v at 50 ms, and the longest call %v, want none to take any time", fast[at], slow[at], slow[calls-1])
+	}
+	if single[at] < 50*time.Millisecond {
+		t.Errorf("p99.99 of a single buffer is %v at 50 ms, want it to show the stall", single[at])
+	}
+}
+
+// TestOutage: the database is away for ten minutes, at a step of 600 times the rate. Whenever that begins, no call fails or
+// even waits. (A single buffer has nothing to wait on at all.)
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	const rate = 20 // ids a second; the arithmetic is the same at any
+	for start := time.Duration(0); start < 80*time.Minute; start += 29 * time.Second {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(600 * rate)
+			g := generator(t, f, nil)
+			ids := make([]int64, rate)
+			second := func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				if n, err := g.Fill(ctx, "a", ids); n != rate || err != nil {
+					t.Fatalf("outage from %v on: %d of %d ids: %v", start, n, rate, err)
+				}
+				time.Sleep(time.Second)
+			}
+			second()
+			for begin := time.Now(); time.Since(begin) < start; {
+				second()
+			}
+			f.set(func(f *fake) { f.away = true })
+			for begin := time.Now(); time.Since(begin) < 10*time.Minute; {
+				second()
+			}
+			f.set(func(f *fake) { f.away = false })
+			for range 5 * 60 {
+				second()
+			}
+			if s := stats(t, g, "a"); s.Waits > 1 || s.Err != nil {
+				t.Errorf("outage from %v on: %d waits, error %v, want one wait for the first range", start, s.Waits, s.Err)
+			}
+		})
+	}
+}
+
+// TestReason: who finds both buffers used up waits for as long as its ctx allows, gets the source's reason with it, and is
+// served as soon as the source is back. The original answers -3 at once, while the loader is about to succeed.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.away = true })
+		next(t, g, "a", 19)
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		id, err := g.Next(ctx, "a")
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("Next with both buffers used up = %d, %v, want the ctx's error, the source's, and the tag", id, err)
+		}
+		if took := time.Since(begin); took != 700*time.Millisecond {
+			t.Errorf("Next took %v, want all of its 700 ms", took)
+		}
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if id, err := g.Next(t.Context(), "a"); err != nil {
+					t.Errorf("Next across the outage = %d, %v", id, err)
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if s := stats(t, g, "a"); s.Waiting != 5 || !errors.Is(s.Err, errAway) || s.Left != 0 {
+			t.Errorf("while 5 callers wait the figures are %+v", s)
+		}
+		f.set(func(f *fake) { f.away = false })
+		begin = time.Now()
+		wg.Wait()
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("the callers were served %v after the source came back, want at most RetryMax, 2s", took)
+		}
+
+		// A slow source: the loader is running, so -3 would be the original's answer.
+		f.set(func(f *fake) { f.latency = 300 * time.Millisecond })
+		next(t, g, "a", 100)
+	})
+}
+
+// TestBackoff: while the source is away it is asked at growing intervals by one goroutine, however many calls there are. The
+// original asks at every call.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.away = true; f.calls = 0 })
+		failed := 0
+		for range 6000 { // a minute of a call every 10 ms
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if _, err := g.Next(ctx, "a"); err != nil {
+				failed++
+			}
+			cancel()
+			time.Sleep(9 * time.Millisecond)
+		}
+		if f.calls < 25 || f.calls > 80 {
+			t.Errorf("%d calls of which %d failed asked the source %d times in a minute, want about 45", 6000, failed, f.calls)
+		}
+	})
+	for failures, want := range map[int]time.Duration{1: 50, 2: 100, 3: 200, 6: 1600, 7: 2000, 8: 2000, 1000: 2000} {
+		least, most := time.Hour, time.Duration(0)
+		for range 2000 {
+			d := segment.Backoff(failures, 50*time.Millisecond, 2*time.Second)
+			least, most = min(least, d), max(most, d)
+		}
+		if want *= time.Millisecond; least < want/2 || most > want || most-least < want/4 {
+			t.Errorf("the pause after %d failures is %v..%v, want it spread over %v..%v", failures, least, most, want/2, want)
+		}
+	}
+}
+
+// TestVoidClaims: calls that find the buffer used up leave at most one void claim each, so the counter stays far from its end.
+func TestVoidClaims(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	g := generator(t, f, &segment.Options{MaxStep: 1})
+	tag, err := g.Tag(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitQuiet(t, g)
+	f.set(func(f *fake) { f.away = true })
+	next(t, g, "a", 20)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ids := make([]int64, 1000)
+	for range 100 {
+		if _, err := tag.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Next = %v, want context.Canceled", err)
+		}
+		if n, err := tag.Fill(ctx, ids); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Fatalf("Fill = %d, %v, want 0 and context.Canceled", n, err)
+		}
+	}
+	if got := tag.Claims(); got != 110 {
+		t.Errorf("%d claims on a range of 10 after 100 calls of Next and 100 of Fill(1000), want 110", got)
+	}
+}
