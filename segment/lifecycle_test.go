@@ -1,0 +1,444 @@
+package segment_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/segment"
+)
+
+// TestTagsOnDemand: a tag works from the moment that it is in the table, ends within a minute when it is deleted, the last one
+// included, and comes back when it is made again. The original goes on serving a deleted tag and ignores that the last
+// one was deleted.
+func TestTagsOnDemand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		var log bytes.Buffer
+		g := generator(t, f, &segment.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		unknown := func(tag string) {
+			t.Helper()
+			if id, err := g.Next(t.Context(), tag); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("Next(%q) = %d, %v, want ErrUnknownTag", tag, id, err)
+			}
+		}
+		unknown("b")
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Next: 7, Step: 10} })
+		if ids := next(t, g, "b", 1); ids[0] != 7 {
+			t.Errorf("the first id of the new tag is %d, want 7", ids[0])
+		}
+		handle, err := g.Tag(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.set(func(f *fake) { delete(f.tags, "a"); delete(f.tags, "b") })
+		next(t, g, "a", 1)
+		time.Sleep(time.Minute + time.Millisecond)
+		synctest.Wait()
+		unknown("a")
+		unknown("b")
+		if id, err := handle.Next(t.Context()); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("the handle's Next = %d, %v, want ErrUnknownTag", id, err)
+		}
+		if n := len(g.Stats().Tags); n != 0 {
+			t.Errorf("%d tags after all were deleted, want 0", n)
+		}
+		if !strings.Contains(log.String(), `msg="segment: tag is gone" tag=a`) {
+			t.Errorf("the log is %q, want it to say that a is gone", log.String())
+		}
+		f.set(func(f *fake) { f.tags["a"] = &segment.Row{Tag: "a", Next: 5000, Step: 10} })
+		if ids := next(t, g, "a", 1); ids[0] != 5000 {
+			t.Errorf("the first id of the tag that was made again is %d, want 5000", ids[0])
+		}
+		// Made again with a counter that begins anew, its ids would repeat.
+		f.set(func(f *fake) { delete(f.tags, "a") })
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.set(func(f *fake) { f.tags["a"] = &segment.Row{Tag: "a", Next: 0, Step: 10} })
+		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+			t.Errorf("Next of a tag whose counter began anew = %d, %v, want ErrRangeWentBack", id, err)
+		}
+	})
+}
+
+// TestTagDeletedBeforeFetch: the fetch ahead notices a deleted tag before the list does.
+func TestTagDeletedBeforeFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 101)
+		f.set(func(f *fake) { delete(f.tags, "a") })
+		next(t, g, "a", 9) // the tenth of the second range
+		synctest.Wait()
+		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Next = %d, %v, want ErrUnknownTag", id, err)
+		}
+	})
+}
+
+// TestListed: all tags are fetched for at the start, new ones come with the list, and others are refused without a question.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		for i := range 50 {
+			name := fmt.Sprint("tag", i)
+			f.tags[name] = &segment.Row{Tag: name, Step: 10}
+		}
+		g := generator(t, f, &segment.Options{Listed: true})
+		synctest.Wait()
+		if f.calls != 2*51 {
+			t.Errorf("%d fetches for 51 tags, want two each", f.calls)
+		}
+		f.set(func(f *fake) { f.calls = 0; f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
+		if id, err := g.Next(t.Context(), "b"); !errors.Is(err, segment.ErrUnknownTag) || f.calls != 0 {
+			t.Errorf("Next of a tag that is not in the list = %d, %v after %d fetches, want ErrUnknownTag after none", id, err, f.calls)
+		}
+		f.set(func(f *fake) { f.latency = 3 * time.Second }) // the list is slow and so is the first range
+		time.Sleep(time.Minute + 3500*time.Millisecond)
+		if ids := next(t, g, "b", 1); ids[0] != 0 {
+			t.Errorf("the first id of a tag that came with the list is %d, want 0", ids[0])
+		}
+	})
+}
+
+// TestListFails: while the list cannot be read no tag is taken for gone.
+func TestListFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		g := generator(t, f, nil)
+		next(t, g, "a", 1)
+		f.set(func(f *fake) { f.away = true })
+		time.Sleep(10 * time.Minute)
+		next(t, g, "a", 1)
+		if s := g.Stats(); !errors.Is(s.ListErr, errAway) || !s.Refreshed.IsZero() {
+			t.Errorf("Stats has the list's error %v, last read %v, want errAway and never", s.ListErr, s.Refreshed)
+		}
+		if err := g.Refresh(t.Context()); !errors.Is(err, errAway) {
+			t.Errorf("Refresh = %v, want errAway", err)
+		}
+	})
+}
+
+// TestStartWithoutDatabase: New fails when the database is away, listed or not. The original reports that it has started.
+func TestStartWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	f.away = true
+	if g, err := segment.New(t.Context(), f, &segment.Options{Listed: true}); !errors.Is(err, errAway) {
+		t.Errorf("New = %v, %v, want errAway", g, err)
+	}
+	s := dbtest.MariaDB(t)
+	db := open(t, s.DSN(s.CreateDB(t)))
+	if err := segment.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for name, src := range map[string]segment.Source{"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil)} {
+		for _, listed := range []bool{false, true} {
+			g, err := segment.New(t.Context(), src, &segment.Options{Listed: listed})
+			if err == nil {
+				t.Errorf("New over %s with the database down, listed %v = %v, nil, want an error", name, listed, g)
+			}
+			if strings.Contains(fmt.Sprint(err), dbtest.Password) {
+				t.Errorf("the error %v shows the password", err)
+			}
+		}
+	}
+}
+
+// TestPermanent: what cannot get better is told at once, to those who wait too, and not asked again; ids that are left are
+// handed out first.
+func TestPermanent(t *testing.T) {
+	t.Parallel()
+	for _, want := range []error{segment.ErrExhausted, segment.ErrRangeWentBack, segment.ErrBadRange} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(10)
+			g := generator(t, f, &segment.Options{MaxStep: 1})
+			next(t, g, "a", 1)
+			synctest.Wait()
+			f.set(func(f *fake) { f.err = fmt.Errorf("row 17: %w", want); f.latency = time.Second; f.calls = 0 })
+			next(t, g, "a", 19)
+			for range 3 {
+				if id, err := g.Next(t.Context(), "a"); !errors.Is(err, want) || !strings.Contains(err.Error(), "row 17") {
+					t.Errorf("Next = %d, %v, want %v", id, err, want)
+				}
+			}
+			if f.calls != 1 {
+				t.Errorf("the source was asked %d times, want once", f.calls)
+			}
+			if s := stats(t, g, "a"); !errors.Is(s.Err, want) {
+				t.Errorf("Stats has the error %v, want %v", s.Err, want)
+			}
+		})
+	}
+}
+
+// TestWentBack: a source that repeats a range, overlaps the last one or goes back gets its ids refused, by any source.
+func TestWentBack(t *testing.T) {
+	t.Parallel()
+	first := segment.Range{From: 100, To: 200}
+	for _, tt := range []struct {
+		second segment.Range
+		want   error
+	}{
+		{segment.Range{From: 200, To: 300}, nil},
+		{segment.Range{From: 500, To: 501}, nil},
+		{segment.Range{From: 100, To: 200}, segment.ErrRangeWentBack},
+		{segment.Range{From: 199, To: 299}, segment.ErrRangeWentBack},
+		{segment.Range{From: 0, To: 50}, segment.ErrRangeWentBack},
+		{segment.Range{From: 0, To: 50, Origin: 1}, nil},
+		{segment.Range{From: 0, To: 50, Cyclic: true}, nil},
+		{segment.Range{From: 200, To: 200}, segment.ErrBadRange},
+		{segment.Range{From: 300, To: 200}, segment.ErrBadRange},
+		{segment.Range{From: -10, To: 200}, segment.ErrBadRange},
+		{segment.Range{From: 200, To: 300, Stride: 65536}, segment.ErrBadRange},
+		{segment.Range{From: 200, To: 300, Stride: -1}, segment.ErrBadRange},
+		{segment.Range{From: 200, To: math.MaxInt64}, segment.ErrBadRange},
+		{segment.Range{From: 200, To: 300, Origin: -1}, segment.ErrBadRange},
+	} {
+		ranges := []segment.Range{first, tt.second}
+		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
+			if len(ranges) == 0 {
+				return segment.Range{}, errAway
+			}
+			r := ranges[0]
+			ranges = ranges[1:]
+			return r, nil
+		}), nil)
+		next(t, g, "a", 100)
+		id, err := g.Next(t.Context(), "a")
+		if !errors.Is(err, tt.want) || err == nil && id != tt.second.From {
+			t.Errorf("after %v a source that gives %v: Next = %d, %v, want %d or %v", first, tt.second, id, err, tt.second.From, tt.want)
+		}
+	}
+}
+
+// TestClose: calls that wait are woken, every call fails with ErrClosed, goroutines end, and a second Close does nothing.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left over
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1})
+		tag, err := g.Tag(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		f.set(func(f *fake) { f.latency = time.Hour })
+		next(t, g, "a", 20)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if id, err := tag.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+					t.Errorf("a Next that waits = %d, %v, want ErrClosed", id, err)
+				}
+			})
+		}
+		synctest.Wait()
+		begin := time.Now()
+		for range 2 {
+			if err := g.Close(); err != nil {
+				t.Errorf("Close = %v", err)
+			}
+		}
+		wg.Wait()
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("Close took %v, want no wait for a fetch", took)
+		}
+		for name, call := range map[string]func() error{
+			"Next":     func() error { _, err := g.Next(t.Context(), "a"); return err },
+			"Next new": func() error { _, err := g.Next(t.Context(), "b"); return err },
+			"Fill":     func() error { _, err := g.Fill(t.Context(), "a", make([]int64, 3)); return err },
+			"Tag.Next": func() error { _, err := tag.Next(t.Context()); return err },
+			"Tag.Fill": func() error { _, err := tag.Fill(t.Context(), make([]int64, 3)); return err },
+			"Refresh":  func() error { return g.Refresh(t.Context()) },
+		} {
+			if err := call(); !errors.Is(err, segment.ErrClosed) {
+				t.Errorf("%s after Close = %v, want ErrClosed", name, err)
+			}
+		}
+	})
+}
+
+// TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.
+func TestCloseUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFake(50)
+	var all []int64
+	for range 20 {
+		g := generator(t, f, &segment.Options{MaxStep: 1, Checkpoint: true})
+		var (
+			mu sync.Mutex
+			wg sync.WaitGroup
+		)
+		next(t, g, "a", 1)
+		for range 4 {
+			wg.Go(func() {
+				var ids []int64
+				for {
+					id, err := g.Next(t.Context(), "a")
+					if err != nil {
+						break
+					}
+					ids = append(ids, id)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, ids...)
+			})
+		}
+		for range 100 {
+			runtime.Gosched()
+		}
+		if err := g.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		wg.Wait()
+	}
+	distinct(t, all)
+}
+
+// TestRestart: a restart goes on at the source's counter, which leaves a gap; with Checkpoint there is none, unless another
+// process has fetched since.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 1000)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000)")
+	for name, tt := range map[string]struct {
+		src   segment.Source
+		first int64
+	}{
+		"LeafAlloc": {segment.LeafAlloc(db, nil), 1},
+		"Sequence":  {segment.Sequence(db, nil), 1000},
+	} {
+		start := func(checkpoint bool) *segment.Generator {
+			g := generator(t, tt.src, &segment.Options{MaxStep: 1, Checkpoint: checkpoint})
+			return g
+		}
+		takeAndClose := func(g *segment.Generator, want int64) {
+			t.Helper()
+			ids := next(t, g, "a", 50)
+			if ids[0] != want {
+				t.Errorf("%s: the first id is %d, want %d", name, ids[0], want)
+			}
+			awaitQuiet(t, g)
+			if err := g.Close(); err != nil {
+				t.Errorf("%s: Close: %v", name, err)
+			}
+		}
+		at := tt.first
+		takeAndClose(start(false), at)
+		at += 2000 // both buffers are lost
+		takeAndClose(start(true), at)
+		at += 50 // nothing is
+		g := start(true)
+		next(t, g, "a", 1)
+		awaitQuiet(t, g)
+		other := start(false)
+		next(t, other, "a", 1)
+		awaitQuiet(t, other)
+		if err := g.Close(); err != nil {
+			t.Errorf("%s: Close after another process fetched: %v", name, err)
+		}
+		takeAndClose(start(true), at+4000) // refused, because the counter has moved on
+	}
+}
+
+// TestOutageLeavesNothing: names that come up while the source is away, and that nobody waits for any more, are forgotten.
+func TestOutageLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		f.away = true
+		g := generator(t, f, nil)
+		for i := range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if id, err := g.Next(ctx, fmt.Sprint("name", i)); !errors.Is(err, errAway) {
+				t.Errorf("Next = %d, %v, want errAway", id, err)
+			}
+			cancel()
+		}
+		time.Sleep(5 * time.Second)
+		if n := g.Pending(); n != 0 {
+			t.Errorf("%d names are still fetched for, want 0", n)
+		}
+		f.set(func(f *fake) { f.away = false })
+		if id, err := g.Next(t.Context(), "nobody"); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Next = %d, %v, want ErrUnknownTag", id, err)
+		}
+		synctest.Wait()
+		if n := g.Marks(); n != 0 {
+			t.Errorf("the guard remembers %d tags of which none had a range, want 0", n)
+		}
+	})
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]*segment.Options{
+		"Prefetch is 100":             {Prefetch: 100},
+		"Prefetch is -1":              {Prefetch: -1},
+		"MaxStep is -1":               {MaxStep: -1},
+		"StepWindow is -1ns":          {StepWindow: -1},
+		"FetchTimeout is -1s":         {FetchTimeout: -time.Second},
+		"RetryMin is -1s":             {RetryMin: -time.Second},
+		"RetryMax is 1ms, want at le": {RetryMax: time.Millisecond},
+		"Refresh is -2ns":             {Refresh: -2},
+	} {
+		if g, err := segment.New(t.Context(), newFake(1), o); !errors.Is(err, segment.ErrOptions) || !strings.Contains(err.Error(), want) {
+			t.Errorf("New = %v, %v, want ErrOptions with %q", g, err, want)
+		}
+	}
+	if _, err := segment.New(t.Context(), nil, nil); !errors.Is(err, segment.ErrOptions) {
+		t.Errorf("New without a source = %v, want ErrOptions", err)
+	}
+	fetchOnly := sourceFunc(newFake(1).Fetch)
+	if _, err := segment.New(t.Context(), fetchOnly, &segment.Options{Listed: true}); !errors.Is(err, segment.ErrOptions) {
+		t.Errorf("New with Listed over a source without List = %v, want ErrOptions", err)
+	}
+	g := generator(t, fetchOnly, nil)
+	if err := g.Refresh(t.Context()); err != nil {
+		t.Errorf("Refresh over a source without List = %v, want nil", err)
+	}
+	if ids := next(t, g, "a", 3); ids[2] != 2 {
+		t.Errorf("the third id is %d, want 2", ids[2])
+	}
+}
+
+func TestRange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		r    segment.Range
+		n    int64
+		text string
+	}{
+		{segment.Range{From: 1, To: 1001}, 1000, "[1, 1001)"},
+		{segment.Range{From: 1, To: 12, Stride: 2}, 6, "[1, 12) by 2"},
+		{segment.Range{From: 1, To: 11, Stride: 2}, 5, "[1, 11) by 2"},
+		{segment.Range{From: 1, To: 2, Stride: 9}, 1, "[1, 2) by 9"},
+		{segment.Range{From: 5, To: 5}, 0, "[5, 5)"},
+		{segment.Range{From: 0, To: math.MaxInt64}, math.MaxInt64, "[0, 9223372036854775807)"},
+	} {
+		if n := tt.r.Len(); n != tt.n || tt.r.String() != tt.text {
+			t.Errorf("%v has %d ids, want %s with %d", tt.r, n, tt.text, tt.n)
+		}
+	}
+}
