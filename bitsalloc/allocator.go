@@ -3,8 +3,8 @@
 // not allocate.
 //
 // A Layout is the plan, an Allocator does the arithmetic of one Layout. The layouts of the systems in the field are
-// functions: Baidu, Twitter, Hutool, Leaf, ShardGene, KeyWorker, and Snowflake with an epoch of one's own. Sites divides
-// the worker field into data centre and worker; Gene is the part of a key that an id carries for sharding.
+// functions: Baidu, Twitter, Hutool, Leaf, ShardGene, KeyWorker, and Snowflake with an epoch of one's own. Sites
+// divides the worker field into data centre and worker; Gene is the part of a key that an id carries for sharding.
 package bitsalloc
 
 import (
@@ -63,17 +63,16 @@ func (a *Allocator) Compose(tick, worker, seq int64) (int64, error) {
 	return tick<<(a.timeShift&63) | worker<<(a.workerShift&63) | seq<<(a.seqShift&63), nil
 }
 
-// rangeError names the first field that does not fit.
+// rangeError names the first of the three that does not fit; the caller has found that one does not.
 func (a *Allocator) rangeError(tick, worker, seq int64) error {
-	for _, f := range []struct {
-		name   string
-		v, max int64
-	}{{"tick", tick, a.maxTick}, {"worker", worker, a.maxWorker}, {"seq", seq, a.maxSeq}} {
-		if f.v < 0 || f.v > f.max {
-			return fmt.Errorf("%w: %s is %d, want 0..%d", ErrRange, f.name, f.v, f.max)
-		}
+	name, v, most := "seq", seq, a.maxSeq
+	switch {
+	case tick&^a.maxTick != 0:
+		name, v, most = "tick", tick, a.maxTick
+	case worker&^a.maxWorker != 0:
+		name, v, most = "worker", worker, a.maxWorker
 	}
-	return nil
+	return fmt.Errorf("%w: %s is %d, want 0..%d", ErrRange, name, v, most)
 }
 
 // Split returns the four fields of id. Bits above the layout's widths are ignored: an id below 0 or above MaxID is not

@@ -130,7 +130,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzCompose: what Compose accepts, Split gives back; what it refuses lies outside; and no two field values share an id.
+// FuzzCompose: what Compose accepts, Split gives back; what it refuses lies outside; and no two field values share an
+// id.
 func FuzzCompose(f *testing.F) {
 	f.Add(28, 22, 13, 0, int64(1), int64(2), int64(3), int64(4))
 	f.Add(41, 10, 10, 2, int64(1<<41-1), int64(1023), int64(1023), int64(-1))

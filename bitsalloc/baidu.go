@@ -12,8 +12,8 @@ func Baidu() Layout {
 	}
 }
 
-// BaiduSample returns the layout of the sample configuration that comes with Baidu's UidGenerator and that many services
-// copied: 29-21-13 with one-second ticks since 2016-09-20, here at +08:00. It expires at 2033-09-24T10:48:32Z.
+// BaiduSample returns the layout of the sample configuration that comes with Baidu's UidGenerator and that many
+// services copied: 29-21-13 with one-second ticks since 2016-09-20, here at +08:00. It expires at 2033-09-24T10:48:32Z.
 //
 // The original reads its epoch in the zone of the process. Ids of a service that ran in another zone need the Epoch of
 // midnight in that zone.

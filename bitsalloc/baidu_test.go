@@ -46,8 +46,8 @@ func TestBaiduWidths(t *testing.T) {
 	}
 }
 
-// The last second of the original's default is 2024-11-20T13:24:15Z; at 13:24:16Z its counter would take a 29th bit and the
-// id the sign. Composing refuses that second, and the default layout here holds it.
+// The last second of the original's default is 2024-11-20T13:24:15Z; at 13:24:16Z its counter would take a 29th bit and
+// the id the sign. Composing refuses that second, and the default layout here holds it.
 func TestBaiduExpiry(t *testing.T) {
 	t.Parallel()
 	a := mustNew(t, bitsalloc.Baidu())
@@ -73,8 +73,8 @@ func TestBaiduExpiry(t *testing.T) {
 	}
 }
 
-// The original reads "2016-05-20" in the zone of each process and takes "2026-02-31" for 2026-03-03. The epoch here is an
-// instant: equal in every zone, and as a text it has to name one.
+// The original reads "2016-05-20" in the zone of each process and takes "2026-02-31" for 2026-03-03. The epoch here is
+// an instant: equal in every zone, and as a text it has to name one.
 func TestEpochTextNamesAnInstant(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"2016-05-20", "2016-05-20T00:00:00", "2026-02-31T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T25:00:00Z"} {

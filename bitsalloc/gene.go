@@ -5,9 +5,9 @@ import "fmt"
 // Gene is the low bits of a key, of a width that it carries with it: what decides the shard of the key, and of every id
 // that was made for the key. Genes are equal (==) when width and value are.
 //
-// A gene goes onto an id only where the id is composed, by the Allocator of a layout whose GeneBits has the gene's width:
-// such a layout leaves the low bits of every id free. There is no function that overwrites the low bits of a number that
-// exists already, because two ids which differ in those bits alone would become one.
+// A gene goes onto an id only where the id is composed, by the Allocator of a layout whose GeneBits has the gene's
+// width: such a layout leaves the low bits of every id free. There is no function that overwrites the low bits of a
+// number that exists already, because two ids which differ in those bits alone would become one.
 type Gene struct {
 	value int64
 	bits  uint8

@@ -95,8 +95,9 @@ func TestShardGeneLayout(t *testing.T) {
 	}
 }
 
-// Where the original puts the gene on an id of a generator that counts by one, the ids that differ in the low bits alone become
-// one. Here the gene has a place of its own: every (seq, gene) is another id, and only a layout that has the place accepts a gene.
+// Where the original puts the gene on an id of a generator that counts by one, the ids that differ in the low bits
+// alone become one. Here the gene has a place of its own: every (seq, gene) is another id, and only a layout that has
+// the place accepts a gene.
 func TestGenesNeverCollide(t *testing.T) {
 	t.Parallel()
 	if a, b := int64(1000)>>2<<2|2, int64(1001)>>2<<2|2; a != b {
@@ -184,8 +185,8 @@ func TestGeneRoutes(t *testing.T) {
 	}
 }
 
-// Doubling divides shard s of 2^n into s and s+2^n, with ids that were made before it; a count that is not a power of two
-// sends id and key apart, which is why there is no such number.
+// Doubling divides shard s of 2^n into s and s+2^n, with ids that were made before it; a count that is not a power of
+// two sends id and key apart, which is why there is no such number.
 func TestGeneGrowsByDoubling(t *testing.T) {
 	t.Parallel()
 	const width = 4

@@ -2,20 +2,22 @@ package bitsalloc
 
 import "time"
 
-// keyWorkerSince is the instant, in milliseconds since 1970, from which the time field of KeyWorker's ids really counts.
+// keyWorkerSince is the instant, in milliseconds since 1970, from which the time field of KeyWorker's ids really
+// counts.
 //
-// The original subtracts 12888349746579, Twitter's epoch with a digit too many: an instant in the year 2378. The difference is negative, and
-// shifted left by 22 only its low 42 bits remain. Adding a multiple of 2^42 ms (139 years) to the epoch therefore changes no id;
-// three of them below it is the only one whose 139 years hold the life of the program: 1960-04-23T18:23:33.267Z to
-// 2099-09-05T01:58:44.371Z.
+// The original subtracts 12888349746579, Twitter's epoch with a digit too many: an instant in the year 2378. The
+// difference is negative, and shifted left by 22 only its low 42 bits remain. Adding a multiple of 2^42 ms (139 years)
+// to the epoch therefore changes no id; three of them below it is the only one whose 139 years hold the life of the
+// program: 1960-04-23T18:23:33.267Z to 2099-09-05T01:58:44.371Z.
 const keyWorkerSince = 12888349746579 - 3<<42
 
-// KeyWorker returns the repaired layout of the machine-and-process snowflake: its field places, 41 bits of time, and the
-// epoch that was meant, Twitter's. Its worker field is 5 bits of process over 5 bits of machine (see Sites).
+// KeyWorker returns the repaired layout of the machine-and-process snowflake: its field places, 41 bits of time, and
+// the epoch that was meant, Twitter's. Its worker field is 5 bits of process over 5 bits of machine (see Sites).
 //
-// The original has 42 bits of time, of which the highest is the sign, and an epoch with a digit too many: its ids turn negative at
-// 2029-12-29T10:11:08.819Z. Ids of the repaired layout are smaller than the original's, and reach those that it
-// could write first (in November 2010) in May 2061, so no new id equals an old one before. DecodeKeyWorker decodes the old ids.
+// The original has 42 bits of time, of which the highest is the sign, and an epoch with a digit too many: its ids turn
+// negative at 2029-12-29T10:11:08.819Z. Ids of the repaired layout are smaller than the original's, and reach those
+// that it could write first (in November 2010) in May 2061, so no new id equals an old one before. DecodeKeyWorker
+// decodes the old ids.
 func KeyWorker() Layout { return Twitter() }
 
 // DecodeKeyWorker takes an id of the original apart, its negative ones included: 42 bits of time, 5 of process, 5 of

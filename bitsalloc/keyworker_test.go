@@ -14,7 +14,8 @@ func keyWorkerOriginal(ms, process, machine, seq int64) int64 {
 	return (ms-12888349746579)<<22 | process<<17 | machine<<12 | seq
 }
 
-// DecodeKeyWorker is exact for all that the original stamps, on both sides of the instant at which its ids turn negative.
+// DecodeKeyWorker is exact for all that the original stamps, on both sides of the instant at which its ids turn
+// negative.
 func TestDecodeKeyWorker(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -50,8 +51,9 @@ func TestDecodeKeyWorker(t *testing.T) {
 	}
 }
 
-// The original's time field is 42 bits with the sign among them and wraps: its ids are positive by luck until 2029-12-29. The
-// repaired layout has 41 bits and the epoch that was meant, and refuses the instant at which the sign would be reached.
+// The original's time field is 42 bits with the sign among them and wraps: its ids are positive by luck until
+// 2029-12-29. The repaired layout has 41 bits and the epoch that was meant, and refuses the instant at which the sign
+// would be reached.
 func TestKeyWorkerSign(t *testing.T) {
 	t.Parallel()
 	turn := time.Date(2029, 12, 29, 10, 11, 8, 819e6, time.UTC)
@@ -94,8 +96,8 @@ func TestKeyWorkerRepairedIdsAreNew(t *testing.T) {
 	}
 }
 
-// FuzzDecodeKeyWorker: every 64-bit number decodes to exactly one set of fields, from which the original's formula makes
-// the number again.
+// FuzzDecodeKeyWorker: every 64-bit number decodes to exactly one set of fields, from which the original's formula
+// makes the number again.
 func FuzzDecodeKeyWorker(f *testing.F) {
 	f.Add(int64(0))
 	f.Add(int64(-1))

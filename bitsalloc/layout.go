@@ -55,8 +55,8 @@ type Layout struct {
 }
 
 // JavaScript returns l narrowed to the 53 bits that a JavaScript number holds exactly. Time and gene keep their widths,
-// tick and epoch their values, the worker field gets workerBits and the sequence what is left: Twitter().JavaScript(5) is
-// 41-5-7 with 32 workers of 128 ids a millisecond, Layout{}.JavaScript(12) is 28-12-13. Where nothing is left for
+// tick and epoch their values, the worker field gets workerBits and the sequence what is left: Twitter().JavaScript(5)
+// is 41-5-7 with 32 workers of 128 ids a millisecond, Layout{}.JavaScript(12) is 28-12-13. Where nothing is left for
 // the sequence, or workerBits is out of range, New refuses the result.
 func (l Layout) JavaScript(workerBits int) Layout {
 	l = l.withDefaults()
@@ -65,9 +65,9 @@ func (l Layout) JavaScript(workerBits int) Layout {
 	return l
 }
 
-// WithGene returns l with room for a gene of geneBits, which the sequence gives up: time and worker stay where they are,
-// and the sequence space of a tick is divided among the 2^geneBits shards. Twitter().WithGene(4) is 41-10-8 with 4 gene
-// bits. Where nothing is left for the sequence, or geneBits is negative, New refuses the result.
+// WithGene returns l with room for a gene of geneBits, which the sequence gives up: time and worker stay where they
+// are, and the sequence space of a tick is divided among the 2^geneBits shards. Twitter().WithGene(4) is 41-10-8 with 4
+// gene bits. Where nothing is left for the sequence, or geneBits is negative, New refuses the result.
 func (l Layout) WithGene(geneBits int) Layout {
 	l = l.withDefaults()
 	l.SeqBits += l.GeneBits - geneBits

@@ -62,8 +62,8 @@ func TestDecodeLeafCustomEpoch(t *testing.T) {
 	}
 }
 
-// Leaf does not check its 41 bits: a generator that ran past them made negative ids, which its endpoint dates before the
-// epoch. They still hold 42 bits of time.
+// Leaf does not check its 41 bits: a generator that ran past them made negative ids, which its endpoint dates before
+// the epoch. They still hold 42 bits of time.
 func TestDecodeLeafNegative(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2080, 7, 10, 17, 30, 31, 0, time.UTC)

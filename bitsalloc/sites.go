@@ -30,8 +30,8 @@ func (l Layout) Sites(centerBits int) (Sites, error) {
 	return Sites{workerBits: uint8(workerBits), maxCenter: 1<<centerBits - 1, maxWorker: 1<<workerBits - 1}, nil
 }
 
-// Join returns the worker id of a worker in a data centre, for Compose or an assigner, or an error that wraps ErrRange and
-// names the one that does not fit.
+// Join returns the worker id of a worker in a data centre, for Compose or an assigner, or an error that wraps ErrRange
+// and names the one that does not fit.
 func (s Sites) Join(center, worker int64) (int64, error) {
 	if worker < 0 || worker > s.maxWorker {
 		return 0, fmt.Errorf("%w: worker is %d, want 0..%d", ErrRange, worker, s.maxWorker)

@@ -89,7 +89,8 @@ func TestTwitterSequenceSpace(t *testing.T) {
 	}
 }
 
-// At 2080-07-10T17:30:30.209Z the original's ids turn negative; here the layout ends. Leaf and hutool have the same hole.
+// At 2080-07-10T17:30:30.209Z the original's ids turn negative; here the layout ends. Leaf and hutool have the same
+// hole.
 func TestSnowflakeExpiry(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2080, 7, 10, 17, 30, 30, 209e6, time.UTC)
@@ -110,8 +111,8 @@ func TestSnowflakeExpiry(t *testing.T) {
 	}
 }
 
-// hutool's decode methods: worker = id>>12 & 31, data centre = id>>17 & 31, date = (id>>22 & 2199023255551) + epoch, with
-// the default epoch and with one of the user's own.
+// hutool's decode methods: worker = id>>12 & 31, data centre = id>>17 & 31, date = (id>>22 & 2199023255551) + epoch,
+// with the default epoch and with one of the user's own.
 func TestHutoolDecode(t *testing.T) {
 	t.Parallel()
 	own := time.Date(2020, 1, 1, 0, 0, 0, 0, time.FixedZone("CST", 8*3600))

@@ -11,19 +11,20 @@ import (
 const maxText = 128
 
 // String returns the canonical text of the layout with its defaults filled in: the four widths, the tick and the epoch,
-// such as "28-22-13-0/1s@2026-01-01T00:00:00Z". Two valid layouts give every id the same meaning if and only if their texts are
-// equal; the texts are what to compare, since == on two epochs compares their zones as well. ParseLayout reads it.
+// such as "28-22-13-0/1s@2026-01-01T00:00:00Z". Two valid layouts give every id the same meaning if and only if their
+// texts are equal; the texts are what to compare, since == on two epochs compares their zones as well. ParseLayout
+// reads it.
 func (l Layout) String() string {
 	l = l.withDefaults()
 	return fmt.Sprintf("%d-%d-%d-%d/%s@%s", l.TimeBits, l.WorkerBits, l.SeqBits, l.GeneBits, l.Tick, l.Epoch.Format(time.RFC3339Nano))
 }
 
-// ParseLayout reads the text of a layout: "TIME-WORKER-SEQ", then optionally "-GENE", "/TICK" as time.ParseDuration reads it and
-// "@EPOCH" in RFC 3339. What is left out has its default, so "41-10-12/1ms" is a snowflake layout with DefaultEpoch. The
-// result has its defaults filled in.
+// ParseLayout reads the text of a layout: "TIME-WORKER-SEQ", then optionally "-GENE", "/TICK" as time.ParseDuration
+// reads it and "@EPOCH" in RFC 3339. What is left out has its default, so "41-10-12/1ms" is a snowflake layout with
+// DefaultEpoch. The result has its defaults filled in.
 //
-// The epoch has to be an instant: a date without a time or a time without a zone is refused, because it would mean another
-// instant on another machine, and so is a day that the calendar does not have. Errors wrap ErrLayout.
+// The epoch has to be an instant: a date without a time or a time without a zone is refused, because it would mean
+// another instant on another machine, and so is a day that the calendar does not have. Errors wrap ErrLayout.
 func ParseLayout(text string) (Layout, error) {
 	if len(text) > maxText {
 		return Layout{}, fmt.Errorf("%w: text has %d bytes, want at most %d", ErrLayout, len(text), maxText)

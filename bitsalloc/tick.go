@@ -16,8 +16,8 @@ const (
 	farthest = 1 << 62
 )
 
-// TickAt returns the tick that t falls in: negative before the epoch, above MaxTick from Expires on. It is exact for every
-// instant; only a count beyond 2^62 ticks is held at 2^62, and likewise below.
+// TickAt returns the tick that t falls in: negative before the epoch, above MaxTick from Expires on. It is exact for
+// every instant; only a count beyond 2^62 ticks is held at 2^62, and likewise below.
 func (a *Allocator) TickAt(t time.Time) int64 {
 	// The epoch lies within 2^38 seconds of 1970, so a difference that wraps around is still far from zero and goes
 	// the long way.
@@ -57,8 +57,9 @@ func (a *Allocator) farTickAt(t time.Time) int64 {
 	return int64(ticks)
 }
 
-// TimeAt returns the instant, in UTC, at which tick begins. Any tick will do, also a negative one and one beyond MaxTick:
-// TickAt(TimeAt(tick)) is tick. Only an instant more than 2^62 seconds (146 billion years) from the epoch is held there.
+// TimeAt returns the instant, in UTC, at which tick begins. Any tick will do, also a negative one and one beyond
+// MaxTick: TickAt(TimeAt(tick)) is tick. Only an instant more than 2^62 seconds (146 billion years) from the epoch is
+// held there.
 func (a *Allocator) TimeAt(tick int64) time.Time {
 	apart := uint64(tick)
 	if tick < 0 {
