@@ -274,3 +274,42 @@ func TestCollisionProbabilityIsObserved(t *testing.T) {
 		t.Errorf("%d of %d fleets collided, want about %.0f", collided, fleets, want)
 	}
 }
+
+// javaHash is String.hashCode of Java.
+func javaHash(s string) int32 {
+	var h int32
+	for _, c := range s {
+		h = 31*h + c
+	}
+	return h
+}
+
+// KeyWorker's own worker id is process (pid & 31) above machine (the hash of the interfaces' text & 31). Whoever needs that
+// very number computes it and uses Static. It is the same in all containers of an image; Host's is not.
+func TestKeyWorkerIdentity(t *testing.T) {
+	t.Parallel()
+	original := func(pid int64, interfaces string) int64 { return (pid&31)<<5 | int64(javaHash(interfaces)&31) }
+	const container = "name:eth0 (eth0)name:lo (lo)" // what NetworkInterface.toString gives: no address in it
+	if got, want := javaHash("hello"), int32(99162322); got != want {
+		t.Fatalf("javaHash = %d, want %d as in Java", got, want)
+	}
+	worker := original(1, container)
+	c, err := Static(worker).Assign(t.Context(), 1023)
+	if err != nil || c.Worker() != worker || worker>>5 != 1 {
+		t.Errorf("Static(%d) = %v, %v, want that worker id, of process 1", worker, c, err)
+	}
+	if a, b := original(1, container), original(33, container); a != b {
+		t.Errorf("the original gives %d and %d to pids 1 and 33, want them equal: only 1,024 combinations exist", a, b)
+	}
+	seen := map[int64]bool{}
+	for range 20 {
+		c, err := Host().Assign(t.Context(), 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[c.Worker()] = true
+	}
+	if len(seen) != 20 {
+		t.Errorf("Host drew %d worker ids of 2^40 for 20 generators of one process, want 20", len(seen))
+	}
+}

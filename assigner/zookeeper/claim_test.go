@@ -105,14 +105,29 @@ func TestTakenTooEarly(t *testing.T) {
 	c := claim(t, b)
 	release(t, c, time.Time{}) // nothing was stamped: the window shrinks to where it began, never below
 
-	third := open(t, s.addr, zookeeper.Options{Instance: "third", MaxSkew: zookeeper.AnySkew})
-	third.SetClock((&wallClock{shift: 12 * time.Hour}).now)
-	d, err := third.Assign(t.Context(), maxWorker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := claim(t, open(t, s.addr, zookeeper.Options{Instance: "third", MaxSkew: zookeeper.AnySkew}))
 	if d.Worker() == live.Worker() && from(d).Before(until(live)) {
 		t.Errorf("worker %d: window from %v, while the first owner's ends at %v", d.Worker(), from(d), until(live))
+	}
+}
+
+// A restart at once begins behind the last tick that was stamped, although a new window otherwise reaches a little into
+// the past.
+func TestRestartAtOnce(t *testing.T) {
+	t.Parallel()
+	s := zoo.get(t)
+	a := open(t, s.addr, zookeeper.Options{})
+	for range 3 {
+		c := claim(t, a)
+		wantWorker(t, c, 0)
+		used := time.Now().Add(-time.Millisecond).Truncate(time.Millisecond)
+		release(t, c, used)
+		d := claim(t, a)
+		wantWorker(t, d, 0)
+		if from(d).Before(used) {
+			t.Errorf("the window begins at %v, %v before what was stamped", from(d), used.Sub(from(d)))
+		}
+		release(t, d, time.Now().Add(-time.Millisecond))
 	}
 }
 

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -78,11 +79,38 @@ func wantWorker(tb testing.TB, c assigner.Claim, want int64) {
 	}
 }
 
-// release gives back what lies after used, which has to work.
+// release gives back what lies after used, which has to work as soon as ZooKeeper can be reached.
 func release(tb testing.TB, c assigner.Claim, used time.Time) {
 	tb.Helper()
-	if err := c.Release(within(tb, 20*time.Second), used); err != nil {
-		tb.Fatal(err)
+	persist(tb, func(ctx context.Context) error { return c.Release(ctx, used) })
+}
+
+// extend moves the window's end to until, which has to work as soon as ZooKeeper can be reached.
+func extend(tb testing.TB, c assigner.Claim, until time.Time) {
+	tb.Helper()
+	persist(tb, func(ctx context.Context) error {
+		got, err := c.Extend(ctx, until)
+		if err == nil && got.Before(until) {
+			tb.Errorf("Extend(%v) = %v and no error", until, got)
+		}
+		return err
+	})
+}
+
+// persist calls f again while ZooKeeper is unavailable: a client that lost its connection may need a second to notice that
+// the server is back.
+func persist(tb testing.TB, f func(context.Context) error) {
+	tb.Helper()
+	ctx := within(tb, 20*time.Second)
+	for {
+		err := f(ctx)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, zookeeper.ErrUnavailable) || ctx.Err() != nil {
+			tb.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
