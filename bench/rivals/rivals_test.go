@@ -40,16 +40,20 @@ func TestExactlyOnce(t *testing.T) {
 			t.Parallel()
 			r := start()
 			defer r.Close()
-			const goroutines, each = 8, 10_000
+			// Enough for the goroutines to run side by side, and not one after the other within a time slice.
+			const goroutines, each = 4, 250_000
 			ids := make([]int64, goroutines*each)
 			var wg sync.WaitGroup
+			begin := make(chan struct{})
 			for g := range goroutines {
 				wg.Go(func() {
+					<-begin
 					for i := range each {
 						ids[g*each+i] = r.Next()
 					}
 				})
 			}
+			close(begin)
 			wg.Wait()
 			checkIDs(t, ids)
 		})

@@ -62,12 +62,12 @@ func TestThroughputSuite(t *testing.T) {
 }
 
 func TestUniqueSuiteFindsNoDuplicates(t *testing.T) {
-	c := config(t, "^uid.Cached")
+	c := config(t, "^uid.Cached(, many lanes)?$")
 	if err := runUnique(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	f, _, err := result.Load[result.UniqueRow](c.Results, result.Unique)
-	if err != nil || len(f.Rows) < 3 {
+	if err != nil || len(f.Rows) != 2 {
 		t.Fatalf("%d rows, %v", len(f.Rows), err)
 	}
 	for _, r := range f.Rows {
@@ -89,7 +89,11 @@ func TestSweepPoints(t *testing.T) {
 		if l.TimeBits+l.WorkerBits+l.SeqBits != 63 {
 			t.Errorf("%s %d: widths %d-%d-%d", p.sweep, p.x, l.TimeBits, l.WorkerBits, l.SeqBits)
 		}
-		in, err := contender.Cached(&uid.Options{Layout: l, RunLength: 1})()
+		o := uid.Options{Layout: l}
+		if l.SeqBits <= 10 { // a slot per id of a wide sequence takes a test too long to fill
+			o.RunLength = 1
+		}
+		in, err := contender.Cached(&o)()
 		if err != nil {
 			t.Errorf("%s %d: %v", p.sweep, p.x, err)
 			continue
@@ -111,7 +115,7 @@ func TestSettings(t *testing.T) {
 		if want := map[bool]int{true: 3 * 1 * 3 * 2, false: 7 * 3 * 6 * 2}[quick]; len(list) != want {
 			t.Errorf("quick %v: %d settings, want %d", quick, len(list), want)
 		}
-		for i := 0; i < len(list); i += 5 {
+		for i := 0; i < len(list); i += 19 {
 			if err := tuneOnce(&list[i], false, time.Microsecond); err != nil {
 				t.Errorf("%+v: %v", list[i], err)
 			}
