@@ -1,2 +1,3 @@
-// Package e2e tests the library on real database servers.
+// Package e2e tests the library from end to end on real databases: MariaDB, PostgreSQL and SQLite. It is a module of its own
+// because it brings their drivers.
 package e2e

@@ -50,7 +50,7 @@ func churn(ctx context.Context, e env, rec *recorder, p, rounds int) error {
 		case 0:
 			rec.add(c)
 		case 1:
-			used := middle(c)
+			used := stamped(c)
 			rec.addUsed(c, used)
 			if err := c.Release(ctx, used); err != nil {
 				return fmt.Errorf("process %d: Release while others do: %w", p, err)

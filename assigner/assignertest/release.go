@@ -13,14 +13,14 @@ const reuses = 5
 
 // checkReleaseTwice: releasing twice is releasing once, whatever was stamped.
 func checkReleaseTwice(ctx context.Context, e env) error {
-	for _, stamped := range []bool{true, false} {
+	for _, some := range []bool{true, false} {
 		c, err := e.process().Assign(ctx, e.maxWorker)
 		if err != nil {
 			return fmt.Errorf("Assign: %w", err)
 		}
 		var used time.Time
-		if stamped {
-			used = middle(c)
+		if some {
+			used = stamped(c)
 		}
 		for n := range 2 {
 			if err := c.Release(ctx, used); err != nil {
@@ -41,7 +41,7 @@ func checkExtendAfterRelease(ctx context.Context, e env) error {
 		return err
 	}
 	_, until := c.Window()
-	if err := c.Release(ctx, middle(c)); err != nil {
+	if err := c.Release(ctx, stamped(c)); err != nil {
 		return fmt.Errorf("Release: %w", err)
 	}
 	if got, err := c.Extend(ctx, until.Add(time.Hour)); err == nil {
@@ -58,7 +58,7 @@ func checkReuse(ctx context.Context, e env) error {
 		if err != nil {
 			return fmt.Errorf("Assign: %w", err)
 		}
-		used := middle(c)
+		used := stamped(c)
 		if err := c.Release(ctx, used); err != nil {
 			return fmt.Errorf("Release: %w", err)
 		}
@@ -77,7 +77,7 @@ func checkReuseUnused(ctx context.Context, e env) error {
 		}
 		var used time.Time
 		if i%2 == 0 {
-			used = middle(c)
+			used = stamped(c)
 			rec.addUsed(c, used)
 		}
 		if err := c.Release(ctx, used); err != nil {
@@ -94,7 +94,7 @@ func checkStaleRelease(ctx context.Context, e env) error {
 	if err != nil {
 		return fmt.Errorf("Assign: %w", err)
 	}
-	used := middle(stale)
+	used := stamped(stale)
 	if err := stale.Release(ctx, used); err != nil {
 		return fmt.Errorf("Release: %w", err)
 	}
@@ -112,15 +112,19 @@ func checkStaleRelease(ctx context.Context, e env) error {
 	return rec.overlap()
 }
 
-// middle returns an instant inside the window of c, as the end of what was stamped.
-func middle(c assigner.Claim) time.Time {
+// stamped returns the end of what was stamped, inside the window of c, and before the present where the window reaches back that
+// far: then the worker id is free again at once.
+func stamped(c assigner.Claim) time.Time {
 	from, until := c.Window()
+	now := time.Now()
 	switch {
-	case until.IsZero():
-		return time.Now()
-	case from.IsZero():
-		return until.Add(-time.Second)
-	default:
-		return from.Add(until.Sub(from) / 2)
+	case until.IsZero() && from.IsZero():
+		return now
+	case until.IsZero() || until.After(now) && from.Before(now):
+		until = now
 	}
+	if from.IsZero() {
+		return until.Add(-time.Second)
+	}
+	return from.Add(until.Sub(from) / 2)
 }

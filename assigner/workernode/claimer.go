@@ -79,7 +79,7 @@ func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, e
 		generation: old.generation + 1,
 		nonce:      c.nonce,
 		owner:      c.owner,
-		until:      max(old.until, now) + c.window,
+		until:      now + c.window, // beyond old.until, which has passed by the same clock
 	}
 	c.attempts = append(c.attempts, attempt{old, mine})
 	ok, err := c.swap(ctx, old, mine)

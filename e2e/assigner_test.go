@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/gorm"
+)
+
+// kinds are the assigners, each on one pool.
+var kinds = map[string]func(*gorm.DB) assigner.Assigner{
+	"disposable": func(db *gorm.DB) assigner.Assigner { return workernode.Disposable(db, nil) },
+	"leased":     func(db *gorm.DB) assigner.Assigner { return workernode.Leased(db, nil) },
+}
+
+// TestConformance runs the assigners' own suite on every dialect.
+func TestConformance(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		for name, kind := range kinds {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				assignertest.Run(t, assignertest.Factory{Authority: func(tb testing.TB) func() assigner.Assigner {
+					dsn := d.migrated(tb)
+					return func() assigner.Assigner { return kind(d.connect(tb, dsn)) }
+				}})
+			})
+		}
+	})
+}
+
+// TestMigrateTogether: many processes that migrate at once all succeed, and none loses what is there.
+func TestMigrateTogether(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		dsn := d.fresh(t)
+		var wg sync.WaitGroup
+		for range 8 {
+			db := d.connect(t, dsn)
+			wg.Go(func() {
+				if err := workernode.Migrate(t.Context(), db); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := workernode.Disposable(db, nil).Assign(t.Context(), 1<<22-1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		nodes, err := workernode.Nodes(t.Context(), d.connect(t, dsn), 100)
+		if err != nil || len(nodes) != 8 {
+			t.Errorf("Nodes = %d rows, %v, want 8", len(nodes), err)
+		}
+		for _, n := range nodes {
+			if time.Since(n.Created).Abs() > time.Minute || time.Since(n.Modified).Abs() > time.Minute {
+				t.Errorf("node %+v, want it made just now", n)
+			}
+		}
+	})
+}
+
+// TestMissingTables: without tables the error is at once, and says what to do.
+func TestMissingTables(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		db := d.connect(t, d.fresh(t))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		for name, kind := range kinds {
+			_, err := kind(db).Assign(ctx, 31)
+			if err == nil || !strings.Contains(err.Error(), "workernode.Migrate") {
+				t.Errorf("%s: Assign = %v, want an error that advises Migrate", name, err)
+			}
+		}
+		if ctx.Err() != nil {
+			t.Error("a missing table was retried until the ctx ended")
+		}
+	})
+}
+
+// TestRows: listing, reaping and the database's time work on every dialect.
+func TestRows(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		db := d.connect(t, d.migrated(t))
+		ctx := t.Context()
+		c, err := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second, Owner: "me"}).Assign(ctx, 31)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, end := c.Window()
+		leases, err := workernode.Leases(ctx, db)
+		if err != nil || len(leases) != 1 || leases[0].Free() || leases[0].Owner != "me" || !leases[0].Until.Equal(end) {
+			t.Errorf("Leases = %+v, %v, want one, held until %v", leases, err, end)
+		}
+		now, err := workernode.Now(ctx, db)
+		if err != nil || time.Since(now).Abs() > time.Minute {
+			t.Errorf("Now = %v, %v, want the present", now, err)
+		}
+		usage, err := workernode.Used(ctx, db, time.Hour)
+		if err != nil || usage.Highest != 1 || usage.Recent != 1 {
+			t.Errorf("Used = %+v, %v, want one worker id, recent", usage, err)
+		}
+		time.Sleep(time.Until(end) + 100*time.Millisecond)
+		if n, err := workernode.Reap(ctx, db, workernode.DefaultNamespace); n != 1 || err != nil {
+			t.Errorf("Reap = %d, %v, want 1", n, err)
+		}
+		if _, err := c.Extend(ctx, end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
+			t.Errorf("Extend of a reaped claim = %v, want ErrClaimLost", err)
+		}
+	})
+}
+
+// TestPostgresErrors: what PostgreSQL refuses is an error at once, without the password in it; what passes is waited for.
+func TestPostgresErrors(t *testing.T) {
+	t.Parallel()
+	srv := servers.Postgres(t)
+	d := dialects[1]
+	dsn := d.migrated(t)
+	name := dsn[strings.LastIndex(dsn, "/")+1 : strings.Index(dsn, "?")]
+	srv.Query(t, name, "CREATE ROLE reader_"+name+" LOGIN PASSWORD '"+dbtest.Password+"'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_"+name)
+	replace := func(old, new string) string { return strings.Replace(dsn, old, new, 1) }
+	for _, tt := range []struct{ name, dsn, want string }{
+		{"wrong password", replace(dbtest.Password, "x"+dbtest.Password), "password authentication failed"},
+		{"no such database", replace("/"+name, "/nosuch"), `database "nosuch" does not exist`},
+		{"read only account", replace(dbtest.User+":", "reader_"+name+":"), "permission denied"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := d.open(tt.dsn)
+			if err == nil {
+				_, err = workernode.Disposable(db, nil).Assign(t.Context(), 31)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), dbtest.Password) {
+				t.Errorf("error = %v, want one with %q and without the password", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestPostgresUnknownOutcome: a lease whose answer is lost is read back on PostgreSQL too.
+func TestPostgresUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	srv := servers.Postgres(t)
+	d := dialects[1]
+	dsn := d.migrated(t)
+	proxy := dbtest.NewProxy(t, srv.Addr())
+	db := d.connect(t, strings.Replace(dsn, srv.Addr(), proxy.Addr(), 1)+"&default_query_exec_mode=simple_protocol")
+	c, err := workernode.Leased(db, nil).Assign(t.Context(), 31)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, until := c.Window()
+	proxy.SetOnce(dbtest.CutBeforeReply, func(b []byte) bool { return strings.Contains(string(b), "UPDATE WORKER_LEASE") })
+	got, err := c.Extend(t.Context(), until.Add(time.Hour))
+	if err != nil || got.Before(until.Add(time.Hour)) {
+		t.Errorf("Extend without an answer = %v, %v, want %v", got, err, until.Add(time.Hour))
+	}
+	if proxy.Hits() != 1 {
+		t.Errorf("the fault was done %d times, want 1", proxy.Hits())
+	}
+}

@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+	"github.com/uidring/uidring/assigner/workernode"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// dialect is a database system that every test here runs on.
+type dialect struct {
+	name string
+
+	// fresh makes an empty database and returns its DSN.
+	fresh func(t testing.TB) (dsn string)
+
+	// open opens a pool of its own, as a process would.
+	open func(dsn string) (*gorm.DB, error)
+}
+
+// dialects is read only.
+var dialects = []dialect{
+	{
+		name: "MariaDB",
+		fresh: func(t testing.TB) string {
+			srv := servers.MariaDB(t)
+			return srv.DSN(srv.CreateDB(t))
+		},
+		open: workernode.OpenMySQL,
+	},
+	{
+		name: "PostgreSQL",
+		fresh: func(t testing.TB) string {
+			srv := servers.Postgres(t)
+			return srv.DSN(srv.CreateDB(t))
+		},
+		open: func(dsn string) (*gorm.DB, error) {
+			return gorm.Open(postgres.Open(dsn), &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+		},
+	},
+	{
+		name: "SQLite",
+		fresh: func(t testing.TB) string {
+			// A writer waits for another one instead of failing; the library retries either way.
+			return "file:" + filepath.Join(t.TempDir(), "uid.db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+		},
+		open: func(dsn string) (*gorm.DB, error) {
+			return gorm.Open(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
+		},
+	},
+}
+
+// onEach runs a test on every dialect.
+func onEach(t *testing.T, test func(t *testing.T, d dialect)) {
+	t.Helper()
+	t.Parallel()
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+// connect opens a pool and closes it when the test ends.
+func (d dialect) connect(t testing.TB, dsn string) *gorm.DB {
+	t.Helper()
+	db, err := d.open(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if pool, err := db.DB(); err == nil {
+			pool.Close()
+		}
+	})
+	return db
+}
+
+// migrated returns the DSN of a database with the tables in it.
+func (d dialect) migrated(t testing.TB) (dsn string) {
+	t.Helper()
+	dsn = d.fresh(t)
+	if err := workernode.Migrate(context.Background(), d.connect(t, dsn)); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// openAny opens a database by what its DSN looks like; a worker process knows no more.
+func openAny(dsn string) (*gorm.DB, error) {
+	for prefix, d := range map[string]dialect{"postgres://": dialects[1], "file:": dialects[2]} {
+		if strings.HasPrefix(dsn, prefix) {
+			return d.open(dsn)
+		}
+	}
+	if strings.Contains(dsn, "@tcp(") {
+		return dialects[0].open(dsn)
+	}
+	return nil, fmt.Errorf("no dialect for the DSN")
+}

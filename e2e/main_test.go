@@ -1,0 +1,20 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+var servers dbtest.Shared
+
+// TestMain runs the tests, or, in a process that a test has started, that process's part: see worker_test.go.
+func TestMain(m *testing.M) {
+	if os.Getenv(workerEnv) != "" {
+		os.Exit(worker(os.Getenv(workerEnv)))
+	}
+	code := m.Run()
+	servers.Close()
+	os.Exit(code)
+}

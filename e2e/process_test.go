@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+)
+
+// TestEightProcesses: eight processes at once on one MariaDB make 10 million ids each, and no id comes twice.
+func TestEightProcesses(t *testing.T) {
+	const processes = 8
+	j := job{DSN: dialects[0].migrated(t), Count: 10_000_000}
+	if testing.Short() || raceEnabled {
+		j.Count = 500_000 // the pipes and the counting are slow under the race detector, and not what it is for
+	}
+	l := newLedger(t, j)
+	var running []*process
+	for range processes {
+		running = append(running, j.start(t, l))
+	}
+	for _, p := range running {
+		if err := p.wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	total, workers := l.check(t)
+	if total != processes*j.Count || workers != processes {
+		t.Errorf("%d ids of %d workers, want %d of %d", total, workers, processes*j.Count, processes)
+	}
+}
+
+// TestKilledProcess: a process that is killed in the middle of its ids and started again repeats none, on every dialect.
+func TestKilledProcess(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		j := job{DSN: d.migrated(t)}
+		l := newLedger(t, j)
+		const restarts = 3
+		for range restarts {
+			before := l.count()
+			p := j.start(t, l)
+			waitFor(t, "ids of the new process", func() bool { return l.count() > before+3*batch })
+			p.kill()
+		}
+		if total, workers := l.check(t); workers != restarts {
+			t.Errorf("%d ids of %d workers, want a new worker for each of %d starts", total, workers, restarts)
+		}
+	})
+}
+
+// TestLeasedChaos: processes with short leases are killed, and paused for longer than their window, at random; their worker ids go to
+// others meanwhile, and no id comes twice.
+func TestLeasedChaos(t *testing.T) {
+	t.Parallel()
+	const processes = 4
+	j := job{DSN: dialects[0].migrated(t), Window: time.Second, SeqBits: 16, MaxLead: 2 * time.Second}
+	l := newLedger(t, j)
+	running := make([]*process, processes)
+	for i := range running {
+		running[i] = j.start(t, l)
+	}
+	waitFor(t, "first ids", func() bool { return l.count() > 0 })
+	paused := make([]bool, processes)
+	var extras []*process
+	for round := range 12 {
+		time.Sleep(time.Duration(200+rand.IntN(300)) * time.Millisecond)
+		i := rand.IntN(processes)
+		switch {
+		case paused[i]:
+			running[i].cmd.Process.Signal(syscall.SIGCONT)
+			paused[i] = false
+		case round%3 == 0:
+			running[i].kill()
+			running[i] = j.start(t, l)
+		default:
+			running[i].cmd.Process.Signal(syscall.SIGSTOP)
+			paused[i] = true
+			if round%2 == 0 { // somebody new comes while the worker id is silent
+				extras = append(extras, j.start(t, l))
+			}
+		}
+	}
+	for _, p := range extras {
+		p.kill()
+	}
+	for i, p := range running {
+		if paused[i] {
+			p.cmd.Process.Signal(syscall.SIGCONT)
+		}
+		waitFor(t, "ids of every process", func() bool { return l.from(p) })
+	}
+	// Without a worker id that went from hand to hand all this would show nothing.
+	db := dialects[0].connect(t, j.DSN)
+	for try := 0; l.shared() == 0; try++ {
+		if try == 5 {
+			t.Fatal("no worker id was used again")
+		}
+		waitFor(t, "free worker id", func() bool {
+			leases, err := workernode.Leases(t.Context(), db)
+			return err == nil && slices.ContainsFunc(leases, workernode.Lease.Free)
+		})
+		p := j.start(t, l)
+		running = append(running, p)
+		waitFor(t, "ids of one more process", func() bool { return l.from(p) })
+	}
+	for _, p := range running {
+		p.stdin.Close()
+		if err := p.wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	total, workers := l.check(t)
+	t.Logf("%d ids of %d worker ids, %d of them used by several processes", total, workers, l.shared())
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s within a minute", what)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// workerEnv is the environment variable that makes the test binary a worker process: its value is a job.
+const workerEnv = "UIDRING_E2E_WORKER"
+
+// job is what a worker process is to do: connect, take a worker id, write ids to its standard output, 8 bytes each, and give the worker
+// id back.
+type job struct {
+	DSN     string
+	Window  time.Duration // of the lease; 0: a disposable worker id
+	SeqBits int           // of the layout 28-16-SeqBits; 0: the default layout
+	MaxLead time.Duration
+	Count   int64 // ids; 0: until the standard input ends
+}
+
+// batch is how many ids a worker writes at once.
+const batch = 8192
+
+// worker is the main function of a worker process. It returns the exit status.
+func worker(text string) int {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	if err := j.run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (j job) run() (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if j.Count == 0 {
+		go func() {
+			io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	db, err := openAny(j.DSN)
+	if err != nil {
+		return err
+	}
+	a := workernode.Disposable(db, nil)
+	if j.Window != 0 {
+		a = workernode.Leased(db, &workernode.LeasedOptions{Window: j.Window})
+	}
+	g, err := uid.NewCached(ctx, a, j.options())
+	if err != nil {
+		return err
+	}
+	ids, buf := make([]uid.ID, batch), make([]byte, 0, 8*batch)
+	for left := j.Count; j.Count == 0 || left > 0; {
+		want := batch
+		if j.Count != 0 {
+			want = int(min(batch, left))
+		}
+		n, fillErr := g.Fill(ctx, ids[:want])
+		buf = buf[:0]
+		for _, id := range ids[:n] {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(id))
+		}
+		if _, err := os.Stdout.Write(buf); err != nil {
+			return err
+		}
+		left -= int64(n)
+		if fillErr != nil && ctx.Err() == nil && j.Window != 0 {
+			// The claim expired or was lost, as after a pause; the generator gets a new one by itself.
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if fillErr != nil {
+			return fillErr
+		}
+	}
+	return g.Close()
+}
+
+func (j job) options() *uid.Options {
+	o := &uid.Options{MaxLead: j.MaxLead}
+	if j.SeqBits != 0 {
+		o.Layout = bitsalloc.Layout{TimeBits: 28, WorkerBits: 16, SeqBits: j.SeqBits}
+	}
+	return o
+}
+
+// process is a worker process, as the test that started it sees it.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr *tailWriter
+	read   chan error // the end of its ids
+}
+
+// start starts a worker process whose ids go into l.
+func (j job) start(t *testing.T, l *ledger) *process {
+	t.Helper()
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(os.Args[0]), stderr: &tailWriter{}, read: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), workerEnv+"="+string(text), "GOMAXPROCS=2")
+	p.cmd.Stderr = p.stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.read <- l.readAll(p.cmd.Process.Pid, stdout) }()
+	return p
+}
+
+// wait waits for the process's end and returns its error with what it said.
+func (p *process) wait() error {
+	readErr := <-p.read // before Wait, which closes the pipe
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("worker process: %w: %s", err, p.stderr)
+	}
+	return readErr
+}
+
+// kill ends the process with SIGKILL and returns when all that it wrote is counted.
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	<-p.read
+	p.cmd.Wait()
+}
+
+// ledger counts every id exactly once: a bit per sequence number in a page per tick and worker. Its methods are safe for concurrent
+// use.
+type ledger struct {
+	alloc *bitsalloc.Allocator
+
+	mu         sync.Mutex
+	pages      map[pageKey][]uint64
+	workers    map[int64]map[int]bool // which processes' ids a worker id is in
+	total      int64
+	duplicates []uid.ID // the first few
+	repeated   int64
+}
+
+type pageKey struct{ tick, worker int64 }
+
+func newLedger(t *testing.T, j job) *ledger {
+	t.Helper()
+	alloc, err := bitsalloc.New(j.options().Layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &ledger{alloc: alloc, pages: map[pageKey][]uint64{}, workers: map[int64]map[int]bool{}}
+}
+
+// readAll adds a process's ids of 8 bytes each until r ends. A process that was killed may have left a part of one.
+func (l *ledger) readAll(process int, r io.Reader) error {
+	br := bufio.NewReaderSize(r, 8*batch)
+	ids := make([]uid.ID, 0, batch)
+	buf := make([]byte, 8*batch)
+	for {
+		n, err := io.ReadAtLeast(br, buf, 8)
+		if err == nil && n%8 != 0 {
+			m, restErr := io.ReadFull(br, buf[n:n+8-n%8])
+			n, err = n+m, restErr
+		}
+		ids = ids[:0]
+		for i := 0; i+8 <= n; i += 8 {
+			ids = append(ids, uid.ID(binary.LittleEndian.Uint64(buf[i:])))
+		}
+		l.add(process, ids)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (l *ledger) add(process int, ids []uid.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := pageKey{-1, -1}
+	var page []uint64
+	for _, id := range ids {
+		tick, worker, seq, _ := l.alloc.Split(int64(id))
+		if key := (pageKey{tick, worker}); key != last {
+			if l.pages[key] == nil {
+				l.pages[key] = make([]uint64, (l.alloc.MaxSeq()+64)/64)
+			}
+			last, page = key, l.pages[key]
+		}
+		if page[seq/64]&(1<<(seq%64)) != 0 {
+			l.repeated++
+			if len(l.duplicates) < 10 {
+				l.duplicates = append(l.duplicates, id)
+			}
+		}
+		page[seq/64] |= 1 << (seq % 64)
+		if l.workers[worker] == nil {
+			l.workers[worker] = map[int]bool{}
+		}
+		l.workers[worker][process] = true
+	}
+	l.total += int64(len(ids))
+}
+
+// check fails the test if an id came twice, and returns how many came from how many worker ids.
+func (l *ledger) check(t *testing.T) (total int64, workers int) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.repeated != 0 {
+		t.Errorf("%d of %d ids came twice, such as %v", l.repeated, l.total, l.duplicates)
+	}
+	return l.total, len(l.workers)
+}
+
+// shared returns how many worker ids were used by more than one process.
+func (l *ledger) shared() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, processes := range l.workers {
+		if len(processes) > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// from reports whether ids of a process have come.
+func (l *ledger) from(p *process) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, processes := range l.workers {
+		if processes[p.cmd.Process.Pid] {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns how many ids have come.
+func (l *ledger) count() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}
+
+// tailWriter keeps the end of what is written to it.
+type tailWriter struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (w *tailWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf = append(w.buf, p...)
+	if len(w.buf) > 4096 {
+		w.buf = slices.Clone(w.buf[len(w.buf)-2048:])
+	}
+	return len(p), nil
+}
+
+func (w *tailWriter) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.buf)
+}
+
+// TestLedgerCanFail: an id that comes twice is seen, wherever the second one comes from.
+func TestLedgerCanFail(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t, job{})
+	id, err := l.alloc.Compose(7, 3, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := uid.ID(id + 1)
+	for process, ids := range [][]uid.ID{{uid.ID(id), next}, {next + 1}, {next, next + 2}} {
+		l.add(process, ids)
+	}
+	if l.repeated != 1 || l.total != 5 || !slices.Equal(l.duplicates, []uid.ID{next}) {
+		t.Errorf("ledger counts %d of %d twice, %v, want 1 of 5, %v", l.repeated, l.total, l.duplicates, next)
+	}
+}
