@@ -96,9 +96,7 @@ func (r *Report) throughput(f result.File[result.ThroughputRow]) (string, error)
 	procs := t.procs()
 	for _, p := range slices.Compact([]int{procs[0], last(procs)}) {
 		text := fmt.Sprintf("Ids a second, %s", loadText([2]int{p, p}))
-		svg, err := chart.Bars(text, "million ids a second", bars(t, p, func(x contender.Contender) bool {
-			return x.Group != contender.Rival && x.Bits > 0 || x.Name == contender.AtomicAdd
-		}))
+		svg, err := chart.Bars(text, "million ids a second", bars(t, p, inThroughputChart))
 		img, err := r.addChart(fmt.Sprintf("throughput-%d", p), text, svg, err)
 		if err != nil {
 			return "", err
@@ -179,6 +177,8 @@ func bars(t throughputs, p int, want func(contender.Contender) bool) []chart.Bar
 		text := three(c.perSecond() / 1e6)
 		if x.Ceiling.Hard() && x.Ceiling.Binds(c.perSecond()) {
 			text += "  (its layout's ceiling)"
+		} else if x.Ceiling.At == contender.Drifts && c.perSecond() > x.Ceiling.PerSecond {
+			text += "  (a burst above its ceiling)"
 		} else if !x.Time && x.Bits == 63 {
 			text += "  (no time in its ids)"
 		}
