@@ -170,9 +170,14 @@ func TestStep(t *testing.T) {
 		f := newFake(1000)
 		g := generator(t, f, nil)
 		last := func() int64 { return f.asked[len(f.asked)-1] }
-		use := func() { // what is left of a range, so that the next one is fetched
+		ids := make([]int64, 1<<20)
+		use := func() { // all that is left, so that more is fetched
 			synctest.Wait()
-			next(t, g, "a", int(stats(t, g, "a").Left))
+			for left := stats(t, g, "a").Left; left > 0; left -= int64(min(int(left), len(ids))) {
+				if _, err := g.Fill(t.Context(), "a", ids[:min(int(left), len(ids))]); err != nil {
+					t.Fatal(err)
+				}
+			}
 			synctest.Wait()
 		}
 		next(t, g, "a", 1)
@@ -287,32 +292,26 @@ func TestLatency(t *testing.T) {
 // even waits. (A single buffer has nothing to wait on at all.)
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	const rate = 20 // ids a second; the arithmetic is the same at any
-	for start := time.Duration(0); start < 80*time.Minute; start += 29 * time.Second {
+	const rate, tick = 2, 5 * time.Second // ids a second, taken every 5 s; the arithmetic is the same at any rate
+	for start := time.Duration(0); start < 80*time.Minute; start += 55 * time.Second {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(600 * rate)
 			g := generator(t, f, nil)
-			ids := make([]int64, rate)
-			second := func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				defer cancel()
-				if n, err := g.Fill(ctx, "a", ids); n != rate || err != nil {
-					t.Fatalf("outage from %v on: %d of %d ids: %v", start, n, rate, err)
+			ids := make([]int64, rate*tick/time.Second)
+			serve := func(d time.Duration) {
+				for begin := time.Now(); time.Since(begin) < d; time.Sleep(tick) {
+					if n, err := g.Fill(t.Context(), "a", ids); n != len(ids) || err != nil {
+						t.Fatalf("outage from %v on: %d of %d ids: %v", start, n, len(ids), err)
+					}
 				}
-				time.Sleep(time.Second)
 			}
-			second()
-			for begin := time.Now(); time.Since(begin) < start; {
-				second()
-			}
+			next(t, g, "a", 1)
+			synctest.Wait()
+			serve(start)
 			f.set(func(f *fake) { f.away = true })
-			for begin := time.Now(); time.Since(begin) < 10*time.Minute; {
-				second()
-			}
+			serve(10 * time.Minute)
 			f.set(func(f *fake) { f.away = false })
-			for range 5 * 60 {
-				second()
-			}
+			serve(5 * time.Minute)
 			if s := stats(t, g, "a"); s.Waits > 1 || s.Err != nil {
 				t.Errorf("outage from %v on: %d waits, error %v, want one wait for the first range", start, s.Waits, s.Err)
 			}

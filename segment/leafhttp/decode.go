@@ -1,0 +1,33 @@
+package leafhttp
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// decode takes an id apart. Keys and forms are the original's: everything is text, and the time is milliseconds since 1970
+// followed by the same in words.
+func (h *handler) decode(w http.ResponseWriter, r *http.Request) {
+	text := r.FormValue("snowflakeId")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"errorMsg": fmt.Sprintf("snowflakeId is %.40q, want a decimal number from 0 to 9223372036854775807", text)})
+		return
+	}
+	t, worker, seq := bitsalloc.DecodeLeaf(id, h.Epoch)
+	writeJSON(w, http.StatusOK, map[string]string{
+		"timestamp":  fmt.Sprintf("%d(%s)", t.UnixMilli(), t.In(h.Location).Format("2006-01-02 15:04:05.000")),
+		"workerId":   strconv.FormatInt(worker, 10),
+		"sequenceId": strconv.FormatInt(seq, 10),
+	})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client is gone
+}
