@@ -5,9 +5,11 @@ type commands struct {
 	Help    helpFlag    `short:"h" help:"Show help." `
 	Version versionFlag `name:"version" help:"Show the version."`
 
-	Gen    genCmd     `cmd:"" help:"Make ids."`
-	Parse  parseCmd   `cmd:"" help:"Take ids apart: time, worker, sequence."`
-	Plan   planCmd    `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
-	Schema schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
-	Ver    versionCmd `cmd:"" name:"version" help:"Print the version."`
+	Gen     genCmd     `cmd:"" help:"Make ids."`
+	Parse   parseCmd   `cmd:"" help:"Take ids apart: time, worker, sequence."`
+	Plan    planCmd    `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
+	Workers workersCmd `cmd:"" help:"Look after the rows that worker ids come from."`
+	Doctor  doctorCmd  `cmd:"" help:"Check a database from end to end: tables, privileges, settings, clocks, what is left."`
+	Schema  schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
+	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`
 }

@@ -41,6 +41,30 @@ func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn, error) 
 	return db, d, nil
 }
 
+// use opens the database that the flags name, calls f and closes it again. The embedded database gets its tables first.
+func (f *dsnFlags) use(ctx context.Context, p *program, do func(context.Context, *gorm.DB) error) (err error) {
+	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	defer cancel()
+	db, d, err := f.open(within, p)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := closeDB(db); err == nil {
+			err = closeErr
+		}
+	}()
+	if d.embedded {
+		if err := workernode.Migrate(within, db); err != nil {
+			return f.explain(within, d, err)
+		}
+	}
+	if err := do(within, db); err != nil {
+		return f.explain(within, d, err)
+	}
+	return nil
+}
+
 // resolve finds the data source name and remembers its password for redaction.
 func (f *dsnFlags) resolve(p *program) (dsn, error) {
 	if f.Timeout <= 0 {
@@ -52,7 +76,7 @@ func (f *dsnFlags) resolve(p *program) (dsn, error) {
 	}
 	if text == "" {
 		path, err := p.embeddedPath()
-		return dsn{dialect: sqliteDialect, source: path, display: "embedded database " + path}, err
+		return dsn{dialect: sqliteDialect, embedded: true, source: path, display: "embedded database " + path}, err
 	}
 	d, err := parseDSN(text)
 	if err != nil {
@@ -143,7 +167,7 @@ func closeDB(db *gorm.DB) error {
 // explain says which database err is about, and what a deadline that passed means here. ctx is the one that the
 // timeout bounds.
 func (f *dsnFlags) explain(ctx context.Context, d dsn, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == context.DeadlineExceeded {
+	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fmt.Errorf("%s: no answer within %v (--timeout): %w", d.display, f.Timeout, err)
 	}
 	return fmt.Errorf("%s: %w", d.display, err)

@@ -20,10 +20,11 @@ const (
 
 // dsn is a data source name that was understood.
 type dsn struct {
-	dialect dialect
-	source  string   // what the driver wants; for SQLite the file's path
-	display string   // where it leads, without user or password, for messages
-	secrets []string // the password, as given and decoded
+	dialect  dialect
+	source   string   // what the driver wants; for SQLite the file's path
+	display  string   // where it leads, without user or password, for messages
+	embedded bool     // the one in the cache folder
+	secrets  []string // the password, as given and decoded
 }
 
 // dsnForms is the part of an error or a help text that says what a data source name looks like.

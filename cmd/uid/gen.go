@@ -10,14 +10,15 @@ import (
 )
 
 type genCmd struct {
-	dsnFlags    `embed:""`
-	layoutFlags `embed:""`
-	Count       int64  `short:"n" default:"1" placeholder:"N" help:"How many ids to make, 1 or more."`
-	Format      string `short:"f" enum:"dec,base32,base62,json,table" default:"dec" help:"dec, base32, base62, json (one object a line) or table."`
-	Kind        string `enum:"cached,default" default:"cached" help:"cached makes ids at full speed and borrows from the seconds to come when the clock is too slow; default waits for the clock."`
-	Worker      *int64 `placeholder:"ID" help:"Use this worker id and no database. That nobody else uses it is yours to make sure."`
-	Gene        *int64 `placeholder:"KEY" help:"Shard key whose low bits the ids end in; needs a layout with gene bits."`
-	Zone        string `default:"local" placeholder:"ZONE" help:"Time zone of the times in json and table."`
+	dsnFlags      `embed:""`
+	layoutFlags   `embed:""`
+	assignerFlags `embed:""`
+	Count         int64  `short:"n" default:"1" placeholder:"N" help:"How many ids to make, 1 or more."`
+	Format        string `short:"f" enum:"dec,base32,base62,json,table" default:"dec" help:"dec, base32, base62, json (one object a line) or table."`
+	Kind          string `enum:"cached,default" default:"cached" help:"cached makes ids at full speed and borrows from the seconds to come when the clock is too slow; default waits for the clock."`
+	Worker        *int64 `placeholder:"ID" help:"Use this worker id and no database. That nobody else uses it is yours to make sure."`
+	Gene          *int64 `placeholder:"KEY" help:"Shard key whose low bits the ids end in; needs a layout with gene bits."`
+	Zone          string `default:"local" placeholder:"ZONE" help:"Time zone of the times in json and table."`
 }
 
 // batch is how many ids are made at a time; between two batches the run looks for a signal.

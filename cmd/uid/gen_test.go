@@ -102,31 +102,54 @@ func TestGenTable(t *testing.T) {
 	}
 }
 
-// TestGenWorkers: every run, also of several at once on an empty folder, has a worker id of its own.
+// TestGenWorkers: runs at once, on a folder that is empty at first, share no id; with disposable worker ids they share no
+// worker id either.
 func TestGenWorkers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	const runs = 8
-	var wg sync.WaitGroup
-	got := make([]result, runs)
-	for i := range runs {
-		wg.Go(func() { got[i] = b.run(t.Context(), "gen", "-n", "1000") })
-	}
-	wg.Wait()
-	alloc := mustLayout(t, "").alloc
-	workers := map[int64]bool{}
-	var all []uid.ID
-	for _, r := range got {
-		if r.code != exitOK {
-			t.Fatalf("a run of %d at once failed: %s", runs, r.stderr)
+	for _, assigner := range []string{"leased", "disposable"} {
+		b := newBench(t)
+		const runs = 8
+		var wg sync.WaitGroup
+		got := make([]result, runs)
+		for i := range runs {
+			wg.Go(func() { got[i] = b.run(t.Context(), "gen", "-n", "1000", "--assigner", assigner) })
 		}
-		ids := parseIDs(t, r, decimalForm)
+		wg.Wait()
+		alloc := mustLayout(t, "").alloc
+		workers := map[int64]bool{}
+		var all []uid.ID
+		for _, r := range got {
+			if r.code != exitOK {
+				t.Fatalf("%s: a run of %d at once failed: %s", assigner, runs, r.stderr)
+			}
+			ids := parseIDs(t, r, decimalForm)
+			all = append(all, ids...)
+			workers[uid.ParseParts(alloc, ids[0]).Worker] = true
+		}
+		if unique(t, all); len(all) != runs*1000 {
+			t.Errorf("%s: %d ids, want %d", assigner, len(all), runs*1000)
+		}
+		if assigner == "disposable" && len(workers) != runs {
+			t.Errorf("%d workers in %d runs, want one each", len(workers), runs)
+		}
+	}
+}
+
+// TestGenReuse: runs one after the other do not use up worker ids, although each may have to leave the ones alone whose
+// last tick is not over.
+func TestGenReuse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var all []uid.ID
+	alloc := mustLayout(t, "45-10-8/1ms").alloc
+	for range 20 {
+		ids := parseIDs(t, b.check(t, exitOK, "", "", "gen", "-n", "10", "--layout", "45-10-8/1ms"), decimalForm)
+		if w := uid.ParseParts(alloc, ids[0]).Worker; w > 2 {
+			t.Errorf("worker id %d, want 1, or 2 if 1 was not free yet", w)
+		}
 		all = append(all, ids...)
-		workers[uid.ParseParts(alloc, ids[0]).Worker] = true
 	}
-	if unique(t, all); len(workers) != runs {
-		t.Errorf("%d workers in %d runs, want one each", len(workers), runs)
-	}
+	unique(t, all)
 }
 
 // TestGenKindDefault: the generator that waits for the clock stamps no id ahead of it.

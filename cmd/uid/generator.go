@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -11,8 +12,30 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// generator opens the database, creates the table if it is missing, takes a worker id and returns a generator on it.
-// Closing that closes the database too.
+// assignerFlags say how a run gets its worker id from the database.
+type assignerFlags struct {
+	Assigner  string `enum:"leased,disposable" default:"leased" help:"leased takes a worker id from WORKER_LEASE and gives it back at the end; disposable takes a new one from WORKER_NODE for good."`
+	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids. Default: one that belongs to this command and the layout."`
+}
+
+// leaseWindow is how long a run that is killed keeps its worker id from others.
+const leaseWindow = 2 * time.Minute
+
+// assigner returns the Assigner that the flags name. Claims of one namespace share one layout, so the namespace that the
+// command has for itself carries the layout's text.
+func (f *assignerFlags) assigner(db *gorm.DB, layout namedLayout) assigner.Assigner {
+	if f.Assigner == "disposable" {
+		return workernode.Disposable(db, nil)
+	}
+	o := &workernode.LeasedOptions{Namespace: f.Namespace, Window: leaseWindow}
+	if o.Namespace == "" {
+		o.Namespace = "uid gen " + layout.alloc.Layout().String()
+	}
+	return workernode.Leased(db, o)
+}
+
+// generator opens the database, creates the tables that are missing, takes a worker id and returns a generator on it.
+// Closing that gives the worker id back and closes the database.
 func (c *genCmd) generator(ctx context.Context, p *program, layout namedLayout) (uid.Generator, error) {
 	if c.Worker != nil {
 		return c.newGenerator(ctx, assigner.Static(*c.Worker), layout)
@@ -27,11 +50,11 @@ func (c *genCmd) generator(ctx context.Context, p *program, layout namedLayout) 
 	m := p.meter("taking a worker id from "+d.display, 0)
 	defer m.close()
 	// An account that may not create tables can use those that exist, so that is an error only if the rest fails too, and
-	// then it is the one to tell about.
+	// then it is the one to tell about, unless the tables were there.
 	migrateErr := workernode.Migrate(start, db)
-	g, err := c.newGenerator(start, workernode.Disposable(db, nil), layout)
+	g, err := c.newGenerator(start, c.assigner(db, layout), layout)
 	if err != nil {
-		if migrateErr != nil {
+		if migrateErr != nil && !errors.Is(err, assigner.ErrWorkersExhausted) && !errors.Is(err, assigner.ErrLayoutMismatch) {
 			err = migrateErr
 		}
 		return nil, errors.Join(c.explain(start, d, err), closeDB(db))

@@ -66,7 +66,7 @@ func (m *meter) loop() {
 		select {
 		case <-m.stop:
 			if shown {
-				io.WriteString(m.w, "\r\x1b[K")
+				fmt.Fprint(m.w, "\r\x1b[K")
 			}
 			return
 		case <-timer.C:
@@ -74,7 +74,7 @@ func (m *meter) loop() {
 			if w := m.width(); len(line) >= w {
 				line = line[:max(w-1, 0)]
 			}
-			io.WriteString(m.w, "\r"+line+"\x1b[K")
+			fmt.Fprint(m.w, "\r"+line+"\x1b[K")
 			shown = true
 			timer.Reset(meterEvery)
 		}

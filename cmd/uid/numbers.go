@@ -80,3 +80,11 @@ func between(a, b time.Time) string {
 	}
 	return years(math.Abs(sec) / year.Seconds())
 }
+
+// plural writes n and the noun for it.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -41,7 +41,7 @@ func (c *parseCmd) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		if err := pr.print(word, c.Form); err != nil {
-			var bad badID
+			var bad badIDError
 			if !errors.As(err, &bad) {
 				return err
 			}
@@ -62,8 +62,8 @@ func (c *parseCmd) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// badID is a word that is no id of the layout.
-type badID struct{ error }
+// badIDError is a word that is no id of the layout.
+type badIDError struct{ error }
 
 // idPrinter prints ids in one format.
 type idPrinter struct {
@@ -73,15 +73,15 @@ type idPrinter struct {
 	table  *columns
 }
 
-// print takes one word apart and prints it; a badID error leaves the output as it was.
+// print takes one word apart and prints it; a badIDError leaves the output as it was.
 func (pr *idPrinter) print(word string, want idForm) error {
 	id, form, also, err := parseID(word, want, pr.layout.decode != nil)
 	if err != nil {
-		return badID{err}
+		return badIDError{err}
 	}
 	parts, err := pr.layout.parts(id)
 	if err != nil {
-		return badID{fmt.Errorf("bad id: %s %w", id, err)}
+		return badIDError{fmt.Errorf("bad id: %s %w", id, err)}
 	}
 	if also != "" {
 		fmt.Fprintf(pr.p.stderr, "uid: note: %q is read as a decimal number; --form %s reads it as %s\n", word, also, also)

@@ -114,7 +114,7 @@ func rings(ctx context.Context, l bitsalloc.Layout, capacity, rate float64) (fou
 			continue
 		}
 		s := g.Stats()
-		if err := g.Close(); err != nil {
+		if err := g.Close(); err != nil { //nolint:contextcheck // Close ends what ctx does not: it takes none
 			reason = err.Error()
 		}
 		slots := s.Cap / int64(s.RunLength)

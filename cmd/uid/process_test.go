@@ -15,6 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -22,11 +23,16 @@ import (
 // a process of its own without building it once more.
 const asCommand = "UID_TEST_AS_COMMAND"
 
+// servers are started by the first test that needs them and shared by all that need no settings of their own.
+var servers dbtest.Shared
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	servers.Close()
+	os.Exit(code)
 }
 
 // command returns the command with a home of its own and nothing else in its environment, and the home.
@@ -262,8 +268,7 @@ func terminal(t *testing.T, cmd *exec.Cmd, act func(tty *os.File, screen string)
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 			t.Fatal(err)
 		}
 	}

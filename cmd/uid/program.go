@@ -28,6 +28,9 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// asUsage finds the usageError in err.
+func asUsage(err error) (usageError, bool) { return errors.AsType[usageError](err) }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // program is what a run sees of the world, so that tests can run it in process. out buffers stdout; a command writes to

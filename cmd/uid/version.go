@@ -9,8 +9,8 @@ import (
 type versionCmd struct{}
 
 func (versionCmd) Run(p *program) error {
-	fmt.Fprintln(p.out, version())
-	return nil
+	_, err := fmt.Fprintln(p.out, version())
+	return err
 }
 
 // version says which build this is: the module version of an installed command, the commit of one built from a clone.

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/uid"
+)
+
+// databases are the kinds of database, each with a fresh one's data source name in every form that it can be written in.
+func databases(t *testing.T) map[string]func(t *testing.T) []string {
+	t.Helper()
+	return map[string]func(t *testing.T) []string{
+		"MariaDB": func(t *testing.T) []string {
+			s := servers.MariaDB(t)
+			db := s.CreateDB(t)
+			return []string{s.DSN(db), fmt.Sprintf("mysql://%s:%s@%s/%s", dbtest.User, dbtest.Password, s.Addr(), db)}
+		},
+		"PostgreSQL": func(t *testing.T) []string {
+			s := servers.Postgres(t)
+			db := s.CreateDB(t)
+			host, port, _ := strings.Cut(s.Addr(), ":")
+			return []string{s.DSN(db), fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=disable", host, port, dbtest.User, dbtest.Password, db)}
+		},
+		"SQLite": func(t *testing.T) []string {
+			file := filepath.Join(t.TempDir(), "ids 100%&#.db")
+			return []string{file, "sqlite:" + file}
+		},
+	}
+}
+
+// TestDatabases: the same story on every kind of database. No table at first; gen makes them; every run takes a worker id
+// and gives it back; workers lists, reap reaps, doctor is content; and no id is there twice.
+func TestDatabases(t *testing.T) {
+	t.Parallel()
+	for name, start := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsns := start(t)
+			b := newBench(t)
+			b.cache = "" // the embedded database must not be touched
+			r := b.check(t, exitFailure, "fail", "", "doctor", "--dsn", dsns[0])
+			if !strings.Contains(r.stdout, "uid schema --dialect") {
+				t.Errorf("doctor without tables does not say how to make them:\n%s", r.stdout)
+			}
+			b.check(t, exitFailure, "", "WORKER_", "workers", "--dsn", dsns[0])
+
+			var all []uid.ID
+			for _, dsn := range dsns {
+				for _, assigner := range []string{"leased", "disposable"} {
+					for _, kind := range []string{"cached", "default"} {
+						r := b.check(t, exitOK, "", "", "gen", "-n", "100", "--dsn", dsn, "--assigner", assigner, "--kind", kind)
+						all = append(all, parseIDs(t, r, decimalForm)...)
+					}
+				}
+			}
+			unique(t, all)
+
+			b.env["UID_DSN"] = dsns[len(dsns)-1]
+			var w workersJSON
+			if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "workers", "--json").stdout), &w); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.Nodes) < 2*len(dsns) || len(w.Leases) == 0 || w.Leases[0].Owner != "" || w.Leases[0].Layout != mustLayout(t, "").alloc.Layout().String() {
+				t.Errorf("workers: %+v, want a node for each disposable run and leases that were given back", w)
+			}
+			b.check(t, exitOK, "WORKER_LEASE: ", "", "workers", "--limit", "1")
+			b.check(t, exitOK, "given back", "", "workers", "--namespace", w.Leases[0].Namespace)
+			b.check(t, exitOK, "WORKER_LEASE: no rows", "", "workers", "--namespace", "nobody's")
+			b.check(t, exitOK, "0 reaped", "", "workers", "reap")
+			b.check(t, exitOK, "no leases", "", "workers", "reap", "--namespace", "nobody's")
+
+			r = b.check(t, exitOK, "worker ids", "", "doctor")
+			if strings.Contains(r.stdout, "fail") || strings.Contains(r.stdout, "warn") {
+				t.Errorf("doctor finds fault:\n%s", r.stdout)
+			}
+			var report doctorReport
+			if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "doctor", "--json").stdout), &report); err != nil || !report.OK || len(report.Findings) < 8 {
+				t.Errorf("doctor --json: %+v, %v, want eight findings and OK", report, err)
+			}
+			b.check(t, exitFailure, "", "ran out", "gen", "--layout", "baidu")
+			b.check(t, exitFailure, "runs out at 2024-11-20T13:24:16Z", "", "doctor", "--layout", "baidu")
+		})
+	}
+}
+
+// TestSchemaRuns: what schema prints makes the tables that gen then finds, on real servers.
+func TestSchemaRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dialect string
+		server  func(testing.TB) *dbtest.Server
+	}{{"mysql", servers.MariaDB}, {"postgres", servers.Postgres}} {
+		t.Run(c.dialect, func(t *testing.T) {
+			t.Parallel()
+			s := c.server(t)
+			db := s.CreateDB(t)
+			b := newBench(t)
+			s.Query(t, db, b.check(t, exitOK, "CREATE TABLE IF NOT EXISTS WORKER_NODE", "", "schema", "--dialect", c.dialect).stdout)
+			b.check(t, exitOK, "", "", "doctor", "--dsn", s.DSN(db))
+		})
+	}
+}
+
+// TestDoctorMySQL: settings and accounts that hurt are found.
+func TestDoctorMySQL(t *testing.T) {
+	t.Parallel()
+	s := dbtest.MariaDB(t, "--auto-increment-increment=10")
+	db := s.CreateDB(t)
+	b := newBench(t)
+	dsn := func(user string) string { return fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db) }
+	s.Exec(t,
+		"CREATE USER reader IDENTIFIED BY 'hunter2'", "GRANT SELECT ON "+db+".* TO reader",
+		"CREATE USER worker IDENTIFIED BY 'hunter2'", "GRANT SELECT, INSERT, UPDATE ON "+db+".* TO worker",
+		"CREATE USER nobody IDENTIFIED BY 'hunter2'")
+	b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db))
+
+	b.check(t, exitOK, "every start uses up 10 worker ids", "", "doctor", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "every start uses up 10 worker ids", "", "doctor", "--strict", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "the account needs INSERT on WORKER_NODE", "", "doctor", "--dsn", dsn("reader"))
+	for _, user := range []string{"nobody", "stranger"} {
+		r := b.check(t, exitFailure, "fail", "", "doctor", "--dsn", dsn(user))
+		if strings.Contains(r.stdout+r.stderr, "hunter2") {
+			t.Errorf("doctor shows the password:\n%s%s", r.stdout, r.stderr)
+		}
+	}
+	// An account that may not create tables makes ids from those that exist.
+	b.check(t, exitOK, "", "", "gen", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "", "denied", "gen", "--dsn", dsn("reader"))
+
+	s.Exec(t, "INSERT INTO "+db+".WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (4194303, 'h', 'p', 2, '2026-01-01')")
+	b.check(t, exitFailure, "0 of 4,194,303 left", "", "doctor", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "", "worker ids exhausted", "gen", "--assigner", "disposable", "--dsn", dsn("worker"))
+
+	s.Exec(t, "SET GLOBAL read_only = 1")
+	b.check(t, exitFailure, "read-only", "", "doctor", "--dsn", dsn("worker"))
+}
