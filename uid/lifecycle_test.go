@@ -318,7 +318,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 				got := [4][]uid.ID{}
 				for k := range got {
 					wg.Go(func() {
-						for len(got[k]) < 300_000 {
+						for len(got[k]) < 300_000/scale {
 							id, err := g.Next(t.Context())
 							if errors.Is(err, uid.ErrClosed) {
 								return

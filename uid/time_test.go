@@ -66,9 +66,9 @@ func TestCachedIdleIsHonest(t *testing.T) {
 					if tc.maxLag < pause/1000 {
 						pause = tc.maxLag * 1000 // the padder's looks add up
 					}
-					rounds := 50
+					rounds := 50 / scale
 					if pause > time.Minute {
-						rounds = 3
+						rounds = 1
 					}
 					for range rounds {
 						time.Sleep(pause)
@@ -96,7 +96,7 @@ func TestCachedSteadyIsHonest(t *testing.T) {
 				c := cachedAt(t, uid.Options{}, uid.NewTestClock())
 				defer c.Close()
 				ids := make([]uid.ID, max(1, rate/10))
-				for range 400 {
+				for range 400 / scale {
 					time.Sleep(time.Second * time.Duration(len(ids)) / time.Duration(rate))
 					if _, err := c.Fill(t.Context(), ids); err != nil {
 						t.Fatal(err)
@@ -255,8 +255,12 @@ func TestExhausted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(13 * time.Hour)
 		for name, f := range map[string]func() (uid.Generator, error){
-			"Cached":  func() (uid.Generator, error) { return uid.NewCached(t.Context(), assigner.Static(1), &uid.Options{Layout: layout}) },
-			"Default": func() (uid.Generator, error) { return uid.NewDefault(t.Context(), assigner.Static(1), &uid.Options{Layout: layout}) },
+			"Cached": func() (uid.Generator, error) {
+				return uid.NewCached(t.Context(), assigner.Static(1), &uid.Options{Layout: layout})
+			},
+			"Default": func() (uid.Generator, error) {
+				return uid.NewDefault(t.Context(), assigner.Static(1), &uid.Options{Layout: layout})
+			},
 		} {
 			if _, err := f(); !errors.Is(err, uid.ErrExhausted) {
 				t.Errorf("%s on an expired layout: %v, want ErrExhausted", name, err)
@@ -289,13 +293,13 @@ func TestEvenSpread(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", kind, perSecond, layout.Tick), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						o, n := uid.Options{Layout: layout}, 20_000
+						o, n := uid.Options{Layout: layout}, 20_000/scale
 						switch kind {
 						case "lanes":
 							o.Lanes = 8
 						case "run 1":
 							// A full-sized ring of single ids is renewed by the thousand every second, simulated or not.
-							o.RunLength, o.BoostPower, n = 1, uid.NoBoost, 5_000
+							o.RunLength, o.BoostPower, n = 1, uid.NoBoost, max(2_000, 5_000/scale)
 							o.Layout.TimeBits, o.Layout.WorkerBits, o.Layout.SeqBits = 41, 10, 11
 						}
 						var g uid.Generator

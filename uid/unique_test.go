@@ -54,9 +54,9 @@ func take(t *testing.T, g uid.Generator, r *record, goroutines, n int) {
 
 func TestCachedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	n := 60_000
+	n := 60_000 / scale
 	if testing.Short() {
-		n = 5_000
+		n = 5_000 / scale
 	}
 	for _, seqBits := range []int{3, 5, 13} {
 		for _, run := range []int{0, 1, 2, 8} {
@@ -91,10 +91,10 @@ func TestCachedRebase(t *testing.T) {
 				o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}, RunLength: 16, Lanes: lanes}
 				c := newCached(t, o)
 				c.LimitTicks(ticks)
-				const n = 100_000
-				r := newRecord(allocator(t, o.Layout), time.Now().Add(-time.Minute), 8*n)
+				n := 100_000 / scale
+				r := newRecord(allocator(t, o.Layout), time.Now().Add(-time.Minute), int64(8*n))
 				take(t, c, r, 4, n)
-				r.check(t, 4*n)
+				r.check(t, int64(4*n))
 				if lanes == 1 {
 					// What the lane held is carried from tenure to tenure: nothing is wasted.
 					if high := r.high.Load(); r.full(64*100, high-64*20) != high-64*20-64*100 {
@@ -160,7 +160,7 @@ func TestCachedStrictlyIncreasing(t *testing.T) {
 			for k := range 4 {
 				wg.Go(func() {
 					buf := make([]uid.ID, 1+k*k)
-					for i := range 30_000 {
+					for i := range 30_000 / scale {
 						before := newest.Load()
 						n := 1
 						var err error
