@@ -51,6 +51,57 @@ func TestKilledProcess(t *testing.T) {
 	})
 }
 
+// TestPausedProcesses: processes sleep until others have their worker ids, and then wake up beside them. They may finish their own
+// windows and must not reach into the others', and go on by themselves with other worker ids.
+func TestPausedProcesses(t *testing.T) {
+	t.Parallel()
+	const processes = 3
+	j := job{DSN: dialects[0].migrated(t), Window: time.Second, SeqBits: 16, MaxLead: time.Second}
+	db := dialects[0].connect(t, j.DSN)
+	l := newLedger(t, j)
+	var old, young []*process
+	for range processes {
+		old = append(old, j.start(t, l))
+	}
+	for _, p := range old {
+		waitFor(t, "ids of every process", func() bool { return l.from(p) > 0 })
+	}
+	for _, p := range old {
+		p.cmd.Process.Signal(syscall.SIGSTOP)
+	}
+	waitFor(t, "end of the windows", func() bool {
+		leases, err := workernode.Leases(t.Context(), db)
+		return err == nil && !slices.ContainsFunc(leases, func(l workernode.Lease) bool { return !l.Free() })
+	})
+	for range processes {
+		young = append(young, j.start(t, l))
+	}
+	for _, p := range young {
+		waitFor(t, "ids of every new process", func() bool { return l.from(p) > 0 })
+	}
+	if got := l.shared(); got != processes {
+		t.Errorf("%d worker ids went from the old processes to the new ones, want %d", got, processes)
+	}
+	for _, p := range old {
+		p.cmd.Process.Signal(syscall.SIGCONT)
+	}
+	// As many ids as fill several ticks, at 1<<16 a tick and a tick a second.
+	before := map[*process]int64{}
+	for _, p := range slices.Concat(old, young) {
+		before[p] = l.from(p)
+	}
+	for p, n := range before {
+		waitFor(t, "ids of old and new beside each other", func() bool { return l.from(p) > n+3<<16 })
+	}
+	for _, p := range slices.Concat(old, young) {
+		p.stdin.Close()
+		if err := p.wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	l.check(t)
+}
+
 // TestLeasedChaos: processes with short leases are killed, and paused for longer than their window, at random; their worker ids go to
 // others meanwhile, and no id comes twice.
 func TestLeasedChaos(t *testing.T) {
@@ -90,7 +141,7 @@ func TestLeasedChaos(t *testing.T) {
 		if paused[i] {
 			p.cmd.Process.Signal(syscall.SIGCONT)
 		}
-		waitFor(t, "ids of every process", func() bool { return l.from(p) })
+		waitFor(t, "ids of every process", func() bool { return l.from(p) > 0 })
 	}
 	// Without a worker id that went from hand to hand all this would show nothing.
 	db := dialects[0].connect(t, j.DSN)
@@ -104,7 +155,7 @@ func TestLeasedChaos(t *testing.T) {
 		})
 		p := j.start(t, l)
 		running = append(running, p)
-		waitFor(t, "ids of one more process", func() bool { return l.from(p) })
+		waitFor(t, "ids of one more process", func() bool { return l.from(p) > 0 })
 	}
 	for _, p := range running {
 		p.stdin.Close()

@@ -163,7 +163,7 @@ type ledger struct {
 
 	mu         sync.Mutex
 	pages      map[pageKey][]uint64
-	workers    map[int64]map[int]bool // which processes' ids a worker id is in
+	workers    map[int64]map[int]int64 // ids by worker id and process
 	total      int64
 	duplicates []uid.ID // the first few
 	repeated   int64
@@ -177,7 +177,7 @@ func newLedger(t *testing.T, j job) *ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &ledger{alloc: alloc, pages: map[pageKey][]uint64{}, workers: map[int64]map[int]bool{}}
+	return &ledger{alloc: alloc, pages: map[pageKey][]uint64{}, workers: map[int64]map[int]int64{}}
 }
 
 // readAll adds a process's ids of 8 bytes each until r ends. A process that was killed may have left a part of one.
@@ -226,9 +226,9 @@ func (l *ledger) add(process int, ids []uid.ID) {
 		}
 		page[seq/64] |= 1 << (seq % 64)
 		if l.workers[worker] == nil {
-			l.workers[worker] = map[int]bool{}
+			l.workers[worker] = map[int]int64{}
 		}
-		l.workers[worker][process] = true
+		l.workers[worker][process]++
 	}
 	l.total += int64(len(ids))
 }
@@ -256,16 +256,14 @@ func (l *ledger) shared() (n int) {
 	return n
 }
 
-// from reports whether ids of a process have come.
-func (l *ledger) from(p *process) bool {
+// from returns how many ids of a process have come.
+func (l *ledger) from(p *process) (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, processes := range l.workers {
-		if processes[p.cmd.Process.Pid] {
-			return true
-		}
+		n += processes[p.cmd.Process.Pid]
 	}
-	return false
+	return n
 }
 
 // count returns how many ids have come.

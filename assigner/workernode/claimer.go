@@ -26,8 +26,11 @@ type claimer struct {
 	fresh    int64     // a new worker id that has no row yet, or 0
 }
 
-// attempt is a change to a row.
-type attempt struct{ old, mine row }
+// attempt is a change to a row, and where the window begins if it is made.
+type attempt struct {
+	mine row
+	from int64
+}
 
 // claim tries once to get a worker id. A transient error leaves the claimer ready for another try.
 func (c *claimer) claim(ctx context.Context) (*leasedClaim, error) {
@@ -60,13 +63,13 @@ func (c *claimer) claim(ctx context.Context) (*leasedClaim, error) {
 func (c *claimer) resolve(ctx context.Context) (*leasedClaim, error) {
 	for len(c.attempts) > 0 {
 		last := c.attempts[len(c.attempts)-1]
-		found, _, err := c.find(ctx, last.old.worker)
+		found, _, err := c.find(ctx, last.mine.worker)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
 		}
 		c.attempts = c.attempts[:len(c.attempts)-1]
 		if err == nil && found == last.mine {
-			return c.own(last.mine, last.old.until), nil
+			return c.own(last.mine, last.from), nil
 		}
 	}
 	return nil, nil
@@ -81,7 +84,10 @@ func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, e
 		owner:      c.owner,
 		until:      now + c.window, // beyond old.until, which has passed by the same clock
 	}
-	c.attempts = append(c.attempts, attempt{old, mine})
+	// Anywhere from old.until on would do. Of a worker id that rested for long, the long past is not claimed: nobody needs it, and
+	// a window that begins there would look days long.
+	from := max(old.until, now-c.window)
+	c.attempts = append(c.attempts, attempt{mine, from})
 	ok, err := c.swap(ctx, old, mine)
 	if err != nil {
 		return nil, err
@@ -90,7 +96,7 @@ func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, e
 	if !ok {
 		return nil, nil
 	}
-	return c.own(mine, old.until), nil
+	return c.own(mine, from), nil
 }
 
 // grow makes a row for a worker id that nobody had before.

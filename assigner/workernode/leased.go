@@ -79,8 +79,7 @@ func (o *LeasedOptions) withDefaults() (LeasedOptions, error) {
 // A row holds the end of the window that is reserved (UNTIL_MS) and a generation. Claiming, extending and giving back are one UPDATE
 // each, which finds its row by the generation that was read before and sets the next one; so the changes to a row form a
 // chain, and of two processes that read the same generation one succeeds. A claim's window begins at the UNTIL_MS that it
-// found, and only the owner moves that, so that a window which someone else got always begins where the last one ended, or
-// later. Clocks decide when a row is free and nothing else: were they all wrong, worker ids would be reused too late or too
+// found, or later, and only the owner moves that, so that no window begins before the last one ended. Clocks decide when a row is free and nothing else: were they all wrong, worker ids would be reused too late or too
 // early, and ids would be unique still.
 //
 // An owner that is paused, cut off or forgotten may stamp to its window's end and no further: its Extend finds another generation

@@ -55,6 +55,19 @@ func TestLeasedLowestFirst(t *testing.T) {
 	}
 }
 
+// TestLeasedRested: the window of a worker id that nobody had for long reaches back one Window and not further.
+func TestLeasedRested(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	a := workernode.Leased(connect(t, srv.DSN(name)), nil)
+	c := assign(t, a, 1)[0]
+	release(t, c, time.Now().Add(-1000*time.Hour))
+	c = assign(t, a, 1)[0]
+	if from, until := c.Window(); c.Worker() != 1 || until.Sub(from) != 2*workernode.DefaultWindow {
+		t.Errorf("worker %d, window = [%v, %v), want worker 1 and twice %v", c.Worker(), from, until, workernode.DefaultWindow)
+	}
+}
+
 // TestLeasedTakeover: a worker id whose owner is silent changes hands when its window has passed, and not a millisecond of it
 // is owned twice. The old owner's return changes nothing.
 func TestLeasedTakeover(t *testing.T) {
@@ -503,7 +516,7 @@ func TestLeasedBounds(t *testing.T) {
 		}
 	}
 	// And it never goes back behind the window's begin, before which others stamped.
-	fence := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	fence := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	for _, used := range []time.Time{fence, fence.Add(-time.Minute), {}, time.Unix(-1<<40, 0)} {
 		c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Namespace: "back"}), 1)[0]
 		release(t, c, used)
