@@ -1,0 +1,286 @@
+package segment_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
+)
+
+var servers dbtest.Shared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	servers.Close()
+	os.Exit(code)
+}
+
+// dialects are the databases; each returns a function that opens a new pool on one fresh database.
+var dialects = []struct {
+	name  string
+	fresh func(t *testing.T) func(tb testing.TB) *gorm.DB
+}{
+	{"postgres", func(t *testing.T) func(testing.TB) *gorm.DB {
+		s := servers.Postgres(t)
+		dsn := s.DSN(s.CreateDB(t))
+		return func(tb testing.TB) *gorm.DB { return open(tb, postgres.Open(dsn)) }
+	}},
+	{"sqlite", func(t *testing.T) func(testing.TB) *gorm.DB {
+		file := filepath.Join(t.TempDir(), "segment.db")
+		return func(tb testing.TB) *gorm.DB {
+			return open(tb, sqlite.Open(file+"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)"))
+		}
+	}},
+}
+
+func open(tb testing.TB, d gorm.Dialector) *gorm.DB {
+	tb.Helper()
+	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		tb.Fatalf("open the database: %v", err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { pool.Close() })
+	return db
+}
+
+// each runs f as a subtest on each database, with a database of its own that has the tables.
+func each(t *testing.T, f func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB)) {
+	t.Helper()
+	t.Parallel()
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			open := d.fresh(t)
+			db := open(t)
+			for range 2 { // the second time nothing is missing
+				if err := segment.Migrate(t.Context(), db); err != nil {
+					t.Fatalf("Migrate: %v", err)
+				}
+			}
+			f(t, open, db)
+		})
+	}
+}
+
+func run(tb testing.TB, db *gorm.DB, statement string, args ...any) {
+	tb.Helper()
+	if err := db.Exec(statement, args...).Error; err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Range {
+	tb.Helper()
+	r, err := src.Fetch(tb.Context(), tag, step)
+	if err != nil {
+		tb.Fatalf("Fetch(%q, %d): %v", tag, step, err)
+	}
+	return r
+}
+
+func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
+
+// TestConformance runs the suite over every source.
+func TestConformance(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
+		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
+		for _, tt := range []struct {
+			name   string
+			source func(db *gorm.DB) segment.Source
+		}{
+			{"LeafAlloc", func(db *gorm.DB) segment.Source { return segment.LeafAlloc(db, nil) }},
+			{"Sequence", func(db *gorm.DB) segment.Source { return segment.Sequence(db, nil) }},
+			{"SequenceFromCurrent", func(db *gorm.DB) segment.Source {
+				return segment.Sequence(db, &segment.SequenceOptions{FromCurrent: true})
+			}},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				segmenttest.Run(t, segmenttest.Config{
+					Open:    func(tb testing.TB) segment.Source { return tt.source(open(tb)) },
+					Tag:     "a",
+					Unknown: "nobody",
+					Spare:   strings.ToLower(tt.name),
+				})
+			})
+		}
+		t.Run("Ticket", func(t *testing.T) {
+			segmenttest.Run(t, segmenttest.Config{
+				Open: func(tb testing.TB) segment.Source { return segment.Ticket([]*gorm.DB{open(tb)}, nil) },
+				Tag:  "a",
+			})
+		})
+	})
+}
+
+// TestExactlyOnce: several Generators with pools of their own, as many processes have, give each id once.
+func TestExactlyOnce(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 20)")
+		var (
+			mu  sync.Mutex
+			wg  sync.WaitGroup
+			all []int64
+		)
+		for range 3 {
+			g, err := segment.New(t.Context(), segment.LeafAlloc(open(t), nil), &segment.Options{MaxStep: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			for range 4 {
+				wg.Go(func() {
+					ids := make([]int64, 500)
+					for i := range ids {
+						id, err := g.Next(t.Context(), "a")
+						if err != nil {
+							t.Errorf("Next: %v", err)
+							return
+						}
+						ids[i] = id
+					}
+					if !slices.IsSorted(ids) {
+						t.Error("the ids of a goroutine do not rise")
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					all = append(all, ids...)
+				})
+			}
+		}
+		wg.Wait()
+		slices.Sort(all)
+		for i := 1; i < len(all); i++ {
+			if all[i] == all[i-1] {
+				t.Errorf("id %d is there twice", all[i])
+			}
+		}
+		if len(all) != 3*4*500 {
+			t.Errorf("%d ids, want %d", len(all), 3*4*500)
+		}
+	})
+}
+
+// TestBounds: rows at the end of the numbers and rows that make no sense are errors, and stay as they were.
+func TestBounds(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-5))
+		run(t, db, "INSERT INTO t_sequence VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-15))
+		for name, src := range map[string]segment.Source{"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil)} {
+			for tag, want := range map[string]error{
+				"full": segment.ErrExhausted, "zero": segment.ErrBadRange, "minus": segment.ErrBadRange, "below": segment.ErrBadRange,
+			} {
+				for range 2 {
+					if r, err := src.Fetch(t.Context(), tag, 0); !errors.Is(err, want) {
+						t.Errorf("%s: Fetch(%q) = %v, %v, want %v", name, tag, r, err, want)
+					}
+				}
+			}
+		}
+		if r := fetch(t, segment.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
+			t.Errorf("the last 5 ids are %v, want them to end at 2^63-1", r)
+		}
+		var moved int64
+		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'zero' AND max_id = 1 OR biz_tag = 'minus' AND max_id = 500 OR biz_tag = 'below' AND max_id = -100").Row().Scan(&moved); err != nil || moved != 3 {
+			t.Errorf("%d of the 3 rows that make no sense are as they were, %v", moved, err)
+		}
+	})
+}
+
+// TestSequence: the original's numbers, the stored increment as the block's length, and wrapping inside the statement.
+func TestSequence(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000), ('end', ?, 1000)", int64(math.MaxInt64-1500))
+		nodes := []segment.Source{segment.Sequence(open(t), nil), segment.Sequence(open(t), nil)}
+		for i, want := range []string{"[1000, 2000)", "[2000, 3000)", "[3000, 4000)"} {
+			if r := fetch(t, nodes[i%2], "a", 0); stretch(r) != want || r.Step != 1000 {
+				t.Errorf("block %d is %v with step %d, want %s", i, r, r.Step, want)
+			}
+		}
+		for i, want := range []string{"[1000, 2000)", "[2000, 3000)"} {
+			src := segment.Sequence(open(t), &segment.SequenceOptions{Cycle: true})
+			if r := fetch(t, src, "end", 0); stretch(r) != want || !r.Cyclic {
+				t.Errorf("block %d after the counter was used up is %v, want %s", i, r, want)
+			}
+		}
+	})
+}
+
+// TestUpdateTime: a fetch moves update_time, as MySQL's column does by itself.
+func TestUpdateTime(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, update_time) VALUES ('a', 10, '2001-02-03 04:05:06')")
+		fetch(t, segment.LeafAlloc(db, nil), "a", 0)
+		var old int64
+		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE update_time < '2002-01-01 00:00:00'").Row().Scan(&old); err != nil || old != 0 {
+			t.Errorf("%d rows have the old update_time, %v, want 0", old, err)
+		}
+	})
+}
+
+// TestTicket: a row per stub, and settings that would make two servers meet are refused.
+func TestTicket(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
+		src := segment.Ticket([]*gorm.DB{db}, nil)
+		for want := int64(1); want <= 5; want++ {
+			if r := fetch(t, src, "a", 10); r.From != want || r.Len() != 1 {
+				t.Errorf("ticket %d is %v", want, r)
+			}
+		}
+		var rows int64
+		if err := db.Raw("SELECT COUNT(*) FROM ticket").Row().Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("%d rows after 5 tickets, %v, want 1", rows, err)
+		}
+		two := segment.Ticket([]*gorm.DB{db, open(t)}, nil)
+		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) {
+			t.Errorf("Check of two servers that count by 1 = %v, want ErrTicketServer", err)
+		}
+		if _, err := segment.PlanTickets(t.Context(), []*gorm.DB{db}, 100, nil); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("PlanTickets = %v, want errors.ErrUnsupported", err)
+		}
+	})
+}
+
+// TestTicketServers: two PostgreSQL databases whose identity columns count by 2 from 1 and from 2.
+func TestTicketServers(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	var dbs []*gorm.DB
+	for start := 1; start <= 2; start++ {
+		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
+			t.Fatal(err)
+		}
+		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
+		dbs = append(dbs, db)
+	}
+	src := segment.Ticket(dbs, nil)
+	var got []int64
+	for range 6 {
+		got = append(got, fetch(t, src, "a", 1).From)
+	}
+	if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
+		t.Errorf("tickets %v, want %v", got, want)
+	}
+	if err := segment.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil).(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) {
+		t.Errorf("Check of one server twice = %v, want ErrTicketServer", err)
+	}
+}
