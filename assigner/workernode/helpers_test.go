@@ -94,3 +94,22 @@ func wantError(t *testing.T, err error, parts ...string) {
 func assigners(db *gorm.DB) map[string]assigner.Assigner {
 	return map[string]assigner.Assigner{"disposable": workernode.Disposable(db, nil), "leased": workernode.Leased(db, nil)}
 }
+
+func assign(t *testing.T, a assigner.Assigner, n int) []assigner.Claim {
+	t.Helper()
+	claims := make([]assigner.Claim, n)
+	for i := range claims {
+		var err error
+		if claims[i], err = a.Assign(t.Context(), maxWorker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return claims
+}
+
+func release(t *testing.T, c assigner.Claim, used time.Time) {
+	t.Helper()
+	if err := c.Release(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+}
