@@ -68,11 +68,13 @@ model: ## The models in docs/model, checked by spin.
 soak: ## Faults, crashes and clock steps for SOAKTIME (10m), every id checked.
 	$(GO) run ./e2e/soak -duration $(SOAKTIME)
 
-bench: ## The whole report: docs/benchmarks.md and its charts. Minutes.
+bench: ## The whole report: docs/benchmarks.md, its charts, the figures in the READMEs. Minutes.
 	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
+	$(GO) test ./internal/repocheck -count=1 -run=TestReadmeBench -update
 
 bench-quick: ## The same in under two minutes, with fewer repetitions.
 	$(GO) run ./bench/cmd/bench -quick $(BENCHFLAGS)
+	$(GO) test ./internal/repocheck -count=1 -run=TestReadmeBench -update
 
 clean: ## Remove what these targets made.
 	rm -rf bin coverage.out coverage.html

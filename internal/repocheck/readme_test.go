@@ -1,9 +1,12 @@
 package repocheck
 
 import (
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +23,37 @@ var (
 	blockPattern = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 	codePattern  = regexp.MustCompile("`([^`\n]+)`")
 	makePattern  = regexp.MustCompile(`\bmake ([a-z-]+)`)
-	benchPattern = regexp.MustCompile(`(?s)<!-- bench:begin -->.*?<!-- bench:end -->`)
+	benchPattern = regexp.MustCompile(`(?s)<!-- bench: begin.*?<!-- bench: end -->\n`)
 )
+
+// snippet is the part of the READMEs that the bench report writes.
+const snippet = "docs/charts/README-snippet.md"
+
+var update = flag.Bool("update", false, "copy "+snippet+" into the READMEs")
+
+// TestReadmeBench checks that the figures in both READMEs are those of the bench report, or with -update puts them there.
+func TestReadmeBench(t *testing.T) {
+	want := read(t, snippet)
+	for _, file := range []string{english, chinese} {
+		text := read(t, file)
+		got := benchPattern.FindAllString(text, -1)
+		if len(got) != 1 {
+			t.Errorf("%s has %d parts between the bench markers, want 1", file, len(got))
+			continue
+		}
+		if got[0] == want {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s differs from %s; want what \"go test ./internal/repocheck -count=1 -run=TestReadmeBench -update\" writes", file, snippet)
+			continue
+		}
+		text = strings.Replace(text, got[0], want, 1)
+		if err := os.WriteFile(filepath.Join(root, file), []byte(text), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 // blocks returns the fenced code blocks of text in the language lang, or all of them with their language for "".
 func blocks(text, lang string) []string {
