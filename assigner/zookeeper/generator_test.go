@@ -1,0 +1,119 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/uid"
+)
+
+// Generators go on while their network is cut, others take the slots whose windows have passed, sessions expire, and
+// ZooKeeper is killed. They stop at the end of their windows with the errors that the documentation names, go on by
+// themselves when ZooKeeper is back, and not one id comes twice.
+func TestGeneratorsThroughFaults(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	// 32 ids a millisecond, which are asked for faster than that: every tick is stamped full, so that two generators on one
+	// worker id could not miss each other.
+	dense := uid.Options{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 5, Tick: time.Millisecond}, MaxLead: 200 * time.Millisecond}
+	var wg sync.WaitGroup
+	var proxies []*dbtest.Proxy
+	var gens []*uid.Cached
+	var ids [6][]uid.ID
+	var expired [len(ids)]bool
+	stop := make(chan struct{})
+	start := func(wantWorker int64) {
+		t.Helper()
+		i := len(gens)
+		proxies = append(proxies, dbtest.NewProxy(t, s.addr))
+		a := open(t, proxies[i].Addr(), zookeeper.Options{Instance: fmt.Sprint("node-", i), Window: time.Second,
+			SessionTimeout: 400 * time.Millisecond, MaxSkew: zookeeper.AnySkew})
+		g, err := uid.NewCached(within(t, 20*time.Second), a, &dense)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { g.Close() })
+		if got := g.Stats().Worker; got != wantWorker {
+			t.Errorf("generator %d has worker id %d, want %d", i, got, wantWorker)
+		}
+		gens = append(gens, g)
+		wg.Go(func() { ids[i], expired[i] = stamp(t, g, stop) })
+	}
+	for worker := range int64(4) {
+		start(worker)
+	}
+
+	time.Sleep(500 * time.Millisecond)
+	proxies[0].Set(dbtest.BlackHole)
+	proxies[1].Set(dbtest.Refuse)
+	time.Sleep(1600 * time.Millisecond) // longer than a window
+	start(0)                            // what was cut off has lost its worker id
+	start(1)
+	proxies[0].Set(dbtest.None)
+	proxies[1].Set(dbtest.None)
+	resume := s.pause() // all sessions expire
+	time.Sleep(700 * time.Millisecond)
+	resume()
+	time.Sleep(300 * time.Millisecond)
+	s.kill()
+	time.Sleep(1200 * time.Millisecond)
+	s.restart()
+
+	for i, g := range gens {
+		ctx := within(t, 20*time.Second)
+		for {
+			_, err := g.Next(ctx)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("generator %d did not recover: %v", i, err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if !slices.Contains(expired[:], true) {
+		t.Error("no generator reached the end of its window, so the faults were none")
+	}
+	all := slices.Concat(ids[:]...)
+	slices.Sort(all)
+	for i := 1; i < len(all); i++ {
+		if all[i] == all[i-1] {
+			t.Fatalf("id %d came twice, %d ids in all", all[i], len(all))
+		}
+	}
+	t.Logf("%d ids", len(all))
+}
+
+// stamp takes ids until stop, and reports whether the end of a window was ever met.
+func stamp(t *testing.T, g *uid.Cached, stop <-chan struct{}) (ids []uid.ID, expired bool) {
+	batch := make([]uid.ID, 128)
+	for {
+		select {
+		case <-stop:
+			return ids, expired
+		case <-time.After(2 * time.Millisecond):
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		n, err := g.Fill(ctx, batch)
+		cancel()
+		ids = append(ids, batch[:n]...)
+		switch {
+		case err == nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, uid.ErrLead):
+		case errors.Is(err, uid.ErrClaimExpired), errors.Is(err, uid.ErrClaimLost):
+			expired = true
+		default:
+			t.Errorf("Fill: %v", err)
+		}
+	}
+}
