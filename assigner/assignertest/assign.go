@@ -69,7 +69,7 @@ func checkCancelledAssign(_ context.Context, e env) error {
 	for _, end := range endedContexts() {
 		a := e.process()
 		begin := time.Now()
-		c, err := a.Assign(end.ctx, e.maxWorker)
+		c, err := a.Assign(end.make(), e.maxWorker)
 		if err == nil {
 			return fmt.Errorf("Assign with a ctx that is %s = worker %d, want an error", end.name, c.Worker())
 		}
@@ -85,12 +85,16 @@ func checkCancelledAssign(_ context.Context, e env) error {
 
 // checkLayout: claims of two layouts do not live side by side.
 func checkLayout(ctx context.Context, e env) error {
+	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
 	if _, ok := e.process().(assigner.LayoutBinder); !ok {
 		return nil
 	}
-	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
 	assign := func(layout string) (assigner.Claim, error) {
-		return e.process().(assigner.LayoutBinder).BindLayout(layout).Assign(ctx, e.maxWorker)
+		b, ok := e.process().(assigner.LayoutBinder)
+		if !ok {
+			return nil, errors.New("one process's Assigner is a LayoutBinder and another one's is not")
+		}
+		return b.BindLayout(layout).Assign(ctx, e.maxWorker)
 	}
 	if _, err := assign(one); err != nil {
 		return fmt.Errorf("Assign with the first layout: %w", err)
@@ -130,25 +134,33 @@ func checkClock(ctx context.Context, e env) error {
 		return fmt.Errorf("Now() = %v, which is %v from this machine's time", now, d)
 	}
 	for _, end := range endedContexts() {
-		if _, err := clock.Now(end.ctx); err == nil {
+		if _, err := clock.Now(end.make()); err == nil {
 			return fmt.Errorf("Now with a ctx that is %s = nil error, want one", end.name)
 		}
 	}
 	return nil
 }
 
+// endedContext is a way for a context to have ended.
 type endedContext struct {
 	name string
-	ctx  context.Context
 	want error
+	make func() context.Context
 }
 
 func endedContexts() []endedContext {
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
-	cancel()
-	return []endedContext{{"cancelled", cancelled, context.Canceled}, {"past its deadline", late, context.DeadlineExceeded}}
+	return []endedContext{
+		{"cancelled", context.Canceled, func() context.Context {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			return ctx
+		}},
+		{"past its deadline", context.DeadlineExceeded, func() context.Context {
+			ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+			cancel()
+			return ctx
+		}},
+	}
 }
 
 func inRange(c assigner.Claim, maxWorker int64) error {

@@ -96,7 +96,7 @@ func checkCancelledExtend(ctx context.Context, e env) error {
 	}
 	_, until := c.Window()
 	for _, end := range endedContexts() {
-		got, err := c.Extend(end.ctx, until.Add(time.Hour))
+		got, err := c.Extend(end.make(), until.Add(time.Hour))
 		if err == nil {
 			return fmt.Errorf("Extend with a ctx that is %s = %v, want an error", end.name, got)
 		}

@@ -157,19 +157,18 @@ func (c *leasedClaim) settle(r row) {
 	}
 }
 
-// few calls f until it succeeds, fails for good, or has failed a few times.
-func (c *leasedClaim) few(ctx context.Context, what string, f func(context.Context) error) error {
+// few calls do until it succeeds, fails for good, or has failed a few times.
+func (c *leasedClaim) few(ctx context.Context, what string, do func(context.Context) error) error {
 	for n := 1; ; n++ {
 		if ctx.Err() != nil {
 			return c.gaveUp(ctx, what, nil)
 		}
-		err := c.attempt(ctx, f)
+		err := c.attempt(ctx, do)
 		if err == nil {
 			return nil
 		}
-		var fin *finalError
-		if errors.As(err, &fin) {
-			return fin.error
+		if f, ok := errors.AsType[*finalError](err); ok {
+			return f.error
 		}
 		if ctx.Err() != nil {
 			return c.gaveUp(ctx, what, err)

@@ -2,6 +2,7 @@ package workernode
 
 import (
 	"net"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -19,15 +20,8 @@ type Machine struct {
 
 func (m Machine) machine() machine {
 	return machine{
-		getenv: func(k string) string { return m.Env[k] },
-		exists: func(path string) bool {
-			for _, f := range m.Files {
-				if f == path {
-					return true
-				}
-			}
-			return false
-		},
+		getenv:   func(k string) string { return m.Env[k] },
+		exists:   func(path string) bool { return slices.Contains(m.Files, path) },
 		addrs:    func() ([]net.Addr, error) { return m.Addrs, m.AddrsErr },
 		hostname: func() (string, error) { return m.Name, m.NameErr },
 		now:      func() time.Time { return time.UnixMilli(1700000000123) },

@@ -35,7 +35,7 @@ var (
 	}
 	// postgresFailures: SQLSTATE codes, or the two digits of a whole class.
 	postgresFailures = map[failure][]string{
-		duplicate: {"23505"},
+		duplicate: {"23505", "42710", "42P07"},
 		missing:   {"42P01", "42703", "3F000"},
 		denied:    {"28", "42501"},
 		transient: {"08", "25006", "40", "53", "55", "57", "58", "XX000"},

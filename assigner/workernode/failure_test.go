@@ -43,6 +43,8 @@ func TestClassify(t *testing.T) {
 		{"mysql", context.DeadlineExceeded, "transient"},
 		{"mysql", errors.New("sql: database is closed"), "permanent"},
 		{"postgres", pgError("23505"), "duplicate"},
+		{"postgres", pgError("42710"), "duplicate"}, // type: a table is made at the same time
+		{"postgres", pgError("42P07"), "duplicate"}, // table
 		{"postgres", pgError("42P01"), "missing"},
 		{"postgres", pgError("28P01"), "denied"},
 		{"postgres", pgError("42501"), "denied"},

@@ -25,7 +25,8 @@ func Migrate(ctx context.Context, db *gorm.DB) error {
 		}
 		err = d.retry(ctx, "creating table "+table, func(ctx context.Context) error {
 			_, err := d.pool.ExecContext(ctx, ddl)
-			// PostgreSQL looks and creates in two steps: of two processes at once, one finds the other's entry in the catalogue.
+			// PostgreSQL looks and creates in two steps: of two processes at once, one finds the other's entry in the
+			// catalogue, which of several it is differs, and the table is there.
 			if err != nil && d.dialect.classify(err) == duplicate {
 				return nil
 			}

@@ -18,20 +18,19 @@ const (
 	lastPause  = 3 * time.Second
 )
 
-// retry calls f until it succeeds, until it fails for good, or until ctx ends. The error says what was being done and where, and
+// retry calls do until it succeeds, until it fails for good, or until ctx ends. The error says what was being done and where, and
 // wraps ctx's error if that is why it ended.
-func (d *database) retry(ctx context.Context, what string, f func(context.Context) error) error {
+func (d *database) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if ctx.Err() != nil {
 			return d.gaveUp(ctx, what, last)
 		}
-		err := d.attempt(ctx, f)
+		err := d.attempt(ctx, do)
 		if err == nil {
 			return nil
 		}
-		var f *finalError
-		if errors.As(err, &f) {
+		if f, ok := errors.AsType[*finalError](err); ok {
 			return f.error
 		}
 		if ctx.Err() != nil {
