@@ -35,6 +35,9 @@ func (l Look) Len() int { return int(l.r.lengthFrom(l.cursor)) }
 // Arm is the end of a put that has loaded the cursor already, and not looked after the low signal yet.
 func (l Look) Arm() (fell bool) { return l.r.arm(l.r.tail.Load(), l.cursor) }
 
+// Announce is what a put does after it has released its lock, when there is somebody to tell.
+func (r *Ring) Announce(fell bool) { r.announce(fell) }
+
 // Waiters returns how many calls of Take wait for a put.
 func (r *Ring) Waiters() int64 { return r.waiters.Load() }
 

@@ -137,12 +137,20 @@ func TestOnLowLate(t *testing.T) {
 // see to that fall itself.
 func TestOnLowRace(t *testing.T) {
 	t.Parallel()
-	r := newRing(t, 1, &ringbuffer.Options{OnLow: func() {}})
+	calls := 0
+	r := newRing(t, 1, &ringbuffer.Options{OnLow: func() { calls++ }})
 	wantPut(t, r, 1)
 	put := r.Look()
 	wantTake(t, r, 1)
+	calls = 0
 	if !put.Arm() {
 		t.Error("Arm = false with the uid gone, want true")
+	}
+	if r.Announce(true); calls != 1 {
+		t.Errorf("OnLow was called %d times for a fall that the put found, want once", calls)
+	}
+	if r.Announce(false); calls != 1 {
+		t.Errorf("OnLow was called %d times after a put that found no fall, want once", calls)
 	}
 	wantPut(t, r, 2)
 	put = r.Look()
