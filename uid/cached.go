@@ -2,6 +2,7 @@ package uid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"sync"
@@ -37,8 +38,8 @@ type Cached struct {
 
 	// The composer's. Whoever composes holds mu: the padder, or a caller with policy Pad.
 	mu       sync.Mutex   // nothing is waited for while it is held, and no function of the user's runs
-	tick     atomic.Int64 // position: tick and sequence number of the run that is composed next. Written under mu; tick
-	seq      int64        // is also read by the keeper and Stats. seq is a multiple of RunLength
+	tick     atomic.Int64 // position: tick and sequence number, a multiple of RunLength, of the run that is composed
+	seq      atomic.Int64 // next. Written under mu only, read by the keeper and by Stats at any time
 	composed *grant       // the grant that the newest run was composed under
 	bounded  error        // what stopped the last padding run
 	heads    [64]int64    // one batch
@@ -86,7 +87,7 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options, read func()
 	}
 	c.ring, err = ringbuffer.New(int(opts.slots(alloc)), &ringbuffer.Options{PaddingFactor: opts.PaddingFactor, OnLow: c.kick})
 	if err != nil {
-		return nil, fmt.Errorf("%w: BoostPower: %w", ErrOptions, err)
+		return nil, errors.Join(fmt.Errorf("%w: BoostPower: %w", ErrOptions, err), co.keeper.release(time.Time{}))
 	}
 	c.begin()
 	co.keeper.position = c.tick.Load
@@ -251,6 +252,8 @@ func (c *Cached) kick() {
 func (c *Cached) Stats() Stats {
 	s := c.stats(c.tick.Load())
 	s.Tail, s.Cursor = c.ring.Tail(), c.ring.Cursor()
+	next := c.tick.Load()*c.seqSpace + c.seq.Load() - int64(c.ring.Len())*c.runLen // of the ring's oldest run
+	s.Lead = max(0, c.alloc.TimeAt(next/c.seqSpace).Sub(c.clock.now()))
 	s.Len, s.Cap = int64(c.ring.Len())*c.runLen, int64(c.ring.Cap())*c.runLen
 	s.RunLength, s.Lanes = int(c.runLen), c.opts.Lanes
 	s.RunsStale = c.stale.Load()
@@ -291,12 +294,15 @@ func (c *Cached) drain() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tenure.Load().seal(&c.codec)
-	tick, seq := c.tick.Load(), c.seq
-	if head, ok := c.ring.TryTake(); ok {
-		tick, _, seq, _ = c.alloc.Split(head) // everything from the oldest run on is still here
-		for ok {
-			_, ok = c.ring.TryTake()
-		}
+	tick, seq := c.tick.Load(), c.seq.Load()
+	head, ok := c.ring.TryTake()
+	if ok && !c.direct {
+		// With all lanes sealed nobody else takes: everything from the oldest run on is still here. Runs of one id are
+		// taken without a lane, so that a late taker may get one of these yet, and the position is the only bound.
+		tick, _, seq, _ = c.alloc.Split(head)
+	}
+	for ok {
+		_, ok = c.ring.TryTake()
 	}
 	if seq > 0 {
 		tick++

@@ -63,7 +63,7 @@ type Stats struct {
 	Expires     time.Time        // first instant that the time bits cannot hold
 
 	Position time.Time     // begin of the tick that the next id composed will carry
-	Lead     time.Duration // how far the newest id composed is ahead of the clock; 0 when it is not
+	Lead     time.Duration // how far the ids that are handed out are ahead of the clock: the borrowed time; 0 when not
 	Lag      time.Duration // how far the oldest id that may be handed out is behind the clock; 0 when it is not
 
 	Tail, Cursor int64 // runs put into and taken from the ring, counted from -1 (Cached)

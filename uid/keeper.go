@@ -46,7 +46,7 @@ type keeper struct {
 
 	// Owned by the goroutine, and by release after it ended.
 	claim  assigner.Claim
-	window time.Duration // length of the first window: what Extend asks for
+	window time.Duration // what is left of the window when it is claimed: what Extend asks for
 }
 
 // newKeeper makes the first claim. It blocks until the assigner answers or ctx ends, and starts no goroutine.
@@ -75,10 +75,12 @@ func (k *keeper) assign(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, c.Release(ctx, time.Time{}))
 	}
-	k.claim, k.window = c, g.until.Sub(g.start)
-	if g.start.IsZero() && !g.until.IsZero() {
-		k.window = g.until.Sub(k.clock.now())
+	// A window may begin long ago, where the last owner's ended, or ahead of the clock.
+	begin := k.clock.now()
+	if g.start.After(begin) {
+		begin = g.start
 	}
+	k.claim, k.window = c, max(0, g.until.Sub(begin))
 	k.grant.Store(g)
 	return nil
 }
@@ -142,11 +144,20 @@ func (k *keeper) loop(ctx context.Context) {
 	}
 }
 
-// pause returns how long the keeper may sleep: until half of the window is left.
+// pause returns how long the keeper may sleep: until half of the window is left, or a jump of the clock wants another look.
 func (k *keeper) pause() time.Duration {
+	longest := time.Hour
+	if k.clock.jump() > 0 {
+		longest = keeperBackoffMax
+	}
+	return min(longest, k.due())
+}
+
+// due returns how long it takes until half of the window is left, 0 when that is over.
+func (k *keeper) due() time.Duration {
 	g := k.grant.Load()
 	if g.until.IsZero() || k.noReassign && errors.Is(g.err, ErrClaimLost) {
-		return time.Hour
+		return 1<<63 - 1
 	}
 	return max(0, g.until.Sub(k.front())-k.window/2)
 }
@@ -171,7 +182,7 @@ func (k *keeper) tend(ctx context.Context) error {
 		}
 	}
 	g := k.grant.Load()
-	if g.until.IsZero() || k.pause() > 0 && g.err == nil {
+	if k.due() > 0 && (g.err == nil || k.noReassign) {
 		return nil
 	}
 	if errors.Is(g.err, ErrClaimLost) {

@@ -422,7 +422,7 @@ func TestStats(t *testing.T) {
 		if s.Worker != 1 || s.Cap != 65536 || s.Len != 65536 || s.Tail != 255 || s.Cursor != -1 || s.RunLength != 256 || s.Lanes != 1 {
 			t.Errorf("a new generator has %+v", s)
 		}
-		if s.Lead != 8*time.Second || s.Lag != 0 || s.Err != nil || s.RunsTaken != 0 || s.PadderRuns != 1 {
+		if s.Lead != 0 || s.Position.Sub(time.Now()) != 8*time.Second || s.Lag != 0 || s.Err != nil || s.RunsTaken != 0 || s.PadderRuns != 1 {
 			t.Errorf("a new generator has %+v", s)
 		}
 		if want := time.Date(2034, 7, 3, 21, 24, 16, 0, time.UTC).Add(bubbleEpoch.Sub(bitsalloc.DefaultEpoch())); s.Expires.Sub(want).Abs() > 48*time.Hour {
@@ -457,5 +457,46 @@ func TestParse(t *testing.T) {
 	text := fmt.Sprintf(`{"UID":"%d","timestamp":"2026-01-02 08:00:00","workerId":"7","sequence":"9"}`, id)
 	if got := p.BaiduJSON(time.FixedZone("CST", 8*3600)); got != text {
 		t.Errorf("BaiduJSON() = %s, want %s", got, text)
+	}
+}
+
+// TestReleaseCoversTraffic closes generators under load: what Close gives back begins behind every id that anyone got, also
+// when a caller is composing ids itself at that moment.
+func TestReleaseCoversTraffic(t *testing.T) {
+	t.Parallel()
+	for name, make := range kinds {
+		for _, o := range []uid.Options{{}, {Lanes: 8}, {RunLength: 1}, {RunLength: 2, BoostPower: uid.NoBoost, Lanes: 4}, {RunLength: 1, BoostPower: uid.NoBoost}} {
+			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
+			for range 40 {
+				a := &scriptedAssigner{worker: 1, from: time.Now().Add(-time.Hour), until: time.Now().Add(1000 * time.Hour)}
+				g, err := make(t.Context(), a, &o, uid.NewTestClock())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var wg sync.WaitGroup
+				var newest [4]uid.ID
+				for k := range newest {
+					wg.Go(func() {
+						for {
+							id, err := g.Next(t.Context())
+							if err != nil {
+								return
+							}
+							newest[k] = max(newest[k], id)
+						}
+					})
+				}
+				time.Sleep(200 * time.Microsecond)
+				if err := g.Close(); err != nil {
+					t.Fatal(err)
+				}
+				wg.Wait()
+				for _, id := range newest {
+					if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(a.released[0]) {
+						t.Fatalf("%s, %+v: an id's tick ends at %v, but the window was given back from %v on", name, o, end, a.released[0])
+					}
+				}
+			}
+		}
 	}
 }

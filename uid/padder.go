@@ -97,7 +97,7 @@ func (c *Cached) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.composed = c.keeper.grant.Load()
-	c.seq = -1 // before every position, so that the jump is one
+	c.seq.Store(-1) // before every position, so that the jump is one
 	c.jump()
 	c.succeed(c.composed, nil)
 	for i := range c.tenure.Load().lanes {
@@ -136,9 +136,9 @@ func (c *Cached) jump() {
 	tick := c.nowTick(g)
 	seq := c.startSeq(tick, g.worker) &^ (c.runLen - 1)
 	c.stale.Add(int64(c.ring.DropBelow(c.firstOf(tick) | g.base | seq<<c.seqShift)))
-	if at := c.tick.Load(); at < tick || at == tick && c.seq < seq {
+	if at := c.tick.Load(); at < tick || at == tick && c.seq.Load() < seq {
 		c.tick.Store(min(tick, c.alloc.MaxTick()+1))
-		c.seq = seq
+		c.seq.Store(seq)
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *Cached) skip(i int) int64 {
 // none is wasted. It returns their number and, if a bound stopped it, the bound. The caller holds mu.
 func (c *Cached) compose(limit int) (n int, err error) {
 	g := c.keeper.grant.Load()
-	if c.composed.worker != g.worker {
+	if c.composed.worker != g.worker || c.tick.Load() < g.from {
 		c.replace(g)
 	}
 	c.composed = g
@@ -166,39 +166,40 @@ func (c *Cached) compose(limit int) (n int, err error) {
 		if err := c.bound(g, lead); err != nil {
 			return n, err
 		}
-		tick := c.tick.Load()
+		tick, seq := c.tick.Load(), c.seq.Load()
 		if tick-c.tenure.Load().tick0 >= c.codec.ticks {
 			c.rebase(g)
 		}
-		room = int(min(int64(room), (c.seqSpace-c.seq)/c.runLen))
-		head := c.firstOf(tick) | g.base | c.seq<<c.seqShift
+		room = int(min(int64(room), (c.seqSpace-seq)/c.runLen))
+		head := c.firstOf(tick) | g.base | seq<<c.seqShift
 		for i := range room {
 			c.heads[i] = head
 			head += c.runLen << c.seqShift
 		}
 		// The position moves first: whatever happens in between, no run is composed twice.
-		if c.seq += int64(room) * c.runLen; c.seq == c.seqSpace {
-			c.tick.Store(tick + 1)
-			c.seq = 0
+		if seq += int64(room) * c.runLen; seq == c.seqSpace {
+			tick, seq = tick+1, 0
 		}
+		c.tick.Store(tick)
+		c.seq.Store(seq)
 		c.ring.TryPutN(c.heads[:room]) // all of them fit: takers only make room, and putting takes mu
 		n += room
 	}
 	return n, nil
 }
 
-// replace ends the tenure of a worker id that was lost and begins that of the grant's. What the ring and the lanes hold of
-// the old one is dropped. The caller holds mu.
+// replace ends the tenure of a claim that was lost and begins the grant's, whose worker id or window is another. What the ring
+// and the lanes hold of the old one is dropped. The caller holds mu.
 func (c *Cached) replace(g *grant) {
 	c.tenure.Load().seal(&c.codec) // before the ring is emptied: no lane gets a run from here on
 	c.stale.Add(int64(c.ring.DropBelow(1<<63 - 1)))
 	// The new worker id may be the smaller one: only a new tick keeps the ids increasing.
 	tick := max(c.tick.Load(), g.from)
-	if tick == c.tick.Load() && c.seq > 0 {
+	if tick == c.tick.Load() && c.seq.Load() > 0 {
 		tick++
 	}
 	c.tick.Store(tick)
-	c.seq = 0
+	c.seq.Store(0)
 	c.jump()
 	c.succeed(g, nil)
 }
@@ -227,6 +228,9 @@ func (c *Cached) succeed(g *grant, rests []uint64) {
 
 // bound returns what forbids composing the position's tick, or nil. The caller holds mu.
 func (c *Cached) bound(g *grant, lead int64) error {
+	if c.closed.Load() {
+		return ErrClosed // set before drain takes mu: nothing is composed behind what drain reports
+	}
 	tick := c.tick.Load()
 	if err := g.permits(c.alloc, tick); err != nil {
 		return err
@@ -239,5 +243,5 @@ func (c *Cached) bound(g *grant, lead int64) error {
 
 // nextID returns the first id of the run that is composed next, for PutFunc. The caller holds mu.
 func (c *Cached) nextID() ID {
-	return ID(c.firstOf(c.tick.Load()) | c.composed.base | c.seq<<c.seqShift)
+	return ID(c.firstOf(c.tick.Load()) | c.composed.base | c.seq.Load()<<c.seqShift)
 }

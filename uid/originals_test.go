@@ -1,0 +1,429 @@
+package uid_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// This file holds the flaws of the systems that users come from against the generators here. Each test first runs the
+// original's logic, in a few lines of our own, and sees it fail; then it puts uid through the same and sees it hold. The
+// numbers of the sections are those of docs/compatibility.md.
+
+// onBubble moves a preset's epoch before the time of a bubble.
+func onBubble(l bitsalloc.Layout) bitsalloc.Layout {
+	l.Epoch = bubbleEpoch
+	return l
+}
+
+// duplicates counts the ids among n calls of next that came before, and the calls that failed.
+func duplicates(n int, next func() (int64, error)) (twice, failed int) {
+	seen := map[int64]bool{}
+	for range n {
+		id, err := next()
+		switch {
+		case err != nil:
+			failed++
+		case seen[id]:
+			twice++
+		default:
+			seen[id] = true
+		}
+	}
+	return twice, failed
+}
+
+// ofUID adapts a generator.
+func ofUID(t *testing.T, g uid.Generator) func() (int64, error) {
+	return func() (int64, error) {
+		id, err := g.Next(t.Context())
+		return int64(id), err
+	}
+}
+
+// TestTwitterSequence: 3.O4 and 3.O5. A millisecond has 4,096 ids from sequence 0 on; the next one waits for the next millisecond.
+func TestTwitterSequence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Twitter()), SeqStart: 1}, uid.NewTestClock())
+		defer d.Close()
+		start := time.Now()
+		for i := range 3 * 4096 {
+			if p := d.Parse(mustNext(t, d)); p.Seq != int64(i%4096) || !p.Time.Equal(start.Add(time.Duration(i/4096)*time.Millisecond)) {
+				t.Fatalf("id %d is %+v", i, p)
+			}
+		}
+		if took := time.Since(start); took != 2*time.Millisecond {
+			t.Errorf("three milliseconds' ids took %v, want 2 ms of waiting", took)
+		}
+	})
+}
+
+// TestTwitterRollback: 3.O6 and 3.F3. Refusing leaves the position where it was; Cached goes on, which is the repair.
+func TestTwitterRollback(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock := uid.NewTestClock()
+		o := uid.Options{Layout: onBubble(bitsalloc.Twitter())}
+		d, c := defaultAt(t, o, clock), cachedAt(t, o, clock)
+		defer d.Close()
+		defer c.Close()
+		time.Sleep(time.Second)
+		last, lastCached := mustNext(t, d), mustNext(t, c)
+		clock.Step(-250 * time.Millisecond)
+		var back *uid.ClockBackError
+		if _, err := d.Next(t.Context()); !errors.As(err, &back) || back.By != 250*time.Millisecond {
+			t.Errorf("Default: %v, want a refusal for 250 ms", err)
+		}
+		if id := mustNext(t, c); id <= lastCached {
+			t.Errorf("Cached: %d came after %d", id, lastCached)
+		}
+		time.Sleep(250 * time.Millisecond)
+		if id := mustNext(t, d); id <= last {
+			t.Errorf("Default: %d came after %d", id, last)
+		}
+	})
+}
+
+// TestTwitterNegative: 3.F2 and 9.F8. Behind the 41 bits the original's shift gives negative ids.
+func TestTwitterNegative(t *testing.T) {
+	t.Parallel()
+	original := func(ms int64) int64 { return ms << 22 }
+	if id := original(1 << 41); id >= 0 {
+		t.Fatalf("the original gives %d at the end of its time, want a negative id", id)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := bitsalloc.Twitter()
+		l.Epoch = time.Now().Add(-1<<41*time.Millisecond + time.Second)
+		d, c := defaultAt(t, uid.Options{Layout: l}, uid.NewTestClock()), cachedAt(t, uid.Options{Layout: l}, uid.NewTestClock())
+		defer d.Close()
+		defer c.Close()
+		time.Sleep(2 * time.Second)
+		for _, g := range []uid.Generator{d, c} {
+			for {
+				id, err := g.Next(t.Context())
+				if errors.Is(err, uid.ErrExhausted) {
+					break
+				}
+				if err != nil || id < 0 {
+					t.Fatalf("%T: %d, %v", g, id, err)
+				}
+			}
+		}
+	})
+}
+
+// TestHutoolRollbackDuplicates: 4.F1. The widely copied version goes on in the last millisecond while the clock is behind by less than
+// 2 s. When the sequence wraps there it fails, with the sequence already 0, and then hands the millisecond out again.
+func TestHutoolRollbackDuplicates(t *testing.T) {
+	t.Parallel()
+	behind := errors.New("clock moved backwards")
+	now, last, seq := int64(1000), int64(1100), int64(4095)
+	original := func() (int64, error) {
+		ts := now
+		if ts < last && last-ts < 2000 {
+			ts = last
+		}
+		if ts == last {
+			if seq = (seq + 1) & 4095; seq == 0 {
+				return 0, behind // waiting for the next millisecond finds the clock behind
+			}
+		} else {
+			seq = 0
+		}
+		last = ts
+		return ts<<22 | seq, nil
+	}
+	if twice, _ := duplicates(10_000, original); twice == 0 {
+		t.Fatal("the original's logic gives no duplicates; the model is wrong")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		clock := uid.NewTestClock()
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool()), Rollback: uid.HoldUpTo(2 * time.Second)}, clock)
+		defer d.Close()
+		time.Sleep(time.Second)
+		mustNext(t, d)
+		clock.Step(-100 * time.Millisecond)
+		if twice, failed := duplicates(10_000, ofUID(t, d)); twice != 0 || failed != 0 {
+			t.Errorf("%d duplicates and %d failures, want none", twice, failed)
+		}
+	})
+}
+
+// TestHutoolEvenIds: 4.F2, 6.F6, 7.F7. One id a millisecond, or a second, always has sequence 0 in the originals: all ids fall on one
+// shard. TestEvenSpread has the statistics; here are the residues.
+func TestHutoolEvenIds(t *testing.T) {
+	t.Parallel()
+	for ms := range int64(100) {
+		if original := (ms*7)<<22 | 3<<12; original%4 != 0 {
+			t.Fatalf("the original gives %d, want a multiple of 4", original)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
+		defer d.Close()
+		var residues [4]int
+		for range 400 {
+			time.Sleep(7 * time.Millisecond)
+			residues[mustNext(t, d)%4]++
+		}
+		for r, n := range residues {
+			if n < 50 {
+				t.Errorf("%d of 400 ids are %d modulo 4, want about 100", n, r)
+			}
+		}
+	})
+}
+
+// TestKeyWorkerRollback: 5.F2. The exception is printed and generation goes on with the clock: five ids, five duplicates.
+func TestKeyWorkerRollback(t *testing.T) {
+	t.Parallel()
+	now, last, seq := int64(1000), int64(-1), int64(0)
+	original := func() (int64, error) {
+		if now == last {
+			seq = (seq + 1) & 4095
+		} else {
+			seq = 0
+		}
+		last = now
+		return now<<22 | seq, nil
+	}
+	calls := 0
+	if twice, _ := duplicates(15, func() (int64, error) {
+		now = 1000 - int64(calls/5%2) // five ids at 1000, five a millisecond before, five at 1000 again
+		calls++
+		return original()
+	}); twice != 5 {
+		t.Fatalf("the original's logic gives %d duplicates, want 5", twice)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		clock := uid.NewTestClock()
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.KeyWorker())}, clock)
+		defer d.Close()
+		time.Sleep(time.Second)
+		calls := 0
+		twice, failed := duplicates(15, func() (int64, error) {
+			if calls++; calls%10 == 5 {
+				clock.Step(-time.Millisecond)
+			} else if calls%10 == 0 {
+				clock.Step(time.Millisecond)
+			}
+			return ofUID(t, d)()
+		})
+		if twice != 0 || failed == 0 {
+			t.Errorf("%d duplicates and %d refusals, want none and some", twice, failed)
+		}
+	})
+}
+
+// TestShardGeneOddMillisecond: 6.O2, 6.O7, 6.F1, 6.F2. The original steps by 4 from ts & 1 and waits when the sequence is 0, which from 1
+// on it never is: in odd milliseconds it goes round.
+func TestShardGeneOddMillisecond(t *testing.T) {
+	t.Parallel()
+	const odd = int64(1001)
+	last, seq := int64(-1), int64(0)
+	original := func() (int64, error) {
+		if last == odd {
+			if seq = (seq + 4) & 4095; seq == 0 {
+				return 0, errors.New("waits")
+			}
+		} else {
+			seq = odd & 1
+		}
+		last = odd
+		return odd<<22 | seq, nil
+	}
+	if twice, _ := duplicates(3000, original); twice != 1976 {
+		t.Fatalf("the original's logic gives %d duplicates among 3000, want 1976", twice)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := onBubble(bitsalloc.ShardGene())
+		d := defaultAt(t, uid.Options{Layout: l, SeqStart: 1}, uid.NewTestClock())
+		defer d.Close()
+		for start := range 2 { // an even and an odd millisecond
+			time.Sleep(time.Millisecond)
+			begin, perMs := time.Now(), map[time.Time]int{}
+			key := int64(0)
+			twice, failed := duplicates(3000, func() (int64, error) {
+				key++
+				id, err := d.NextGene(t.Context(), key)
+				if err == nil && int64(id)%4 != key%4 {
+					t.Fatalf("id %d does not carry the gene of key %d", id, key)
+				}
+				perMs[d.Parse(id).Time]++
+				return int64(id), err
+			})
+			if twice != 0 || failed != 0 {
+				t.Errorf("from millisecond %d on: %d duplicates, %d failures", start, twice, failed)
+			}
+			if n := perMs[begin.UTC()]; n != 1024 {
+				t.Errorf("the first millisecond has %d ids, want 1024", n)
+			}
+		}
+	})
+}
+
+// TestLeafRandomStart: 9.O2. Every millisecond starts at a number below 100.
+func TestLeafRandomStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
+		defer d.Close()
+		starts := map[int64]bool{}
+		for range 3000 {
+			time.Sleep(time.Millisecond)
+			starts[d.Parse(mustNext(t, d)).Seq] = true
+		}
+		if len(starts) != 100 {
+			t.Errorf("the milliseconds start at %d different numbers, want 100", len(starts))
+		}
+		for s := range starts {
+			if s > 99 {
+				t.Errorf("a millisecond starts at %d, want 0..99", s)
+			}
+		}
+	})
+}
+
+// TestLeafRollbackWait: 9.O3. Up to 5 ms behind: wait; beyond: an error.
+func TestLeafRollbackWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock := uid.NewTestClock()
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), Rollback: uid.WaitUpTo(5 * time.Millisecond)}, clock)
+		defer d.Close()
+		time.Sleep(time.Second)
+		last := mustNext(t, d)
+		clock.Step(-5 * time.Millisecond)
+		if id := mustNext(t, d); id <= last {
+			t.Errorf("%d came after %d", id, last)
+		}
+		clock.Step(-6 * time.Millisecond)
+		if _, err := d.Next(t.Context()); !errors.Is(err, uid.ErrClockBack) {
+			t.Errorf("6 ms behind: %v, want ErrClockBack", err)
+		}
+	})
+}
+
+// TestBaiduExpired: 7.F1, 7.O5, 8.F11. The original's default layout ran out in 2024: its default generator refuses, its cached one goes
+// on with negative ids.
+func TestBaiduExpired(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Baidu()
+	if second := int64(1 << 28); second<<35 >= 0 {
+		t.Fatalf("the original's cached generator gives %d behind its last second, want a negative id", second<<35)
+	}
+	for name, make := range kinds {
+		if _, err := make(t.Context(), assigner.Static(1), &uid.Options{Layout: l}, uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) {
+			t.Errorf("%s on the original's epoch: %v, want ErrExhausted", name, err)
+		}
+	}
+}
+
+// TestBaiduEpochAhead: 7.F6. An epoch in the future gives negative ids in the original; here it is refused.
+func TestBaiduEpochAhead(t *testing.T) {
+	t.Parallel()
+	if second := int64(-3600); second<<35 >= 0 {
+		t.Fatal("the model is wrong")
+	}
+	for name, make := range kinds {
+		o := &uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}
+		if _, err := make(t.Context(), assigner.Static(1), o, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
+			t.Errorf("%s: %v, want ErrOptions", name, err)
+		}
+	}
+}
+
+// TestBaiduCachedTimeFreezes: 8.F9. At 1,000 ids a second the original's ring, which holds whole seconds of 8,192 ids, falls behind by 7
+// seconds in 8 of them, for ever.
+func TestBaiduCachedTimeFreezes(t *testing.T) {
+	t.Parallel()
+	const rate, seconds = 1000, 3600
+	if lag := seconds - rate*seconds/8192; lag < 3000 {
+		t.Fatalf("the original is %d s behind after an hour, want over 3000", lag)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		defer c.Close()
+		ids := make([]uid.ID, rate)
+		for range seconds {
+			time.Sleep(time.Second)
+			if _, err := c.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if lag := time.Since(c.Parse(ids[rate-1]).Time).Abs(); lag > 2*time.Second {
+			t.Errorf("after an hour at %d a second the stamps are %v off", rate, lag)
+		}
+	})
+}
+
+// TestBaiduCachedBurns: 8.F6 and 8.F7. The original throws the rest of a second away at every full ring, and starts a padding task at
+// every take below the threshold: at 1,000,000 ids a second it burns 828 to 997 seconds a second where 122 are needed.
+func TestBaiduCachedBurns(t *testing.T) {
+	t.Parallel()
+	// The original: each padding task composes whole seconds until the ring is full and drops what found no room.
+	const ring = 65536
+	left, seconds, issued := ring, 0, 0
+	for range 100_000 {
+		left--
+		issued++
+		if left < ring/2 {
+			for left < ring {
+				seconds++
+				left = min(ring, left+8192)
+			}
+			seconds++ // the second whose first id was rejected, or whose rest was
+		}
+	}
+	if wasted := seconds*8192 - (issued - ring/2); wasted <= 0 {
+		t.Fatalf("the original's logic wastes %d ids; the model is wrong", wasted)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		defer c.Close()
+		first := c.Parse(mustNext(t, c)).Tick
+		ids := make([]uid.ID, 10_000)
+		total := 1
+		for range 1000 {
+			time.Sleep(10 * time.Millisecond)
+			if _, err := c.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+			total += len(ids)
+		}
+		if burnt, want := c.Parse(ids[len(ids)-1]).Tick-first, int64(total-1)/8192; burnt != want {
+			t.Errorf("%d ids in ten seconds took %d ticks, want %d", total, burnt, want)
+		}
+	})
+}
+
+// TestBaiduCachedWideSequence: 8.F12. Where seqBits + boostPower is 26 or more, 32-bit arithmetic never sees the original's threshold.
+func TestBaiduCachedWideSequence(t *testing.T) {
+	t.Parallel()
+	size := int32(1) << 26
+	if threshold := size * 50 / 100; threshold > 0 {
+		t.Fatalf("the original's threshold is %d, want it overflown", threshold)
+	}
+	for _, seqBits := range []int{23, 28, 31, 36} {
+		o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 26, WorkerBits: 1, SeqBits: seqBits}}
+		o.Layout.Tick = 10 * time.Second
+		c := newCached(t, o)
+		ids := make([]uid.ID, 1<<20)
+		var last uid.ID
+		for range 80 { // 84 million, more than the original ever hands out
+			if _, err := c.Fill(t.Context(), ids); err != nil {
+				t.Fatalf("seqBits %d: %v", seqBits, err)
+			}
+			if ids[0] <= last {
+				t.Fatalf("seqBits %d: %d came after %d", seqBits, ids[0], last)
+			}
+			last = ids[len(ids)-1]
+		}
+	}
+}
