@@ -277,10 +277,33 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestCloseWithIDsLeft: the ids that are left when Close begins are not handed out.
+func TestCloseWithIDsLeft(t *testing.T) {
+	t.Parallel()
+	g := generator(t, newFake(1000), nil)
+	tag, err := g.Tag(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, g, "a", 10)
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := tag.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("Next after Close = %d, %v, want ErrClosed", id, err)
+	}
+	if n, err := g.Fill(t.Context(), "a", make([]int64, 10)); n != 0 || !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("Fill after Close = %d, %v, want 0 and ErrClosed", n, err)
+	}
+	if s := stats(t, g, "a"); s.Left != 0 || !errors.Is(s.Err, segment.ErrClosed) {
+		t.Errorf("the figures after Close are %+v, want none left and ErrClosed", s)
+	}
+}
+
 // TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.
 func TestCloseUnderLoad(t *testing.T) {
 	t.Parallel()
-	f := newFake(50)
+	f := newFake(100_000) // so that Close meets a range in use
 	var all []int64
 	for range 20 {
 		g := generator(t, f, &segment.Options{MaxStep: 1, Checkpoint: true})
@@ -292,7 +315,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				var ids []int64
-				for {
+				for len(ids) < 20_000 {
 					id, err := g.Next(t.Context(), "a")
 					if err != nil {
 						break

@@ -69,8 +69,8 @@ func work() error {
 	}
 }
 
-// TestProcesses: many processes on one server and one tag, killed at random, the server once among them. No id is handed
-// out twice, no two ranges overlap, and every id is in a range of the process that handed it out.
+// TestProcesses: many processes on one server and one tag, killed at random. No id is handed out twice, no two ranges
+// overlap, and every id is in a range of the process that handed it out.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	dsn, db := database(t)

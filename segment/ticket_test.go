@@ -324,11 +324,20 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 	for _, i := range []int{2, 0, 1} { // the new one first
 		for _, statement := range plans[i].Statements {
 			// As long as a server counts the old way the old Ticket uses it, and the new one only those that are changed.
+			// Each keeps to its side of the start, at every moment of the change.
 			if i != 2 {
-				ids = append(ids, fetch(t, after, "a", 1).From)
+				id := fetch(t, after, "a", 1).From
+				if ids = append(ids, id); id <= 116 {
+					t.Errorf("before %q on server %d the new Ticket gives %d, want it above 116", statement, i, id)
+				}
 			}
 			if i != 1 {
-				ids = append(ids, fetch(t, before, "a", 1).From)
+				for range 2 { // one from each server
+					id := fetch(t, before, "a", 1).From
+					if ids = append(ids, id); id > 116 {
+						t.Errorf("before %q on server %d the old Ticket gives %d, want it at most 116", statement, i, id)
+					}
+				}
 			}
 			run(t, all[i], statement)
 		}
