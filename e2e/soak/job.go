@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// jobEnv is the environment variable that makes this program a worker process: its value is a job.
+const jobEnv = "UIDRING_SOAK_JOB"
+
+// The kinds of generators.
+const (
+	cached   = "cached"
+	lanes    = "cached, 8 lanes"
+	runOne   = "cached, runs of 1"
+	standard = "default"
+)
+
+// job is what a worker process is to do: take a worker id and write ids to its standard output until its standard input ends.
+type job struct {
+	DSN    string
+	Kind   string
+	Window time.Duration // of the lease; 0: a disposable worker id
+	Broken bool          // ignore the windows of claims, which is a bug that the run must find
+}
+
+// The frames that a worker process writes: a kind, the payload's length in 4 bytes, the payload.
+const (
+	frameIDs   = 'i' // 8 bytes each, little-endian
+	frameError = 'e' // the kind of an error that a call got
+	frameHead  = 5
+)
+
+// callers is how many goroutines take ids in a process.
+const callers = 3
+
+// layout has short ticks and a small sequence space, so that a busy generator uses every id of its ticks and two generators that share
+// one meet for certain: 81,920 ids a second.
+func layout() bitsalloc.Layout {
+	return bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 13, Tick: 100 * time.Millisecond}
+}
+
+// work is the main function of a worker process. It returns the exit status.
+func work(text string) int {
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (j job) run() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	g, err := j.generator(ctx)
+	if ctx.Err() != nil {
+		return nil // ended before it got a worker id
+	}
+	if err != nil {
+		return err
+	}
+	var out output
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() { out.pump(ctx, g) })
+	}
+	wg.Wait()
+	// A database that is away keeps Close from giving the rest back, which costs nothing but time.
+	if err := g.Close(); err != nil {
+		out.write(frameError, []byte("Close: not given back"))
+	}
+	return out.err
+}
+
+// generator makes the generator that the job asks for.
+func (j job) generator(ctx context.Context) (uid.Generator, error) {
+	db, err := workernode.OpenMySQL(j.DSN)
+	if err != nil {
+		return nil, err
+	}
+	a := workernode.Disposable(db, nil)
+	if j.Window != 0 {
+		a = workernode.Leased(db, &workernode.LeasedOptions{Window: j.Window})
+	}
+	if j.Broken {
+		a = endless{a}
+	}
+	o := &uid.Options{Layout: layout(), MaxLead: 500 * time.Millisecond, Rollback: uid.HoldUpTo(time.Second)}
+	switch j.Kind {
+	case lanes:
+		o.Lanes = 8
+	case runOne:
+		o.RunLength = 1
+	case standard:
+		return uid.NewDefault(ctx, a, o)
+	}
+	return uid.NewCached(ctx, a, o)
+}
+
+// output writes frames to the standard output.
+type output struct {
+	mu  sync.Mutex
+	err error // of the first write that failed
+}
+
+// pump takes ids, one by one and many at once in turn, and writes them until ctx ends.
+func (o *output) pump(ctx context.Context, g uid.Generator) {
+	ids, buf := make([]uid.ID, 512), make([]byte, 0, 8*512)
+	for one := false; ctx.Err() == nil; one = !one {
+		var n int
+		var err error
+		if one {
+			for n = 0; n < 64 && err == nil; {
+				if ids[n], err = g.Next(ctx); err == nil {
+					n++
+				}
+			}
+		} else {
+			n, err = g.Fill(ctx, ids)
+		}
+		buf = buf[:0]
+		for _, id := range ids[:n] {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(id))
+		}
+		if n > 0 && !o.write(frameIDs, buf) {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			o.write(frameError, []byte(kindOf(err)))
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// write reports whether the frame was written.
+func (o *output) write(kind byte, payload []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return false
+	}
+	frame := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(payload)))
+	_, o.err = os.Stdout.Write(append(frame, payload...))
+	return o.err == nil
+}
+
+// kindOf names the documented error that err is, or quotes it.
+func kindOf(err error) string {
+	for _, k := range []struct {
+		name string
+		err  error
+	}{{"ErrClaimLost", uid.ErrClaimLost}, {"ErrClaimExpired", uid.ErrClaimExpired}, {"ErrLead", uid.ErrLead},
+		{"ErrEmpty", uid.ErrEmpty}, {"ErrClockBack", uid.ErrClockBack}, {"ErrExhausted", uid.ErrExhausted}} {
+		if errors.Is(err, k.err) {
+			return k.name
+		}
+	}
+	return err.Error()
+}
+
+// endless is an Assigner with a bug: its claims say that their windows have no end.
+type endless struct{ assigner.Assigner }
+
+func (e endless) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := e.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	return endlessClaim{c}, nil
+}
+
+type endlessClaim struct{ assigner.Claim }
+
+func (endlessClaim) Window() (from, until time.Time) { return time.Time{}, time.Time{} }

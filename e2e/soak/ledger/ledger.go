@@ -1,0 +1,192 @@
+// Package ledger counts every id exactly once, however many there are: for tests that record what many processes hand out.
+package ledger
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// Ledger has a bit for every (worker, tick, seq) that it has seen, so that two ids that are equal meet on one bit, which a count or
+// a sum would not notice when another id is missing. All methods are safe for concurrent use.
+//
+// A tick is a page of MaxSeq+1 bits while some of its ids are missing, and part of an interval when none is. Its memory is a page for
+// every tick and worker that was left incomplete, and 16 bytes for each stretch of complete ones, whatever the number of ids.
+type Ledger struct {
+	alloc *bitsalloc.Allocator
+
+	mu      sync.Mutex
+	workers map[int64]*worker
+	sum     Summary
+}
+
+// Summary says what a Ledger has seen.
+type Summary struct {
+	IDs        int64    // all of them, those that came again included
+	Duplicates int64    // ids that had come before
+	First      []uid.ID // the first few of these
+	Foreign    int64    // numbers below zero, which are no ids
+	Workers    int      // worker ids
+	Shared     int      // worker ids that more than one source used
+}
+
+// worker is what one worker id has stamped.
+type worker struct {
+	pages   map[int64]*page // by tick
+	full    []span          // of complete ticks; sorted, disjoint, no two touch
+	sources map[int]struct{}
+}
+
+// page is one tick that is not complete.
+type page struct {
+	bits []uint64
+	left int64 // sequence numbers that have not come
+}
+
+// span is the ticks [from, to).
+type span struct{ from, to int64 }
+
+// New returns a Ledger for ids of alloc's layout, which has no GeneBits.
+func New(alloc *bitsalloc.Allocator) *Ledger {
+	return &Ledger{alloc: alloc, workers: map[int64]*worker{}}
+}
+
+// Add counts ids that came from one source, such as a process.
+func (l *Ledger) Add(source int, ids []uid.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		l.sum.IDs++
+		if id < 0 {
+			l.sum.Foreign++
+			continue
+		}
+		tick, who, seq, _ := l.alloc.Split(int64(id))
+		w := l.workers[who]
+		if w == nil {
+			w = &worker{pages: map[int64]*page{}, sources: map[int]struct{}{}}
+			l.workers[who] = w
+		}
+		if _, ok := w.sources[source]; !ok {
+			w.sources[source] = struct{}{}
+		}
+		if w.add(tick, seq, l.alloc.MaxSeq()+1) {
+			continue
+		}
+		l.sum.Duplicates++
+		if len(l.sum.First) < 10 {
+			l.sum.First = append(l.sum.First, id)
+		}
+	}
+}
+
+// Sum returns what was seen so far.
+func (l *Ledger) Sum() Summary {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sum
+	s.First = slices.Clone(s.First)
+	s.Workers = len(l.workers)
+	for _, w := range l.workers {
+		if len(w.sources) > 1 {
+			s.Shared++
+		}
+	}
+	return s
+}
+
+// Has reports whether id has come.
+func (l *Ledger) Has(id uid.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tick, who, seq, _ := l.alloc.Split(int64(id))
+	w := l.workers[who]
+	if w == nil {
+		return false
+	}
+	p := w.pages[tick]
+	return w.complete(tick) || p != nil && p.bits[seq/64]>>(seq%64)&1 != 0
+}
+
+// Pages returns how many ticks are incomplete: what the memory is used for.
+func (l *Ledger) Pages() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.workers {
+		n += len(w.pages)
+	}
+	return n
+}
+
+// add notes (tick, seq) and reports whether it is new.
+func (w *worker) add(tick, seq, space int64) bool {
+	p := w.pages[tick]
+	if p == nil {
+		if w.complete(tick) {
+			return false
+		}
+		p = &page{bits: make([]uint64, (space+63)/64), left: space}
+		w.pages[tick] = p
+	}
+	bit := uint64(1) << (seq % 64)
+	if p.bits[seq/64]&bit != 0 {
+		return false
+	}
+	p.bits[seq/64] |= bit
+	if p.left--; p.left == 0 {
+		delete(w.pages, tick)
+		w.close(tick)
+	}
+	return true
+}
+
+// complete reports whether every id of tick has come.
+func (w *worker) complete(tick int64) bool {
+	i := w.after(tick)
+	return i > 0 && tick < w.full[i-1].to
+}
+
+// after returns the index of the first span that begins after tick.
+func (w *worker) after(tick int64) int {
+	i, _ := slices.BinarySearchFunc(w.full, tick, func(s span, t int64) int {
+		if s.from > t {
+			return 1
+		}
+		return -1
+	})
+	return i
+}
+
+// close enters a tick that has become complete into the spans.
+func (w *worker) close(tick int64) {
+	i := w.after(tick)
+	left := i > 0 && w.full[i-1].to == tick
+	right := i < len(w.full) && w.full[i].from == tick+1
+	switch {
+	case left && right:
+		w.full[i-1].to = w.full[i].to
+		w.full = slices.Delete(w.full, i, i+1)
+	case left:
+		w.full[i-1].to++
+	case right:
+		w.full[i].from--
+	default:
+		w.full = slices.Insert(w.full, i, span{tick, tick + 1})
+	}
+}
+
+// count returns how many different ids a worker has stamped, for the Ledger's own test.
+func (w *worker) count(space int64) (n int64) {
+	for _, s := range w.full {
+		n += (s.to - s.from) * space
+	}
+	for _, p := range w.pages {
+		for _, b := range p.bits {
+			n += int64(bits.OnesCount64(b))
+		}
+	}
+	return n
+}

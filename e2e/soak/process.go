@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// process is a worker process as its parent sees it. Its methods are safe for concurrent use.
+type process struct {
+	job    job
+	serial int // of all processes that were started
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr tail
+	done   chan error // the process's end, after all that it wrote was read
+
+	mu      sync.Mutex
+	last    time.Time // when the newest ids came; zero: none yet, or paused meanwhile
+	frames  int64     // with ids
+	expects bool      // false from when the process is told to end
+	paused  bool
+}
+
+// sink is where what a process writes goes.
+type sink interface {
+	ids(p *process, ids []uid.ID, gap time.Duration)
+	failed(kind string)
+}
+
+// startProcess starts this program as a worker process.
+func startProcess(j job, serial int, s sink) (*process, error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{job: j, serial: serial, cmd: exec.Command(self), done: make(chan error, 1), expects: true}
+	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), "GOMAXPROCS=2")
+	p.cmd.Stderr = &p.stderr
+	p.cmd.SysProcAttr = dieWithParent()
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		// dieWithParent's signal is sent when the thread that forks ends, not when the process does.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			readErr := p.read(stdout, s)
+			p.done <- errors.Join(readErr, p.cmd.Wait())
+		}
+	}()
+	return p, <-started
+}
+
+// read hands on what the process writes, until its end. The last frame of a process that was killed may be cut; the whole ids
+// in it count, because they were handed out.
+func (p *process) read(r io.Reader, s sink) error {
+	br := bufio.NewReaderSize(r, 1<<16)
+	var head [frameHead]byte
+	var buf []byte
+	var ids []uid.ID
+	for {
+		if _, err := io.ReadFull(br, head[:]); err != nil {
+			return ended(err)
+		}
+		n := int(binary.LittleEndian.Uint32(head[1:]))
+		if n > 1<<16 {
+			return fmt.Errorf("frame of %d bytes, want at most %d", n, 1<<16)
+		}
+		buf = append(buf[:0], make([]byte, n)...)
+		n, err := io.ReadFull(br, buf)
+		switch head[0] {
+		case frameIDs:
+			ids = ids[:0]
+			for i := 0; i+8 <= n; i += 8 {
+				ids = append(ids, uid.ID(binary.LittleEndian.Uint64(buf[i:])))
+			}
+			s.ids(p, ids, p.arrived())
+		case frameError:
+			if err == nil {
+				s.failed(string(buf))
+			}
+		default:
+			return fmt.Errorf("frame of kind %q", head[0])
+		}
+		if err != nil {
+			return ended(err)
+		}
+	}
+}
+
+// ended returns nil for an error that is just the end of what a process wrote.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// arrived notes that ids came and returns how long none had come, as far as that was not the process's own pause.
+func (p *process) arrived() (gap time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frames++
+	now := time.Now()
+	if !p.last.IsZero() && !p.paused {
+		gap = now.Sub(p.last)
+	}
+	p.last = now
+	return gap
+}
+
+// pause stops the process in its tracks.
+func (p *process) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = true
+	p.cmd.Process.Signal(syscall.SIGSTOP)
+}
+
+// resume lets it go on.
+func (p *process) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd.Process.Signal(syscall.SIGCONT)
+	p.paused, p.last = false, time.Now()
+}
+
+// count returns how often ids came, and false if the process is paused or told to end.
+func (p *process) count() (n int64, running bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.frames, p.expects && !p.paused
+}
+
+// kill ends the process with SIGKILL and returns when all that it wrote is counted.
+func (p *process) kill() {
+	p.over()
+	p.cmd.Process.Kill()
+	<-p.done
+}
+
+// stop tells the process to close its generator, and returns its end.
+func (p *process) stop() error {
+	p.over()
+	p.stdin.Close()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			return fmt.Errorf("worker process (%s): %w: %s", p.job.Kind, err, &p.stderr)
+		}
+		return nil
+	case <-time.After(time.Minute):
+		p.cmd.Process.Signal(syscall.SIGQUIT) // its stacks say where it hangs
+		<-p.done
+		return fmt.Errorf("worker process (%s) did not end within a minute: %s", p.job.Kind, &p.stderr)
+	}
+}
+
+// over notes that the process's end is expected.
+func (p *process) over() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.expects = false
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if len(t.buf) > 1<<16 {
+		t.buf = append([]byte(nil), t.buf[len(t.buf)-1<<15:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
