@@ -48,7 +48,10 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 
 cross: ## Every module by itself (GOWORK=off), for this machine, for 386 and for arm64; the core's tests on 386 where they run.
 	@set -e; for m in $(modules); do \
-		for arch in $$($(GO) env GOARCH) 386 arm64; do \
+		echo "$$($(GO) env GOARCH): $$m"; \
+		$(alone) -C "$$m" build -o /dev/null ./...; \
+		$(alone) -C "$$m" vet ./...; \
+		for arch in 386 arm64; do \
 			echo "$$arch: $$m"; \
 			GOARCH=$$arch CGO_ENABLED=0 $(alone) -C "$$m" build -o /dev/null ./...; \
 			GOARCH=$$arch CGO_ENABLED=0 $(alone) -C "$$m" vet ./...; \
