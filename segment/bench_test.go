@@ -10,14 +10,13 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// The floors and the calls are sub-benchmarks of one benchmark, so that a run with -count interleaves them. Other load on
-// the machine only adds, so the least of the counts is the figure:
+// BenchmarkNext has the floors and the calls side by side. Several runs interleave them, which -count does not; other load on
+// the machine only adds, so the median of several runs is the figure on a busy machine and the least on a quiet one:
 //
-//	go test ./segment -run '^$' -bench Next -count 6 -cpu 1,2
+//	go test -c ./segment && for i in $(seq 10); do ./segment.test -test.run '^$' -test.bench Next -test.cpu 2; done
 //
 // The ids come in ranges of a million, so that the figures have fetches in them and hardly any of their time. alone is one
 // goroutine; shared is as many as there are processors on one tag, and on one word for the floor.
-
 func BenchmarkNext(b *testing.B) {
 	g := generator(b, newFake(1_000_000), nil)
 	t, err := g.Tag(b.Context(), "a")

@@ -76,7 +76,13 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 // with a tag fetches for. A tag that the source does not have is ErrUnknownTag.
 func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 	if t := g.dir.Load().find(tag); t != nil {
-		return t.Next(ctx)
+		// Tag.Next, written out: the call would cost a tenth of the whole.
+		b := t.cur.Load()
+		k := b.next.Add(1)
+		if k > b.len || k == b.mark {
+			return t.nextSlow(ctx, b, k)
+		}
+		return b.from + (k-1)*b.stride, nil
 	}
 	return g.nextNew(ctx, tag)
 }

@@ -57,17 +57,18 @@ func (t *Tag) Name() string { return t.name }
 func (t *Tag) Next(ctx context.Context) (int64, error) {
 	b := t.cur.Load()
 	k := b.next.Add(1)
-	if k > b.len {
-		return t.nextAfter(ctx, b)
-	}
-	if k == b.mark {
-		t.prefetch(b)
+	if k > b.len || k == b.mark {
+		return t.nextSlow(ctx, b, k)
 	}
 	return b.from + (k-1)*b.stride, nil
 }
 
-// nextAfter is Next for who found b used up.
-func (t *Tag) nextAfter(ctx context.Context, b *buffer) (int64, error) {
+// nextSlow is the rest of Next for who claimed b's mark, or found b used up: the k-th claim.
+func (t *Tag) nextSlow(ctx context.Context, b *buffer, k int64) (int64, error) {
+	if k <= b.len {
+		t.prefetch(b)
+		return b.id(k - 1), nil
+	}
 	var one [1]int64
 	if _, err := t.fillAfter(ctx, b, one[:]); err != nil {
 		return 0, err
