@@ -38,6 +38,7 @@ func (mariaDB) common(dir string) []string {
 	args := []string{
 		"--no-defaults",
 		"--datadir=" + filepath.Join(dir, "data"),
+		"--tmpdir=" + dir, // a server that starts removes the temporary tables of all who share the folder
 		"--innodb-buffer-pool-size=16M",
 		"--innodb-log-file-size=8M",
 		"--innodb-data-file-path=ibdata1:4M:autoextend",
