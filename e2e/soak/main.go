@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -62,7 +65,13 @@ func command(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	fmt.Fprintf(stdout, "soak: %v, seed %d, %d processes, windows of %v\n", c.duration, c.seed, c.processes, c.window)
-	r, err := run(c, stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	begin := time.Now()
+	r, err := run(ctx, c, stdout)
+	if ctx.Err() != nil && err == nil {
+		err = fmt.Errorf("ended by a signal after %v", time.Since(begin).Round(time.Second))
+	}
 	if r != nil {
 		fmt.Fprint(stdout, "\n", r.markdown())
 		if *out != "" {

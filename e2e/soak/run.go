@@ -20,9 +20,9 @@ const (
 	account  = "app"
 )
 
-// run starts a server, a proxy and a fleet, does harm to them for as long as c says, and returns what came of it. The error says
+// run starts a server, a proxy and a fleet, does harm to them for as long as c says or until ctx ends, and returns what came of it. The error says
 // what must not have happened, apart from duplicates; the result is nil only if nothing was run.
-func run(c config, progress io.Writer) (*result, error) {
+func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	srv, err := dbtest.NewMariaDB()
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func run(c config, progress io.Writer) (*result, error) {
 	var wg sync.WaitGroup
 	wg.Go(func() { in.server(rand.New(rand.NewPCG(c.seed, 1)), stop) })
 	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.seed, 2)), stop) })
-	watch(c, begin, in, progress)
+	watch(ctx, c, begin, in, progress)
 	close(stop)
 	wg.Wait()
 
@@ -77,10 +77,12 @@ func prepare(srv *dbtest.Server) error {
 	return workernode.Migrate(context.Background(), db)
 }
 
-// watch prints a line of progress now and then until the time is over, or something has failed.
-func watch(c config, begin time.Time, in *injector, progress io.Writer) {
+// watch prints a line of progress now and then until the time is over, ctx ends, or something has failed.
+func watch(ctx context.Context, c config, begin time.Time, in *injector, progress io.Writer) {
 	for time.Since(begin) < c.duration {
-		time.Sleep(min(c.every, c.duration-time.Since(begin)))
+		if !pause(ctx.Done(), min(c.every, c.duration-time.Since(begin))) {
+			return
+		}
 		s := in.fleet.ledger.Sum()
 		in.mu.Lock()
 		var faults int64
