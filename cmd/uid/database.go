@@ -41,8 +41,8 @@ func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn, error) 
 	return db, d, nil
 }
 
-// use opens the database that the flags name, calls f and closes it again. The embedded database gets its tables first.
-func (f *dsnFlags) use(ctx context.Context, p *program, do func(context.Context, *gorm.DB) error) (err error) {
+// use opens the database that the flags name, calls do and closes it again. The embedded database gets its tables first.
+func (f *dsnFlags) use(ctx context.Context, p *program, do func(context.Context, *gorm.DB, dsn) error) (err error) {
 	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
 	defer cancel()
 	db, d, err := f.open(within, p)
@@ -59,7 +59,7 @@ func (f *dsnFlags) use(ctx context.Context, p *program, do func(context.Context,
 			return f.explain(within, d, err)
 		}
 	}
-	if err := do(within, db); err != nil {
+	if err := do(within, db, d); err != nil {
 		return f.explain(within, d, err)
 	}
 	return nil
@@ -169,6 +169,9 @@ func closeDB(db *gorm.DB) error {
 func (f *dsnFlags) explain(ctx context.Context, d dsn, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fmt.Errorf("%s: no answer within %v (--timeout): %w", d.display, f.Timeout, err)
+	}
+	if _, ok := asUsage(err); ok {
+		return err // about the command line, not the database
 	}
 	return fmt.Errorf("%s: %w", d.display, err)
 }

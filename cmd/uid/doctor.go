@@ -55,12 +55,9 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	r := doctorReport{OK: true}
-	err = c.use(ctx, p, func(ctx context.Context, db *gorm.DB) error {
-		pt := &patient{p: p, db: db, layout: layout}
-		if pt.d, err = c.dsnFlags.resolve(p); err != nil {
-			return err
-		}
-		r.Database = pt.d.display
+	err = c.use(ctx, p, func(ctx context.Context, db *gorm.DB, d dsn) error {
+		pt := &patient{p: p, db: db, d: d, layout: layout}
+		r.Database = d.display
 		r.Findings = pt.examine(ctx)
 		return nil
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,18 +19,22 @@ type assignerFlags struct {
 	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids. Default: one that belongs to this command and the layout."`
 }
 
-// leaseWindow is how long a run that is killed keeps its worker id from others.
-const leaseWindow = 2 * time.Minute
+// deal is what a command wants of its worker id.
+type deal struct {
+	command string        // names the default namespace
+	window  time.Duration // how long a process that is killed keeps the worker id from others, and survives without the database
+	logger  *slog.Logger
+}
 
 // assigner returns the Assigner that the flags name. Claims of one namespace share one layout, so the namespace that the
 // command has for itself carries the layout's text.
-func (f *assignerFlags) assigner(db *gorm.DB, layout namedLayout) assigner.Assigner {
+func (f *assignerFlags) assigner(db *gorm.DB, layout namedLayout, d deal) assigner.Assigner {
 	if f.Assigner == "disposable" {
-		return workernode.Disposable(db, nil)
+		return workernode.Disposable(db, &workernode.DisposableOptions{Logger: d.logger})
 	}
-	o := &workernode.LeasedOptions{Namespace: f.Namespace, Window: leaseWindow}
+	o := &workernode.LeasedOptions{Namespace: f.Namespace, Window: d.window, Logger: d.logger}
 	if o.Namespace == "" {
-		o.Namespace = "uid gen " + layout.alloc.Layout().String()
+		o.Namespace = d.command + " " + layout.alloc.Layout().String()
 	}
 	return workernode.Leased(db, o)
 }
@@ -52,7 +57,7 @@ func (c *genCmd) generator(ctx context.Context, p *program, layout namedLayout) 
 	// An account that may not create tables can use those that exist, so that is an error only if the rest fails too, and
 	// then it is the one to tell about, unless the tables were there.
 	migrateErr := workernode.Migrate(start, db)
-	g, err := c.newGenerator(start, c.assigner(db, layout), layout)
+	g, err := c.newGenerator(start, c.assigner(db, layout, deal{command: "uid gen", window: 2 * time.Minute}), layout)
 	if err != nil {
 		if migrateErr != nil && !errors.Is(err, assigner.ErrWorkersExhausted) && !errors.Is(err, assigner.ErrLayoutMismatch) {
 			err = migrateErr

@@ -83,9 +83,42 @@ func TestDatabases(t *testing.T) {
 				t.Errorf("doctor --json: %+v, %v, want eight findings and OK", report, err)
 			}
 			b.check(t, exitFailure, "", "ran out", "gen", "--layout", "baidu")
+			checkSegments(t, b)
 			b.check(t, exitFailure, "runs out at 2024-11-20T13:24:16Z", "", "doctor", "--layout", "baidu")
 		})
 	}
+}
+
+// checkSegments makes tags and takes ids from every source: consecutive, none twice, none left over where the source can
+// count in any step.
+func checkSegments(t *testing.T, b *bench) {
+	t.Helper()
+	b.check(t, exitOK, "leaf_alloc", "", "segment", "init")
+	for _, source := range []string{"leaf", "sequence", "ticket"} {
+		src := "--source=" + source
+		if source != "ticket" {
+			b.check(t, exitFailure, "", "order", "segment", "next", "order", src)
+			b.check(t, exitUsage, "", "Step is 0", "segment", "set", "order", src)
+			b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "100", src)
+		}
+		var all []uid.ID
+		for range 3 {
+			all = append(all, parseIDs(t, b.check(t, exitOK, "", "", "segment", "next", "order", "-n", "250", src), decimalForm)...)
+		}
+		if unique(t, all); len(all) != 750 {
+			t.Errorf("%s: %d ids, want 750", source, len(all))
+		}
+		if source == "ticket" {
+			b.check(t, exitUsage, "", "no list of tags", "segment", "list", src)
+			continue
+		}
+		if all[749] != all[0]+749 {
+			t.Errorf("%s: ids %d to %d, want 750 in a row", source, all[0], all[749])
+		}
+		b.check(t, exitOK, fmt.Sprintf("\"next\":\"%d\"", all[749]+1), "", "segment", "list", "--json", src)
+		b.check(t, exitFailure, "", "went back", "segment", "set", "order", "--next", "1", src)
+	}
+	b.check(t, exitUsage, "", "-n is 0", "segment", "next", "order", "-n", "0")
 }
 
 // TestSchemaRuns: what schema prints makes the tables that gen then finds, on real servers.

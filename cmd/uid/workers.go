@@ -29,7 +29,7 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB) error {
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn) error {
 		leases, err := workernode.Leases(ctx, db)
 		if err != nil {
 			return err
