@@ -117,6 +117,9 @@ func (t *Tag) fail(err error, failures int) (last bool) {
 
 	switch {
 	case unknown:
+		if !fresh {
+			t.g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+		}
 		t.g.drop(t, err)
 	case abandoned:
 		t.g.drop(t, errAbandoned)

@@ -69,7 +69,8 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 
 // Ticket returns the Source over ticket servers: databases whose AUTO_INCREMENT columns count in steps of Step from offsets
 // of their own, so that no two give the same id. A tag is a value of the table's unique column stub; REPLACE of it moves
-// the tag's row to a fresh id. All tags of a table share its counter. There are no unknown tags.
+// the tag's row to a fresh id. All tags of a table share its counter. There are no unknown tags: every name that Fetch is
+// called with gets its rows, so names must not come from strangers.
 //
 // The servers are asked in turn; one that fails is passed over for a while. On MySQL a REPLACE of n rows reserves n
 // neighbouring ids at once, and one more query on the same connection confirms that session and server count as they

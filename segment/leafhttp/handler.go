@@ -10,7 +10,8 @@
 // Where the original answers 500 to every failure, the status here says what a client may do about it: 404 for an unknown
 // tag, 503 with Retry-After for what passes, 500 for what does not.
 //
-// The handler has no authentication and hands ids to whoever asks. Serve it on a loopback or private address.
+// The handler has no authentication and hands ids to whoever asks. Serve it on a loopback or private address. Every unknown key
+// is a question to the source; a segment.Generator with Options.Listed asks none.
 package leafhttp
 
 import (

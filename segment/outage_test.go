@@ -1,0 +1,202 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// TestLatency: no call notices whether the database answers in 1 ms or in 50 ms, as long as a range lasts longer than that. A
+// single buffer stalls at each end of a range: that is the spike in the original's TP999.
+func TestLatency(t *testing.T) {
+	t.Parallel()
+	const calls, every = 100_000, time.Millisecond // 10^5 calls: ten of them are the p99.99
+	run := func(latency time.Duration) (times []time.Duration, single []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(1000)
+			g := generator(t, f, &segment.Options{MaxStep: 1})
+			f.set(func(f *fake) { f.latency = latency })
+			if _, err := g.Tag(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			left := 0
+			for range calls {
+				time.Sleep(every)
+				begin := time.Now()
+				next(t, g, "a", 1)
+				times = append(times, time.Since(begin))
+
+				begin = time.Now()
+				if left == 0 {
+					time.Sleep(latency) // the single buffer's caller fetches
+					left = 1000
+				}
+				left--
+				single = append(single, time.Since(begin))
+			}
+			if w := stats(t, g, "a").Waits; w > 1 { // one by Tag
+				t.Errorf("%d calls waited at a latency of %v, want none", w-1, latency)
+			}
+		})
+		slices.Sort(times)
+		slices.Sort(single)
+		return times, single
+	}
+	at := calls - calls/10_000
+	fast, _ := run(time.Millisecond)
+	slow, single := run(50 * time.Millisecond)
+	if fast[at] != slow[at] || slow[calls-1] != 0 {
+		t.Errorf("p99.99 is %v at 1 ms and %v at 50 ms, and the longest call %v, want none to take any time", fast[at], slow[at], slow[calls-1])
+	}
+	if single[at] < 50*time.Millisecond {
+		t.Errorf("p99.99 of a single buffer is %v at 50 ms, want it to show the stall", single[at])
+	}
+}
+
+// TestOutage: the database is away for ten minutes, at a step of 600 times the rate. Whenever that begins, no call fails or
+// even waits. (A single buffer has nothing to wait on at all.)
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	const rate, tick = 2, 5 * time.Second // ids a second, taken every 5 s; the arithmetic is the same at any rate
+	for start := time.Duration(0); start < 80*time.Minute; start += 55 * time.Second {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(600 * rate)
+			g := generator(t, f, nil)
+			ids := make([]int64, rate*tick/time.Second)
+			serve := func(d time.Duration) {
+				for begin := time.Now(); time.Since(begin) < d; time.Sleep(tick) {
+					if n, err := g.Fill(t.Context(), "a", ids); n != len(ids) || err != nil {
+						t.Fatalf("outage from %v on: %d of %d ids: %v", start, n, len(ids), err)
+					}
+				}
+			}
+			next(t, g, "a", 1)
+			synctest.Wait()
+			serve(start)
+			f.set(func(f *fake) { f.away = true })
+			serve(10 * time.Minute)
+			f.set(func(f *fake) { f.away = false })
+			serve(5 * time.Minute)
+			if s := stats(t, g, "a"); s.Waits > 1 || s.Err != nil {
+				t.Errorf("outage from %v on: %d waits, error %v, want one wait for the first range", start, s.Waits, s.Err)
+			}
+		})
+	}
+}
+
+// TestReason: who finds both buffers used up waits for as long as its ctx allows, gets the source's reason with it, and is
+// served as soon as the source is back. The original answers -3 at once, while the loader is about to succeed.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.away = true })
+		next(t, g, "a", 19)
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		id, err := g.Next(ctx, "a")
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("Next with both buffers used up = %d, %v, want the ctx's error, the source's, and the tag", id, err)
+		}
+		if took := time.Since(begin); took != 700*time.Millisecond {
+			t.Errorf("Next took %v, want all of its 700 ms", took)
+		}
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if id, err := g.Next(t.Context(), "a"); err != nil {
+					t.Errorf("Next across the outage = %d, %v", id, err)
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if s := stats(t, g, "a"); s.Waiting != 5 || !errors.Is(s.Err, errAway) || s.Left != 0 {
+			t.Errorf("while 5 callers wait the figures are %+v", s)
+		}
+		f.set(func(f *fake) { f.away = false })
+		begin = time.Now()
+		wg.Wait()
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("the callers were served %v after the source came back, want at most RetryMax, 2s", took)
+		}
+
+		// A slow source: the loader is running, so -3 would be the original's answer.
+		f.set(func(f *fake) { f.latency = 300 * time.Millisecond })
+		next(t, g, "a", 100)
+	})
+}
+
+// TestBackoff: while the source is away it is asked at growing intervals by one goroutine, however many calls there are. The
+// original asks at every call.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.away = true; f.calls = 0 })
+		failed := 0
+		for range 6000 { // a minute of a call every 10 ms
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if _, err := g.Next(ctx, "a"); err != nil {
+				failed++
+			}
+			cancel()
+			time.Sleep(9 * time.Millisecond)
+		}
+		if f.calls < 25 || f.calls > 80 {
+			t.Errorf("%d calls of which %d failed asked the source %d times in a minute, want about 45", 6000, failed, f.calls)
+		}
+	})
+	for failures, ms := range map[int]int{1: 50, 2: 100, 3: 200, 6: 1600, 7: 2000, 8: 2000, 1000: 2000} {
+		want := time.Duration(ms) * time.Millisecond
+		least, most := time.Hour, time.Duration(0)
+		for range 2000 {
+			d := segment.Backoff(failures, 50*time.Millisecond, 2*time.Second)
+			least, most = min(least, d), max(most, d)
+		}
+		if least < want/2 || most > want || most-least < want/4 {
+			t.Errorf("the pause after %d failures is %v..%v, want it spread over %v..%v", failures, least, most, want/2, want)
+		}
+	}
+}
+
+// TestVoidClaims: calls that find the buffer used up leave at most one void claim each, so the counter stays far from its end.
+func TestVoidClaims(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	g := generator(t, f, &segment.Options{MaxStep: 1})
+	tag, err := g.Tag(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitQuiet(t, g)
+	f.set(func(f *fake) { f.away = true })
+	next(t, g, "a", 20)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ids := make([]int64, 1000)
+	for range 100 {
+		if _, err := tag.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Next = %v, want context.Canceled", err)
+		}
+		if n, err := tag.Fill(ctx, ids); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Fatalf("Fill = %d, %v, want 0 and context.Canceled", n, err)
+		}
+	}
+	if got := tag.Claims(); got != 110 {
+		t.Errorf("%d claims on a range of 10 after 100 calls of Next and 100 of Fill(1000), want 110", got)
+	}
+}
