@@ -185,7 +185,7 @@ func TestWindowAhead(t *testing.T) {
 	t.Run("wait", func(t *testing.T) {
 		eachKind(t, uid.Options{MaxLead: time.Second}, ahead, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
 			id := mustNext(t, g)
-			if wait := a.from.Sub(time.Now()); wait > time.Second || wait < -time.Second {
+			if wait := time.Until(a.from); wait > time.Second || wait < -time.Second {
 				t.Errorf("the first id came %v before the window, want at most a second's lead", wait)
 			}
 			if p := g.Parse(id); p.Time.Before(a.from) {

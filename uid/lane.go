@@ -68,10 +68,7 @@ const minCounter = 32
 // newCodec divides 64 bits: the counter gets what tick and run leave over, but no less than minCounter, in which case
 // the tick is stored relative to a base that has to move now and then.
 func newCodec(timeBits, timeShift, seqBits, runBits, geneBits int) codec {
-	counter := 64 - timeBits - (seqBits - runBits)
-	if counter < minCounter {
-		counter = minCounter
-	}
+	counter := max(minCounter, 64-timeBits-(seqBits-runBits))
 	tickAt := counter + seqBits - runBits
 	off := uint64(1)<<runBits - 1
 	return codec{

@@ -123,8 +123,8 @@ func TestCachedBurstBorrowsExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, id := range ids {
-			if want := time.Duration(i/8192) * time.Second; c.Parse(id).Time.Sub(time.Now()) != want {
-				t.Fatalf("id %d is stamped %v ahead, want %v", i, c.Parse(id).Time.Sub(time.Now()), want)
+			if want := time.Duration(i/8192) * time.Second; time.Until(c.Parse(id).Time) != want {
+				t.Fatalf("id %d is stamped %v ahead, want %v", i, time.Until(c.Parse(id).Time), want)
 			}
 		}
 		// 100 s later the clock has caught up with what was handed out, and the stamps are of the present again.
@@ -219,7 +219,7 @@ func TestExhausted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, uid.Options{Layout: layout, Lanes: lanes, SeqStart: 1}, uid.NewTestClock())
 			defer c.Close()
-			left := int(c.Stats().Expires.Sub(time.Now())/time.Second) * 128
+			left := int(time.Until(c.Stats().Expires)/time.Second) * 128
 			ids := make([]uid.ID, 1<<16)
 			got := 0
 			for {

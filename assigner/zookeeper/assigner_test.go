@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,8 +83,8 @@ func TestReuseByName(t *testing.T) {
 		a.Close()
 	}
 	// A day later all windows have passed. In the opposite order, each finds its own, not the lowest.
-	for want := len(names) - 1; want >= 0; want-- {
-		a := open(t, s.addr, zookeeper.Options{Instance: names[want], MaxSkew: zookeeper.AnySkew})
+	for want, name := range slices.Backward(names) {
+		a := open(t, s.addr, zookeeper.Options{Instance: name, MaxSkew: zookeeper.AnySkew})
 		clock := wallClock{shift: 24 * time.Hour}
 		a.SetClock(clock.now)
 		wantWorker(t, claim(t, a), int64(want))

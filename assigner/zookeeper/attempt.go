@@ -56,7 +56,7 @@ func (at *attempt) claim(ctx context.Context) (*claim, error) {
 func (at *attempt) withdraw() {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	at.a.tree.remove(ctx, at.a.tree.peer(at.peer)) // else it goes with the session
+	_ = at.a.tree.remove(ctx, at.a.tree.peer(at.peer)) // else it goes with the session
 }
 
 func (at *attempt) once(ctx context.Context) (*claim, error) {
@@ -199,7 +199,7 @@ func (at *attempt) create(ctx context.Context, slots []slot) (*claim, error) {
 		return nil, fmt.Errorf("assigner/zookeeper: ZooKeeper made slot %q, want a name such as %q", path, slotName(0))
 	}
 	if worker > at.maxWorker {
-		t.remove(ctx, path) // out of range for everyone here; at worst it stays and is never taken
+		_ = t.remove(ctx, path) // out of range for everyone here; at worst it stays and is never taken
 		if now, err := at.scan(ctx); err == nil {
 			slots = now // others were faster: the message is to say what they left
 		}

@@ -79,7 +79,7 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 	c.until = until
 	c.mu.Unlock()
 	if err == nil {
-		c.a.touch(ctx, c.peer) // keeps the clock that others compare with fresh; they can do without
+		_, _ = c.a.touch(ctx, c.peer) // keeps the clock that others compare with fresh; they can do without
 	}
 	return until, nil
 }
@@ -113,7 +113,7 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 		return err // may be tried again
 	}
 	c.token = ""
-	c.a.tree.remove(ctx, c.a.tree.peer(c.peer)) // else it goes with the session
+	_ = c.a.tree.remove(ctx, c.a.tree.peer(c.peer)) // else it goes with the session
 	return nil
 }
 

@@ -33,7 +33,7 @@ const jars = "/usr/share/java"
 // classpath names the jars without which ZooKeeper 3.8 does not start, and slf4j-nop to keep it silent.
 func classpath() (string, error) {
 	var all []string
-	for _, name := range strings.Fields(`zookeeper zookeeper-jute slf4j-api slf4j-nop netty-handler netty-common netty-buffer
+	for name := range strings.FieldsSeq(`zookeeper zookeeper-jute slf4j-api slf4j-nop netty-handler netty-common netty-buffer
 		netty-transport netty-codec netty-resolver metrics-core snappy-java commons-cli`) {
 		path := filepath.Join(jars, name+".jar")
 		if _, err := os.Stat(path); err != nil {

@@ -21,7 +21,7 @@ type session struct {
 	zk     *zk.Conn
 	events <-chan zk.Event // closed by the library when its last goroutine ends
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	ctx    context.Context // ends with close; bounds dialling, which the library does on its own account
+	ctx    context.Context //nolint:containedctx // no call's: it ends with close and bounds dialling, which the library does by itself
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 

@@ -100,7 +100,7 @@ func (o *Original) put(id int64) bool {
 // Next returns an id, or one of the two errors.
 func (o *Original) Next() (int64, error) {
 	before := o.cur.Load()
-	after := before
+	var after int64
 	for {
 		c := o.cur.Load()
 		if after = c; c == o.tail.Load() {

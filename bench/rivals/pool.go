@@ -43,7 +43,7 @@ func NewPool(worker int64) *Pool {
 
 // Next returns an id.
 func (p *Pool) Next() int64 {
-	r := p.runs.Get().(*run)
+	r := p.runs.Get().(*run) //nolint:errcheck // the pool has nothing else
 	if r.next == r.end {
 		r.end = p.word.Add(runLength)
 		r.next = r.end - runLength

@@ -98,7 +98,7 @@ func Filled(o *uid.Options) func() (*Instance, error) {
 				return err
 			},
 			Run: func(n int) error {
-				ids := buffers.Get().(*[FillSize]uid.ID)
+				ids := buffers.Get().(*[FillSize]uid.ID) //nolint:errcheck // the pool has nothing else
 				defer buffers.Put(ids)
 				for ; n > 0; n -= FillSize {
 					if _, err := g.Fill(ctx, ids[:min(n, FillSize)]); err != nil {

@@ -89,21 +89,19 @@ func newChannel() (*Instance, error) {
 // newOriginal tries again after an error, as the original's users have to; what the retries cost is in the row.
 func newOriginal() (*Instance, error) {
 	r := rivals.NewOriginal(worker)
-	next := func() (int64, error) {
+	again := func() int64 {
 		for {
 			id, err := r.Next()
 			if err == nil {
-				return id, nil
+				return id
 			}
 			runtime.Gosched()
 		}
 	}
-	return &Instance{Close: r.Close, Keys: integers(next), Run: func(n int) error {
+	return &Instance{Close: r.Close, Keys: integers(func() (int64, error) { return again(), nil }), Run: func(n int) error {
 		for range n {
 			if _, err := r.Next(); err != nil {
-				if _, err := next(); err != nil {
-					return err
-				}
+				again()
 			}
 		}
 		return nil
