@@ -222,7 +222,7 @@ func TestCached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const rounds = 15
+			const rounds = 12
 			g, last := open(t, c.a, c.o), int64(-1)
 			for round := range rounds {
 				history := recordSource(t, g, load{goroutines: 4, calls: 400}, uint64(round))
@@ -263,8 +263,8 @@ func TestCachedLanes(t *testing.T) {
 	var all []stretch
 	disorder := false
 	last := int64(-1)
-	for round := range 15 {
-		history := recordSource(t, g, load{goroutines: 8, calls: 400}, uint64(round))
+	for round := range 12 {
+		history := recordSource(t, g, load{goroutines: 8, calls: 150}, uint64(round))
 		for _, op := range history {
 			all = append(all, op.Output.(stretch))
 		}
