@@ -2,6 +2,7 @@ package workernode
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"reflect"
@@ -26,7 +27,7 @@ var (
 	mysqlFailures = map[failure][]int{
 		duplicate: {1022, 1062, 1586},
 		missing:   {1051, 1054, 1146},
-		denied:    {1044, 1045, 1142, 1143, 1227, 1370, 1698, 3118, 3159},
+		denied:    {1044, 1045, 1130, 1142, 1143, 1227, 1370, 1698, 1820, 1862, 3118, 3159, 4151},
 		transient: {
 			1020, 1021, 1028, 1037, 1038, 1040, 1041, 1047, 1053, 1077, 1078, 1079, 1080, 1099, 1105, 1114, 1129, 1135, 1152, 1153,
 			1156, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1206, 1213, 1223, 1226, 1290, 1317, 1412, 1614, 1637, 1792, 1836, 1927,
@@ -47,14 +48,26 @@ var (
 		denied:    {"attempt to write a readonly database", "unable to open database file", "authorization denied"},
 		transient: {"is locked", "SQLITE_BUSY", "SQLITE_LOCKED", "disk I/O error", "database or disk is full", "interrupted"},
 	}
+	// driverRefusals: what the drivers conclude from the server's greeting and from the configuration, without a code.
+	driverRefusals = []string{
+		"TLS requested but server does not support TLS", "server refused TLS connection", "this authentication plugin is not supported",
+		"this user requires clear text authentication", "this user requires mysql native password authentication",
+		"this user requires old password authentication", "server does not support required protocol",
+	}
 	// order is in which the tables are searched.
 	order = []failure{duplicate, missing, denied, transient}
 )
 
-// classify says what err means. An error without a code from the server is the network's or the driver's and transient, because
-// the server did not refuse anything.
+// classify says what err means. An error without a code from the server is the network's or the driver's and transient, unless it is
+// about a setting of the connection: the server did not refuse anything.
 func (d dialect) classify(err error) failure {
 	if strings.Contains(err.Error(), "sql: database is closed") {
+		return permanent
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return permanent
+	}
+	if slices.ContainsFunc(driverRefusals, func(text string) bool { return strings.Contains(err.Error(), text) }) {
 		return permanent
 	}
 	switch d.name {

@@ -2,6 +2,8 @@ package workernode_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -37,6 +39,13 @@ func TestClassify(t *testing.T) {
 		{"mysql", &myError{1290}, "transient"},
 		{"mysql", &myError{1049}, "permanent"},
 		{"mysql", &myError{1064}, "permanent"},
+		{"mysql", &myError{1130}, "denied"}, // this host may not connect
+		{"mysql", &myError{1820}, "denied"}, // password expired
+		{"mysql", errors.New("TLS requested but server does not support TLS"), "permanent"},
+		{"mysql", errors.New("this authentication plugin is not supported"), "permanent"},
+		{"mysql", fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "permanent"},
+		{"postgres", fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}}}), "permanent"},
+		{"postgres", errors.New("tls error: server refused TLS connection"), "permanent"},
 		{"mysql", fmt.Errorf("wrapped: %w", &myError{1146}), "missing"},
 		{"mysql", driver.ErrBadConn, "transient"},
 		{"mysql", io.ErrUnexpectedEOF, "transient"},

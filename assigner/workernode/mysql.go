@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, timeouts of 5 seconds to connect and 10 to read and write
+// OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, autocommit, timeouts of 5 seconds to connect and 10 to read and write
 // unless dsn sets others, connections that find their server read-only given up (so that a failover is followed), and a
 // pool of at most 4. It does not connect, so it succeeds while the database is down; Assign waits for it.
 //
@@ -29,6 +29,12 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 		return nil, errors.New("workernode: GORM's MySQL driver has no configuration for the DSN")
 	}
 	cfg := dialector.DSNConfig
+	// The driver looks for the last slash and the last at sign before it. Where the database or the host is missing, it takes them
+	// from the password, and would show the parts as a database, a network and an address.
+	if strings.ContainsAny(cfg.DBName, "@(") || strings.ContainsAny(cfg.Net, ":@") {
+		return nil, errors.New("workernode: the DSN does not parse: a part of the password would be the host or the database; want " +
+			"user:password@tcp(host:port)/database")
+	}
 	if cfg.DBName == "" {
 		return nil, fmt.Errorf("workernode: the DSN for %s names no database; want user:password@tcp(host:port)/database", cfg.Addr)
 	}
@@ -50,6 +56,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if _, ok := cfg.Params["time_zone"]; !ok {
 		cfg.Params["time_zone"] = "'+00:00'"
 	}
+	// A change must be there for good when it is answered, not with the connection's end.
+	cfg.Params["autocommit"] = "1"
+	cfg.Logger = silent{}
 	db, err := gorm.Open(mysql.New(mysql.Config{
 		DSNConfig: cfg,
 		// Asking for the version would connect, without a ctx.
@@ -71,6 +80,12 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	pool.SetConnMaxLifetime(5 * time.Minute)
 	return db, nil
 }
+
+// silent is a logger for the driver, which prints to the standard error what it also returns.
+type silent struct{}
+
+// Print drops what it is told.
+func (silent) Print(...any) {}
 
 // safe returns the driver's complaint about a DSN if it is one of its fixed texts. The others quote parts of the DSN, and in one that
 // is malformed any part may be the password.

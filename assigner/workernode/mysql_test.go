@@ -29,6 +29,10 @@ func TestOpenMySQLErrors(t *testing.T) {
 		{"bad parameter", "user:" + pw + "@tcp(h:1)/db?parseTime=" + pw, "does not parse"},
 		{"bad time zone", "user:" + pw + "@tcp(h:1)/db?loc=" + pw, "does not parse"},
 		{"bad database", "user:" + pw + "@tcp(h:1)/%zz" + pw, "does not parse"},
+		{"slash in the password, no database", "user:x/" + pw + "@tcp(h:1)", "does not parse"},
+		{"slash and brackets in the password, no database", "user:x(" + pw + ")/x@tcp(h:1)", "a part of the password"},
+		{"at sign and slash in the password, no database", "user:x@y(z)/" + pw + "@tcp(h:1)", "a part of the password"},
+		{"no host", "user:x(" + pw + ")/db", "a part of the password"},
 		{"no database", "user:" + pw + "@tcp(h:1)/", "names no database"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,6 +68,15 @@ func TestOpenMySQL(t *testing.T) {
 	cfg := db.Dialector.(*mysql.Dialector).DSNConfig
 	if cfg.Timeout != 7*time.Second || cfg.ReadTimeout != 8*time.Second || cfg.WriteTimeout != 10*time.Second {
 		t.Errorf("timeouts = %v, %v, %v, want 7s, 8s as given and 10s", cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout)
+	}
+
+	for password := range strings.FieldsSeq("p@ss p/ss p:ss p%40ss p(s)s p@tcp(h:1)/ss ключ \"'`") {
+		db, err := workernode.OpenMySQL("user:" + password + "@tcp(127.0.0.1:1)/db")
+		if err != nil {
+			t.Errorf("password %q: %v", password, err)
+		} else if cfg := db.Dialector.(*mysql.Dialector).DSNConfig; cfg.Passwd != password || cfg.DBName != "db" {
+			t.Errorf("password %q and database db came in as %q and %q", password, cfg.Passwd, cfg.DBName)
+		}
 	}
 
 	srv, name := maria(t)
