@@ -118,7 +118,7 @@ func (c *leasedClaim) sync(ctx context.Context) (now int64, err error) {
 		return 0, final("%w: the row of worker %d in namespace %q is gone", assigner.ErrClaimLost, c.worker, c.namespace)
 	case err != nil:
 		return 0, err
-	case found == c.row:
+	case found.is(c.row):
 	case found.generation == c.row.generation+1 && slices.Contains(c.nonces, found.nonce):
 		c.settle(found)
 	default:
@@ -145,9 +145,6 @@ func (c *leasedClaim) change(ctx context.Context, owner string, until int64) err
 	return nil
 }
 
-// errLate asks few for another attempt.
-var errLate = errors.New("the row changed under way")
-
 // settle takes note of the row as it is. Attempts at a change of the row before cannot succeed any more.
 func (c *leasedClaim) settle(r row) {
 	c.row = r
@@ -173,7 +170,7 @@ func (c *leasedClaim) few(ctx context.Context, what string, do func(context.Cont
 		if ctx.Err() != nil {
 			return c.gaveUp(ctx, what, err)
 		}
-		if n == tries || !errors.Is(err, errLate) && c.dialect.classify(err) != transient {
+		if n == tries || c.classify(err) != transient {
 			return c.refused(what, err)
 		}
 	}
@@ -190,8 +187,11 @@ func millis(ms int64) time.Time {
 // lastYear is the last whose milliseconds fit everywhere with room to spare.
 const lastYear = 9999
 
-// ceilMillis returns the first unix millisecond at or after t.
+// ceilMillis returns the first unix millisecond at or after t, from 0 on.
 func ceilMillis(t time.Time) int64 {
+	if t.Before(time.UnixMilli(0)) {
+		return 0 // far enough back, milliseconds would wrap around
+	}
 	ms := t.UnixMilli()
 	if t.After(time.UnixMilli(ms)) {
 		ms++

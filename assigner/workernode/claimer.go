@@ -34,28 +34,31 @@ type attempt struct {
 
 // claim tries once to get a worker id. A transient error leaves the claimer ready for another try.
 func (c *claimer) claim(ctx context.Context) (*leasedClaim, error) {
+	if err := c.checkSession(ctx); err != nil {
+		return nil, err
+	}
 	if claim, err := c.resolve(ctx); claim != nil || err != nil {
 		return claim, err
 	}
 	if err := c.checkLayout(ctx); err != nil {
 		return nil, err
 	}
-	for {
-		free, now, err := c.free(ctx, c.maxWorker, candidates)
-		if err != nil {
-			return nil, err
-		}
-		if len(free) == 0 {
-			return c.grow(ctx, now)
-		}
-		for _, old := range free {
-			claim, err := c.take(ctx, old, now)
-			if claim != nil || err != nil {
-				return claim, err
-			}
-		}
-		// Others were faster everywhere: every row that was free got an owner, so the next look finds others, or none.
+	free, now, err := c.free(ctx, c.maxWorker, candidates)
+	if err != nil {
+		return nil, err
 	}
+	if len(free) == 0 {
+		return c.grow(ctx, now)
+	}
+	for _, old := range free {
+		claim, err := c.take(ctx, old, now)
+		if claim != nil || err != nil {
+			return claim, err
+		}
+	}
+	// Others were faster everywhere: every row that was free got an owner. Or the rows come from a replica that lags, which shows
+	// the same ones until it has caught up; so there is a pause before the next look.
+	return nil, errLate
 }
 
 // resolve reads back the rows whose change broke off without an answer. One of them may be ours. A change that is still on its way
@@ -68,7 +71,7 @@ func (c *claimer) resolve(ctx context.Context) (*leasedClaim, error) {
 			return nil, err
 		}
 		c.attempts = c.attempts[:len(c.attempts)-1]
-		if err == nil && found == last.mine {
+		if err == nil && found.is(last.mine) {
 			return c.own(last.mine, last.from), nil
 		}
 	}
@@ -105,9 +108,13 @@ func (c *claimer) grow(ctx context.Context, now int64) (*leasedClaim, error) {
 		if err := c.room(ctx, now); err != nil {
 			return nil, err
 		}
-		id, err := c.newWorker(ctx, c.node, c.maxWorker)
+		id, err := c.newWorker(ctx, c.node)
 		if err != nil {
 			return nil, err
+		}
+		if id > c.maxWorker {
+			return nil, final("%w: the new key of WORKER_NODE is %d, the layout's highest worker id is %d; wait for a worker id to be free, or "+
+				"use a layout with more WorkerBits", assigner.ErrWorkersExhausted, id, c.maxWorker)
 		}
 		c.fresh = id
 	}
@@ -141,8 +148,8 @@ func (c *claimer) room(ctx context.Context, now int64) error {
 	if highest.Int64 < c.maxWorker {
 		return nil
 	}
-	err := c.row(ctx, "SELECT MIN(UNTIL_MS) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ?",
-		[]any{c.namespace, c.maxWorker}, []any{&next})
+	err := c.row(ctx, "SELECT MIN(UNTIL_MS) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ? AND LAYOUT = ?",
+		[]any{c.namespace, c.maxWorker, c.layout}, []any{&next})
 	if err != nil {
 		return err
 	}
@@ -152,7 +159,7 @@ func (c *claimer) room(ctx context.Context, now int64) error {
 	}
 	return final("%w: all worker ids up to the highest, %d, are leased or used up; the next one of namespace %q is free in %v; "+
 		"wait for it, or use a shorter Window or a layout with more WorkerBits", assigner.ErrWorkersExhausted, c.maxWorker, c.namespace,
-		time.Duration(next.Int64-now)*time.Millisecond)
+		time.UnixMilli(next.Int64).Sub(time.UnixMilli(now))) // saturates
 }
 
 // own makes the claim on a row that is ours from the unix millisecond from on.

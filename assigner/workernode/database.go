@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"gorm.io/driver/mysql"
@@ -15,7 +16,8 @@ import (
 type database struct {
 	pool    gorm.ConnPool
 	dialect dialect
-	place   string // for messages: which database, without the password
+	place   string       // for messages: which database, without the password
+	logger  *slog.Logger // told when an operation begins to wait; nil: nobody
 }
 
 // open takes the pool out of db, or says why db cannot be used.

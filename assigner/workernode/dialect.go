@@ -15,6 +15,7 @@ type dialect struct {
 	seconds   string // a column of such times in unix seconds; $ stands for the column
 	numbered  bool   // placeholders are $1, $2, ... instead of ?
 	returning bool   // the key of a new row comes from RETURNING, not from the driver
+	settings  string // asks for the settings that checkSession judges, or empty where a session can do no harm
 }
 
 // dialects are the supported ones, by the name of GORM's dialector.
@@ -26,6 +27,7 @@ var dialects = map[string]dialect{
 		now:       "UTC_TIMESTAMP()",
 		today:     "UTC_DATE()",
 		seconds:   "TIMESTAMPDIFF(SECOND, '1970-01-01', $)",
+		settings:  "SHOW SESSION VARIABLES WHERE Variable_name IN ('autocommit', 'transaction_isolation', 'tx_isolation')",
 	},
 	"postgres": {
 		name:      "postgres",

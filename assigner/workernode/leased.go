@@ -39,18 +39,14 @@ type LeasedOptions struct {
 	// start.
 	Owner string
 
-	// Logger is told about names that were cut. Default: none.
+	// Logger is told about names that were cut and, once for each Assign, about a database that is waited for. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
 }
 
 // withDefaults returns a copy with its zero fields filled in, or says which field is out of range.
-func (o *LeasedOptions) withDefaults() (LeasedOptions, error) {
-	var c LeasedOptions
-	if o != nil {
-		c = *o
-	}
+func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
 	}
@@ -79,21 +75,33 @@ func (o *LeasedOptions) withDefaults() (LeasedOptions, error) {
 // A row holds the end of the window that is reserved (UNTIL_MS) and a generation. Claiming, extending and giving back are one UPDATE
 // each, which finds its row by the generation that was read before and sets the next one; so the changes to a row form a
 // chain, and of two processes that read the same generation one succeeds. A claim's window begins at the UNTIL_MS that it
-// found, or later, and only the owner moves that, so that no window begins before the last one ended. Clocks decide when a row is free and nothing else: were they all wrong, worker ids would be reused too late or too
-// early, and ids would be unique still.
+// found, or later, and only the owner moves that, so that no window begins before the last one ended. Clocks decide when a row is
+// free and nothing else: were they all wrong, worker ids would be reused too late or too early, and ids would be unique still.
 //
 // An owner that is paused, cut off or forgotten may stamp to its window's end and no further: its Extend finds another generation
 // and fails with assigner.ErrClaimLost.
 //
 // An answer that does not arrive leaves it open whether the row was changed. Every change also writes a random number, so that
 // reading the row tells: the number is one that this claim wrote, or the row is as it was, or someone else has it.
+//
+// # What they rest on
+//
+// The database must not forget a change that it has answered, or a worker id goes to a second owner in the middle of the first
+// one's window. So its log has to reach the disk with every commit (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's
+// synchronous_commit = on), and after a fail-over to a replica that may lack the last changes, or after a backup was restored,
+// processes may claim again when the longest Window has passed, or in a Namespace and an epoch of their own. Sessions without
+// autocommit, or that read uncommitted changes, are refused.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
-	return &leased{db: db, options: options, machine: thisMachine()}
+	var o LeasedOptions
+	if options != nil {
+		o = *options
+	}
+	return &leased{db: db, options: o, machine: thisMachine()}
 }
 
 type leased struct {
 	db      *gorm.DB
-	options *LeasedOptions
+	options LeasedOptions
 	layout  string
 	machine machine
 }
@@ -121,15 +129,19 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	if n := utf8.RuneCountInString(a.layout); n > ownerWidth {
 		return nil, fmt.Errorf("workernode: the layout's text has %d characters, want at most %d", n, ownerWidth)
 	}
+	d.logger = o.Logger
 	n, err := a.machine.node("", "")
 	if err != nil {
 		return nil, err
 	}
 	n.warn(o.Logger)
-	if o.Owner == "" {
+	if full := o.Owner; full != "" {
+		if o.Owner = cut(full, ownerWidth); o.Owner != full && o.Logger != nil {
+			o.Logger.Warn("owner does not fit its column and was changed", "owner", o.Owner)
+		}
+	} else {
 		o.Owner = fmt.Sprintf("%s pid %d since %s", n.host, os.Getpid(), a.machine.now().UTC().Format(time.RFC3339))
 	}
-	o.Owner = cut(o.Owner, ownerWidth)
 	c := &claimer{
 		table:     table{database: d, namespace: o.Namespace, layout: a.layout},
 		node:      n,

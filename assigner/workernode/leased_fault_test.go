@@ -229,3 +229,20 @@ func TestNonsenseRows(t *testing.T) {
 		t.Errorf("Leases: %v", err)
 	}
 }
+
+// TestNarrowCharset: a connection whose character set has no room for the owner's name costs the name and not the claim.
+func TestNarrowCharset(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name)+"&charset=utf8mb3&sql_mode=''")
+	for range 2 {
+		c := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: "host 🐋"}), 1)[0]
+		for range 2 {
+			_, until := c.Window()
+			if _, err := c.Extend(t.Context(), until.Add(time.Hour)); err != nil {
+				t.Errorf("Extend: %v", err)
+			}
+		}
+		release(t, c, time.Time{})
+	}
+}

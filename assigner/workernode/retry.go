@@ -36,8 +36,11 @@ func (d *database) retry(ctx context.Context, what string, do func(context.Conte
 		if ctx.Err() != nil {
 			return d.gaveUp(ctx, what, last)
 		}
-		if d.dialect.classify(err) != transient {
+		if d.classify(err) != transient {
 			return d.refused(what, err)
+		}
+		if last == nil && d.logger != nil {
+			d.logger.Warn("waiting for the database", "doing", what, "place", d.place, "error", err)
 		}
 		last = err
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
@@ -66,10 +69,21 @@ func (d *database) gaveUp(ctx context.Context, what string, last error) error {
 
 // refused is the error of an operation that would fail again.
 func (d *database) refused(what string, err error) error {
-	if advice := d.dialect.classify(err).advice(); advice != "" {
+	if advice := d.classify(err).advice(); advice != "" {
 		return fmt.Errorf("workernode: %s: %s: %w (%s)", what, d.place, err, advice)
 	}
 	return fmt.Errorf("workernode: %s: %s: %w", what, d.place, err)
+}
+
+// errLate asks for another attempt: what was read is not what was there when it was to be changed.
+var errLate = errors.New("the row changed under way")
+
+// classify says what err means, be it the database's or errLate.
+func (d *database) classify(err error) failure {
+	if errors.Is(err, errLate) {
+		return transient
+	}
+	return d.dialect.classify(err)
 }
 
 // finalError is an error of this package's own, not the database's, that another attempt would not change. It ends retry, and
