@@ -136,7 +136,7 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	defer paused.Wait()
 	for pause(stop, between(r, 200*time.Millisecond, 1500*time.Millisecond)) {
 		slot, lasts := in.fleet.any(r), between(r, in.most/20, in.most)
-		what, extra := r.IntN(8), ""
+		what, off := r.IntN(8), time.Duration(0)
 		p := in.fleet.take(slot)
 		if p == nil {
 			continue
@@ -162,10 +162,9 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 		default:
 			in.count("process: SIGKILL and restart beside a database clock that is wrong")
 			p.kill()
-			off := between(r, -6*time.Hour, 6*time.Hour)
-			extra = fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix()) // of its sessions, and it stands still
+			off = between(r, -6*time.Hour, 6*time.Hour)
 		}
-		if err := in.fleet.start(slot, extra); err != nil {
+		if err := in.fleet.start(slot, off); err != nil {
 			in.fleet.failure(err)
 			return
 		}

@@ -20,7 +20,8 @@ import (
 // process is a worker process as its parent sees it. Its methods are safe for concurrent use.
 type process struct {
 	job    job
-	serial int // of all processes that were started
+	serial int  // of all processes that were started
+	ahead  bool // its window may begin hours from here
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr tail
