@@ -142,7 +142,7 @@ func TestLeasedClones(t *testing.T) {
 	}
 }
 
-// TestLeasedTampering: a row that was changed, deleted or restored from a backup by hand is a lost claim, never a second owner.
+// TestLeasedTampering: a claim whose row was changed, set back or deleted by hand is lost.
 func TestLeasedTampering(t *testing.T) {
 	t.Parallel()
 	for _, change := range []string{

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+)
+
+// TestSessions: whatever isolation level and time zone the application's sessions have, many processes at once share no worker id,
+// give theirs back, and see the times that were written.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	const processes = 8
+	for _, tt := range []struct {
+		d      dialect
+		params string
+	}{
+		{dialects[0], "&tx_isolation='SERIALIZABLE'"},
+		{dialects[0], "&tx_isolation='READ-COMMITTED'&time_zone='%2B12:00'"},
+		{dialects[1], "&default_transaction_isolation=serializable"},
+		{dialects[1], "&default_transaction_isolation=repeatable%20read&timezone=Pacific/Kiritimati"},
+	} {
+		t.Run(tt.d.name+tt.params, func(t *testing.T) {
+			t.Parallel()
+			dsn := tt.d.migrated(t) + tt.params
+			for round := range 2 {
+				var wg sync.WaitGroup
+				claims := make([]assigner.Claim, processes)
+				for i := range claims {
+					a := workernode.Leased(tt.d.connect(t, dsn), nil)
+					wg.Go(func() {
+						c, err := a.Assign(t.Context(), 1<<22-1)
+						if err != nil {
+							t.Errorf("round %d: Assign: %v", round, err)
+							return
+						}
+						claims[i] = c
+						_, until := c.Window()
+						if _, err := c.Extend(t.Context(), until.Add(time.Minute)); err != nil {
+							t.Errorf("round %d: Extend: %v", round, err)
+						}
+					})
+				}
+				wg.Wait()
+				if t.Failed() {
+					return
+				}
+				seen := map[int64]bool{}
+				for _, c := range claims {
+					if seen[c.Worker()] {
+						t.Errorf("round %d: worker %d has two owners", round, c.Worker())
+					}
+					seen[c.Worker()] = true
+				}
+				if round > 0 {
+					break
+				}
+				for _, c := range claims { // for the next round, together again
+					wg.Go(func() {
+						if err := c.Release(t.Context(), time.Time{}); err != nil {
+							t.Errorf("Release: %v", err)
+						}
+					})
+				}
+				wg.Wait()
+			}
+			db := tt.d.connect(t, dsn)
+			leases, err := workernode.Leases(t.Context(), db)
+			if err != nil || len(leases) != processes {
+				t.Errorf("Leases = %d, %v, want %d", len(leases), err, processes)
+			}
+			for _, l := range leases {
+				if time.Since(l.Created).Abs() > time.Minute || l.Left > workernode.DefaultWindow+2*time.Minute {
+					t.Errorf("lease %+v, want it made just now and to end in about %v", l, workernode.DefaultWindow)
+				}
+			}
+		})
+	}
+}
