@@ -60,7 +60,7 @@ func (a *anatomy) columns() []column {
 		{"TIME", len(a.clock(alloc.TimeAt(0)))},
 	}
 	if a.now != nil {
-		cols = append(cols, column{"AGE", len("in 999 days")})
+		cols = append(cols, column{"AGE", len("999.9 years ago")})
 	}
 	if a.layout.centreBits > 0 {
 		cols = append(cols, column{"DC", 2})

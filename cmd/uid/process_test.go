@@ -217,8 +217,8 @@ func TestProcessMeter(t *testing.T) {
 			t.Errorf("TERM=%s: terminal shows %q, want a meter: %v", c.term, screen, c.want)
 		}
 		for line := range strings.SplitSeq(screen, "\r") {
-			if width := len(strings.TrimSuffix(line, "\x1b[K")); width >= 80 {
-				t.Errorf("the meter is %d columns wide, want less than the terminal's 80: %q", width, line)
+			if width := len(strings.TrimSuffix(line, "\x1b[K")); width >= 40 {
+				t.Errorf("the meter is %d columns wide, want less than the terminal's 40: %q", width, line)
 			}
 		}
 		if ids := parseIDs(t, result{stdout: stdout.String()}, decimalForm); len(ids) != 5000 {
@@ -246,11 +246,11 @@ func TestProcessMeterInterrupt(t *testing.T) {
 	}
 }
 
-// terminal runs cmd with stdin and stderr on a terminal of 80 columns and returns what that shows. After each piece
+// terminal runs cmd with stdin and stderr on a terminal of 40 columns and returns what that shows. After each piece
 // that is shown, act is called until it returns true.
 func terminal(t *testing.T, cmd *exec.Cmd, act func(tty *os.File, screen string) bool) string {
 	t.Helper()
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 40})
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}

@@ -103,6 +103,20 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// TestPasswordElsewhere: a password that is known is hidden where no pattern would find it, here as the name of the database.
+func TestPasswordElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, dsn := range []string{"mysql://me:hunter%342@127.0.0.1:1/hunter42", "me:hunter42@tcp(127.0.0.1:1)/hunter42", "host=127.0.0.1 port=1 password=hunter42 dbname=hunter42"} {
+		if r := b.check(t, exitFailure, "", hidden, "gen", "--dsn", dsn); strings.Contains(r.stderr, "hunter42") {
+			t.Errorf("%s shows the password: %s", dsn, r.stderr)
+		}
+		if r := b.check(t, exitFailure, hidden, "", "doctor", "--dsn", dsn); strings.Contains(r.stdout, "hunter42") {
+			t.Errorf("doctor of %s shows the password: %s", dsn, r.stdout)
+		}
+	}
+}
+
 // TestNoPlace: without a cache folder that can be written, the embedded database is refused with the reason and a way out.
 func TestNoPlace(t *testing.T) {
 	t.Parallel()
