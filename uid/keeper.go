@@ -80,7 +80,8 @@ func (k *keeper) assign(ctx context.Context) error {
 	if g.start.After(begin) {
 		begin = g.start
 	}
-	k.claim, k.window = c, max(0, g.until.Sub(begin))
+	// A window that holds no whole tick, or has passed by this clock, would be extended to one that permits nothing either.
+	k.claim, k.window = c, max(2*k.alloc.Layout().Tick, g.until.Sub(begin))
 	k.grant.Store(g)
 	return nil
 }
