@@ -467,7 +467,7 @@ func TestReleaseCoversTraffic(t *testing.T) {
 	for name, make := range kinds {
 		for _, o := range []uid.Options{{}, {Lanes: 8}, {RunLength: 1}, {RunLength: 2, BoostPower: uid.NoBoost, Lanes: 4}, {RunLength: 1, BoostPower: uid.NoBoost}} {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
-			for range 40 {
+			for range 40 / scale {
 				a := &scriptedAssigner{worker: 1, from: time.Now().Add(-time.Hour), until: time.Now().Add(1000 * time.Hour)}
 				g, err := make(t.Context(), a, &o, uid.NewTestClock())
 				if err != nil {

@@ -63,6 +63,9 @@ func TestCachedIdleIsHonest(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := cachedAt(t, tc.o, uid.NewTestClock())
 					defer c.Close()
+					if tc.o.RunLength == 1 {
+						pause = min(pause, 7*time.Second) // a ring of single ids is renewed by the thousand every second
+					}
 					if tc.maxLag < pause/1000 {
 						pause = tc.maxLag * 1000 // the padder's looks add up
 					}
@@ -246,9 +249,9 @@ func TestExhausted(t *testing.T) {
 			if _, err := c.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
 				t.Errorf("Next() = %v, want ErrExhausted", err)
 			}
-			time.Sleep(48 * time.Hour)
+			time.Sleep(10 * time.Minute)
 			if _, err := c.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
-				t.Errorf("Next() two days later = %v, want ErrExhausted", err)
+				t.Errorf("Next() minutes later = %v, want ErrExhausted", err)
 			}
 		})
 	}
