@@ -91,10 +91,21 @@ func (n node) warn(l *slog.Logger) {
 	}
 }
 
+// wrongTime is MySQL's code for a time that does not exist.
+const wrongTime = 1292
+
 // newWorker inserts a row into WORKER_NODE, in one attempt, and returns its key, a worker id that nobody had before.
 func (d *database) newWorker(ctx context.Context, n node) (int64, error) {
-	id, err := d.insert(ctx, `INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED)
-		VALUES (?, ?, ?, {today}, {now}, {now})`, n.host, n.port, int(n.kind))
+	insert := func(now string) (int64, error) {
+		return d.insert(ctx, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES (?, ?, ?, {today}, "+
+			now+", "+now+")", n.host, n.port, int(n.kind))
+	}
+	id, err := insert("{now}")
+	// The original's table has TIMESTAMP columns, which take the session's local time. UTC's does instead, but for the hour that a
+	// zone leaves out when it sets its clocks forward.
+	if code, ok := mysqlCode(err); ok && code == wrongTime {
+		id, err = insert("NOW()")
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -51,20 +51,43 @@ func TestDisposableRow(t *testing.T) {
 	}
 }
 
-// TestDisposableOriginalTable: a table as the original's users have it, without defaults for the times, does as well.
+// originalTable is WORKER_NODE as the original's users have it, without defaults for the times.
+const originalTable = `SET sql_mode = ''; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL,
+	PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL,
+	PRIMARY KEY(ID))`
+
+// TestDisposableOriginalTable: the original's table does as well.
 func TestDisposableOriginalTable(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
 	name := srv.CreateDB(t)
-	srv.Query(t, name, `SET sql_mode = ''; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL,
-		PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL,
-		PRIMARY KEY(ID))`)
+	srv.Query(t, name, originalTable)
 	db := connect(t, srv.DSN(name))
 	if err := workernode.Migrate(t.Context(), db); err != nil {
 		t.Fatalf("Migrate over an existing table: %v", err)
 	}
 	if c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
 		t.Errorf("Assign = %v, %v, want worker 1", c, err)
+	}
+}
+
+// TestDisposableSummertime: in the original's table UTC's time stands for local time, which not every time of the day is when clocks
+// are set forward.
+func TestDisposableSummertime(t *testing.T) {
+	t.Parallel()
+	srv := servers.MariaDB(t)
+	name := srv.CreateDB(t)
+	srv.Query(t, name, originalTable)
+	change := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC) // from 02:00 to 03:00 local time
+	srv.Exec(t, "REPLACE INTO mysql.time_zone (Time_zone_id, Use_leap_seconds) VALUES (9999, 'N')",
+		"REPLACE INTO mysql.time_zone_name (Name, Time_zone_id) VALUES ('Test/Summer', 9999)",
+		"REPLACE INTO mysql.time_zone_transition_type VALUES (9999, 0, 3600, 0, 'W'), (9999, 1, 7200, 1, 'S')",
+		fmt.Sprintf("REPLACE INTO mysql.time_zone_transition VALUES (9999, 0, 0), (9999, %d, 1)", change.Unix()))
+	for i, after := range []time.Duration{-time.Hour, 90 * time.Minute, 3 * time.Hour} {
+		db := connect(t, fmt.Sprintf("%s&time_zone='Test%%2FSummer'&timestamp=%d", srv.DSN(name), change.Add(after).Unix()))
+		if c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker); err != nil || c.Worker() != int64(i+1) {
+			t.Errorf("Assign %v after the change = %v, %v, want worker %d", after, c, err, i+1)
+		}
 	}
 }
 
