@@ -181,6 +181,10 @@ func TestLeasedBounds(t *testing.T) {
 		_, err := c.Extend(t.Context(), until)
 		wantError(t, err, "want an instant before the year 10000")
 	}
+	_, end := c.Window()
+	if until, err := c.Extend(t.Context(), time.Unix(-1<<60-1, 0)); err != nil || !until.Equal(end) { // its milliseconds wrap around
+		t.Errorf("Extend to an instant long past = %v, %v, want %v as before", until, err, end)
+	}
 	want := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	if until, err := c.Extend(t.Context(), want); err != nil || !until.Equal(want) {
 		t.Errorf("Extend(%v) = %v, %v", want, until, err)
