@@ -1,0 +1,156 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/uid"
+)
+
+// backup returns statements that put the two tables back to what they are at present, the AUTO_INCREMENT counter included.
+func backup(t *testing.T, srv *dbtest.Server, db string) (restore []string) {
+	t.Helper()
+	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+		srv.Query(t, db, fmt.Sprintf("CREATE TABLE BACKUP_%s AS SELECT * FROM %s", table, table))
+		restore = append(restore, "DELETE FROM "+table, fmt.Sprintf("INSERT INTO %s SELECT * FROM BACKUP_%s", table, table))
+	}
+	next := srv.Query(t, db, "SELECT COALESCE(MAX(ID), 0) + 1 FROM WORKER_NODE")
+	return append(restore, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = "+next)
+}
+
+// repair is what docs/reliability.md tells the operator to do after a restore, before anybody connects: highest is the highest worker id that
+// was ever used, reach is the longest window and lead.
+func repair(highest int64, reach time.Duration) []string {
+	return []string{
+		fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", highest+1),
+		fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '', UNTIL_MS = GREATEST(UNTIL_MS, "+
+			"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 + %d) WHERE WORKER_ID >= 0", reach.Milliseconds()),
+	}
+}
+
+func run(t *testing.T, srv *dbtest.Server, db string, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		srv.Query(t, db, s)
+	}
+}
+
+// TestDocumentedRepair: the statements that the report gives are the ones that are tested here.
+func TestDocumentedRepair(t *testing.T) {
+	t.Parallel()
+	text := strings.Join(strings.Fields(document(t)), " ")
+	for _, s := range repair(4999, 25*time.Minute) {
+		if !strings.Contains(text, s+";") {
+			t.Errorf("docs/reliability.md does not contain %q", s)
+		}
+	}
+}
+
+// TestRestoredCounter: a backup that is older than a claim forgets the claim, and AUTO_INCREMENT hands the worker id out again. No assigner can
+// see that; raising the counter prevents it.
+func TestRestoredCounter(t *testing.T) {
+	t.Parallel()
+	srv := servers.MariaDB(t)
+	for _, repaired := range []bool{false, true} {
+		t.Run(fmt.Sprint("repaired ", repaired), func(t *testing.T) {
+			t.Parallel()
+			name := migrated(t, srv)
+			a := workernode.Disposable(connect(t, srv.DSN(name)), nil)
+			worker := func() int64 {
+				c, err := a.Assign(t.Context(), 1<<16-1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c.Worker()
+			}
+			worker()
+			restore := backup(t, srv, name)
+			lost := worker()
+			run(t, srv, name, restore...)
+			if repaired {
+				run(t, srv, name, repair(lost, 0)...)
+			}
+			if got := worker(); (got == lost) == repaired {
+				t.Errorf("after the restore the worker id is %d, before it was %d; want it again: %v", got, lost, !repaired)
+			}
+		})
+	}
+}
+
+// TestRestoredLeases: generators are at work when the tables go back to an older state. Without the repair their worker ids look free
+// while they still stamp, and ids come twice; with it none does, and the generators find other worker ids by themselves.
+func TestRestoredLeases(t *testing.T) {
+	t.Parallel()
+	srv := servers.MariaDB(t)
+	for _, repaired := range []bool{false, true} {
+		t.Run(fmt.Sprint("repaired ", repaired), func(t *testing.T) {
+			t.Parallel()
+			name := migrated(t, srv)
+			l := newLedger(t)
+			var highest int64
+			start := func(who string) *user {
+				db := connect(t, srv.DSN(name))
+				g, err := uid.NewCached(t.Context(), workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * window}), options())
+				if err != nil {
+					t.Fatal(err)
+				}
+				highest = max(highest, g.Stats().Worker)
+				return use(t, who, g, l)
+			}
+			// The backup is made of a claim that was given back, and of nobody's.
+			first := start("first")
+			goOn(t, []*user{first}, "before the backup")
+			first.end()
+			restore := backup(t, srv, name)
+			old := []*user{start("old 1"), start("old 2")}
+			goOn(t, old, "before the restore")
+			worker := old[0].g.Stats().Worker
+			run(t, srv, name, restore...)
+			if repaired {
+				run(t, srv, name, repair(highest, 3*window+time.Second)...)
+			}
+			young := []*user{start("young 1"), start("young 2")}
+			goOn(t, append(young, old...), "after the restore")
+			if !repaired {
+				waitFor(t, "an id twice: this is what the repair is for", func() bool { return l.Sum().Duplicates > 0 })
+				return
+			}
+			waitFor(t, "another worker id of the old generator", func() bool { return old[0].g.Stats().Worker != worker })
+			goOn(t, append(young, old...), "with other worker ids")
+			for _, u := range append(young, old...) {
+				u.end()
+			}
+			noDuplicates(t, l)
+		})
+	}
+}
+
+// TestRestoredClaim: an owner whose row has gone back to an older state is told so at its next extension, whether or not somebody else has the
+// worker id by then.
+func TestRestoredClaim(t *testing.T) {
+	t.Parallel()
+	srv := servers.MariaDB(t)
+	name := migrated(t, srv)
+	c, err := workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: window}).Assign(t.Context(), 1<<16-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, until := c.Window()
+	restore := backup(t, srv, name)
+	later, err := c.Extend(t.Context(), until.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, srv, name, restore...)
+	if _, err := c.Extend(t.Context(), later.Add(time.Hour)); !errors.Is(err, uid.ErrClaimLost) {
+		t.Errorf("Extend on an older row = %v, want ErrClaimLost", err)
+	}
+	if _, end := c.Window(); !end.Equal(later) {
+		t.Errorf("window ends at %v after the refusal, want %v as before", end, later)
+	}
+}
