@@ -75,7 +75,7 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 					}
 					add(take, stretch{int64(rest[0]), int64(rest[k-1])})
 					if k < len(rest) && rest[k] < rest[k-1] {
-						t.Errorf("Fill returned %d behind %d, want increasing ids", rest[k], rest[k-1])
+						add(take, stretch{int64(rest[k-1]), int64(rest[k])}) // out of order: no model accepts it
 					}
 					rest = rest[k:]
 				}
