@@ -93,13 +93,12 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options, read func()
 	co.keeper.position = c.tick.Load
 	co.keeper.changed = func() { c.gate.open(); c.kick() }
 	co.keeper.run()
-	c.look()
 	c.wg.Go(c.padder)
 	return c, nil
 }
 
 // Next returns an id. With one lane, ids strictly increase in the order in which calls return before others begin. It
-// allocates nothing, and waits only if no id is ready and the take policy says so.
+// waits only if no id is ready and the take policy says so, and allocates nothing while it does not wait.
 func (c *Cached) Next(ctx context.Context) (ID, error) {
 	t := c.tenure.Load()
 	l := t.first
@@ -215,7 +214,14 @@ func (c *Cached) starve(ctx context.Context) error {
 	c.waiting.Add(1)
 	defer c.waiting.Add(-1)
 	ready := c.gate.wait() // before the look at the ring, so that no wake-up is lost
-	if c.ring.Len() > 0 || c.closed.Load() {
+	if c.closed.Load() {
+		return nil
+	}
+	if c.ring.Len() > 0 {
+		// Another caller was faster, or the lanes are sealed because a new tenure is about to begin: whoever seals them
+		// holds mu, so there is no need to come back before.
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		return nil
 	}
 	var reason error

@@ -39,7 +39,9 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read func() (
 	c := &core{alloc: alloc, opts: opts, timeShift: uint(l.WorkerBits + l.SeqBits + l.GeneBits)}
 	c.clock = newClock(read, opts.MaxJump, func(jump time.Duration) {
 		c.opts.Logger.Warn("clock jumped ahead and is held back", "jump", jump)
-		c.keeper.kick()
+		if c.keeper != nil { // a jump during the first claim comes before it; run looks at the clock anyway
+			c.keeper.kick()
+		}
 	})
 	now := c.clock.now()
 	if tick := alloc.TickAt(now); tick < 0 {
@@ -50,6 +52,10 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read func() (
 	c.keeper, err = newKeeper(ctx, a, &opts, alloc, c.clock)
 	if err != nil {
 		return nil, err
+	}
+	if g := c.keeper.grant.Load(); g.from > alloc.MaxTick() {
+		err := fmt.Errorf("%w: the claim's window begins at %v, the layout %v ends at %v", ErrExhausted, g.start, opts.Layout, alloc.Expires())
+		return nil, errors.Join(err, c.keeper.release(time.Time{}))
 	}
 	return c, nil
 }
@@ -70,25 +76,9 @@ func (c *core) leadTicks() int64 {
 	if c.opts.MaxLead == 0 {
 		return c.alloc.MaxTick() + 1
 	}
-	return c.alloc.TickAt(c.clock.now()) + int64(c.opts.MaxLead/c.opts.Layout.Tick)
-}
-
-// startSeq returns the sequence number that a tick starts at when the position jumps to it: a hash of the tick and the
-// worker id, spread over [0, SeqStart).
-//
-// Going on at the old number plus one would not do. Modulo 3, the default layout's 2^35 per tick is -1, so that a service
-// which takes one id a tick would step by -1 + 1 = 0: all of its ids would fall on one of three shards. A hash has no
-// such resonance with any modulus and any rate, needs no state and gives the same ids in the same test twice.
-func (c *core) startSeq(tick, worker int64) int64 {
-	return int64(mix(uint64(tick)+uint64(worker)*0x9E3779B97F4A7C15) % uint64(c.opts.SeqStart))
-}
-
-// mix is the finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-func mix(x uint64) uint64 {
-	x += 0x9E3779B97F4A7C15
-	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-	x = (x ^ x>>27) * 0x94D049BB133111EB
-	return x ^ x>>31
+	// Both are at most 1<<63 - 1, and a present that far ahead is refused elsewhere.
+	lead := uint64(max(0, c.alloc.TickAt(c.clock.now()))) + uint64(c.opts.MaxLead/c.opts.Layout.Tick)
+	return int64(min(lead, uint64(c.alloc.MaxTick()+1)))
 }
 
 // wait blocks until ready is closed, ctx ends or, if d is positive, d has passed. Ready comes from gate.wait, taken
@@ -156,21 +146,3 @@ func sameKind(a, b error) bool {
 
 // Parse takes an id of this generator's layout apart. It does not check that the generator made the id.
 func (c *core) Parse(id ID) Parts { return ParseParts(c.alloc, id) }
-
-// stats fills in what both generators report.
-func (c *core) stats(position int64) Stats {
-	g, now := c.keeper.grant.Load(), c.clock.now()
-	s := Stats{
-		Worker: g.worker, WindowFrom: g.start, WindowUntil: g.until,
-		Layout: c.opts.Layout, Expires: c.alloc.Expires(),
-		Position: c.alloc.TimeAt(position), ClockHeld: c.clock.jump(),
-		Waits: c.waits.Load(), RejectsLead: c.rejLead.Load(), RejectsEmpty: c.rejEmpty.Load(),
-	}
-	s.Lead = max(0, s.Position.Sub(now))
-	if c.closed.Load() {
-		s.Err = ErrClosed
-	} else if s.Err = g.permits(c.alloc, max(position, c.nowTick(g))); s.Err == errExtending {
-		s.Err = nil
-	}
-	return s
-}

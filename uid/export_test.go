@@ -37,7 +37,11 @@ func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestC
 
 // LimitTicks makes lane words tell apart no more than n ticks, so that tenures follow one another quickly. It is to be
 // called before the first id is taken.
-func (c *Cached) LimitTicks(n int64) { c.codec.ticks = n }
+func (c *Cached) LimitTicks(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.codec.ticks = n
+}
 
 // Codec lets tests of the word's arithmetic in.
 type Codec = codec

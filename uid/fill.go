@@ -4,7 +4,7 @@ import "context"
 
 // Fill sets every element of ids, in increasing order, for a fraction of Next's price each: whole runs are claimed
 // at once. Without GeneBits they are consecutive but for jumps; with GeneBits each id takes its gene from its own sequence
-// number. It allocates nothing.
+// number. It allocates nothing while it does not wait.
 func (c *Cached) Fill(ctx context.Context, ids []ID) (int, error) {
 	n, err := c.fill(ctx, ids)
 	if c.geneMask != 0 {

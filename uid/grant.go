@@ -15,6 +15,7 @@ type grant struct {
 	base   int64     // the id of (tick 0, worker, seq 0)
 	from   int64     // first tick that lies inside the window
 	end    int64     // first tick that does not: of the window, or of the time bits
+	renew  int64     // first tick at which the keeper should be at work on the window's extension
 	until  time.Time // the window's end; zero: none
 	start  time.Time // the window's begin; zero: none
 	err    error     // what keeps the window from growing; nil while all is well
@@ -32,7 +33,7 @@ func newGrant(alloc *bitsalloc.Allocator, c assigner.Claim) (*grant, error) {
 		if g.from = alloc.TickAt(g.start); alloc.TimeAt(g.from).Before(g.start) {
 			g.from++
 		}
-		g.from = max(0, g.from)
+		g.from = min(max(0, g.from), g.end)
 	}
 	if !g.until.IsZero() {
 		g.end = max(0, min(g.end, alloc.TickAt(g.until)))

@@ -140,6 +140,13 @@ func (s *scriptedAssigner) set(f func(*scriptedAssigner)) {
 	f(s)
 }
 
+// counts returns how often Assign and Extend succeeded.
+func (s *scriptedAssigner) counts() (assigned, extended int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.assigned, s.extended
+}
+
 type scriptedClaim struct {
 	s           *scriptedAssigner
 	worker      int64

@@ -52,7 +52,7 @@ type keeper struct {
 // newKeeper makes the first claim. It blocks until the assigner answers or ctx ends, and starts no goroutine.
 func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, alloc *bitsalloc.Allocator, c *clock) (*keeper, error) {
 	if a == nil {
-		return nil, badOption("Assigner", a, "one")
+		return nil, fmt.Errorf("%w: the assigner is nil", ErrOptions)
 	}
 	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(alloc.Layout().String())
@@ -82,8 +82,17 @@ func (k *keeper) assign(ctx context.Context) error {
 	}
 	// A window that holds no whole tick, or has passed by this clock, would be extended to one that permits nothing either.
 	k.claim, k.window = c, max(2*k.alloc.Layout().Tick, g.until.Sub(begin))
-	k.grant.Store(g)
+	k.publish(g)
 	return nil
+}
+
+// publish makes g the grant that is composed under, with the tick from which on it wants to be extended.
+func (k *keeper) publish(g *grant) {
+	g.renew = g.end
+	if !g.until.IsZero() {
+		g.renew = k.alloc.TickAt(g.until.Add(-k.window / 2))
+	}
+	k.grant.Store(g)
 }
 
 // run starts the goroutine if the claim has an end or can tell the time.
@@ -163,9 +172,9 @@ func (k *keeper) due() time.Duration {
 	return max(0, g.until.Sub(k.front())-k.window/2)
 }
 
-// front returns the later of the present and the tick that is composed next: what the window has to stay ahead of.
+// front returns the later of the present and the end of the tick that is composed next: what the window has to stay ahead of.
 func (k *keeper) front() time.Time {
-	now, pos := k.clock.now(), k.alloc.TimeAt(k.position())
+	now, pos := k.clock.now(), k.alloc.TimeAt(k.position()+1)
 	if pos.After(now) {
 		return pos
 	}
@@ -203,7 +212,7 @@ func (k *keeper) extend(ctx context.Context, g *grant) error {
 		if g.err != nil {
 			k.logger.Info("claim extended again", "worker", g.worker, "until", next.until)
 		}
-		k.grant.Store(next)
+		k.publish(next)
 		k.changed()
 		return nil
 	}

@@ -57,8 +57,8 @@ func TestKeeperExtends(t *testing.T) {
 				t.Fatalf("the window ends in %v, want it extended well before its end", left)
 			}
 		}
-		if a.extended < 4*5 || a.extended > 4*20 {
-			t.Errorf("extended %d times in four hours, want about 12 an hour", a.extended)
+		if _, n := a.counts(); n < 4*5 || n > 4*20 {
+			t.Errorf("extended %d times in four hours, want about 12 an hour", n)
 		}
 	})
 }
@@ -133,8 +133,8 @@ func TestClaimLost(t *testing.T) {
 				t.Fatalf("worker 1 came back: %+v", p)
 			}
 		}
-		if firstNew.IsZero() || a.assigned != 2 {
-			t.Errorf("assigned %d times, first id of the new worker at %v", a.assigned, firstNew)
+		if n, _ := a.counts(); firstNew.IsZero() || n != 2 {
+			t.Errorf("assigned %d times, first id of the new worker at %v", n, firstNew)
 		}
 	})
 }
@@ -155,8 +155,8 @@ func TestClaimLostForGood(t *testing.T) {
 			if time.Now().Before(a.until) {
 				t.Errorf("ids stopped %v before the window's end", time.Until(a.until))
 			}
-			if a.assigned != 1 {
-				t.Errorf("assigned %d times, want once", a.assigned)
+			if n, _ := a.counts(); n != 1 {
+				t.Errorf("assigned %d times, want once", n)
 			}
 		})
 }
@@ -343,5 +343,131 @@ func TestAssignerErrors(t *testing.T) {
 		if _, err := make(t.Context(), nil, nil, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
 			t.Errorf("%s without an assigner: %v, want ErrOptions", name, err)
 		}
+	}
+}
+
+// TestClaimLostInTick replaces worker 1 by worker 0 in the middle of a tick: only a new tick keeps one lane's ids increasing.
+func TestClaimLostInTick(t *testing.T) {
+	eachKind(t, uid.Options{Rollback: uid.HoldUpTo(time.Minute)}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		if _, ok := g.(*uid.Default); ok {
+			return // Default promises the order but for this case
+		}
+		a.set(func(a *scriptedAssigner) {
+			a.extend = assigner.ErrClaimLost
+			a.worker, a.from, a.until = 0, time.Time{}, time.Time{}
+		})
+		var last uid.ID
+		for begin, worker := time.Now(), int64(1); worker == 1; {
+			id := mustNext(t, g)
+			if worker = g.Parse(id).Worker; id <= last {
+				t.Fatalf("%d of worker %d came after %d", id, worker, last)
+			}
+			last = id
+			time.Sleep(7 * time.Millisecond)
+			if time.Since(begin) > time.Hour {
+				t.Fatal("the worker id was never replaced")
+			}
+		}
+	})
+}
+
+// TestClaimRegained loses worker 1 and gets the same worker id again, with a window that begins later: what lies between the two
+// windows is somebody else's.
+func TestClaimRegained(t *testing.T) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		oldEnd := a.until
+		newBegin := oldEnd.Add(5 * time.Minute)
+		mustNext(t, g)
+		a.set(func(a *scriptedAssigner) {
+			a.extend = assigner.ErrClaimLost
+			a.from, a.until = newBegin, newBegin.Add(time.Hour)
+		})
+		began := false
+		for range 30 * 60 {
+			time.Sleep(time.Second)
+			p := g.Parse(mustNext(t, g))
+			if end := p.Time.Add(time.Second); end.After(oldEnd) && p.Time.Before(newBegin) {
+				t.Fatalf("an id is stamped %v, between the windows' %v and %v", p.Time, oldEnd, newBegin)
+			}
+			if !p.Time.Before(newBegin) && !began {
+				began = true
+				a.set(func(a *scriptedAssigner) { a.extend = nil })
+			}
+		}
+		if !began {
+			t.Error("no id was stamped in the new window")
+		}
+	})
+}
+
+// TestBurstExtends borrows far beyond the window: the keeper is at work before the position gets to its end, so that no call sees it.
+func TestBurstExtends(t *testing.T) {
+	eachKind(t, uid.Options{TakePolicy: uid.Reject}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		if _, ok := g.(*uid.Default); ok {
+			return // never borrows
+		}
+		for range 100_000 {
+			_, err := g.Fill(t.Context(), make([]uid.ID, 1024))
+			if err != nil {
+				t.Fatalf("a call met the window's end: %v", err)
+			}
+			synctest.Wait()
+			if _, n := a.counts(); n > 5 {
+				return
+			}
+		}
+		t.Error("the window was not extended")
+	})
+}
+
+// steppingAssigner is a database that was retried for so long that the clock was set meanwhile.
+type steppingAssigner struct {
+	scriptedAssigner
+	clock *uid.TestClock
+}
+
+func (s *steppingAssigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	s.clock.Step(3 * time.Hour)
+	return s.scriptedAssigner.Assign(ctx, maxWorker)
+}
+
+func TestClockJumpsDuringAssign(t *testing.T) {
+	t.Parallel()
+	for name, make := range kinds {
+		a := &steppingAssigner{scriptedAssigner{worker: 1}, uid.NewTestClock()}
+		g, err := make(t.Context(), a, nil, a.clock)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		mustNext(t, g)
+		if held := g.Stats().ClockHeld; held.Round(time.Second) != 3*time.Hour {
+			t.Errorf("%s: Stats().ClockHeld = %v, want 3 h", name, held)
+		}
+		g.Close()
+	}
+}
+
+// TestWindowBeyondLayout claims a window that begins where the time bits have ended.
+func TestWindowBeyondLayout(t *testing.T) {
+	t.Parallel()
+	for name, make := range kinds {
+		a := &scriptedAssigner{worker: 1, from: time.Now().Add(100 * 365 * 24 * time.Hour)}
+		if _, err := make(t.Context(), a, nil, uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) || len(a.released) != 1 {
+			t.Errorf("%s: %v and %d releases, want ErrExhausted and the claim given back", name, err, len(a.released))
+		}
+	}
+}
+
+// TestMaxLeadSaturates sets a bound that no clock reaches.
+func TestMaxLeadSaturates(t *testing.T) {
+	t.Parallel()
+	o := &uid.Options{MaxLead: 1<<63 - 1, Layout: bitsalloc.Layout{TimeBits: 61, WorkerBits: 1, SeqBits: 1, Tick: time.Nanosecond, Epoch: time.Unix(0, 0)}}
+	for name, make := range kinds {
+		g, err := make(t.Context(), assigner.Static(1), o, uid.NewTestClock())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		mustNext(t, g)
+		g.Close()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
 	"sync"
@@ -97,6 +98,13 @@ func TestOddLayouts(t *testing.T) {
 				c, err := uid.NewCached(t.Context(), assigner.Static(1), &uid.Options{Layout: l, Lanes: lanes})
 				if l.WorkerBits == 0 {
 					c, err = uid.NewCached(t.Context(), assigner.Static(0), &uid.Options{Layout: l, Lanes: lanes})
+				}
+				if bits.UintSize == 32 && l.SeqBits > 50 {
+					// No int holds a run that is long enough.
+					if !errors.Is(err, uid.ErrOptions) {
+						t.Errorf("on 32 bits: %v, want ErrOptions", err)
+					}
+					return
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -422,7 +430,7 @@ func TestStats(t *testing.T) {
 		if s.Worker != 1 || s.Cap != 65536 || s.Len != 65536 || s.Tail != 255 || s.Cursor != -1 || s.RunLength != 256 || s.Lanes != 1 {
 			t.Errorf("a new generator has %+v", s)
 		}
-		if s.Lead != 0 || time.Until(s.Position) != 8*time.Second || s.Lag != 0 || s.Err != nil || s.RunsTaken != 0 || s.PadderRuns != 1 {
+		if s.Lead != 0 || time.Until(s.Position) != 8*time.Second || s.Lag != 0 || s.Err != nil || s.RunsTaken != 0 || s.PadderRuns != 0 {
 			t.Errorf("a new generator has %+v", s)
 		}
 		if want := time.Date(2034, 7, 3, 21, 24, 16, 0, time.UTC).Add(bubbleEpoch.Sub(bitsalloc.DefaultEpoch())); s.Expires.Sub(want).Abs() > 48*time.Hour {

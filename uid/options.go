@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/bits"
 	"runtime"
 	"time"
@@ -60,8 +61,8 @@ type Options struct {
 	// when its timer fires. At least Tick + 4 ms. Default: the longer of two ticks and one second. (Cached)
 	MaxLag time.Duration
 
-	// MaxLead bounds how far ahead of the clock an id may be stamped, in whole ticks rounded down. 0: no bound but the
-	// time bits. At the bound TakePolicy decides: Pad and Wait wait for the clock, Reject fails with ErrLead.
+	// MaxLead bounds how far ahead of the clock an id may be composed, in whole ticks rounded down. Ids that are
+	// composed when the clock goes back keep their stamps. 0: no bound but the time bits. At the bound TakePolicy decides: Pad and Wait wait for the clock, Reject fails with ErrLead.
 	MaxLead time.Duration
 
 	// PutPolicy is what the padder does when a padding run ends at a full ring. Nothing is composed for that, and nothing
@@ -69,7 +70,7 @@ type Options struct {
 	PutPolicy PutPolicy
 
 	// PutFunc, when not nil, is called in PutPolicy's place, with the id that found no room; an error counts as with
-	// Fail. It runs on the padder's goroutine and must not call the generator's Close. (Cached)
+	// Fail. It runs on the padder's goroutine, where a panic ends the process, and must not call Close. (Cached)
 	PutFunc func(next ID) error
 
 	// TakePolicy is what a caller gets when no id is ready: Pad, the default, composes some itself; Wait waits for the
@@ -144,7 +145,7 @@ func (o *Options) fillRing(alloc *bitsalloc.Allocator) error {
 	if o.RunLength == 0 {
 		o.RunLength = int(max(1, min(defaultRunLength, space/4)))
 		// A wide sequence gets longer runs rather than a ring that fills the memory.
-		for int64(o.RunLength) < space/4 && o.slots(alloc) > 1<<12 {
+		for int64(o.RunLength) < space/4 && o.RunLength <= math.MaxInt/4 && o.slots(alloc) > 1<<12 {
 			o.RunLength *= 2
 		}
 	}

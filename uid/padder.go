@@ -32,16 +32,18 @@ func (c *Cached) look() time.Duration {
 	changed := !sameKind(c.bounded, err)
 	c.bounded = err
 	tick, next := c.tick.Load(), c.nextID()
+	renew := tick >= c.composed.renew
 	c.mu.Unlock()
 
 	if n > 0 || changed {
 		c.gate.open()
 	}
+	if renew {
+		c.keeper.kick() // a burst gets there ahead of the keeper's timer
+	}
 	switch {
-	case err == nil:
+	case err == nil && c.ring.Len() == c.ring.Cap():
 		c.full(next)
-	case errors.Is(err, errExtending), errors.Is(err, ErrClaimExpired):
-		c.keeper.kick()
 	case errors.Is(err, ErrLead) && c.waiting.Load() > 0:
 		// Somebody waits for the clock to let the position's tick in.
 		opens := c.alloc.TimeAt(tick - int64(c.opts.MaxLead/c.opts.Layout.Tick))
@@ -92,7 +94,7 @@ func (c *Cached) floor() int64 {
 	return c.alloc.TickAt(c.clock.now().Add(2*c.opts.ScheduleInterval-c.opts.MaxLag)) + 1
 }
 
-// begin gives a new generator its position, in the present.
+// begin gives a new generator its position, in the present, and fills the ring.
 func (c *Cached) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,6 +105,7 @@ func (c *Cached) begin() {
 	for i := range c.tenure.Load().lanes {
 		c.tenure.Load().lanes[i].skip = c.skip(i)
 	}
+	_, c.bounded = c.compose(c.ring.Cap()) // a bound is the first caller's to meet
 }
 
 // refresh makes ring, lanes and position follow the clock: it takes away the runs that begin to be too old, and jumps to the
