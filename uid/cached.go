@@ -282,7 +282,8 @@ func (c *Cached) lag() time.Duration {
 
 // Close stops the padder, takes the ids away that were not handed out, gives the rest of the claim back and waits for the
 // generator's goroutines. It asks the claim's authority for up to five seconds. Callers that wait get ErrClosed, and so does
-// every later call; closing twice does nothing and returns the first result.
+// every call that begins when Close has returned; while it runs, a call may still get an id. Closing twice does nothing
+// and returns the first result.
 func (c *Cached) Close() error {
 	c.closing.Do(func() {
 		c.closed.Store(true)

@@ -34,7 +34,7 @@ import (
 //
 // Overflow: a failed add leaves its trace in the headroom, which must not spill into run and tick. Whoever added in vain
 // takes mu and, if the lane is still used up, clears the headroom before anything else; so the headroom counts at most
-// the goroutines that are between their add and that. It has room for 2^31 of them, more than 4 TiB of stacks.
+// the goroutines that are between their add and that. It has room for 2^31 - 1 of them at the least, 4 TiB of stacks.
 type lane struct {
 	_ cpu.CacheLinePad
 	_ cpu.CacheLinePad // the adjacent-line prefetcher pairs lines
