@@ -22,6 +22,7 @@ type config struct {
 	seed      uint64
 	broken    bool
 	every     time.Duration // between two lines of progress
+	commit    string
 }
 
 func main() {
@@ -33,7 +34,7 @@ func main() {
 
 // command is the program without the process around it. It returns the exit status.
 func command(args []string, stdout, stderr io.Writer) int {
-	var c config
+	c := config{commit: commit()} // before anything changes the checkout
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.SetOutput(stderr)
 	set.DurationVar(&c.duration, "duration", 10*time.Minute, "how long faults are done")

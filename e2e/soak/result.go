@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	f, s := in.fleet, in.fleet.ledger.Sum()
 	r := &result{
 		Started: begin.UTC().Truncate(time.Second), Processor: processor(), CPUs: runtime.NumCPU(),
-		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: commit(), Seed: c.seed, Duration: c.duration.String(),
+		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit, Seed: c.seed, Duration: c.duration.String(),
 		Window: c.window.String(), Most: c.most.String(), Processes: c.processes, Broken: c.broken,
 		IDs: s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First, Workers: s.Workers, Shared: s.Shared,
 		Errors: f.tally(), Failures: []string{},
@@ -132,8 +133,23 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// commit returns the commit of the checkout that the program is started in, "unknown" outside of one.
+// commit returns the commit that the program was built from, else that of the checkout that it is started in, "unknown" outside of one.
+// Files that were changed since are marked with a plus.
 func commit() string {
+	var revision, changed string
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				revision = s.Value[:min(12, len(s.Value))]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = "+"
+			}
+		}
+	}
+	if revision != "" {
+		return revision + changed
+	}
 	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
