@@ -19,6 +19,8 @@ const (
 	CachedManyFill  = "uid.Cached, many lanes, Fill 256"
 	DefaultWide     = "uid.Default 31-4-28"
 	DefaultNarrow   = "uid.Default 28-22-13"
+	CachedTwitter   = "uid.Cached, Twitter's layout"
+	DefaultTwitter  = "uid.Default, Twitter's layout"
 
 	AtomicAdd    = "floor/atomic.Add"
 	AtomicAddOwn = "floor/atomic.Add own word"
@@ -52,6 +54,10 @@ func owns() []Contender {
 			Ceiling: PerTick(1<<28, time.Second, Waits), Note: "asks the clock for every id; a layout wide enough not to be the limit"},
 		{Name: DefaultNarrow, Group: Own, Bits: 63, Time: true, New: Default(nil),
 			Ceiling: PerTick(1<<bitsalloc.DefaultSeqBits, bitsalloc.DefaultTick, Waits), Note: "asks the clock for every id; the original's layout"},
+		{Name: CachedTwitter, Group: Own, Bits: 63, Time: true, New: Cached(&uid.Options{Layout: bitsalloc.Twitter()}),
+			Ceiling: PerTick(1<<12, time.Millisecond, Borrows), Note: "Twitter's layout through the cached generator: beside bwmarrin/snowflake"},
+		{Name: DefaultTwitter, Group: Own, Bits: 63, Time: true, New: Default(&uid.Options{Layout: bitsalloc.Twitter()}),
+			Ceiling: PerTick(1<<12, time.Millisecond, Waits), Note: "Twitter's layout, the clock asked for every id"},
 	}
 }
 
