@@ -17,6 +17,9 @@ import (
 // hang for 10 s, and the machine may have other things to do.
 const comeback = time.Minute
 
+// errEnded stands in for the error of a process that ended without one.
+var errEnded = errors.New("nobody told it to")
+
 // kinds are what the processes of a fleet run, in turn: the generator, and whether its worker ids are leased.
 var kinds = []struct {
 	kind   string
@@ -172,9 +175,8 @@ func (f *fleet) await(after string) {
 				continue
 			}
 			select {
-			case err := <-p.done:
-				p.done <- err // for whoever ends it
-				f.failure(fmt.Errorf("%s: process ended by itself: %v: %s", p.job.Kind, err, &p.stderr))
+			case <-p.ended:
+				f.failure(fmt.Errorf("%s: process ended by itself: %w: %s", p.job.Kind, errors.Join(errEnded, p.err), &p.stderr))
 				delete(before, p)
 			default:
 			}

@@ -70,7 +70,7 @@ func (j job) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
-		io.Copy(io.Discard, os.Stdin)
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however it does
 		cancel()
 	}()
 	g, err := j.generator(ctx)

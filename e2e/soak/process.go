@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,8 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr tail
-	done   chan error // the process's end, after all that it wrote was read
+	ended  chan struct{} // closed at the process's end, after all that it wrote was read
+	err    error         // of the end; read it after ended
 
 	mu      sync.Mutex
 	last    time.Time // when the newest ids came; zero: none yet, or paused meanwhile
@@ -50,7 +52,7 @@ func startProcess(j job, serial int, s sink) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{job: j, serial: serial, cmd: exec.Command(self), done: make(chan error, 1), expects: true}
+	p := &process{job: j, serial: serial, cmd: exec.CommandContext(context.Background(), self), ended: make(chan struct{}), expects: true}
 	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), "GOMAXPROCS=2")
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = dieWithParent()
@@ -70,7 +72,8 @@ func startProcess(j job, serial int, s sink) (*process, error) {
 		started <- err
 		if err == nil {
 			readErr := p.read(stdout, s)
-			p.done <- errors.Join(readErr, p.cmd.Wait())
+			p.err = errors.Join(readErr, p.cmd.Wait())
+			close(p.ended)
 		}
 	}()
 	return p, <-started
@@ -139,14 +142,14 @@ func (p *process) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = true
-	p.cmd.Process.Signal(syscall.SIGSTOP)
+	p.signal(syscall.SIGSTOP)
 }
 
 // resume lets it go on.
 func (p *process) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd.Process.Signal(syscall.SIGCONT)
+	p.signal(syscall.SIGCONT)
 	p.paused, p.last = false, time.Now()
 }
 
@@ -160,8 +163,8 @@ func (p *process) count() (n int64, running bool) {
 // kill ends the process with SIGKILL and returns when all that it wrote is counted.
 func (p *process) kill() {
 	p.over()
-	p.cmd.Process.Kill()
-	<-p.done
+	p.signal(syscall.SIGKILL)
+	<-p.ended
 }
 
 // stop tells the process to close its generator, and returns its end.
@@ -169,17 +172,20 @@ func (p *process) stop() error {
 	p.over()
 	p.stdin.Close()
 	select {
-	case err := <-p.done:
-		if err != nil {
-			return fmt.Errorf("worker process (%s): %w: %s", p.job.Kind, err, &p.stderr)
+	case <-p.ended:
+		if p.err != nil {
+			return fmt.Errorf("worker process (%s): %w: %s", p.job.Kind, p.err, &p.stderr)
 		}
 		return nil
 	case <-time.After(time.Minute):
-		p.cmd.Process.Signal(syscall.SIGQUIT) // its stacks say where it hangs
-		<-p.done
+		p.signal(syscall.SIGQUIT) // its stacks say where it hangs
+		<-p.ended
 		return fmt.Errorf("worker process (%s) did not end within a minute: %s", p.job.Kind, &p.stderr)
 	}
 }
+
+// signal sends sig. A process that has ended by itself does not get it; await reports that.
+func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // over notes that the process's end is expected.
 func (p *process) over() {

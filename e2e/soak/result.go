@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -150,7 +151,7 @@ func commit() string {
 	if revision != "" {
 		return revision + changed
 	}
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
