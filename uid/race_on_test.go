@@ -2,7 +2,5 @@
 
 package uid_test
 
-const raceEnabled = true
-
 // scale divides sizes: simulated time is slow under the race detector.
 const scale = 10

@@ -3,7 +3,6 @@ package uid_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,48 +105,6 @@ func TestCachedRebase(t *testing.T) {
 	}
 }
 
-func TestCachedHundredsOfMillions(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("skipped: long: 200 million ids; the small sizes run under the race detector")
-	}
-	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
-		name := "lanes=1"
-		if o != nil {
-			name = "lanes=auto"
-		}
-		t.Run(name, func(t *testing.T) {
-			const total = 100_000_000
-			c := newCached(t, o)
-			r := newRecord(allocator(t, bitsalloc.Layout{}), time.Now().Add(-time.Minute), total+1<<23)
-			var wg sync.WaitGroup
-			for k := range 8 {
-				wg.Go(func() {
-					ctx, buf := context.Background(), make([]uid.ID, 64+k)
-					for left := total / 8; left > 0; {
-						got := min(left, 64)
-						for i := range got {
-							id, err := c.Next(ctx)
-							if err != nil {
-								t.Error(err)
-								return
-							}
-							buf[i] = id
-						}
-						for _, id := range buf[:got] {
-							if !r.add(id) {
-								return
-							}
-						}
-						left -= got
-					}
-				})
-			}
-			wg.Wait()
-			r.check(t, total)
-		})
-	}
-}
-
 // TestCachedStrictlyIncreasing checks the order in real time: an id taken after another was returned is the larger one.
 func TestCachedStrictlyIncreasing(t *testing.T) {
 	t.Parallel()
@@ -219,53 +176,5 @@ func TestCachedNothingWasted(t *testing.T) {
 		if last-first < 38 {
 			t.Errorf("%d ids took %d ticks, want about 40", n, last-first+1)
 		}
-	}
-}
-
-func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("skipped: allocations: the race detector allocates")
-	}
-	ctx, ids := t.Context(), make([]uid.ID, 1024)
-	gene := bitsalloc.Layout{TimeBits: 40, WorkerBits: 6, SeqBits: 13, GeneBits: 4}
-	for name, g := range map[string]uid.Generator{
-		"one lane": newCached(t, nil),
-		"lanes":    newCached(t, &uid.Options{Lanes: uid.AutoLanes}),
-		"run 1":    newCached(t, &uid.Options{RunLength: 1}),
-		"gene":     newCached(t, &uid.Options{Layout: gene}),
-	} {
-		for call, f := range map[string]func() error{
-			"Next":  func() error { _, err := g.Next(ctx); return err },
-			"Fill":  func() error { _, err := g.Fill(ctx, ids); return err },
-			"Stats": func() error { _ = g.Stats(); return nil },
-		} {
-			if got := testing.AllocsPerRun(2000, func() {
-				if err := f(); err != nil {
-					t.Fatal(err)
-				}
-			}); got != 0 {
-				t.Errorf("%s: %s allocates %v times, want 0", name, call, got)
-			}
-		}
-	}
-}
-
-func TestMemory(t *testing.T) {
-	if raceEnabled {
-		t.Skip("skipped: memory: the race detector allocates")
-	}
-	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		c := newCached(t, o)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		if got := int64(after.HeapAlloc) - int64(before.HeapAlloc); got > 1<<20 {
-			t.Errorf("options %+v: the generator holds %d bytes, want at most 1 MiB", o, got)
-		} else {
-			t.Logf("options %+v: the generator holds %d bytes", o, got)
-		}
-		runtime.KeepAlive(c)
 	}
 }

@@ -2,8 +2,8 @@
 // this machine has one, reported so that nothing hides. Failures are printed in full, each package in go test's own
 // line, and at the end every reason for a skipped test once, with the number of tests it cost.
 //
-// Its arguments go to go test; without a package among them it tests all modules ("work"). It needs nothing but the go
-// command.
+// Its arguments go to go test; without a package among them it tests all modules ("work"). Without any argument, it also
+// runs the packages again that have tests which mean nothing under the race detector. It needs nothing but the go command.
 package main
 
 import (
@@ -37,7 +37,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if why != "" {
 		fmt.Fprintf(stdout, "race detector: off: %s\n", why)
 	}
-	cmd := exec.CommandContext(ctx, "go", command(race, args)...)
+	r := newReport(stdout)
+	err := pass(ctx, r, stderr, command(race, args))
+	if len(race) > 0 && len(args) == 0 {
+		// Some tests mean nothing under the race detector: those of speed, of memory and of very large numbers.
+		without, listErr := withoutRace(ctx)
+		err = errors.Join(err, listErr)
+		if len(without) > 0 {
+			fmt.Fprintln(stdout, "without the race detector:")
+			err = errors.Join(err, pass(ctx, r, stderr, command(nil, without)))
+		}
+	}
+	r.finish()
+	return errors.Join(err, r.err())
+}
+
+// pass runs go with args, which make it print test events, and feeds them to r.
+func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {
@@ -46,11 +63,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := newReport(stdout)
-	readErr := r.read(events)
-	waitErr := cmd.Wait()
-	r.finish()
-	return errors.Join(readErr, waitErr, r.err())
+	return errors.Join(r.read(events), cmd.Wait())
+}
+
+// withoutRace returns the packages that have tests which are built without the race detector only: by this repository's
+// convention they have a file race_off_test.go.
+func withoutRace(ctx context.Context) ([]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.ImportPath}} {{.TestGoFiles}} {{.XTestGoFiles}}", "work").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing packages: %w", err)
+	}
+	var packages []string
+	for line := range strings.Lines(string(out)) {
+		if path, files, _ := strings.Cut(line, " "); strings.Contains(files, "race_off_test.go") {
+			packages = append(packages, path)
+		}
+	}
+	return packages, nil
 }
 
 // command returns the arguments of go for the flags and packages in args.

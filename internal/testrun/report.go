@@ -73,7 +73,7 @@ func (r *report) add(e event) {
 		return
 	}
 	p := r.packages[e.Package]
-	if p == nil {
+	if p == nil || p.ended && e.Action == "start" { // a second pass begins anew
 		p = &pkg{tests: map[string][]string{}}
 		r.packages[e.Package] = p
 	}

@@ -144,3 +144,35 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondPass runs a package twice, with and without the race detector: the second run is counted and reported like the first.
+func TestSecondPass(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport(&out)
+	first := `{"Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"ok  \tp\t1s\n"}
+{"Action":"pass","Package":"p"}
+`
+	second := `{"Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:1: broken\n"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t2s\n"}
+{"Action":"fail","Package":"p"}
+`
+	for _, events := range []string{first, second} {
+		if err := r.read(strings.NewReader(events)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.finish()
+	if r.passed != 1 || r.failed != 1 || r.err() == nil {
+		t.Errorf("%d passed, %d failed, %v; want 1, 1 and an error", r.passed, r.failed, r.err())
+	}
+	if got := out.String(); strings.Count(got, "ok  \tp") != 1 || strings.Count(got, "FAIL\tp") != 1 || !strings.Contains(got, "broken") {
+		t.Errorf("the report is\n%s", got)
+	}
+}
