@@ -80,8 +80,12 @@ func (k *keeper) assign(ctx context.Context) error {
 	if g.start.After(begin) {
 		begin = g.start
 	}
-	// A window that holds no whole tick, or has passed by this clock, would be extended to one that permits nothing either.
-	k.claim, k.window = c, max(2*k.alloc.Layout().Tick, g.until.Sub(begin))
+	left := g.until.Sub(begin)
+	if left <= 0 && !g.start.IsZero() {
+		left = g.until.Sub(g.start) // passed by this clock, as when the authority's is behind: its length is the best guess
+	}
+	// A window that holds no whole tick would be extended to one that permits nothing either.
+	k.claim, k.window = c, max(2*k.alloc.Layout().Tick, left)
 	k.publish(g)
 	return nil
 }

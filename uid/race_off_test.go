@@ -86,18 +86,28 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
+	const n = 64 // a mean, because what the runtime itself allocates in between is not nothing
+	for _, tc := range []struct {
+		name string
+		o    *uid.Options
+		want int64 // bytes: the bound that is promised is 1 MiB, the one held here is the present size and some
+	}{{"default", nil, 40 << 10}, {"lanes", &uid.Options{Lanes: uid.AutoLanes}, 64 << 10}, {"run 1", &uid.Options{RunLength: 1}, 5 << 20}} {
 		var before, after runtime.MemStats
 		runtime.GC()
+		runtime.GC()
 		runtime.ReadMemStats(&before)
-		c := newCached(t, o)
+		var all [n]*uid.Cached
+		for i := range all {
+			all[i] = newCached(t, tc.o)
+		}
+		runtime.GC()
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if got := int64(after.HeapAlloc) - int64(before.HeapAlloc); got > 1<<20 {
-			t.Errorf("options %+v: the generator holds %d bytes, want at most 1 MiB", o, got)
-		} else {
-			t.Logf("options %+v: the generator holds %d bytes", o, got)
+		got := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / n
+		t.Logf("%s: a generator holds %d bytes", tc.name, got)
+		if got <= 0 || got > tc.want {
+			t.Errorf("%s: a generator holds %d bytes, want 1 to %d", tc.name, got, tc.want)
 		}
-		runtime.KeepAlive(c)
+		runtime.KeepAlive(all)
 	}
 }

@@ -54,3 +54,18 @@ func TestWindowPassed(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowPassedLength is the same with a window of ten minutes: what is asked for is as long.
+func TestWindowPassedLength(t *testing.T) {
+	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
+		a.from, a.until = a.from.Add(-3*time.Hour), a.until.Add(-3*time.Hour)
+	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		for range 600 {
+			mustNext(t, g)
+			time.Sleep(time.Second)
+		}
+		if _, n := a.counts(); n > 5 {
+			t.Errorf("extended %d times in ten minutes, want about every five", n)
+		}
+	})
+}
