@@ -66,8 +66,11 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 		if _, ok := asUsage(err); ok {
 			return err
 		}
-		r.Findings = append(r.Findings, finding{"connection", bad, redact(oneLine(err.Error()), p.secrets...),
-			"check address, account and firewall; --timeout bounds the wait"})
+		f := finding{"connection", bad, redact(oneLine(err.Error()), p.secrets...), ""}
+		if d, _ := c.dsnFlags.resolve(p); d.dialect != sqliteDialect {
+			f.Advice = "check address, account and firewall; --timeout bounds the wait"
+		}
+		r.Findings = append(r.Findings, f)
 	}
 	for _, f := range r.Findings {
 		if f.Verdict == bad || c.Strict && f.Verdict == warn {
@@ -109,6 +112,7 @@ func (pt *patient) examine(ctx context.Context) []finding {
 	}
 	found = append(found, pt.privileges(ctx)...)
 	found = append(found, pt.settings(ctx)...)
+	found = append(found, pt.durability(ctx)...)
 	found = append(found, pt.workerIDs(ctx))
 	return append(found, pt.leases(ctx)...)
 }

@@ -37,8 +37,14 @@ func (c *genCmd) Run(ctx context.Context, p *program) (err error) {
 	if layout.decode != nil {
 		return usagef("--layout %s is for taking ids apart; keyworker makes them", layout.name)
 	}
+	if c.Gene != nil && layout.alloc.MaxGene() == 0 {
+		return usagef("--gene: the layout %s has no gene bits", layout.alloc.Layout())
+	}
+	// The rest of what the layout alone decides is found out before a worker id is spent on it.
+	if epoch := layout.alloc.Layout().Epoch; epoch.After(p.now()) {
+		return usagef("--epoch: the layout %s begins at %s, want an instant before the present", layout.alloc.Layout(), epoch.Format(time.RFC3339))
+	}
 	if end := layout.alloc.Expires(); !end.After(p.now()) {
-		// Found out before a worker id is spent on it.
 		return fmt.Errorf("the layout %s has no ticks left: it ran out at %s; give a later --epoch or more time bits",
 			layout.alloc.Layout(), end.Format(time.RFC3339))
 	}

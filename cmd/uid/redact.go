@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,12 @@ var (
 	pairPassword  = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)()`)
 )
 
+// sample is the account in the examples that messages give of a data source name, which is nobody's and stays readable.
+var sample = regexp.MustCompile(`(^|\s|//)user:password@`)
+
+// sampleMark stands for the sample while passwords are looked for.
+const sampleMark = "\x00"
+
 // redact returns s without the passwords of the data source names in it and without the secrets, which are passwords
 // known from elsewhere. It is applied to whatever goes to stderr, so that a mistyped flag does not echo its value either.
 func redact(s string, secrets ...string) string {
@@ -26,13 +33,22 @@ func redact(s string, secrets ...string) string {
 			s = strings.ReplaceAll(s, secret, hidden)
 		}
 	}
+	s = strings.ReplaceAll(s, sampleMark, "")
+	s = sample.ReplaceAllString(s, "${1}"+sampleMark)
 	for _, re := range []*regexp.Regexp{urlPassword, mysqlPassword, pairPassword} {
 		s = re.ReplaceAllString(s, "${1}"+hidden+"${2}")
 	}
-	return s
+	return strings.ReplaceAll(s, sampleMark, "user:password@")
 }
 
-// oneLine joins the lines of a driver's message, so that one failure is one line.
+// oneLine joins the lines of a driver's message, so that one failure is one line. PostgreSQL's driver tries an address with
+// and without TLS and reports each: what it says twice is said once.
 func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
+	var lines []string
+	for line := range strings.Lines(s) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
 }

@@ -14,10 +14,27 @@ func TestRedact(t *testing.T) {
 		{"host=db password=pw dbname=ids", "host=db password=***** dbname=ids"},
 		{"host=db Password = 'p \\' w' dbname=ids", "host=db Password = ***** dbname=ids"},
 		{"a hunter2 b hunter2", "a ***** b *****"},
+		{errDSN.Error(), errDSN.Error()},
+		{"mysql at 127.0.0.1:1/ids: bad; want user:password@tcp(host:port)/db", "mysql at 127.0.0.1:1/ids: bad; want user:password@tcp(host:port)/db"},
+		{"me:pw@tcp(db)/ids: want user:password@tcp(host)/db", "me:*****@tcp(db)/ids: want user:password@tcp(host)/db"},
+		{"xuser:password@tcp(db)/ids \x00", "xuser:*****@tcp(db)/ids "},
 		{"dial tcp 127.0.0.1:3306: connection refused", "dial tcp 127.0.0.1:3306: connection refused"},
 	} {
 		if got := redact(c.in, "hunter2", "", "a"); got != c.want {
 			t.Errorf("redact(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"one":                             "one",
+		" failed:\n\tno  way\n\tno way\n": "failed: no way",
+		"a\n\nb\na\r\nc":                  "a b c",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
