@@ -1,8 +1,11 @@
 package segment_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,6 +82,32 @@ func TestCloseWithIDsLeft(t *testing.T) {
 	if s := stats(t, g, "a"); s.Left != 0 || !errors.Is(s.Err, segment.ErrClosed) {
 		t.Errorf("the figures after Close are %+v, want none left and ErrClosed", s)
 	}
+}
+
+// TestCloseWithoutDatabase: giving ids back waits for a source that does not answer once, not once per tag.
+func TestCloseWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g, err := segment.New(t.Context(), slowReturn{f}, &segment.Options{Checkpoint: true, FetchTimeout: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			name := fmt.Sprint("tag", i)
+			f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Step: 10} })
+			next(t, g, name, 1)
+		}
+		synctest.Wait()
+		begin := time.Now()
+		err = g.Close()
+		if took := time.Since(begin); took != 3*time.Second {
+			t.Errorf("Close took %v, want the FetchTimeout of 3s once", took)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "19 more tags") {
+			t.Errorf("Close = %v, want DeadlineExceeded and the number of tags that were left out", err)
+		}
+	})
 }
 
 // TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.

@@ -105,6 +105,27 @@ func (f *fake) Return(_ context.Context, tag string, rest segment.Range) (bool, 
 	return true, nil
 }
 
+// slowReturn is a fake whose Return gets no answer.
+type slowReturn struct{ *fake }
+
+func (slowReturn) Return(ctx context.Context, _ string, _ segment.Range) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// listed is a Source with a list of its own.
+type listed struct {
+	sourceFunc
+	names []string
+}
+
+func (l listed) List(context.Context) (rows []segment.Row, err error) {
+	for _, name := range l.names {
+		rows = append(rows, segment.Row{Tag: name, Step: 10})
+	}
+	return rows, nil
+}
+
 // sourceFunc is a Source and nothing else.
 type sourceFunc func(ctx context.Context, tag string, step int64) (segment.Range, error)
 

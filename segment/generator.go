@@ -169,24 +169,26 @@ func (g *Generator) publish(t *Tag) {
 	}
 }
 
-// drop forgets a tag and ends it with err.
+// drop ends a tag with err and forgets it, in this order: a Close that no longer finds the tag has nothing left to end.
 func (g *Generator) drop(t *Tag, err error) {
-	g.mu.Lock()
-	if !g.closed { // else Close needs the tag for its checkpoint
-		if g.pending[t.name] == t {
-			delete(g.pending, t.name)
-		}
-		if d := g.dir.Load(); d.tags[t.name] == t {
-			g.dir.Store(d.without(t))
-		}
-	}
-	g.mu.Unlock()
 	t.end(err)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed { // Close needs the tag for its checkpoint
+		return
+	}
+	if g.pending[t.name] == t {
+		delete(g.pending, t.name)
+	}
+	if d := g.dir.Load(); d.tags[t.name] == t {
+		g.dir.Store(d.without(t))
+	}
 }
 
 // Close stops the Generator: no id is handed out from here on, and calls, those that wait included, fail with ErrClosed. It
-// waits for its goroutines, whose fetches are cancelled. With Checkpoint it then gives the unused ids back; an error
-// says what could not be given back, which leaves a gap and no more. Closing twice does nothing.
+// waits for its goroutines, whose fetches are cancelled. With Checkpoint it then gives the unused ids back, tag by tag, and
+// stops at the first tag for which the source takes longer than FetchTimeout; an error says what could not be given back,
+// which leaves a gap and no more. Closing twice does nothing.
 func (g *Generator) Close() error {
 	g.closeOnce.Do(func() { g.closeErr = g.close() })
 	return g.closeErr
@@ -207,8 +209,13 @@ func (g *Generator) close() error {
 		return nil
 	}
 	var errs []error
-	for _, t := range tags {
-		errs = append(errs, g.giveBack(returner, t))
+	for i, t := range tags {
+		err := g.giveBack(returner, t)
+		errs = append(errs, err)
+		if left := len(tags) - i - 1; errors.Is(err, context.DeadlineExceeded) && left > 0 { // each of them would wait as long
+			errs = append(errs, fmt.Errorf("segment: the source does not answer; nothing of %d more tags was given back", left))
+			break
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -95,8 +95,11 @@ func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (R
 	if err != nil {
 		return Range{}, err
 	}
-	if n, err := affected(res); err != nil || n == 0 {
+	switch n, err := affected(res); {
+	case err != nil || n == 0:
 		return Range{}, l.refused(ctx, tag, step, err)
+	case n > 1: // and the value is that of the row that happened to be the last
+		return Range{}, errTwoRows
 	}
 	to, err := res.LastInsertId()
 	if err != nil {

@@ -229,6 +229,26 @@ func TestLeafAllocBadRow(t *testing.T) {
 	}
 }
 
+// TestTwoRows: a table that lost its unique key and has a tag twice gives no range: the statement's answer is that of either row.
+func TestTwoRows(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	run(t, db, "ALTER TABLE leaf_alloc DROP PRIMARY KEY")
+	run(t, db, "ALTER TABLE t_sequence DROP PRIMARY KEY")
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10), ('a', 501, 10)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10), ('a', 500, 10)")
+	for name, src := range map[string]segment.Source{
+		"LeafAlloc": segment.LeafAlloc(db, nil), "LeafAlloc with a lock": segment.LockingLeafAlloc(db),
+		"Sequence": segment.Sequence(db, nil), "Sequence with a lock": segment.LockingSequence(db, nil),
+	} {
+		for _, step := range []int64{0, 20} {
+			if r, err := src.Fetch(t.Context(), "a", step); err == nil || !strings.Contains(err.Error(), "more than one row") {
+				t.Errorf("%s: Fetch with step %d = %v, %v, want an error that names the two rows", name, step, r, err)
+			}
+		}
+	}
+}
+
 func TestLeafAllocOptions(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,6 +113,55 @@ func TestListed(t *testing.T) {
 			t.Errorf("the first id of a tag that came with the list is %d, want 0", ids[0])
 		}
 	})
+}
+
+// TestListedTwice: a list that has a tag twice starts it once, so that Close finds every fetch that it has to end.
+func TestListedTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := int64(0)
+		generator(t, listed{func(context.Context, string, int64) (segment.Range, error) {
+			if calls++; calls > 1000 {
+				panic("the fetches do not end")
+			}
+			if calls > 2 {
+				return segment.Range{}, errAway
+			}
+			return segment.Range{From: calls * 10, To: calls*10 + 10}, nil
+		}, []string{"a", "a"}}, &segment.Options{Listed: true})
+		synctest.Wait()
+		if calls != 2 {
+			t.Errorf("the source was asked %d times, want twice for the two ranges of one tag", calls)
+		}
+	})
+}
+
+// TestListedFirstFetchFails: New waits for every tag's first range also when the first fetch fails before anybody waits for it.
+func TestListedFirstFetchFails(t *testing.T) {
+	t.Parallel()
+	var (
+		mu    sync.Mutex
+		calls = make(map[string]int64)
+		names []string
+	)
+	for i := range 400 {
+		names = append(names, fmt.Sprint("tag", i))
+	}
+	src := listed{func(_ context.Context, tag string, _ int64) (segment.Range, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[tag]++
+		if calls[tag] == 1 {
+			return segment.Range{}, errAway
+		}
+		return segment.Range{From: calls[tag] * 10, To: calls[tag]*10 + 10}, nil
+	}, names}
+	g := generator(t, src, &segment.Options{Listed: true, RetryMin: time.Microsecond})
+	for _, name := range names {
+		if _, err := g.Next(t.Context(), name); err != nil {
+			t.Errorf("Next(%q) after New = %v, want an id", name, err)
+		}
+	}
 }
 
 // TestListFails: while the list cannot be read no tag is taken for gone.

@@ -113,6 +113,14 @@ func (t *Tag) fail(err error, failures int) (last bool) {
 		t.failed = fmt.Errorf("segment: tag %q: no further range: %w", t.name, err)
 		t.announce()
 	}
+	// The tag ends under the lock that found it gone or abandoned. Who came in between would start another load, whose range
+	// would be dropped with the tag.
+	switch {
+	case unknown:
+		t.endLocked(err)
+	case abandoned:
+		t.endLocked(errAbandoned)
+	}
 	t.mu.Unlock()
 
 	switch {

@@ -127,15 +127,23 @@ func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
 	return errors.Join(errs...)
 }
 
-// loadFirst starts a tag and waits for its first range.
+// loadFirst starts a tag, unless the list has it twice and it is started, and waits for its first range. It begins anew when the
+// fetch failed before it came to wait: only the source's answer or the end of ctx decides.
 func (g *Generator) loadFirst(ctx context.Context, name string) error {
-	g.mu.Lock()
-	t := g.add(name)
-	g.mu.Unlock()
-	if err := t.await(ctx, t.first()); !errors.Is(err, errAbandoned) {
-		return err
+	for {
+		g.mu.Lock()
+		t := g.dir.Load().find(name)
+		if t == nil {
+			t = g.pending[name]
+		}
+		if t == nil {
+			t = g.add(name)
+		}
+		g.mu.Unlock()
+		if err := t.await(ctx, t.first()); !errors.Is(err, errAbandoned) {
+			return err
+		}
 	}
-	return ctx.Err()
 }
 
 // first returns the buffer of no ids that a new tag begins with, or nil if a range has arrived since.

@@ -172,6 +172,11 @@ func (t *Tag) announce() {
 func (t *Tag) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.endLocked(err)
+}
+
+// endLocked is end for who holds mu.
+func (t *Tag) endLocked(err error) {
 	if t.ended != nil {
 		return
 	}
