@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/glebarez/sqlite"
@@ -81,7 +82,7 @@ func (f *dsnFlags) resolve(p *program) (dsn, error) {
 	d, err := parseDSN(text)
 	if err != nil {
 		if origin == "UID_DSN" {
-			err = fmt.Errorf("UID_DSN is read as --dsn: %w", err)
+			err = errors.New("UID_DSN: " + strings.TrimPrefix(err.Error(), "--dsn: "))
 		}
 		return d, usageError{err}
 	}

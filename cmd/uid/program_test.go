@@ -103,6 +103,15 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// TestDSNOrigin: a data source name that makes no sense is laid to the place that it came from, the flag first.
+func TestDSNOrigin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env["UID_DSN"] = "nonsense"
+	b.check(t, exitUsage, "", "uid: UID_DSN: not the name of a database; want mysql://user:password@host", "gen")
+	b.check(t, exitUsage, "", "uid: --dsn: not the name of a database; want mysql://user:password@host", "gen", "--dsn", "junk")
+}
+
 // TestPasswordElsewhere: a password that is known is hidden where no pattern would find it, here as the name of the database.
 func TestPasswordElsewhere(t *testing.T) {
 	t.Parallel()
