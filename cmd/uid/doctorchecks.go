@@ -198,11 +198,13 @@ func (pt *patient) leases(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{pt.failed(check, err)}
 	}
-	var held, free, far, beyond int
+	var held, resting, free, far, beyond int
 	for _, l := range leases {
 		switch {
 		case l.Free():
 			free++
+		case l.Owner == "":
+			resting++ // ids that borrowed from the future lie in the rest of the window
 		default:
 			held++
 		}
@@ -213,7 +215,11 @@ func (pt *patient) leases(ctx context.Context) []finding {
 			beyond++
 		}
 	}
-	found := []finding{{check, good, fmt.Sprintf("%d held, %d free", held, free), ""}}
+	text := fmt.Sprintf("%d held, %d free", held, free)
+	if resting > 0 {
+		text += fmt.Sprintf(", %d given back and free when their windows have passed", resting)
+	}
+	found := []finding{{check, good, text, ""}}
 	if far > 0 {
 		found = append(found, finding{check, warn, fmt.Sprintf("%d reserved for more than a year", far),
 			"a claim was made by a clock that was years ahead; its worker id is lost until then"})

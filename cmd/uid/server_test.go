@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
@@ -91,6 +92,16 @@ func TestDatabases(t *testing.T) {
 			b.check(t, exitFailure, "runs out at 2024-11-20T13:24:16Z", "", "doctor", "--layout", "baidu")
 		})
 	}
+}
+
+// TestDoctorLeases: a worker id is free, held, or given back while the ids that were borrowed from the seconds to come last.
+func TestDoctorLeases(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.now = time.Now()
+	b.check(t, exitOK, "0 held, 0 free\n", "", "doctor")
+	b.check(t, exitOK, "", "", "gen", "-n", "1000000")
+	b.check(t, exitOK, "0 held, 0 free, 1 given back and free when their windows have passed\n", "", "doctor")
 }
 
 // checkSegments makes tags and takes ids from every source: consecutive, none twice, none left over where the source can
