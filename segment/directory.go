@@ -1,14 +1,20 @@
 package segment
 
-import "unsafe"
+import (
+	"maps"
+	"sync/atomic"
+	"unsafe"
+)
 
-// directory finds a tag by its name. It is immutable; a change makes another one. A map alone costs about as much as the
-// atomic add that the look-up is for, so names are looked up in a small table first, whose index takes three loads and two
-// multiplications to compute, and there is nothing that a look-up writes.
+// directory finds a tag by its name. A map alone costs about as much as the atomic add that the look-up is for, so names are
+// looked up in a small table first, whose index takes three loads and two multiplications to compute. A look-up writes
+// nothing. Changes are made under Generator.mu; a look-up that overlaps one finds what was there before it or after it.
 type directory struct {
-	slots [64]*Tag // by slot(name); of names that share a slot, one
-	tags  map[string]*Tag
+	near [slots]atomic.Pointer[Tag]      // by slot(name); of the tags that share a slot, one or none
+	all  atomic.Pointer[map[string]*Tag] // every tag; the map is never changed, but replaced. nil: no tag yet
 }
+
+const slots = 256
 
 // slot takes a name's length, last and middle byte into account, where names of one scheme differ the most.
 func slot(name string) uint {
@@ -16,15 +22,7 @@ func slot(name string) uint {
 	if n == 0 {
 		return 0
 	}
-	return (n + 7*uint(name[n-1]) + 29*uint(name[n/2])) % 64
-}
-
-// find returns the tag of that name or nil.
-func (d *directory) find(name string) *Tag {
-	if t := d.slots[slot(name)]; t != nil && same(t.name, name) {
-		return t
-	}
-	return d.tags[name]
+	return (n + 7*uint(name[n-1]) + 29*uint(name[n/2])) % slots
 }
 
 // same is a == b. The compiler's comparison is a call; a program that names a tag by a constant passes the very bytes that the
@@ -33,30 +31,35 @@ func same(a, b string) bool {
 	return len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || a == b)
 }
 
-// with returns a directory that also has t.
-func (d *directory) with(t *Tag) *directory {
-	e := &directory{tags: make(map[string]*Tag, len(d.tags)+1)}
-	for _, o := range d.tags {
-		e.add(o)
+// find returns the tag of that name or nil. Generator.Next looks into near first.
+func (d *directory) find(name string) *Tag { return d.tags()[name] }
+
+// tags returns all tags, not to be changed.
+func (d *directory) tags() map[string]*Tag {
+	if m := d.all.Load(); m != nil {
+		return *m
 	}
-	e.add(t)
-	return e
+	return nil
 }
 
-// without returns a directory that does not have t.
-func (d *directory) without(t *Tag) *directory {
-	e := &directory{tags: make(map[string]*Tag, len(d.tags))}
-	for _, o := range d.tags {
-		if o != t {
-			e.add(o)
-		}
-	}
-	return e
-}
-
+// add adds t and publishes its fields to every look-up.
 func (d *directory) add(t *Tag) {
-	d.tags[t.name] = t
-	if i := slot(t.name); d.slots[i] == nil {
-		d.slots[i] = t
+	tags := maps.Clone(d.tags())
+	if tags == nil {
+		tags = make(map[string]*Tag)
 	}
+	tags[t.name] = t
+	d.all.Store(&tags)
+	d.near[slot(t.name)].CompareAndSwap(nil, t)
+}
+
+// remove removes t if it is there.
+func (d *directory) remove(t *Tag) {
+	if d.tags()[t.name] != t {
+		return
+	}
+	tags := maps.Clone(d.tags())
+	delete(tags, t.name)
+	d.all.Store(&tags)
+	d.near[slot(t.name)].CompareAndSwap(t, nil)
 }

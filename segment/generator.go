@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -19,7 +18,7 @@ import (
 // No id is handed out twice, by whatever number of Generators on sources over the same tables. The ids of one tag rise
 // within a Generator; those of several Generators only tend to, because each counts through a range of its own.
 type Generator struct {
-	dir  atomic.Pointer[directory] // replaced under mu; never nil
+	dir  directory // changed under mu
 	src  Source
 	opts Options
 	_    cpu.CacheLinePad
@@ -58,7 +57,6 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 		}
 	}
 	g := &Generator{src: src, opts: o, pending: make(map[string]*Tag)}
-	g.dir.Store(&directory{})
 	run, stop := context.WithCancel(context.Background())
 	g.stop = stop
 	if o.Listed {
@@ -75,8 +73,8 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 // Next returns an id of tag that no other call ever returns. It is Tag.Next after a look-up of the tag, which the first call
 // with a tag fetches for. A tag that the source does not have is ErrUnknownTag.
 func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
-	if t := g.dir.Load().find(tag); t != nil {
-		// Tag.Next, written out: the call would cost a tenth of the whole.
+	if t := g.dir.near[slot(tag)].Load(); t != nil && same(t.name, tag) {
+		// The look-up and Tag.Next, written out: the calls would cost a tenth of the whole.
 		b := t.cur.Load()
 		k := b.next.Add(1)
 		if k > b.len || k == b.mark {
@@ -84,11 +82,14 @@ func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 		}
 		return b.from + (k-1)*b.stride, nil
 	}
-	return g.nextNew(ctx, tag)
+	return g.nextFound(ctx, tag)
 }
 
-// nextNew is Next for a tag that is not in the directory.
-func (g *Generator) nextNew(ctx context.Context, tag string) (int64, error) {
+// nextFound is Next for a tag that is not in the directory's table.
+func (g *Generator) nextFound(ctx context.Context, tag string) (int64, error) {
+	if t := g.dir.find(tag); t != nil {
+		return t.Next(ctx)
+	}
 	t, err := g.Tag(ctx, tag)
 	if err != nil {
 		return 0, err
@@ -129,7 +130,7 @@ func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 
 // open returns the tag that is in use, or one whose first fetch is under way.
 func (g *Generator) open(name string) (*Tag, error) {
-	if t := g.dir.Load().find(name); t != nil {
+	if t := g.dir.find(name); t != nil {
 		return t, nil
 	}
 	g.mu.Lock()
@@ -137,7 +138,7 @@ func (g *Generator) open(name string) (*Tag, error) {
 	if g.closed {
 		return nil, ErrClosed
 	}
-	if t := g.dir.Load().find(name); t != nil {
+	if t := g.dir.find(name); t != nil {
 		return t, nil
 	}
 	if t := g.pending[name]; t != nil {
@@ -165,7 +166,7 @@ func (g *Generator) publish(t *Tag) {
 	defer g.mu.Unlock()
 	if g.pending[t.name] == t {
 		delete(g.pending, t.name)
-		g.dir.Store(g.dir.Load().with(t)) // publishes t's fields to every look-up
+		g.dir.add(t)
 	}
 }
 
@@ -180,9 +181,7 @@ func (g *Generator) drop(t *Tag, err error) {
 	if g.pending[t.name] == t {
 		delete(g.pending, t.name)
 	}
-	if d := g.dir.Load(); d.tags[t.name] == t {
-		g.dir.Store(d.without(t))
-	}
+	g.dir.remove(t)
 }
 
 // Close stops the Generator: no id is handed out from here on, and calls, those that wait included, fail with ErrClosed. It
@@ -240,7 +239,7 @@ func (g *Generator) giveBack(returner Returner, t *Tag) error {
 // all returns all tags, sorted by name. The caller holds mu.
 func (g *Generator) all() []*Tag {
 	var tags []*Tag
-	for _, t := range g.dir.Load().tags {
+	for _, t := range g.dir.tags() {
 		tags = append(tags, t)
 	}
 	for _, t := range g.pending {

@@ -164,6 +164,38 @@ func TestListedFirstFetchFails(t *testing.T) {
 	}
 }
 
+// TestTagsShareSlot: names that the directory's table takes for one another each count for themselves, when some are gone and
+// back again too.
+func TestTagsShareSlot(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	g := generator(t, f, &segment.Options{MaxStep: 1})
+	names := []string{"order-a1", "ordep-a1", "crder-a1"} // the length, the last and the middle byte are the same
+	for i, name := range names {
+		f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Next: int64(i) * 1000, Step: 10} })
+	}
+	for round := range int64(5) {
+		for i, name := range names {
+			if id := next(t, g, strings.Clone(name), 1)[0]; id != int64(i)*1000+round {
+				t.Errorf("id %d of %q is %d, want %d", round, name, id, int64(i)*1000+round)
+			}
+		}
+	}
+	for _, name := range names {
+		f.set(func(f *fake) { delete(f.tags, name) })
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := g.Next(t.Context(), name); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Next(%q) of a tag that is gone = %d, %v, want ErrUnknownTag", name, id, err)
+		}
+	}
+	f.set(func(f *fake) { f.tags[names[1]] = &segment.Row{Tag: names[1], Next: 5000, Step: 10} })
+	if id := next(t, g, names[1], 1)[0]; id != 5000 {
+		t.Errorf("the first id of a tag that is back is %d, want 5000", id)
+	}
+}
+
 // TestListFails: while the list cannot be read no tag is taken for gone.
 func TestListFails(t *testing.T) {
 	t.Parallel()

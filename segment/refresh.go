@@ -68,7 +68,7 @@ func (g *Generator) apply(known []*Tag, rows []Row) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, r := range rows {
-		if !g.closed && g.dir.Load().find(r.Tag) == nil && g.pending[r.Tag] == nil {
+		if !g.closed && g.dir.find(r.Tag) == nil && g.pending[r.Tag] == nil {
 			g.add(r.Tag)
 		}
 	}
@@ -132,7 +132,7 @@ func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
 func (g *Generator) loadFirst(ctx context.Context, name string) error {
 	for {
 		g.mu.Lock()
-		t := g.dir.Load().find(name)
+		t := g.dir.find(name)
 		if t == nil {
 			t = g.pending[name]
 		}
