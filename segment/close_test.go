@@ -110,6 +110,29 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	})
 }
 
+// TestCloseDuringFetch: a range that arrives while Close runs is given back too, before what it lies above.
+func TestCloseDuringFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g, err := segment.New(t.Context(), deaf{f}, &segment.Options{Checkpoint: true, MaxStep: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.latency = time.Second })
+		next(t, g, "a", 11) // into the second range, so that the third is being fetched
+		synctest.Wait()
+		if err := g.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		if f.tags["a"].Next != 12 || f.calls != 3 {
+			t.Errorf("after 12 ids and %d fetches the source's counter is at %d, want 12 after 3", f.calls, f.tags["a"].Next)
+		}
+	})
+}
+
 // TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.
 func TestCloseUnderLoad(t *testing.T) {
 	t.Parallel()

@@ -113,6 +113,13 @@ func (slowReturn) Return(ctx context.Context, _ string, _ segment.Range) (bool, 
 	return false, ctx.Err()
 }
 
+// deaf is a fake whose Fetch goes on when its ctx has ended, as a statement does that the server has begun.
+type deaf struct{ *fake }
+
+func (d deaf) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	return d.fake.Fetch(context.WithoutCancel(ctx), tag, step)
+}
+
 // listed is a Source with a list of its own.
 type listed struct {
 	sourceFunc
