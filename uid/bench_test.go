@@ -18,6 +18,32 @@ func BenchmarkFloorAdd(b *testing.B) {
 	}
 }
 
+// counter's next is what the least possible Next would be: a call that is not inlined, an add, and two results.
+type counter struct{ n atomic.Int64 }
+
+//go:noinline
+func (c *counter) next(context.Context) (uid.ID, error) { return uid.ID(c.n.Add(1)), nil }
+
+func BenchmarkFloorAddCall(b *testing.B) {
+	c, ctx := new(counter), context.Background()
+	for range b.N {
+		if _, err := c.next(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFloorLoadCAS(b *testing.B) {
+	var n atomic.Int64
+	for range b.N {
+		for {
+			if w := n.Load(); n.CompareAndSwap(w, w+1) {
+				break
+			}
+		}
+	}
+}
+
 func BenchmarkFloorAddShared(b *testing.B) {
 	var n atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {

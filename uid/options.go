@@ -22,7 +22,7 @@ const (
 const (
 	defaultBoostPower    = 3
 	defaultPaddingFactor = 50
-	defaultRunLength     = 512 // docs/benchmarks.md, tuning: longer runs gain nothing, shorter ones show in Fill
+	defaultRunLength     = 512 // docs/benchmarks.md, tuning: longer runs gain little, shorter ones show in Fill
 	defaultMaxJump       = time.Hour
 
 	maxBoostPower = 30
