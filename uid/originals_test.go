@@ -427,3 +427,42 @@ func TestBaiduCachedWideSequence(t *testing.T) {
 		}
 	}
 }
+
+// TestPresetsThroughCached runs the cached generator on every layout that users come from: changing one line is enough.
+func TestPresetsThroughCached(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]bitsalloc.Layout{
+		"Twitter": bitsalloc.Twitter(), "Hutool": bitsalloc.Hutool(), "Leaf": bitsalloc.Leaf(), "ShardGene": bitsalloc.ShardGene(),
+		"KeyWorker": bitsalloc.KeyWorker(), "Baidu": bitsalloc.Baidu(), "BaiduSample": bitsalloc.BaiduSample(),
+		"Twitter in 53 bits": bitsalloc.Twitter().JavaScript(4), "default in 53 bits": (bitsalloc.Layout{}).JavaScript(10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := cachedAt(t, uid.Options{Layout: onBubble(l)}, uid.NewTestClock())
+				defer c.Close()
+				seen, ids := map[uid.ID]bool{}, make([]uid.ID, 5000)
+				for round := range 8 {
+					time.Sleep(3 * time.Second)
+					n := 1
+					var err error
+					if round%2 == 0 {
+						n, err = c.Fill(t.Context(), ids)
+					} else {
+						ids[0], err = c.Next(t.Context())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, id := range ids[:n] {
+						p := c.Parse(id)
+						if id <= 0 || seen[id] || p.Worker != 1 || i == 0 && time.Since(p.Time).Abs() > 2*time.Second {
+							t.Fatalf("id %d of round %d: %+v at %v, or seen before", i, round, p, time.Now())
+						}
+						seen[id] = true
+					}
+				}
+			})
+		})
+	}
+}
