@@ -91,16 +91,20 @@ func record(r ring, goroutines, calls int, seed uint64) []porcupine.Operation {
 	return all
 }
 
-// check checks a history of a ring that was empty at its beginning.
+// patience bounds the check of one history. A goroutine that the machine stops in the middle of a call overlaps with so many
+// others that the possible orders are beyond counting; nearly all histories take milliseconds.
+const patience = 5 * time.Second
+
+// check checks a history of a ring that was empty at its beginning. The result is Unknown when patience has run out.
 func check(history []porcupine.Operation, size int) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(ringModel(size), history, time.Minute)
+	return porcupine.CheckOperationsTimeout(ringModel(size), history, patience)
 }
 
 // explain writes porcupine's picture of a history to a file that outlives the test, and returns its name.
 func explain(t *testing.T, history []porcupine.Operation, size int) string {
 	t.Helper()
 	model := ringModel(size)
-	_, info := porcupine.CheckOperationsVerbose(model, history, time.Minute)
+	_, info := porcupine.CheckOperationsVerbose(model, history, patience)
 	name := filepath.Join(os.TempDir(), fmt.Sprintf("lincheck-ring-%d.html", os.Getpid()))
 	if err := porcupine.VisualizePath(model, info, name); err != nil {
 		return err.Error()
@@ -119,13 +123,20 @@ func TestRing(t *testing.T) {
 		for _, size := range []int{1, 2, 4, 8} {
 			t.Run(fmt.Sprintf("%d goroutines, %d calls/size %d", c.goroutines, c.calls, size), func(t *testing.T) {
 				t.Parallel()
+				unknown := 0
 				for round := range c.rounds {
 					r, err := ringbuffer.New(size, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
 					history := record(r, c.goroutines, c.calls, uint64(round))
-					if got := check(history, size); got != porcupine.Ok {
+					switch got := check(history, size); got {
+					case porcupine.Ok:
+					case porcupine.Unknown:
+						if unknown++; unknown > 1+c.rounds/20 {
+							t.Fatalf("%d of %d histories could not be decided, the last one of %d calls", unknown, round+1, len(history))
+						}
+					default:
 						t.Fatalf("history %d of %d calls is %s, want %s; see %s",
 							round, len(history), got, porcupine.Ok, explain(t, history, size))
 					}
