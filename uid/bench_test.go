@@ -33,6 +33,18 @@ func BenchmarkFloorAddCall(b *testing.B) {
 	}
 }
 
+func BenchmarkFloorAddCallShared(b *testing.B) {
+	c, ctx := new(counter), context.Background()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.next(ctx); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
 func BenchmarkFloorLoadCAS(b *testing.B) {
 	var n atomic.Int64
 	for range b.N {
