@@ -21,8 +21,8 @@ import (
 // takes the lock and installs the next run, or waits for whoever does. 2^20 callers would have to be late at once to
 // carry into the run number; each of them tries once and then waits for the lock.
 //
-// It keeps the promises of one lane but one: a caller that loses the processor between add and return has taken an id
-// before it knows whether the claim still holds, so the window's end can be checked per run only.
+// It is the bare idea behind uid's lanes, kept to show what they cost on top: a tick that may be relative to a base,
+// expiry, genes, claims with an end.
 type Headroom struct {
 	composer
 	_    cpu.CacheLinePad
