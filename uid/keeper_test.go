@@ -471,3 +471,57 @@ func TestMaxLeadSaturates(t *testing.T) {
 		g.Close()
 	}
 }
+
+// TestClockJumpDisputed lets the authority disagree with a clock that jumped: the jump stays held. When the authority comes to
+// agree, the keeper hears of it soon, and the next jump is held as long as the first would have been.
+func TestClockJumpDisputed(t *testing.T) {
+	const hours = 5 * time.Hour
+	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
+		a.from, a.until = time.Time{}, time.Time{}
+		a.now = time.Now
+	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, clock *uid.TestClock) {
+		hold := func(d time.Duration) {
+			t.Helper()
+			for range int(d / time.Second) {
+				time.Sleep(time.Second)
+				mustNext(t, g)
+				if held := g.Stats().ClockHeld; held != hours {
+					t.Fatalf("Stats().ClockHeld = %v, want %v", held, hours)
+				}
+			}
+		}
+		mustNext(t, g)
+		clock.Step(hours)
+		hold(3 * time.Minute)
+		a.set(func(a *scriptedAssigner) { a.now = clock.Now })
+		for range 25 {
+			time.Sleep(time.Second)
+			mustNext(t, g)
+		}
+		if held := g.Stats().ClockHeld; held != 0 {
+			t.Fatalf("25 s after the authority agreed the jump is held still: %v", held)
+		}
+		time.Sleep(5 * time.Minute)
+		mustNext(t, g)
+		a.set(func(a *scriptedAssigner) { a.now = func() time.Time { return time.Unix(0, 0) } })
+		clock.Step(hours)
+		hold(9 * time.Minute)
+	})
+}
+
+// TestReleaseOfSingleRuns: without lanes a late taker may get what is in the ring, so all of it counts as used.
+func TestReleaseOfSingleRuns(t *testing.T) {
+	eachKind(t, uid.Options{RunLength: 1}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		if _, ok := g.(*uid.Default); ok {
+			return // has no ring
+		}
+		mustNext(t, g)
+		position := g.Stats().Position
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if a.released[0].Before(position) {
+			t.Errorf("released from %v on, the ring went up to %v", a.released[0], position)
+		}
+	})
+}
