@@ -183,4 +183,8 @@ func (c *scriptedClaim) Release(_ context.Context, used time.Time) error {
 
 type scriptedClock struct{ *scriptedClaim }
 
-func (c *scriptedClock) Now(context.Context) (time.Time, error) { return c.s.now(), nil }
+func (c *scriptedClock) Now(context.Context) (time.Time, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.s.now(), nil
+}
