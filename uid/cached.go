@@ -108,7 +108,7 @@ func (c *Cached) Next(ctx context.Context) (ID, error) {
 		}
 		l = t.pick()
 	}
-	if w := l.Word.Add(1); c.codec.Inside(w) {
+	if w := l.word.Add(1); c.codec.inside(w) {
 		return ID(c.codec.id(t.base, w)), nil
 	}
 	id, err := c.slow(ctx, l)
@@ -143,7 +143,7 @@ func (c *Cached) nextGene0(ctx context.Context) (int64, error) {
 		l = t.pick()
 	}
 	if !c.direct {
-		if w := l.Word.Add(1); c.codec.Inside(w) {
+		if w := l.word.Add(1); c.codec.inside(w) {
 			return c.codec.geneID(t.base, w), nil
 		}
 	}
@@ -162,7 +162,7 @@ func (c *Cached) slow(ctx context.Context, l *lane) (int64, error) {
 			l = t.pick()
 		}
 		if !c.direct {
-			if w, got := l.Take(&c.codec.Counter, 1); got > 0 {
+			if w, got := l.takeN(&c.codec, 1); got > 0 {
 				return c.codec.geneID(t.base, w), nil
 			}
 		}
@@ -183,9 +183,9 @@ func (c *Cached) refill(l *lane) (int64, bool) {
 		return c.ring.TryTake()
 	}
 	// Without the lock two callers would take two runs and begin one: ids would be lost or out of order.
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	if !l.Idle(&c.codec.Counter) || l.Sealed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.idle(&c.codec) || l.sealed {
 		return 0, false
 	}
 	head, ok := c.ring.TryTake()
@@ -195,7 +195,7 @@ func (c *Cached) refill(l *lane) (int64, bool) {
 	first := c.wordOf(head) + uint64(l.skip)
 	head += l.skip << c.seqShift
 	l.skip = 0
-	l.Word.Store(first) // publishes the ids behind the first, which is ours
+	l.word.Store(first) // publishes the ids behind the first, which is ours
 	return head, true
 }
 
@@ -273,7 +273,7 @@ func (c *Cached) Stats() Stats {
 func (c *Cached) lag() time.Duration {
 	now, lag, t := c.clock.now(), time.Duration(0), c.tenure.Load()
 	for i := range t.lanes {
-		if w := t.lanes[i].Word.Load(); c.codec.Left(w) > 0 {
+		if w := t.lanes[i].word.Load(); c.codec.left(w) > 0 {
 			lag = max(lag, now.Sub(c.alloc.TimeAt(t.tick0+c.codec.tick(w))))
 		}
 	}

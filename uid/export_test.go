@@ -53,11 +53,13 @@ func NewCodec(timeBits, timeShift, seqBits, runBits, geneBits int) Codec {
 
 // Fields returns the masks and the number of ticks.
 func (k *codec) Fields() (headroom, offMask, runMask uint64, ticks int64) {
-	return k.Headroom, k.Offset, k.runMask, k.ticks
+	return k.headroom, k.offMask, k.runMask, k.ticks
 }
 
 // Word and GeneID are word and geneID.
 func (k *codec) Word(tick, seq int64) uint64        { return k.word(tick, seq) }
 func (k *codec) GeneID(base int64, w uint64) int64  { return k.geneID(base, w) }
 func (k *codec) PlainID(base int64, w uint64) int64 { return k.id(base, w) }
+func (k *codec) Left(w uint64) int64                { return k.left(w) }
 func (k *codec) Tick(w uint64) int64                { return k.tick(w) }
+func (k *codec) UsedUp() uint64                     { return k.usedUp() }

@@ -34,7 +34,7 @@ func (c *Cached) fill(ctx context.Context, ids []ID) (n int, err error) {
 		t := c.tenure.Load()
 		l := &t.lanes[lane]
 		if !c.direct {
-			if w, got := l.Take(&c.codec.Counter, int64(len(ids)-n)); got > 0 {
+			if w, got := l.takeN(&c.codec, int64(len(ids)-n)); got > 0 {
 				count(ids[n:n+int(got)], c.codec.geneID(t.base, w), c.seqShift)
 				n += int(got)
 				continue
@@ -80,9 +80,9 @@ func (c *Cached) refillN(l *lane, ids []ID) int {
 // claimRuns takes runs from the ring into heads for a used-up lane. The first skip ids of the first run are passed over. What
 // n ids leave of the last run is published in the lane.
 func (c *Cached) claimRuns(l *lane, heads []int64, n int) (runs int, skip int64) {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	if !l.Idle(&c.codec.Counter) || l.Sealed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.idle(&c.codec) || l.sealed {
 		return 0, 0
 	}
 	if runs = c.ring.TryTakeN(heads); runs == 0 {
@@ -91,7 +91,7 @@ func (c *Cached) claimRuns(l *lane, heads []int64, n int) (runs int, skip int64)
 	skip, l.skip = l.skip, 0
 	if over := int64(runs)*c.runLen - skip - int64(n); over > 0 {
 		// The word of the last id that is ours.
-		l.Word.Store(c.wordOf(heads[runs-1]) + uint64(c.runLen-over-1))
+		l.word.Store(c.wordOf(heads[runs-1]) + uint64(c.runLen-over-1))
 	}
 	return runs, skip
 }

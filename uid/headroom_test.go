@@ -8,12 +8,12 @@ func TestHeadroomIsCleared(t *testing.T) {
 	t.Parallel()
 	k := newCodec(28, 35, 13, 9, 0)
 	var l lane
-	l.Word.Store(k.UsedUp() + 1<<31)
-	if !l.Idle(&k.Counter) || l.Word.Load() != k.UsedUp() {
-		t.Errorf("the word is %#x, want %#x", l.Word.Load(), k.UsedUp())
+	l.word.Store(k.usedUp() + 1<<31)
+	if !l.idle(&k) || l.word.Load() != k.usedUp() {
+		t.Errorf("the word is %#x, want %#x", l.word.Load(), k.usedUp())
 	}
-	l.Word.Store(k.word(7, 512)) // inside a run: not to be touched
-	if l.Idle(&k.Counter) || l.Word.Load() != k.word(7, 512) {
-		t.Errorf("the word of a run is %#x, want %#x", l.Word.Load(), k.word(7, 512))
+	l.word.Store(k.word(7, 512)) // inside a run: not to be touched
+	if l.idle(&k) || l.word.Load() != k.word(7, 512) {
+		t.Errorf("the word of a run is %#x, want %#x", l.word.Load(), k.word(7, 512))
 	}
 }

@@ -124,11 +124,11 @@ func (c *Cached) refresh() {
 	t := c.tenure.Load()
 	for i := range t.lanes {
 		l := &t.lanes[i]
-		l.Mu.Lock()
+		l.mu.Lock()
 		if l.expire(&c.codec, floor-t.tick0) && jump {
 			l.skip = c.skip(i)
 		}
-		l.Mu.Unlock()
+		l.mu.Unlock()
 	}
 }
 
@@ -221,9 +221,9 @@ func (c *Cached) succeed(g *grant, rests []uint64) {
 	tick0 := max(0, c.tick.Load()-int64(c.ring.Len())*c.runLen/c.seqSpace-1)
 	t, old := newTenure(&c.codec, c.opts.Lanes, g, tick0), c.tenure.Load()
 	for i, w := range rests {
-		if tick := old.tick0 + c.codec.tick(w); c.codec.Left(w) > 0 && tick >= tick0 {
+		if tick := old.tick0 + c.codec.tick(w); c.codec.left(w) > 0 && tick >= tick0 {
 			_, _, seq, _ := c.alloc.Split(c.codec.geneID(old.base, w))
-			t.lanes[i].Word.Store(c.codec.word(tick-tick0, seq))
+			t.lanes[i].word.Store(c.codec.word(tick-tick0, seq))
 		}
 	}
 	c.tenure.Store(t)
