@@ -17,12 +17,12 @@ type directory struct {
 const slots = 256
 
 // slot takes a name's length, last and middle byte into account, where names of one scheme differ the most.
-func slot(name string) uint {
-	n := uint(len(name))
+func slot(name string) uint8 {
+	n := len(name)
 	if n == 0 {
 		return 0
 	}
-	return (n + 7*uint(name[n-1]) + 29*uint(name[n/2])) % slots
+	return uint8(n) + 7*name[n-1] + 29*name[n/2]
 }
 
 // same is a == b. The compiler's comparison is a call; a program that names a tag by a constant passes the very bytes that the

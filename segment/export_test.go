@@ -25,8 +25,66 @@ func Backoff(failures int, least, most time.Duration) time.Duration {
 	return backoff(failures, least, most)
 }
 
-// Claims returns how many claims a tag's buffer in use has seen, void ones included.
-func (t *Tag) Claims() int64 { return t.cur.Load().next.Load() }
+// Failed returns how many failed adds have left their trace in the lanes of a tag's buffer in use.
+func (t *Tag) Failed() (n int64) {
+	b := t.cur.Load()
+	for i := range b.lanes() {
+		n -= min(b.lanes()[i].word.Load()>>32, 0)
+	}
+	return n
+}
+
+// Wide reports whether a tag's buffer in use has many lanes.
+func (t *Tag) Wide() bool { return t.cur.Load().many != nil }
+
+// Hold keeps callers that find the tag's lane used up waiting until release.
+func (t *Tag) Hold() (release func()) {
+	l := &t.cur.Load().one[0]
+	l.mu.Lock()
+	return l.mu.Unlock
+}
+
+// InRun returns how many ids are left in the tag's lane.
+func (t *Tag) InRun() int64 { return leftIn(t.cur.Load().one[0].word.Load()) }
+
+// Buffer lets tests at a range in the course of being handed out.
+type Buffer = buffer
+
+// NewBuffer is newBuffer, and Cut is cut.
+func NewBuffer(r Range, percent int, wide bool) *Buffer     { return newBuffer(r, percent, wide) }
+func Cut(r Range, mark int64, wide bool, run int64) *Buffer { return cut(r, mark, wide, run) }
+
+// Next takes one id, as Tag.Next does, from the lane of that number or, if it is below 0, from the caller's.
+func (b *buffer) Next(lane int) (id int64, ok, due bool) {
+	l := b.lane()
+	if lane >= 0 {
+		l = &b.lanes()[lane]
+	}
+	if w := l.word.Add(b.add); w >= 0 {
+		return b.id(w), true, false
+	}
+	var one [1]int64
+	n, due := b.claim(l, one[:])
+	return one[0], n > 0, due
+}
+
+// Fill takes ids, as Tag.Fill does.
+func (b *buffer) Fill(lane int, ids []int64) (int, bool) { return b.claim(&b.lanes()[lane], ids) }
+
+// Shape returns how many lanes there are, and how many ids in a run.
+func (b *buffer) Shape() (lanes int, run int64) { return len(b.lanes()), b.run }
+
+// Skip has the runs from here on begin at a position.
+func (b *buffer) Skip(p int64) { b.taken.Store(max(b.taken.Load(), p)) }
+
+// Lane is a lane.
+type Lane = lane
+
+// Exhausted is what Tag.await looks at.
+func (b *buffer) Exhausted() bool     { return b.used() == b.len }
+func (b *buffer) Used() int64         { return b.used() }
+func (b *buffer) Seal() (Range, bool) { return b.seal() }
+func (b *buffer) Crowded() bool       { return b.crowded() }
 
 // Marks returns how many tags the Generator's guard remembers.
 func (g *Generator) Marks() int {

@@ -15,8 +15,9 @@ import (
 // now and then, and each fetch is a goroutine of its own, one per tag at a time; Close ends and awaits them. All
 // methods are safe for concurrent use.
 //
-// No id is handed out twice, by whatever number of Generators on sources over the same tables. The ids of one tag rise
-// within a Generator; those of several Generators only tend to, because each counts through a range of its own.
+// No id is handed out twice, by whatever number of Generators on sources over the same tables. With Options.Ordered the ids of
+// one tag rise within a Generator. Otherwise, and over several Generators, each of which counts through a range of its own,
+// they only tend to.
 type Generator struct {
 	dir  directory // changed under mu
 	src  Source
@@ -76,11 +77,11 @@ func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 	// A look-up and Tag.Next, written out: each call would cost a tenth of the whole.
 	if t := g.dir.near[slot(tag)].Load(); t != nil && same(t.name, tag) {
 		b := t.cur.Load()
-		k := b.next.Add(1)
-		if k > b.len || k == b.mark {
-			return t.nextSlow(ctx, b, k)
+		l := b.lane()
+		if w := l.word.Add(b.add); w >= 0 {
+			return b.id(w), nil
 		}
-		return b.from + (k-1)*b.stride, nil
+		return t.nextSlow(ctx, b, l)
 	}
 	return g.nextFound(ctx, tag)
 }

@@ -52,49 +52,60 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges of as few as one id, get each id
-// once and no id is missing; what each goroutine gets rises.
+// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges from a single id to as many as several
+// lanes share, get each id once, and of a range that is used up none is missing. With Ordered, what each goroutine gets rises.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	for _, step := range []int64{1, 2, 3, 7, 100} {
-		t.Run(fmt.Sprint("step ", step), func(t *testing.T) {
-			t.Parallel()
-			const goroutines, each = 16, 1500
-			g := generator(t, newFake(step), &segment.Options{MaxStep: 1})
-			got := make([][]int64, goroutines)
-			var wg sync.WaitGroup
-			for i := range got {
-				wg.Go(func() {
-					for len(got[i]) < each {
-						ids := make([]int64, 1+len(got[i])%5)
-						var err error
-						if i%2 == 0 {
-							_, err = g.Fill(t.Context(), "a", ids)
-						} else {
-							ids = ids[:1]
-							ids[0], err = g.Next(t.Context(), "a")
+	for _, ordered := range []bool{true, false} {
+		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 5000} {
+			t.Run(fmt.Sprint("ordered ", ordered, " step ", step), func(t *testing.T) {
+				t.Parallel()
+				const goroutines, each = 16, 1500
+				g := generator(t, newFake(step), &segment.Options{MaxStep: 1, Ordered: ordered})
+				got := make([][]int64, goroutines)
+				var wg sync.WaitGroup
+				for i := range got {
+					wg.Go(func() {
+						for len(got[i]) < each {
+							ids := make([]int64, 1+len(got[i])%5)
+							var err error
+							if i%2 == 0 {
+								_, err = g.Fill(t.Context(), "a", ids)
+							} else {
+								ids = ids[:1]
+								ids[0], err = g.Next(t.Context(), "a")
+							}
+							if err != nil {
+								t.Errorf("goroutine %d: %v", i, err)
+								return
+							}
+							got[i] = append(got[i], ids...)
 						}
-						if err != nil {
-							t.Errorf("goroutine %d: %v", i, err)
-							return
-						}
-						got[i] = append(got[i], ids...)
-					}
-				})
-			}
-			wg.Wait()
-			var all []int64
-			for i, ids := range got {
-				if !slices.IsSorted(ids) {
-					t.Errorf("the ids of goroutine %d do not rise", i)
+					})
 				}
-				all = append(all, ids...)
-			}
-			distinct(t, all)
-			if n := len(all); all[0] != 0 || all[n-1] != int64(n-1) {
-				t.Errorf("%d ids are %d..%d, want 0..%d", n, all[0], all[n-1], n-1)
-			}
-		})
+				wg.Wait()
+				var all []int64
+				for i, ids := range got {
+					if ordered && !slices.IsSorted(ids) {
+						t.Errorf("the ids of goroutine %d do not rise", i)
+					}
+					all = append(all, ids...)
+				}
+				distinct(t, all)
+				s := stats(t, g, "a")
+				if n := int64(len(all)); s.Current.From+s.Used != n {
+					t.Errorf("%d ids were handed out, the figures say %d of %v and all before", n, s.Used, s.Current)
+				}
+				for i, id := range all[:s.Current.From] {
+					if id != int64(i) {
+						t.Fatalf("id %d of the ranges before %v is missing", i, s.Current)
+					}
+				}
+				if n := len(all); ordered && all[n-1] != int64(n-1) {
+					t.Errorf("%d ids end at %d, want %d", n, all[n-1], n-1)
+				}
+			})
+		}
 	}
 }
 
@@ -117,8 +128,8 @@ func TestStride(t *testing.T) {
 	}
 }
 
-// TestPrefetch: the next range is fetched when a tenth is used, not before, and the buffers are switched when the first one
-// is used up.
+// TestPrefetch: the next range is fetched when a tenth is used, or up to an eighth less, and the buffers are switched when the
+// first one is used up.
 func TestPrefetch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -130,14 +141,14 @@ func TestPrefetch(t *testing.T) {
 			g := generator(t, f, &segment.Options{Prefetch: tt.percent, MaxStep: 1, Refresh: -1})
 			next(t, g, "a", 1000) // the first two ranges are fetched at the start
 			synctest.Wait()
-			for _, used := range []int64{0, tt.used - 1} {
+			for _, used := range []int64{0, tt.used * 7 / 8} {
 				next(t, g, "a", int(used-stats(t, g, "a").Used%1000))
 				synctest.Wait()
 				if s := stats(t, g, "a"); f.calls != 2 || s.Ready.Len() != 0 && used > 0 {
 					t.Errorf("%d percent: %d fetches with %d ids of the second range used, want 2", tt.percent, f.calls, used)
 				}
 			}
-			next(t, g, "a", 1)
+			next(t, g, "a", int(tt.used-stats(t, g, "a").Used))
 			synctest.Wait()
 			if s := stats(t, g, "a"); f.calls != 3 || stretch(s.Ready) != "[2000, 3000)" || stretch(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
 				t.Errorf("%d percent: %d fetches with %d ids of the second range used, %+v, want 3", tt.percent, f.calls, tt.used, s)

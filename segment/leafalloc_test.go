@@ -176,7 +176,7 @@ func TestLeafAllocOverflow(t *testing.T) {
 		t.Errorf("the original's update = %v, want error 1690", err)
 	}
 	for name, src := range map[string]segment.Source{"one statement": segment.LeafAlloc(db, nil), "row lock": segment.LockingLeafAlloc(db)} {
-		for _, step := range []int64{0, 6, 1000, math.MaxInt64/2 + 1} {
+		for _, step := range []int64{0, 6, 1000, 1 << 31} {
 			if r, err := src.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrExhausted) {
 				t.Errorf("%s: Fetch(step %d) = %v, %v, want ErrExhausted", name, step, r, err)
 			}

@@ -10,7 +10,7 @@ import (
 
 // startLoad starts the goroutine that fetches the next range, unless there is one, or no need. The caller holds mu.
 func (t *Tag) startLoad() {
-	if t.loading || t.ready != nil || t.ended != nil || t.failed != nil {
+	if t.loading || t.ready.Len() > 0 || t.ended != nil || t.failed != nil {
 		return
 	}
 	t.loading = true
@@ -61,7 +61,6 @@ func (t *Tag) fetch(ctx context.Context, step int64) (Range, error) {
 // arrive takes a range in, and reports whether another one should be fetched at once: both buffers of a tag are filled at
 // its start, so that the reserve is whole from the first id on.
 func (t *Tag) arrive(r Range) (more bool) {
-	b := newBuffer(r, t.g.opts.Prefetch)
 	t.mu.Lock()
 	if t.ended != nil {
 		t.rest = append([]Range{r}, t.rest...)
@@ -75,9 +74,9 @@ func (t *Tag) arrive(r Range) (more bool) {
 	t.pace.fetched(r, time.Now())
 	first := t.fetches == 1
 	if first {
-		t.cur.Store(b) // in place of the buffer of no ids
+		t.cur.Store(newBuffer(r, t.g.opts.Prefetch, false)) // in place of the buffer of no ids
 	} else {
-		t.ready = b
+		t.ready = r
 	}
 	t.loading = first
 	t.announce()

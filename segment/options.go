@@ -13,6 +13,11 @@ type Options struct {
 	// its first.
 	Prefetch int
 
+	// Ordered has the ids of a tag rise in the order of the calls. Otherwise they do so as long as callers rarely meet. Where
+	// several take ids at the same time all the time, the ranges from 8,192 ids on are then handed out in many places
+	// at once, so that processors do not meet on one cache line: ids may come out of order by up to a range's length.
+	Ordered bool
+
 	// MaxStep bounds the dynamic step, 1 or more; the default is 1,000,000, or twice the source's own step for the tag if
 	// that is more. The source's own step is always asked for, so MaxStep 1 keeps the step as stored.
 	MaxStep int64
@@ -37,7 +42,8 @@ type Options struct {
 	Listed bool
 
 	// Checkpoint has Close give the unused ids back to a source that is a Returner, which takes them if nobody has
-	// fetched since. Without it they are a gap.
+	// fetched since. Without it they are a gap. Of a range that was handed out in many places at once (see Ordered), up
+	// to a sixteenth is one even so: a source takes only its end back.
 	Checkpoint bool
 
 	// Logger gets the rare changes of state: the source away and back, tags that ended. Silent by default.
@@ -57,8 +63,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Prefetch < 1 || c.Prefetch > 99 {
 		return c, fmt.Errorf("%w: Prefetch is %d, want 1..99", ErrOptions, c.Prefetch)
 	}
-	if c.MaxStep < 0 || c.MaxStep > maxLen {
-		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, maxLen)
+	if c.MaxStep < 0 || c.MaxStep > maxSpan {
+		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, maxSpan)
 	}
 	for _, d := range []struct {
 		name string

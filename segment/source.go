@@ -22,13 +22,14 @@ type Source interface {
 // maxStride is the largest Range.Stride; it is also the largest auto_increment_increment of MySQL.
 const maxStride = 65535
 
-// maxLen is the largest Range.Len. It leaves the word that counts a buffer's ids room for 2^62 claims too many.
-const maxLen = int64(1) << 62
+// maxSpan is the largest distance of a Range's To and From, and so the largest step. It fits into half a word, with room for a
+// stride: see lane.
+const maxSpan = int64(1) << 31
 
 // Range is a half-open stretch of ids: From, From+Stride, From+2*Stride and so on, all below To. The article on Leaf
 // writes the first range of 1000 ids as "1~1000" and its code holds it as [1, 1001); here it is always the second.
 type Range struct {
-	From, To int64 // 0 <= From < To
+	From, To int64 // 0 <= From < To <= From + 2^31
 	Stride   int64 // distance of neighbours, 1..65535; 0 means 1
 
 	// Step is the source's own step for the tag, where the source learnt it on the way; 0: not known.
@@ -70,8 +71,8 @@ func (r Range) validate() error {
 		return fmt.Errorf("%w: %v, want 0 <= From < To", ErrBadRange, r)
 	case r.Stride < 0 || r.Stride > maxStride:
 		return fmt.Errorf("%w: Stride is %d, want 0..%d", ErrBadRange, r.Stride, maxStride)
-	case r.Len() > maxLen:
-		return fmt.Errorf("%w: %v holds %d ids, want at most %d", ErrBadRange, r, r.Len(), maxLen)
+	case r.To-r.From > maxSpan:
+		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From, maxSpan)
 	case r.Origin < 0 || r.Step < 0:
 		return fmt.Errorf("%w: Origin is %d and Step is %d, want 0 or more", ErrBadRange, r.Origin, r.Step)
 	}
@@ -116,8 +117,8 @@ func checkFetch(tag string, step int64, maxTag int) error {
 	if tag == "" || len(tag) > maxTag {
 		return fmt.Errorf("%w: the tag has %d bytes, want 1..%d", ErrUnknownTag, len(tag), maxTag)
 	}
-	if step < 0 || step > maxLen {
-		return fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, maxLen)
+	if step < 0 || step > maxSpan {
+		return fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, maxSpan)
 	}
 	return nil
 }

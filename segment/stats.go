@@ -53,10 +53,8 @@ func (t *Tag) Stats() TagStats {
 		Fetches: t.fetches, Failures: t.failures, Waits: t.waits, Waiting: t.waiting, Err: t.lastErr,
 	}
 	s.Left = b.len - s.Used
-	if t.ready != nil {
-		s.Ready = t.ready.r
-		s.Left += t.ready.len
-	}
+	s.Ready = t.ready
+	s.Left += t.ready.Len()
 	if t.failed != nil {
 		s.Err = t.failed
 	}

@@ -23,7 +23,7 @@ func (p *pace) max() int64 {
 	if limit == 0 {
 		limit = defaultMaxStep
 		if p.base > limit/2 {
-			limit = min(p.base, maxLen/2) * 2
+			limit = min(p.base, maxSpan/2) * 2
 		}
 	}
 	return max(limit, p.base)

@@ -20,9 +20,9 @@ type Tag struct {
 	g    *Generator
 	_    cpu.CacheLinePad
 
-	// mu guards what follows. Nobody waits or does I/O while holding it.
+	// mu guards what follows. Nobody waits or does I/O while holding it, and it comes before a lane's Mu.
 	mu      sync.Mutex
-	ready   *buffer       // the next buffer, when it has arrived
+	ready   Range         // the next range, when it has arrived
 	loading bool          // a load is under way
 	cancel  func()        // ends that load
 	changed chan struct{} // closed and replaced when there is news for those who wait
@@ -43,69 +43,63 @@ var errAbandoned = errors.New("segment: nobody waits for the tag")
 func newTag(g *Generator, name string) *Tag {
 	t := &Tag{g: g, name: name, changed: make(chan struct{})}
 	t.pace.window, t.pace.limit = g.opts.StepWindow, g.opts.MaxStep
-	t.cur.Store(&buffer{stride: 1}) // of no ids
+	t.cur.Store(newBuffer(Range{}, g.opts.Prefetch, false)) // of no ids
 	return t
 }
 
 // Name returns the tag.
 func (t *Tag) Name() string { return t.name }
 
-// Next returns an id of the tag that no other call ever returns. Ids of one Generator's tag rise in the order of the calls.
-// It costs one atomic add and allocates nothing, and reads ctx only when both buffers are used up: then it waits for the
-// next range, and if ctx ends first the error wraps both ctx's and the source's. Other errors are ErrClosed,
-// ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
+// Next returns an id of the tag that no other call ever returns. With Options.Ordered the ids of one Generator's tag rise in
+// the order of the calls. It costs one atomic add and allocates nothing, and reads ctx only when both buffers are used
+// up: then it waits for the next range, and if ctx ends first the error wraps both ctx's and the source's. Other errors are
+// ErrClosed, ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
 func (t *Tag) Next(ctx context.Context) (int64, error) {
 	b := t.cur.Load()
-	k := b.next.Add(1)
-	if k > b.len || k == b.mark {
-		return t.nextSlow(ctx, b, k)
+	l := b.lane()
+	if w := l.word.Add(b.add); w >= 0 {
+		return b.id(w), nil
 	}
-	return b.from + (k-1)*b.stride, nil
+	return t.nextSlow(ctx, b, l)
 }
 
-// nextSlow is the rest of Next for who claimed b's mark, or found b used up: the k-th claim.
-func (t *Tag) nextSlow(ctx context.Context, b *buffer, k int64) (int64, error) {
-	if k <= b.len {
-		t.prefetch(b)
-		return b.id(k - 1), nil
-	}
+// nextSlow is the rest of Next for who added to b's lane l in vain.
+func (t *Tag) nextSlow(ctx context.Context, b *buffer, l *lane) (int64, error) {
 	var one [1]int64
-	if _, err := t.fillAfter(ctx, b, one[:]); err != nil {
+	if _, err := t.fill(ctx, b, l, one[:]); err != nil {
 		return 0, err
 	}
 	return one[0], nil
 }
 
 // Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or fewer together with the
-// error that stopped it. It claims whole stretches with one atomic add each, so that the ids of one range that it
-// gets are neighbours.
+// error that stopped it. It claims whole stretches with one atomic instruction each, so that most ids that it gets are
+// neighbours; with Options.Ordered all those of one range rise.
 func (t *Tag) Fill(ctx context.Context, ids []int64) (int, error) {
-	return t.fillAfter(ctx, nil, ids)
+	b := t.cur.Load()
+	return t.fill(ctx, b, b.lane(), ids)
 }
 
-// fillAfter is Fill for who found b used up.
-func (t *Tag) fillAfter(ctx context.Context, b *buffer, ids []int64) (int, error) {
-	n := 0
+// fill is Fill for who has got to lane l of b.
+func (t *Tag) fill(ctx context.Context, b *buffer, l *lane, ids []int64) (n int, err error) {
 	for n < len(ids) {
-		if b != nil {
-			if err := t.await(ctx, b); err != nil {
-				return n, err
-			}
-		}
-		b = t.cur.Load()
-		first, got := b.claim(int64(len(ids) - n))
-		for i := range got {
-			ids[n+int(i)] = b.id(first + i)
-		}
-		n += int(got)
-		if first < b.mark && b.mark <= first+got {
+		got, due := b.claim(l, ids[n:])
+		if due {
 			t.prefetch(b)
 		}
+		if n += got; got > 0 {
+			continue
+		}
+		if err := t.await(ctx, b); err != nil {
+			return n, err
+		}
+		b = t.cur.Load()
+		l = b.lane()
 	}
 	return n, nil
 }
 
-// prefetch starts the load of the next buffer, for who claimed b's mark.
+// prefetch starts the load of the next buffer, for who took b's run that is due.
 func (t *Tag) prefetch(b *buffer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,18 +108,22 @@ func (t *Tag) prefetch(b *buffer) {
 	}
 }
 
-// await returns when another buffer than b, which is used up, is current: at once if the next one is ready, else when the
+// await returns when b has ids after all, or another buffer is current: at once if the next one is ready, else when the
 // source has answered. An error says why there will be none, or why ctx ended too soon.
 func (t *Tag) await(ctx context.Context, b *buffer) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.cur.Load() == b && b.used() < b.len {
+		return nil // others were faster, or another lane was about to get a run
+	}
 	for t.cur.Load() == b {
 		switch {
 		case t.ended != nil:
 			return t.ended
-		case t.ready != nil:
-			t.cur.Store(t.ready) // publishes the buffer's fields to every claim on it
-			t.ready = nil
+		case t.ready.Len() > 0:
+			wide := !t.g.opts.Ordered && b.crowded()
+			t.cur.Store(newBuffer(t.ready, t.g.opts.Prefetch, wide)) // publishes the buffer's fields
+			t.ready = Range{}
 			return nil
 		case t.failed != nil:
 			return t.failed
@@ -181,15 +179,13 @@ func (t *Tag) endLocked(err error) {
 		return
 	}
 	t.ended = err
-	for _, b := range []*buffer{t.ready, t.cur.Load()} {
-		if b == nil {
-			continue
-		}
-		if rest, ok := b.seal(); ok {
-			t.rest = append(t.rest, rest)
-		}
+	if t.ready.Len() > 0 {
+		t.rest = append(t.rest, t.ready)
+		t.ready = Range{}
 	}
-	t.ready = nil
+	if rest, ok := t.cur.Load().seal(); ok {
+		t.rest = append(t.rest, rest)
+	}
 	if t.cancel != nil {
 		t.cancel()
 	}

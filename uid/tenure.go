@@ -1,6 +1,6 @@
 package uid
 
-import "unsafe"
+import "github.com/uidring/uidring/internal/caller"
 
 // tenure is a set of lanes that share a worker id and a base tick, which is all that lane words leave out. It ends when
 // the worker id changes, or when the ticks get too far from the base for a word to hold: the padder then seals the lanes and
@@ -27,13 +27,9 @@ func newTenure(k *codec, lanes int, g *grant, tick0 int64) *tenure {
 // pick returns the caller's lane.
 func (t *tenure) pick() *lane { return &t.lanes[t.index()] }
 
-// index returns the index of the caller's lane, by a hash of where its stack is: stacks of goroutines are at least 2 KiB apart,
-// and a goroutine's stays where it is while it does not grow. A shared or a changed lane costs time, never uniqueness.
+// index returns the index of the caller's lane. A shared or a changed lane costs time, never uniqueness.
 func (t *tenure) index() uint64 {
-	var b byte
-	// The address is used as a number only, so the pointer rules of package unsafe have nothing to say.
-	h := uint64(uintptr(unsafe.Pointer(&b))) >> 11 * 0x9E3779B97F4A7C15
-	return h >> 32 & uint64(len(t.lanes)-1)
+	return caller.Hash() >> 32 & uint64(len(t.lanes)-1)
 }
 
 // seal takes the runs away from all lanes, for good, and returns what was left of each: the word of the newest id handed
