@@ -24,6 +24,10 @@ func BenchmarkNext(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx := b.Context()
+	ordered, err := generator(b, newFake(1_000_000), &segment.Options{Ordered: true}).Tag(b.Context(), "a")
+	if err != nil {
+		b.Fatal(err)
+	}
 	floor := new(struct {
 		_ cpu.CacheLinePad
 		atomic.Int64
@@ -78,6 +82,15 @@ func BenchmarkNext(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {
 				if _, err := g.Next(ctx, "a"); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("shared/Tag_Ordered", func(b *testing.B) {
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				if _, err := ordered.Next(ctx); err != nil {
 					b.Error(err)
 				}
 			}

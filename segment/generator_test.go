@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,21 +54,26 @@ func TestNext(t *testing.T) {
 }
 
 // TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges from a single id to as many as several
-// lanes share, get each id once, and of a range that is used up none is missing. With Ordered, what each goroutine gets rises.
+// lanes share, get each id once, and of a range that is used up none is missing. With Ordered, what a call gets is above all
+// that was returned before it began, and rises.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for _, ordered := range []bool{true, false} {
-		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 5000} {
+		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 20_000} { // the last is long enough for many lanes
 			t.Run(fmt.Sprint("ordered ", ordered, " step ", step), func(t *testing.T) {
 				t.Parallel()
-				const goroutines, each = 16, 1500
+				const goroutines = 16
+				each := max(1500, int(step)*2)
 				g := generator(t, newFake(step), &segment.Options{MaxStep: 1, Ordered: ordered})
 				got := make([][]int64, goroutines)
+				var highest atomic.Int64
+				highest.Store(-1)
 				var wg sync.WaitGroup
 				for i := range got {
 					wg.Go(func() {
 						for len(got[i]) < each {
 							ids := make([]int64, 1+len(got[i])%5)
+							low := highest.Load()
 							var err error
 							if i%2 == 0 {
 								_, err = g.Fill(t.Context(), "a", ids)
@@ -80,15 +86,22 @@ func TestExactlyOnce(t *testing.T) {
 								return
 							}
 							got[i] = append(got[i], ids...)
+							if !ordered {
+								continue
+							}
+							if ids[0] <= low || !slices.IsSorted(ids) {
+								t.Errorf("goroutine %d got %v after %d was returned", i, ids, low)
+								return
+							}
+							for last := ids[len(ids)-1]; low < last && !highest.CompareAndSwap(low, last); {
+								low = highest.Load()
+							}
 						}
 					})
 				}
 				wg.Wait()
 				var all []int64
-				for i, ids := range got {
-					if ordered && !slices.IsSorted(ids) {
-						t.Errorf("the ids of goroutine %d do not rise", i)
-					}
+				for _, ids := range got {
 					all = append(all, ids...)
 				}
 				distinct(t, all)
