@@ -114,17 +114,14 @@ func (b *buffer) claim(l *lane, ids []int64) (got int, due bool) {
 // one that first stands for, are the caller's, and the rest goes into the lane.
 func (b *buffer) refill(l *lane, n int64) (first, got int64, due bool) {
 	// Without the lock two callers would take two runs and begin one: ids would be lost or out of order.
-	ok, met := l.lockUsedUp()
-	if !ok {
+	if !l.lockUsedUp() {
 		return 0, 0, false
 	}
 	defer l.mu.Unlock()
 	p, left, due := b.takeRun(n)
 	if left > 0 {
 		l.runs++
-		if met {
-			l.met++
-		}
+		l.shared = false
 	} else {
 		p, left = b.takeRest()
 	}

@@ -39,11 +39,12 @@ type lane struct {
 	word atomic.Int64
 
 	// Used once a run.
-	mu   sync.Mutex // nothing is waited for while it is held
-	runs int64      // guarded by mu: how many runs the lane was given
-	met  int64      // guarded by mu: how many of them when several callers had found it used up
+	mu     sync.Mutex // nothing is waited for while it is held
+	runs   int64      // guarded by mu: how many runs the lane was given
+	met    int64      // guarded by mu: how many of them several callers asked for
+	shared bool       // guarded by mu: met counts the newest one
 
-	_ [128 - 32]byte // two cache lines: processors fetch them in pairs
+	_ [128 - 40]byte // two cache lines: processors fetch them in pairs
 }
 
 const oneLeft = 1 << 32
@@ -66,15 +67,23 @@ func (l *lane) take(add, n int64) (first, got int64) {
 	}
 }
 
-// lockUsedUp takes mu if the lane is used up, and reports that, and whether two callers or more found it so by an add.
-func (l *lane) lockUsedUp() (ok, met bool) {
+// lockUsedUp takes mu if the lane is used up, and reports that.
+func (l *lane) lockUsedUp() bool {
 	l.mu.Lock()
-	w := l.word.Load()
-	if leftIn(w) > 0 {
+	if leftIn(l.word.Load()) > 0 { // another caller asked for a run as well, and was faster
+		l.meet()
 		l.mu.Unlock()
-		return false, false
+		return false
 	}
 	// Adds that come between the two lines fail as well: nothing but the holder of mu brings ids into a lane.
 	l.word.Store(0)
-	return true, w>>32 < -1
+	return true
+}
+
+// meet notes that several callers asked for the newest run. The caller holds mu.
+func (l *lane) meet() {
+	if !l.shared {
+		l.shared = true
+		l.met++
+	}
 }
