@@ -13,21 +13,21 @@ import (
 // Tag is one tag of a Generator: the handle for callers that use one tag all the time and want to save Generator.Next's
 // look-up. It is safe for concurrent use and ends with its Generator, or when the source no longer has the tag.
 type Tag struct {
-	// cur is the buffer in use; never nil. It changes once per range, under mu: a reader that holds an old one finds it
+	// cur is the range in use; never nil. It changes once per range, under mu: a reader that holds an old one finds it
 	// used up and looks again, so it does not matter how long ago it was loaded.
 	cur  atomic.Pointer[buffer]
 	name string
 	g    *Generator
 	_    cpu.CacheLinePad
 
-	// mu guards what follows. Nobody waits or does I/O while holding it, and it comes before a lane's Mu.
+	// mu guards what follows. Nobody waits or does I/O while holding it, and it comes before a lane's mu.
 	mu      sync.Mutex
 	ready   Range         // the next range, when it has arrived
 	loading bool          // a load is under way
 	cancel  func()        // ends that load
 	changed chan struct{} // closed and replaced when there is news for those who wait
 	waiting int           // callers that wait
-	ended   error         // why no id will ever be handed out again; both buffers are sealed
+	ended   error         // why no id will ever be handed out again; cur is sealed
 	failed  error         // why no further range will be fetched; ids that are left are still handed out
 	rest    []Range       // what was left when the tag ended, the highest first
 	pace    pace
@@ -51,9 +51,9 @@ func newTag(g *Generator, name string) *Tag {
 func (t *Tag) Name() string { return t.name }
 
 // Next returns an id of the tag that no other call ever returns. With Options.Ordered the ids of one Generator's tag rise in
-// the order of the calls. It costs one atomic add and allocates nothing, and reads ctx only when both buffers are used
-// up: then it waits for the next range, and if ctx ends first the error wraps both ctx's and the source's. Other errors are
-// ErrClosed, ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
+// the order of the calls. It costs one atomic add, and allocates only when it begins a range. It reads ctx only when both
+// ranges are used up: then it waits for the next one, and if ctx ends first the error wraps both ctx's and the source's.
+// Other errors are ErrClosed, ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
 func (t *Tag) Next(ctx context.Context) (int64, error) {
 	b := t.cur.Load()
 	l := b.lane()
@@ -99,7 +99,7 @@ func (t *Tag) fill(ctx context.Context, b *buffer, l *lane, ids []int64) (n int,
 	return n, nil
 }
 
-// prefetch starts the load of the next buffer, for who took b's run that is due.
+// prefetch starts the load of the next range, for who took b's mark-th id.
 func (t *Tag) prefetch(b *buffer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
