@@ -103,7 +103,7 @@ func (d *database) newWorker(ctx context.Context, n node) (int64, error) {
 	id, err := insert("{now}")
 	// The original's table has TIMESTAMP columns, which take the session's local time. UTC's does instead, but for the hour that a
 	// zone leaves out when it sets its clocks forward.
-	if code, ok := mysqlCode(err); ok && code == wrongTime {
+	if code, _, ok := mysqlCode(err); ok && code == wrongTime {
 		id, err = insert("NOW()")
 	}
 	if err != nil {

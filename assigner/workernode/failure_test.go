@@ -14,7 +14,10 @@ import (
 )
 
 // myError, pgError are shaped as the drivers' errors are.
-type myError struct{ Number uint16 }
+type myError struct {
+	Number  uint16
+	Message string
+}
 
 func (e *myError) Error() string { return fmt.Sprintf("Error %d", e.Number) }
 
@@ -30,23 +33,33 @@ func TestClassify(t *testing.T) {
 		err     error
 		want    string
 	}{
-		{"mysql", &myError{1062}, "duplicate"},
-		{"mysql", &myError{1146}, "missing"},
-		{"mysql", &myError{1045}, "denied"},
-		{"mysql", &myError{1213}, "transient"},
-		{"mysql", &myError{1205}, "transient"},
-		{"mysql", &myError{1040}, "transient"},
-		{"mysql", &myError{1290}, "transient"},
-		{"mysql", &myError{1049}, "permanent"},
-		{"mysql", &myError{1064}, "permanent"},
-		{"mysql", &myError{1130}, "denied"}, // this host may not connect
-		{"mysql", &myError{1820}, "denied"}, // password expired
+		{"mysql", &myError{Number: 1062}, "duplicate"},
+		{"mysql", &myError{Number: 1146}, "missing"},
+		{"mysql", &myError{Number: 1045}, "denied"},
+		{"mysql", &myError{Number: 1213}, "transient"},
+		{"mysql", &myError{Number: 1205}, "transient"},
+		{"mysql", &myError{Number: 1040}, "transient"},
+		{"mysql", &myError{Number: 1290}, "transient"},
+		{"mysql", &myError{Number: 1049}, "permanent"},
+		{"mysql", &myError{Number: 1064}, "permanent"},
+		{"mysql", &myError{Number: 1130}, "denied"}, // this host may not connect
+		{"mysql", &myError{Number: 1820}, "denied"}, // password expired
 		{"mysql", errors.New("TLS requested but server does not support TLS"), "permanent"},
 		{"mysql", errors.New("this authentication plugin is not supported"), "permanent"},
 		{"mysql", fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "permanent"},
 		{"postgres", fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}}}), "permanent"},
 		{"postgres", errors.New("tls error: server refused TLS connection"), "permanent"},
-		{"mysql", fmt.Errorf("wrapped: %w", &myError{1146}), "missing"},
+		{"mysql", fmt.Errorf("wrapped: %w", &myError{Number: 1146}), "missing"},
+		{"mysql", &myError{Number: 1026}, "transient"},
+		{"mysql", &myError{Number: 1030}, "transient"},
+		{"mysql", &myError{1030, `Got error 28 "No space left on device" from storage engine InnoDB`}, "transient"},
+		{"mysql", &myError{1030, "Got error 168 - 'Unknown (generic) error from engine' from storage engine"}, "transient"},
+		{"mysql", &myError{1030, "Fehler 189 (Speicher-Engine InnoDB)"}, "transient"},
+		{"mysql", &myError{1030, "Got error 12"}, "transient"},
+		{"mysql", &myError{1030, "Got error 127 from storage engine 28"}, "permanent"},
+		{"mysql", &myError{1030, "Got error 1877 \"Unknown error 1877\" from storage engine InnoDB"}, "permanent"},
+		{"mysql", &myError{1030, "Got error 99999999999999999999"}, "permanent"},
+		{"mysql", fmt.Errorf("wrapped: %w", &myError{1030, "Got error 13 \"Permission denied\""}), "permanent"},
 		{"mysql", driver.ErrBadConn, "transient"},
 		{"mysql", io.ErrUnexpectedEOF, "transient"},
 		{"mysql", context.DeadlineExceeded, "transient"},

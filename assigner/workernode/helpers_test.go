@@ -2,6 +2,7 @@ package workernode_test
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"strings"
 	"testing"
@@ -50,6 +51,16 @@ func connect(t testing.TB, dsn string) *gorm.DB {
 		pool.Close()
 	})
 	return db
+}
+
+// pool returns the pool behind db.
+func pool(t *testing.T, db *gorm.DB) *sql.DB {
+	t.Helper()
+	p, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // authority adapts an Assigner's constructor to the conformance suite: a database each, and a pool for each process.
