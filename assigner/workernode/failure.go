@@ -69,7 +69,7 @@ const engineError = 1030
 // classify says what err means. An error without a code from the server is the network's or the driver's and transient, unless it is
 // about a setting of the connection: the server did not refuse anything.
 func (d dialect) classify(err error) failure {
-	if strings.Contains(err.Error(), "sql: database is closed") {
+	if strings.Contains(err.Error(), "sql: database is closed") || unreadable(err) {
 		return permanent
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {

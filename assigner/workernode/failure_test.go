@@ -60,6 +60,7 @@ func TestClassify(t *testing.T) {
 		{"mysql", &myError{1030, "Got error 1877 \"Unknown error 1877\" from storage engine InnoDB"}, "permanent"},
 		{"mysql", &myError{1030, "Got error 99999999999999999999"}, "permanent"},
 		{"mysql", fmt.Errorf("wrapped: %w", &myError{1030, "Got error 13 \"Permission denied\""}), "permanent"},
+		{"mysql", errors.New(`sql: Scan error on column index 1, name "NONCE": converting driver.Value type string ("x") to a int64: invalid syntax`), "permanent"},
 		{"mysql", driver.ErrBadConn, "transient"},
 		{"mysql", io.ErrUnexpectedEOF, "transient"},
 		{"mysql", context.DeadlineExceeded, "transient"},

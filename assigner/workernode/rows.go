@@ -18,24 +18,31 @@ type Node struct {
 	Modified time.Time // UTC, to the second
 }
 
-// Nodes returns the rows of WORKER_NODE, newest first, at most limit. It waits for a database that is down until ctx ends.
+// Nodes returns the rows of WORKER_NODE, newest first, at most limit. Beside an *UnreadableError it returns the rows that can be
+// read. It waits for a database that is down until ctx ends.
 func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
 	d, err := open(db)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []Node
+	bad := sieve{table: nodeTable}
 	err = d.retry(ctx, "listing WORKER_NODE", func(ctx context.Context) error {
-		nodes = nil
+		nodes, bad.rows = nil, nil
 		return d.each(ctx, func(r *sql.Rows) error {
 			var n Node
 			var created, modified sql.NullInt64
-			err := r.Scan(&n.ID, &n.Host, &n.Port, &n.Type, &created, &modified)
-			n.Created, n.Modified = seconds(created), seconds(modified)
-			nodes = append(nodes, n)
+			ok, err := bad.keep(r, r.Scan(&n.ID, &n.Host, &n.Port, &n.Type, &created, &modified))
+			if ok {
+				n.Created, n.Modified = seconds(created), seconds(modified)
+				nodes = append(nodes, n)
+			}
 			return err
 		}, `SELECT ID, HOST_NAME, PORT, TYPE, {seconds CREATED}, {seconds MODIFIED} FROM WORKER_NODE ORDER BY ID DESC LIMIT ?`, limit)
 	})
+	if err == nil {
+		err = bad.err()
+	}
 	return nodes, err
 }
 
@@ -91,51 +98,63 @@ type Lease struct {
 // Free reports whether the worker id can be claimed, at the time the row was read.
 func (l Lease) Free() bool { return l.Left <= 0 }
 
-// Leases returns the rows of WORKER_LEASE, by namespace and worker id. It waits for a database that is down until ctx ends.
+// Leases returns the rows of WORKER_LEASE, by namespace and worker id. Beside an *UnreadableError it returns the rows that can be
+// read. It waits for a database that is down until ctx ends.
 func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 	d, err := open(db)
 	if err != nil {
 		return nil, err
 	}
 	var leases []Lease
+	bad := sieve{table: leaseTable}
 	err = d.retry(ctx, "listing WORKER_LEASE", func(ctx context.Context) error {
-		leases = nil
+		leases, bad.rows = nil, nil
 		return d.each(ctx, func(r *sql.Rows) error {
 			var l Lease
 			var until, now int64
 			var created, modified sql.NullInt64
-			err := r.Scan(&l.Namespace, &l.Worker, &l.Generation, &l.Owner, &until, &l.Layout, &created, &modified, &now)
-			l.Until = millis(until)
-			l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
-			l.Created, l.Modified = seconds(created), seconds(modified)
-			leases = append(leases, l)
+			ok, err := bad.keep(r, r.Scan(&l.Namespace, &l.Worker, &l.Generation, &l.Owner, &until, &l.Layout, &created, &modified, &now))
+			if ok {
+				l.Until = millis(until)
+				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
+				l.Created, l.Modified = seconds(created), seconds(modified)
+				leases = append(leases, l)
+			}
 			return err
 		}, `SELECT NAMESPACE, WORKER_ID, GENERATION, OWNER, UNTIL_MS, LAYOUT, {seconds CREATED}, {seconds MODIFIED}, {nowMillis}
 			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`)
 	})
+	if err == nil {
+		err = bad.err()
+	}
 	return leases, err
 }
 
 // Reap takes the worker ids of a namespace whose windows have passed by the database's clock from their owners, and returns how many.
 // Such worker ids are free with or without it; what Reap adds is that an owner which comes back late cannot go on with its claim
 // and gets assigner.ErrClaimLost. It keeps the rows and their ends of windows, which are what uniqueness rests on, so a clock that
-// is wrong can make it inconvenient and never harmful.
+// is wrong can make it inconvenient and never harmful. Rows that cannot be read are left alone and named by an *UnreadableError
+// beside the count.
 func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err error) {
 	d, err := open(db)
 	if err != nil {
 		return 0, err
 	}
 	t := table{database: d, namespace: namespace}
+	bad := sieve{table: leaseTable, namespace: namespace}
 	err = t.retry(ctx, "reaping WORKER_LEASE", func(ctx context.Context) error {
 		var passed []row
+		bad.rows = nil
 		now, err := t.present(ctx)
 		if err != nil {
 			return err
 		}
 		err = t.each(ctx, func(r *sql.Rows) error {
 			var p row
-			err := r.Scan(&p.worker, &p.generation, &p.nonce, &p.until, &p.owner)
-			passed = append(passed, p)
+			ok, err := bad.keep(r, r.Scan(&p.worker, &p.generation, &p.nonce, &p.until, &p.owner))
+			if ok {
+				passed = append(passed, p)
+			}
 			return err
 		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
 			WHERE NAMESPACE = ? AND WORKER_ID >= 0 AND UNTIL_MS <= ? AND OWNER <> ''`, namespace, now)
@@ -153,6 +172,9 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		}
 		return nil
 	})
+	if err == nil {
+		err = bad.err()
+	}
 	return reaped, err
 }
 

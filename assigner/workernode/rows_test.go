@@ -81,3 +81,69 @@ func TestReap(t *testing.T) {
 		t.Errorf("heir = worker %d from %v, want worker %d from %v", heir.Worker(), from, past[0].Worker(), fence)
 	}
 }
+
+// TestUnreadable: a row with text where a number belongs is named with its column and value, hides no other row, and makes nobody wait for
+// what does not pass.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	ctx := within(t, 20*time.Second)
+	claims := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second}), 3)
+	_, end := claims[2].Window()
+	for _, s := range []string{
+		"ALTER TABLE WORKER_LEASE MODIFY UNTIL_MS VARCHAR(20) NOT NULL, MODIFY NONCE VARCHAR(20) NOT NULL",
+		"ALTER TABLE WORKER_NODE MODIFY TYPE VARCHAR(20)",
+		"UPDATE WORKER_LEASE SET UNTIL_MS = 'soon' WHERE WORKER_ID = 1", "UPDATE WORKER_LEASE SET NONCE = 'many' WHERE WORKER_ID = 2",
+		"UPDATE WORKER_NODE SET TYPE = NULL WHERE ID = 3",
+	} {
+		srv.Query(t, name, s)
+	}
+	check := func(what string, err error, want ...workernode.UnreadableRow) {
+		t.Helper()
+		bad, ok := errors.AsType[*workernode.UnreadableError](err)
+		if !ok || len(bad.Rows) != len(want) || len(bad.Unwrap()) != len(want) {
+			t.Fatalf("%s: error = %v, want an UnreadableError of %d rows", what, err, len(want))
+		}
+		for i, w := range want {
+			if r := bad.Rows[i]; r.Table != w.Table || r.Namespace != w.Namespace || r.Worker != w.Worker {
+				t.Errorf("%s: row %d = %+v, want %+v", what, i, r, w)
+			}
+			wantError(t, err, bad.Rows[i].String(), w.Err.Error())
+		}
+	}
+	row1 := workernode.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "1", Err: errors.New("\"soon\"")}
+	row2 := workernode.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "2", Err: errors.New("NONCE")}
+
+	leases, err := workernode.Leases(ctx, db)
+	check("Leases", err, row1)
+	wantError(t, err, `the row of worker "1" in namespace "default"`, "UNTIL_MS")
+	if len(leases) != 2 || leases[0].Worker != 2 || leases[1].Worker != 3 {
+		t.Errorf("Leases = %+v, want workers 2 and 3", leases)
+	}
+	nodes, err := workernode.Nodes(ctx, db, 10)
+	check("Nodes", err, workernode.UnreadableRow{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
+	if len(nodes) != 2 || nodes[0].ID != 2 || nodes[1].ID != 1 {
+		t.Errorf("Nodes = %+v, want 2 and 1", nodes)
+	}
+	for i, c := range claims[:2] {
+		if _, err := c.Extend(ctx, end.Add(time.Hour)); err == nil || errors.Is(err, assigner.ErrClaimLost) {
+			t.Errorf("Extend of worker %d, whose row cannot be read = %v, want an error that it is not lost for", i+1, err)
+		}
+	}
+	time.Sleep(time.Until(end) + 100*time.Millisecond)
+	reaped, err := workernode.Reap(ctx, db, workernode.DefaultNamespace)
+	check("Reap", err, row1, row2)
+	if reaped != 1 {
+		t.Errorf("Reap = %d, want 1", reaped)
+	}
+	if c, err := workernode.Leased(db, nil).Assign(ctx, maxWorker); err != nil || c.Worker() != 3 {
+		t.Errorf("Assign = %v, %v, want worker 3, the only one whose row can be read", c, err)
+	}
+	srv.Query(t, name, "ALTER TABLE WORKER_LEASE MODIFY LAYOUT VARCHAR(191) NULL; UPDATE WORKER_LEASE SET LAYOUT = NULL WHERE WORKER_ID = -1")
+	_, err = workernode.Leased(db, nil).Assign(ctx, maxWorker)
+	wantError(t, err, "LAYOUT")
+	if ctx.Err() != nil {
+		t.Error("took until the ctx ended")
+	}
+}

@@ -75,19 +75,26 @@ func (t table) present(ctx context.Context) (now int64, err error) {
 	return now, err
 }
 
-// free returns the rows whose window has passed, lowest worker id first, at most limit, and the database's time.
+// free returns the rows whose window has passed, lowest worker id first, at most limit, and the database's time. Rows that cannot be
+// read are nobody's to claim.
 func (t table) free(ctx context.Context, maxWorker int64, limit int) (rows []row, now int64, err error) {
 	if now, err = t.present(ctx); err != nil {
 		return nil, 0, err
 	}
+	bad := sieve{table: leaseTable, namespace: t.namespace}
 	err = t.each(ctx, func(r *sql.Rows) error {
 		var f row
-		err := r.Scan(&f.worker, &f.generation, &f.nonce, &f.until, &f.owner)
-		rows = append(rows, f)
+		ok, err := bad.keep(r, r.Scan(&f.worker, &f.generation, &f.nonce, &f.until, &f.owner))
+		if ok {
+			rows = append(rows, f)
+		}
 		return err
 	}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
 		WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ? AND UNTIL_MS <= ? AND LAYOUT = ?
 		ORDER BY WORKER_ID LIMIT ?`, t.namespace, maxWorker, now, t.layout, limit)
+	if err := bad.err(); err != nil && t.logger != nil {
+		t.logger.Warn("rows cannot be read and are not claimed", "error", err)
+	}
 	return rows, now, err
 }
 

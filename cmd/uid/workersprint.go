@@ -11,8 +11,16 @@ import (
 
 // workersJSON is what --json prints.
 type workersJSON struct {
-	Nodes  []nodeJSON  `json:"nodes"`
-	Leases []leaseJSON `json:"leases"`
+	Nodes      []nodeJSON       `json:"nodes"`
+	Leases     []leaseJSON      `json:"leases"`
+	Unreadable []unreadableJSON `json:"unreadable,omitempty"`
+}
+
+type unreadableJSON struct {
+	Table     string `json:"table"`
+	Namespace string `json:"namespace,omitempty"`
+	Worker    string `json:"worker"` // as it is stored
+	Error     string `json:"error"`
 }
 
 type nodeJSON struct {
@@ -34,13 +42,16 @@ type leaseJSON struct {
 	Layout      string    `json:"layout"`
 }
 
-func newWorkersJSON(nodes []workernode.Node, leases []workernode.Lease) workersJSON {
+func newWorkersJSON(nodes []workernode.Node, leases []workernode.Lease, bad unreadable) workersJSON {
 	j := workersJSON{Nodes: []nodeJSON{}, Leases: []leaseJSON{}}
 	for _, n := range nodes {
 		j.Nodes = append(j.Nodes, nodeJSON{n.ID, n.Host, n.Port, n.Type.String(), n.Created})
 	}
 	for _, l := range leases {
 		j.Leases = append(j.Leases, leaseJSON{l.Worker, l.Namespace, l.Owner, l.Generation, l.Until, l.Left.Seconds(), l.Free(), l.Layout})
+	}
+	for _, r := range bad {
+		j.Unreadable = append(j.Unreadable, unreadableJSON{r.Table, r.Namespace, r.Worker, r.Err.Error()})
 	}
 	return j
 }

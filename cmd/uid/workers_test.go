@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+)
+
+// TestWorkersUnreadable: SQLite stores text in a column of numbers. Such rows are named one by one, the others are shown, and the exit status says that
+// something is wrong.
+func TestWorkersUnreadable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	file := filepath.Join(t.TempDir(), "ids.db")
+	for _, namespace := range []string{"orders", "users"} {
+		b.check(t, exitOK, "", "", "gen", "--dsn", file, "--namespace", namespace)
+	}
+	db, err := gorm.Open(sqlite.Open(file), &gorm.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 77, GENERATION, NONCE, 'me', 'soon', LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID > 0",
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 'six\x1b', GENERATION, NONCE, 'me', 1, LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'users' AND WORKER_ID > 0",
+		"UPDATE WORKER_NODE SET TYPE = 'tin' WHERE ID = 1",
+		"UPDATE WORKER_LEASE SET OWNER = 'her', UNTIL_MS = 1 WHERE WORKER_ID = 1",
+	} {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pool, err := db.DB(); err != nil || pool.Close() != nil {
+		t.Fatal(err)
+	}
+	b.env["UID_DSN"] = file
+
+	r := b.check(t, exitFailure, "WORKER_LEASE: 2 rows", "", "workers")
+	for _, want := range []string{"WORKER_NODE: 1 row", "orders", "users"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("the rows that can be read are not shown, want %q:\n%s", want, r.stdout)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
+	for i, want := range [][]string{
+		{`uid: WORKER_LEASE: the row of worker "77" in namespace "orders"`, "UNTIL_MS", `"soon"`},
+		{`uid: WORKER_LEASE: the row of worker "six\x1b" in namespace "users"`, "WORKER_ID"},
+		{`uid: WORKER_NODE: the row of worker "1"`, "TYPE", `"tin"`},
+	} {
+		for _, w := range want {
+			if len(lines) != 3 || !strings.Contains(lines[i], w) {
+				t.Errorf("stderr is\n%s\nwant 3 lines, line %d with %q", r.stderr, i+1, w)
+			}
+		}
+	}
+
+	r = b.run(t.Context(), "workers", "--json")
+	var w workersJSON
+	if err := json.Unmarshal([]byte(r.stdout), &w); err != nil || r.code != exitFailure {
+		t.Fatalf("workers --json = %d, %v: %s", r.code, err, r.stdout)
+	}
+	if len(w.Leases) != 2 || len(w.Nodes) != 1 || len(w.Unreadable) != 3 || w.Unreadable[0].Worker != "77" || w.Unreadable[0].Namespace != "orders" ||
+		w.Unreadable[0].Table != "WORKER_LEASE" || !strings.Contains(w.Unreadable[0].Error, "soon") {
+		t.Errorf("workers --json: %+v, want 2 leases, a node and 3 that cannot be read", w)
+	}
+	b.check(t, exitFailure, "orders: 1 reaped", `worker "77"`, "workers", "reap")
+	b.check(t, exitFailure, `worker "77" in namespace "orders"`, "", "doctor")
+	// What is wrong in one namespace is not the matter of who asks for another.
+	if r = b.run(t.Context(), "workers", "--namespace", "orders"); r.code != exitFailure || strings.Contains(r.stderr, "users") {
+		t.Errorf("workers --namespace orders = %d: %s", r.code, r.stderr)
+	}
+}
