@@ -27,6 +27,8 @@ type leasedClaim struct {
 	nonces   []int64 // of changes from that row whose outcome is unknown
 	closing  bool    // Release was called
 	released bool    // and is done
+	back     error   // the table went back; nil: not as far as is known
+	lost     error   // why the claim is lost for good, or nil
 
 	until atomic.Int64 // end of the window in unix milliseconds; never less than it was
 }
@@ -57,7 +59,7 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		if want <= c.row.until {
 			return nil
 		}
-		now, err := c.sync(ctx)
+		now, err := c.sync(ctx, c.row.until)
 		if err != nil || want <= c.row.until {
 			return err
 		}
@@ -84,19 +86,20 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 	if used.Year() > lastYear {
 		end = c.row.until
 	}
+	end = min(end, c.row.until)
 	what := fmt.Sprintf("releasing worker %d", c.worker)
 	err := c.few(ctx, what, func(ctx context.Context) error {
 		if c.released {
 			return nil
 		}
-		if _, err := c.sync(ctx); err != nil {
+		if _, err := c.sync(ctx, end); err != nil {
 			return err
 		}
 		if c.row.owner == "" { // an earlier attempt has done it
 			c.released = true
 			return nil
 		}
-		if err := c.change(ctx, "", min(end, c.row.until)); err != nil {
+		if err := c.change(ctx, "", end); err != nil {
 			return err
 		}
 		c.released = true
@@ -110,22 +113,49 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 }
 
 // sync compares the row with what this claim knows, takes note of an own change that turns out to have been made, and returns
-// the database's time. A row that somebody else changed is ErrClaimLost.
-func (c *leasedClaim) sync(ctx context.Context) (now int64, err error) {
-	found, now, err := c.find(ctx, c.worker)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 0, final("%w: the row of worker %d in namespace %q is gone", assigner.ErrClaimLost, c.worker, c.namespace)
-	case err != nil:
+// the database's time. A row that somebody else changed is ErrClaimLost, for good. A row that is behind what this claim knows is
+// mended first, so that nobody begins before end, to which this claim may stamp.
+func (c *leasedClaim) sync(ctx context.Context, end int64) (now int64, err error) {
+	if c.lost != nil {
+		return 0, &finalError{c.lost}
+	}
+	known := c.row
+	known.until = end
+	var found *row
+	switch r, at, err := c.find(ctx, c.worker); {
+	case err == nil:
+		found, now = &r, at
+	case !errors.Is(err, sql.ErrNoRows):
 		return 0, err
-	case found.is(c.row):
-	case found.generation == c.row.generation+1 && slices.Contains(c.nonces, found.nonce):
-		c.settle(found)
 	default:
-		return 0, final("%w: worker %d in namespace %q is at generation %d of owner %q, this claim is at %d", assigner.ErrClaimLost,
+		if now, err = c.present(ctx); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case found == nil || found.behind(known):
+		back, err := c.wentBack(ctx, found, known, now, c.window)
+		if c.back == nil {
+			c.back = back
+		}
+		if err != nil && c.classify(err) == transient {
+			return 0, err // with c.back kept: the next look may find the row mended
+		}
+		if c.lost = c.back; err != nil {
+			c.lost = fmt.Errorf("%w; the row could not be mended: %w", c.back, err)
+		}
+	case c.back != nil:
+		c.lost = c.back
+	case found.is(c.row):
+		return now, nil
+	case found.generation == c.row.generation+1 && slices.Contains(c.nonces, found.nonce):
+		c.settle(*found)
+		return now, nil
+	default:
+		c.lost = fmt.Errorf("%w: worker %d in namespace %q is at generation %d of owner %q, this claim is at %d", assigner.ErrClaimLost,
 			c.worker, c.namespace, found.generation, found.owner, c.row.generation)
 	}
-	return now, nil
+	return 0, &finalError{c.lost}
 }
 
 // change moves the row on to another owner and end, with one compare-and-set.
@@ -133,6 +163,7 @@ func (c *leasedClaim) change(ctx context.Context, owner string, until int64) err
 	next := row{worker: c.worker, generation: c.row.generation + 1, nonce: newNonce(), owner: owner, until: until}
 	// Before the change is sent, because from then on it may happen.
 	c.nonces = append(c.nonces, next.nonce)
+	c.memory.lower(c.row, until)
 	ok, err := c.swap(ctx, c.row, next)
 	if err != nil {
 		return err
@@ -149,6 +180,7 @@ func (c *leasedClaim) change(ctx context.Context, owner string, until int64) err
 func (c *leasedClaim) settle(r row) {
 	c.row = r
 	c.nonces = nil
+	c.memory.note(r)
 	if r.until > c.until.Load() {
 		c.until.Store(r.until)
 	}

@@ -80,16 +80,19 @@ func (c *claimer) resolve(ctx context.Context) (*leasedClaim, error) {
 
 // take changes a free row into ours. It returns nil if somebody was faster.
 func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, error) {
+	if known, ok := c.memory.row(old.worker); ok && old.behind(known) {
+		return nil, c.refuse(ctx, &old, known, now)
+	}
+	// Anywhere from old.until on would do. Of a worker id that rested for long, the long past is not claimed: nobody needs it, and
+	// a window that begins there would look days long.
+	from := max(old.until, now-c.window, c.memory.begin())
 	mine := row{
 		worker:     old.worker,
 		generation: old.generation + 1,
 		nonce:      c.nonce,
 		owner:      c.owner,
-		until:      now + c.window, // beyond old.until, which has passed by the same clock
+		until:      max(now, from) + c.window, // beyond old.until, which has passed by the same clock
 	}
-	// Anywhere from old.until on would do. Of a worker id that rested for long, the long past is not claimed: nobody needs it, and
-	// a window that begins there would look days long.
-	from := max(old.until, now-c.window)
 	c.attempts = append(c.attempts, attempt{mine, from})
 	ok, err := c.swap(ctx, old, mine)
 	if err != nil {
@@ -102,40 +105,76 @@ func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, e
 	return c.own(mine, from), nil
 }
 
+// refuse is the end of an Assign that finds a row behind what a claim of this process left there. The next one finds it mended.
+func (c *claimer) refuse(ctx context.Context, found *row, known row, now int64) error {
+	back, err := c.wentBack(ctx, found, known, now, c.window)
+	if back == nil {
+		return err
+	}
+	return &finalError{back} // whatever err is: if the row is not mended, the next one finds that too
+}
+
 // grow makes a row for a worker id that nobody had before.
 func (c *claimer) grow(ctx context.Context, now int64) (*leasedClaim, error) {
-	if c.fresh == 0 {
-		if err := c.room(ctx, now); err != nil {
+	for {
+		if c.fresh == 0 {
+			if err := c.room(ctx, now); err != nil {
+				return nil, err
+			}
+			id, err := c.newWorker(ctx, c.node)
+			if err != nil {
+				return nil, err
+			}
+			if id > c.maxWorker {
+				return nil, final("%w: the new key of WORKER_NODE is %d, the layout's highest worker id is %d; wait for a worker id to be free, or "+
+					"use a layout with more WorkerBits", assigner.ErrWorkersExhausted, id, c.maxWorker)
+			}
+			c.fresh = id
+		}
+		claim, err := c.plant(ctx, now)
+		if claim != nil || err != nil {
+			return claim, err // after an error c.fresh is kept: the same row is tried again
+		}
+		// Somebody has the row: a hand filled WORKER_LEASE without WORKER_NODE, or WORKER_NODE forgot its newest rows.
+		if c.logger != nil {
+			c.logger.Warn("new worker id has a lease already and is left alone; was WORKER_NODE restored from a backup?", "worker", c.fresh)
+		}
+		c.fresh = 0
+	}
+}
+
+// plant adds the row of the fresh worker id. It returns nil if somebody else has one.
+func (c *claimer) plant(ctx context.Context, now int64) (*leasedClaim, error) {
+	if known, ok := c.memory.row(c.fresh); ok {
+		if _, _, err := c.find(ctx, c.fresh); err == nil {
+			return nil, nil
+		} else if !errors.Is(err, sql.ErrNoRows) {
 			return nil, err
 		}
-		id, err := c.newWorker(ctx, c.node)
+		return nil, c.refuse(ctx, nil, known, now)
+	}
+	// Worker ids differ across namespaces too, and the key of the table does not see to that.
+	if used, err := c.elsewhere(ctx, c.fresh); used || err != nil {
+		return nil, err
+	}
+	from := c.memory.begin()
+	mine := row{worker: c.fresh, generation: 1, nonce: c.nonce, owner: c.owner, until: max(now, from) + c.window}
+	err := c.add(ctx, mine)
+	if err != nil && c.dialect.classify(err) != duplicate {
+		return nil, err
+	}
+	if err != nil {
+		// The row is there. An earlier attempt of ours has made it, or it is another's.
+		found, _, err := c.find(ctx, mine.worker)
 		if err != nil {
 			return nil, err
 		}
-		if id > c.maxWorker {
-			return nil, final("%w: the new key of WORKER_NODE is %d, the layout's highest worker id is %d; wait for a worker id to be free, or "+
-				"use a layout with more WorkerBits", assigner.ErrWorkersExhausted, id, c.maxWorker)
-		}
-		c.fresh = id
-	}
-	mine := row{worker: c.fresh, generation: 1, nonce: c.nonce, owner: c.owner, until: now + c.window}
-	err := c.add(ctx, mine)
-	if err != nil && c.dialect.classify(err) != duplicate {
-		return nil, err // with c.fresh kept: the same row is tried again
-	}
-	if err != nil {
-		// The row is there: an earlier attempt of ours, or a hand that fills WORKER_LEASE without WORKER_NODE.
-		found, _, findErr := c.find(ctx, mine.worker)
-		if findErr != nil {
-			return nil, findErr
-		}
-		c.fresh = 0
 		if found.nonce != c.nonce || found.generation != 1 {
-			return c.grow(ctx, now)
+			return nil, nil
 		}
 		mine = found
 	}
-	return c.own(mine, 0), nil
+	return c.own(mine, from), nil
 }
 
 // room returns an error if WORKER_NODE has no worker id left, without using one up: a fleet that waits for free worker ids must not
@@ -166,5 +205,6 @@ func (c *claimer) room(ctx context.Context, now int64) error {
 func (c *claimer) own(r row, from int64) *leasedClaim {
 	claim := &leasedClaim{table: c.table, worker: r.worker, window: c.window, from: from, row: r}
 	claim.until.Store(r.until)
+	c.memory.note(r)
 	return claim
 }

@@ -91,12 +91,16 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 // synchronous_commit = on), and after a fail-over to a replica that may lack the last changes, or after a backup was restored,
 // processes may claim again when the longest Window has passed, or in a Namespace and an epoch of their own. Sessions without
 // autocommit, or that read uncommitted changes, are refused.
+//
+// An owner that finds the table in an older state than it knows fails with ErrTableWentBack, after it has put the end of its
+// window back. What the same Assigner claims from then on begins a whole Window from that moment, when others' forgotten windows
+// have passed, unless the row shows that an operator has repaired the table.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {
 		o = *options
 	}
-	return &leased{db: db, options: o, machine: thisMachine()}
+	return &leased{db: db, options: o, machine: thisMachine(), memory: &memory{}}
 }
 
 type leased struct {
@@ -104,6 +108,7 @@ type leased struct {
 	options LeasedOptions
 	layout  string
 	machine machine
+	memory  *memory // shared by all that BindLayout returns
 }
 
 // BindLayout returns an Assigner for claims of one layout. The first claim of a namespace settles which it is.
@@ -143,7 +148,7 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		o.Owner = fmt.Sprintf("%s pid %d since %s", n.host, os.Getpid(), a.machine.now().UTC().Format(time.RFC3339))
 	}
 	c := &claimer{
-		table:     table{database: d, namespace: o.Namespace, layout: a.layout},
+		table:     table{database: d, namespace: o.Namespace, layout: a.layout, memory: a.memory},
 		node:      n,
 		owner:     o.Owner,
 		window:    o.Window.Milliseconds(),

@@ -168,6 +168,25 @@ func TestLeasedTampering(t *testing.T) {
 	}
 }
 
+// TestLeasedLostForGood: a claim that was lost stays lost, also when its row comes back as the claim knew it, as from a backup.
+func TestLeasedLostForGood(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 1)[0]
+	_, until := c.Window()
+	restore := backup(t, srv, name)
+	srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7, OWNER = 'another' WHERE WORKER_ID = 1")
+	for range 2 {
+		if _, err := c.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, workernode.ErrTableWentBack) {
+			t.Errorf("Extend = %v, want ErrClaimLost", err)
+		}
+		if restore != nil {
+			restore()
+			restore = nil
+		}
+	}
+}
+
 // TestLockedTable: a table that somebody holds locked is waited for, and the wait ends with the ctx.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()

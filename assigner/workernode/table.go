@@ -19,6 +19,7 @@ type table struct {
 	*database
 	namespace string
 	layout    string
+	memory    *memory // nil where nothing is claimed
 }
 
 // row is one worker id's. Whoever changes it finds it by generation and nonce and writes generation + 1, a nonce of its own and the
@@ -104,6 +105,13 @@ func (t table) find(ctx context.Context, worker int64) (r row, now int64, err er
 	err = t.row(ctx, "SELECT GENERATION, NONCE, UNTIL_MS, OWNER, {nowMillis} FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
 		[]any{t.namespace, worker}, []any{&r.generation, &r.nonce, &r.until, &r.owner, &now})
 	return r, now, err
+}
+
+// elsewhere reports whether another namespace has a row of a worker id.
+func (t table) elsewhere(ctx context.Context, worker int64) (bool, error) {
+	var n int64
+	err := t.row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID = ? AND NAMESPACE <> ?", []any{worker, t.namespace}, []any{&n})
+	return n > 0, err
 }
 
 // add inserts a row.

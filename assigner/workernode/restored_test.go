@@ -1,0 +1,362 @@
+package workernode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/gorm"
+)
+
+// backup copies both tables and returns what puts the copies in their place, in one step under whoever is at work.
+func backup(t *testing.T, srv *dbtest.Server, name string) (restore func()) {
+	t.Helper()
+	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+		srv.Query(t, name, fmt.Sprintf("CREATE TABLE COPY_OF_%[1]s LIKE %[1]s; INSERT INTO COPY_OF_%[1]s SELECT * FROM %[1]s", table))
+	}
+	return func() {
+		t.Helper()
+		srv.Query(t, name, "RENAME TABLE WORKER_NODE TO LOST_NODE, COPY_OF_WORKER_NODE TO WORKER_NODE, "+
+			"WORKER_LEASE TO LOST_LEASE, COPY_OF_WORKER_LEASE TO WORKER_LEASE")
+	}
+}
+
+// town is a database with an owner of worker 1, whom a backup is restored under. Each process has an Assigner and a pool of its own.
+type town struct {
+	srv     *dbtest.Server
+	name    string
+	process func(*workernode.LeasedOptions, time.Duration) assigner.Assigner // with a clock of the database's that is off by so much
+	owner   assigner.Assigner
+	claim   assigner.Claim // the owner's
+	others  map[string]assigner.Claim
+}
+
+// ownerWindow is longer than the others', so that whoever is faster than the owner's next Extend leaves an earlier end.
+const ownerWindow = 2 * time.Hour
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	srv, name := maria(t)
+	w := &town{srv: srv, name: name, others: map[string]assigner.Claim{}}
+	w.process = func(o *workernode.LeasedOptions, off time.Duration) assigner.Assigner {
+		dsn := srv.DSN(name)
+		if off != 0 {
+			dsn += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
+		}
+		return workernode.Leased(connect(t, dsn), o)
+	}
+	w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow, Owner: "the owner"}, 0)
+	return w
+}
+
+// TestRestored: whatever state the table goes back to under an owner at work, the owner stops at its window's end, says what happened,
+// and leaves a row behind in which nobody, the owner of before included, finds a way into that window. What it claims next begins
+// beyond what others may have had, except where the documented statements were run.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	claim := func(t *testing.T, w *town) { w.claim = assign(t, w.owner, 1)[0] }
+	givenBack := func(t *testing.T, w *town) {
+		release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Minute))
+	}
+	other := func(t *testing.T, w *town, o *workernode.LeasedOptions) assigner.Claim {
+		c := assign(t, w.process(o, 0), 1)[0]
+		if c.Worker() != 1 {
+			t.Fatalf("the other has worker %d, want the forgotten 1", c.Worker())
+		}
+		w.others["the other"] = c
+		return c
+	}
+	for _, tt := range []struct {
+		name   string
+		before func(*testing.T, *town) // the backup
+		after  func(*testing.T, *town) // the backup
+		since  func(*testing.T, *town) // the restore
+		was    string                  // generation that the owner knows
+		is     string                  // what the error says of the row
+		mended bool
+	}{
+		{name: "an extension", before: claim, after: func(t *testing.T, w *town) {
+			_, until := w.claim.Window()
+			if _, err := w.claim.Extend(t.Context(), until.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, was: "generation 2 ", is: `at generation 1 of owner "the owner"`, mended: true},
+		{name: "the claim", before: givenBack, after: claim, was: "generation 3 ", is: `at generation 2 of owner ""`, mended: true},
+		{name: "the claim, while the one before thinks that it owns", before: func(t *testing.T, w *town) {
+			w.others["the one before"] = assign(t, w.process(nil, 0), 1)[0]
+		}, after: func(t *testing.T, w *town) {
+			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, workernode.DefaultWindow+time.Minute)
+			claim(t, w)
+		}, was: "generation 2 ", is: "at generation 1 of owner", mended: true},
+		{name: "the row", after: claim, was: "generation 1 ", is: "without a row", mended: true},
+		{name: "the claim, and another made one", before: givenBack, after: claim, since: func(t *testing.T, w *town) { other(t, w, nil) },
+			was: "generation 3 ", is: "at generation 3 of owner", mended: true},
+		{name: "the claim, and another with a later end made one", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
+			other(t, w, &workernode.LeasedOptions{Window: 2 * ownerWindow})
+		}, was: "generation 3 ", is: "at generation 3 of owner"},
+		{name: "the claim, and another made, extended and gave back one", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
+			c := other(t, w, nil)
+			_, until := c.Window()
+			if _, err := c.Extend(t.Context(), until.Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			release(t, c, time.Now())
+			delete(w.others, "the other")
+		}, was: "generation 3 ", is: `at generation 5 of owner ""`, mended: true},
+		{name: "the claim, and the table was repaired", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
+			for _, s := range documented(10, ownerWindow+time.Hour) {
+				w.srv.Query(t, w.name, s)
+			}
+		}, was: "generation 3 ", is: `at generation 3 of owner ""`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			if tt.before != nil {
+				tt.before(t, w)
+			}
+			restore := backup(t, w.srv, w.name)
+			tt.after(t, w)
+			_, end := w.claim.Window()
+			restore()
+			if tt.since != nil {
+				tt.since(t, w)
+			}
+			before := w.srv.Query(t, w.name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1")
+			for range 2 {
+				_, err := w.claim.Extend(t.Context(), end.Add(time.Hour))
+				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, workernode.ErrTableWentBack) {
+					t.Fatalf("Extend = %v, want ErrClaimLost and ErrTableWentBack", err)
+				}
+				wantError(t, err, "WORKER_LEASE has worker 1", tt.was, tt.is, `"A restored backup" in docs/reliability.md`, w.srv.Addr())
+			}
+			if _, until := w.claim.Window(); !until.Equal(end) {
+				t.Errorf("window ends at %v after the refusal, want %v as before", until, end)
+			}
+			after := w.srv.Query(t, w.name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1")
+			if (before != after) != tt.mended {
+				t.Errorf("the row was %q and is %q, want it mended: %v", before, after, tt.mended)
+			}
+			if tt.mended && !strings.HasSuffix(after, fmt.Sprintf("\t%d", end.UnixMilli())) {
+				t.Errorf("the row is %q, want UNTIL_MS %d, the window's end", after, end.UnixMilli())
+			}
+			for who, c := range w.others {
+				_, until := c.Window()
+				if got, err := c.Extend(t.Context(), until.Add(3*time.Hour)); tt.mended && !errors.Is(err, assigner.ErrClaimLost) {
+					t.Errorf("Extend of %s = %v, %v, want ErrClaimLost: it would reach into the window", who, got, err)
+				}
+			}
+			// The owner's next claim.
+			next := assign(t, w.owner, 1)[0]
+			from, until := next.Window()
+			if repaired := tt.name == "the claim, and the table was repaired"; repaired != from.IsZero() || !until.After(from) {
+				t.Errorf("the next claim is worker %d, [%v, %v), want it from the beginning of time: %v", next.Worker(), from, until, repaired)
+			} else if !repaired && (from.Before(end) || from.Before(time.Now().Add(ownerWindow-time.Minute))) {
+				t.Errorf("the next claim begins at %v, want a window from the present, and %v or later", from, end)
+			}
+			if next.Worker() == 1 {
+				t.Error("the next claim is on the same worker id, whose window has not passed")
+			}
+			// Whoever comes when the window has passed.
+			heir := assign(t, w.process(nil, time.Until(end)+2*time.Second), 1)[0]
+			if from, _ := heir.Window(); heir.Worker() == 1 && from.Before(end) {
+				t.Errorf("the heir's window begins at %v, want %v or later", from, end)
+			} else if tt.mended && heir.Worker() != 1 {
+				t.Errorf("the heir is worker %d, want the lowest that is free, 1", heir.Worker())
+			}
+			release(t, w.claim, end)
+		})
+	}
+}
+
+// documented is what docs/reliability.md tells the operator to run: highest is the highest worker id that was ever used.
+func documented(highest int64, reach time.Duration) []string {
+	return []string{
+		fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", highest+1),
+		fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '', UNTIL_MS = GREATEST(UNTIL_MS, "+
+			"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 + %d) WHERE WORKER_ID >= 0", reach.Milliseconds()),
+	}
+}
+
+// TestRestoredRelease: an owner that closes on a table that went back leaves the end of what it stamped, and nobody begins before it.
+func TestRestoredRelease(t *testing.T) {
+	t.Parallel()
+	for _, row := range []bool{true, false} {
+		t.Run(fmt.Sprint("row ", row), func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			if row {
+				release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
+			}
+			restore := backup(t, w.srv, w.name)
+			w.claim = assign(t, w.owner, 1)[0]
+			restore()
+			used := time.Now().Add(time.Minute).Truncate(time.Millisecond)
+			for range 2 {
+				release(t, w.claim, used)
+			}
+			heir := assign(t, w.process(nil, 2*time.Minute), 1)[0]
+			if from, _ := heir.Window(); heir.Worker() != 1 || from.Before(used) {
+				t.Errorf("the heir is worker %d from %v, want worker 1 from %v or later", heir.Worker(), from, used)
+			}
+		})
+	}
+}
+
+// TestRestoredTakeover: a process that has a worker id does not take it a second time because the table has forgotten, and says so.
+func TestRestoredTakeover(t *testing.T) {
+	t.Parallel()
+	for _, row := range []bool{true, false} {
+		t.Run(fmt.Sprint("row ", row), func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			if row {
+				release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
+			}
+			restore := backup(t, w.srv, w.name)
+			w.claim = assign(t, w.owner, 1)[0]
+			_, end := w.claim.Window()
+			restore()
+			c, err := w.owner.Assign(t.Context(), maxWorker)
+			if !errors.Is(err, workernode.ErrTableWentBack) {
+				t.Fatalf("Assign = %v, %v, want ErrTableWentBack", c, err)
+			}
+			wantError(t, err, "worker 1", fmt.Sprintf("UNTIL_MS %d", end.UnixMilli()), "docs/reliability.md")
+			next := assign(t, w.owner, 1)[0]
+			if from, _ := next.Window(); next.Worker() == 1 || from.Before(end) {
+				t.Errorf("the next Assign = worker %d from %v, want another worker id from %v or later", next.Worker(), from, end)
+			}
+			if got := w.srv.Query(t, w.name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1"); got != fmt.Sprint(end.UnixMilli()) {
+				t.Errorf("UNTIL_MS of worker 1 = %s, want %d, the end that is in use", got, end.UnixMilli())
+			}
+		})
+	}
+}
+
+// clocked opens a pool of one session, whose clock of the database's stands at a time that at sets.
+func clocked(t *testing.T, dsn string) (db *gorm.DB, at func(time.Time)) {
+	t.Helper()
+	db = connect(t, dsn)
+	pool(t, db).SetMaxOpenConns(1)
+	pool(t, db).SetConnMaxLifetime(0)
+	return db, func(now time.Time) {
+		t.Helper()
+		if err := db.Exec("SET timestamp = ?", now.Unix()).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRestoredAccepted: a row that went back and has an end that is late enough is told about once, and assigned when that has passed.
+func TestRestoredAccepted(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db, at := clocked(t, srv.DSN(name))
+	begin := time.Now()
+	at(begin)
+	a := workernode.Leased(db, nil)
+	release(t, assign(t, a, 1)[0], begin.Add(-time.Minute))
+	restore := backup(t, srv, name)
+	c := assign(t, a, 1)[0]
+	_, end := c.Window()
+	restore()
+	for _, s := range documented(1, workernode.DefaultWindow+time.Hour) {
+		srv.Query(t, name, s)
+	}
+	if _, err := c.Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, workernode.ErrTableWentBack) {
+		t.Errorf("Extend = %v, want ErrTableWentBack", err)
+	}
+	release(t, c, end)
+	at(begin.Add(workernode.DefaultWindow + 2*time.Hour))
+	if c, err := a.Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
+		t.Errorf("Assign when the repaired row's end has passed = %v, %v, want worker 1", c, err)
+	}
+}
+
+// TestRestoredNot: what a claim did without an answer, before the process gave it up, is not taken for a table that went back.
+func TestRestoredNot(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"extend", "release", "extend, then release"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			srv, name := maria(t)
+			db, at := clocked(t, srv.DSN(name))
+			l, db := newLiar(t, db)
+			begin := time.Now()
+			at(begin)
+			a := workernode.Leased(db, nil)
+			c := assign(t, a, 1)[0]
+			_, end := c.Window()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			silence := func() { l.lie("UPDATE WORKER_LEASE", 1, true, context.Canceled) }
+			if op == "extend, then release" {
+				ctx, cancel := context.WithCancel(t.Context())
+				silence()
+				l.after = cancel
+				if _, err := c.Extend(ctx, end.Add(time.Hour)); err == nil {
+					t.Error("Extend without an answer succeeded")
+				}
+			}
+			silence()
+			l.after = cancel
+			if op == "extend" {
+				if _, err := c.Extend(ctx, end.Add(time.Hour)); err == nil {
+					t.Error("Extend without an answer succeeded")
+				}
+			} else if err := c.Release(ctx, begin.Add(time.Minute)); err == nil {
+				t.Error("Release without an answer succeeded")
+			}
+			at(end.Add(2 * time.Hour))
+			if next, err := a.Assign(t.Context(), maxWorker); err != nil || next.Worker() != 1 {
+				t.Errorf("Assign = %v, %v, want worker 1, which is free", next, err)
+			}
+		})
+	}
+}
+
+// TestRestoredDenied: an owner that may not mend its row says what it found, and why the row is as it was.
+func TestRestoredDenied(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	restore := backup(t, srv, name)
+	user := "writer_" + name
+	srv.Exec(t, "CREATE USER "+user+"@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT, INSERT, UPDATE ON "+name+".* TO "+user+"@'%'")
+	db := connect(t, user+":"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
+	pool(t, db).SetMaxIdleConns(-1) // what a session may do is settled when it begins
+	c := assign(t, workernode.Leased(db, nil), 1)[0]
+	_, until := c.Window()
+	restore()
+	srv.Exec(t, "REVOKE INSERT ON "+name+".* FROM "+user+"@'%'")
+	_, err := c.Extend(t.Context(), until.Add(time.Hour))
+	if !errors.Is(err, workernode.ErrTableWentBack) {
+		t.Errorf("Extend = %v, want ErrTableWentBack", err)
+	}
+	wantError(t, err, "without a row", "could not be mended", "denied")
+	release(t, c, until)
+}
+
+// TestRestoredNode: WORKER_NODE alone goes back. Leased passes over the worker ids that have a lease, in whichever namespace.
+func TestRestoredNode(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	seen := map[int64]bool{}
+	for _, namespace := range []string{"a", "b", "a"} {
+		seen[assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace}), 1)[0].Worker()] = true
+	}
+	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
+	for _, namespace := range []string{"b", "c"} {
+		c := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace}), 1)[0]
+		if seen[c.Worker()] {
+			t.Errorf("namespace %q has worker %d, which is in use", namespace, c.Worker())
+		}
+		seen[c.Worker()] = true
+	}
+}
