@@ -45,6 +45,35 @@ func newStore(db *gorm.DB) store {
 	return s
 }
 
+// checkOpen reports that there is no database behind db; what is the caller's name for it.
+func checkOpen(what string, db *gorm.DB) error {
+	switch {
+	case db == nil:
+		return fmt.Errorf("%w: %s is nil", ErrOptions, what)
+	case db.Config == nil || db.Dialector == nil || db.Statement == nil || db.Statement.ConnPool == nil:
+		return fmt.Errorf("%w: %s is not open", ErrOptions, what)
+	}
+	return nil
+}
+
+// checkDB reports why a source cannot stand on db. A transaction is refused because its end would decide, long after a range
+// was handed out, whether the counter moved at all.
+func checkDB(what string, db *gorm.DB) error {
+	if err := checkOpen(what, db); err != nil {
+		return err
+	}
+	switch {
+	case db.Error != nil:
+		return fmt.Errorf("%w: %s carries an error: %w", ErrOptions, what, db.Error)
+	case db.DryRun:
+		return fmt.Errorf("%w: %s is a dry run, want one that executes", ErrOptions, what)
+	}
+	if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
+		return fmt.Errorf("%w: %s is a transaction, want a pool: a rollback would hand its ranges out again", ErrOptions, what)
+	}
+	return nil
+}
+
 // errTwoRows says that a key which has to be unique is not.
 var errTwoRows = errors.New("segment: more than one row has the key, want a unique key on it")
 
@@ -127,6 +156,17 @@ func bind(d dialect, query string) string {
 		b.WriteString(strconv.Itoa(n))
 	}
 	return b.String()
+}
+
+// moved returns an error unless a statement that names the row as it was read changed just that row.
+func moved(res sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := affected(res); err != nil || n != 1 {
+		return errors.Join(err, fmt.Errorf("segment: the row changed although it was locked: %d rows were as they had been read, want 1", n))
+	}
+	return nil
 }
 
 // affected returns how many rows a statement changed.

@@ -31,7 +31,7 @@ var (
 	// ErrClosed: the Generator was closed. Permanent.
 	ErrClosed = errors.New("segment: generator is closed")
 
-	// ErrOptions: an option is out of range; the message names it, its value and the bound.
+	// ErrOptions: an option is out of range, or a database is not fit for use; the message names it, its value and the bound.
 	ErrOptions = errors.New("segment: invalid options")
 )
 

@@ -63,7 +63,8 @@ func (m *mark) admit(tag string, r Range) error {
 	return nil
 }
 
-// restore runs f, which reports whether the source took rest back, and lowers the high water by rest if so.
+// restore runs f, which reports whether the source took rest back, and lowers the high water by rest if so, or if nobody knows: a
+// later range may then begin with rest, whose ids nobody has used.
 func (g *guard) restore(ctx context.Context, tag string, rest Range, f func() (bool, error)) (bool, error) {
 	m, err := g.acquire(ctx, tag)
 	if err != nil {
@@ -71,7 +72,7 @@ func (g *guard) restore(ctx context.Context, tag string, rest Range, f func() (b
 	}
 	defer g.release(tag, m)
 	ok, err := f()
-	if ok && m.high[rest.Origin] == rest.To {
+	if (ok || err != nil) && m.high[rest.Origin] == rest.To {
 		m.high[rest.Origin] = rest.From
 	}
 	return ok, err

@@ -16,7 +16,7 @@ type LeafAllocOptions struct {
 	_ struct{} // keeps literals keyed
 }
 
-// maxTag is how many bytes a tag may have: the width of the tag column of every table here but ticket's and t_sequence's.
+// maxTag is how many characters a tag may have: the width of leaf_alloc's biz_tag.
 const maxTag = 128
 
 // LeafAlloc returns the Source over Leaf's table leaf_alloc: a row per tag with max_id, the first id that was not handed
@@ -25,8 +25,9 @@ const maxTag = 128
 //
 // A Fetch is one statement: on MySQL and MariaDB "max_id = LAST_INSERT_ID(max_id + step)", whose result comes back with the
 // update on the same connection; on PostgreSQL and SQLite an UPDATE with RETURNING; elsewhere a transaction with a
-// row lock. Step 0 costs MySQL one more query. The Source is a Lister, Setter, Returner and Checker; a wrong option is
-// reported by every method. db must not be a transaction.
+// row lock. Step 0 costs MySQL one more query. The first Fetch, and one after a failure, makes sure in a query of its own that
+// MySQL keeps what it answers: autocommit is on, and max_id a BIGINT. The Source is a Lister, Finder, Setter, Returner and
+// Checker; every method reports a wrong option, or a db that is a transaction.
 func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) Source {
 	if opts == nil {
 		opts = &LeafAllocOptions{}
@@ -35,8 +36,7 @@ func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) Source {
 	if l.table == "" {
 		l.table = "leaf_alloc"
 	}
-	if db == nil {
-		l.err = fmt.Errorf("%w: LeafAlloc: db is nil", ErrOptions)
+	if l.err = checkDB("LeafAlloc: db", db); l.err != nil {
 		return l
 	}
 	l.store = newStore(db)
@@ -49,6 +49,7 @@ type leafAlloc struct {
 	table  string
 	quoted string
 	err    error // what is wrong with the options
+	exam   examination
 	guard  guard
 }
 
@@ -63,10 +64,16 @@ func (l *leafAlloc) Fetch(ctx context.Context, tag string, step int64) (Range, e
 	return l.guard.fetch(ctx, tag, func() (Range, error) {
 		r, err := l.advance(ctx, tag, step)
 		if err != nil {
+			l.exam.again(err)
 			return Range{}, fmt.Errorf("segment: fetch tag %q from %s: %w", tag, l.table, err)
 		}
 		return r, nil
 	})
+}
+
+// examine makes sure that the server keeps what it answers.
+func (l *leafAlloc) examine(ctx context.Context) error {
+	return l.exam.pass(ctx, l.store, l.table, "max_id")
 }
 
 func (l *leafAlloc) advance(ctx context.Context, tag string, step int64) (Range, error) {
@@ -83,6 +90,9 @@ func (l *leafAlloc) advance(ctx context.Context, tag string, step int64) (Range,
 // lastInsertID adds a step that this side knows, so that the new max_id alone tells the range. Another process may
 // change the step column in between: the range is as long as was added, whatever the column says.
 func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (Range, error) {
+	if err := l.examine(ctx); err != nil {
+		return Range{}, err
+	}
 	var stored int64
 	if step == 0 {
 		var err error
@@ -110,7 +120,7 @@ func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (R
 
 // returning adds a step and reads max_id and the step column back in the same statement.
 func (l *leafAlloc) returning(ctx context.Context, tag string, step int64) (Range, error) {
-	add, cond, args := "CAST(step AS BIGINT)", " AND step > 0", []any{tag}
+	add, cond, args := "CAST(step AS BIGINT)", fmt.Sprint(" AND step BETWEEN 1 AND ", maxSpan), []any{tag}
 	if step > 0 {
 		add, cond, args = "CAST(? AS BIGINT)", "", []any{step, tag, step}
 	}
@@ -129,7 +139,8 @@ func (l *leafAlloc) returning(ctx context.Context, tag string, step int64) (Rang
 	return Range{From: to - step, To: to, Step: max(stored, 0)}, nil
 }
 
-// locked holds the row's lock from the read to the write.
+// locked holds the row's lock from the read to the write, which names the row as it was read: a table without transactions
+// has no lock to hold.
 func (l *leafAlloc) locked(ctx context.Context, tag string, step int64) (Range, error) {
 	var r Range
 	err := l.store.inTx(ctx, func(tx store) error {
@@ -144,8 +155,7 @@ func (l *leafAlloc) locked(ctx context.Context, tag string, step int64) (Range, 
 			return exhausted(from, step)
 		}
 		r = Range{From: from, To: from + step, Step: stored}
-		_, err = tx.exec(ctx, "UPDATE "+l.quoted+" SET max_id = ? WHERE biz_tag = ?", r.To, tag)
-		return err
+		return moved(tx.exec(ctx, "UPDATE "+l.quoted+" SET max_id = ?"+tx.setTime()+" WHERE biz_tag = ? AND max_id = ?", r.To, tag, from))
 	})
 	if err != nil {
 		return Range{}, err
@@ -159,8 +169,8 @@ func (l *leafAlloc) read(ctx context.Context, s store, tag, suffix string) (maxI
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, unknownTag(tag, l.table)
 	}
-	if err == nil && (step < 1 || maxID < 0) {
-		err = fmt.Errorf("%w: the row's step is %d and its max_id %d, want 1 or more and 0 or more", ErrBadRange, step, maxID)
+	if err == nil && (step < 1 || step > maxSpan || maxID < 0) {
+		err = fmt.Errorf("%w: the row's step is %d and its max_id %d, want 1..%d and 0 or more", ErrBadRange, step, maxID, maxSpan)
 	}
 	return maxID, step, err
 }
@@ -193,11 +203,26 @@ func (l *leafAlloc) List(ctx context.Context) ([]Row, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	rows, err := l.store.list(ctx, "SELECT biz_tag, max_id, step FROM "+l.quoted+" ORDER BY biz_tag")
+	rows, err := l.store.list(ctx, "SELECT biz_tag, max_id, step FROM "+l.quoted)
 	if err != nil {
 		return nil, fmt.Errorf("segment: list %s: %w", l.table, err)
 	}
 	return rows, nil
+}
+
+// Find returns the tag's row.
+func (l *leafAlloc) Find(ctx context.Context, tag string) (Row, error) {
+	if l.err != nil {
+		return Row{}, l.err
+	}
+	if err := checkFetch(tag, 0, maxTag); err != nil {
+		return Row{}, err
+	}
+	maxID, step, err := l.read(ctx, l.store, tag, "")
+	if err != nil {
+		return Row{}, fmt.Errorf("segment: find tag %q in %s: %w", tag, l.table, err)
+	}
+	return Row{Tag: tag, Next: maxID, Step: step}, nil
 }
 
 // Set makes or changes the tag. A new tag starts at row.Next, or at 1.
@@ -215,6 +240,9 @@ func (l *leafAlloc) Set(ctx context.Context, row Row) error {
 }
 
 func (l *leafAlloc) set(ctx context.Context, row Row) error {
+	if err := l.examine(ctx); err != nil {
+		return err
+	}
 	maxID, _, err := l.read(ctx, l.store, row.Tag, "")
 	if errors.Is(err, ErrUnknownTag) {
 		if row.Step == 0 {
@@ -247,6 +275,9 @@ func (l *leafAlloc) Return(ctx context.Context, tag string, rest Range) (bool, e
 	if l.err != nil {
 		return false, l.err
 	}
+	if err := rest.validate(); err != nil {
+		return false, fmt.Errorf("segment: return to tag %q: %w", tag, err)
+	}
 	return l.guard.restore(ctx, tag, rest, func() (bool, error) {
 		res, err := l.store.exec(ctx, "UPDATE "+l.quoted+" SET max_id = ? WHERE biz_tag = ? AND max_id = ?", rest.From, tag, rest.To)
 		if err != nil {
@@ -257,10 +288,14 @@ func (l *leafAlloc) Return(ctx context.Context, tag string, rest Range) (bool, e
 	})
 }
 
-// Check reports whether the table can be read.
+// Check reports whether the table can be read and written.
 func (l *leafAlloc) Check(ctx context.Context) error {
 	if l.err != nil {
 		return l.err
 	}
-	return l.store.probe(ctx, l.table, "SELECT max_id, step FROM "+l.quoted+" WHERE biz_tag = ''")
+	l.exam.again(nil)
+	if err := l.examine(ctx); err != nil {
+		return fmt.Errorf("segment: check table %s: %w", l.table, err)
+	}
+	return l.store.probe(ctx, l.table, "SELECT max_id, step FROM "+l.quoted+" WHERE biz_tag = ''", "UPDATE "+l.quoted+" SET max_id = max_id WHERE 1 = 0")
 }

@@ -73,6 +73,40 @@ func TestLeafAllocNumbers(t *testing.T) {
 	}
 }
 
+// TestLeafBesideOurs: nodes of Leaf's and of ours take turns on a table that Leaf made, whose remarks have another name, and get
+// ranges of their own.
+func TestLeafBesideOurs(t *testing.T) {
+	t.Parallel()
+	dsn, db := database(t)
+	run(t, db, "DROP TABLE leaf_alloc")
+	run(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, step int(11) NOT NULL,"+
+		" description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,"+
+		" PRIMARY KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8 COLLATE = utf8_general_ci")
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, description) VALUES ('a', 10, 'remarks')")
+	leaf := open(t, dsn)
+	src := segment.LeafAlloc(db, nil)
+	at := int64(1)
+	for range 5 {
+		var value, end int64 // of Leaf's segment: value is handed out while it is below end
+		err := leaf.Transaction(func(tx *gorm.DB) error {
+			run(t, tx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'a'")
+			end = number(t, tx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'a'")
+			value = end - number(t, tx, "SELECT step FROM leaf_alloc WHERE biz_tag = 'a'")
+			return nil
+		})
+		if err != nil || value != at || end != at+10 {
+			t.Errorf("Leaf's segment is %d up to %d, %v, want it to begin at %d", value, end, err, at)
+		}
+		if r := fetch(t, src, "a", 25); r.From != end || r.To != end+25 {
+			t.Errorf("our range is %v, want 25 ids from %d on", r, end)
+		}
+		at = end + 25
+	}
+	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "b", Step: 10}); err != nil {
+		t.Errorf("Set of a new tag in Leaf's table: %v", err)
+	}
+}
+
 // TestLeafAllocWrites: the database is written once per step ids.
 func TestLeafAllocWrites(t *testing.T) {
 	t.Parallel()
@@ -89,7 +123,8 @@ func TestLeafAllocWrites(t *testing.T) {
 	}
 }
 
-// TestLeafAllocRoundTrips: a fetch is one statement. The session counts its own.
+// TestLeafAllocRoundTrips: a fetch is one statement; the original's takes two, in a transaction that takes two more. The session
+// counts its own.
 func TestLeafAllocRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -108,15 +143,33 @@ func TestLeafAllocRoundTrips(t *testing.T) {
 		}
 		return n
 	}
-	for name, src := range map[string]segment.Source{"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil)} {
-		fetch(t, src, "a", 100) // prepares the statement
+	leaf, sequence := segment.LeafAlloc(db, nil), segment.Sequence(db, nil)
+	for _, tt := range []struct {
+		name  string
+		fetch func()
+		want  int64
+	}{
+		{"LeafAlloc", func() { fetch(t, leaf, "a", 100) }, 10},
+		{"Sequence", func() { fetch(t, sequence, "a", 0) }, 10},
+		{"the original", func() {
+			err := db.Transaction(func(tx *gorm.DB) error {
+				run(t, tx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'a'")
+				number(t, tx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'a'")
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, 40},
+	} {
+		tt.fetch() // examines the server and prepares the statement
 		before := questions()
 		between := questions() - before
 		for range 10 {
-			fetch(t, src, "a", 100)
+			tt.fetch()
 		}
-		if got := questions() - before - 2*between; got != 10 {
-			t.Errorf("10 fetches of %s were %d statements, want 10", name, got)
+		if got := questions() - before - 2*between; got != tt.want {
+			t.Errorf("10 fetches of %s were %d statements, want %d", tt.name, got, tt.want)
 		}
 	}
 }
@@ -212,20 +265,22 @@ func TestLeafAllocWentBack(t *testing.T) {
 func TestLeafAllocBadRow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
-	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('zero', 1, 0), ('below', -100, 10)")
-	run(t, db, "INSERT INTO t_sequence VALUES ('zero', 1, 0), ('below', -100, 10)")
+	run(t, db, "ALTER TABLE leaf_alloc MODIFY step BIGINT NOT NULL")
+	run(t, db, "ALTER TABLE t_sequence MODIFY increment_val BIGINT NOT NULL")
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('zero', 1, 0), ('below', -100, 10), ('long', 1, 2147483649), ('longest', 1, 9223372036854775807)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('zero', 1, 0), ('below', -100, 10), ('long', 1, 2147483649), ('longest', 1, 9223372036854775807)")
 	for name, src := range map[string]segment.Source{
 		"LeafAlloc": segment.LeafAlloc(db, nil), "LeafAlloc with a lock": segment.LockingLeafAlloc(db),
 		"Sequence": segment.Sequence(db, nil), "Sequence with a lock": segment.LockingSequence(db, nil),
 	} {
-		for _, tag := range []string{"zero", "below"} {
+		for _, tag := range []string{"zero", "below", "long", "longest"} {
 			if r, err := src.Fetch(t.Context(), tag, 0); !errors.Is(err, segment.ErrBadRange) {
 				t.Errorf("%s: Fetch(%q) = %v, %v, want ErrBadRange", name, tag, r, err)
 			}
 		}
 	}
-	if got := number(t, db, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'zero'"); got != 1 {
-		t.Errorf("max_id of the row with step 0 is %d, want 1", got)
+	if got := number(t, db, "SELECT COUNT(*) FROM leaf_alloc JOIN t_sequence ON pk_seq_name = biz_tag WHERE max_id = 1 AND current_val = 1"); got != 3 {
+		t.Errorf("%d counters of the rows with a step that makes no sense are as they were, want 3", got)
 	}
 }
 

@@ -15,6 +15,9 @@ func Tables() []string { return []string{"leaf_alloc", "t_sequence", "ticket"} }
 // Migrate makes the tables of the given names, or all of Tables, where they are missing. It changes and drops nothing that
 // exists. The texts are those of package sql.
 func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
+	if err := checkOpen("Migrate: db", db); err != nil {
+		return err
+	}
 	if len(tables) == 0 {
 		tables = Tables()
 	}
@@ -23,9 +26,22 @@ func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
 		if err != nil {
 			return fmt.Errorf("segment: migrate: %w", err)
 		}
-		if _, err := db.Statement.ConnPool.ExecContext(ctx, text); err != nil {
+		if err := create(ctx, db, text); err != nil {
 			return fmt.Errorf("segment: migrate: create table %s: %w", table, err)
 		}
+	}
+	return nil
+}
+
+// create runs a CREATE TABLE IF NOT EXISTS. On PostgreSQL one that meets another one of the same table fails, when that has made
+// the table; so a failure counts only if there is no table the second time either.
+func create(ctx context.Context, db *gorm.DB, text string) error {
+	_, err := db.Statement.ConnPool.ExecContext(ctx, text)
+	if err == nil {
+		return nil
+	}
+	if _, again := db.Statement.ConnPool.ExecContext(ctx, text); again != nil {
+		return err
 	}
 	return nil
 }

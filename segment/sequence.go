@@ -26,7 +26,7 @@ type SequenceOptions struct {
 	_ struct{} // keeps literals keyed
 }
 
-// maxSequenceName is the width of t_sequence's pk_seq_name.
+// maxSequenceName is how many characters a name may have: the width of t_sequence's pk_seq_name.
 const maxSequenceName = 50
 
 // Sequence returns the Source over a table of named sequences, t_sequence(pk_seq_name, current_val, increment_val). A block
@@ -34,8 +34,9 @@ const maxSequenceName = 50
 // disagree about it; Fetch's step is ignored. With 0 and 1000 stored the first block is [1000, 2000), as in the original.
 //
 // A Fetch is one statement, as LeafAlloc's is: MySQL is told the increment that this side remembers and changes
-// nothing when the row's is another. The Source is a Lister, Setter, Returner and Checker; a wrong option is reported
-// by every method. db must not be a transaction.
+// nothing when the row's is another. The first Fetch, and one after a failure, makes sure in a query of its own that MySQL
+// keeps what it answers: autocommit is on, and current_val a BIGINT. The Source is a Lister, Finder, Setter, Returner and
+// Checker; every method reports a wrong option, or a db that is a transaction.
 func Sequence(db *gorm.DB, opts *SequenceOptions) Source {
 	if opts == nil {
 		opts = &SequenceOptions{}
@@ -44,8 +45,7 @@ func Sequence(db *gorm.DB, opts *SequenceOptions) Source {
 	if s.table == "" {
 		s.table = "t_sequence"
 	}
-	if db == nil {
-		s.err = fmt.Errorf("%w: Sequence: db is nil", ErrOptions)
+	if s.err = checkDB("Sequence: db", db); s.err != nil {
 		return s
 	}
 	s.store = newStore(db)
@@ -58,6 +58,7 @@ type sequence struct {
 	table, quoted      string
 	fromCurrent, cycle bool
 	err                error // what is wrong with the options
+	exam               examination
 	guard              guard
 	increments         sync.Map // name -> int64: the increment last seen; names that exist only
 }
@@ -73,10 +74,16 @@ func (s *sequence) Fetch(ctx context.Context, tag string, step int64) (Range, er
 	return s.guard.fetch(ctx, tag, func() (Range, error) {
 		r, err := s.advance(ctx, tag)
 		if err != nil {
+			s.exam.again(err)
 			return Range{}, fmt.Errorf("segment: fetch tag %q from %s: %w", tag, s.table, err)
 		}
 		return r, nil
 	})
+}
+
+// examine makes sure that the server keeps what it answers.
+func (s *sequence) examine(ctx context.Context) error {
+	return s.exam.pass(ctx, s.store, s.table, "current_val")
 }
 
 func (s *sequence) advance(ctx context.Context, tag string) (Range, error) {
@@ -109,6 +116,9 @@ func (s *sequence) room() int64 {
 
 // lastInsertID tries the increment that it remembers; that the row stores the same one is part of the update's condition.
 func (s *sequence) lastInsertID(ctx context.Context, tag string) (Range, error) {
+	if err := s.examine(ctx); err != nil {
+		return Range{}, err
+	}
 	known, _ := s.increments.Load(tag)
 	inc, _ := known.(int64)
 	for range 3 {
@@ -153,7 +163,7 @@ func (s *sequence) returning(ctx context.Context, tag string) (Range, error) {
 		set, cond = "CASE WHEN current_val > "+limit+" THEN increment_val ELSE current_val + increment_val END", ""
 	}
 	var after, inc int64
-	err := s.store.row(ctx, "UPDATE "+s.quoted+" SET current_val = "+set+" WHERE pk_seq_name = ? AND increment_val > 0 AND current_val >= -increment_val"+cond+" RETURNING current_val, increment_val", []any{tag}, &after, &inc)
+	err := s.store.row(ctx, "UPDATE "+s.quoted+" SET current_val = "+set+" WHERE pk_seq_name = ? AND increment_val BETWEEN 1 AND 2147483648 AND current_val >= -increment_val"+cond+" RETURNING current_val, increment_val", []any{tag}, &after, &inc)
 	if errors.Is(err, sql.ErrNoRows) {
 		current, inc, err := s.read(ctx, s.store, tag, "")
 		if err != nil {
@@ -167,7 +177,8 @@ func (s *sequence) returning(ctx context.Context, tag string) (Range, error) {
 	return s.block(after, inc), nil
 }
 
-// locked holds the row's lock from the read to the write, the reset included.
+// locked holds the row's lock from the read to the write, the reset included. The write names the row as it was read: a table
+// without transactions has no lock to hold.
 func (s *sequence) locked(ctx context.Context, tag string) (Range, error) {
 	var r Range
 	err := s.store.inTx(ctx, func(tx store) error {
@@ -175,15 +186,15 @@ func (s *sequence) locked(ctx context.Context, tag string) (Range, error) {
 		if err != nil {
 			return err
 		}
+		after := current + inc
 		if current > maxInt64-s.room()*inc {
 			if !s.cycle {
 				return exhausted(current, inc)
 			}
-			current = 0
+			after = inc
 		}
-		r = s.block(current+inc, inc)
-		_, err = tx.exec(ctx, "UPDATE "+s.quoted+" SET current_val = ? WHERE pk_seq_name = ?", current+inc, tag)
-		return err
+		r = s.block(after, inc)
+		return moved(tx.exec(ctx, "UPDATE "+s.quoted+" SET current_val = ? WHERE pk_seq_name = ? AND current_val = ? AND increment_val = ?", after, tag, current, inc))
 	})
 	if err != nil {
 		return Range{}, err
@@ -197,16 +208,21 @@ func (s *sequence) read(ctx context.Context, st store, tag, suffix string) (curr
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, unknownTag(tag, s.table)
 	}
-	if err == nil && (inc < 1 || current < -inc) {
-		err = fmt.Errorf("%w: the row's increment_val is %d and its current_val %d, want 1 or more and no block below 0", ErrBadRange, inc, current)
+	if err == nil && (inc < 1 || inc > maxSpan || current < -inc) {
+		err = fmt.Errorf("%w: the row's increment_val is %d and its current_val %d, want 1..%d and no block below 0", ErrBadRange, inc, current, maxSpan)
 	}
 	return current, inc, err
 }
 
-// Check reports whether the table can be read.
+// Check reports whether the table can be read and written.
 func (s *sequence) Check(ctx context.Context) error {
 	if s.err != nil {
 		return s.err
 	}
-	return s.store.probe(ctx, s.table, "SELECT current_val, increment_val FROM "+s.quoted+" WHERE pk_seq_name = ''")
+	s.exam.again(nil)
+	if err := s.examine(ctx); err != nil {
+		return fmt.Errorf("segment: check table %s: %w", s.table, err)
+	}
+	return s.store.probe(ctx, s.table, "SELECT current_val, increment_val FROM "+s.quoted+" WHERE pk_seq_name = ''",
+		"UPDATE "+s.quoted+" SET current_val = current_val WHERE 1 = 0")
 }

@@ -115,6 +115,15 @@ func TestSequenceIncrement(t *testing.T) {
 	if twice != 3997 {
 		t.Errorf("the original hands out %d of 5000 ids twice, want 3997", twice)
 	}
+	dsn, _ = sequenceRow(t, 0, 2000)
+	node := &channelNo{db: open(t, dsn)}
+	for range cacheNum {
+		node.next(t)
+	}
+	last := node.now
+	if id := node.next(t); last != 2999 || id != 4000 {
+		t.Errorf("with an increment of 2000 the original goes on from %d to %d, want it to leave the gap from 2999 to 4000", last, id)
+	}
 
 	for _, increment := range []int{1, 7, 1000, 2000} {
 		dsn, _ := sequenceRow(t, 0, increment)

@@ -11,7 +11,7 @@ func (s *sequence) List(ctx context.Context) ([]Row, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	rows, err := s.store.list(ctx, "SELECT pk_seq_name, current_val, increment_val FROM "+s.quoted+" ORDER BY pk_seq_name")
+	rows, err := s.store.list(ctx, "SELECT pk_seq_name, current_val, increment_val FROM "+s.quoted)
 	if err != nil {
 		return nil, fmt.Errorf("segment: list %s: %w", s.table, err)
 	}
@@ -21,10 +21,29 @@ func (s *sequence) List(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// next is the first id of the next block of a counter at current; current is its inverse.
+// Find returns the row of the name. Next is the first id of the next block.
+func (s *sequence) Find(ctx context.Context, tag string) (Row, error) {
+	if s.err != nil {
+		return Row{}, s.err
+	}
+	if err := checkFetch(tag, 0, maxSequenceName); err != nil {
+		return Row{}, err
+	}
+	current, inc, err := s.read(ctx, s.store, tag, "")
+	if err != nil {
+		return Row{}, fmt.Errorf("segment: find tag %q in %s: %w", tag, s.table, err)
+	}
+	return Row{Tag: tag, Next: s.next(current, inc), Step: inc}, nil
+}
+
+// next is the first id of the next block of a counter at current, or the last int64 if there is none; current is its inverse.
 func (s *sequence) next(current, inc int64) int64 {
-	if s.fromCurrent {
+	inc = max(inc, 0) // of a row that makes no sense
+	switch {
+	case s.fromCurrent:
 		return current
+	case current > maxInt64-inc:
+		return maxInt64
 	}
 	return current + inc
 }
@@ -53,6 +72,9 @@ func (s *sequence) Set(ctx context.Context, row Row) error {
 }
 
 func (s *sequence) set(ctx context.Context, row Row) error {
+	if err := s.examine(ctx); err != nil {
+		return err
+	}
 	current, inc, err := s.read(ctx, s.store, row.Tag, "")
 	if errors.Is(err, ErrUnknownTag) {
 		if row.Step == 0 {
@@ -69,6 +91,12 @@ func (s *sequence) set(ctx context.Context, row Row) error {
 		return err
 	}
 	step, next := row.Step, row.Next
+	switch {
+	case err != nil && step == 0:
+		return fmt.Errorf("%w: Step is 0, want 1 or more, as the row has %d", ErrOptions, inc)
+	case err != nil && next == 0 && !s.fromCurrent:
+		return fmt.Errorf("%w: Next is 0, want it above every id in use: the row, with increment_val %d, does not tell where its last block ends", ErrOptions, inc)
+	}
 	if step == 0 {
 		step = inc
 	}
@@ -99,6 +127,9 @@ func (s *sequence) Return(ctx context.Context, tag string, rest Range) (bool, er
 	}
 	if s.cycle {
 		return false, nil // current_val may have come round to the same value
+	}
+	if err := rest.validate(); err != nil {
+		return false, fmt.Errorf("segment: return to tag %q: %w", tag, err)
 	}
 	return s.guard.restore(ctx, tag, rest, func() (bool, error) {
 		res, err := s.store.exec(ctx, "UPDATE "+s.quoted+" SET current_val = ? WHERE pk_seq_name = ? AND current_val = ? AND increment_val = ?",

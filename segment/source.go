@@ -10,7 +10,7 @@ import (
 // or moment they were handed out to. Implementations are safe for concurrent use.
 //
 // LeafAlloc, Sequence and Ticket return the sources that a database backs. Those of a program's own need this method
-// only; Lister, Setter, Returner and Checker are capabilities that a Generator uses where it finds them.
+// only; Lister, Finder, Setter, Returner and Checker are capabilities that a Generator uses where it finds them.
 type Source interface {
 	// Fetch hands out a range of tag with about step ids. Step 0 asks for the source's own step. A source may hand out
 	// more or fewer than step: the Generator takes what it gets. Fetch may block on I/O until ctx ends. When it fails the
@@ -91,6 +91,12 @@ type Lister interface {
 	List(ctx context.Context) ([]Row, error) // in the order of Tag
 }
 
+// A Finder is a Source that can look a single tag up. A Generator asks it about a tag that it uses and that a Lister did not list,
+// before it takes the tag for gone: the tag may be new, and a database may take one name for another ("Order" for "order").
+type Finder interface {
+	Find(ctx context.Context, tag string) (Row, error) // ErrUnknownTag if Fetch would not know the tag either
+}
+
 // A Setter is a Source whose tags can be made and changed through it.
 type Setter interface {
 	// Set makes the tag, or changes the step of the one that exists and raises its counter to row.Next. A Next of 0
@@ -114,8 +120,8 @@ type Checker interface {
 
 // checkFetch checks the arguments of a database source's Fetch.
 func checkFetch(tag string, step int64, maxTag int) error {
-	if tag == "" || len(tag) > maxTag {
-		return fmt.Errorf("%w: the tag has %d bytes, want 1..%d", ErrUnknownTag, len(tag), maxTag)
+	if err := checkName(tag, maxTag); err != nil {
+		return fmt.Errorf("%w: the tag %w", ErrUnknownTag, err)
 	}
 	if step < 0 || step > maxSpan {
 		return fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, maxSpan)

@@ -61,6 +61,6 @@ func (p *pace) fetched(r Range, now time.Time) {
 
 // setBase notes the source's own step. A raised one takes effect with the next range, a lowered one by and by.
 func (p *pace) setBase(base int64) {
-	p.base = base
-	p.step = max(p.step, base)
+	p.base = min(base, maxSpan) // a larger one could not be asked for
+	p.step = max(p.step, p.base)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,8 +34,8 @@ const (
 	defaultBatch         = 100
 	maxBatch             = 1000
 	defaultTicketTimeout = 2 * time.Second
-	ticketRest           = time.Second // how long a server that failed is left alone while another one answers
-	maxStub              = 60          // of the 64 characters of the column stub; the rest numbers a batch's rows
+	ticketRest           = 10 * time.Second // how long a server that failed is asked only after the others
+	maxStub              = 60               // of the 64 characters of the column stub; the rest numbers a batch's rows
 )
 
 func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
@@ -81,8 +82,8 @@ func Ticket(dbs []*gorm.DB, opts *TicketOptions) Source {
 	o, err := opts.withDefaults(len(dbs))
 	t := &ticket{opts: o, err: err}
 	for i, db := range dbs {
-		if db == nil {
-			t.err = fmt.Errorf("%w: Ticket: server %d is nil", ErrOptions, i)
+		if err := checkDB(fmt.Sprint("Ticket: server ", i), db); err != nil {
+			t.err = err
 			return t
 		}
 		t.servers = append(t.servers, &ticketServer{index: i, store: store{db: db, dialect: newStore(db).dialect}, opts: o})
@@ -111,23 +112,48 @@ func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (Range, erro
 	}
 	return t.guard.fetch(ctx, tag, func() (Range, error) {
 		n := min(max(step, 1), int64(t.opts.Batch))
-		first := t.turn.Add(1) - 1
 		var errs []error
-		for _, resting := range []bool{false, true} { // those that failed lately come last
-			for i := range t.servers {
-				s := t.servers[(first+uint64(i))%uint64(len(t.servers))]
-				if s.resting() != resting || ctx.Err() != nil {
-					continue
-				}
-				r, err := t.ask(ctx, s, tag, n)
-				if err == nil {
-					return r, nil
-				}
-				errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
+		for _, s := range t.order() {
+			if ctx.Err() != nil {
+				break
 			}
+			r, err := t.ask(ctx, s, tag, n)
+			if err == nil {
+				return r, nil
+			}
+			errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
 		}
-		return Range{}, fmt.Errorf("segment: fetch tag %q from table %s: %w", tag, t.opts.Table, errors.Join(append(errs, ctx.Err())...))
+		return Range{}, fmt.Errorf("segment: fetch tag %q from table %s: %w", tag, t.opts.Table, errors.Join(append(curable(errs), ctx.Err())...))
 	})
+}
+
+// order returns all servers, each once: from the one on whose turn it is, with those that failed lately last.
+func (t *ticket) order() []*ticketServer {
+	first := int((t.turn.Add(1) - 1) % uint64(len(t.servers)))
+	turn := slices.Concat(t.servers[first:], t.servers[:first])
+	awake, resting := make([]*ticketServer, 0, len(turn)), []*ticketServer(nil)
+	for _, s := range turn {
+		if s.resting() {
+			resting = append(resting, s)
+		} else {
+			awake = append(awake, s)
+		}
+	}
+	return append(awake, resting...)
+}
+
+// curable returns errs, of which those that are for good have become mere text unless all are: a server that is used up does
+// not end a tag that another one, away now, will serve.
+func curable(errs []error) []error {
+	if !slices.ContainsFunc(errs, func(err error) bool { return !isPermanent(err) }) {
+		return errs
+	}
+	for i, err := range errs {
+		if isPermanent(err) {
+			errs[i] = errors.New(err.Error())
+		}
+	}
+	return errs
 }
 
 // ask takes n ids from s, and notes how it went.
@@ -189,6 +215,7 @@ func (t *ticket) check(ctx context.Context, s *ticketServer) error {
 		}
 	}
 	t.offsets[offset] = s.index
+	s.offset.Store(offset)
 	s.good.Store(true)
 	return nil
 }

@@ -24,6 +24,8 @@ func TestTicketServers(t *testing.T) {
 		s[i] = dbtest.MariaDB(t, "--auto-increment-increment=2", fmt.Sprint("--auto-increment-offset=", offset))
 	}
 	t.Run("Settings", func(t *testing.T) { testTicketSettings(t, s[2]) })
+	t.Run("Offset", func(t *testing.T) { testTicketOffset(t, s[2]) })
+	t.Run("Exhausted", func(t *testing.T) { testTicketExhausted(t, s[:2]...) })
 	t.Run("TwoServers", func(t *testing.T) { testTicketTwoServers(t, s[0], s[1]) })
 	t.Run("Expansion", func(t *testing.T) { testTicketExpansion(t, s[0], s[1], s[2]) })
 }
@@ -287,6 +289,10 @@ func TestTicketWentBack(t *testing.T) {
 	src := segment.Ticket([]*gorm.DB{db}, nil)
 	fetch(t, src, "a", 50)
 	run(t, db, "TRUNCATE TABLE ticket")
+	run(t, db, "REPLACE INTO ticket (stub) VALUES ('classic')")
+	if id := number(t, db, "SELECT id FROM ticket"); id != 1 {
+		t.Errorf("the classic statements give %d, want 1, which is in use", id)
+	}
 	if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Fetch = %v, %v, want ErrRangeWentBack", r, err)
 	}

@@ -63,23 +63,26 @@ func PlanTickets(ctx context.Context, dbs []*gorm.DB, gap int64, opts *TicketOpt
 }
 
 // highestTicket returns the highest id in any server's table. Every server has to answer: one left out could have the
-// highest. A tag's row keeps the tag's last id, so no id in use is above the table's highest but for those of a REPLACE
-// that was rolled back, which nobody got.
+// highest. A tag's row keeps the tag's last id; what a row that was deleted had lies below the counter, as long as the server
+// has not been started since.
 func highestTicket(ctx context.Context, dbs []*gorm.DB, o TicketOptions) (int64, error) {
 	high := int64(0)
 	for i, db := range dbs {
-		if db == nil {
-			return 0, fmt.Errorf("%w: PlanTickets: server %d is nil", ErrOptions, i)
+		if err := checkOpen(fmt.Sprint("PlanTickets: server ", i), db); err != nil {
+			return 0, err
 		}
 		s := newStore(db)
 		if s.dialect != dialectMySQL {
 			return 0, fmt.Errorf("segment: plan ticket server %d: the database is %q: %w", i, db.Name(), errors.ErrUnsupported)
 		}
-		var id, rows int64
-		if err := s.row(ctx, "SELECT COALESCE(MAX(id), 0), COUNT(*) FROM "+s.ident(o.Table), nil, &id, &rows); err != nil {
+		schema, name := schemaTable(o.Table)
+		var id, next int64
+		err := s.row(ctx, "SELECT COALESCE(MAX(id), 0), (SELECT COALESCE(MAX(auto_increment), 1) FROM information_schema.tables"+
+			" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?) FROM "+s.ident(o.Table), []any{schema, name}, &id, &next)
+		if err != nil {
 			return 0, fmt.Errorf("segment: plan ticket server %d: %w", i, err)
 		}
-		high = max(high, id)
+		high = max(high, id, next-1)
 	}
 	return high, nil
 }

@@ -20,6 +20,7 @@ type ticketServer struct {
 	store  store
 	opts   TicketOptions
 	good   atomic.Bool               // examined, and right since
+	offset atomic.Int64              // of its ids modulo Step, as of the examination
 	failed atomic.Pointer[time.Time] // when it failed last; nil after a success
 }
 
@@ -41,84 +42,16 @@ func (s *ticketServer) rest(err error) {
 	s.good.Store(false)
 }
 
-// examine returns the server's offset modulo Step, or why it must not be used.
-func (s *ticketServer) examine(ctx context.Context) (offset int64, err error) {
-	switch s.store.dialect {
-	case dialectMySQL:
-		err = s.onConn(ctx, func(c gorm.ConnPool) error {
-			if err := s.examineTable(ctx, c); err != nil {
-				return err
-			}
-			offset, err = s.examineSettings(ctx, c)
-			return err
-		})
-		return offset, err
-	case dialectPostgres:
-		return s.examineIdentity(ctx)
-	case dialectSQLite:
-		if s.opts.Step != 1 {
-			return 0, fmt.Errorf("%w: SQLite counts in steps of 1, want %d", ErrTicketServer, s.opts.Step)
-		}
-		return 0, s.store.probe(ctx, s.opts.Table, "SELECT id, 0 FROM "+s.table()+" WHERE stub = ''")
-	default:
-		return 0, fmt.Errorf("%w: the database is %q, want mysql, postgres or sqlite", ErrTicketServer, s.store.db.Name())
-	}
-}
-
-// examineTable finds the unique key without which REPLACE is INSERT and the table grows by a row per id.
-func (s *ticketServer) examineTable(ctx context.Context, c gorm.ConnPool) error {
-	var keys, columns int64
-	err := rowOn(ctx, c, dialectMySQL, "SELECT COUNT(*), (SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?"+
-		" AND column_name = 'id' AND extra LIKE '%auto_increment%') FROM (SELECT index_name FROM information_schema.statistics"+
-		" WHERE table_schema = DATABASE() AND table_name = ? GROUP BY index_name"+
-		" HAVING MAX(non_unique) = 0 AND COUNT(*) = 1 AND MAX(column_name) = 'stub') AS k", []any{s.opts.Table, s.opts.Table}, &keys, &columns)
-	switch {
-	case err != nil:
-		return err
-	case columns == 0:
-		return fmt.Errorf("%w: table %s has no AUTO_INCREMENT column id", ErrTicketServer, s.opts.Table)
-	case keys == 0:
-		return fmt.Errorf("%w: table %s has no UNIQUE key on stub alone; REPLACE would insert a row per id", ErrTicketServer, s.opts.Table)
-	}
-	return nil
-}
-
-// examineSettings compares what the session and the server count by with what is wanted, and returns the offset modulo
-// Step. A server ignores an offset above the increment, and a session that began before SET GLOBAL goes on as before.
-func (s *ticketServer) examineSettings(ctx context.Context, c gorm.ConnPool) (int64, error) {
-	var inc, offset, globalInc, globalOffset int64
-	err := rowOn(ctx, c, dialectMySQL, "SELECT @@session.auto_increment_increment, @@session.auto_increment_offset,"+
-		" @@global.auto_increment_increment, @@global.auto_increment_offset", nil, &inc, &offset, &globalInc, &globalOffset)
-	switch {
-	case err != nil:
-		return 0, err
-	case globalInc != s.opts.Step:
-		return 0, fmt.Errorf("%w: auto_increment_increment is %d, want %d", ErrTicketServer, globalInc, s.opts.Step)
-	case globalOffset < 1 || globalOffset > s.opts.Step:
-		return 0, fmt.Errorf("%w: auto_increment_offset is %d, want 1..%d", ErrTicketServer, globalOffset, s.opts.Step)
-	case inc != globalInc || offset != globalOffset:
-		return 0, fmt.Errorf("%w: the session counts by %d from %d, the server by %d from %d, want both the same", ErrTicketServer, inc, offset, globalInc, globalOffset)
-	}
-	return offset % s.opts.Step, nil
-}
-
-// examineIdentity reads how PostgreSQL's identity column counts.
-func (s *ticketServer) examineIdentity(ctx context.Context) (int64, error) {
-	var inc, start int64
-	err := s.store.row(ctx, "SELECT seqincrement, seqstart FROM pg_sequence WHERE seqrelid = CAST(pg_get_serial_sequence(?, 'id') AS regclass)", []any{s.table()}, &inc, &start)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 0, fmt.Errorf("%w: table %s has no identity column id", ErrTicketServer, s.opts.Table)
-	case err != nil:
-		return 0, err
-	case inc != s.opts.Step:
-		return 0, fmt.Errorf("%w: the identity column counts by %d, want %d", ErrTicketServer, inc, s.opts.Step)
-	}
-	return start % s.opts.Step, nil
-}
-
 // take takes up to n ids.
 func (s *ticketServer) take(ctx context.Context, tag string, n int64) (Range, error) {
+	r, err := s.takeOn(ctx, tag, n)
+	if err != nil {
+		return Range{}, s.spent(ctx, err)
+	}
+	return r, nil
+}
+
+func (s *ticketServer) takeOn(ctx context.Context, tag string, n int64) (Range, error) {
 	if s.store.dialect == dialectMySQL {
 		return s.replace(ctx, tag, n)
 	}
@@ -171,10 +104,14 @@ func (s *ticketServer) replace(ctx context.Context, tag string, n int64) (r Rang
 	return r, err
 }
 
-// rangeFrom returns the range of n ids from first on.
+// rangeFrom returns the range of n ids from first on. That first is one of the server's own ids is the last word on what its
+// settings say: a counter that was moved beside its offset, or an offset that was changed, would meet another server's ids.
 func (s *ticketServer) rangeFrom(first, n int64) (Range, error) {
 	if first < 1 || first > maxInt64-n*s.opts.Step { // an unsigned id from 2^63 on arrives as a negative one
 		return Range{}, fmt.Errorf("%w: %d ids from %d on by %d pass %d", ErrExhausted, n, uint64(first), s.opts.Step, maxInt64)
+	}
+	if offset := s.offset.Load(); first%s.opts.Step != offset {
+		return Range{}, fmt.Errorf("%w: it gave %d, which is %d modulo %d, want the %d of its offset", ErrTicketServer, first, first%s.opts.Step, s.opts.Step, offset)
 	}
 	return Range{From: first, To: first + (n-1)*s.opts.Step + 1, Stride: s.opts.Step, Origin: s.index}, nil
 }
@@ -186,9 +123,43 @@ const deadlockTries = 10
 // isDeadlock tells by the text: the driver's error type is not this module's to import.
 func isDeadlock(err error) bool { return strings.HasPrefix(err.Error(), "Error 1213 ") }
 
+// spent turns the database's way of saying that a counter has no further id into ErrExhausted. The drivers' error types are not
+// this module's to import.
+func (s *ticketServer) spent(ctx context.Context, err error) error {
+	over := false
+	switch text := err.Error(); s.store.dialect {
+	case dialectMySQL:
+		over = strings.HasPrefix(text, "Error 167 ") || strings.HasPrefix(text, "Error 1467 ")
+	case dialectPostgres:
+		var state interface{ SQLState() string }
+		over = errors.As(err, &state) && state.SQLState() == "2200H"
+	case dialectSQLite: // says that the disk is full
+		var high sql.NullInt64
+		over = s.store.row(ctx, "SELECT MAX(id) FROM "+s.table(), nil, &high) == nil && high.Int64 == maxInt64
+	}
+	if over {
+		return fmt.Errorf("%w: %w", ErrExhausted, err)
+	}
+	return err
+}
+
 // onConn runs f on one connection of the pool. One whose session counts wrong is closed, so that a fresh one, which begins with
-// the server's settings, takes its place.
+// the server's settings, takes its place. If only the session is to blame f runs again: once for each connection that is as old,
+// and once for a fresh one.
 func (s *ticketServer) onConn(ctx context.Context, f func(gorm.ConnPool) error) error {
+	pool, err := s.store.db.DB()
+	if err != nil {
+		return err
+	}
+	for old := pool.Stats().Idle; ; old-- {
+		err := s.onOne(ctx, f)
+		if stale := (staleError{}); old <= 0 || !errors.As(err, &stale) {
+			return err
+		}
+	}
+}
+
+func (s *ticketServer) onOne(ctx context.Context, f func(gorm.ConnPool) error) error {
 	return s.store.db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
 		err := f(tx.Statement.ConnPool)
 		if conn, ok := tx.Statement.ConnPool.(*sql.Conn); ok && errors.Is(err, ErrTicketServer) {
