@@ -103,7 +103,7 @@ func (t *Tag) fail(err error, failures int) (last bool) {
 	t.failures++
 	fresh := t.fetches == 0
 	unknown := errors.Is(err, ErrUnknownTag)
-	abandoned := fresh && t.waiting == 0 && !isPermanent(err)
+	abandoned := fresh && t.waiting == 0 && !isPermanent(err) && !t.g.opts.Listed // a list is no stranger's, and is not tried again soon
 	last = abandoned || isPermanent(err)
 	if last {
 		t.loading = false

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 )
 
 // Refresh lists the source's tags: tags that are gone end with ErrUnknownTag, changed steps take effect, and with Listed new
 // tags come. A Generator does this by itself every Options.Refresh; whoever changed the table and does not want to wait
-// calls it. With a source that is not a Lister it does nothing. It blocks until the source has answered or ctx ends.
+// calls it. With a source that is not a Lister it does nothing. A Finder is asked about each tag in use that is not in the
+// list. It blocks until the source has answered or ctx ends; while it does not answer no tag is taken for gone.
 func (g *Generator) Refresh(ctx context.Context) error {
 	lister, ok := g.src.(Lister)
 	if !ok {
@@ -32,36 +32,45 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	}
 	g.mu.Unlock()
 	if err != nil {
-		return err // and no tag is taken for gone
+		return err
 	}
-	g.apply(known, rows)
-	return nil
+	g.addListed(rows)
+	return g.compare(ctx, known, rows)
 }
 
-// apply compares the tags with the list.
-func (g *Generator) apply(known []*Tag, rows []Row) {
+// compare drops the tags that are gone and notes the steps of the others.
+func (g *Generator) compare(ctx context.Context, known []*Tag, rows []Row) error {
 	listed := make(map[string]Row, len(rows))
 	for _, r := range rows {
 		listed[r.Tag] = r
-		// A database whose collation takes Order for order lists one of them and serves both.
-		if folded := fold(r.Tag); folded != r.Tag {
-			if _, exact := listed[folded]; !exact {
-				listed[folded] = r
-			}
-		}
 	}
 	for _, t := range known {
 		r, ok := listed[t.name]
 		if !ok {
-			r, ok = listed[fold(t.name)]
+			var err error
+			if r, err = g.find(ctx, t.name); errors.Is(err, ErrUnknownTag) {
+				g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+				g.drop(t, err)
+				continue
+			} else if err != nil {
+				return err
+			}
 		}
-		if ok {
-			t.setBase(r.Step)
-			continue
-		}
-		g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
-		g.drop(t, fmt.Errorf("%w: %q is not in the source's list any more", ErrUnknownTag, t.name))
+		t.setBase(r.Step)
 	}
+	return nil
+}
+
+// find looks up a tag that the source has not listed.
+func (g *Generator) find(ctx context.Context, name string) (Row, error) {
+	if f, ok := g.src.(Finder); ok {
+		return f.Find(ctx, name)
+	}
+	return Row{}, fmt.Errorf("%w: %q is not in the source's list any more", ErrUnknownTag, name)
+}
+
+// addListed starts the tags that are new in the list.
+func (g *Generator) addListed(rows []Row) {
 	if !g.opts.Listed {
 		return
 	}
@@ -73,9 +82,6 @@ func (g *Generator) apply(known []*Tag, rows []Row) {
 		}
 	}
 }
-
-// fold returns what a database may hold a name equal to.
-func fold(name string) string { return strings.ToLower(strings.TrimRight(name, " ")) }
 
 // refreshLoop refreshes until ctx ends.
 func (g *Generator) refreshLoop(ctx context.Context) {
@@ -127,23 +133,18 @@ func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
 	return errors.Join(errs...)
 }
 
-// loadFirst starts a tag, unless the list has it twice and it is started, and waits for its first range. It begins anew when the
-// fetch failed before it came to wait: only the source's answer or the end of ctx decides.
+// loadFirst starts a tag, unless the list has it twice and it is started, and waits for its first range.
 func (g *Generator) loadFirst(ctx context.Context, name string) error {
-	for {
-		g.mu.Lock()
-		t := g.dir.find(name)
-		if t == nil {
-			t = g.pending[name]
-		}
-		if t == nil {
-			t = g.add(name)
-		}
-		g.mu.Unlock()
-		if err := t.await(ctx, t.first()); !errors.Is(err, errAbandoned) {
-			return err
-		}
+	g.mu.Lock()
+	t := g.dir.find(name)
+	if t == nil {
+		t = g.pending[name]
 	}
+	if t == nil {
+		t = g.add(name)
+	}
+	g.mu.Unlock()
+	return t.await(ctx, t.first())
 }
 
 // first returns the buffer of no ids that a new tag begins with, or nil if a range has arrived since.

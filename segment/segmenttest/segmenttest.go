@@ -99,6 +99,11 @@ func (c Config) unknown(t *testing.T) {
 			t.Errorf("Fetch of an unknown tag = %v, %v, want ErrUnknownTag", r, err)
 		}
 	}
+	if finder, ok := src.(segment.Finder); ok {
+		if row, err := finder.Find(t.Context(), c.Unknown); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Find of an unknown tag = %v, %v, want ErrUnknownTag", row, err)
+		}
+	}
 	if r, err := src.Fetch(t.Context(), "", 10); !errors.Is(err, segment.ErrUnknownTag) {
 		t.Errorf("Fetch of the empty tag = %v, %v, want ErrUnknownTag", r, err)
 	}
@@ -115,7 +120,7 @@ func (c Config) cancelled(t *testing.T) {
 	fetch(t, src, c.Tag, 1)
 }
 
-// set: a Setter makes a tag, changes its step, raises its counter and refuses to lower it; a Lister shows all that.
+// set: a Setter makes a tag, changes its step, raises its counter and refuses to lower it; a Lister and a Finder show all that.
 func (c Config) set(t *testing.T) {
 	src := c.Open(t)
 	setter, ok := src.(segment.Setter)
@@ -148,6 +153,11 @@ func (c Config) set(t *testing.T) {
 
 func (c Config) list(t *testing.T, src segment.Source, want segment.Row) {
 	t.Helper()
+	if finder, ok := src.(segment.Finder); ok {
+		if row, err := finder.Find(t.Context(), want.Tag); row != want || err != nil {
+			t.Errorf("Find = %v, %v, want %v", row, err, want)
+		}
+	}
 	lister, ok := src.(segment.Lister)
 	if !ok {
 		return

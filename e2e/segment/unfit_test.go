@@ -1,0 +1,202 @@
+package segment_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// TestTransactionRefused: on a transaction a fetch would work, and a rollback hand its range out again.
+func TestTransactionRefused(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		tx := db.Begin()
+		defer tx.Rollback()
+		for name, src := range map[string]segment.Source{
+			"LeafAlloc": segment.LeafAlloc(tx, nil), "Sequence": segment.Sequence(tx, nil), "Ticket": segment.Ticket([]*gorm.DB{tx}, nil),
+		} {
+			if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrOptions) {
+				t.Errorf("%s: Fetch on a transaction = %v, %v, want ErrOptions", name, r, err)
+			}
+		}
+	})
+}
+
+// TestMigrateTogether: of two processes that make a table at the same moment, PostgreSQL fails the second when the first commits;
+// the second finds the table then, as it would a moment later.
+func TestMigrateTogether(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+	first := db.Begin()
+	if err := segment.Migrate(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	go func() { second <- segment.Migrate(t.Context(), db) }()
+	for waits := int64(0); waits == 0; time.Sleep(time.Millisecond) {
+		if err := db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Row().Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.Commit().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("Migrate beside another one = %v", err)
+	}
+}
+
+// TestNames: what is no text, and PostgreSQL answers with an error, is an unknown tag everywhere; characters are counted, not bytes.
+func TestNames(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		src := segment.LeafAlloc(db, nil)
+		for _, tag := range []string{"\xff", "a\x00b", strings.Repeat("段", 129)} {
+			if r, err := src.Fetch(t.Context(), tag, 1); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("Fetch(%q) = %v, %v, want ErrUnknownTag", tag, r, err)
+			}
+		}
+		long := strings.Repeat("段", 128)
+		if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: long, Step: 10}); err != nil {
+			t.Fatal(err)
+		}
+		fetch(t, src, long, 0)
+	})
+}
+
+// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same but for the case.
+func TestGoneBesideItsLike(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO t_sequence VALUES ('order', 0, 10), ('Order', 0, 10)")
+		g, err := segment.New(t.Context(), segment.Sequence(db, nil), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		for _, tag := range []string{"order", "Order"} {
+			ids := make([]int64, 11) // the second range has arrived
+			if _, err := g.Fill(t.Context(), tag, ids); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, db, "DELETE FROM t_sequence WHERE pk_seq_name = 'Order'")
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := g.Next(t.Context(), "Order"); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Next of the deleted tag = %d, %v, want ErrUnknownTag", id, err)
+		}
+		if id, err := g.Next(t.Context(), "order"); err != nil {
+			t.Errorf("Next of the other one = %d, %v", id, err)
+		}
+	})
+}
+
+// TestCommitFails: a range that the statement has returned, and whose commit then fails, is not handed out.
+func TestCommitFails(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+	if err := segment.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
+	run(t, db, "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''as told''; END'")
+	for _, table := range []string{"leaf_alloc", "t_sequence", "ticket"} {
+		run(t, db, "CREATE CONSTRAINT TRIGGER fails AFTER INSERT OR UPDATE ON "+table+" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fails()")
+	}
+	for name, src := range map[string]segment.Source{
+		"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil), "Ticket": segment.Ticket([]*gorm.DB{db}, nil),
+	} {
+		if r, err := src.Fetch(t.Context(), "a", 0); err == nil || !strings.Contains(err.Error(), "as told") {
+			t.Errorf("%s: Fetch whose commit fails = %v, %v, want the commit's error", name, r, err)
+		}
+	}
+}
+
+// TestTicketTables: tables whose ids would repeat, or that would grow by a row per id, are refused.
+func TestTicketTables(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	for _, tt := range []struct {
+		db     *gorm.DB
+		change []string
+		want   string
+	}{
+		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)"}, "no UNIQUE key"},
+		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)", "CREATE UNIQUE INDEX i ON ticket (stub, id)", "CREATE UNIQUE INDEX j ON ticket (stub) WHERE id > 7"}, "no UNIQUE key"},
+		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "no AUTOINCREMENT"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, stub TEXT NOT NULL)"}, "no UNIQUE key"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (MAXVALUE 9 CYCLE) PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "has CYCLE"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (CACHE 20) PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "CACHE 20"},
+	} {
+		for _, statement := range tt.change {
+			run(t, tt.db, statement)
+		}
+		src := segment.Ticket([]*gorm.DB{tt.db}, nil)
+		if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, %s: Check = %v, want ErrTicketServer with %q", tt.db.Name(), tt.change, err, tt.want)
+		}
+		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrTicketServer) {
+			t.Errorf("%s, %s: Fetch = %v, %v, want ErrTicketServer", tt.db.Name(), tt.change, r, err)
+		}
+	}
+}
+
+// TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not show, is refused at its first id.
+func TestTicketMoved(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	var dbs []*gorm.DB
+	for start := 1; start <= 2; start++ {
+		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
+			t.Fatal(err)
+		}
+		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
+		dbs = append(dbs, db)
+	}
+	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 101")
+	src := segment.Ticket(dbs, nil)
+	for want := int64(1); want < 20; want += 2 { // server 0 serves alone
+		if r := fetch(t, src, "a", 1); r.From != want {
+			t.Errorf("the ticket is %v, want %d", r, want)
+		}
+	}
+	if r, err := segment.Ticket(dbs[1:], &segment.TicketOptions{Step: 2}).Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrTicketServer) {
+		t.Errorf("Fetch from the server that was moved = %v, %v, want ErrTicketServer", r, err)
+	}
+	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 1002")
+	if r := fetch(t, segment.Ticket(dbs[1:], &segment.TicketOptions{Step: 2}), "a", 1); r.From != 1002 {
+		t.Errorf("the ticket after the counter was moved to an id of its own is %v, want 1002", r)
+	}
+}
+
+// TestTicketExhausted: a counter at the end of its numbers is ErrExhausted, whatever the database calls that.
+func TestTicketExhausted(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		const last = int64(math.MaxInt64) - 1 // the end of a range of one id has to fit as well
+		if db.Name() == "sqlite" {
+			run(t, db, "INSERT INTO ticket VALUES (?, 'z')", last-1)
+		} else {
+			run(t, db, fmt.Sprint("ALTER TABLE ticket ALTER COLUMN id RESTART WITH ", last))
+		}
+		src := segment.Ticket([]*gorm.DB{db}, nil)
+		if r := fetch(t, src, "a", 1); r.From != last {
+			t.Errorf("the ticket is %v, want %d", r, last)
+		}
+		for range 3 {
+			if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrExhausted) {
+				t.Errorf("Fetch at the end of the counter = %v, %v, want ErrExhausted", r, err)
+			}
+		}
+	})
+}
