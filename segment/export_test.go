@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -98,4 +99,27 @@ func (g *Generator) Pending() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.pending)
+}
+
+// Locked takes every lock that there is in a Generator and returns what gives them back.
+func (g *Generator) Locked() (unlock func()) {
+	var held []*sync.Mutex
+	take := func(mu *sync.Mutex) {
+		mu.Lock()
+		held = append(held, mu)
+	}
+	take(&g.mu)
+	take(&g.guard.mu)
+	for _, t := range g.dir.tags() {
+		take(&t.mu)
+		lanes := t.cur.Load().lanes()
+		for i := range lanes {
+			take(&lanes[i].mu)
+		}
+	}
+	return func() {
+		for _, mu := range held {
+			mu.Unlock()
+		}
+	}
 }
