@@ -297,5 +297,5 @@ func (l *leafAlloc) Check(ctx context.Context) error {
 	if err := l.examine(ctx); err != nil {
 		return fmt.Errorf("segment: check table %s: %w", l.table, err)
 	}
-	return l.store.probe(ctx, l.table, "SELECT max_id, step FROM "+l.quoted+" WHERE biz_tag = ''", "UPDATE "+l.quoted+" SET max_id = max_id WHERE 1 = 0")
+	return l.store.probe(ctx, l.table, "SELECT max_id, step FROM "+l.quoted+" WHERE biz_tag = ''", "UPDATE "+l.quoted+" SET max_id = max_id WHERE biz_tag = '' AND 1 = 0")
 }

@@ -224,5 +224,5 @@ func (s *sequence) Check(ctx context.Context) error {
 		return fmt.Errorf("segment: check table %s: %w", s.table, err)
 	}
 	return s.store.probe(ctx, s.table, "SELECT current_val, increment_val FROM "+s.quoted+" WHERE pk_seq_name = ''",
-		"UPDATE "+s.quoted+" SET current_val = current_val WHERE 1 = 0")
+		"UPDATE "+s.quoted+" SET current_val = current_val WHERE pk_seq_name = '' AND 1 = 0")
 }

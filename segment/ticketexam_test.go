@@ -60,7 +60,7 @@ func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 	var dbs []*gorm.DB
 	for i, s := range s {
 		_, db := ticketDB(t, s)
-		run(t, db, fmt.Sprint("ALTER TABLE ticket AUTO_INCREMENT = ", int64(math.MaxInt64-4+i)))
+		run(t, db, fmt.Sprint("ALTER TABLE ticket AUTO_INCREMENT = ", int64(math.MaxInt64-4)+int64(i)))
 		dbs = append(dbs, db)
 	}
 	src := segment.Ticket(dbs, nil)
