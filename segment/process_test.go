@@ -102,7 +102,7 @@ func testProcesses(t *testing.T, kind string) {
 		}
 		_ = cmd.Wait() // it was killed
 	}
-	const processes, kills = 6, 12
+	const processes, kills = 6, 8
 	var running []*exec.Cmd
 	for range processes {
 		running = append(running, start())
