@@ -1,10 +1,12 @@
 package segment_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -249,7 +251,7 @@ func TestSequenceFromCurrent(t *testing.T) {
 	}
 }
 
-// TestSequenceNamesApart: a row that somebody holds locked keeps the other names' fetches from nothing.
+// TestSequenceNamesApart: a fetch that waits for its row, which somebody holds locked, keeps the other names' fetches from nothing.
 func TestSequenceNamesApart(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
@@ -263,8 +265,13 @@ func TestSequenceNamesApart(t *testing.T) {
 		_, err := src.Fetch(t.Context(), "a", 0)
 		held <- err
 	}()
-	if r := fetch(t, src, "b", 0); stretch(r) != "[1000, 2000)" {
-		t.Errorf("the block of b while a is locked is %v, want [1000, 2000)", r)
+	for number(t, db, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE%t_sequence%'") == 0 {
+		time.Sleep(time.Millisecond) // until the database has it
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if r, err := src.Fetch(ctx, "b", 0); err != nil || stretch(r) != "[1000, 2000)" {
+		t.Errorf("the block of b while a fetch of a waits is %v, %v, want [1000, 2000)", r, err)
 	}
 	select {
 	case err := <-held:
