@@ -188,6 +188,9 @@ func TestListOlderThanTag(t *testing.T) {
 	if err := g.Refresh(t.Context()); !errors.Is(err, errAway) {
 		t.Errorf("Refresh with the Finder away = %v, want errAway", err)
 	}
+	if err := g.Stats().ListErr; !errors.Is(err, errAway) {
+		t.Errorf("Stats has the list's error %v, want errAway", err)
+	}
 	if id, err := handles["a"].Next(t.Context()); err != nil {
 		t.Errorf("Next while nobody knows whether the tag is gone = %d, %v", id, err)
 	}

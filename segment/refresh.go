@@ -35,7 +35,13 @@ func (g *Generator) Refresh(ctx context.Context) error {
 		return err
 	}
 	g.addListed(rows)
-	return g.compare(ctx, known, rows)
+	if err := g.compare(ctx, known, rows); err != nil {
+		g.mu.Lock()
+		g.listErr = err
+		g.mu.Unlock()
+		return err
+	}
+	return nil
 }
 
 // compare drops the tags that are gone and notes the steps of the others.

@@ -108,10 +108,14 @@ func (s *ticketServer) examineFile(ctx context.Context) error {
 	if s.opts.Step != 1 {
 		return fmt.Errorf("%w: SQLite counts in steps of 1, want %d", ErrTicketServer, s.opts.Step)
 	}
+	schema, name := schemaTable(s.opts.Table)
+	if schema == nil {
+		schema = "main"
+	}
 	var counters, keys int64
-	err := s.store.row(ctx, "SELECT (SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%AUTOINCREMENT%'),"+
-		` (SELECT COUNT(*) FROM pragma_index_list(?) AS l WHERE l."unique" AND NOT l.partial AND (SELECT GROUP_CONCAT(name) FROM pragma_index_info(l.name)) = 'stub')`,
-		[]any{s.opts.Table, s.opts.Table}, &counters, &keys)
+	err := s.store.row(ctx, "SELECT (SELECT COUNT(*) FROM "+s.store.ident(fmt.Sprint(schema, ".sqlite_master"))+" WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%AUTOINCREMENT%'),"+
+		` (SELECT COUNT(*) FROM pragma_index_list(?, ?) AS l WHERE l."unique" AND NOT l.partial AND (SELECT GROUP_CONCAT(name) FROM pragma_index_info(l.name, ?)) = 'stub')`,
+		[]any{name, name, schema, schema}, &counters, &keys)
 	switch {
 	case err != nil:
 		return err

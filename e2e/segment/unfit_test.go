@@ -151,6 +151,23 @@ func TestTicketTables(t *testing.T) {
 	}
 }
 
+// TestTicketSchema: the table may be another schema's.
+func TestTicketSchema(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		schema := "main"
+		if db.Name() == "postgres" {
+			schema = "other"
+			run(t, db, "CREATE SCHEMA other")
+			run(t, db, "ALTER TABLE ticket SET SCHEMA other")
+		}
+		src := segment.Ticket([]*gorm.DB{db}, &segment.TicketOptions{Table: schema + ".ticket"})
+		if err := src.(segment.Checker).Check(t.Context()); err != nil {
+			t.Errorf("Check = %v", err)
+		}
+		fetch(t, src, "a", 1)
+	})
+}
+
 // TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not show, is refused at its first id.
 func TestTicketMoved(t *testing.T) {
 	t.Parallel()
