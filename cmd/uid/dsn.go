@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"iter"
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -66,8 +68,15 @@ func parseDSN(s string) (dsn, error) {
 // mysqlURL turns a URL into the MySQL driver's own form, which OpenMySQL takes.
 func mysqlURL(s string) (dsn, error) {
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
+	name := ""
+	if err == nil {
+		name = strings.Trim(u.Path, "/")
+	}
+	if err != nil || u.Hostname() == "" || name == "" || strings.Contains(name, "/") || u.Fragment != "" {
 		return dsn{}, errors.New("--dsn: want mysql://user:password@host:3306/db, with special characters of the password percent-encoded")
+	}
+	if strings.Contains(u.User.Username(), ":") {
+		return dsn{}, errors.New("--dsn: the user name may not hold a colon, which ends it in the MySQL driver")
 	}
 	port := u.Port()
 	if port == "" {
@@ -75,7 +84,7 @@ func mysqlURL(s string) (dsn, error) {
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
 	password, _ := u.User.Password()
-	d := dsn{dialect: mysqlDialect, display: "mysql at " + addr + u.Path, secrets: secretsOf(u)}
+	d := dsn{dialect: mysqlDialect, display: "mysql at " + addr + "/" + name, secrets: secretsOf(s, u)}
 	var b strings.Builder
 	if u.User != nil {
 		b.WriteString(u.User.Username())
@@ -84,7 +93,7 @@ func mysqlURL(s string) (dsn, error) {
 		}
 		b.WriteString("@")
 	}
-	b.WriteString("tcp(" + addr + ")/" + strings.Trim(u.Path, "/"))
+	b.WriteString("tcp(" + addr + ")/" + url.PathEscape(name))
 	if u.RawQuery != "" {
 		b.WriteString("?" + u.RawQuery)
 	}
@@ -102,12 +111,12 @@ func mysqlNative(s string) (dsn, error) {
 	}
 	db, _, _ := strings.Cut(tail, "?")
 	at := strings.LastIndexByte(head, '@')
+	if at < 0 || len(db) < 2 { // without a name the last slash may be one of the password's
+		return dsn{}, errors.New("--dsn: names no database; want user:password@tcp(host:3306)/db")
+	}
 	_, password, _ := strings.Cut(head[:at], ":")
 	d.secrets = []string{password}
 	_, addr, _ := strings.Cut(head[at:], "(")
-	if len(db) < 2 {
-		return dsn{}, errors.New("--dsn: names no database; want user:password@tcp(host:3306)/db")
-	}
 	d.display = "mysql at " + strings.TrimSuffix(addr, ")") + db
 	return d, nil
 }
@@ -121,8 +130,17 @@ func postgresURL(s string) (dsn, error) {
 	if h := u.Query().Get("host"); host == "" && h != "" {
 		host = h
 	}
-	return dsn{dialect: postgresDialect, source: s, display: "postgres at " + host + u.Path, secrets: secretsOf(u)}, nil
+	d := dsn{dialect: postgresDialect, source: s, display: "postgres at " + host + u.Path, secrets: secretsOf(s, u)}
+	for k, v := range u.Query() {
+		if isSecretKey(k) {
+			d.secrets = append(d.secrets, v...)
+		}
+	}
+	return d, nil
 }
+
+// isSecretKey reports whether a parameter of that name is a password, as password and sslpassword are.
+func isSecretKey(key string) bool { return strings.HasSuffix(strings.ToLower(key), "password") }
 
 // isPostgresPairs reports whether s is in PostgreSQL's key=value form.
 func isPostgresPairs(s string) bool {
@@ -133,20 +151,37 @@ func isPostgresPairs(s string) bool {
 func postgresPairs(s string) (dsn, error) {
 	d := dsn{dialect: postgresDialect, source: s}
 	var host, db string
-	for pair := range strings.FieldsSeq(s) {
-		k, v, _ := strings.Cut(pair, "=")
-		switch k {
-		case "host":
+	for k, v := range pairs(s) {
+		switch {
+		case k == "host":
 			host = v
-		case "dbname":
+		case k == "dbname":
 			db = v
-		case "password":
-			d.secrets = append(d.secrets, strings.Trim(v, "'"))
+		case isSecretKey(k):
+			d.secrets = append(d.secrets, v)
 		}
 	}
 	d.display = "postgres at " + host + "/" + db
 	return d, nil
 }
+
+// pair is one of a data source name in key=value form: a key, and a value that may stand in single quotes, with backslashes
+// before what would end it.
+var pair = regexp.MustCompile(`(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'?|((?:[^\s\\]|\\.)*))`)
+
+// pairs yields the keys and values of s, the latter without quotes and backslashes.
+func pairs(s string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, m := range pair.FindAllStringSubmatch(s, -1) {
+			if !yield(m[1], escaped.ReplaceAllString(m[2]+m[3], "$1")) {
+				return
+			}
+		}
+	}
+}
+
+// escaped is a character of a value with the backslash before it.
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
 
 func isSQLiteName(s string) bool {
 	switch strings.ToLower(filepath.Ext(s)) {
@@ -168,12 +203,15 @@ func sqlitePath(path string) (dsn, error) {
 	return dsn{dialect: sqliteDialect, source: path, display: "sqlite file " + path}, nil
 }
 
-// secretsOf returns the password of u as it reads decoded and as it stands in the URL.
-func secretsOf(u *url.URL) []string {
+// secretsOf returns the password of u, which was parsed from s, decoded and as it stands there.
+func secretsOf(s string, u *url.URL) []string {
 	password, ok := u.User.Password()
 	if !ok {
 		return nil
 	}
-	_, raw, _ := strings.Cut(u.User.String(), ":")
+	_, raw, _ := strings.Cut(s, "://")
+	raw, _, _ = strings.Cut(raw, "/")
+	raw = raw[:max(strings.LastIndexByte(raw, '@'), 0)]
+	_, raw, _ = strings.Cut(raw, ":")
 	return []string{password, raw}
 }

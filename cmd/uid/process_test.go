@@ -138,7 +138,7 @@ func TestProcessHead(t *testing.T) {
 // TestProcessInterrupt: a signal ends the run with its status, after whole lines, none of them twice.
 func TestProcessInterrupt(t *testing.T) {
 	t.Parallel()
-	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		cmd, _ := command(t, "gen", "-n", "1000000000000", "--kind", "default")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -10,11 +11,12 @@ import (
 const hidden = "*****"
 
 // Every place in which a data source name carries a password: after the user name of a URL, in the MySQL driver's
-// user:password@protocol(address), and in key=value form. A match runs to the last @ that can end it, because a password
-// may itself hold one.
+// user:password@protocol(address), in user:password@host/db, which is a mistake for either, and in key=value form. A match
+// runs to the last @ that can end it, because a password may itself hold one.
 var (
 	urlPassword   = regexp.MustCompile(`(://[^:/@\s]*:)\S*(@)`)
 	mysqlPassword = regexp.MustCompile(`([^\s:/@"'=]+:).*(@(?:\w+\(|/))`)
+	barePassword  = regexp.MustCompile(`([^\s:/@"'=]+:)[^\s/]\S*(@[\w.-]+(?::\d+)?/)`)
 	pairPassword  = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)()`)
 )
 
@@ -30,12 +32,14 @@ func redact(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		// Anything shorter is no secret, and would blot out letters all over the message.
 		if len(secret) > 2 {
+			quoted := strconv.Quote(secret) // as it stands in a message that quotes it, or in a line of the log
+			s = strings.ReplaceAll(s, quoted[1:len(quoted)-1], hidden)
 			s = strings.ReplaceAll(s, secret, hidden)
 		}
 	}
 	s = strings.ReplaceAll(s, sampleMark, "")
 	s = sample.ReplaceAllString(s, "${1}"+sampleMark)
-	for _, re := range []*regexp.Regexp{urlPassword, mysqlPassword, pairPassword} {
+	for _, re := range []*regexp.Regexp{urlPassword, mysqlPassword, barePassword, pairPassword} {
 		s = re.ReplaceAllString(s, "${1}"+hidden+"${2}")
 	}
 	return strings.ReplaceAll(s, sampleMark, "user:password@")

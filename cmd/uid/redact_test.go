@@ -11,6 +11,10 @@ func TestRedact(t *testing.T) {
 		{"me:pw@tcp(db:3306)/ids", "me:*****@tcp(db:3306)/ids"},
 		{"me:p w@x@tcp(db:3306)/ids", "me:*****@tcp(db:3306)/ids"},
 		{"me:pw@/ids", "me:*****@/ids"},
+		{"unexpected argument me:pw@db/ids", "unexpected argument me:*****@db/ids"},
+		{"me:p/w@x:y@db.example:3306/ids: no", "me:*****@db.example:3306/ids: no"},
+		{"open /home/me@corp/uid.db: http://127.0.0.1:8080/a", "open /home/me@corp/uid.db: http://127.0.0.1:8080/a"},
+		{`msg="a say \"hi\" b" error="say \"hi\""`, `msg="a ***** b" error="*****"`},
 		{"host=db password=pw dbname=ids", "host=db password=***** dbname=ids"},
 		{"host=db Password = 'p \\' w' dbname=ids", "host=db Password = ***** dbname=ids"},
 		{"a hunter2 b hunter2", "a ***** b *****"},
@@ -20,7 +24,7 @@ func TestRedact(t *testing.T) {
 		{"xuser:password@tcp(db)/ids \x00", "xuser:*****@tcp(db)/ids "},
 		{"dial tcp 127.0.0.1:3306: connection refused", "dial tcp 127.0.0.1:3306: connection refused"},
 	} {
-		if got := redact(c.in, "hunter2", "", "a"); got != c.want {
+		if got := redact(c.in, "hunter2", "", "a", `say "hi"`); got != c.want {
 			t.Errorf("redact(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
