@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"gorm.io/gorm"
@@ -46,8 +48,21 @@ func (f *sourceFlags) with(ctx context.Context, p *program, do func(context.Cont
 				return err
 			}
 		}
-		return do(ctx, f.source(db))
+		return withHint(do(ctx, f.source(db)))
 	})
+}
+
+// withHint adds to an error about a table that is missing how to make it. MySQL, PostgreSQL and SQLite say it in this order.
+func withHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, missing := range []string{"Error 1146 (42S02)", "(SQLSTATE 42P01)", "no such table"} {
+		if strings.Contains(err.Error(), missing) {
+			return fmt.Errorf(`%w; "uid segment init" makes the tables that are missing`, err)
+		}
+	}
+	return err
 }
 
 type segmentInitCmd struct {
@@ -61,7 +76,7 @@ func (c *segmentInitCmd) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		for _, table := range segment.Tables() {
-			fmt.Fprintf(p.out, "%s: there, in the %s\n", table, d.display)
+			fmt.Fprintf(p.out, "%s: there, in %s\n", table, d.display)
 		}
 		return nil
 	})
@@ -113,18 +128,35 @@ func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
 type segmentSetCmd struct {
 	Tag         string `arg:"" help:"The tag."`
 	sourceFlags `embed:""`
-	Step        int64 `placeholder:"N" help:"Ids in a range. About 600 times the peak rate a second survives ten minutes without the database. A new tag needs it."`
-	Next        int64 `placeholder:"N" help:"The first id that is not handed out yet; it can only be raised."`
+	Step        *int64 `placeholder:"N" help:"Ids in a range. About 600 times the peak rate a second survives ten minutes without the database. A new tag needs it."`
+	Next        *int64 `placeholder:"N" help:"The first id that is not handed out yet; it can only be raised."`
 }
 
 // Run makes or changes the tag.
 func (c *segmentSetCmd) Run(ctx context.Context, p *program) error {
+	row := segment.Row{Tag: c.Tag}
+	switch {
+	case c.Tag == "":
+		return usagef("the tag is empty")
+	case c.Step == nil && c.Next == nil:
+		return usagef("set changes nothing without --step or --next")
+	case c.Step != nil && (*c.Step < 1 || *c.Step > math.MaxInt32):
+		return usagef("--step is %d, want 1..%d", *c.Step, math.MaxInt32)
+	case c.Next != nil && *c.Next < 1:
+		return usagef("--next is %d, want 1..%d", *c.Next, int64(math.MaxInt64))
+	}
+	if c.Step != nil {
+		row.Step = *c.Step
+	}
+	if c.Next != nil {
+		row.Next = *c.Next
+	}
 	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
 		setter, ok := src.(segment.Setter)
 		if !ok {
 			return usagef("--source %s has no tags to set: it takes any", c.Source)
 		}
-		err := setter.Set(ctx, segment.Row{Tag: c.Tag, Step: c.Step, Next: c.Next})
+		err := setter.Set(ctx, row)
 		if errors.Is(err, segment.ErrOptions) {
 			return usageError{err}
 		}
@@ -146,6 +178,9 @@ const maxFetch = 1 << 30
 func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Count < 1 {
 		return usagef("-n is %d, want 1 or more", c.Count)
+	}
+	if c.Tag == "" {
+		return usagef("the tag is empty")
 	}
 	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
 		for left := c.Count; left > 0; {

@@ -113,7 +113,7 @@ func checkSegments(t *testing.T, b *bench) {
 		src := "--source=" + source
 		if source != "ticket" {
 			b.check(t, exitFailure, "", "order", "segment", "next", "order", src)
-			b.check(t, exitUsage, "", "Step is 0", "segment", "set", "order", src)
+			b.check(t, exitUsage, "", "Step is 0", "segment", "set", "order", "--next", "5", src)
 			b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "100", src)
 		}
 		n := 250
