@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -37,6 +38,18 @@ func (f *assignerFlags) assigner(db *gorm.DB, layout namedLayout, d deal) assign
 		o.Namespace = d.command + " " + layout.alloc.Layout().String()
 	}
 	return workernode.Leased(db, o)
+}
+
+// usable says why no id can be made at now, as far as the layout alone decides it, so that no worker id is spent on it.
+func (n *namedLayout) usable(now time.Time) error {
+	layout := n.alloc.Layout()
+	if layout.Epoch.After(now) {
+		return usagef("--epoch: the layout %s begins at %s, want an instant before the present", layout, layout.Epoch.Format(time.RFC3339))
+	}
+	if end := n.alloc.Expires(); !end.After(now) {
+		return fmt.Errorf("the layout %s has no ticks left: it ran out at %s; give a later --epoch or more time bits", layout, end.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // generator opens the database, creates the tables that are missing, takes a worker id and returns a generator on it.

@@ -14,7 +14,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/leafhttp"
 	"github.com/uidring/uidring/uid"
@@ -23,41 +22,52 @@ import (
 type serveCmd struct {
 	sourceFlags   `embed:""`
 	assignerFlags `embed:""`
+	layoutFlags   `embed:""`
 	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. There is no authentication: keep it on loopback or a private network."`
-	Epoch         string `placeholder:"TIME" help:"Epoch of the time-ordered ids, whose layout is Leaf's 41-10-12. Default: Leaf's, 2010-11-04T01:42:54.657Z."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 }
 
-// shutdownTime is how long requests under way may take after a signal.
-const shutdownTime = 5 * time.Second
+// The limits of a connection.
+const (
+	requestTime  = 5 * time.Second  // until a request has arrived, its body too
+	answerTime   = 10 * time.Second // from then on until the answer has been read
+	idleTime     = 2 * time.Minute  // between two requests
+	headerBytes  = 16 << 10         // of a request's line and header
+	shutdownTime = 5 * time.Second  // for requests under way after a signal
+)
 
 // Run serves until ctx ends, then lets the requests under way finish, gives the worker id and the unused ranges back and
-// returns nil: being stopped is how a server ends.
+// returns nil: being stopped is how a server ends. What could not be given back is complained about; it is a gap.
 func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
-	layout := bitsalloc.Leaf()
-	if c.Epoch != "" {
-		if layout.Epoch, err = parseEpoch(c.Epoch); err != nil {
-			return err
-		}
-	}
-	alloc, err := bitsalloc.New(layout)
+	layout, err := c.layout(p)
 	if err != nil {
-		return usageError{err}
+		return err
+	}
+	network, err := listenNetwork(c.Addr)
+	if err != nil {
+		return err
 	}
 	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", c.Addr)
+	l, err := listen.Listen(ctx, network, c.Addr)
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
 
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
-	options := &leafhttp.Options{Epoch: layout.Epoch, Logger: logger}
-	closeAll, err := c.generators(ctx, p, namedLayout{alloc: alloc}, options)
+	made := layout.alloc.Layout()
+	options := &leafhttp.Options{Layout: &made, Logger: logger, ErrorText: func(err error) string {
+		return redact(oneLine(err.Error()), p.secrets...)
+	}}
+	closeAll, err := c.generators(ctx, p, layout, options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
+	defer func() {
+		if closeErr := closeAll(); closeErr != nil {
+			p.complain(fmt.Errorf("stopped; what is left was not given back: %w", closeErr))
+		}
+	}()
 	handler, err := leafhttp.New(options)
 	if err != nil {
 		return err
@@ -69,10 +79,30 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	return serve(ctx, l, handler, logger)
 }
 
+// layout returns the layout of the time-ordered ids, which is Leaf's if the flags name none.
+func (c *serveCmd) layout(p *program) (namedLayout, error) {
+	if c.Layout == "" {
+		c.Layout = "leaf"
+	}
+	layout, err := c.layoutFlags.resolve()
+	if err != nil {
+		return layout, err
+	}
+	if layout.decode != nil {
+		return layout, usagef("--layout %s is for taking ids apart; keyworker makes them", layout.name)
+	}
+	if c.Only == "segment" {
+		return layout, nil // ids of the past are taken apart all the same
+	}
+	return layout, layout.usable(p.now())
+}
+
 // serve answers requests until ctx ends.
 func serve(ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn)}
+	server := &http.Server{
+		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -121,9 +151,10 @@ func (c *serveCmd) generators(ctx context.Context, p *program, layout namedLayou
 				return nil, errors.Join(c.explain(start, d, err), closeAll())
 			}
 		}
-		g, err := segment.New(start, c.source(db), &segment.Options{Checkpoint: true, Logger: o.Logger})
+		// Ordered, because a request costs far more than the word that its callers share.
+		g, err := segment.New(start, c.source(db), &segment.Options{Ordered: true, Checkpoint: true, Logger: o.Logger})
 		if err != nil {
-			return nil, errors.Join(c.explain(start, d, err), closeAll())
+			return nil, errors.Join(c.explain(start, d, withHint(err)), closeAll())
 		}
 		o.Segment, closers = g, append(closers, g.Close)
 	}

@@ -8,10 +8,12 @@
 //	/ and /cache                   the status page
 //
 // Where the original answers 500 to every failure, the status here says what a client may do about it: 404 for an unknown
-// tag, 503 with Retry-After for what passes, 500 for what does not.
+// tag, 503 with Retry-After for what passes, 500 for what does not. An id is handed out to GET and POST only: a probe with
+// HEAD or OPTIONS uses none up.
 //
-// The handler has no authentication and hands ids to whoever asks. Serve it on a loopback or private address. Every unknown key
-// is a question to the source; a segment.Generator with Options.Listed asks none.
+// The handler has no authentication and hands ids to whoever asks, and its page shows the reasons of failures, with the names
+// of hosts and tables, unless ErrorText hides them. Serve it on a loopback or private address. Every unknown key is a question
+// to the source; a segment.Generator with Options.Listed asks none. The server's own timeouts bound a slow client.
 package leafhttp
 
 import (
@@ -21,8 +23,11 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
@@ -38,9 +43,9 @@ type Options struct {
 	Segment   *segment.Generator
 	Snowflake Snowflake
 
-	// Epoch is the instant of tick 0 of the ids that decodeSnowflakeId takes apart, with 41, 10 and 12 bits of milliseconds,
-	// worker and sequence. The zero time means Leaf's default, 2010-11-04T01:42:54.657Z.
-	Epoch time.Time
+	// Layout is that of the time-ordered ids, for decodeSnowflakeId. nil means Leaf's: 41, 10 and 12 bits of milliseconds
+	// since 2010-11-04T01:42:54.657Z, worker and sequence.
+	Layout *bitsalloc.Layout
 
 	// Location is the zone of the time text that decodeSnowflakeId gives; time.Local by default, as in the original.
 	Location *time.Location
@@ -48,7 +53,12 @@ type Options struct {
 	// Timeout is how long a call for an id may wait when there is none, above 0; 1 s by default.
 	Timeout time.Duration
 
-	// Logger gets the failures that a client sees as 500 or 503. Silent by default.
+	// ErrorText says how an error reads on the status page; by default it is the error's text. Several requests may call it
+	// at once.
+	ErrorText func(error) string
+
+	// Logger gets the failures that a client sees as 500 or 503, at most one of each status a second: an outage must not
+	// fill the disk. Silent by default.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -72,26 +82,57 @@ func New(opts *Options) (http.Handler, error) {
 	if h.Logger == nil {
 		h.Logger = slog.New(slog.DiscardHandler)
 	}
+	if h.ErrorText == nil {
+		h.ErrorText = error.Error
+	}
+	layout := bitsalloc.Leaf()
+	if h.Layout != nil {
+		layout = *h.Layout
+	}
 	var err error
-	if h.template, err = parsePage(); err != nil {
+	if h.alloc, err = bitsalloc.New(layout); err != nil {
+		return nil, fmt.Errorf("leafhttp: Layout: %w", err)
+	}
+	if h.template, err = h.parsePage(); err != nil {
 		return nil, fmt.Errorf("leafhttp: the page: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/segment/get/{key}", h.segment)
-	mux.HandleFunc("/api/snowflake/get/{key}", h.snowflake)
-	mux.HandleFunc("/decodeSnowflakeId", h.decode)
-	mux.HandleFunc("/health", h.health)
-	mux.HandleFunc("/{$}", h.page)
-	mux.HandleFunc("/cache", h.page)
+	mux.HandleFunc("/api/segment/get/{key}", methods(h.segment, http.MethodGet, http.MethodPost))
+	mux.HandleFunc("/api/snowflake/get/{key}", methods(h.snowflake, http.MethodGet, http.MethodPost))
+	mux.HandleFunc("/decodeSnowflakeId", methods(h.decode, http.MethodGet, http.MethodHead, http.MethodPost))
+	mux.HandleFunc("/health", methods(h.health, http.MethodGet, http.MethodHead))
+	mux.HandleFunc("/{$}", methods(h.page, http.MethodGet, http.MethodHead))
+	mux.HandleFunc("/cache", methods(h.page, http.MethodGet, http.MethodHead))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// An id that a cache answers with is an id given twice.
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		}
 		mux.ServeHTTP(w, r)
 	}), nil
 }
 
+// maxBody bounds a request's body in bytes. A form with an id is far shorter, and one that is not would be kept, in files too.
+const maxBody = 4 << 10
+
 type handler struct {
 	Options
+	alloc    *bitsalloc.Allocator // of Layout
 	template *template.Template
+	gates    [2]gate // of the log: failures that pass, failures that do not
+}
+
+// methods returns f for the methods of the given names, and 405 for all others.
+func methods(f http.HandlerFunc, names ...string) http.HandlerFunc {
+	allow := strings.Join(names, ", ")
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(names, r.Method) {
+			w.Header().Set("Allow", allow)
+			http.Error(w, "want "+allow, http.StatusMethodNotAllowed)
+			return
+		}
+		f(w, r)
+	}
 }

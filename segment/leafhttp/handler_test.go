@@ -31,8 +31,8 @@ type source struct {
 
 // tagRow is a tag's counter, and what its fetches come to once it has passed until.
 type tagRow struct {
-	next, step, until int64
-	err               error
+	next, step, until, stride int64
+	err                       error
 }
 
 func (s *source) Fetch(_ context.Context, tag string, step int64) (segment.Range, error) {
@@ -48,7 +48,7 @@ func (s *source) Fetch(_ context.Context, tag string, step int64) (segment.Range
 	if step == 0 {
 		step = row.step
 	}
-	r := segment.Range{From: row.next, To: row.next + step, Step: row.step}
+	r := segment.Range{From: row.next, To: row.next + step, Step: row.step, Stride: row.stride}
 	row.next = r.To
 	return r, nil
 }
@@ -181,6 +181,7 @@ func TestFailures(t *testing.T) {
 			{"/api/segment/get/", "404 page not found", "", 404, false},
 			{"/elsewhere", "404 page not found", "", 404, false},
 		} {
+			time.Sleep(time.Second) // the log takes one line of each status a second
 			log.Reset()
 			begin := time.Now()
 			w := get(h, tt.path)
@@ -201,16 +202,21 @@ func TestFailures(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	leaf := newHandler(t, &leafhttp.Options{Snowflake: &snowflake{}, Location: time.FixedZone("CST", 8*3600)})
-	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	own := newHandler(t, &leafhttp.Options{Snowflake: &snowflake{}, Location: time.UTC, Epoch: epoch})
-	a, err := bitsalloc.New(bitsalloc.Snowflake(epoch))
-	if err != nil {
-		t.Fatal(err)
+	made := func(layout bitsalloc.Layout) (http.Handler, string) {
+		a, err := bitsalloc.New(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := a.Compose(a.TickAt(time.Date(2026, 11, 21, 1, 2, 3, 456e6, time.UTC)), 39, 448)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newHandler(t, &leafhttp.Options{Snowflake: &snowflake{}, Location: time.UTC, Layout: &layout}), fmt.Sprint(id)
 	}
-	made, err := a.Compose(a.TickAt(time.Date(2026, 11, 21, 1, 2, 3, 456e6, time.UTC)), 39, 3448)
-	if err != nil {
-		t.Fatal(err)
-	}
+	epoch, ownID := made(bitsalloc.Snowflake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+	seconds, secondsID := made(bitsalloc.Layout{})
+	gene, geneID := made(bitsalloc.ShardGene())
+	short, shortID := made(bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 10})
 	for _, tt := range []struct {
 		h    http.Handler
 		id   string
@@ -218,7 +224,10 @@ func TestDecode(t *testing.T) {
 	}{
 		{leaf, "8384512", map[string]string{"timestamp": "1288834974658(2010-11-04 09:42:54.658)", "workerId": "1023", "sequenceId": "0"}},
 		{leaf, "0", map[string]string{"timestamp": "1288834974657(2010-11-04 09:42:54.657)", "workerId": "0", "sequenceId": "0"}},
-		{own, fmt.Sprint(made), map[string]string{"timestamp": "1795222923456(2026-11-21 01:02:03.456)", "workerId": "39", "sequenceId": "3448"}},
+		{epoch, ownID, map[string]string{"timestamp": "1795222923456(2026-11-21 01:02:03.456)", "workerId": "39", "sequenceId": "448"}},
+		{seconds, secondsID, map[string]string{"timestamp": "1795222923000(2026-11-21 01:02:03.000)", "workerId": "39", "sequenceId": "448"}},
+		{short, shortID, map[string]string{"timestamp": "1795222923000(2026-11-21 01:02:03.000)", "workerId": "39", "sequenceId": "448"}},
+		{gene, geneID, map[string]string{"timestamp": "1795222923456(2026-11-21 01:02:03.456)", "workerId": "39", "sequenceId": "448", "gene": "0"}},
 	} {
 		w := get(tt.h, "/decodeSnowflakeId?snowflakeId="+tt.id)
 		var got map[string]string
@@ -232,15 +241,22 @@ func TestDecode(t *testing.T) {
 			t.Errorf("decode %q = %d %s, want 400 with an errorMsg", id, w.Code, w.Body)
 		}
 	}
+	if w := get(short, "/decodeSnowflakeId?snowflakeId=1125899906842624"); w.Code != 400 || !strings.Contains(w.Body.String(), "0 to 1125899906842623") {
+		t.Errorf("an id above the layout's 50 bits = %d %s, want 400 with the bound", w.Code, w.Body)
+	}
 }
 
-// TestHealth: up, degraded while ids are left, down when there are none.
+// TestHealth: up, degraded, and down when another server may do better or when there is nothing to lose.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newSegments(t, map[string]*tagRow{"order": {step: 10}, "user": {step: 10, until: 20, err: errAway}})
+		rows := map[string]*tagRow{
+			"order": {step: 10, until: 20, err: errAway}, "user": {step: 10, until: 20, err: errAway}, "nobody": {err: errAway},
+			"full": {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
+		}
+		g := newSegments(t, rows)
 		sf := &counted{}
-		h := newHandler(t, &leafhttp.Options{Segment: g, Snowflake: sf})
+		h := newHandler(t, &leafhttp.Options{Segment: g, Snowflake: sf, Timeout: time.Minute})
 		check := func(status int, body string) {
 			t.Helper()
 			synctest.Wait()
@@ -256,16 +272,53 @@ func TestHealth(t *testing.T) {
 			synctest.Wait()
 		}
 		check(200, `{"status":"up","tags":0,"problems":[]}`)
+		if w := get(h, "/api/segment/get/full"); w.Code != 500 {
+			t.Fatalf("an exhausted tag = %d, want 500", w.Code)
+		}
+		check(200, `{"status":"degraded","tags":1,"problems":["full: down"]}`)
+		sf.stats.Err = uid.ErrExhausted
+		check(503, `{"status":"down","tags":1,"problems":["full: down","snowflake: down"]}`)
+		sf.stats.Err = nil
 		ids("order", 1)
 		ids("user", 1)
-		check(200, `{"status":"up","tags":2,"problems":[]}`)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down"]}`)
 		ids("user", 12)
-		check(200, `{"status":"degraded","tags":2,"problems":["user: degraded"]}`)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down","user: degraded"]}`)
 		ids("user", 7)
-		check(503, `{"status":"down","tags":2,"problems":["user: down"]}`)
-		sf.stats.Err = uid.ErrClaimLost
-		check(503, `{"status":"down","tags":2,"problems":["user: down","snowflake: down"]}`)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down","user: down"]}`)
+
+		// The database goes away. A key that nobody has heard of does not take away the tag that has ids.
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go g.Next(ctx, "nobody")
+		check(200, `{"status":"degraded","tags":4,"problems":["full: down","nobody: down","user: down"]}`)
+		ids("order", 19)
+		check(503, `{"status":"down","tags":4,"problems":["full: down","nobody: down","order: down","user: down"]}`)
 	})
+}
+
+// TestHealthSnowflake: one kind of ids that this process cannot give any more takes the process away.
+func TestHealthSnowflake(t *testing.T) {
+	t.Parallel()
+	g := newSegments(t, map[string]*tagRow{"order": {step: 10}})
+	if _, err := g.Next(t.Context(), "order"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		{nil, 200, `{"status":"up","tags":1,"problems":[]}`},
+		{uid.ErrClaimLost, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
+		{uid.ErrClaimExpired, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
+		{uid.ErrExhausted, 200, `{"status":"degraded","tags":1,"problems":["snowflake: down"]}`},
+	} {
+		h := newHandler(t, &leafhttp.Options{Segment: g, Snowflake: &counted{stats: uid.Stats{Err: tt.err}}})
+		if w := get(h, "/health"); w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.body {
+			t.Errorf("%v: health is %d %s, want %d %s", tt.err, w.Code, w.Body, tt.status, tt.body)
+		}
+	}
 }
 
 // TestParts: a route without its generator is not found, and a handler without any is an error.
@@ -285,7 +338,7 @@ func TestParts(t *testing.T) {
 	if w := get(times, "/cache"); w.Code != 200 || strings.Contains(w.Body.String(), "Number segments") {
 		t.Errorf("the page without segments = %d %s", w.Code, w.Body)
 	}
-	for _, o := range []*leafhttp.Options{nil, {}, {Snowflake: &snowflake{}, Timeout: -1}} {
+	for _, o := range []*leafhttp.Options{nil, {}, {Snowflake: &snowflake{}, Timeout: -1}, {Snowflake: &snowflake{}, Layout: &bitsalloc.Layout{TimeBits: 60, WorkerBits: 60, SeqBits: 60}}} {
 		if h, err := leafhttp.New(o); err == nil {
 			t.Errorf("New(%+v) = %v, want an error", o, h)
 		}

@@ -1,31 +1,41 @@
 package leafhttp
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
 
-// The three states of the service and of a tag.
+// The three states of the service, of a generator and of a tag.
 const (
 	up       = "up"       // all is well
-	degraded = "degraded" // ids are handed out, and something is wrong that will stop them
+	degraded = "degraded" // ids are handed out, and something is wrong
 	down     = "down"     // no ids
 )
 
-// health answers 200 while every generator hands out ids and 503 when one does not.
+// maxProblems bounds the list of what is wrong.
+const maxProblems = 20
+
+// health answers 503 when the service is down, so that whoever shares requests out sends them elsewhere, and else 200. What
+// that means is said at view.state.
 func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 	v := h.view()
 	status := http.StatusOK
 	if v.State == down {
 		status = http.StatusServiceUnavailable
 	}
-	problems := []string{} // [] rather than null
-	for _, t := range v.Tags {
-		if t.State != up {
-			problems = append(problems, t.Tag+": "+t.State)
+	problems := []string{}     // [] rather than null
+	for _, t := range v.Tags { // those with problems are the first ones
+		if t.State == up {
+			break
 		}
+		if len(problems) == maxProblems {
+			problems = append(problems, fmt.Sprintf("and %d more tags", v.Down+v.Degraded-maxProblems))
+			break
+		}
+		problems = append(problems, t.Tag+": "+t.State)
 	}
 	if v.Snowflake != nil && v.Snowflake.State != up {
 		problems = append(problems, "snowflake: "+v.Snowflake.State)
@@ -38,6 +48,38 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 		Tags     int      `json:"tags"`
 		Problems []string `json:"problems"`
 	}{v.State, len(v.Tags), problems})
+}
+
+// state judges the service. It is down where sending requests elsewhere helps or does no harm: when one of its generators
+// hands out no id at all for a reason of this process's own, such as a database that it cannot reach, or when none does for
+// whatever reason. One tag that is used up has no ids on any server, and is no reason to take the other tags away; neither
+// is a key that nobody has heard of and that somebody asks for while the database is away.
+func (v *view) state() string {
+	out, kinds, own := 0, 0, false
+	if v.Segment {
+		kinds++
+		if len(v.Tags) > 0 && v.Down == len(v.Tags) {
+			out++
+			for _, t := range v.Tags {
+				own = own || !everywhere(t.Err)
+			}
+		}
+	}
+	if v.Snowflake != nil {
+		kinds++
+		if v.Snowflake.State == down {
+			out++
+			own = own || !everywhere(v.Snowflake.Err)
+		}
+	}
+	switch {
+	case own || out == kinds:
+		return down
+	case out+v.Down+v.Degraded > 0 || v.ListErr != nil:
+		return degraded
+	default:
+		return up
+	}
 }
 
 // tagState judges a tag by its figures.
@@ -56,16 +98,6 @@ func tagState(s segment.TagStats) string {
 func snowflakeState(s uid.Stats) string {
 	if s.Err != nil {
 		return down
-	}
-	return up
-}
-
-// worse returns the worse of two states.
-func worse(a, b string) string {
-	for _, s := range []string{down, degraded} {
-		if a == s || b == s {
-			return s
-		}
 	}
 	return up
 }

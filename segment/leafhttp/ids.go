@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -52,23 +53,36 @@ func (h *handler) write(w http.ResponseWriter, id int64) {
 // fail answers with what a client may act upon. The details, which name tables and hosts, go to the log.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, key string, err error) {
 	if errors.Is(err, segment.ErrUnknownTag) {
-		http.Error(w, fmt.Sprintf("unknown key %q", key), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("unknown key %.128q", key), http.StatusNotFound)
 		return
 	}
-	status, text := http.StatusServiceUnavailable, "no id at present"
-	for _, permanent := range []error{
-		segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange,
-		uid.ErrExhausted, uid.ErrClaimLost,
-	} {
-		if errors.Is(err, permanent) {
-			status, text = http.StatusInternalServerError, "no id until an operator has looked into it"
-		}
+	status, text, g := http.StatusServiceUnavailable, "no id at present", &h.gates[0]
+	if permanent(err) {
+		status, text, g = http.StatusInternalServerError, "no id until an operator has looked into it", &h.gates[1]
 	}
 	if r.Context().Err() == nil { // else the client has gone, which is no failure of ours
-		h.Logger.Error("leafhttp: no id", "path", r.URL.Path, "status", status, "error", err)
+		if unlogged, ok := g.pass(time.Now()); ok {
+			h.Logger.Error("leafhttp: no id", "key", fmt.Sprintf("%.128s", key), "status", status, "error", err, "unlogged", unlogged)
+		}
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	http.Error(w, text, status)
+}
+
+// permanent reports whether the generator stays without ids until somebody has looked into it.
+func permanent(err error) bool {
+	return errors.Is(err, uid.ErrClaimLost) || everywhere(err)
+}
+
+// everywhere reports whether no other server could do better than this one: the reason is in the row or in the layout, which
+// they share.
+func everywhere(err error) bool {
+	for _, e := range []error{segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange, uid.ErrExhausted} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,12 +2,11 @@ package leafhttp
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/segment"
@@ -17,16 +16,20 @@ import (
 //go:embed page.html
 var pageText string
 
+// maxRows bounds the tags that the page shows. Those with problems come first.
+const maxRows = 500
+
 // view is what the page and the health check show.
 type view struct {
-	State     string
-	At        time.Time
-	Tags      []tagView
-	Left      int64 // ids of all tags that can be handed out without the source
-	Refreshed time.Time
-	ListErr   error
-	Segment   bool
-	Snowflake *snowflakeView
+	State          string
+	At             time.Time
+	Tags           []tagView // those that are down, then the degraded ones, then the others; each in the order of Tag
+	Down, Degraded int       // how many tags are
+	Left           int64     // ids of all tags that can be handed out without the source
+	Refreshed      time.Time
+	ListErr        error
+	Segment        bool
+	Snowflake      *snowflakeView
 }
 
 type tagView struct {
@@ -42,19 +45,25 @@ type snowflakeView struct {
 
 // view takes a snapshot.
 func (h *handler) view() view {
-	v := view{State: up, At: time.Now(), Segment: h.Segment != nil}
+	v := view{At: time.Now(), Segment: h.Segment != nil}
 	if h.Segment != nil {
 		s := h.Segment.Stats()
 		v.Refreshed, v.ListErr = s.Refreshed, s.ListErr
-		if s.ListErr != nil {
-			v.State = degraded
-		}
 		for _, t := range s.Tags {
 			tv := tagView{t, tagState(t)}
 			v.Tags = append(v.Tags, tv)
 			v.Left += t.Left
-			v.State = worse(v.State, tv.State)
+			switch tv.State {
+			case down:
+				v.Down++
+			case degraded:
+				v.Degraded++
+			}
 		}
+		states := []string{down, degraded, up}
+		slices.SortStableFunc(v.Tags, func(a, b tagView) int {
+			return cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State))
+		})
 	}
 	if h.Snowflake != nil {
 		v.Snowflake = &snowflakeView{State: up}
@@ -62,10 +71,13 @@ func (h *handler) view() view {
 			v.Snowflake.Stats, v.Snowflake.Known = s.Stats(), true
 			v.Snowflake.State = snowflakeState(v.Snowflake.Stats)
 		}
-		v.State = worse(v.State, v.Snowflake.State)
 	}
+	v.State = v.state()
 	return v
 }
+
+// Rows returns the tags that the page shows.
+func (v view) Rows() []tagView { return v.Tags[:min(len(v.Tags), maxRows)] }
 
 // page shows the state of the buffers. It has no script and loads nothing.
 func (h *handler) page(w http.ResponseWriter, _ *http.Request) {
@@ -80,41 +92,13 @@ func (h *handler) page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(b.Bytes()) // fails only if the client is gone
 }
 
-func parsePage() (*template.Template, error) {
+func (h *handler) parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"group": group,
+
 		"ago":   ago,
-		"add":   func(a, b int64) int64 { return a + b },
-		"last":  func(r segment.Range) int64 { return r.To - 1 },
+		"label": label,
+		"last":  last,
+		"text":  h.ErrorText,
 	}).Parse(pageText)
-}
-
-// group writes a number with a thin space between groups of three digits, which is how long ids can be read.
-func group(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
-}
-
-// ago writes how long before now t was.
-func ago(now, t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	switch d := now.Sub(t); {
-	case d < 2*time.Second:
-		return "a moment ago"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s ago", d/time.Second)
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
-	default:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
-	}
 }

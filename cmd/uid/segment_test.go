@@ -1,0 +1,60 @@
+package main
+
+import "testing"
+
+// TestSegmentUsage: a command line that would change nothing, or make no sense, is refused before the database is asked.
+func TestSegmentUsage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env["UID_DSN"] = "mysql://127.0.0.1:1/ids"
+	for _, c := range []struct {
+		stderr string
+		args   []string
+	}{
+		{"set changes nothing without --step or --next", []string{"set", "order"}},
+		{"--step is 0, want 1..2147483647", []string{"set", "order", "--step", "0"}},
+		{"--step is -1, want 1..2147483647", []string{"set", "order", "--step=-1"}},
+		{"--step is 2147483648, want 1..2147483647", []string{"set", "order", "--step=2147483648"}},
+		{"--next is 0, want 1..9223372036854775807", []string{"set", "order", "--next", "0"}},
+		{"--next is -5, want 1..9223372036854775807", []string{"set", "order", "--step", "1", "--next=-5"}},
+		{"--next: expected", []string{"set", "order", "--next=9223372036854775808"}},
+		{"the tag is empty", []string{"next", ""}},
+		{"the tag is empty", []string{"set", "", "--step", "1"}},
+		{"-n is 0", []string{"next", "order", "-n", "0"}},
+		{"--source must be one of", []string{"list", "--source", "files"}},
+		{"--dsn is empty", []string{"list", "--dsn", ""}},
+	} {
+		b.check(t, exitUsage, "", c.stderr, append([]string{"segment"}, c.args...)...)
+	}
+}
+
+// TestSegmentSet: the step and the counter change one by one.
+func TestSegmentSet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitUsage, "", "Step is 0, want 1 or more for a new tag", "segment", "set", "订单", "--next", "10")
+	b.check(t, exitOK, "", "", "segment", "set", "订单", "--step", "5")
+	b.check(t, exitOK, "", "", "segment", "set", "订单", "--next", "10")
+	b.check(t, exitOK, `[{"tag":"订单","next":"10","step":5}]`, "", "segment", "list", "--json")
+	b.check(t, exitOK, "10\n11\n", "", "segment", "next", "订单", "-n", "2")
+}
+
+// TestSegmentTables: who forgot to make the tables is told how, on every kind of database.
+func TestSegmentTables(t *testing.T) {
+	t.Parallel()
+	for name, start := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.env["UID_DSN"] = start(t)[0]
+			for _, args := range [][]string{
+				{"segment", "list"}, {"segment", "next", "order"}, {"segment", "next", "order", "--source", "sequence"},
+				{"segment", "set", "order", "--step", "1"}, {"serve", "--addr", "127.0.0.1:0", "--only", "segment"},
+			} {
+				b.check(t, exitFailure, "", `"uid segment init" makes the tables`, args...)
+			}
+			b.check(t, exitOK, "leaf_alloc: there, in ", "", "segment", "init")
+			b.check(t, exitOK, "no tags", "", "segment", "list")
+		})
+	}
+}
