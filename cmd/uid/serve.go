@@ -161,11 +161,12 @@ func (c *serveCmd) generators(ctx context.Context, p *program, layout namedLayou
 	return closeAll, nil
 }
 
-// snowflake returns the generator of time-ordered ids. The lease outlives an outage of the database of ten minutes.
+// snowflake returns the generator of time-ordered ids, with one lane so that they rise. The lease outlives an outage of the
+// database of ten minutes.
 func (c *serveCmd) snowflake(ctx context.Context, db *gorm.DB, layout namedLayout, logger *slog.Logger) (*uid.Cached, error) {
 	migrateErr := workernode.Migrate(ctx, db)
 	a := c.assigner(db, layout, deal{command: "uid serve", window: workernode.DefaultWindow, logger: logger})
-	g, err := uid.NewCached(ctx, a, &uid.Options{Layout: layout.alloc.Layout(), Lanes: uid.AutoLanes, Logger: logger})
+	g, err := uid.NewCached(ctx, a, &uid.Options{Layout: layout.alloc.Layout(), Logger: logger})
 	if err != nil && migrateErr != nil {
 		err = errors.Join(err, migrateErr)
 	}
