@@ -308,6 +308,12 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("New over %s on a replica = %v, want error 1290", kind, err)
 		}
 	}
+	if err := segment.Migrate(t.Context(), db); err != nil {
+		t.Errorf("Migrate by an account that may not create the tables that are there = %v", err)
+	}
+	if err := segment.Migrate(t.Context(), open(t, strings.Replace(s.DSN(s.CreateDB(t)), dbtest.User+":", "app:", 1))); err == nil {
+		t.Error("Migrate by an account that may not create tables, without the tables = nil")
+	}
 	s.Exec(t, "SET GLOBAL read_only = 0")
 	for _, kind := range []string{"LeafAlloc", "Sequence"} {
 		if err := kinds[kind](db).(segment.Checker).Check(t.Context()); err != nil {

@@ -26,21 +26,22 @@ func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
 		if err != nil {
 			return fmt.Errorf("segment: migrate: %w", err)
 		}
-		if err := create(ctx, db, text); err != nil {
+		if err := create(ctx, db, table, text); err != nil {
 			return fmt.Errorf("segment: migrate: create table %s: %w", table, err)
 		}
 	}
 	return nil
 }
 
-// create runs a CREATE TABLE IF NOT EXISTS. On PostgreSQL one that meets another one of the same table fails, when that has made
-// the table; so a failure counts only if there is no table the second time either.
-func create(ctx context.Context, db *gorm.DB, text string) error {
+// create runs a CREATE TABLE IF NOT EXISTS. Its failure does not count if the table is there: on PostgreSQL it may have met another
+// one that made the table, and an account that may not create tables may not do so if they exist either.
+func create(ctx context.Context, db *gorm.DB, table, text string) error {
 	_, err := db.Statement.ConnPool.ExecContext(ctx, text)
 	if err == nil {
 		return nil
 	}
-	if _, again := db.Statement.ConnPool.ExecContext(ctx, text); again != nil {
+	var none int64
+	if rowOn(ctx, db.Statement.ConnPool, dialectLock, "SELECT COUNT(*) FROM "+table+" WHERE 1 = 0", nil, &none) != nil {
 		return err
 	}
 	return nil
