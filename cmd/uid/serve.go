@@ -27,6 +27,11 @@ type serveCmd struct {
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 }
 
+// Help says what the flags that serve shares with gen do not.
+func (*serveCmd) Help() string {
+	return "Time-ordered ids have Leaf's layout, 41-10-12 in milliseconds, unless --layout names another."
+}
+
 // The limits of a connection.
 const (
 	requestTime  = 5 * time.Second  // until a request has arrived, its body too

@@ -217,6 +217,7 @@ func TestServeErrors(t *testing.T) {
 	b.check(t, exitUsage, "", "begins at 2200-01-01", "serve", "--epoch", "2200-01-01")
 	b.check(t, exitFailure, "", "ran out at", "serve", "--layout", "baidu")
 	b.check(t, exitFailure, "", "ran out at", "serve", "--epoch", "1900-01-01")
+	b.check(t, exitOK, "Leaf's layout, 41-10-12", "", "serve", "--help")
 	b.check(t, exitUsage, "", "keyworker makes them", "serve", "--layout", "keyworker-original")
 	b.check(t, exitUsage, "", "--only", "serve", "--only", "nothing")
 	b.check(t, exitFailure, "", "connection refused", "serve", "--addr", "127.0.0.1:0", "--dsn", "mysql://127.0.0.1:1/ids")
