@@ -99,15 +99,17 @@ func (b *buffer) behind(w int64) int64 { return int64(uint32(w)) / b.r.stride() 
 // claim sets the first elements of ids, which is not empty, to neighbours that are the caller's, and returns how many: 0 when
 // others were faster or the range is used up. If it says due, the caller has the next range fetched.
 func (b *buffer) claim(l *lane, ids []int64) (got int, due bool) {
-	n := int64(len(ids))
-	first, got64 := l.take(b.add, n)
-	if got64 == 0 {
-		first, got64, due = b.refill(l, n)
+	want := int64(len(ids))
+	first, n := l.take(b.add, want)
+	if n == 0 {
+		first, n, due = b.refill(l, want)
 	}
-	for i := range got64 {
-		ids[i] = b.id(first) + i*b.r.stride()
+	id := b.id(first)
+	for i := range ids[:n] {
+		ids[i] = id
+		id += b.r.stride()
 	}
-	return int(got64), due
+	return int(n), due
 }
 
 // refill is for a lane that is used up. It takes a run, or what is left in another lane. Of that up to n ids, beginning with the

@@ -3,6 +3,7 @@ package segment
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,12 @@ import (
 // Other databases have neither fault. The zero value has not passed.
 type examination struct {
 	passed atomic.Bool
+	mute   atomic.Bool // the table has a trigger: see errMute
 }
+
+// errMute says that an update was made whose LAST_INSERT_ID did not arrive, because a trigger on the table ended in between. The
+// ids that it claimed are a gap; from then on the row lock is what tells the range.
+var errMute = errors.New("segment: the update's LAST_INSERT_ID is hidden by a trigger")
 
 // pass examines the server, unless it has passed.
 func (e *examination) pass(ctx context.Context, s store, table, counter string) error {

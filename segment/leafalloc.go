@@ -24,8 +24,8 @@ const maxTag = 128
 // itself uses at the same time is fine, because both claim [max_id, max_id+step) by the same update.
 //
 // A Fetch is one statement: on MySQL and MariaDB "max_id = LAST_INSERT_ID(max_id + step)", whose result comes back with the
-// update on the same connection; on PostgreSQL and SQLite an UPDATE with RETURNING; elsewhere a transaction with a
-// row lock. Step 0 costs MySQL one more query. The first Fetch, and one after a failure, makes sure in a query of its own that
+// update on the same connection; on PostgreSQL and SQLite an UPDATE with RETURNING; elsewhere, and where a trigger on the table
+// hides LAST_INSERT_ID, a transaction with a row lock. Step 0 costs MySQL one more query. The first Fetch, and one after a failure, makes sure in a query of its own that
 // MySQL keeps what it answers: autocommit is on, and max_id a BIGINT. The Source is a Lister, Finder, Setter, Returner and
 // Checker; every method reports a wrong option, or a db that is a transaction.
 func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) Source {
@@ -79,20 +79,25 @@ func (l *leafAlloc) examine(ctx context.Context) error {
 func (l *leafAlloc) advance(ctx context.Context, tag string, step int64) (Range, error) {
 	switch l.store.dialect {
 	case dialectMySQL:
-		return l.lastInsertID(ctx, tag, step)
+		if err := l.examine(ctx); err != nil {
+			return Range{}, err
+		}
+		if !l.exam.mute.Load() {
+			r, err := l.lastInsertID(ctx, tag, step)
+			if !errors.Is(err, errMute) {
+				return r, err
+			}
+			l.exam.mute.Store(true)
+		}
 	case dialectPostgres, dialectSQLite:
 		return l.returning(ctx, tag, step)
-	default:
-		return l.locked(ctx, tag, step)
 	}
+	return l.locked(ctx, tag, step)
 }
 
 // lastInsertID adds a step that this side knows, so that the new max_id alone tells the range. Another process may
 // change the step column in between: the range is as long as was added, whatever the column says.
 func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (Range, error) {
-	if err := l.examine(ctx); err != nil {
-		return Range{}, err
-	}
 	var stored int64
 	if step == 0 {
 		var err error
@@ -112,8 +117,11 @@ func (l *leafAlloc) lastInsertID(ctx context.Context, tag string, step int64) (R
 		return Range{}, errTwoRows
 	}
 	to, err := res.LastInsertId()
-	if err != nil {
+	switch {
+	case err != nil:
 		return Range{}, err
+	case to == 0: // which no max_id is after a step
+		return Range{}, errMute
 	}
 	return Range{From: to - step, To: to, Step: stored}, nil
 }

@@ -89,12 +89,20 @@ func (s *sequence) examine(ctx context.Context) error {
 func (s *sequence) advance(ctx context.Context, tag string) (Range, error) {
 	switch s.store.dialect {
 	case dialectMySQL:
-		return s.lastInsertID(ctx, tag)
+		if err := s.examine(ctx); err != nil {
+			return Range{}, err
+		}
+		if !s.exam.mute.Load() {
+			r, err := s.lastInsertID(ctx, tag)
+			if !errors.Is(err, errMute) {
+				return r, err
+			}
+			s.exam.mute.Store(true)
+		}
 	case dialectPostgres, dialectSQLite:
 		return s.returning(ctx, tag)
-	default:
-		return s.locked(ctx, tag)
 	}
+	return s.locked(ctx, tag)
 }
 
 // block is the range that belongs to a counter that was advanced to after by inc.
@@ -116,9 +124,6 @@ func (s *sequence) room() int64 {
 
 // lastInsertID tries the increment that it remembers; that the row stores the same one is part of the update's condition.
 func (s *sequence) lastInsertID(ctx context.Context, tag string) (Range, error) {
-	if err := s.examine(ctx); err != nil {
-		return Range{}, err
-	}
 	known, _ := s.increments.Load(tag)
 	inc, _ := known.(int64)
 	for range 3 {
@@ -138,6 +143,9 @@ func (s *sequence) lastInsertID(ctx context.Context, tag string) (Range, error) 
 			}
 			if n == 1 {
 				after, err := res.LastInsertId()
+				if err == nil && after == 0 {
+					err = s.heard(ctx, tag)
+				}
 				return s.block(after, inc), err
 			}
 		}
@@ -153,6 +161,15 @@ func (s *sequence) lastInsertID(ctx context.Context, tag string) (Range, error) 
 		s.increments.Store(tag, inc)
 	}
 	return Range{}, fmt.Errorf("segment: increment_val changed three times while a block was claimed, last to %d", inc)
+}
+
+// heard returns errMute unless a counter that is said to have been advanced to 0 stands there, as one does that was below.
+func (s *sequence) heard(ctx context.Context, tag string) error {
+	current, _, err := s.read(ctx, s.store, tag, "")
+	if err == nil && current != 0 {
+		err = errMute
+	}
+	return err
 }
 
 // returning advances the counter by what the row stores and reads both back.
