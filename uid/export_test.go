@@ -10,8 +10,9 @@ import (
 
 // TestClock is a wall clock that tests set forward and back. Its monotonic clock is the real one, or the bubble's.
 type TestClock struct {
-	start time.Time
-	skew  atomic.Int64
+	OnRead func() // if not nil, runs behind every reading, on the reader's goroutine; to be set before a generator is made
+	start  time.Time
+	skew   atomic.Int64
 }
 
 // NewTestClock returns a clock that agrees with time.Now.
@@ -23,7 +24,13 @@ func (t *TestClock) Step(d time.Duration) { t.skew.Add(int64(d)) }
 // Now returns the wall time.
 func (t *TestClock) Now() time.Time { return time.Now().Round(0).Add(time.Duration(t.skew.Load())) }
 
-func (t *TestClock) read() (time.Time, time.Duration) { return t.Now(), time.Since(t.start) }
+func (t *TestClock) read() (time.Time, time.Duration) {
+	wall, mono := t.Now(), time.Since(t.start)
+	if t.OnRead != nil {
+		t.OnRead()
+	}
+	return wall, mono
+}
 
 // NewCachedAt is NewCached with a clock of the test's.
 func NewCachedAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Cached, error) {
@@ -41,6 +48,20 @@ func (c *Cached) LimitTicks(n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.codec.ticks = n
+}
+
+// PadLocked is a padding run for a goroutine that holds mu: a clock's OnRead, when the composer read the clock.
+func (c *Cached) PadLocked() {
+	_, c.bounded = c.compose(c.ring.Cap())
+	c.gate.open()
+}
+
+// Rebase begins a tenure while a caller is between a failed add and the lock of the first lane.
+func (c *Cached) Rebase() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tenure.Load().first.word.Add(1)
+	c.rebase(c.keeper.grant.Load())
 }
 
 // Codec lets tests of the word's arithmetic in.
