@@ -1,0 +1,224 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/uid"
+)
+
+var errDown = errors.New("no route to host")
+
+// TestRenewalAsks checks when a window is extended for the first time and how far.
+func TestRenewalAsks(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name        string
+		from, until time.Duration
+		take        time.Duration // when an id is taken; 0: never
+		want        extension
+	}{
+		{"half of the window is over", -1, 10 * time.Minute, 0, extension{5 * time.Minute, 15 * time.Minute}},
+		{"a window that began long ago", -30 * 24 * time.Hour, 10 * time.Minute, 0, extension{5 * time.Minute, 15 * time.Minute}},
+		{"a window that begins hours ahead", 3 * time.Hour, 3*time.Hour + 10*time.Minute, 0, extension{3*time.Hour + 5*time.Minute, 3*time.Hour + 15*time.Minute}},
+		{"a window without a whole tick", 5001 * ms, 5011 * ms, 0, extension{0, 8 * time.Second}},
+		{"a tick that was begun", -1, 601 * time.Second, 300200 * ms, extension{300500 * ms, 902 * time.Second}},
+	} {
+		a := &authority{from: tc.from, until: tc.until}
+		withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			if tc.take > 0 {
+				time.Sleep(tc.take)
+				mustNext(t, g)
+			}
+			time.Sleep(tc.want.at + time.Minute - tc.take)
+			_, got, _ := a.calls()
+			if len(got) == 0 {
+				t.Fatalf("%s: not extended, want it at %v", tc.name, tc.want.at)
+			}
+			if got[0] != tc.want {
+				t.Errorf("%s: asked at %v for %v, want at %v for %v", tc.name, got[0].at, got[0].asked, tc.want.at, tc.want.asked)
+			}
+		})
+	}
+}
+
+// TestRenewalInOutage counts the attempts of an hour without the authority: no more than one in five seconds in the end, at no fixed pace, so that
+// a fleet does not come back as one. It is said once that they fail and once that they succeed again.
+func TestRenewalInOutage(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	var down atomic.Bool
+	down.Store(true)
+	a := &authority{from: -1, until: 10 * time.Minute, extend: func(_ context.Context, asked time.Duration) (time.Duration, error) {
+		if down.Load() {
+			return 0, errDown
+		}
+		return asked, nil
+	}}
+	withAuthority(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		time.Sleep(65 * time.Minute)
+		_, got, _ := a.calls()
+		if len(got) < 60*60/15 || len(got) > 60*60/5+20 {
+			t.Errorf("%d attempts in an hour, want about one in ten seconds", len(got))
+		}
+		var pauses []time.Duration
+		for i := range got[1:] {
+			pauses = append(pauses, got[i+1].at-got[i].at)
+		}
+		if least := slices.Min(pauses); least < 50*time.Millisecond {
+			t.Errorf("an attempt came %v behind the last", least)
+		}
+		late := pauses[20:]
+		if least, most := slices.Min(late), slices.Max(late); least < 5*time.Second || most > 15*time.Second || most-least < time.Second {
+			t.Errorf("the attempts are %v to %v apart, want 5 s to 15 s, spread", least, most)
+		}
+		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimExpired) || errors.Is(err, uid.ErrClaimLost) {
+			t.Errorf("Next() = %v, want ErrClaimExpired", err)
+		}
+		down.Store(false)
+		time.Sleep(time.Hour)
+		if failed, again := log.of("claim not extended"), log.of("claim extended again"); failed != 1 || again != 1 {
+			t.Errorf("logged %d times that the claim is not extended and %d times that it is again, want once each", failed, again)
+		}
+	})
+}
+
+// TestRenewalBehindOutage lets a burst follow an outage: what wakes the keeper counts again.
+func TestRenewalBehindOutage(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	down.Store(true)
+	a := &authority{from: -1, until: 10 * time.Minute, extend: func(_ context.Context, asked time.Duration) (time.Duration, error) {
+		if down.Load() {
+			return 0, errDown
+		}
+		return asked, nil
+	}}
+	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.Reject}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		time.Sleep(7 * time.Minute)
+		down.Store(false)
+		time.Sleep(time.Minute)
+		for range 10_000 {
+			if _, err := g.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
+				t.Fatalf("a call met the window's end: %v", err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// TestRenewalAheadOfBurst borrows beyond the window: it is extended when half of it is used, not when its end is met.
+func TestRenewalAheadOfBurst(t *testing.T) {
+	t.Parallel()
+	a := &authority{from: -1, until: 10 * time.Minute}
+	withAuthority(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		for range 10_000 {
+			if _, err := g.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if s := g.Stats(); s.WindowUntil.Sub(s.Position) < 4*time.Minute {
+				t.Fatalf("the window ends %v behind the position, want it extended when half of its ten minutes were used", s.WindowUntil.Sub(s.Position))
+			}
+		}
+	})
+}
+
+// TestRenewalOfNothing extends by an authority that always says yes and gives nothing: no more than a hundred attempts a second.
+func TestRenewalOfNothing(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int64
+	a := &authority{from: -1, until: time.Minute}
+	a.extend = func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+		if attempts.Add(1) > 10_000 {
+			<-ctx.Done() // or the bubble's time stands still for ever
+		}
+		return a.until, nil
+	}
+	withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		time.Sleep(31 * time.Second)
+		if n := attempts.Load(); n < 2 || n > 101 {
+			t.Errorf("%d attempts in a second, want 2 to 101", n)
+		}
+	})
+}
+
+// TestRenewalOfLongWindow steps the clock ahead, a bit at a time, over half of a window of a hundred hours: the keeper does not sleep through it.
+func TestRenewalOfLongWindow(t *testing.T) {
+	t.Parallel()
+	a := &authority{from: -1, until: 100 * time.Hour}
+	withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		synctest.Wait() // the keeper sleeps, for hours by what it knows
+		for range 60 {
+			clock.Step(50 * time.Minute)
+			g.Stats() // reads the clock
+		}
+		time.Sleep(61 * time.Minute)
+		if _, got, _ := a.calls(); len(got) != 1 || got[0].asked < 150*time.Hour {
+			t.Errorf("an hour behind the steps: extended %v, want once", got)
+		}
+	})
+}
+
+// TestRenewalOfLost loses a claim while no other is to be had: the lost one is left alone, another is asked for at once and then again and again,
+// also when the clock goes back.
+func TestRenewalOfLost(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	a := &authority{from: -1, until: 10 * time.Minute,
+		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost },
+		assign: func() error {
+			if down.Load() {
+				return errDown
+			}
+			return nil
+		}}
+	withAuthority(t, "default", a, uid.Options{Rollback: uid.HoldUpTo(time.Hour)}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		down.Store(true)
+		time.Sleep(7 * time.Minute)
+		assigns, extends, _ := a.calls()
+		if len(extends) != 1 || extends[0].at != 5*time.Minute {
+			t.Errorf("extended %v, want once, at 5 min: the claim is lost for good", extends)
+		}
+		if len(assigns) < 5 || assigns[1] != 5*time.Minute {
+			t.Errorf("assigned at %v, want the second at 5 min and more behind it", assigns)
+		}
+		clock.Step(-6 * time.Minute)
+		a.mu.Lock()
+		a.until = time.Hour
+		a.mu.Unlock()
+		down.Store(false)
+		time.Sleep(20 * time.Second)
+		if w := g.Stats().Worker; w == 0 {
+			t.Error("the clock went back and no other worker id is asked for")
+		}
+	})
+}
+
+// TestRenewalGivenUp loses a claim for good: there is nothing left to do.
+func TestRenewalGivenUp(t *testing.T) {
+	t.Parallel()
+	a := &authority{from: -1, until: 10 * time.Minute,
+		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost }}
+	withAuthority(t, "default", a, uid.Options{NoReassign: true}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		time.Sleep(11 * time.Minute)
+		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) || errors.Is(err, uid.ErrClaimExpired) {
+			t.Errorf("Next() = %v, want ErrClaimLost", err)
+		}
+		before := a.reads.Load()
+		time.Sleep(10 * time.Hour)
+		if n := a.reads.Load() - before; n > 100 {
+			t.Errorf("the clock was read %d times in ten hours with nothing to do", n)
+		}
+		if assigns, extends, _ := a.calls(); len(assigns) != 1 || len(extends) != 1 {
+			t.Errorf("assigned %d times and extended %d times, want once each", len(assigns), len(extends))
+		}
+	})
+}
