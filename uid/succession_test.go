@@ -12,6 +12,19 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
+// stoppable gives o a put function that stands still, and the padder with it, from stop until resume is called. Close waits for resume.
+func stoppable(o *uid.Options) (stop, resume func()) {
+	var stopped atomic.Bool
+	standing := make(chan struct{})
+	o.PutFunc = func(uid.ID) error {
+		if stopped.Load() {
+			<-standing
+		}
+		return nil
+	}
+	return func() { stopped.Store(true) }, func() { close(standing) }
+}
+
 // TestReplaceInTick replaces worker 1 by worker 0 when every run composed was handed out and the position is in a tick that was begun and lies
 // ahead of the clock: only a new tick keeps the ids increasing. The padder stands still, because it would fill the ring and move on.
 func TestReplaceInTick(t *testing.T) {
@@ -20,39 +33,32 @@ func TestReplaceInTick(t *testing.T) {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var paused atomic.Bool
-				resume := make(chan struct{})
 				a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute)}
-				c, err := uid.NewCachedAt(t.Context(), a, &uid.Options{
-					Layout: bubbleLayout(), RunLength: run, BoostPower: uid.NoBoost, PaddingFactor: 100, SeqStart: 1,
-					PutFunc: func(uid.ID) error {
-						if paused.Load() {
-							<-resume
-						}
-						return nil
-					},
-				}, uid.NewTestClock())
+				o := uid.Options{Layout: bubbleLayout(), RunLength: run, BoostPower: uid.NoBoost, PaddingFactor: 100, SeqStart: 1}
+				stop, resume := stoppable(&o)
+				c, err := uid.NewCachedAt(t.Context(), a, &o, uid.NewTestClock())
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				defer close(resume)
+				defer resume()
 				time.Sleep(4*time.Minute + 50*time.Second) // the keeper's time comes in ten seconds
 				a.set(func(a *scriptedAssigner) {
 					a.extend = assigner.ErrClaimLost
 					a.worker, a.from, a.until = 0, time.Time{}, time.Time{}
 				})
-				paused.Store(true)
+				synctest.Wait()
+				stop()
 				last := c.Parse(mustNext(t, c))
 				synctest.Wait() // the padder has put one run in the place of the one taken: the position is a run into a tick
-				for begin := last.Tick; last.Tick < begin+60 || c.Stats().Len > 0 || last.Seq != int64(run)-1; {
+				for begin := last.Tick; last.Tick < begin+20 || c.Stats().Len > 0 || last.Seq != int64(run)-1; {
 					p := c.Parse(mustNext(t, c))
-					if p.ID <= last.ID || p.Tick > begin+100 {
+					if p.ID <= last.ID || p.Tick > begin+40 {
 						t.Fatalf("%+v came after %+v", p, last)
 					}
 					last = p
 				}
-				time.Sleep(30 * time.Second)
+				time.Sleep(12 * time.Second)
 				if last.Worker != 1 || c.Stats().Worker != 0 {
 					t.Fatalf("worker %d before, %d behind, want 1 and 0", last.Worker, c.Stats().Worker)
 				}
