@@ -64,6 +64,29 @@ func (c *Cached) Rebase() {
 	c.rebase(c.keeper.grant.Load())
 }
 
+// Late returns what is left to do for a caller who has loaded the tenure and is stopped there: Next's add, Fill's take, and a refill if those were
+// in vain. Both return how many ids they got.
+func (c *Cached) Late() (next, fill func() int) {
+	l := c.tenure.Load().first
+	return func() int {
+			if c.codec.inside(l.word.Add(1)) {
+				return 1
+			}
+			if _, ok := c.refill(l); ok {
+				return 1
+			}
+			return 0
+		}, func() int {
+			if _, got := l.takeN(&c.codec, 1); got > 0 {
+				return 1
+			}
+			return c.refillN(l, make([]ID, 1))
+		}
+}
+
+// LatePad is the padding run of a caller who looked whether the generator was closed before it was.
+func (c *Cached) LatePad() error { return c.pad() }
+
 // Codec lets tests of the word's arithmetic in.
 type Codec = codec
 
