@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -139,6 +140,11 @@ func TestProcessHead(t *testing.T) {
 func TestProcessInterrupt(t *testing.T) {
 	t.Parallel()
 	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		if signal.Ignored(sig) { // as SIGHUP is under nohup, and so it would be in the new process
+			heard := make(chan os.Signal, 1)
+			signal.Notify(heard, sig)
+			defer signal.Stop(heard)
+		}
 		cmd, _ := command(t, "gen", "-n", "1000000000000", "--kind", "default")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
@@ -149,6 +155,8 @@ func TestProcessInterrupt(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		deaf := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		defer deaf.Stop()
 		var got bytes.Buffer
 		if _, err := io.CopyN(&got, stdout, 4096); err != nil {
 			t.Fatal(err)
