@@ -74,11 +74,15 @@ func TestTransient(t *testing.T) {
 		awaitQuiet(t, g)
 		run(t, db, fmt.Sprintf("CREATE TRIGGER fails BEFORE UPDATE ON leaf_alloc FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'as told'", number))
 		ids = append(ids, next(t, g, "a", 19)...)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if id, err := g.Next(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprint("Error ", number, " ")) {
+		id, err := int64(0), error(nil)
+		for heard := false; !heard; heard = err == nil || !strings.Contains(err.Error(), "has not answered yet") {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			id, err = g.Next(ctx, "a")
+			cancel()
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprint("Error ", number, " ")) {
 			t.Errorf("Next while the database answers %d = %d, %v, want ctx's error with the reason", number, id, err)
 		}
-		cancel()
 		run(t, db, "DROP TRIGGER fails")
 		distinct(t, append(ids, next(t, g, "a", 1)...))
 	}
