@@ -2,6 +2,7 @@ package segment
 
 import (
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
 
@@ -32,6 +33,8 @@ type buffer struct {
 	many *[width]lane // nil if there is one lane
 	bits uint64       // which bits of the caller's hash pick one of the many
 
+	begun time.Time
+
 	len  int64 // how many ids there are
 	mark int64 // who takes this many-th id, from 1, has the next range fetched
 	run  int64 // how many ids a lane is given at a time
@@ -39,6 +42,7 @@ type buffer struct {
 
 	_     cpu.CacheLinePad
 	taken atomic.Int64
+	_     cpu.CacheLinePad
 	_     cpu.CacheLinePad
 	one   [1]lane // the lane if there are not many
 }
@@ -48,6 +52,9 @@ const (
 	maxRun = 512 // longer runs gain little
 	minRun = 8   // shorter ones are not worth many lanes
 	ahead  = 16  // the lanes hold at most this part of a range
+
+	// Many lanes are for callers who together take an id in less than this. At a slower pace they hardly meet at one.
+	hurry = time.Microsecond
 )
 
 // newBuffer returns a buffer of r, whose mark is at percent of its ids, or at the first one. If wide it has many lanes, unless the
@@ -63,10 +70,10 @@ func newBuffer(r Range, percent int, wide bool) *buffer {
 
 // cut returns a buffer of r with the given mark, one lane or many, and runs of the given length.
 func cut(r Range, mark int64, wide bool, run int64) *buffer {
-	b := &buffer{zero: r.From - r.stride(), add: r.stride() - oneLeft, len: r.Len(), mark: mark, run: run, r: r}
+	b := &buffer{zero: r.From - r.stride(), add: r.stride() - oneLeft, begun: time.Now(), len: r.Len(), mark: mark, run: run, r: r}
 	if wide {
 		b.many = new([width]lane)
-		b.bits = 27 + uint64(r.From)*0x9E3779B97F4A7C15>>59 // others for the next range, so that nobody shares a lane for long
+		b.bits = 32 + uint64(r.From)*0x9E3779B97F4A7C15>>60 // others for the next range, so that nobody shares a lane for long
 	}
 	return b
 }
@@ -97,12 +104,14 @@ func (b *buffer) word(p, left int64) int64 { return left*oneLeft + (p+1)*b.r.str
 func (b *buffer) behind(w int64) int64 { return int64(uint32(w)) / b.r.stride() }
 
 // claim sets the first elements of ids, which is not empty, to neighbours that are the caller's, and returns how many: 0 when
-// others were faster or the range is used up. If it says due, the caller has the next range fetched.
+// it finds none, though some may be on their way into other lanes. If it says due, the caller has the next range fetched.
 func (b *buffer) claim(l *lane, ids []int64) (got int, due bool) {
 	want := int64(len(ids))
 	first, n := l.take(b.add, want)
-	if n == 0 {
-		first, n, due = b.refill(l, want)
+	for again := true; n == 0 && again; {
+		if first, n, due, again = b.refill(l, want); again {
+			first, n = l.take(b.add, want)
+		}
 	}
 	id := b.id(first)
 	for i := range ids[:n] {
@@ -113,11 +122,12 @@ func (b *buffer) claim(l *lane, ids []int64) (got int, due bool) {
 }
 
 // refill is for a lane that is used up. It takes a run, or what is left in another lane. Of that up to n ids, beginning with the
-// one that first stands for, are the caller's, and the rest goes into the lane.
-func (b *buffer) refill(l *lane, n int64) (first, got int64, due bool) {
+// one that first stands for, are the caller's, and the rest goes into the lane. Another caller who was faster, so that there are
+// ids in the lane, means again.
+func (b *buffer) refill(l *lane, n int64) (first, got int64, due, again bool) {
 	// Without the lock two callers would take two runs and begin one: ids would be lost or out of order.
 	if !l.lockUsedUp() {
-		return 0, 0, false
+		return 0, 0, false, true
 	}
 	defer l.mu.Unlock()
 	p, left, due := b.takeRun(n)
@@ -130,7 +140,7 @@ func (b *buffer) refill(l *lane, n int64) (first, got int64, due bool) {
 	if got = min(n, left); got < left {
 		l.word.Store(b.word(p+got-1, left-got)) // publishes what is left behind the caller's ids
 	}
-	return b.word(p, 0), got, due
+	return b.word(p, 0), got, due, false
 }
 
 // takeRun takes a run, or n ids if that is more, as far as there are any, and returns the position of the first and how many
@@ -189,8 +199,9 @@ func (b *buffer) used() int64 {
 	return used
 }
 
-// crowded reports whether callers met: so many at the one lane that a quarter of its runs were asked for by several at a time,
-// or at the many, that more than one of them was needed.
+// crowded reports whether the next range should have many lanes, which is asked when this one is used up: callers met at the
+// one lane so that a quarter of its runs were asked for by several of them; or they needed more than one of the many, and
+// were in a hurry.
 func (b *buffer) crowded() bool {
 	b.lock()
 	defer b.unlock()
@@ -203,7 +214,7 @@ func (b *buffer) crowded() bool {
 			needed++
 		}
 	}
-	return needed > 1
+	return needed > 1 && time.Since(b.begun) < time.Duration(b.len)*hurry
 }
 
 // seal uses the range up: from here on nobody gets an id. It returns the end of the range that nobody claimed, together with

@@ -222,8 +222,8 @@ func TestWide(t *testing.T) {
 		}
 		awaitQuiet(t, g)
 		for range tt.meets {
-			next(t, g, "a", int(tag.InRun()))
-			meet(t, tag)
+			next(t, g, "a", int(tag.InRun())+1)
+			tag.Meet()
 		}
 		next(t, g, "a", step-int(stats(t, g, "a").Used)+1)
 		if tag.Wide() != tt.want {
@@ -234,25 +234,6 @@ func TestWide(t *testing.T) {
 			t.Error("there are many lanes after a range that one caller used")
 		}
 	}
-}
-
-// meet has two callers find the tag's lane, whose run is used up, at the same time.
-func meet(t *testing.T, tag *segment.Tag) {
-	t.Helper()
-	release := tag.Hold()
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			if _, err := tag.Next(t.Context()); err != nil {
-				t.Errorf("Next = %v", err)
-			}
-		})
-	}
-	for tag.Failed() < 2 {
-		runtime.Gosched()
-	}
-	release()
-	wg.Wait()
 }
 
 // drain takes ids with several goroutines until they are used up; the first of them calls end, if it is not nil, on the way. It

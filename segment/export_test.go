@@ -45,6 +45,13 @@ func (t *Tag) Hold() (release func()) {
 	return l.mu.Unlock
 }
 
+// Meet is a caller who found the tag's lane used up, and comes when another one has refilled it.
+func (t *Tag) Meet() {
+	if t.cur.Load().one[0].lockUsedUp() {
+		panic("the lane is used up")
+	}
+}
+
 // InRun returns how many ids are left in the tag's lane.
 func (t *Tag) InRun() int64 { return leftIn(t.cur.Load().one[0].word.Load()) }
 

@@ -33,8 +33,8 @@ import (
 //
 // Overflow: the lower half has room for a range's span and its stride (see maxSpan), and failed adds carry out of it into left
 // less than they take from it. They count left down, which must not get around to where it is positive again. Whoever
-// added in vain calls lockUsedUp next, which clears their trace; so that counts at most the goroutines between these two
-// steps, and there is room for 2^31 of them, 4 TiB of stacks.
+// added in vain next finds ids in the lane, which a store over his trace brought, or calls lockUsedUp, which clears it. So left
+// counts at most the goroutines between these steps, and there is room for 2^31 of them, 4 TiB of stacks.
 type lane struct {
 	word atomic.Int64
 

@@ -74,7 +74,7 @@ func (t *Tag) arrive(r Range) (more bool) {
 	t.pace.fetched(r, time.Now())
 	first := t.fetches == 1
 	if first {
-		t.cur.Store(newBuffer(r, t.g.opts.Prefetch, false)) // in place of the buffer of no ids
+		t.cur.Store(t.buffer(r, false)) // in place of the buffer of no ids
 	} else {
 		t.ready = r
 	}

@@ -43,16 +43,25 @@ var errAbandoned = errors.New("segment: nobody waits for the tag")
 func newTag(g *Generator, name string) *Tag {
 	t := &Tag{g: g, name: name, changed: make(chan struct{})}
 	t.pace.window, t.pace.limit = g.opts.StepWindow, g.opts.MaxStep
-	t.cur.Store(newBuffer(Range{}, g.opts.Prefetch, false)) // of no ids
+	t.cur.Store(t.buffer(Range{}, false)) // of no ids
 	return t
+}
+
+// buffer returns a buffer of r.
+func (t *Tag) buffer(r Range, wide bool) *buffer {
+	b := newBuffer(r, t.g.opts.Prefetch, wide)
+	if t.g.opts.Ordered {
+		b.run = b.len // runs are there to see whether callers meet, and to have lanes
+	}
+	return b
 }
 
 // Name returns the tag.
 func (t *Tag) Name() string { return t.name }
 
 // Next returns an id of the tag that no other call ever returns. With Options.Ordered the ids of one Generator's tag rise in
-// the order of the calls. It costs one atomic add, and allocates only when it begins a range. It reads ctx only when both
-// ranges are used up: then it waits for the next one, and if ctx ends first the error wraps both ctx's and the source's.
+// the order of the calls. It costs one atomic add; it allocates only where it begins a range or has one fetched. It reads ctx
+// only when both ranges are used up: then it waits for the next one, and if ctx ends first the error wraps both ctx's and the source's.
 // Other errors are ErrClosed, ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
 func (t *Tag) Next(ctx context.Context) (int64, error) {
 	b := t.cur.Load()
@@ -122,7 +131,7 @@ func (t *Tag) await(ctx context.Context, b *buffer) error {
 			return t.ended
 		case t.ready.Len() > 0:
 			wide := !t.g.opts.Ordered && b.crowded()
-			t.cur.Store(newBuffer(t.ready, t.g.opts.Prefetch, wide)) // publishes the buffer's fields
+			t.cur.Store(t.buffer(t.ready, wide)) // publishes the buffer's fields
 			t.ready = Range{}
 			return nil
 		case t.failed != nil:
