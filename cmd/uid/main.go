@@ -6,9 +6,13 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 func main() {
+	// The driver writes to the standard error what it returns as well. SetLogger fails for a nil Logger only.
+	_ = mysql.SetLogger(&mysql.NopLogger{})
 	ctx, stop := withSignals(context.Background())
 	p := &program{
 		stdin:    os.Stdin,

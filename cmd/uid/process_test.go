@@ -301,3 +301,20 @@ func TestProcessTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessConnectionDies: a connection that dies in the midst of a statement is one line, too: the driver's own is held back.
+func TestProcessConnectionDies(t *testing.T) {
+	t.Parallel()
+	s := servers.MariaDB(t)
+	db := s.CreateDB(t)
+	b := newBench(t)
+	b.check(t, exitOK, "", "", "segment", "init", "--dsn", s.DSN(db))
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10", "--dsn", s.DSN(db))
+	proxy := dbtest.NewProxy(t, s.Addr())
+	proxy.SetOnce(dbtest.CutBeforeReply, func(request []byte) bool { return bytes.Contains(request, []byte("LAST_INSERT_ID")) })
+	cmd, _ := command(t, "segment", "next", "order", "--dsn", s.DSNVia(proxy.Addr(), db))
+	out, err := cmd.CombinedOutput()
+	if code := status(t, err); code != exitFailure || proxy.Hits() != 1 || !strings.HasPrefix(string(out), "uid: mysql at ") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("status %d after %d cuts, printed %q, want 1 after one and one line", code, proxy.Hits(), out)
+	}
+}

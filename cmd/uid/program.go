@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -113,6 +114,11 @@ func (p *program) complain(err error) {
 
 // execute parses args and runs the command that they name.
 func (p *program) execute(ctx context.Context, args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) { // kong would put other characters in place of what is none: another tag, another file
+			return usagef("argument %d is not UTF-8", i+1)
+		}
+	}
 	var c commands
 	k, err := kong.New(&c,
 		kong.Name("uid"),

@@ -182,22 +182,13 @@ func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Tag == "" {
 		return usagef("the tag is empty")
 	}
-	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
+	return c.with(ctx, p, func(_ context.Context, src segment.Source) error { // whose ctx ends with --timeout, in the midst of printing
 		for left := c.Count; left > 0; {
-			r, err := src.Fetch(ctx, c.Tag, min(left, maxFetch))
+			r, n, err := c.take(ctx, src, left)
 			if err != nil {
 				return err
 			}
-			n := min(left, r.Len())
 			stride := max(r.Stride, 1)
-			if returner, ok := src.(segment.Returner); ok && n < r.Len() {
-				rest := r
-				rest.From += n * stride
-				// Whether the source takes it back or not, the ids printed are this run's alone.
-				if _, err := returner.Return(ctx, c.Tag, rest); err != nil {
-					return err
-				}
-			}
 			var buf []byte
 			for i := range n {
 				buf = append(strconv.AppendInt(buf[:0], r.From+i*stride, 10), '\n')
@@ -212,4 +203,25 @@ func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 		}
 		return nil
 	})
+}
+
+// take claims a range for up to n ids within --timeout. It returns the range and how many of its ids are to be used; the rest
+// was offered to the source.
+func (c *segmentNextCmd) take(ctx context.Context, src segment.Source, n int64) (segment.Range, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	r, err := src.Fetch(ctx, c.Tag, min(n, maxFetch))
+	if err != nil {
+		return r, 0, err
+	}
+	n = min(n, r.Len())
+	if returner, ok := src.(segment.Returner); ok && n < r.Len() {
+		rest := r
+		rest.From += n * max(r.Stride, 1)
+		// Whether the source takes it back or not, the ids printed are this run's alone.
+		if _, err := returner.Return(ctx, c.Tag, rest); err != nil {
+			return r, 0, err
+		}
+	}
+	return r, n, nil
 }

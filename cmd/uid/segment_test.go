@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
 
 // TestSegmentUsage: a command line that would change nothing, or make no sense, is refused before the database is asked.
 func TestSegmentUsage(t *testing.T) {
@@ -23,6 +28,8 @@ func TestSegmentUsage(t *testing.T) {
 		{"-n is 0", []string{"next", "order", "-n", "0"}},
 		{"--source must be one of", []string{"list", "--source", "files"}},
 		{"--dsn is empty", []string{"list", "--dsn", ""}},
+		{"argument 3 is not UTF-8", []string{"set", "caf\xe9", "--step", "1"}},
+		{"argument 4 is not UTF-8", []string{"list", "--dsn", "caf\xe9.db"}},
 	} {
 		b.check(t, exitUsage, "", c.stderr, append([]string{"segment"}, c.args...)...)
 	}
@@ -57,4 +64,25 @@ func TestSegmentTables(t *testing.T) {
 			b.check(t, exitOK, "no tags", "", "segment", "list")
 		})
 	}
+}
+
+// TestSegmentNextSlow: --timeout is for the database; a reader may take as long as it likes over the ids.
+func TestSegmentNextSlow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
+	synctest.Test(t, func(t *testing.T) {
+		lines := 0
+		var stderr strings.Builder
+		p := &program{stdin: strings.NewReader(""), stderr: &stderr, now: b.clock, getenv: func(string) string { return "" },
+			cacheDir: func() (string, error) { return b.cache, nil }}
+		p.stdout = writeFunc(func(text []byte) (int, error) {
+			time.Sleep(time.Minute)
+			lines += strings.Count(string(text), "\n")
+			return len(text), nil
+		})
+		if code := p.run(t.Context(), []string{"segment", "next", "order", "-n", "100000"}); code != exitOK || lines != 100_000 || stderr.Len() > 0 {
+			t.Errorf("status %d with %d lines, stderr %q, want 0 with 100000 and nothing", code, lines, &stderr)
+		}
+	})
 }
