@@ -91,6 +91,50 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestOutageLength: how long a step of 600 times the rate lasts without the database: from 10 minutes less a tenth, when that goes
+// away right before a fetch, to 20, right after one; with the step that adapts from 18 minutes on.
+func TestOutageLength(t *testing.T) {
+	t.Parallel()
+	const rate, tick = 2, 10 * time.Second
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // a call gets what there is
+	for _, tt := range []struct {
+		maxStep     int64
+		least, most time.Duration
+	}{{1, 9*time.Minute + tick, 20 * time.Minute}, {0, 18*time.Minute + tick, 76 * time.Minute}} { // the fetch comes with the next tick
+		least, most := 24*time.Hour, time.Duration(0)
+		for start := time.Duration(0); start < 60*time.Minute; start += tick {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(600 * rate)
+				g := generator(t, f, &segment.Options{MaxStep: tt.maxStep})
+				ids := make([]int64, rate*tick/time.Second)
+				if _, err := g.Tag(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				begin := time.Now()
+				for down := false; ; time.Sleep(tick) {
+					if !down && time.Since(begin) == start {
+						down = true
+						f.set(func(f *fake) { f.away = true })
+					}
+					if _, err := g.Fill(over, "a", ids); err != nil {
+						if !down {
+							t.Fatalf("Fill before the outage: %v", err)
+						}
+						break
+					}
+				}
+				lasted := time.Since(begin) - start
+				least, most = min(least, lasted), max(most, lasted)
+			})
+		}
+		if least != tt.least || most != tt.most {
+			t.Errorf("MaxStep %d: the ids last %v to %v, want %v to %v", tt.maxStep, least, most, tt.least, tt.most)
+		}
+	}
+}
+
 // TestReason: who finds both buffers used up waits for as long as its ctx allows, gets the source's reason with it, and is
 // served as soon as the source is back. The original answers -3 at once, while the loader is about to succeed.
 func TestReason(t *testing.T) {

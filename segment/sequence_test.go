@@ -56,10 +56,16 @@ func sequenceRow(tb testing.TB, current int64, increment int) (string, *gorm.DB)
 	return dsn, db
 }
 
-// TestSequenceTable: the columns, with the original's defaults of 0 and 1.
+// TestSequenceTable: the columns, with the original's types and its defaults of 0 and 1.
 func TestSequenceTable(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
+	var columns string
+	err := db.Raw("SELECT GROUP_CONCAT(column_name, ' ', column_type, ' ', column_key ORDER BY ordinal_position SEPARATOR '; ')" +
+		" FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't_sequence'").Row().Scan(&columns)
+	if want := "pk_seq_name varchar(50) PRI; current_val bigint(20) ; increment_val int(11) "; err != nil || columns != want {
+		t.Errorf("the columns are %q, %v, want %q", columns, err, want)
+	}
 	run(t, db, "INSERT INTO t_sequence (pk_seq_name) VALUES ('a')")
 	if n := number(t, db, "SELECT COUNT(*) FROM t_sequence WHERE current_val = 0 AND increment_val = 1"); n != 1 {
 		t.Errorf("%d rows with the defaults 0 and 1, want 1", n)
@@ -251,18 +257,19 @@ func TestSequenceFromCurrent(t *testing.T) {
 	}
 }
 
-// TestSequenceNamesApart: a fetch that waits for its row, which somebody holds locked, keeps the other names' fetches from nothing.
+// TestSequenceNamesApart: a fetch that waits for its row, which somebody holds locked, keeps the other names' fetches from nothing, in
+// one Generator too, where the original has one lock for all names.
 func TestSequenceNamesApart(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
 	run(t, db, "INSERT INTO t_sequence VALUES ('b', 0, 1000)")
-	src := segment.Sequence(open(t, dsn), nil)
+	g := generator(t, segment.Sequence(open(t, dsn), nil), &segment.Options{FetchTimeout: time.Minute})
 	tx := db.Begin()
 	defer tx.Rollback()
 	number(t, tx, "SELECT current_val FROM t_sequence WHERE pk_seq_name = 'a' FOR UPDATE")
 	held := make(chan error, 1)
 	go func() {
-		_, err := src.Fetch(t.Context(), "a", 0)
+		_, err := g.Next(t.Context(), "a")
 		held <- err
 	}()
 	for number(t, db, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE%t_sequence%'") == 0 {
@@ -270,18 +277,19 @@ func TestSequenceNamesApart(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if r, err := src.Fetch(ctx, "b", 0); err != nil || stretch(r) != "[1000, 2000)" {
-		t.Errorf("the block of b while a fetch of a waits is %v, %v, want [1000, 2000)", r, err)
+	ids := make([]int64, 2500) // into the third block
+	if _, err := g.Fill(ctx, "b", ids); err != nil || ids[0] != 1000 || ids[2499] != 3499 {
+		t.Errorf("the ids of b while a fetch of a waits are %d to %d, %v, want 1000 to 3499", ids[0], ids[2499], err)
 	}
 	select {
 	case err := <-held:
-		t.Errorf("Fetch of the locked name came back: %v", err)
+		t.Errorf("Next of the locked name came back: %v", err)
 	default:
 	}
 	if err := tx.Rollback().Error; err != nil {
 		t.Fatal(err)
 	}
 	if err := <-held; err != nil {
-		t.Errorf("Fetch of the name that was locked: %v", err)
+		t.Errorf("Next of the name that was locked: %v", err)
 	}
 }

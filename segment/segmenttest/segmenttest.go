@@ -1,4 +1,5 @@
-// Package segmenttest is the conformance suite of segment.Source: whoever writes a source runs it through Run.
+// Package segmenttest is the conformance suite of segment.Source: whoever writes a source runs it through Run, over counters that
+// begin nowhere anew (no Range.Cyclic).
 package segmenttest
 
 import (
@@ -20,12 +21,16 @@ type Config struct {
 
 	Tag     string // of a counter that exists; Run moves it
 	Unknown string // of one that does not; empty if there are no unknown tags
-	Spare   string // of one that does not exist and that Run may make, if the Source is a Setter
+
+	// Spare is the tag of a counter that does not exist and that Run makes, and so does one with "-max" behind it. It is
+	// looked at if the Source is a Setter, whose ranges Run wants as long as the step that it has set.
+	Spare string
 
 	_ struct{} // keeps literals keyed
 }
 
-// Run tests a Source. Besides Fetch it tests the capabilities that the Source has.
+// Run tests a Source, as subtests of t. Besides Fetch it tests the capabilities that the Source has but for Checker, which New
+// calls. What it makes stays: give it counters of its own.
 func Run(t *testing.T, c Config) {
 	t.Run("Rising", c.rising)
 	t.Run("Disjoint", c.disjoint)
