@@ -33,7 +33,7 @@ type buffer struct {
 	many *[width]lane // nil if there is one lane
 	bits uint64       // which bits of the caller's hash pick one of the many
 
-	begun time.Time
+	begun time.Time // when the range was put in use
 
 	len  int64 // how many ids there are
 	mark int64 // who takes this many-th id, from 1, has the next range fetched
@@ -175,7 +175,7 @@ func (b *buffer) takeRest() (p, left int64) {
 	return 0, 0
 }
 
-// lock takes every lane's mu. Nobody who holds one waits for another.
+// lock takes every lane's mu, in the order of the lanes. Nobody else who holds one waits for another.
 func (b *buffer) lock() {
 	for i := range b.lanes() {
 		b.lanes()[i].mu.Lock()
@@ -199,9 +199,10 @@ func (b *buffer) used() int64 {
 	return used
 }
 
-// crowded reports whether the next range should have many lanes, which is asked when this one is used up: callers met at the
-// one lane so that a quarter of its runs were asked for by several of them; or they needed more than one of the many, and
-// were in a hurry.
+// crowded reports whether the next range should have many lanes, which is asked when that one is put in the place of this one:
+// callers met at the one lane so that more than a quarter of its runs were asked for by several of them; or they needed more
+// than one of the many, and were in a hurry, waits for the source included. A lane that was given a single run was not needed:
+// even a caller who is alone begins a range deeper in his stack than he goes on, which may be at another lane.
 func (b *buffer) crowded() bool {
 	b.lock()
 	defer b.unlock()
@@ -210,7 +211,7 @@ func (b *buffer) crowded() bool {
 	}
 	needed := 0
 	for i := range b.many {
-		if b.many[i].runs > 0 {
+		if b.many[i].runs > 1 {
 			needed++
 		}
 	}

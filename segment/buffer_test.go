@@ -185,23 +185,34 @@ func TestBufferSeal(t *testing.T) {
 	}
 }
 
-// TestBufferCrowded: one goroutine never meets another, whatever it does.
-func TestBufferCrowded(t *testing.T) {
+// TestBufferRefilled: callers who find that another one has refilled the lane take from it at once, whichever of them was
+// faster, and nobody is told to fetch before the mark.
+func TestBufferRefilled(t *testing.T) {
 	t.Parallel()
 	for _, wide := range []bool{false, true} {
-		b := segment.NewBuffer(segment.Range{From: 0, To: 100_000}, 10, wide)
-		for range 200_000 {
-			b.Next(0)
+		for range 20 {
+			const callers = 6
+			b := segment.Cut(segment.Range{From: 3, To: 103}, 50, wide, 10)
+			release := b.Hold()
+			var (
+				ids  [callers]int64
+				oks  [callers]bool
+				dues [callers]bool
+				wg   sync.WaitGroup
+			)
+			for i := range callers {
+				wg.Go(func() { ids[i], oks[i], dues[i] = b.Next(0) })
+			}
+			for b.Failed() < callers {
+				runtime.Gosched()
+			}
+			release()
+			wg.Wait()
+			if slices.Contains(oks[:], false) || slices.Contains(dues[:], true) {
+				t.Fatalf("wide %v: callers of a run have ids: %v, and are told to fetch: %v", wide, oks, dues)
+			}
+			checkAll(t, ids[:], callers, 1)
 		}
-		if b.Crowded() {
-			t.Errorf("wide %v: crowded by one goroutine", wide)
-		}
-	}
-	b := segment.NewBuffer(segment.Range{From: 0, To: 100_000}, 10, true)
-	b.Next(3)
-	b.Next(4)
-	if !b.Crowded() {
-		t.Error("two lanes were needed, and the buffer is not crowded")
 	}
 }
 

@@ -27,8 +27,10 @@ func Backoff(failures int, least, most time.Duration) time.Duration {
 }
 
 // Failed returns how many failed adds have left their trace in the lanes of a tag's buffer in use.
-func (t *Tag) Failed() (n int64) {
-	b := t.cur.Load()
+func (t *Tag) Failed() int64 { return t.cur.Load().Failed() }
+
+// Failed returns how many failed adds have left their trace in the lanes.
+func (b *buffer) Failed() (n int64) {
 	for i := range b.lanes() {
 		n -= min(b.lanes()[i].word.Load()>>32, 0)
 	}
@@ -39,8 +41,11 @@ func (t *Tag) Failed() (n int64) {
 func (t *Tag) Wide() bool { return t.cur.Load().many != nil }
 
 // Hold keeps callers that find the tag's lane used up waiting until release.
-func (t *Tag) Hold() (release func()) {
-	l := &t.cur.Load().one[0]
+func (t *Tag) Hold() (release func()) { return t.cur.Load().Hold() }
+
+// Hold keeps callers that find the first lane used up waiting until release.
+func (b *buffer) Hold() (release func()) {
+	l := &b.lanes()[0]
 	l.mu.Lock()
 	return l.mu.Unlock
 }

@@ -37,7 +37,7 @@ func together(fs ...func()) {
 // TestLaneSteal: callers that take away from each other what is left, again and again, get each id once, by Next and by Fill.
 func TestLaneSteal(t *testing.T) {
 	t.Parallel()
-	for round := range 1000 {
+	for round := range 3000 {
 		const n = 512 // one run, in the lane of the caller who comes first
 		b := segment.Cut(segment.Range{From: 3, To: 3 + n}, 1, true, n)
 		var got [3][]int64
