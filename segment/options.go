@@ -15,8 +15,8 @@ type Options struct {
 
 	// Ordered has the ids of a tag rise in the order of the calls, if the ranges of its source do: those of a Ticket over
 	// several servers, or of a Sequence with Cycle, do not. Otherwise they rise while callers rarely meet. Where several
-	// take an id every microsecond or faster, ranges from 8,192 ids on are handed out in many places at once, so that
-	// processors do not meet on one cache line: ids may then come out of order by up to a range's length.
+	// take an id every microsecond or faster, ranges from 8,192 ids on may be handed out in many places at once, so that
+	// processors do not meet on one cache line: ids then come out of order by up to a range's length.
 	Ordered bool
 
 	// MaxStep bounds the dynamic step, 1 or more; the default is 1,000,000, or twice the source's own step for the tag if

@@ -30,7 +30,7 @@ type TagStats struct {
 	Err error // why the last fetch failed, or why there will be no further one; nil when all is well
 }
 
-// Stats returns a snapshot of all tags. It takes locks that Next takes only when a range, or a run of a few hundred ids, is used up.
+// Stats returns a snapshot of all tags. It takes locks that Next takes only when a range, or a run of it, is used up.
 func (g *Generator) Stats() Stats {
 	g.mu.Lock()
 	tags := g.all()

@@ -8,6 +8,7 @@
 //
 // expect: ok
 // variants: -DLANES=1 -DRUN=1 -DLEN=2 expect: ok
+// variants: -DLANES=1 -DRUN=3 expect: ok
 // variants: -DLANES=1 -DCALLERS=3 -DCALLS=2 expect: ok
 // variants: -DLANES=1 -DFILL=1 -DCALLS=1 expect: ok
 // variants: -DLANES=1 -DSEAL=1 expect: ok
