@@ -214,7 +214,7 @@ func TestStep(t *testing.T) {
 			want   int64
 		}{
 			{15 * time.Minute, 1_000_000}, {30*time.Minute - time.Second, 1_000_000},
-			{30 * time.Minute, 500_000}, {24 * time.Hour, 250_000}, {20 * time.Minute, 250_000},
+			{30 * time.Minute, 500_000}, {24 * time.Hour, 250_000}, {20 * time.Minute, 250_000}, {15 * time.Minute, 250_000},
 			{15*time.Minute - time.Second, 500_000},
 			{time.Hour, 250_000}, {time.Hour, 125_000}, {time.Hour, 62_500}, {time.Hour, 31_250}, {time.Hour, 15_625},
 			{time.Hour, 7812}, {time.Hour, 3906}, {time.Hour, 1953}, {time.Hour, 1000}, {time.Hour, 1000},
