@@ -16,7 +16,8 @@ import (
 // unless dsn sets others, connections that find their server read-only given up (so that a failover is followed), and a
 // pool of at most 4. It does not connect, so it succeeds while the database is down; Assign waits for it.
 //
-// dsn has the form user:password@tcp(host:port)/database?param=value. No error shows it or its password.
+// dsn has the form user:password@tcp(host:port)/database?param=value. No error shows it or its password. The driver,
+// github.com/go-sql-driver/mysql, also prints to the standard error some of what it returns, unless the program calls its SetLogger.
 func OpenMySQL(dsn string) (*gorm.DB, error) {
 	// GORM's driver drops the error of a DSN that does not parse, so MySQL's is asked first. It does not connect.
 	probe, err := sql.Open(mysql.DefaultDriverName, dsn)
@@ -58,7 +59,6 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	}
 	// A change must be there for good when it is answered, not with the connection's end.
 	cfg.Params["autocommit"] = "1"
-	cfg.Logger = silent{}
 	db, err := gorm.Open(mysql.New(mysql.Config{
 		DSNConfig: cfg,
 		// Asking for the version would connect, without a ctx.
@@ -80,12 +80,6 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	pool.SetConnMaxLifetime(5 * time.Minute)
 	return db, nil
 }
-
-// silent is a logger for the driver, which prints to the standard error what it also returns.
-type silent struct{}
-
-// Print drops what it is told.
-func (silent) Print(...any) {}
 
 // safe returns the driver's complaint about a DSN if it is one of its fixed texts. The others quote parts of the DSN, and in one that
 // is malformed any part may be the password.

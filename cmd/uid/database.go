@@ -22,7 +22,7 @@ const embeddedHelp = "the embedded SQLite in the user's cache folder"
 
 // dsnFlags are the flags of every command that uses a database.
 type dsnFlags struct {
-	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database that worker ids come from: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. Default: the environment variable UID_DSN, else ${dsn}."`
+	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. Default: the environment variable UID_DSN, else ${dsn}."`
 	Timeout time.Duration `default:"10s" help:"How long to wait for the database."`
 }
 
