@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -59,6 +60,15 @@ func (t *Tag) Meet() {
 
 // InRun returns how many ids are left in the tag's lane.
 func (t *Tag) InRun() int64 { return leftIn(t.cur.Load().one[0].word.Load()) }
+
+// Late returns what a caller does who has used up what he found of the buffer in use, and one who was told to fetch by it.
+func (t *Tag) Late() (await func(context.Context) error, prefetch func()) {
+	b := t.cur.Load()
+	return func(ctx context.Context) error { return t.await(ctx, b) }, func() { t.prefetch(b) }
+}
+
+// Drop drops a tag that the source no longer has.
+func (g *Generator) Drop(t *Tag) { g.drop(t, ErrUnknownTag) }
 
 // Buffer lets tests at a range in the course of being handed out.
 type Buffer = buffer
