@@ -262,3 +262,18 @@ func TestStepRaised(t *testing.T) {
 		}
 	})
 }
+
+// TestTagBeginsAnother: a tag whose bytes are the first ones of another tag's, in memory as well, is another tag.
+func TestTagBeginsAnother(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	f.tags["ant"] = &segment.Row{Tag: "ant", Next: 1000, Step: 10}
+	g := generator(t, f, &segment.Options{MaxStep: 1})
+	name := "ant" // and "a" share a slot of the directory
+	for i, id := range []int64{1000, 0, 1001, 1} {
+		tag := name[:3-i%2*2]
+		if got := next(t, g, tag, 1)[0]; got != id {
+			t.Errorf("the id of %q is %d, want %d", tag, got, id)
+		}
+	}
+}
