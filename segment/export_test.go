@@ -67,6 +67,12 @@ func (t *Tag) Late() (await func(context.Context) error, prefetch func()) {
 	return func(ctx context.Context) error { return t.await(ctx, b) }, func() { t.prefetch(b) }
 }
 
+// Open is what a caller does who asks for a tag, before he waits for its first range.
+func (g *Generator) Open(name string) error {
+	_, err := g.open(name)
+	return err
+}
+
 // Drop drops a tag that the source no longer has.
 func (g *Generator) Drop(t *Tag) { g.drop(t, ErrUnknownTag) }
 

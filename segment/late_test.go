@@ -1,8 +1,11 @@
 package segment_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/uidring/uidring/segment"
 )
@@ -66,6 +69,26 @@ func TestLateDrop(t *testing.T) {
 		}
 		if tags[1] == tags[0] || tags[2] != tags[1] {
 			t.Errorf("a tag, the next one of its name, and who is found then: %p, %p, %p", tags[0], tags[1], tags[2])
+		}
+	})
+}
+
+// TestLateWait: a caller whose tag's first fetch has failed before he waits, waits for the next try. If he were to start over, a
+// source that refuses at once could be asked again and again without a pause.
+func TestLateWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		f.away = true
+		g := generator(t, f, &segment.Options{RetryMin: time.Second, RetryMax: time.Second, Refresh: -1})
+		if err := g.Open("a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := g.Tag(ctx, "a"); !errors.Is(err, errAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
+			t.Errorf("Tag = %v after %d calls of the source, want errAway and the end of ctx after one", err, f.calls)
 		}
 	})
 }

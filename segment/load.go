@@ -103,7 +103,9 @@ func (t *Tag) fail(err error, failures int) (last bool) {
 	t.failures++
 	fresh := t.fetches == 0
 	unknown := errors.Is(err, ErrUnknownTag)
-	abandoned := fresh && t.waiting == 0 && !isPermanent(err) && !t.g.opts.Listed // a list is no stranger's, and is not tried again soon
+	// Not at the first failure, which may come before the caller who asked for the tag waits. A list is no stranger's, and is
+	// not tried again soon.
+	abandoned := fresh && failures > 1 && t.waiting == 0 && !isPermanent(err) && !t.g.opts.Listed
 	last = abandoned || isPermanent(err)
 	if last {
 		t.loading = false
