@@ -109,15 +109,7 @@ func TestAuthorityHangsAtClose(t *testing.T) {
 // TestAuthorityReassigns gives a generator whose ring has run empty a new worker id: the ring is full at once, without a caller who asks.
 func TestAuthorityReassigns(t *testing.T) {
 	t.Parallel()
-	var down atomic.Bool
-	a := &authority{from: -1, until: 8 * time.Second,
-		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost },
-		assign: func() error {
-			if down.Load() {
-				return errDown
-			}
-			return nil
-		}}
+	a, down := losing(8 * time.Second)
 	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.Reject, MaxLag: time.Hour}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		down.Store(true)
 		for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {

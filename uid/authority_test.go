@@ -32,6 +32,20 @@ type authority struct {
 	reads   atomic.Int64 // of the generator's clock
 }
 
+// losing returns an authority whose claims, from the beginning to until, are lost at the first Extend, and that has no others while
+// down is set.
+func losing(until time.Duration) (a *authority, down *atomic.Bool) {
+	down = new(atomic.Bool)
+	return &authority{from: -1, until: until,
+		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost },
+		assign: func() error {
+			if down.Load() {
+				return errDown
+			}
+			return nil
+		}}, down
+}
+
 // extension is a call of Extend: when, and what it asked for.
 type extension struct{ at, asked time.Duration }
 

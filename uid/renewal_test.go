@@ -171,15 +171,7 @@ func TestRenewalOfLongWindow(t *testing.T) {
 // also when the clock goes back.
 func TestRenewalOfLost(t *testing.T) {
 	t.Parallel()
-	var down atomic.Bool
-	a := &authority{from: -1, until: 10 * time.Minute,
-		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost },
-		assign: func() error {
-			if down.Load() {
-				return errDown
-			}
-			return nil
-		}}
+	a, down := losing(10 * time.Minute)
 	withAuthority(t, "default", a, uid.Options{Rollback: uid.HoldUpTo(time.Hour)}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		down.Store(true)
 		time.Sleep(7 * time.Minute)

@@ -184,18 +184,26 @@ func documented(highest int64, reach time.Duration) []string {
 	}
 }
 
+// forgetful returns a town whose owner has worker id 1, and what takes the table back to before: to a row that says that the
+// worker id is free, or to none.
+func forgetful(t *testing.T, row bool) (w *town, restore func()) {
+	t.Helper()
+	w = newTown(t)
+	if row {
+		release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
+	}
+	restore = backup(t, w.srv, w.name)
+	w.claim = assign(t, w.owner, 1)[0]
+	return w, restore
+}
+
 // TestRestoredRelease: an owner that closes on a table that went back leaves the end of what it stamped, and nobody begins before it.
 func TestRestoredRelease(t *testing.T) {
 	t.Parallel()
 	for _, row := range []bool{true, false} {
 		t.Run(fmt.Sprint("row ", row), func(t *testing.T) {
 			t.Parallel()
-			w := newTown(t)
-			if row {
-				release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
-			}
-			restore := backup(t, w.srv, w.name)
-			w.claim = assign(t, w.owner, 1)[0]
+			w, restore := forgetful(t, row)
 			restore()
 			used := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 			for range 2 {
@@ -215,12 +223,7 @@ func TestRestoredTakeover(t *testing.T) {
 	for _, row := range []bool{true, false} {
 		t.Run(fmt.Sprint("row ", row), func(t *testing.T) {
 			t.Parallel()
-			w := newTown(t)
-			if row {
-				release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
-			}
-			restore := backup(t, w.srv, w.name)
-			w.claim = assign(t, w.owner, 1)[0]
+			w, restore := forgetful(t, row)
 			_, end := w.claim.Window()
 			restore()
 			c, err := w.owner.Assign(t.Context(), maxWorker)

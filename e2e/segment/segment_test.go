@@ -266,19 +266,10 @@ func TestTicket(t *testing.T) {
 	})
 }
 
-// TestTicketServers: two PostgreSQL databases whose identity columns count by 2 from 1 and from 2.
+// TestTicketServers: two PostgreSQL databases give tickets in turn, each its own.
 func TestTicketServers(t *testing.T) {
 	t.Parallel()
-	s := servers.Postgres(t)
-	var dbs []*gorm.DB
-	for start := 1; start <= 2; start++ {
-		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
-		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
-			t.Fatal(err)
-		}
-		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
-		dbs = append(dbs, db)
-	}
+	dbs := twoTicketServers(t)
 	src := segment.Ticket(dbs, nil)
 	var got []int64
 	for range 6 {
@@ -290,4 +281,19 @@ func TestTicketServers(t *testing.T) {
 	if err := segment.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil).(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) {
 		t.Errorf("Check of one server twice = %v, want ErrTicketServer", err)
 	}
+}
+
+// twoTicketServers returns two PostgreSQL databases whose identity columns count by 2 from 1 and from 2.
+func twoTicketServers(t *testing.T) (dbs []*gorm.DB) {
+	t.Helper()
+	s := servers.Postgres(t)
+	for start := 1; start <= 2; start++ {
+		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
+			t.Fatal(err)
+		}
+		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
+		dbs = append(dbs, db)
+	}
+	return dbs
 }

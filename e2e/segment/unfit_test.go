@@ -171,16 +171,7 @@ func TestTicketSchema(t *testing.T) {
 // TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not show, is refused at its first id.
 func TestTicketMoved(t *testing.T) {
 	t.Parallel()
-	s := servers.Postgres(t)
-	var dbs []*gorm.DB
-	for start := 1; start <= 2; start++ {
-		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
-		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
-			t.Fatal(err)
-		}
-		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
-		dbs = append(dbs, db)
-	}
+	dbs := twoTicketServers(t)
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 101")
 	src := segment.Ticket(dbs, nil)
 	for want := int64(1); want < 20; want += 2 { // server 0 serves alone
