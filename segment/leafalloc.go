@@ -25,9 +25,9 @@ const maxTag = 128
 //
 // A Fetch is one statement: on MySQL and MariaDB "max_id = LAST_INSERT_ID(max_id + step)", whose result comes back with the
 // update on the same connection; on PostgreSQL and SQLite an UPDATE with RETURNING; elsewhere, and where a trigger on the table
-// hides LAST_INSERT_ID, a transaction with a row lock. Step 0 costs MySQL one more query. The first Fetch, and one after a failure, makes sure in a query of its own that
-// MySQL keeps what it answers: autocommit is on, and max_id a BIGINT. The Source is a Lister, Finder, Setter, Returner and
-// Checker; every method reports a wrong option, or a db that is a transaction.
+// hides LAST_INSERT_ID, a transaction with a row lock. Step 0 costs MySQL one more query. The first Fetch, and one after a
+// failure, makes sure in a query of its own that MySQL keeps what it answers: autocommit is on, and max_id a BIGINT. The Source
+// is a Lister, Finder, Setter, Returner and Checker; every method reports a wrong option, or a db that is a transaction.
 func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) Source {
 	if opts == nil {
 		opts = &LeafAllocOptions{}
