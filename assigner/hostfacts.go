@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// factFiles are the files that tell machines, boots, containers and processes apart, where they exist and may be read.
-// Each is small or cut off at maxFact.
+// factFiles are the files that tell machines, boots, containers and processes apart, where they
+// exist and may be read. Each is small or cut off at maxFact.
 var factFiles = [...]string{
 	"/etc/machine-id",                 // the installation; clones of an image share it
 	"/var/lib/dbus/machine-id",        // the same on systems without systemd
@@ -23,13 +23,15 @@ var factFiles = [...]string{
 }
 
 // factLinks are the namespaces: numbers that containers of one host do not share.
-var factLinks = [...]string{"/proc/self/ns/pid", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/uts"}
+var factLinks = [...]string{
+	"/proc/self/ns/pid", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/uts",
+}
 
 // maxFact bounds what is read of one file.
 const maxFact = 64 << 10
 
-// hostFacts returns what can be found out about this machine and this process. What cannot be read is left out: none of
-// it is needed, all of it helps.
+// hostFacts returns what can be found out about this machine and this process. What cannot be
+// read is left out: none of it is needed, all of it helps.
 func hostFacts() []string {
 	facts := []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())}
 	if name, err := os.Hostname(); err == nil {
@@ -56,8 +58,8 @@ func readFact(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// hardwareAddrs returns the hardware addresses themselves, sorted: names such as eth0 are the same on all machines, and
-// the order in which the kernel lists interfaces is not fixed.
+// hardwareAddrs returns the hardware addresses, sorted. Names such as eth0 are the same on all
+// machines, and the order in which the kernel lists interfaces is not fixed.
 func hardwareAddrs(interfaces []net.Interface) []string {
 	var addrs []string
 	for _, i := range interfaces {

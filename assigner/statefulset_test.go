@@ -11,7 +11,7 @@ import (
 
 func ExampleStatefulSet() {
 	// On a pod named web-7 this is worker 7; elsewhere it is an error.
-	claim, err := StatefulSet().Assign(context.Background(), 1023)
+	claim, err := StatefulSet(nil).Assign(context.Background(), 1023)
 	if err != nil {
 		return
 	}
@@ -45,13 +45,21 @@ func TestStatefulSet(t *testing.T) {
 		{name: "web-+7", maxWorker: 9, err: "does not end in an ordinal"},
 		{name: "web-7b", maxWorker: 9, err: "does not end in an ordinal"},
 		{name: "web-5d89c7-x2k4q", err: "does not end in an ordinal"},
+		{name: "web-5d59d67564-44567", maxWorker: 99999, err: "random suffix of a Deployment's"},
+		{name: "node-exporter-29874", maxWorker: 99999, err: "DaemonSet's"},
+		{name: "import-22222.x", maxWorker: 99999, err: "Job's"},
+		{name: "web-44567", maxWorker: 99999, err: "apps.kubernetes.io/pod-index"},
+		{name: "web-44560", maxWorker: 99999, want: 44560}, // 0, 1 and 3 are in no random suffix
+		{name: "web-4456", maxWorker: 99999, want: 4456},
+		{name: "web-445678", maxWorker: 999999, want: 445678},
+		{name: strings.Repeat("a", 60) + "-1", maxWorker: 9, want: 1},
+		{name: strings.Repeat("a", 61) + "-1", maxWorker: 9, err: "may be cut"},
 		{name: "web-99999999999999999999", err: "does not end in an ordinal"},
 		{name: "host.web-7", maxWorker: 9, err: "does not end in an ordinal"},
 		{name: "ip-10-0-0-7", maxWorker: 9, err: "node's address"},
 		{name: "ip-10-0-0-7.ec2.internal", maxWorker: 9, err: "node's address"},
 	} {
-		s := statefulSet{hostname: func() (string, error) { return tt.name, nil }}
-		c, err := s.Assign(t.Context(), tt.maxWorker)
+		got, err := podNamed(tt.name).worker(tt.maxWorker)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%q: error %v, want one with %q", tt.name, err, tt.err)
@@ -63,22 +71,51 @@ func TestStatefulSet(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%q: %v", tt.name, err)
-		} else if c.Worker() != tt.want {
-			t.Errorf("%q: worker %d, want %d", tt.name, c.Worker(), tt.want)
+		} else if got != tt.want {
+			t.Errorf("%q: worker %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }
 
 func TestStatefulSetErrors(t *testing.T) {
 	t.Parallel()
-	broken := statefulSet{hostname: func() (string, error) { return "", os.ErrPermission }}
-	if _, err := broken.Assign(t.Context(), 1); !errors.Is(err, os.ErrPermission) {
+	broken := podNamed("")
+	broken.hostname = func() (string, error) { return "", os.ErrPermission }
+	if _, err := broken.worker(1); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("error %v, want the cause", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := StatefulSet().Assign(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := StatefulSet(nil).Assign(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v, want context.Canceled", err)
+	}
+}
+
+// TestStatefulSetElsewhere: two machines named web-1 and api-1 do not become the same worker.
+func TestStatefulSetElsewhere(t *testing.T) {
+	t.Parallel()
+	vm := podNamed("web-1")
+	vm.lookupEnv = func(string) (string, bool) { return "", false }
+	_, err := vm.worker(9)
+	const advice = "no pod: KUBERNETES_SERVICE_HOST is not set; give the worker id with Env"
+	if err == nil || !strings.Contains(err.Error(), advice) {
+		t.Errorf("outside Kubernetes: error %v, want one that advises Env", err)
+	}
+	// An image that starts the program with an empty environment.
+	vm.stat = func(path string) (os.FileInfo, error) {
+		if path != "/var/run/secrets/kubernetes.io/serviceaccount" {
+			return nil, os.ErrNotExist
+		}
+		return nil, nil
+	}
+	if worker, err := vm.worker(9); worker != 1 || err != nil {
+		t.Errorf("with a service account: %d, %v, want 1", worker, err)
+	}
+	job := podNamed("import-1")
+	job.lookupEnv = func(string) (string, bool) { return "1", true }
+	if _, err := job.worker(9); err == nil ||
+		!strings.Contains(err.Error(), "JOB_COMPLETION_INDEX") {
+		t.Errorf("in an indexed Job: error %v, want one that says so", err)
 	}
 }
 

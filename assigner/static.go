@@ -3,28 +3,39 @@ package assigner
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
-// Static returns an Assigner that always hands out the same worker id, for all of time. That no other generator, and no
-// earlier run of this one, stamps ids with it is the caller's to guarantee: see docs/design.md. It does no I/O.
-func Static(worker int64) Assigner { return static(worker) }
+// Static returns an Assigner that always hands out the same worker id, for all of time. The caller
+// must ensure that no other process, and no earlier run of this one, stamps ids with it: see
+// docs/identity.md. It does no I/O.
+//
+// A second claim on the same worker id and layout in one process is an error that wraps
+// ErrWorkersExhausted, until the first one is released, which closing its generator does.
+func Static(worker int64) Assigner { return static{worker: worker, open: &opened} }
 
-type static int64
+type static struct {
+	worker int64
+	layout string
+	open   *holders
+}
+
+// BindLayout returns an Assigner for ids of one layout.
+func (s static) BindLayout(layout string) Assigner {
+	s.layout = layout
+	return s
+}
 
 func (s static) Assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("assigner: static: %w", err)
 	}
-	if s < 0 || int64(s) > maxWorker {
-		return nil, fmt.Errorf("%w: static worker id is %d, want 0..%d", ErrWorkersExhausted, int64(s), maxWorker)
+	if s.worker < 0 || s.worker > maxWorker {
+		return nil, fmt.Errorf("%w: static worker id is %d, want 0..%d", ErrWorkersExhausted,
+			s.worker, maxWorker)
 	}
-	return staticClaim(s), nil
+	release, err := s.open.hold(s.layout, s.worker)
+	if err != nil {
+		return nil, err
+	}
+	return openClaim{worker: s.worker, release: release}, nil
 }
-
-type staticClaim int64
-
-func (c staticClaim) Worker() int64                                        { return int64(c) }
-func (c staticClaim) Window() (from, until time.Time)                      { return time.Time{}, time.Time{} }
-func (c staticClaim) Extend(context.Context, time.Time) (time.Time, error) { return time.Time{}, nil }
-func (c staticClaim) Release(context.Context, time.Time) error             { return nil }

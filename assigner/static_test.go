@@ -28,7 +28,8 @@ func TestStatic(t *testing.T) {
 		c, err := assigner.Static(tt.worker).Assign(t.Context(), tt.maxWorker)
 		if tt.want != "" {
 			if !errors.Is(err, assigner.ErrWorkersExhausted) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Static(%d).Assign(%d) = %v, want ErrWorkersExhausted with %q", tt.worker, tt.maxWorker, err, tt.want)
+				t.Errorf("Static(%d).Assign(%d) = %v, want ErrWorkersExhausted with %q",
+					tt.worker, tt.maxWorker, err, tt.want)
 			}
 			continue
 		}

@@ -1,11 +1,11 @@
-// Package bench is the home of the measurements. It holds no code: the program is cmd/bench, the rivals to the library's
-// own design are in rivals, and what is shared lies in internal.
+// Package bench is the home of the measurements. It holds no code: the program is cmd/bench, the
+// designs that were not chosen are in rivals, and what they share is in internal.
 //
 // Run it from the repository's root:
 //
-//	go run ./bench/cmd/bench          # every suite, minutes
-//	go run ./bench/cmd/bench -quick   # every suite in reduced form, under two minutes
+//	go run ./bench/cmd/bench          # every suite
+//	go run ./bench/cmd/bench -quick   # every suite, with few and short measurements
 //
-// It writes the raw results to bench/results, one file per suite, and from them, and from nothing else, the page
+// It writes the raw results to bench/results, one file per suite, and from them alone the page
 // docs/benchmarks.md and the charts in docs/charts.
 package bench

@@ -1,10 +1,11 @@
-// Package bitsalloc divides the 63 bits of an id into time, worker, sequence and gene, and does the arithmetic between
-// ids, ticks and wall time. It is pure: nothing in it reads a clock, blocks or changes, and what is called per id does
-// not allocate.
+// Package bitsalloc divides the 63 bits of an id into time, worker, sequence and gene, and does the
+// arithmetic between ids, ticks and wall time. It is pure: no function reads a clock, blocks or
+// keeps state, and those that are called per id do not allocate.
 //
-// A Layout is the plan, an Allocator does the arithmetic of one Layout. The layouts of the systems in the field are
-// functions: Baidu, Twitter, Hutool, Leaf, ShardGene, KeyWorker, and Snowflake with an epoch of one's own. Sites
-// divides the worker field into data centre and worker; Gene is the part of a key that an id carries for sharding.
+// A Layout is the plan, an Allocator does the arithmetic of one Layout, and Eras are Layouts that
+// succeed one another. Twitter, Hutool, Leaf, and Snowflake with an epoch of your own, are the
+// Layouts of the snowflake family; bitsalloc/compat has those that only a migration needs. Gene is
+// the part of a key that an id carries for sharding.
 package bitsalloc
 
 import (
@@ -12,23 +13,25 @@ import (
 	"fmt"
 )
 
-// ErrRange is what every error about a field's value wraps: the value does not fit the field's bits.
+// ErrRange is what every error about a field's value wraps: the value does not fit the field's
+// bits.
 var ErrRange = errors.New("bitsalloc: out of range")
 
-// Allocator composes and splits the ids of one Layout. It is immutable, so any number of goroutines may use it. New
-// makes one; the zero value is of no use.
+// Allocator composes and splits the ids of one Layout. It is immutable, so any number of goroutines
+// may use it. New makes one; the zero value is invalid.
 type Allocator struct {
 	layout Layout
 
 	timeShift, workerShift, seqShift    uint8 // 62 at most
-	maxTick, maxWorker, maxSeq, maxGene int64 // all ones: the highest value is the field's mask as well
+	maxTick, maxWorker, maxSeq, maxGene int64 // all ones, so each is its field's mask as well
 
 	// The epoch and the tick as TickAt and TimeAt use them.
 	epochSec, epochNano int64
-	tick                int64
+	tick, firstTick     int64
 }
 
-// New returns the Allocator of l, or an error that wraps ErrLayout and names the field, its value and the bound.
+// New returns the Allocator of l, or an error that wraps ErrLayout and names the field, its value
+// and the bound.
 func New(l Layout) (*Allocator, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
@@ -46,24 +49,26 @@ func New(l Layout) (*Allocator, error) {
 		epochSec:    l.Epoch.Unix(),
 		epochNano:   int64(l.Epoch.Nanosecond()),
 		tick:        int64(l.Tick),
+		firstTick:   l.FirstTick,
 	}, nil
 }
 
 // Layout returns the layout with its defaults filled in.
 func (a *Allocator) Layout() Layout { return a.layout }
 
-// Compose returns the id of (tick, worker, seq) with gene 0, or an error that wraps ErrRange and names the first field
-// that does not fit. Ids of one worker order as (tick, seq) does.
+// Compose returns the id of (tick, worker, seq) with gene 0, or an error that wraps ErrRange and
+// names the first field that does not fit. Ids of one worker order as (tick, seq) does.
 func (a *Allocator) Compose(tick, worker, seq int64) (int64, error) {
-	// A maximum is its field's mask: a value that is negative or too large has a bit outside, so that one branch
-	// checks all three.
+	// A maximum is its field's mask: a value that is negative or too large has a bit outside, so
+	// that one branch checks all three.
 	if tick&^a.maxTick|worker&^a.maxWorker|seq&^a.maxSeq != 0 {
 		return 0, a.rangeError(tick, worker, seq)
 	}
 	return tick<<(a.timeShift&63) | worker<<(a.workerShift&63) | seq<<(a.seqShift&63), nil
 }
 
-// rangeError names the first of the three that does not fit; the caller has found that one does not.
+// rangeError names the first of the three that does not fit; the caller has found that one does
+// not.
 func (a *Allocator) rangeError(tick, worker, seq int64) error {
 	name, v, most := "seq", seq, a.maxSeq
 	switch {
@@ -75,14 +80,17 @@ func (a *Allocator) rangeError(tick, worker, seq int64) error {
 	return fmt.Errorf("%w: %s is %d, want 0..%d", ErrRange, name, v, most)
 }
 
-// Split returns the four fields of id. Bits above the layout's widths are ignored: an id below 0 or above MaxID is not
-// one of this layout.
+// Split returns the four fields of id. Bits above the layout's widths are ignored: an id below 0 or
+// above MaxID is not one of this layout.
 func (a *Allocator) Split(id int64) (tick, worker, seq, gene int64) {
 	return id >> (a.timeShift & 63) & a.maxTick,
 		id >> (a.workerShift & 63) & a.maxWorker,
 		id >> (a.seqShift & 63) & a.maxSeq,
 		id & a.maxGene
 }
+
+// FirstTick returns the tick that begins at the layout's epoch. No earlier one is stamped.
+func (a *Allocator) FirstTick() int64 { return a.firstTick }
 
 // MaxTick returns the last tick that the time bits hold.
 func (a *Allocator) MaxTick() int64 { return a.maxTick }
@@ -96,7 +104,8 @@ func (a *Allocator) MaxSeq() int64 { return a.maxSeq }
 // MaxGene returns the highest gene, which is also the mask of the gene bits; 0 without GeneBits.
 func (a *Allocator) MaxGene() int64 { return a.maxGene }
 
-// MaxID returns the highest id: every field at its maximum. It is 2^63-1 for a layout that uses all 63 bits.
+// MaxID returns the highest id: every field at its maximum. It is 2^63-1 for a layout that uses all
+// 63 bits.
 func (a *Allocator) MaxID() int64 {
 	return a.maxTick<<(a.timeShift&63) | (1<<(a.timeShift&63) - 1)
 }

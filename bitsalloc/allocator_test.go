@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 func TestCompose(t *testing.T) {
@@ -33,17 +34,19 @@ func TestCompose(t *testing.T) {
 	} {
 		got, err := tc.a.Compose(tc.tick, tc.worker, tc.seq)
 		if err != nil || got != tc.want {
-			t.Errorf("%v: Compose(%d, %d, %d) = %d, %v, want %d", tc.a.Layout(), tc.tick, tc.worker, tc.seq, got, err, tc.want)
+			t.Errorf("%v: Compose(%d, %d, %d) = %d, %v, want %d", tc.a.Layout(), tc.tick, tc.worker,
+				tc.seq, got, err, tc.want)
 		}
 		tick, worker, seq, gene := tc.a.Split(got)
 		if tick != tc.tick || worker != tc.worker || seq != tc.seq || gene != 0 {
-			t.Errorf("%v: Split(%d) = %d, %d, %d, %d, want %d, %d, %d, 0", tc.a.Layout(), got, tick, worker, seq, gene, tc.tick, tc.worker, tc.seq)
+			t.Errorf("%v: Split(%d) = %d, %d, %d, %d, want %d, %d, %d, 0", tc.a.Layout(), got, tick,
+				worker, seq, gene, tc.tick, tc.worker, tc.seq)
 		}
 	}
 }
 
-// The original shifts and ors whatever it gets, so that a worker id of -1 wipes out time and worker and a sequence one
-// too large is the next worker's.
+// The original shifts and ors whatever it gets, so that a worker id of -1 wipes out time and worker
+// and a sequence one too large is the next worker's.
 func TestComposeRefuses(t *testing.T) {
 	t.Parallel()
 	a := mustNew(t, bitsalloc.Layout{})
@@ -89,7 +92,8 @@ func TestIdsOrderByTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first-last != 1+a.MaxGene() {
-			t.Errorf("%v: the first id of tick 42 is %d, the last of tick 41 %d, want them to be neighbours", l, first, last)
+			t.Errorf("%v: the first id of tick 42 is %d, the last of tick 41 %d, want them to be "+
+				"neighbours", l, first, last)
 		}
 	}
 }
@@ -112,7 +116,7 @@ func TestSplitIgnoresHighBits(t *testing.T) {
 
 // What is called per id allocates nothing.
 func TestNoAllocation(t *testing.T) {
-	a := mustNew(t, bitsalloc.ShardGene())
+	a := mustNew(t, compat.ShardGene())
 	now := time.Date(2026, 7, 8, 9, 10, 11, 12, time.UTC)
 	far := time.Unix(1<<50, 1)
 	var sink int64
@@ -130,15 +134,16 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzCompose: what Compose accepts, Split gives back; what it refuses lies outside; and no two field values share an
-// id.
+// FuzzCompose: what Compose accepts, Split gives back; what it refuses lies outside; and no two
+// field values share an id.
 func FuzzCompose(f *testing.F) {
 	f.Add(28, 22, 13, 0, int64(1), int64(2), int64(3), int64(4))
 	f.Add(41, 10, 10, 2, int64(1<<41-1), int64(1023), int64(1023), int64(-1))
 	f.Add(1, 0, 1, 61, int64(1), int64(0), int64(1), int64(math.MaxInt64))
 	f.Add(62, 0, 1, 0, int64(1<<62-1), int64(0), int64(2), int64(0))
 	f.Fuzz(func(t *testing.T, timeBits, workerBits, seqBits, geneBits int, tick, worker, seq, key int64) {
-		a, err := bitsalloc.New(bitsalloc.Layout{TimeBits: timeBits, WorkerBits: workerBits, SeqBits: seqBits, GeneBits: geneBits})
+		a, err := bitsalloc.New(bitsalloc.Layout{TimeBits: timeBits, WorkerBits: workerBits,
+			SeqBits: seqBits, GeneBits: geneBits})
 		if err != nil {
 			if !errors.Is(err, bitsalloc.ErrLayout) {
 				t.Fatalf("New: %v does not wrap ErrLayout", err)
@@ -146,10 +151,12 @@ func FuzzCompose(f *testing.F) {
 			return
 		}
 		geneBits = a.Layout().GeneBits
-		fits := tick >= 0 && tick <= a.MaxTick() && worker >= 0 && worker <= a.MaxWorker() && seq >= 0 && seq <= a.MaxSeq()
+		fits := tick >= 0 && tick <= a.MaxTick() && worker >= 0 && worker <= a.MaxWorker() &&
+			seq >= 0 && seq <= a.MaxSeq()
 		id, err := a.ComposeGene(tick, worker, seq, bitsalloc.GeneOf(key, geneBits))
 		if (err == nil) != fits {
-			t.Fatalf("%v: ComposeGene(%d, %d, %d) = %d, %v, want an error: %v", a.Layout(), tick, worker, seq, id, err, !fits)
+			t.Fatalf("%v: ComposeGene(%d, %d, %d) = %d, %v, want an error: %v",
+				a.Layout(), tick, worker, seq, id, err, !fits)
 		}
 		if err != nil {
 			if !errors.Is(err, bitsalloc.ErrRange) {
@@ -167,7 +174,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		plain, err := a.Compose(tick, worker, seq)
 		if err != nil || plain|gene != id || plain&a.MaxGene() != 0 {
-			t.Fatalf("%v: Compose(%d, %d, %d) = %d, %v, want %d without the gene", a.Layout(), tick, worker, seq, plain, err, id)
+			t.Fatalf("%v: Compose(%d, %d, %d) = %d, %v, want %d without the gene",
+				a.Layout(), tick, worker, seq, plain, err, id)
 		}
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// The calls here take a nanosecond or so, which is what a loop of b.Loop costs by itself: they run in batches.
+// The calls here take a nanosecond or so, which is what a loop of b.Loop costs by itself: they run
+// in batches.
 const batch = 1024
 
 func BenchmarkCompose(b *testing.B) {

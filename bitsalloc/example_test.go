@@ -48,24 +48,6 @@ func ExampleAllocator_Compose() {
 	// bitsalloc: out of range: seq is 8192, want 0..8191
 }
 
-func ExampleLayout_Sites() {
-	sites, err := bitsalloc.Twitter().Sites(5) // 5 of the 10 worker bits are the data centre
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	worker, err := sites.Join(3, 17)
-	fmt.Println(worker, err)
-	center, local := sites.Split(worker)
-	fmt.Println(center, local)
-	_, err = sites.Join(32, 0)
-	fmt.Println(err)
-	// Output:
-	// 113 <nil>
-	// 3 17
-	// bitsalloc: out of range: data centre is 32, want 0..31
-}
-
 func ExampleLayout_JavaScript() {
 	a, err := bitsalloc.New(bitsalloc.Twitter().JavaScript(5))
 	if err != nil {
@@ -86,7 +68,8 @@ func ExampleParseLayout() {
 	// 41-10-12-0/1ms@2019-12-31T16:00:00Z <nil>
 }
 
-// Ids of a service on another snowflake are taken apart with the layout and the epoch of that service.
+// Ids of a service on another snowflake are taken apart with the layout and the epoch of that
+// service.
 func ExampleSnowflake() {
 	a, err := bitsalloc.New(bitsalloc.Snowflake(time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)))
 	if err != nil {
@@ -99,15 +82,8 @@ func ExampleSnowflake() {
 	// 2026-04-13T07:19:26.322Z 272 7
 }
 
-func ExampleDecodeLeaf() {
-	made, worker, seq := bitsalloc.DecodeLeaf(1986435921014784042, time.Time{})
-	fmt.Println(made.Format(time.RFC3339Nano), worker, seq)
-	// Output:
-	// 2025-11-06T14:10:04.421Z 664 42
-}
-
-// The same key decides the shard of a user and, through the gene, of each of the user's orders: four tables today, and
-// sixteen after two doublings, without another id for any order.
+// The same key decides the shard of a user and, through the gene, of each of the user's orders:
+// four tables today, and sixteen after two doublings, without another id for any order.
 func ExampleGeneOf() {
 	const geneBits = 4 // room for up to 16 tables
 	orders, err := bitsalloc.New(bitsalloc.Twitter().WithGene(geneBits))
@@ -123,7 +99,8 @@ func ExampleGeneOf() {
 		}
 		fmt.Printf("user %d and order %d:", user, order)
 		for _, bits := range []int{2, 4} { // 4 tables, 16 tables
-			fmt.Printf(" table %d and %d of %d;", bitsalloc.GeneOf(user, bits).Shard(), bitsalloc.GeneOf(order, bits).Shard(), 1<<bits)
+			fmt.Printf(" table %d and %d of %d;", bitsalloc.GeneOf(user, bits).Shard(),
+				bitsalloc.GeneOf(order, bits).Shard(), 1<<bits)
 		}
 		fmt.Println()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 func TestGeneOf(t *testing.T) {
@@ -49,61 +50,16 @@ func TestGeneOf(t *testing.T) {
 	}
 }
 
-// The original's function and vectors: gene(order, user) = ((order >> 2) << 2) | (user & 3). The mask is GeneOf; that
-// the order's place is free is the layout's part.
-func TestShardGeneVectors(t *testing.T) {
-	t.Parallel()
-	a := mustNew(t, bitsalloc.ShardGene())
-	for _, tc := range []struct{ order, user, want int64 }{
-		{7, 6, 6},
-		{-1, 2, -2},
-		{0, -1, 3},
-	} {
-		g := bitsalloc.GeneOf(tc.user, 2)
-		if got := tc.order>>2<<2 | g.Shard(); got != tc.want {
-			t.Errorf("gene(%d, %d) = %d, want %d", tc.order, tc.user, got, tc.want)
-		}
-		// The composed form gives the same number, apart from the sign, which no id has.
-		tick, worker, seq, _ := a.Split(tc.order)
-		got, err := a.ComposeGene(tick, worker, seq, g)
-		if want := tc.want & math.MaxInt64; err != nil || got != want {
-			t.Errorf("ComposeGene of %d for user %d = %d, %v, want %d", tc.order, tc.user, got, err, want)
-		}
-	}
-}
-
-// The original's layout leaves 1,024 ids a millisecond, spaced by 4, at the places where Twitter's fields are.
-func TestShardGeneLayout(t *testing.T) {
-	t.Parallel()
-	a := mustNew(t, bitsalloc.ShardGene())
-	if got := a.MaxSeq() + 1; got != 1024 {
-		t.Errorf("ids a millisecond are %d, want 1024", got)
-	}
-	sites, err := bitsalloc.ShardGene().Sites(5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := sites.Join(9, 21)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seq := range a.MaxSeq() + 1 {
-		got, err := a.Compose(123456789, worker, seq)
-		if want := int64(123456789)<<22 | 9<<17 | 21<<12 | seq*4; err != nil || got != want {
-			t.Fatalf("Compose(123456789, 9/21, %d) = %d, %v, want %d", seq, got, err, want)
-		}
-	}
-}
-
-// Where the original puts the gene on an id of a generator that counts by one, the ids that differ in the low bits
-// alone become one. Here the gene has a place of its own: every (seq, gene) is another id, and only a layout that has
-// the place accepts a gene.
+// Where the original puts the gene on an id of a generator that counts by one, the ids that differ
+// in the low bits alone become one. Here the gene has a place of its own: every (seq, gene) is
+// another id, and only a layout that has the place accepts a gene.
 func TestGenesNeverCollide(t *testing.T) {
 	t.Parallel()
 	if a, b := int64(1000)>>2<<2|2, int64(1001)>>2<<2|2; a != b {
-		t.Fatalf("the original's formula gives %d and %d for neighbours, want the collision that this test is about", a, b)
+		t.Fatalf("the original's formula gives %d and %d for neighbours, want the collision that "+
+			"this test is about", a, b)
 	}
-	a := mustNew(t, bitsalloc.ShardGene())
+	a := mustNew(t, compat.ShardGene())
 	seen := make([]bool, 4096) // the low 12 bits: sequence and gene
 	for seq := range a.MaxSeq() + 1 {
 		for key := range int64(4) {
@@ -130,7 +86,7 @@ func TestGenesNeverCollide(t *testing.T) {
 // A gene of another width is refused for every key, not just for the keys that would not fit.
 func TestComposeGeneRefuses(t *testing.T) {
 	t.Parallel()
-	plain, four := mustNew(t, bitsalloc.Twitter()), mustNew(t, bitsalloc.ShardGene())
+	plain, four := mustNew(t, bitsalloc.Twitter()), mustNew(t, compat.ShardGene())
 	for _, tc := range []struct {
 		name string
 		a    *bitsalloc.Allocator
@@ -155,8 +111,9 @@ func TestComposeGeneRefuses(t *testing.T) {
 	}
 }
 
-// Id and key route to the same shard at every number of shards from 1 to 2^GeneBits, for negative keys as well, and all
-// shards are reached. The original defines the shard by the remainder, which is negative for negative keys.
+// Id and key route to the same shard at every number of shards from 1 to 2^GeneBits, for negative
+// keys as well, and all shards are reached. The original defines the shard by the remainder, which
+// is negative for negative keys.
 func TestGeneRoutes(t *testing.T) {
 	t.Parallel()
 	const width = 4
@@ -185,8 +142,8 @@ func TestGeneRoutes(t *testing.T) {
 	}
 }
 
-// Doubling divides shard s of 2^n into s and s+2^n, with ids that were made before it; a count that is not a power of
-// two sends id and key apart, which is why there is no such number.
+// Doubling divides shard s of 2^n into s and s+2^n, with ids that were made before it; a count that
+// is not a power of two sends id and key apart, which is why there is no such number.
 func TestGeneGrowsByDoubling(t *testing.T) {
 	t.Parallel()
 	const width = 4
@@ -212,11 +169,12 @@ func TestGeneGrowsByDoubling(t *testing.T) {
 	}
 }
 
-// In the original a raw id's low two bits are 0 or 1, depending on the millisecond. Here they are the gene and
-// nothing else, so that with genes all residues are used alike, whatever tick and sequence are.
+// In the original a raw id's low two bits are 0 or 1, depending on the millisecond. Here they are
+// the gene and nothing else, so that with genes all residues are used alike, whatever tick and
+// sequence are.
 func TestGeneResidues(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.ShardGene())
+	a := mustNew(t, compat.ShardGene())
 	for tick := range int64(4) {
 		for seq := range int64(8) {
 			if id, err := a.Compose(tick, 1, seq); err != nil || id%4 != 0 {

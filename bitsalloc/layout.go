@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// ErrLayout is what every error about a Layout wraps. It is permanent: the same Layout always fails.
+// ErrLayout is what every error about a Layout wraps. It is permanent: the same Layout always
+// fails.
 var ErrLayout = errors.New("bitsalloc: invalid layout")
 
-// Default widths: 1 sign bit, 28 bits of one-second ticks (8.5 years), 22 bits of worker id (4,194,304 workers) and
-// 13 bits of sequence (8,192 ids a tick), the layout of Baidu's UidGenerator.
+// Default widths: 1 sign bit, 28 bits of one-second ticks (8.5 years), 22 bits of worker id
+// (4,194,304 workers) and 13 bits of sequence (8,192 ids a tick), the layout of Baidu's
+// UidGenerator.
 const (
 	DefaultTimeBits   = 28
 	DefaultWorkerBits = 22
@@ -18,14 +20,16 @@ const (
 	DefaultTick       = time.Second
 )
 
-// idBits is what an int64 has below its sign bit; javaScriptBits is what a JavaScript number holds without rounding.
+// idBits is what an int64 has below its sign bit; javaScriptBits is what a JavaScript number holds
+// without rounding.
 const (
 	idBits         = 63
 	javaScriptBits = 53
 )
 
-// DefaultEpoch is the instant of tick 0 in the default layout. The original's own default (2016-05-20 at +08:00) ran
-// out on 2024-11-20 with its 28 bits of seconds; this one lasts until 2034-07-04T21:24:16Z.
+// DefaultEpoch is the instant of tick 0 in the default layout. The original's own default
+// (2016-05-20 at +08:00) ran out on 2024-11-20 with its 28 bits of seconds; this one lasts until
+// 2034-07-04T21:24:16Z.
 func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // Layout says how the 63 bits below the sign bit are divided, highest first:
@@ -36,28 +40,32 @@ func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0,
 //	+--+-------------+--------------+--------------+-------------+
 //	    TimeBits       WorkerBits     SeqBits        GeneBits
 //
-// The widths may sum to less than 63: the unused high bits are then zero, so that 53 bits give ids which JavaScript
-// numbers hold exactly. The zero value is the default layout: widths 28, 22, 13 and 0, one-second ticks, DefaultEpoch.
-// When any of TimeBits, WorkerBits and SeqBits is set, all three are taken as they stand.
+// The widths may sum to less than 63: the unused high bits are then zero, so that 53 bits give ids
+// which JavaScript numbers hold exactly. The zero value is the default layout: widths 28, 22, 13
+// and 0, one-second ticks, DefaultEpoch. When any of TimeBits, WorkerBits and SeqBits is set, all
+// three are taken as they stand.
 //
-// Tick and Epoch give the tick counter its meaning: tick n is the stretch of time [Epoch+n*Tick, Epoch+(n+1)*Tick).
-// Epoch is an instant: its zone and its monotonic reading play no part. An epoch in the future is valid, yet nothing
-// can be stamped before it.
+// Tick, Epoch and FirstTick give the tick counter its meaning: tick FirstTick+n is the stretch of
+// time [Epoch+n*Tick, Epoch+(n+1)*Tick). Epoch is an instant: its zone and its monotonic reading
+// play no part. An epoch in the future is valid, yet nothing can be stamped before it. A FirstTick
+// above 0 keeps ids above older ones; Above and Succeed compute it.
 type Layout struct {
 	TimeBits   int           // bits of the tick counter, 1..62
 	WorkerBits int           // bits of the worker id, 0..61; 0 leaves room for worker 0 only
 	SeqBits    int           // bits of the sequence within a tick, 1..62
 	GeneBits   int           // low bits that carry a shard gene, 0..61; 0: none
 	Tick       time.Duration // length of a tick, above 0; 0 means one second
-	Epoch      time.Time     // the instant of tick 0, in the years 1..9999; the zero time means DefaultEpoch
+	FirstTick  int64         // the tick that begins at Epoch, 0..MaxTick
+	Epoch      time.Time     // the instant of FirstTick, in the years 1..9999; zero: DefaultEpoch
 
 	_ struct{} // keeps literals keyed
 }
 
-// JavaScript returns l narrowed to the 53 bits that a JavaScript number holds exactly. Time and gene keep their widths,
-// tick and epoch their values, the worker field gets workerBits and the sequence what is left: Twitter().JavaScript(5)
-// is 41-5-7 with 32 workers of 128 ids a millisecond, Layout{}.JavaScript(12) is 28-12-13. Where nothing is left for
-// the sequence, or workerBits is out of range, New refuses the result.
+// JavaScript returns l narrowed to the 53 bits that a JavaScript number holds exactly. Time and
+// gene keep their widths, tick and epoch their values, the worker field gets workerBits and the
+// sequence what is left: Twitter().JavaScript(5) is 41-5-7 with 32 workers of 128 ids a
+// millisecond, Layout{}.JavaScript(12) is 28-12-13. Where nothing is left for the sequence, or
+// workerBits is out of range, New refuses the result.
 func (l Layout) JavaScript(workerBits int) Layout {
 	l = l.withDefaults()
 	l.SeqBits = javaScriptBits - l.TimeBits - workerBits - l.GeneBits
@@ -65,9 +73,10 @@ func (l Layout) JavaScript(workerBits int) Layout {
 	return l
 }
 
-// WithGene returns l with room for a gene of geneBits, which the sequence gives up: time and worker stay where they
-// are, and the sequence space of a tick is divided among the 2^geneBits shards. Twitter().WithGene(4) is 41-10-8 with 4
-// gene bits. Where nothing is left for the sequence, or geneBits is negative, New refuses the result.
+// WithGene returns l with room for a gene of geneBits, which the sequence gives up: time and worker
+// stay where they are, and the sequence space of a tick is divided among the 2^geneBits shards.
+// Twitter().WithGene(4) is 41-10-8 with 4 gene bits. Where nothing is left for the sequence, or
+// geneBits is negative, New refuses the result.
 func (l Layout) WithGene(geneBits int) Layout {
 	l = l.withDefaults()
 	l.SeqBits += l.GeneBits - geneBits
@@ -92,7 +101,8 @@ func (l Layout) withDefaults() Layout {
 
 // validate checks a Layout whose defaults are filled in.
 func (l Layout) validate() error {
-	// Each width by itself first: the sum of checked widths cannot overflow an int, whatever the caller wrote.
+	// Each width by itself first: the sum of checked widths cannot overflow an int, whatever the
+	// caller wrote.
 	for _, f := range []struct {
 		name           string
 		v, least, most int
@@ -107,13 +117,18 @@ func (l Layout) validate() error {
 		}
 	}
 	if sum := l.TimeBits + l.WorkerBits + l.SeqBits + l.GeneBits; sum > idBits {
-		return fmt.Errorf("%w: TimeBits+WorkerBits+SeqBits+GeneBits is %d+%d+%d+%d = %d, want at most %d",
+		return fmt.Errorf("%w: TimeBits+WorkerBits+SeqBits+GeneBits is %d+%d+%d+%d = %d, want "+
+			"at most %d",
 			ErrLayout, l.TimeBits, l.WorkerBits, l.SeqBits, l.GeneBits, sum, idBits)
+	}
+	if most := int64(1)<<l.TimeBits - 1; l.FirstTick < 0 || l.FirstTick > most {
+		return fmt.Errorf("%w: FirstTick is %d, want 0..%d", ErrLayout, l.FirstTick, most)
 	}
 	if l.Tick < 0 {
 		return fmt.Errorf("%w: Tick is %v, want above 0", ErrLayout, l.Tick)
 	}
-	// The bound keeps the canonical text well-formed and the distance from any epoch to any instant countable.
+	// The bound keeps the canonical text well-formed and the distance from any epoch to any instant
+	// countable.
 	if y := l.Epoch.Year(); y < 1 || y > 9999 {
 		return fmt.Errorf("%w: Epoch is in the year %d, want 1..9999", ErrLayout, y)
 	}

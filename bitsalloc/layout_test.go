@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 // mustNew returns the Allocator of a layout that the test knows to be valid.
@@ -61,9 +62,11 @@ func TestDefaultsOfSingleFields(t *testing.T) {
 	}{
 		{"epoch only", bitsalloc.Layout{Epoch: epoch}, "28-22-13-0/1s@2020-02-02T20:05:06.000000007Z"},
 		{"tick only", bitsalloc.Layout{Tick: 250 * time.Millisecond}, "28-22-13-0/250ms@2026-01-01T00:00:00Z"},
-		{"widths only", bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12}, "41-10-12-0/1s@2026-01-01T00:00:00Z"},
+		{"widths only", bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12},
+			"41-10-12-0/1s@2026-01-01T00:00:00Z"},
 		{"no worker", bitsalloc.Layout{TimeBits: 41, SeqBits: 12}, "41-0-12-0/1s@2026-01-01T00:00:00Z"},
-		{"gene", bitsalloc.Layout{TimeBits: 30, WorkerBits: 3, SeqBits: 9, GeneBits: 4}, "30-3-9-4/1s@2026-01-01T00:00:00Z"},
+		{"gene", bitsalloc.Layout{TimeBits: 30, WorkerBits: 3, SeqBits: 9, GeneBits: 4},
+			"30-3-9-4/1s@2026-01-01T00:00:00Z"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,24 +99,33 @@ func TestNewRefuses(t *testing.T) {
 		want []string // field, value and bound
 	}{
 		{"no time", bitsalloc.Layout{WorkerBits: 22, SeqBits: 13}, []string{"TimeBits is 0", "1..62"}},
-		{"negative time", bitsalloc.Layout{TimeBits: -1, WorkerBits: 22, SeqBits: 13}, []string{"TimeBits is -1", "1..62"}},
+		{"negative time", bitsalloc.Layout{TimeBits: -1, WorkerBits: 22, SeqBits: 13},
+			[]string{"TimeBits is -1", "1..62"}},
 		{"all time", bitsalloc.Layout{TimeBits: 63, SeqBits: 1}, []string{"TimeBits is 63", "1..62"}},
-		{"negative worker", bitsalloc.Layout{TimeBits: 28, WorkerBits: -1, SeqBits: 13}, []string{"WorkerBits is -1", "0..61"}},
-		{"all worker", bitsalloc.Layout{TimeBits: 1, WorkerBits: 62, SeqBits: 1}, []string{"WorkerBits is 62", "0..61"}},
+		{"negative worker", bitsalloc.Layout{TimeBits: 28, WorkerBits: -1, SeqBits: 13},
+			[]string{"WorkerBits is -1", "0..61"}},
+		{"all worker", bitsalloc.Layout{TimeBits: 1, WorkerBits: 62, SeqBits: 1},
+			[]string{"WorkerBits is 62", "0..61"}},
 		{"no sequence", bitsalloc.Layout{TimeBits: 41}, []string{"SeqBits is 0", "1..62"}},
 		{"negative sequence", bitsalloc.Layout{TimeBits: 41, SeqBits: -12}, []string{"SeqBits is -12", "1..62"}},
 		{"negative gene", bitsalloc.Layout{GeneBits: -1}, []string{"GeneBits is -1", "0..61"}},
-		{"gene beside the default widths", bitsalloc.Layout{GeneBits: 1}, []string{"28+22+13+1 = 64", "at most 63"}},
-		{"one too many", bitsalloc.Layout{TimeBits: 29, WorkerBits: 22, SeqBits: 13}, []string{"29+22+13+0 = 64", "at most 63"}},
-		{"sum beyond an int", bitsalloc.Layout{TimeBits: math.MaxInt, WorkerBits: 2, SeqBits: math.MaxInt}, []string{"TimeBits is", "1..62"}},
-		{"sum wraps to a small one", bitsalloc.Layout{TimeBits: 41, WorkerBits: math.MinInt, SeqBits: math.MinInt}, []string{"WorkerBits is -", "0..61"}},
+		{"gene with the default widths", bitsalloc.Layout{GeneBits: 1}, []string{"28+22+13+1 = 64", "at most 63"}},
+		{"one too many", bitsalloc.Layout{TimeBits: 29, WorkerBits: 22, SeqBits: 13},
+			[]string{"29+22+13+0 = 64", "at most 63"}},
+		{"sum beyond an int", bitsalloc.Layout{TimeBits: math.MaxInt, WorkerBits: 2,
+			SeqBits: math.MaxInt}, []string{"TimeBits is", "1..62"}},
+		{"sum wraps to a small one", bitsalloc.Layout{TimeBits: 41, WorkerBits: math.MinInt,
+			SeqBits: math.MinInt}, []string{"WorkerBits is -", "0..61"}},
 		{"negative tick", bitsalloc.Layout{Tick: -time.Millisecond}, []string{"Tick is -1ms", "above 0"}},
-		{"epoch before the calendar", bitsalloc.Layout{Epoch: time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)}, []string{"Epoch", "year 0", "1..9999"}},
-		{"epoch after the calendar", bitsalloc.Layout{Epoch: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{"Epoch", "year 10000", "1..9999"}},
+		{"epoch before the calendar", bitsalloc.Layout{Epoch: time.Date(0, 12, 31, 0, 0, 0, 0,
+			time.UTC)}, []string{"Epoch", "year 0", "1..9999"}},
+		{"epoch after the calendar", bitsalloc.Layout{Epoch: time.Date(10000, 1, 1, 0, 0, 0, 0,
+			time.UTC)}, []string{"Epoch", "year 10000", "1..9999"}},
 		{"JavaScript without room", bitsalloc.Twitter().JavaScript(12), []string{"SeqBits is 0", "1..62"}},
-		{"JavaScript with no worker id", bitsalloc.Twitter().JavaScript(math.MinInt), []string{"WorkerBits is -", "0..61"}},
+		{"JavaScript with no worker id", bitsalloc.Twitter().JavaScript(math.MinInt),
+			[]string{"WorkerBits is -", "0..61"}},
 		{"gene without room", bitsalloc.Layout{}.WithGene(13), []string{"SeqBits is 0", "1..62"}},
-		{"gene taken away twice", bitsalloc.ShardGene().WithGene(-2), []string{"GeneBits is -2", "0..61"}},
+		{"gene taken away twice", compat.ShardGene().WithGene(-2), []string{"GeneBits is -2", "0..61"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -173,10 +185,10 @@ func TestJavaScript(t *testing.T) {
 		{bitsalloc.Twitter(), 5, "41-5-7-0/1ms@2010-11-04T01:42:54.657Z"},
 		{bitsalloc.Hutool(), 4, "41-4-8-0/1ms@2010-11-04T01:42:54.657Z"},
 		{bitsalloc.Leaf(), 6, "41-6-6-0/1ms@2010-11-04T01:42:54.657Z"},
-		{bitsalloc.KeyWorker(), 0, "41-0-12-0/1ms@2010-11-04T01:42:54.657Z"},
-		{bitsalloc.ShardGene(), 4, "41-4-6-2/1ms@2017-03-10T02:06:50.226Z"},
-		{bitsalloc.Baidu(), 12, "28-12-13-0/1s@2016-05-19T16:00:00Z"},
-		{bitsalloc.BaiduSample(), 11, "29-11-13-0/1s@2016-09-19T16:00:00Z"},
+		{compat.KeyWorker(), 0, "41-0-12-0/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.ShardGene(), 4, "41-4-6-2/1ms@2017-03-10T02:06:50.226Z"},
+		{compat.Baidu(), 12, "28-12-13-0/1s@2016-05-19T16:00:00Z"},
+		{compat.BaiduSample(), 11, "29-11-13-0/1s@2016-09-19T16:00:00Z"},
 		{bitsalloc.Layout{}, 12, "28-12-13-0/1s@2026-01-01T00:00:00Z"},
 		{bitsalloc.Layout{}.WithGene(4), 12, "28-12-9-4/1s@2026-01-01T00:00:00Z"},
 	} {
@@ -208,9 +220,9 @@ func TestWithGene(t *testing.T) {
 	}{
 		{bitsalloc.Layout{}, 4, "28-22-9-4/1s@2026-01-01T00:00:00Z"},
 		{bitsalloc.Twitter(), 4, "41-10-8-4/1ms@2010-11-04T01:42:54.657Z"},
-		{bitsalloc.ShardGene(), 4, "41-10-8-4/1ms@2017-03-10T02:06:50.226Z"},
-		{bitsalloc.ShardGene(), 2, "41-10-10-2/1ms@2017-03-10T02:06:50.226Z"},
-		{bitsalloc.ShardGene(), 0, "41-10-12-0/1ms@2017-03-10T02:06:50.226Z"},
+		{compat.ShardGene(), 4, "41-10-8-4/1ms@2017-03-10T02:06:50.226Z"},
+		{compat.ShardGene(), 2, "41-10-10-2/1ms@2017-03-10T02:06:50.226Z"},
+		{compat.ShardGene(), 0, "41-10-12-0/1ms@2017-03-10T02:06:50.226Z"},
 	} {
 		a := mustNew(t, tc.in.WithGene(tc.bits))
 		if got := a.Layout().String(); got != tc.want {

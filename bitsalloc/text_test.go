@@ -1,7 +1,10 @@
 package bitsalloc_test
 
 import (
+	"encoding/json"
 	"errors"
+	"flag"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +19,11 @@ func TestLayoutString(t *testing.T) {
 		want string
 	}{
 		{bitsalloc.Layout{}, "28-22-13-0/1s@2026-01-01T00:00:00Z"},
-		{bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 10, GeneBits: 2, Tick: time.Millisecond}, "41-10-10-2/1ms@2026-01-01T00:00:00Z"},
+		{bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 10, GeneBits: 2,
+			Tick: time.Millisecond}, "41-10-10-2/1ms@2026-01-01T00:00:00Z"},
 		{bitsalloc.Layout{Tick: 90 * time.Minute}, "28-22-13-0/1h30m0s@2026-01-01T00:00:00Z"},
-		{bitsalloc.Layout{Epoch: time.Date(2016, 5, 20, 0, 0, 0, 0, time.FixedZone("CST", 8*3600))}, "28-22-13-0/1s@2016-05-19T16:00:00Z"},
+		{bitsalloc.Layout{Epoch: time.Date(2016, 5, 20, 0, 0, 0, 0, time.FixedZone("CST", 8*3600))},
+			"28-22-13-0/1s@2016-05-19T16:00:00Z"},
 		{bitsalloc.Layout{Epoch: time.Unix(-1, 5)}, "28-22-13-0/1s@1969-12-31T23:59:59.000000005Z"},
 	} {
 		if got := tc.in.String(); got != tc.want {
@@ -27,10 +32,12 @@ func TestLayoutString(t *testing.T) {
 	}
 }
 
-// Equal meaning and equal text are the same thing: every field shows, and what is not a field does not.
+// Equal meaning and equal text are the same thing: every field shows, and what is not a field does
+// not.
 func TestLayoutStringIsCanonical(t *testing.T) {
 	t.Parallel()
-	base := bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 10, GeneBits: 3, Tick: time.Second, Epoch: time.Unix(1e9, 0)}
+	base := bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 10, GeneBits: 3,
+		Tick: time.Second, Epoch: time.Unix(1e9, 0)}
 	for name, change := range map[string]func(*bitsalloc.Layout){
 		"TimeBits":   func(l *bitsalloc.Layout) { l.TimeBits++ },
 		"WorkerBits": func(l *bitsalloc.Layout) { l.WorkerBits++ },
@@ -83,7 +90,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{"28-22-13-0-0", "has 5 widths"},
 		{"28-22-x", `SeqBits is "x"`},
 		{"28--22-13", `WorkerBits is ""`},
-		{"+28-22-13", `TimeBits is "+28"`},
+		{"+28-22-13", "has 1 widths"},
 		{" 28-22-13", `TimeBits is " 28"`},
 		{"28-22-99999999999999999999", "SeqBits is"},
 		{"0-0-0", "TimeBits is 0"},
@@ -103,7 +110,8 @@ func TestParseLayoutRefuses(t *testing.T) {
 	} {
 		l, err := bitsalloc.ParseLayout(tc.in)
 		if !errors.Is(err, bitsalloc.ErrLayout) || l != (bitsalloc.Layout{}) {
-			t.Errorf("ParseLayout(%.40q) = %v, %v, want the zero Layout and an error that wraps ErrLayout", tc.in, l, err)
+			t.Errorf("ParseLayout(%.40q) = %v, %v, want the zero Layout and an error that wraps "+
+				"ErrLayout", tc.in, l, err)
 			continue
 		}
 		if !strings.Contains(err.Error(), tc.want) || len(err.Error()) > 400 {
@@ -116,6 +124,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 func FuzzParseLayout(f *testing.F) {
 	f.Add("28-22-13-0/1s@2026-01-01T00:00:00Z")
 	f.Add("41-10-12/1ms")
+	f.Add("41-10-12/1ms+99@2026-01-01T00:00:00Z")
 	f.Add("1-0-1-61/2562047h47m16.854775807s@9999-12-31T23:59:59.999999999Z")
 	f.Add("28-22-13@2016-05-20T00:00:00+08:00")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -132,4 +141,45 @@ func FuzzParseLayout(f *testing.F) {
 			t.Fatalf("%q reads as %v, whose text reads as %v, %v", text, l, back, err)
 		}
 	})
+}
+
+// TestLayoutAsText reads a layout where configuration comes from: a flag, JSON, nothing at all.
+func TestLayoutAsText(t *testing.T) {
+	t.Parallel()
+	type config struct{ Layout bitsalloc.Layout }
+	var c config
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&c.Layout, "layout", bitsalloc.Layout{}, "bits")
+	if err := flags.Parse([]string{"-layout", "41-10-12/1ms@2026-01-01T00:00:00Z"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "41-10-12-0/1ms@2026-01-01T00:00:00Z"
+	if got := c.Layout.String(); got != want {
+		t.Errorf("the flag reads as %s, want %s", got, want)
+	}
+	b, err := json.Marshal(c)
+	if err != nil || string(b) != `{"Layout":"`+want+`"}` {
+		t.Errorf("JSON is %s, %v", b, err)
+	}
+	var back config
+	if err := json.Unmarshal(b, &back); err != nil || back.Layout.String() != want {
+		t.Errorf("JSON reads as %v, %v", back.Layout, err)
+	}
+	if err := json.Unmarshal([]byte(`{"Layout":""}`), &back); err != nil ||
+		back.Layout.String() != (bitsalloc.Layout{}).String() {
+		t.Errorf("the empty text reads as %v, %v, want the default layout", back.Layout, err)
+	}
+	before := back.Layout
+	if err := json.Unmarshal([]byte(`{"Layout":"41-10"}`),
+		&back); !errors.Is(err, bitsalloc.ErrLayout) || back.Layout != before {
+		t.Errorf("a bad text reads as %v, %v, want ErrLayout and no change", back.Layout, err)
+	}
+	if _, err := (bitsalloc.Layout{TimeBits: 40, WorkerBits: 20,
+		SeqBits: 20}).MarshalText(); !errors.Is(err, bitsalloc.ErrLayout) {
+		t.Errorf("a layout of 80 bits has a text: %v", err)
+	}
+	if got := c.Layout.LogValue().String(); got != want {
+		t.Errorf("LogValue() = %s, want %s", got, want)
+	}
 }

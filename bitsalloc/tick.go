@@ -8,31 +8,34 @@ import (
 const (
 	nanosPerSecond = int64(time.Second)
 
-	// nearSeconds bounds the distances in seconds whose nanoseconds fit an int64 with a second to spare: 292 years.
-	nearSeconds = (1<<63-1)/nanosPerSecond - 1
+	// nearSeconds bounds the distances in seconds whose nanoseconds, a second more, stay below
+	// 2^62: 146 years. Ticks of one nanosecond then fit an int64 with the highest FirstTick added.
+	nearSeconds = (1<<62-1)/nanosPerSecond - 1
 
-	// farthest bounds what TickAt and TimeAt return: as a tick it lies beyond every MaxTick, and as a number of seconds
-	// (146 billion years) within what time.Time can order.
+	// farthest bounds what TickAt and TimeAt return: as a tick it lies beyond every MaxTick, and as
+	// a number of seconds (146 billion years) within what time.Time can order.
 	farthest = 1 << 62
 )
 
-// TickAt returns the tick that t falls in: negative before the epoch, above MaxTick from Expires on. It is exact for
-// every instant; only a count beyond 2^62 ticks is held at 2^62, and likewise below.
+// TickAt returns the tick that t falls in: below FirstTick before the epoch, above MaxTick from
+// Expires on. It is exact for every instant; only a count beyond 2^62 ticks from the epoch is held
+// there.
 func (a *Allocator) TickAt(t time.Time) int64 {
-	// The epoch lies within 2^38 seconds of 1970, so a difference that wraps around is still far from zero and goes
-	// the long way.
+	// The epoch lies within 2^38 seconds of 1970, so a difference that wraps around is still far
+	// from zero and goes the long way.
 	sec, nano := t.Unix()-a.epochSec, int64(t.Nanosecond())-a.epochNano
 	if sec > nearSeconds || sec < -nearSeconds {
 		return a.farTickAt(t)
 	}
-	return floorDiv(sec*nanosPerSecond+nano, a.tick)
+	return a.firstTick + floorDiv(sec*nanosPerSecond+nano, a.tick)
 }
 
 // farTickAt is TickAt for distances whose nanoseconds need more than 64 bits.
 func (a *Allocator) farTickAt(t time.Time) int64 {
 	sec, nano := t.Unix(), int64(t.Nanosecond())-a.epochNano
 	before := sec < a.epochSec
-	// Modulo 2^64 the difference of the greater and the lesser is exact, however far apart they are.
+	// Modulo 2^64 the difference of the greater and the lesser is exact, however far apart they
+	// are.
 	apart := uint64(sec) - uint64(a.epochSec)
 	if before {
 		apart, nano = -apart, -nano
@@ -52,15 +55,20 @@ func (a *Allocator) farTickAt(t time.Time) int64 {
 		ticks = min(ticks, quo)
 	}
 	if before {
-		return -int64(ticks)
+		return a.firstTick - int64(ticks)
 	}
-	return int64(ticks)
+	return a.firstTick + int64(ticks)
 }
 
-// TimeAt returns the instant, in UTC, at which tick begins. Any tick will do, also a negative one and one beyond
-// MaxTick: TickAt(TimeAt(tick)) is tick. Only an instant more than 2^62 seconds (146 billion years) from the epoch is
-// held there.
+// TimeAt returns the instant, in UTC, at which tick begins. Any tick will do, also a negative one
+// and one beyond MaxTick: TickAt(TimeAt(tick)) is tick. Only an instant more than 2^62 seconds (146
+// billion years) from the epoch is held there.
 func (a *Allocator) TimeAt(tick int64) time.Time {
+	if tick < a.firstTick-1<<62 { // the difference could wrap around
+		tick = -1 << 62
+	} else {
+		tick -= a.firstTick
+	}
 	apart := uint64(tick)
 	if tick < 0 {
 		apart = -apart
@@ -78,8 +86,9 @@ func (a *Allocator) TimeAt(tick int64) time.Time {
 	return time.Unix(a.epochSec+int64(sec), a.epochNano+int64(nano)).UTC()
 }
 
-// Expires returns the first instant that the time bits cannot hold: the end of MaxTick, up to TimeAt's bound. A layout
-// whose time outlasts the year 9999 returns an instant that time.Time orders and prints, yet refuses to marshal.
+// Expires returns the first instant that the time bits cannot hold: the end of MaxTick, up to
+// TimeAt's bound. A layout whose time outlasts the year 9999 returns an instant that time.Time
+// orders and prints, yet refuses to marshal.
 func (a *Allocator) Expires() time.Time { return a.TimeAt(a.maxTick + 1) }
 
 // floorDiv returns the quotient of a and a positive b, rounded down rather than towards zero.

@@ -32,7 +32,8 @@ func held(v *big.Int) int64 {
 	return v.Int64()
 }
 
-// after65Bits returns the instant 2^65 nanoseconds after or, with sign -1, before t, or nearer by a few nanoseconds.
+// after65Bits returns the instant 2^65 nanoseconds after or, with sign -1, before t, or nearer by a
+// few nanoseconds.
 func after65Bits(t time.Time, sign, nearer int64) time.Time {
 	const sec, nano = (1 << 65) / 1000000000, (1 << 65) % 1000000000
 	return time.Unix(t.Unix()+sign*sec, int64(t.Nanosecond())+sign*(nano-nearer))
@@ -70,8 +71,10 @@ func TestTickAt(t *testing.T) {
 		{"before 1970", time.Millisecond, early, early.Add(time.Hour), 3600e3},
 		{"before 1970, whole seconds", time.Second, early, time.UnixMilli(0), 305789786},
 		{"milliseconds, 300 years", time.Millisecond, epoch, time.Date(2326, 1, 1, 0, 0, 0, 0, time.UTC), 9467020800e3},
-		{"milliseconds, 300 years back", time.Millisecond, epoch, time.Date(1726, 1, 1, 0, 0, 0, 0, time.UTC), -9467107200e3},
-		{"milliseconds, 300 years back and a nanosecond", time.Millisecond, epoch, time.Date(1726, 1, 1, 0, 0, 0, -1, time.UTC), -9467107200e3 - 1},
+		{"milliseconds, 300 years back", time.Millisecond, epoch,
+			time.Date(1726, 1, 1, 0, 0, 0, 0, time.UTC), -9467107200e3},
+		{"milliseconds, 300 years back and a nanosecond", time.Millisecond, epoch,
+			time.Date(1726, 1, 1, 0, 0, 0, -1, time.UTC), -9467107200e3 - 1},
 		{"2^65 nanoseconds in twos: the quotient has 65 bits", 2, epoch, after65Bits(epoch, 1, 0), 1 << 62},
 		{"2^65 nanoseconds back", 2, epoch, after65Bits(epoch, -1, 0), -1 << 62},
 		{"2^65-1 nanoseconds back: the quotient is all ones", 2, epoch, after65Bits(epoch, -1, 1), -1 << 62},
@@ -91,6 +94,28 @@ func TestTickAt(t *testing.T) {
 				t.Errorf("the test's own figure is wrong: want %d, exact is %d", tc.want, exact)
 			}
 		})
+	}
+}
+
+// TestTickAtHighFirstTick: ticks of a nanosecond that begin high up do not wrap around, however far
+// from the epoch the instant is.
+func TestTickAtHighFirstTick(t *testing.T) {
+	t.Parallel()
+	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const first = 1<<62 - 10
+	a := mustNew(t, bitsalloc.Layout{TimeBits: 62, SeqBits: 1, Tick: 1, Epoch: epoch, FirstTick: first})
+	for years := 1; years < 400; years++ {
+		for _, sign := range []int{1, -1} {
+			at := epoch.AddDate(sign*years, 0, 0)
+			want := first + held(exactTick(a.Layout(), at))
+			if got := a.TickAt(at); got != want || (got > a.MaxTick()) != (sign > 0) {
+				t.Fatalf("TickAt(%v) = %d, want %d", at, got, want)
+			}
+		}
+		at := epoch.AddDate(years, 0, 0)
+		if a.First(at) != a.MaxID() || a.Last(at) != a.MaxID() {
+			t.Fatalf("ids of %v are %d..%d, want MaxID", at, a.First(at), a.Last(at))
+		}
 	}
 }
 
@@ -136,7 +161,8 @@ func TestTimeAt(t *testing.T) {
 	}
 }
 
-// Expires is the end of the last tick, also where that lies beyond what a Duration or an int64 of nanoseconds can hold.
+// Expires is the end of the last tick, also where that lies beyond what a Duration or an int64 of
+// nanoseconds can hold.
 func TestExpires(t *testing.T) {
 	t.Parallel()
 	for _, l := range append(presets(),
@@ -185,7 +211,8 @@ func TestExpiresSaturates(t *testing.T) {
 	}
 }
 
-// FuzzTick: TickAt agrees with arithmetic that knows no bounds, and TimeAt gives the begin of the tick.
+// FuzzTick: TickAt agrees with arithmetic that knows no bounds, and TimeAt gives the begin of the
+// tick.
 func FuzzTick(f *testing.F) {
 	f.Add(int64(time.Second), int64(1767225600), int64(0), int64(1800000000), int64(5))
 	f.Add(int64(time.Millisecond), int64(1288834974), int64(657e6), int64(3487858230), int64(209e6))
@@ -211,7 +238,8 @@ func FuzzTick(f *testing.F) {
 				t.Fatalf("%v: TimeAt(%d) = %v lies in tick %d", a.Layout(), sec, begin, back)
 			}
 			if before := exactTick(a.Layout(), begin.Add(-1)); before.Int64() != sec-1 {
-				t.Fatalf("%v: TimeAt(%d) = %v is not the tick's begin: a nanosecond before lies in %d", a.Layout(), sec, begin, before)
+				t.Fatalf("%v: TimeAt(%d) = %v is not the tick's begin: a nanosecond before "+
+					"lies in %d", a.Layout(), sec, begin, before)
 			}
 		} else if want := a.Layout().Epoch.Unix() + int64(apart.Sign())<<62; begin.Unix() != want {
 			t.Fatalf("%v: TimeAt(%d) = %v, want it held at %d s", a.Layout(), sec, begin, want)

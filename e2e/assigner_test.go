@@ -36,7 +36,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestMigrateTogether: many processes that migrate at once all succeed, and none loses what is there.
+// TestMigrateTogether: many processes that migrate at once all succeed, and none loses what is
+// there.
 func TestMigrateTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		dsn := d.fresh(t)
@@ -100,7 +101,7 @@ func TestRows(t *testing.T) {
 		}
 		now, err := workernode.Now(ctx, db)
 		if err != nil || time.Since(now).Abs() > time.Minute {
-			t.Errorf("Now = %v, %v, want the present", now, err)
+			t.Errorf("Now = %v, %v, want the current time", now, err)
 		}
 		usage, err := workernode.Used(ctx, db, time.Hour)
 		if err != nil || usage.Highest != 1 || usage.Recent != 1 {
@@ -116,7 +117,8 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestPostgresErrors: what PostgreSQL refuses is an error at once, without the password in it; what passes is waited for.
+// TestPostgresErrors: what PostgreSQL refuses is an error at once, without the password in it; what
+// passes is waited for.
 func TestPostgresErrors(t *testing.T) {
 	t.Parallel()
 	srv := servers.Postgres(t)

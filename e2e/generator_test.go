@@ -14,8 +14,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// TestEndToEnd: migrate, assign, generate, parse, close, and again: a new worker id if it is disposable, the same if it is leased,
-// and no id twice.
+// TestEndToEnd: migrate, assign, generate, parse, close, and again: a new worker id if it is
+// disposable, the same if it is leased, and no id twice.
 func TestEndToEnd(t *testing.T) {
 	generators := map[string]func(context.Context, assigner.Assigner) (uid.Generator, error){
 		"cached": func(ctx context.Context, a assigner.Assigner) (uid.Generator, error) {
@@ -45,7 +45,7 @@ func TestEndToEnd(t *testing.T) {
 						if n, err := g.Fill(t.Context(), ids); n != len(ids) || err != nil {
 							t.Fatalf("Fill = %d, %v, want %d", n, err, len(ids))
 						}
-						l.add(int(run), ids)
+						l.Add(int(run), ids)
 						want := run + 1
 						if kind == "leased" {
 							want = 1
@@ -85,7 +85,8 @@ type record struct {
 	Name   string
 }
 
-// TestColumns: ids go into and come out of GORM columns, NULL and the largest included, and JSON keeps them exactly.
+// TestColumns: ids go into and come out of GORM columns, NULL and the largest included, and JSON
+// keeps them exactly.
 func TestColumns(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.fresh(t))

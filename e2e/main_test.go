@@ -9,7 +9,8 @@ import (
 
 var servers dbtest.Shared
 
-// TestMain runs the tests, or, in a process that a test has started, that process's part: see worker_test.go.
+// TestMain runs the tests, or, in a process that a test has started, that process's part: see
+// worker_test.go.
 func TestMain(m *testing.M) {
 	if os.Getenv(workerEnv) != "" {
 		os.Exit(worker(os.Getenv(workerEnv)))

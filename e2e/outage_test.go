@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// TestOutage: while the database is away a generator goes on to its window's end and then says why it stops; when the database is
-// back it goes on by itself, and no id comes twice.
+// TestOutage: while the database is away a generator goes on to its window's end and then says why
+// it stops; when the database is back it goes on by itself, and no id comes twice.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]dbtest.Fault{"refused": dbtest.Refuse, "black hole": dbtest.BlackHole, "cut before reply": dbtest.CutBeforeReply} {
@@ -36,7 +36,7 @@ func TestOutage(t *testing.T) {
 				defer cancel()
 				id, err := g.Next(ctx)
 				if err == nil {
-					l.add(0, []uid.ID{id})
+					l.Add(0, []uid.ID{id})
 				}
 				return err
 			}

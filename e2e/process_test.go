@@ -10,30 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 )
 
-// TestEightProcesses: eight processes at once on one MariaDB make 10 million ids each, and no id comes twice.
-func TestEightProcesses(t *testing.T) {
-	const processes = 8
-	j := job{DSN: dialects[0].migrated(t), Count: 10_000_000}
-	if testing.Short() || raceEnabled {
-		j.Count = 500_000 // the pipes and the counting are slow under the race detector, and not what it is for
-	}
-	l := newLedger(t, j)
-	var running []*process
-	for range processes {
-		running = append(running, j.start(t, l))
-	}
-	for _, p := range running {
-		if err := p.wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	total, workers := l.check(t)
-	if total != processes*j.Count || workers != processes {
-		t.Errorf("%d ids of %d workers, want %d of %d", total, workers, processes*j.Count, processes)
-	}
-}
-
-// TestKilledProcess: a process that is killed in the middle of its ids and started again repeats none, on every dialect.
+// TestKilledProcess: a process that is killed in the middle of its ids and started again repeats
+// none, on every dialect.
 func TestKilledProcess(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		j := job{DSN: d.migrated(t)}
@@ -51,8 +29,9 @@ func TestKilledProcess(t *testing.T) {
 	})
 }
 
-// TestPausedProcesses: processes sleep until others have their worker ids, and then wake up beside them. They may finish their own
-// windows and must not reach into the others', and go on by themselves with other worker ids.
+// TestPausedProcesses: processes sleep until others have their worker ids, and then wake up next to
+// them. They may finish their own windows and must not reach into the others', and go on by
+// themselves with other worker ids.
 func TestPausedProcesses(t *testing.T) {
 	t.Parallel()
 	const processes = 3
@@ -91,7 +70,7 @@ func TestPausedProcesses(t *testing.T) {
 		before[p] = l.from(p)
 	}
 	for p, n := range before {
-		waitFor(t, "ids of old and new beside each other", func() bool { return l.from(p) > n+3<<16 })
+		waitFor(t, "ids of old and new at the same time", func() bool { return l.from(p) > n+3<<16 })
 	}
 	for _, p := range slices.Concat(old, young) {
 		p.stdin.Close()
@@ -102,8 +81,8 @@ func TestPausedProcesses(t *testing.T) {
 	l.check(t)
 }
 
-// TestLeasedChaos: processes with short leases are killed, and paused for longer than their window, at random; their worker ids go to
-// others meanwhile, and no id comes twice.
+// TestLeasedChaos: processes with short leases are killed, and paused for longer than their window,
+// at random; their worker ids go to others meanwhile, and no id comes twice.
 func TestLeasedChaos(t *testing.T) {
 	t.Parallel()
 	const processes = 4
@@ -129,7 +108,7 @@ func TestLeasedChaos(t *testing.T) {
 		default:
 			running[i].cmd.Process.Signal(syscall.SIGSTOP)
 			paused[i] = true
-			if round%2 == 0 { // somebody new comes while the worker id is silent
+			if round%2 == 0 { // a new process comes while the worker id is silent
 				extras = append(extras, j.start(t, l))
 			}
 		}

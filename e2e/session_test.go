@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 )
 
-// TestSessions: whatever isolation level and time zone the application's sessions have, many processes at once share no worker id,
-// give theirs back, and see the times that were written.
+// TestSessions: whatever isolation level and time zone the application's sessions have, many
+// processes at once share no worker id, give theirs back, and see the times that were written.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const processes = 8

@@ -72,7 +72,8 @@ func (c *counter) Close() error {
 	return nil
 }
 
-// TestBrokenSources checks that the model accepts the counter, and refuses histories of it with each of its faults.
+// TestBrokenSources checks that the model accepts the counter, and refuses histories of it with
+// each of its faults.
 func TestBrokenSources(t *testing.T) {
 	t.Parallel()
 	const rounds = 100
@@ -106,7 +107,8 @@ func TestBrokenSources(t *testing.T) {
 	}
 }
 
-// TestImpossibleSources checks histories written by hand, each of which breaks one rule, beside a lawful twin.
+// TestImpossibleSources checks histories written by hand, each of which breaks one rule, next to a
+// lawful twin.
 func TestImpossibleSources(t *testing.T) {
 	t.Parallel()
 	type call struct {
@@ -127,16 +129,21 @@ func TestImpossibleSources(t *testing.T) {
 		{"an id twice", porcupine.Illegal, []call{{take, 0, 9, 5, 5}, {take, 0, 9, 5, 5}}},
 		{"an id of an earlier round", porcupine.Illegal, []call{{take, 0, 1, 4, 4}}},
 		{"an id inside a stretch", porcupine.Illegal, []call{{take, 0, 9, 5, 8}, {take, 0, 9, 6, 6}}},
-		{"backwards past a long call", porcupine.Illegal, []call{{take, 0, 9, 7, 7}, {take, 1, 2, 8, 8}, {take, 3, 4, 6, 6}}},
-		{"refused while open", porcupine.Illegal, []call{{refused, 0, 1, 0, 0}, {closing, 2, 3, 0, 0}, {closed, 2, 3, 0, 0}}},
-		{"refused while closing", porcupine.Ok, []call{{closing, 0, 9, 0, 0}, {closed, 0, 9, 0, 0}, {refused, 1, 2, 0, 0}, {take, 3, 4, 5, 5}}},
-		{"served when closed", porcupine.Illegal, []call{{closing, 0, 1, 0, 0}, {closed, 0, 1, 0, 0}, {take, 2, 3, 5, 5}}},
+		{"backwards past a long call", porcupine.Illegal,
+			[]call{{take, 0, 9, 7, 7}, {take, 1, 2, 8, 8}, {take, 3, 4, 6, 6}}},
+		{"refused while open", porcupine.Illegal,
+			[]call{{refused, 0, 1, 0, 0}, {closing, 2, 3, 0, 0}, {closed, 2, 3, 0, 0}}},
+		{"refused while closing", porcupine.Ok, []call{{closing, 0, 9, 0, 0}, {closed, 0, 9, 0, 0},
+			{refused, 1, 2, 0, 0}, {take, 3, 4, 5, 5}}},
+		{"served when closed", porcupine.Illegal,
+			[]call{{closing, 0, 1, 0, 0}, {closed, 0, 1, 0, 0}, {take, 2, 3, 5, 5}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var history []porcupine.Operation
 			for i, k := range c.calls {
-				history = append(history, porcupine.Operation{ClientId: i, Input: k.op, Output: stretch{k.first, k.last}, Call: k.begin, Return: k.end})
+				history = append(history, porcupine.Operation{ClientId: i, Input: k.op,
+					Output: stretch{k.first, k.last}, Call: k.begin, Return: k.end})
 			}
 			if got := checkSource(history, 4); got != c.want {
 				t.Errorf("the history is %s, want %s", got, c.want)

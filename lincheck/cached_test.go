@@ -1,6 +1,7 @@
 package lincheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -31,7 +33,36 @@ type generator interface {
 // load is what callers do to a generator at the same time.
 type load struct {
 	goroutines, calls int
+	most              int  // ids that a call of Fill asks for; 0: 12
+	genes             int  // the low bits of an id that are no part of its number
 	close             bool // one more goroutine calls Close in the middle
+	faults            bool // calls may fail for any reason that a fault has, and have a bound
+}
+
+// failed are the errors that faults may cause.
+var failed = []error{uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, uid.ErrClaimLost,
+	uid.ErrClaimExpired, context.DeadlineExceeded}
+
+// allows reports whether a call may fail with err.
+func (l load) allows(err error) bool {
+	return l.faults && slices.ContainsFunc(failed, func(e error) bool { return errors.Is(err, e) })
+}
+
+// pause lets others run: where calls wait for clocks and claims, without taking their processor.
+func pause(l load) {
+	if l.faults {
+		time.Sleep(100 * time.Microsecond)
+		return
+	}
+	runtime.Gosched()
+}
+
+// ctx returns the ctx of one call.
+func (l load) ctx(t *testing.T) (context.Context, context.CancelFunc) {
+	if !l.faults {
+		return t.Context(), func() {}
+	}
+	return context.WithTimeout(t.Context(), 5*time.Millisecond)
 }
 
 // recordSource has l's goroutines call g at random, and returns the history.
@@ -45,7 +76,7 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 			var history []porcupine.Operation
-			ids := make([]uid.ID, 12)
+			ids := make([]uid.ID, cmp.Or(l.most, 12))
 			ready.Add(1)
 			for ready.Load() < int64(l.goroutines) {
 				runtime.Gosched()
@@ -57,16 +88,22 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 				if rnd.IntN(4) == 0 {
 					want = 1 + rnd.IntN(len(ids))
 				}
+				ctx, cancel := l.ctx(t)
 				call := time.Since(begin)
 				if want > 1 {
-					got, err = g.Fill(t.Context(), ids[:want])
-				} else if ids[0], err = g.Next(t.Context()); err == nil {
+					got, err = g.Fill(ctx, ids[:want])
+				} else if ids[0], err = g.Next(ctx); err == nil {
 					got = 1
 				}
 				end := time.Since(begin)
+				cancel()
+				for i := range ids[:got] {
+					ids[i] >>= l.genes
+				}
 				made.Add(1)
 				add := func(op sourceOp, s stretch) {
-					history = append(history, porcupine.Operation{ClientId: n, Input: op, Output: s, Call: int64(call), Return: int64(end)})
+					history = append(history, porcupine.Operation{ClientId: n, Input: op, Output: s,
+						Call: int64(call), Return: int64(end)})
 				}
 				for rest := ids[:got]; len(rest) > 0; {
 					k := 1
@@ -82,6 +119,8 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 				switch {
 				case errors.Is(err, uid.ErrClosed):
 					add(refused, stretch{})
+				case l.allows(err):
+					pause(l)
 				case errors.Is(err, uid.ErrClaimLost):
 					time.Sleep(time.Millisecond) // until there is another
 				case err != nil || got != want:
@@ -94,16 +133,17 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 	if l.close {
 		wg.Go(func() {
 			for made.Load() < int64(l.goroutines*l.calls/2) {
-				runtime.Gosched()
+				pause(l)
 			}
 			call := time.Since(begin)
-			if err := g.Close(); err != nil {
+			if err := g.Close(); err != nil && !l.faults {
 				t.Errorf("Close returned %v", err)
 			}
 			end := time.Since(begin)
 			for _, op := range []sourceOp{closing, closed} {
 				histories[l.goroutines] = append(histories[l.goroutines],
-					porcupine.Operation{ClientId: l.goroutines, Input: op, Output: stretch{}, Call: int64(call), Return: int64(end)})
+					porcupine.Operation{ClientId: l.goroutines, Input: op, Output: stretch{},
+						Call: int64(call), Return: int64(end)})
 			}
 		})
 	}
@@ -124,7 +164,8 @@ func checkSource(history []porcupine.Operation, last int64) porcupine.CheckResul
 	return porcupine.CheckOperationsTimeout(sourceModel(last), history, time.Minute)
 }
 
-// explainSource writes porcupine's picture of a history to a file that outlives the test, and returns its name.
+// explainSource writes porcupine's picture of a history to a file that outlives the test, and
+// returns its name.
 func explainSource(t *testing.T, history []porcupine.Operation, last int64) string {
 	t.Helper()
 	model := sourceModel(last)
@@ -136,16 +177,18 @@ func explainSource(t *testing.T, history []porcupine.Operation, last int64) stri
 	return name
 }
 
-// restless is an Assigner whose claims are lost at half of their window. The worker ids go up and down.
+// restless is an Assigner whose claims are lost at half of their window. The worker ids go up and
+// down.
 type restless struct {
 	window time.Duration
 	claims atomic.Int64
 }
 
-// Assign claims the next worker id, from the present on.
+// Assign claims the next worker id, from now on.
 func (r *restless) Assign(_ context.Context, maxWorker int64) (assigner.Claim, error) {
 	now := time.Now()
-	return &claim{worker: maxWorker / 2 * (r.claims.Add(1) % 3) / 2, from: now.Add(-time.Second), until: now.Add(r.window)}, nil
+	return &claim{worker: maxWorker / 2 * (r.claims.Add(1) % 3) / 2, from: now.Add(-time.Second),
+		until: now.Add(r.window)}, nil
 }
 
 // claim is a claim of restless.
@@ -169,7 +212,8 @@ func lost() *uid.Options {
 	return o
 }
 
-// options returns small options: runs of four ids, four runs in the ring, sixteen ids a millisecond.
+// options returns small options: runs of four ids, four runs in the ring, sixteen ids a
+// millisecond.
 func options() *uid.Options {
 	return &uid.Options{
 		Layout:     bitsalloc.Layout{TimeBits: 49, WorkerBits: 10, SeqBits: 4, Tick: time.Millisecond},
@@ -178,10 +222,11 @@ func options() *uid.Options {
 	}
 }
 
-// nanoseconds returns options under which the bits of a lane's word last for a millisecond.
+// nanoseconds returns options under which each jump crosses millions of ticks.
 func nanoseconds() *uid.Options {
 	o := options()
-	o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond, Epoch: time.Now().Add(-time.Hour)}
+	o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
+		Epoch: time.Now().Add(-time.Hour)}
 	o.RunLength = 2
 	o.MaxLag = 5 * time.Millisecond
 	return o
@@ -202,22 +247,22 @@ func open(t *testing.T, a assigner.Assigner, o *uid.Options) *uid.Cached {
 	return g
 }
 
-// TestCached checks long histories, in rounds so that what porcupine remembers of each stays small: a round's ids are
-// above all of the rounds before.
+// TestCached checks long histories, in rounds so that what porcupine remembers of each stays small:
+// a round's ids are above all of the rounds before.
 func TestCached(t *testing.T) {
 	t.Parallel()
 	waiting := options()
-	waiting.TakePolicy = uid.Wait
+	waiting.TakePolicy = uid.TakeWait
 	single := options()
 	single.RunLength = 1
 	for name, c := range map[string]struct {
 		a assigner.Assigner
 		o *uid.Options
 	}{
-		"callers fill the ring":       {assigner.Static(3), options()},
-		"callers wait for the padder": {assigner.Static(3), waiting},
-		"runs of one id":              {assigner.Static(3), single},
-		"tenures of a millisecond":    {assigner.Static(1), nanoseconds()},
+		"callers fill the ring":       {assignertest.Static(3), options()},
+		"callers wait for the padder": {assignertest.Static(3), waiting},
+		"runs of one id":              {assignertest.Static(3), single},
+		"ticks of a nanosecond":       {assignertest.Static(1), nanoseconds()},
 		"claims that are lost":        {&restless{window: 50 * time.Millisecond}, lost()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,13 +272,15 @@ func TestCached(t *testing.T) {
 			for round := range rounds {
 				history := recordSource(t, g, load{goroutines: 4, calls: 400}, uint64(round))
 				if got := checkSource(history, last); got != porcupine.Ok {
-					t.Fatalf("round %d of %d steps is %s, want %s; see %s", round, len(history), got, porcupine.Ok, explainSource(t, history, last))
+					t.Fatalf("round %d of %d steps is %s, want %s; see %s",
+						round, len(history), got, porcupine.Ok, explainSource(t, history, last))
 				}
 				last = highest(history, last)
-				time.Sleep(10 * time.Millisecond) // lets runs go stale, tenures and windows end
+				time.Sleep(40 * time.Millisecond) // lets runs go stale and windows end
 			}
 			s := g.Stats()
-			t.Logf("worker %d, %d runs taken, %d stale, %d filled by callers", s.Worker, s.RunsTaken, s.RunsStale, s.Pads)
+			t.Logf("worker %d, %d runs taken, %d stale, %d filled by callers",
+				s.Worker, s.RunsTaken, s.RunsStale, s.Pads)
 			if r, ok := c.a.(*restless); ok && r.claims.Load() < 4 {
 				t.Errorf("%d claims in all, want 4 or more, or nothing was lost", r.claims.Load())
 			}
@@ -241,11 +288,12 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// TestCachedClose checks that Close cuts off: some callers may be refused while it runs, all are when it is done.
+// TestCachedClose checks that Close cuts off: some callers may be refused while it runs, all are
+// when it is done.
 func TestCachedClose(t *testing.T) {
 	t.Parallel()
 	for round := range 60 {
-		g := open(t, assigner.Static(3), options())
+		g := open(t, assignertest.Static(3), options())
 		history := recordSource(t, g, load{goroutines: 4, calls: 60, close: true}, uint64(round))
 		if got := checkSource(history, -1); got != porcupine.Ok {
 			t.Fatalf("round %d is %s, want %s; see %s", round, got, porcupine.Ok, explainSource(t, history, -1))
@@ -253,13 +301,13 @@ func TestCachedClose(t *testing.T) {
 	}
 }
 
-// TestCachedLanes checks that several lanes, which promise no order, hand out no id twice, and that the check of order
-// notices that they have none.
+// TestCachedLanes checks that several lanes, which promise no order, hand out no id twice, and that
+// the check of order notices that they have none.
 func TestCachedLanes(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Lanes = 8
-	g := open(t, assigner.Static(3), o)
+	g := open(t, assignertest.Static(3), o)
 	var all []stretch
 	disorder := false
 	last := int64(-1)

@@ -20,8 +20,8 @@ type queueOp struct {
 // queueResult is what it returns: the uids that went in or out.
 type queueResult []int64
 
-// queue is the sequential model of a Ring: the uids in it, oldest first, 8 bytes each. A string is compared by ==, as porcupine
-// does to find states that it has been in.
+// queue is the sequential model of a Ring: the uids in it, oldest first, 8 bytes each. A string is
+// compared by ==, as porcupine does to find states that it has been in.
 type queue string
 
 func (q queue) len() int { return len(q) / 8 }
@@ -41,10 +41,11 @@ func (q queue) list() (uids []int64) {
 	return uids
 }
 
-// step reports whether a ring of the given size that holds q can answer op with res, and what it holds then.
+// step reports whether a ring of the given size that holds q can answer op with res, and what it
+// holds then.
 //
-// A single call is answered exactly. A batch may move fewer uids than would be possible, as the documentation says, but
-// none only if it must: then the ring is full, or empty.
+// A single call is answered exactly. A batch may move fewer uids than would be possible, as the
+// documentation says, but none only if it must: then the ring is full, or empty.
 func (q queue) step(size int, op queueOp, res queueResult) (bool, queue) {
 	n := len(res)
 	if op.take {

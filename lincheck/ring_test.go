@@ -23,8 +23,9 @@ type ring interface {
 	TryTakeN(dst []int64) int
 }
 
-// record has several goroutines call r at random, and returns the history. The calls are timed by the monotonic clock, which
-// takes no lock and so does not order what it times. The goroutines start together, and every uid put is unique.
+// record has several goroutines call r at random, and returns the history. The calls are timed by
+// the monotonic clock, which takes no lock and so does not order what it times. The goroutines
+// start together, and every uid put is unique.
 func record(r ring, goroutines, calls int, seed uint64) []porcupine.Operation {
 	histories := make([][]porcupine.Operation, goroutines)
 	start := make(chan struct{})
@@ -91,16 +92,19 @@ func record(r ring, goroutines, calls int, seed uint64) []porcupine.Operation {
 	return all
 }
 
-// patience bounds the check of one history. A goroutine that the machine stops in the middle of a call overlaps with so many
-// others that the possible orders are beyond counting; nearly all histories take milliseconds.
+// patience bounds the check of one history. A goroutine that the machine stops in the middle of a
+// call overlaps with so many others that the possible orders are beyond counting; nearly all
+// histories take milliseconds.
 const patience = 2 * time.Second
 
-// check checks a history of a ring that was empty at its beginning. The result is Unknown when patience has run out.
+// check checks a history of a ring that was empty at its beginning. The result is Unknown when
+// patience has run out.
 func check(history []porcupine.Operation, size int) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(ringModel(size), history, patience)
 }
 
-// explain writes porcupine's picture of a history to a file that outlives the test, and returns its name.
+// explain writes porcupine's picture of a history to a file that outlives the test, and returns its
+// name.
 func explain(t *testing.T, history []porcupine.Operation, size int) string {
 	t.Helper()
 	model := ringModel(size)
@@ -134,7 +138,8 @@ func TestRing(t *testing.T) {
 					case porcupine.Ok:
 					case porcupine.Unknown:
 						if unknown++; unknown > 1+c.rounds/4 {
-							t.Fatalf("%d of %d histories could not be decided, the last one of %d calls", unknown, round+1, len(history))
+							t.Fatalf("%d of %d histories could not be decided, the last one of "+
+								"%d calls", unknown, round+1, len(history))
 						}
 					default:
 						t.Fatalf("history %d of %d calls is %s, want %s; see %s",
@@ -146,8 +151,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// twoStep is a Ring whose takes look first and claim later, in two steps with a pause in between: the flaw of the design that
-// Ring repairs. It serves to show that the check finds such a thing.
+// twoStep is a Ring whose takes look first and claim later, in two steps with a pause in between:
+// the flaw of the design that Ring repairs. It serves to show that the check finds such a thing.
 type twoStep struct {
 	mu           sync.Mutex
 	uids         []int64
@@ -224,7 +229,8 @@ func TestBrokenRings(t *testing.T) {
 	}
 }
 
-// TestImpossible checks histories written by hand, each of which breaks one rule, beside a lawful twin.
+// TestImpossible checks histories written by hand, each of which breaks one rule, next to a lawful
+// twin.
 func TestImpossible(t *testing.T) {
 	t.Parallel()
 	const size = 2
@@ -243,19 +249,24 @@ func TestImpossible(t *testing.T) {
 		{"one after the other", porcupine.Ok, []call{{put(1), 0, 1, queueResult{1}}, {take(1), 2, 3, queueResult{1}}}},
 		{"a uid twice", porcupine.Illegal, []call{
 			{put(1), 0, 1, queueResult{1}}, {take(1), 2, 5, queueResult{1}}, {take(1), 3, 4, queueResult{1}}}},
-		{"a uid from nowhere", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {take(1), 2, 3, queueResult{2}}}},
-		{"taken before it is put", porcupine.Illegal, []call{{take(1), 0, 1, queueResult{1}}, {put(1), 2, 3, queueResult{1}}}},
-		{"taken while it is put", porcupine.Ok, []call{{take(1), 0, 3, queueResult{1}}, {put(1), 1, 4, queueResult{1}}}},
+		{"a uid from nowhere", porcupine.Illegal,
+			[]call{{put(1), 0, 1, queueResult{1}}, {take(1), 2, 3, queueResult{2}}}},
+		{"taken before it is put", porcupine.Illegal,
+			[]call{{take(1), 0, 1, queueResult{1}}, {put(1), 2, 3, queueResult{1}}}},
+		{"taken while it is put", porcupine.Ok,
+			[]call{{take(1), 0, 3, queueResult{1}}, {put(1), 1, 4, queueResult{1}}}},
 		{"out of order", porcupine.Illegal, []call{
 			{put(1), 0, 1, queueResult{1}}, {put(2), 2, 3, queueResult{2}}, {take(1), 4, 5, queueResult{2}}}},
 		{"order of concurrent puts is free", porcupine.Ok, []call{
 			{put(1), 0, 3, queueResult{1}}, {put(2), 1, 2, queueResult{2}}, {take(1), 4, 5, queueResult{2}}}},
-		{"empty beside a uid", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {take(1), 2, 3, nil}}},
-		{"a batch finds nothing beside a uid", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {take(3), 2, 3, nil}}},
-		{"full beside room", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {put(2), 2, 3, nil}}},
+		{"empty with a uid in it", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {take(1), 2, 3, nil}}},
+		{"a batch finds nothing with a uid in it",
+			porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {take(3), 2, 3, nil}}},
+		{"full with room in it", porcupine.Illegal, []call{{put(1), 0, 1, queueResult{1}}, {put(2), 2, 3, nil}}},
 		{"full", porcupine.Ok, []call{{put(1, 2), 0, 1, queueResult{1, 2}}, {put(3), 2, 3, nil}}},
 		{"more than fits", porcupine.Illegal, []call{{put(1, 2, 3), 0, 1, queueResult{1, 2, 3}}}},
-		{"as much as fits", porcupine.Ok, []call{{put(1, 2, 3), 0, 1, queueResult{1, 2}}, {take(4), 2, 3, queueResult{1, 2}}}},
+		{"as much as fits", porcupine.Ok,
+			[]call{{put(1, 2, 3), 0, 1, queueResult{1, 2}}, {take(4), 2, 3, queueResult{1, 2}}}},
 		{"a batch in two parts", porcupine.Illegal, []call{
 			{put(1, 2), 0, 9, queueResult{1, 2}}, {take(1), 1, 2, queueResult{1}}, {take(1), 3, 4, nil}}},
 		{"more than asked for", porcupine.Illegal, []call{
@@ -265,7 +276,8 @@ func TestImpossible(t *testing.T) {
 			t.Parallel()
 			var history []porcupine.Operation
 			for i, k := range c.calls {
-				history = append(history, porcupine.Operation{ClientId: i, Input: k.op, Output: k.res, Call: k.begin, Return: k.end})
+				history = append(history, porcupine.Operation{ClientId: i, Input: k.op,
+					Output: k.res, Call: k.begin, Return: k.end})
 			}
 			if got := check(history, size); got != c.want {
 				t.Errorf("the history is %s, want %s", got, c.want)

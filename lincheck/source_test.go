@@ -6,9 +6,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// sourceOp is one step of a generator with one lane, as a call has made it. A call of Next is one step. A call of Fill is one for
-// each stretch of consecutive ids: nobody else can have an id from the middle of one, so whoever took it might as well have
-// taken it at once. Close is two: what is refused after the first of them may be, what is asked for after the second must be.
+// sourceOp is one step of a generator with one lane, as a call has made it. A call of Next is one
+// step. A call of Fill is one for each stretch of consecutive ids: no other call can have an id from
+// the middle of one, so the caller that took it might as well have taken it at once. Close is two:
+// what is refused after the first of them may be, what is asked for after the second must be.
 type sourceOp int
 
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// The benchmarks stand beside the floors that nothing built from the same instructions can get below. Compare only figures
-// of one run:
+// The benchmarks stand next to the floors that nothing built from the same instructions can get
+// below. Compare only figures of one run:
 //
 //	go test -run '^$' -bench . -benchmem ./ringbuffer
 //
@@ -18,7 +18,8 @@ import (
 
 const benchSize = 1 << 13
 
-// BenchmarkFloor measures the primitives: alone on one goroutine, shared by as many as there are processors.
+// BenchmarkFloor measures the primitives: alone on one goroutine, shared by as many as there are
+// processors.
 func BenchmarkFloor(b *testing.B) {
 	var word struct {
 		_ [128]byte
@@ -105,24 +106,19 @@ func newBenchRing(b *testing.B, opts *ringbuffer.Options) *ringbuffer.Ring {
 
 // BenchmarkTryTake measures the take alone: the timer stands still while the ring is filled.
 func BenchmarkTryTake(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		opts *ringbuffer.Options
-	}{{"alone", nil}, {"alone/onlow", &ringbuffer.Options{OnLow: func() {}}}} {
-		b.Run(c.name, func(b *testing.B) {
-			batch := make([]int64, benchSize)
-			r := newBenchRing(b, c.opts)
-			for done := 0; done < b.N; done += benchSize {
-				b.StopTimer()
-				r.TryPutN(batch)
-				b.StartTimer()
-				for range min(benchSize, b.N-done) {
-					r.TryTake()
-				}
+	b.Run("alone", func(b *testing.B) {
+		batch := make([]int64, benchSize)
+		r := newBenchRing(b, nil)
+		for done := 0; done < b.N; done += benchSize {
+			b.StopTimer()
+			r.TryPutN(batch)
+			b.StartTimer()
+			for range min(benchSize, b.N-done) {
+				r.TryTake()
 			}
-		})
-	}
-	// Whoever finds the ring empty fills it; the cost of the puts is part of the figure.
+		}
+	})
+	// A taker that finds the ring empty fills it; the cost of the puts is part of the figure.
 	b.Run("shared", func(b *testing.B) {
 		r := newBenchRing(b, nil)
 		b.RunParallel(func(pb *testing.PB) {

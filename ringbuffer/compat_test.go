@@ -10,14 +10,15 @@ import (
 
 // The numbers are those of docs/compatibility.md.
 
-// TestOriginalCounters: 8.O2. Both counters start at -1 and the first fill holds as many uids as there are slots. In the original
-// every later one holds one fewer; here all hold as many.
+// TestOriginalCounters: 8.O2. Both counters start at -1 and the first fill holds as many uids as
+// there are slots. In the original every later one holds one fewer; here all hold as many.
 func TestOriginalCounters(t *testing.T) {
 	t.Parallel()
 	const size = 8
 	o, r := newOriginal(size), newRing(t, size, nil)
 	if o.tail != -1 || o.cursor != -1 || r.Tail() != -1 || r.Cursor() != -1 {
-		t.Errorf("the counters start at %d and %d, and in the original at %d and %d, want -1", r.Tail(), r.Cursor(), o.tail, o.cursor)
+		t.Errorf("the counters start at %d and %d, and in the original at %d and %d, want -1",
+			r.Tail(), r.Cursor(), o.tail, o.cursor)
 	}
 	for lap, want := range []int{size, size - 1, size - 1} {
 		original, ours := 0, 0
@@ -42,8 +43,9 @@ func TestOriginalCounters(t *testing.T) {
 	}
 }
 
-// TestTakePolicyThatReturns: 8.F3. A take policy of the original that returns instead of throwing, having filled the ring, changes
-// nothing: the take goes on with the slot it had computed before, and fails. Here the take looks again.
+// TestTakePolicyThatReturns: 8.F3. A take policy of the original that returns instead of throwing,
+// having filled the ring, changes nothing: the take goes on with the slot it had computed before,
+// and fails. Here the take looks again.
 func TestTakePolicyThatReturns(t *testing.T) {
 	t.Parallel()
 	o := newOriginal(8)

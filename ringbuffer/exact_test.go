@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// bitmap has one bit for each uid, so that a uid that is seen twice and one that is never seen cannot cancel each other out.
+// bitmap has one bit for each uid, so that a uid that is seen twice and one that is never seen
+// cannot cancel each other out.
 type bitmap []atomic.Uint64
 
 func newBitmap(n int64) bitmap { return make(bitmap, (n+63)/64) }
@@ -36,8 +37,9 @@ type mix struct {
 // high marks the uids that the droppers must not discard: it is above their limit.
 const high = int64(1) << 40
 
-// run puts total uids and takes or drops them all, and checks that each comes out exactly once, in the order of its putter.
-// The uid of index i is i, with the mark high when i/putters is odd: droppers meet their limit at every other uid.
+// run puts total uids and takes or drops them all, and checks that each comes out exactly once, in
+// the order of its putter. The uid of index i is i, with the mark high when i/putters is odd:
+// droppers meet their limit at every other uid.
 func (m mix) run(t *testing.T, size int, last, total int64) {
 	r := newRing(t, size, nil)
 	r.Start(last)
@@ -135,7 +137,8 @@ func (m mix) run(t *testing.T, size int, last, total int64) {
 		t.Errorf("%d uids were not taken, want %d, the number that DropBelow returned", missing, dropped.Load())
 	}
 	if r.Len() != 0 || r.Tail() != last+total || r.Cursor() != last+total {
-		t.Errorf("Len, Tail, Cursor = %d, %d, %d, want 0, %d, %d", r.Len(), r.Tail(), r.Cursor(), last+total, last+total)
+		t.Errorf("Len, Tail, Cursor = %d, %d, %d, want 0, %d, %d", r.Len(), r.Tail(), r.Cursor(),
+			last+total, last+total)
 	}
 }
 
@@ -165,8 +168,9 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestNeverEmptyNorFull passes as many uids around as there are goroutines, each of which holds at most one: whoever takes leaves
-// nobody without, and whoever puts one back has room. Neither may fail, however often the others overtake.
+// TestNeverEmptyNorFull passes as many uids around as there are goroutines, each of which holds at
+// most one: a taker leaves nobody without, and a putter has room. Neither may fail, however often
+// the others overtake.
 func TestNeverEmptyNorFull(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 4, 8} {
@@ -207,7 +211,8 @@ func TestNeverEmptyNorFull(t *testing.T) {
 	}
 }
 
-// TestBatchAtOnce checks that the uids of a batch appear together: whoever has the first finds the rest.
+// TestBatchAtOnce checks that the uids of a batch appear together: a taker of the first finds the
+// rest.
 func TestBatchAtOnce(t *testing.T) {
 	t.Parallel()
 	const batch = 16

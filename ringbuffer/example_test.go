@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/ringbuffer"
@@ -24,14 +25,16 @@ func ExampleNew() {
 	// 1 true
 }
 
-// A caller that finds the ring empty fills it, and goes on.
-func ExampleOptions_pad() {
+// A caller that finds the ring empty fills it.
+func ExampleOptions_takeFunc() {
+	var mu sync.Mutex // many callers can find the ring empty at once
 	next := int64(1000)
 	r, err := ringbuffer.New(8, &ringbuffer.Options{
-		TakePolicy: ringbuffer.Pad,
-		Pad: func(_ context.Context, r *ringbuffer.Ring) error {
+		TakeFunc: func(_ context.Context, r *ringbuffer.Ring) error {
+			mu.Lock()
+			defer mu.Unlock()
 			for r.TryPut(next) {
-				next++ // in a real program under a lock: many callers can find the ring empty at once
+				next++
 			}
 			return nil
 		},
@@ -49,21 +52,13 @@ func ExampleOptions_pad() {
 	// 1002 <nil>
 }
 
-// A goroutine of its own fills the ring whenever it falls low, and takers wait for it.
-func ExampleOptions_onLow() {
-	low := make(chan struct{}, 1)
-	r, err := ringbuffer.New(8, &ringbuffer.Options{
-		TakePolicy: ringbuffer.Wait,
-		OnLow: func() {
-			select {
-			case low <- struct{}{}:
-			default: // the producer has not answered the last call yet
-			}
-		},
-	})
+// A goroutine of its own refills the ring when a taker finds it half empty. Takers wait for it.
+func ExampleOptions_takeWait() {
+	r, err := ringbuffer.New(8, &ringbuffer.Options{TakePolicy: ringbuffer.TakeWait})
 	if err != nil {
 		log.Fatal(err)
 	}
+	low := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -86,6 +81,12 @@ func ExampleOptions_onLow() {
 			log.Fatal(err)
 		}
 		sum += uid
+		if r.Len() < r.Cap()/2 {
+			select {
+			case low <- struct{}{}:
+			default: // the producer has not seen the last signal yet
+			}
+		}
 	}
 	cancel()
 	<-done
@@ -95,7 +96,7 @@ func ExampleOptions_onLow() {
 
 // A take with a deadline ends with it.
 func ExampleRing_Take() {
-	r, err := ringbuffer.New(8, &ringbuffer.Options{TakePolicy: ringbuffer.Wait})
+	r, err := ringbuffer.New(8, &ringbuffer.Options{TakePolicy: ringbuffer.TakeWait})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func ExampleRing_Take() {
 	// Output: context deadline exceeded
 }
 
-// Batches carry many uids for the price of one swap, and what has gone stale is dropped from the front.
+// Batches carry many uids for the price of one swap, and what has gone stale is dropped from the
+// front.
 func ExampleRing_TryTakeN() {
 	r, err := ringbuffer.New(8, nil)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestBoundaries starts just below each boundary that a position could stumble over, and crosses it with single steps and with batches, at every size up to 16.
+// TestBoundaries starts just below each boundary that a position could stumble over, and crosses it
+// with single steps and with batches, at every size up to 16.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]int64{
@@ -60,8 +61,9 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// TestOvertakenTaker stops a taker between any two of its steps while others take and refill, up to several laps, and
-// checks that it claims nothing when it goes on, and that everyone else gets each uid once, in order.
+// TestOvertakenTaker stops a taker between any two of its steps while others take and refill, up to
+// several laps, and checks that it claims nothing when it goes on, and that everyone else gets each
+// uid once, in order.
 func TestOvertakenTaker(t *testing.T) {
 	t.Parallel()
 	for size := 1; size <= 8; size *= 2 {
@@ -125,7 +127,8 @@ func overtake(t *testing.T, size, laps, stop int, batch bool) {
 	wantEmpty(t, r)
 }
 
-// TestStalledTaker checks that a taker that never goes on blocks nobody: puts and takes go through its slot for many laps.
+// TestStalledTaker checks that a taker that never goes on blocks nobody: puts and takes go through
+// its slot for many laps.
 func TestStalledTaker(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, 2, nil)
@@ -143,7 +146,8 @@ func TestStalledTaker(t *testing.T) {
 	}
 }
 
-// TestTornLook makes a taker see the flag of one lap and the uid of the next, and checks that it keeps neither.
+// TestTornLook makes a taker see the flag of one lap and the uid of the next, and checks that it
+// keeps neither.
 func TestTornLook(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, 1, nil)
@@ -163,8 +167,8 @@ func TestTornLook(t *testing.T) {
 	wantTake(t, r, 8)
 }
 
-// TestDropLate checks that DropBelow claims with the same care: overtaken, it drops nothing, and neither does it take a
-// leftover for the oldest uid and stop.
+// TestDropLate checks that DropBelow claims with the same care: overtaken, it drops nothing, and
+// neither does it take a leftover for the oldest uid and stop.
 func TestDropLate(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, 4, nil)

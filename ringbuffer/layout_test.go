@@ -10,7 +10,8 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// TestPadding checks that words of different writers are two cache lines apart, and that 64-bit words are aligned.
+// TestPadding checks that words of different writers are two cache lines apart, and that 64-bit
+// words are aligned.
 func TestPadding(t *testing.T) {
 	t.Parallel()
 	line := unsafe.Sizeof(cpu.CacheLinePad{})
@@ -31,10 +32,10 @@ func TestPadding(t *testing.T) {
 
 // TestNoAllocations checks every method that is called more than once in a ring's life.
 func TestNoAllocations(t *testing.T) {
-	r := newRing(t, 64, &ringbuffer.Options{OnLow: func() {}})
-	failing := newRing(t, 1, &ringbuffer.Options{PutPolicy: ringbuffer.Fail, TakePolicy: ringbuffer.Reject})
+	r := newRing(t, 64, nil)
+	failing := newRing(t, 1, &ringbuffer.Options{PutPolicy: ringbuffer.PutFail})
 	patient := newRing(t, 1, waiting)
-	padding := newRing(t, 8, &ringbuffer.Options{Pad: func(_ context.Context, r *ringbuffer.Ring) error {
+	padding := newRing(t, 8, &ringbuffer.Options{TakeFunc: func(_ context.Context, r *ringbuffer.Ring) error {
 		r.TryPut(1)
 		return nil
 	}})
@@ -54,7 +55,7 @@ func TestNoAllocations(t *testing.T) {
 		{"Take on empty", func() { failing.TryTake(); _, _ = failing.Take(ended) }},
 		{"Take that pads", func() { _, _ = padding.Take(t.Context()) }},
 		{"Take that waits", func() { _, _ = patient.Take(ended) }},
-		{"Len, Cap, Tail, Cursor, Low", func() { r.Len(); r.Cap(); r.Tail(); r.Cursor(); r.Low() }},
+		{"Len, Cap, Tail, Cursor", func() { r.Len(); r.Cap(); r.Tail(); r.Cursor() }},
 	} {
 		if n := testing.AllocsPerRun(100, c.f); n != 0 {
 			t.Errorf("%s: %g allocations, want 0", c.name, n)
@@ -62,7 +63,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkNew shows the memory of a ring: 72 bytes a slot on amd64, and nothing that grows with its use.
+// BenchmarkNew shows the memory of a ring: 72 bytes a slot on amd64, and nothing that grows with
+// its use.
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// original is the take logic of the design that this ring repairs, in slow motion: a flag says full or empty and nothing of
-// the lap, a take reads the cursor and advances it in two steps, judges "empty" by comparing the two values, and gives the
-// slot back in a step of its own. It serves the tests below, which show what that leads to, and that this ring does not.
+// original is the take logic of the design that this ring repairs, in slow motion: a flag says full
+// or empty and nothing of the lap, a take reads the cursor and advances it in two steps, judges
+// "empty" by comparing the two values, and gives the slot back in a step of its own. It serves the
+// tests below, which show what that leads to, and that this ring does not.
 type original struct {
 	uids         []int64
 	full         []bool
@@ -22,7 +23,8 @@ func newOriginal(size int) *original {
 
 func (o *original) slot(p int64) int { return int(p) & (len(o.uids) - 1) }
 
-// put fills the slot after the tail, if the distance to the cursor allows it and the flag says that the slot is empty.
+// put fills the slot after the tail, if the distance to the cursor allows it and the flag says that
+// the slot is empty.
 func (o *original) put(uid int64) bool {
 	i := o.slot(o.tail + 1)
 	if o.tail-max(o.cursor, 0) == int64(len(o.uids))-1 || o.full[i] {
@@ -42,7 +44,8 @@ type originalTake struct {
 // load reads the cursor.
 func (o *original) load() originalTake { return originalTake{o: o, before: o.cursor} }
 
-// advance moves the cursor unless it has reached the tail, and reports whether it believes to have a uid.
+// advance moves the cursor unless it has reached the tail, and reports whether it believes to have
+// a uid.
 func (k *originalTake) advance() bool {
 	if k.o.cursor != k.o.tail {
 		k.o.cursor++
@@ -75,7 +78,8 @@ func (o *original) take() (int64, error) {
 	return uid, err
 }
 
-// TestTwoTakersOneUID: two takers meet at the last uid of the ring. The original gives it to both of them.
+// TestTwoTakersOneUID: two takers meet at the last uid of the ring. The original gives it to both
+// of them.
 func TestTwoTakersOneUID(t *testing.T) {
 	t.Parallel()
 
@@ -85,7 +89,8 @@ func TestTwoTakersOneUID(t *testing.T) {
 	if !a.advance() {
 		t.Fatal("original: the first taker finds the ring empty")
 	}
-	// The cursor has reached the tail, and differs from what the second taker loaded: it takes the first one's step for its own.
+	// The cursor has reached the tail, and differs from what the second taker loaded: it takes the
+	// first one's step for its own.
 	if !b.advance() {
 		t.Fatal("original: the second taker finds the ring empty, so the model does not show the flaw")
 	}
@@ -113,8 +118,9 @@ func TestTwoTakersOneUID(t *testing.T) {
 	wantEmpty(t, r)
 }
 
-// TestStaleIndexTakesLaterLap: a taker with an index of one lap goes on in the next. The original gives it the later lap's
-// uid, out of turn; whose turn it is finds the slot empty, and fails although the ring is not.
+// TestStaleIndexTakesLaterLap: a taker with an index of one lap goes on in the next. The original
+// gives it the later lap's uid, out of turn; whose turn it is finds the slot empty, and fails
+// although the ring is not.
 func TestStaleIndexTakesLaterLap(t *testing.T) {
 	t.Parallel()
 	const size = 2
@@ -159,8 +165,8 @@ func TestStaleIndexTakesLaterLap(t *testing.T) {
 	wantEmpty(t, r)
 }
 
-// TestTakerThatDies: a taker ends between moving the cursor and giving the slot back, as one does whose caller panics or is
-// killed. The original's slot stays full: each lap ends there, for ever.
+// TestTakerThatDies: a taker ends between moving the cursor and giving the slot back, as one does
+// whose caller panics or is killed. The original's slot stays full: each lap ends there, for ever.
 func TestTakerThatDies(t *testing.T) {
 	t.Parallel()
 	const size = 2

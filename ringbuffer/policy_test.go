@@ -20,15 +20,16 @@ func TestPutPolicies(t *testing.T) {
 		left [2]int64 // the uids after a put of 3 into a ring full of 1 and 2
 	}{
 		{"nil options discard", nil, nil, [2]int64{1, 2}},
-		{"discard", &ringbuffer.Options{PutPolicy: ringbuffer.Discard}, nil, [2]int64{1, 2}},
-		{"fail", &ringbuffer.Options{PutPolicy: ringbuffer.Fail}, ringbuffer.ErrFull, [2]int64{1, 2}},
+		{"discard", &ringbuffer.Options{PutPolicy: ringbuffer.PutDiscard}, nil, [2]int64{1, 2}},
+		{"fail", &ringbuffer.Options{PutPolicy: ringbuffer.PutFail}, ringbuffer.ErrFull, [2]int64{1, 2}},
 		{"function", &ringbuffer.Options{PutFunc: func(_ *ringbuffer.Ring, uid int64) error {
 			refused = append(refused, uid)
 			return errUser
 		}}, errUser, [2]int64{1, 2}},
-		{"function before policy", &ringbuffer.Options{PutPolicy: ringbuffer.Fail, PutFunc: func(*ringbuffer.Ring, int64) error {
-			return nil
-		}}, nil, [2]int64{1, 2}},
+		{"function before policy", &ringbuffer.Options{PutPolicy: ringbuffer.PutFail,
+			PutFunc: func(*ringbuffer.Ring, int64) error {
+				return nil
+			}}, nil, [2]int64{1, 2}},
 		{"function that makes room", &ringbuffer.Options{PutFunc: func(r *ringbuffer.Ring, uid int64) error {
 			r.TryTake()
 			return r.Put(uid)
@@ -70,26 +71,25 @@ func TestTakePolicies(t *testing.T) {
 		uid  int64
 		want error
 	}{
-		{"nil options have nothing to call", nil, t.Context(), 0, ringbuffer.ErrEmpty},
-		{"pad without Pad", &ringbuffer.Options{TakePolicy: ringbuffer.Pad}, t.Context(), 0, ringbuffer.ErrEmpty},
-		{"pad", &ringbuffer.Options{Pad: put}, t.Context(), 7, nil},
-		{"pad fails", &ringbuffer.Options{Pad: func(context.Context, *ringbuffer.Ring) error { return errUser }}, t.Context(), 0, errUser},
-		{"pad that puts nothing", &ringbuffer.Options{Pad: func(context.Context, *ringbuffer.Ring) error { return nil }},
-			t.Context(), 0, ringbuffer.ErrEmpty},
-		{"pad whose uids others take", &ringbuffer.Options{Pad: func(_ context.Context, r *ringbuffer.Ring) error {
-			calls++
-			r.TryPut(7)
-			if calls < 3 {
-				r.TryTake()
-			}
-			return nil
-		}}, t.Context(), 7, nil},
-		{"pad and an ended ctx", &ringbuffer.Options{Pad: put}, cancelled, 0, context.Canceled},
-		{"reject", &ringbuffer.Options{TakePolicy: ringbuffer.Reject, Pad: put}, t.Context(), 0, ringbuffer.ErrEmpty},
-		{"function", &ringbuffer.Options{TakeFunc: func(context.Context, *ringbuffer.Ring) error { return errUser }}, t.Context(), 0, errUser},
-		{"function before policy", &ringbuffer.Options{TakePolicy: ringbuffer.Reject, TakeFunc: put}, t.Context(), 7, nil},
+		{"nil options reject", nil, t.Context(), 0, ringbuffer.ErrEmpty},
+		{"function that pads", &ringbuffer.Options{TakeFunc: put}, t.Context(), 7, nil},
+		{"function whose uids others take",
+			&ringbuffer.Options{TakeFunc: func(_ context.Context, r *ringbuffer.Ring) error {
+				calls++
+				r.TryPut(7)
+				if calls < 3 {
+					r.TryTake()
+				}
+				return nil
+			}}, t.Context(), 7, nil},
+		{"reject", &ringbuffer.Options{TakePolicy: ringbuffer.TakeReject}, t.Context(), 0, ringbuffer.ErrEmpty},
+		{"function", &ringbuffer.Options{TakeFunc: func(context.Context, *ringbuffer.Ring) error {
+			return errUser
+		}}, t.Context(), 0, errUser},
+		{"function before policy", &ringbuffer.Options{TakePolicy: ringbuffer.TakeWait,
+			TakeFunc: put}, t.Context(), 7, nil},
 		{"function and an ended ctx", &ringbuffer.Options{TakeFunc: put}, cancelled, 0, context.Canceled},
-		{"wait and an ended ctx", &ringbuffer.Options{TakePolicy: ringbuffer.Wait}, cancelled, 0, context.Canceled},
+		{"wait and an ended ctx", &ringbuffer.Options{TakePolicy: ringbuffer.TakeWait}, cancelled, 0, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRing(t, 2, c.opts)
@@ -104,12 +104,12 @@ func TestTakePolicies(t *testing.T) {
 		})
 	}
 	if calls != 3 {
-		t.Errorf("Pad whose uids others take was called %d times, want 3", calls)
+		t.Errorf("TakeFunc whose uids others take was called %d times, want 3", calls)
 	}
 }
 
-// TestTakeFuncRetries: a take function that returns nil is asked again until there is a uid. A design in which it cannot
-// return at all makes every policy but "fail" useless.
+// TestTakeFuncRetries: a take function that returns nil is asked again until there is a uid. A
+// design in which it cannot return at all makes every policy but "fail" useless.
 func TestTakeFuncRetries(t *testing.T) {
 	t.Parallel()
 	calls := 0
@@ -127,7 +127,8 @@ func TestTakeFuncRetries(t *testing.T) {
 	}
 }
 
-// TestTakeFuncEndsWithCtx: a take function that returns nil for ever does not hold Take beyond its ctx.
+// TestTakeFuncEndsWithCtx: a take function that returns nil for ever does not hold Take beyond its
+// ctx.
 func TestTakeFuncEndsWithCtx(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -150,7 +151,8 @@ func panics(f func()) (yes bool) {
 	return false
 }
 
-// TestPanics makes each function of the Options panic wherever it is called, and then uses the ring for many laps.
+// TestPanics makes each function of the Options panic wherever it is called, and then uses the ring
+// for many laps.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	fill := func(r *ringbuffer.Ring) {
@@ -158,12 +160,6 @@ func TestPanics(t *testing.T) {
 		}
 	}
 	take := func(context.Context, *ringbuffer.Ring) error { panic(errUser) }
-	armed := true // OnLow panics while it is set
-	low := func() {
-		if armed {
-			panic(errUser)
-		}
-	}
 	for _, c := range []struct {
 		name string
 		opts ringbuffer.Options
@@ -173,25 +169,12 @@ func TestPanics(t *testing.T) {
 			func(_ *testing.T, r *ringbuffer.Ring) { fill(r); _ = r.Put(2) }},
 		{"TakeFunc", ringbuffer.Options{TakeFunc: take},
 			func(t *testing.T, r *ringbuffer.Ring) { _, _ = r.Take(t.Context()) }},
-		{"Pad", ringbuffer.Options{Pad: take},
-			func(t *testing.T, r *ringbuffer.Ring) { _, _ = r.Take(t.Context()) }},
-		{"OnLow in TryTake", ringbuffer.Options{OnLow: low},
-			func(_ *testing.T, r *ringbuffer.Ring) { fill(r); r.TryTake() }},
-		{"OnLow in Take", ringbuffer.Options{OnLow: low, TakePolicy: ringbuffer.Wait},
-			func(t *testing.T, r *ringbuffer.Ring) { fill(r); _, _ = r.Take(t.Context()) }},
-		{"OnLow in TryTakeN", ringbuffer.Options{OnLow: low},
-			func(_ *testing.T, r *ringbuffer.Ring) { fill(r); r.TryTakeN(make([]int64, 3)) }},
-		{"OnLow in DropBelow", ringbuffer.Options{OnLow: low},
-			func(_ *testing.T, r *ringbuffer.Ring) { fill(r); r.DropBelow(2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			armed = true
-			c.opts.PaddingFactor = 100
 			r := newRing(t, 4, &c.opts)
 			if !panics(func() { c.do(t, r) }) {
 				t.Fatal("the function's panic did not reach the caller")
 			}
-			armed = false
 			for r.Len() > 0 {
 				wantTake(t, r, 1)
 			}

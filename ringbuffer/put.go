@@ -1,7 +1,7 @@
 package ringbuffer
 
-// TryPut puts uid into the ring and reports whether there was room. It waits for no taker; puts wait for each other, for
-// the few instructions that one takes.
+// TryPut puts uid into the ring and reports whether there was room. It does not wait for takers.
+// Puts wait for each other, for the few instructions that one takes.
 func (r *Ring) TryPut(uid int64) bool {
 	r.putMu.Lock()
 	tail := r.tail.Load()
@@ -12,19 +12,18 @@ func (r *Ring) TryPut(uid int64) bool {
 	p := tail + 1
 	i := p & r.mask
 	r.uids[i].Store(uid)
-	r.flags[i].pos.Store(p) // publishes the uid: the slot is the takers'
+	r.flags[i].pos.Store(p) // publishes the uid: the slot belongs to the takers
 	r.tail.Store(p)
-	fell := r.onLow != nil && r.arm(p, r.cursor.Load())
 	r.putMu.Unlock()
-	if fell || r.waiters.Load() != 0 {
-		r.announce(fell)
+	if r.waiters.Load() != 0 {
+		r.signal()
 	}
 	return true
 }
 
-// TryPutN puts as many of uids as there is room for, in order, and returns how many: uids[:n] are in the ring, uids[n:] are
-// not. It returns 0 only when the ring is full or uids is empty. The uids appear to takers all at once. It costs one lock
-// for all of them.
+// TryPutN puts as many of uids as there is room for, in order, and returns how many: uids[:n] are
+// in the ring, uids[n:] are not. It returns 0 only when the ring is full or uids is empty. The uids
+// appear to takers all at once, for the price of one lock.
 func (r *Ring) TryPutN(uids []int64) int {
 	r.putMu.Lock()
 	tail := r.tail.Load()
@@ -36,35 +35,26 @@ func (r *Ring) TryPutN(uids []int64) int {
 	for k, uid := range uids[:n] {
 		r.uids[(tail+1+int64(k))&r.mask].Store(uid)
 	}
-	// Takers go through the positions in order, so that none gets past tail+1 before its flag is stored. Storing it
-	// last publishes the batch in one instruction.
+	// Takers go through the positions in order: none gets past tail+1 before its flag is stored.
+	// Storing that flag last publishes the batch in one instruction.
 	for p := tail + n; p != tail; p-- {
 		r.flags[p&r.mask].pos.Store(p)
 	}
 	r.tail.Store(tail + n)
-	fell := r.onLow != nil && r.arm(tail+n, r.cursor.Load())
 	r.putMu.Unlock()
-	if fell || r.waiters.Load() != 0 {
-		r.announce(fell)
+	if r.waiters.Load() != 0 {
+		r.signal()
 	}
 	return int(n)
 }
 
-// free returns how many positions after tail may be filled. The cursor only grows, so an old copy of it errs on the safe
-// side; free looks at the real one only when the copy does not leave room for want. The caller holds putMu.
+// free returns how many positions after tail may be filled. The cursor only grows, so an old copy
+// of it errs on the safe side. free loads the cursor itself only when the copy leaves no room for
+// want. The caller holds putMu.
 func (r *Ring) free(tail, want int64) int64 {
 	if n := r.passed + r.size - tail; n >= want {
 		return n
 	}
 	r.passed = r.cursor.Load()
 	return r.passed + r.size - tail
-}
-
-// announce follows a put. It wakes the next of those who wait in takeByWait, and calls the low hook if the ring fell low again
-// before the put was over. The caller has released putMu.
-func (r *Ring) announce(fell bool) {
-	r.signal()
-	if fell {
-		r.onLow()
-	}
 }

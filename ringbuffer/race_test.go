@@ -2,5 +2,6 @@
 
 package ringbuffer_test
 
-// scale divides the size of the long tests: the race detector makes each atomic operation many times slower.
+// scale divides the size of the long tests: the race detector makes each atomic operation many
+// times slower.
 const scale = 20

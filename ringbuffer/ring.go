@@ -11,49 +11,56 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// MaxSize is the largest size that New accepts: 2^26 slots, 4.5 GiB, and 2^22 where an int has 32 bits.
+// MaxSize is the largest size that New accepts: 2^26 slots, 4.5 GiB, and 2^22 where an int has 32
+// bits.
 const MaxSize = 1 << (22 + 4*(bits.UintSize/64))
 
-// Ring is a bounded queue of uids. Puts are serialised by a mutex, takes are lock-free; every method is safe for concurrent
-// use by any number of goroutines. A Ring starts no goroutine and needs no Close. The zero value is not usable; New makes
-// one. A Ring must not be copied.
+// Ring is a bounded queue of uids. Puts are serialised by a mutex, takes are lock-free, and every
+// method is safe for concurrent use by any number of goroutines. A Ring starts no goroutine and
+// needs no Close. New makes a Ring; the zero value is not usable. A Ring must not be copied.
 //
 // # Words and owners
 //
-// The n-th uid ever put has the position n, counted from 0. Position p lives in slot p mod size, so that a slot is used
-// once a lap. Two positions divide the laps among three owners:
+// The n-th uid ever put has the position n, counted from 0. Position p lives in slot p mod size, so
+// a slot is used once a lap. Two positions divide the laps among three owners:
 //
-//		            cursor                          tail
-//		              │ newest uid taken              │ newest uid put
-//		──────────────▼───────────────────────────────▼───────────────────────►  positions
-//		   free: the  │ cursor+1                 tail │ tail+1
-//		   producer's │ full: the takers'             │ free: the producer's, up to cursor+size
+//	            cursor                          tail
+//	              │ newest uid taken              │ newest uid put
+//	──────────────▼───────────────────────────────▼──────────────────────►  positions
+//	  free:       │ cursor+1                 tail │ tail+1
+//	  producer    │ full: takers                  │ free: producer, up to cursor+size
 //
-//		slot      0     1     2     3     4     5     6     7        size 8, cursor 9, tail 13
-//		uids   [ u8 ][ u9 ][u10 ][u11 ][u12 ][u13 ][ u6 ][ u7 ]
-//		flags  [  8 ][  9 ][ 10 ][ 11 ][ 12 ][ 13 ][  6 ][  7 ]      a flag: the position that its slot holds
-//		         free  free  full  full  full  full  free  free
+//	slot      0     1     2     3     4     5     6     7        size 8, cursor 9, tail 13
+//	uids   [ u8 ][ u9 ][u10 ][u11 ][u12 ][u13 ][ u6 ][ u7 ]
+//	flags  [  8 ][  9 ][ 10 ][ 11 ][ 12 ][ 13 ][  6 ][  7 ]  each flag: its slot's position
+//	         free  free  full  full  full  full  free  free
 //
-//	  - flags[p mod size] holds the position that its slot was last filled with. Only the producer writes it, and the only
-//	    transition is p to p+size. Storing p hands the slot to the takers.
-//	  - cursor is the position of the newest uid taken. Only a taker's compare-and-swap moves it, and only forward. The swap from c
-//	    to c+n hands the uids of c+1..c+n to that taker and their slots back to the producer, in one instruction.
-//	  - tail is the position of the newest uid put. Only the producer, which holds putMu, moves it, and only forward. Puts
-//	    store it after the flags, so that every position up to it is full or taken; no take depends on it alone.
-//	  - uids[p mod size] is written by the producer while cursor >= p-size, which is to say: after the slot was handed back.
-//	    Takers read it before they own it, hence it is atomic; what they read is valid if their swap succeeds.
+// A slot is handed over by one store or swap of these words:
 //
-// Flags carry the whole position, not a bit for full and empty. An index that went stale while a lap passed finds a flag
-// that does not match it, and can never be taken for its successor a lap later.
+//   - flags[p mod size] holds the position that its slot was last filled with. Only the producer
+//     writes it, and the only transition is p to p+size. Storing p hands the slot to the takers.
+//   - cursor is the position of the newest uid taken. Only a taker's compare-and-swap moves it, and
+//     only forward. The swap from c to c+n hands the uids of c+1..c+n to that taker and their slots
+//     back to the producer, in one instruction.
+//   - tail is the position of the newest uid put. Only the producer, which holds putMu, moves it,
+//     and only forward. Puts store it after the flags, so every position up to it is full or taken.
+//     No take depends on it alone.
+//   - uids[p mod size] is written by the producer while cursor >= p-size, that is, after the slot
+//     was handed back. Takers read it before they own it, hence it is atomic. What they read is
+//     valid if their swap succeeds.
 //
-// Takers write no flag and no slot. One that stalls at any instruction holds nothing: the producer does not wait for it
-// and neither do the other takers.
+// A flag carries the whole position, not a bit for full and empty. An index that went stale while a
+// lap passed finds a flag that does not match and is never mistaken for its successor a lap later.
+//
+// Takers write no flag and no slot. A taker that stalls at any instruction holds nothing: neither
+// the producer nor other takers wait for it.
 //
 // # Overflow
 //
-// Positions have 64 bits. At 10^9 puts a second it takes 292 years to get from -1 to the largest of them. The ring would
-// run on even then: positions are only tested for equality or compared by their difference, which stays within one
-// lap, and size divides 2^64, so slots follow one another across the wrap too. Only Tail and Cursor would turn negative.
+// Positions have 64 bits. At 10^9 puts a second it takes 292 years to get from -1 to the largest of
+// them. The ring would run on even then: positions are only tested for equality or compared by
+// their difference, which stays within one lap, and size divides 2^64, so slots follow one another
+// across the wrap too. Only Tail and Cursor would turn negative.
 type Ring struct {
 	_ padding
 
@@ -62,52 +69,50 @@ type Ring struct {
 	flags      []flag
 	mask       int64 // size-1
 	size       int64
-	threshold  int64 // fewer uids than this is low; in 1..size
 	putPolicy  PutPolicy
 	takePolicy TakePolicy
 	putFunc    func(r *Ring, uid int64) error
 	takeFunc   func(ctx context.Context, r *Ring) error
-	pad        func(ctx context.Context, r *Ring) error
-	onLow      func()
 	wake       chan struct{} // holds the token of takeByWait
 
 	_ padding
 
-	// Signals, each loaded once by every take or put.
-	lowAt   atomic.Int64 // the cursor with which the ring falls low; stored by the producer if there is an onLow
-	waiters atomic.Int64 // calls of takeByWait in progress; changed when somebody begins or ends to wait
+	// Loaded once by every put. Takers with TakeWait change it when they begin or end to wait.
+	waiters atomic.Int64
 
 	_ padding
 
-	cursor atomic.Int64 // takers: one swap for each take
+	// One swap for each take.
+	cursor atomic.Int64
 
 	_ padding
 
-	// Producer.
-	putMu  sync.Mutex   // held by a put; no user function is called, nothing waits and nothing panics while it is held
+	// Producer. A put holds putMu. Nothing waits, panics or calls a user function while it is held.
+	putMu  sync.Mutex
 	tail   atomic.Int64 // written under putMu
-	passed int64        // guarded by putMu: a cursor seen earlier, which saves reading the takers' line at each put
+	passed int64        // guarded by putMu: an earlier cursor, which saves loading the takers' line
 
 	_ padding
 }
 
-// padding keeps the words on its two sides two cache lines apart. One line keeps them from sharing it; the second is for
-// processors that fetch lines in pairs.
+// padding keeps the words on its two sides two cache lines apart. One line keeps them from sharing
+// it. The second is for processors that fetch lines in pairs.
 type padding struct{ _, _ cpu.CacheLinePad }
 
-// flag is the flag of one slot, alone on its cache line: takers that read one flag are not disturbed by the producer that writes
-// the next.
+// flag is the flag of one slot, alone on its cache line: the producer that writes the next flag
+// does not disturb takers that read this one.
 type flag struct {
 	pos atomic.Int64
 	_   [max(unsafe.Sizeof(cpu.CacheLinePad{}), 8) - 8]byte
 }
 
-// New returns an empty ring of size slots; size is a power of two from 1 to MaxSize. nil options mean the zero Options. A
-// slot takes 8 bytes for its uid and a cache line (64 bytes on amd64) for its flag. Nothing else in this package
-// allocates.
+// New returns an empty ring of size slots; size is a power of two from 1 to MaxSize. nil options
+// mean the zero Options. A slot takes 8 bytes for its uid and a cache line (64 bytes on amd64) for
+// its flag. Nothing else in this package allocates.
 func New(size int, opts *Options) (*Ring, error) {
 	if size < 1 || size > MaxSize || size&(size-1) != 0 {
-		return nil, fmt.Errorf("ringbuffer: size %d is not a power of two in 1..%d", size, MaxSize)
+		return nil, fmt.Errorf("ringbuffer: size is %d, want a power of two in 1..%d",
+			size, MaxSize)
 	}
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -118,21 +123,18 @@ func New(size int, opts *Options) (*Ring, error) {
 		flags:      make([]flag, size),
 		mask:       int64(size) - 1,
 		size:       int64(size),
-		threshold:  (int64(size)*int64(o.PaddingFactor) + 99) / 100,
 		putPolicy:  o.PutPolicy,
 		takePolicy: o.TakePolicy,
 		putFunc:    o.PutFunc,
 		takeFunc:   o.TakeFunc,
-		pad:        o.Pad,
-		onLow:      o.OnLow,
 		wake:       make(chan struct{}, 1),
 	}
 	r.start(-1)
 	return r, nil
 }
 
-// start makes the ring empty at the position last: the next uid put has the position last+1. Each flag holds the position
-// of the lap before, which is taken.
+// start makes the ring empty at the position last: the next uid put has the position last+1. Each
+// flag holds the position of the lap before, which is taken.
 func (r *Ring) start(last int64) {
 	for p := last + 1 - r.size; p != last+1; p++ {
 		r.flags[p&r.mask].pos.Store(p)
@@ -140,25 +142,41 @@ func (r *Ring) start(last int64) {
 	r.cursor.Store(last)
 	r.tail.Store(last)
 	r.passed = last
-	r.lowAt.Store(last + away)
 }
 
 // Cap returns the ring's size.
 func (r *Ring) Cap() int { return int(r.size) }
 
-// Len returns how many uids are in the ring. It is a snapshot: under concurrent puts and takes it may be out of date when
-// it is returned, and it is always in 0..Cap.
+// Len returns how many uids are in the ring. It is a snapshot, always in 0..Cap: concurrent puts
+// and takes may change the number before Len returns.
 func (r *Ring) Len() int { return int(r.length()) }
 
 // length loads the cursor before the tail.
 func (r *Ring) length() int64 { return r.lengthFrom(r.cursor.Load()) }
 
-// lengthFrom is the length for a cursor loaded before. A put may have stored its flag and not its tail yet when its uid is
-// taken, so that c is past the tail; and whole laps may have passed since c was loaded.
+// lengthFrom is the length for a cursor that was loaded earlier. A take may get a uid whose put has
+// stored the flag and not the tail yet, so c may be past the tail; and whole laps may have passed
+// since c was loaded.
 func (r *Ring) lengthFrom(c int64) int64 { return min(max(r.tail.Load()-c, 0), r.size) }
+
+// Oldest returns the uid that the next take gets, and whether there is one. It is a snapshot:
+// concurrent takes may get that uid before Oldest returns.
+func (r *Ring) Oldest() (uid int64, ok bool) {
+	for {
+		c := r.cursor.Load()
+		uid, ahead := r.peek(c)
+		switch {
+		case ahead < 0:
+			return 0, false
+		case ahead == 0 && r.cursor.Load() == c: // the slot was not refilled meanwhile
+			return uid, true
+		}
+	}
+}
 
 // Tail returns the position of the newest uid put, -1 before the first put. It never decreases.
 func (r *Ring) Tail() int64 { return r.tail.Load() }
 
-// Cursor returns the position of the newest uid taken, -1 before the first take. It never decreases.
+// Cursor returns the position of the newest uid taken, -1 before the first take. It never
+// decreases.
 func (r *Ring) Cursor() int64 { return r.cursor.Load() }

@@ -3,6 +3,7 @@ package ringbuffer_test
 import (
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/uidring/uidring/ringbuffer"
@@ -53,16 +54,16 @@ func TestNewRejects(t *testing.T) {
 		opts *ringbuffer.Options
 		want []string
 	}{
-		{"zero", 0, nil, []string{"size 0", "1..67108864"}},
-		{"negative", -8, nil, []string{"size -8"}},
-		{"smallest int", math.MinInt, nil, []string{"size -"}},
-		{"no power of two", 12, nil, []string{"size 12", "power of two"}},
-		{"one too few", 1<<16 - 1, nil, []string{"size 65535"}},
-		{"over the bound", ringbuffer.MaxSize * 2, nil, []string{"size 134217728", "1..67108864"}},
-		{"put policy", 8, &ringbuffer.Options{PutPolicy: ringbuffer.Fail + 1}, []string{"PutPolicy 2", "Discard (0)", "Fail (1)"}},
-		{"take policy", 8, &ringbuffer.Options{TakePolicy: 255}, []string{"TakePolicy 255", "Reject (2)"}},
-		{"factor below", 8, &ringbuffer.Options{PaddingFactor: -1}, []string{"PaddingFactor -1", "1..100"}},
-		{"factor above", 8, &ringbuffer.Options{PaddingFactor: 101}, []string{"PaddingFactor 101", "1..100"}},
+		{"zero", 0, nil, []string{"size is 0", "1..67108864"}},
+		{"negative", -8, nil, []string{"size is -8"}},
+		{"smallest int", math.MinInt, nil, []string{"size is -"}},
+		{"no power of two", 12, nil, []string{"size is 12", "power of two"}},
+		{"one too few", 1<<16 - 1, nil, []string{"size is 65535"}},
+		{"over the bound", ringbuffer.MaxSize * 2, nil, []string{"size is 134217728", "1..67108864"}},
+		{"put policy", 8, &ringbuffer.Options{PutPolicy: ringbuffer.PutFail + 1},
+			[]string{"PutPolicy is 2", "PutDiscard (0)", "PutFail (1)"}},
+		{"take policy", 8, &ringbuffer.Options{TakePolicy: 255}, []string{"TakePolicy is 255",
+			"TakeReject (0)", "TakeWait (1)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +87,7 @@ func TestNewAccepts(t *testing.T) {
 	t.Parallel()
 	for size := 1; size <= 1<<12; size *= 2 {
 		for _, opts := range []*ringbuffer.Options{
-			nil, {}, {PaddingFactor: 1}, {PaddingFactor: 100}, {PutPolicy: ringbuffer.Fail, TakePolicy: ringbuffer.Reject},
+			nil, {}, {PutPolicy: ringbuffer.PutFail, TakePolicy: ringbuffer.TakeWait},
 		} {
 			r := newRing(t, size, opts)
 			if r.Cap() != size || r.Len() != 0 || r.Tail() != -1 || r.Cursor() != -1 {
@@ -98,22 +99,20 @@ func TestNewAccepts(t *testing.T) {
 	}
 }
 
-// TestNewKeepsOptions checks that the caller's Options are neither changed nor watched.
+// TestNewKeepsOptions checks that a ring does not watch the caller's Options.
 func TestNewKeepsOptions(t *testing.T) {
 	t.Parallel()
-	opts := &ringbuffer.Options{PutPolicy: ringbuffer.Fail}
+	opts := &ringbuffer.Options{PutPolicy: ringbuffer.PutFail}
 	r := newRing(t, 1, opts)
-	if opts.PaddingFactor != 0 {
-		t.Errorf("New set PaddingFactor to %d in the caller's Options, want 0", opts.PaddingFactor)
-	}
-	opts.PutPolicy = ringbuffer.Discard
+	opts.PutPolicy = ringbuffer.PutDiscard
 	wantPut(t, r, 1)
 	if err := r.Put(2); err != ringbuffer.ErrFull {
 		t.Errorf("Put on a full ring = %v, want %v", err, ringbuffer.ErrFull)
 	}
 }
 
-// TestLaps puts and takes whole and partial laps and checks order, Len, Tail and Cursor at each step.
+// TestLaps puts and takes whole and partial laps and checks order, Len, Tail and Cursor at each
+// step.
 func TestLaps(t *testing.T) {
 	t.Parallel()
 	for size := 1; size <= 16; size *= 2 {
@@ -199,7 +198,8 @@ func TestBatches(t *testing.T) {
 	wantEmpty(t, r)
 }
 
-// FuzzSequence runs one goroutine's operations on a ring and on a slice, which must agree on every result.
+// FuzzSequence runs one goroutine's operations on a ring and on a slice, which must agree on every
+// result.
 func FuzzSequence(f *testing.F) {
 	f.Add(uint8(0), int64(-1), []byte{0, 1, 0, 1})
 	f.Add(uint8(3), int64(math.MaxInt64-3), []byte{2, 255, 3, 7, 4, 99, 0, 1, 5})
@@ -268,4 +268,81 @@ func FuzzSequence(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOldest looks at the next uid through laps, and at one that a concurrent taker is after.
+func TestOldest(t *testing.T) {
+	t.Parallel()
+	r := newRing(t, 4, nil)
+	if uid, ok := r.Oldest(); ok {
+		t.Fatalf("Oldest() = %d of an empty ring", uid)
+	}
+	for lap := range int64(10) {
+		for k := range int64(3) {
+			wantPut(t, r, 10*lap+k)
+		}
+		for k := range int64(3) {
+			if uid, ok := r.Oldest(); uid != 10*lap+k || !ok {
+				t.Fatalf("Oldest() = %d, %t, want %d", uid, ok, 10*lap+k)
+			}
+			wantTake(t, r, 10*lap+k)
+		}
+	}
+	// Uids rise, so what Oldest shows never falls, and is never below one that was taken before.
+	var taken atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for uid := int64(1000); uid < 21_000; {
+			if r.TryPut(uid) {
+				uid++
+			} else if got, ok := r.TryTake(); ok {
+				taken.Store(got)
+			}
+		}
+	}()
+	last := int64(0)
+	for {
+		before := taken.Load()
+		if uid, ok := r.Oldest(); ok {
+			if uid < last || uid <= before {
+				t.Fatalf("Oldest() = %d after %d, when %d was taken", uid, last, before)
+			}
+			last = uid
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
+// TestTakeDuringPut takes while a put has published its uids and not yet the tail: the flags alone
+// say what is there.
+func TestTakeDuringPut(t *testing.T) {
+	t.Parallel()
+	for _, last := range []int64{-1, 6, math.MaxInt64 - 1} {
+		for name, take := range map[string]func(r *ringbuffer.Ring) (n int){
+			"TryTakeN":  func(r *ringbuffer.Ring) int { return r.TryTakeN(make([]int64, 3)) },
+			"DropBelow": func(r *ringbuffer.Ring) int { return r.DropBelow(100) },
+			"TryTake": func(r *ringbuffer.Ring) int {
+				if _, ok := r.TryTake(); ok {
+					return 1
+				}
+				return 0
+			},
+		} {
+			r := newRing(t, 8, nil)
+			r.Start(last)
+			r.HalfPut(11, 12, 13)
+			got := 0
+			for range 4 {
+				got += take(r)
+			}
+			if got != 3 {
+				t.Errorf("from %d on %s found %d uids in four calls, want 3", last, name, got)
+			}
+		}
+	}
 }

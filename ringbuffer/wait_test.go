@@ -14,9 +14,10 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-var waiting = &ringbuffer.Options{TakePolicy: ringbuffer.Wait}
+var waiting = &ringbuffer.Options{TakePolicy: ringbuffer.TakeWait}
 
-// TestWaitersAllWoken: as many uids as waiters wake all of them, however they are put, and not one more.
+// TestWaitersAllWoken: as many uids as waiters wake all of them, however they are put, and not one
+// more.
 func TestWaitersAllWoken(t *testing.T) {
 	t.Parallel()
 	const waiters = 50
@@ -88,7 +89,8 @@ func TestWaitersAllWoken(t *testing.T) {
 	}
 }
 
-// TestWaitDeadline: a waiter ends with its own ctx, at that time and no other, and those beside it go on.
+// TestWaitDeadline: a waiter ends with its own ctx, at that time and no other, and the others go
+// on.
 func TestWaitDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,40 +127,10 @@ func TestWaitDeadline(t *testing.T) {
 	})
 }
 
-// TestWaitPassesOn: the waiter that the wake-up went to ends without a uid, by its ctx or by a panic of the hook. The
-// next one must get the wake-up.
+// TestWaitPassesOn ends the ctx of the waiter that the wake-up goes to. The next waiter must get
+// the wake-up.
 func TestWaitPassesOn(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		panicking := true
-		r := newRing(t, 2, &ringbuffer.Options{TakePolicy: ringbuffer.Wait, PaddingFactor: 100, OnLow: func() {
-			if panicking {
-				panicking = false
-				panic(errUser)
-			}
-		}})
-		var got atomic.Int64
-		for range 2 {
-			go func() {
-				defer func() {
-					if v := recover(); v != nil && v != errUser {
-						panic(v)
-					}
-				}()
-				uid, err := r.Take(t.Context())
-				if err != nil {
-					t.Errorf("Take() = %d, %v", uid, err)
-				}
-				got.Add(uid)
-			}()
-		}
-		synctest.Wait()
-		r.TryPutN([]int64{10, 20}) // the first waiter takes 10 and panics
-		synctest.Wait()
-		if got.Load() != 20 {
-			t.Errorf("the second waiter got %d, want 20", got.Load())
-		}
-	})
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRing(t, 2, waiting)
@@ -186,8 +158,9 @@ func TestWaitPassesOn(t *testing.T) {
 	}
 }
 
-// TestWaitStress has waiters that give up at random beside putters and takers that do not wait. Every uid must come out
-// once, and a lost wake-up would leave a waiter and a uid beside each other for ever.
+// TestWaitStress has waiters that give up at random among putters and takers that do not wait.
+// Every uid must come out once, and a lost wake-up would leave a waiter and a uid in the ring for
+// ever.
 func TestWaitStress(t *testing.T) {
 	t.Parallel()
 	total := int64(40_000 / scale)
@@ -245,5 +218,43 @@ func TestWaitStress(t *testing.T) {
 		if n := r.Waiters(); n != 0 {
 			t.Errorf("size %d: %d goroutines wait at the end, want 0", size, n)
 		}
+	}
+}
+
+// TestToken: a put leaves a token for a waiter that has counted itself and does not receive yet,
+// and nothing leaves one that would wake a waiter for no uid.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(r *ringbuffer.Ring) bool{
+		"TryPut":  func(r *ringbuffer.Ring) bool { return r.TryPut(1) },
+		"TryPutN": func(r *ringbuffer.Ring) bool { return r.TryPutN([]int64{1}) == 1 },
+	} {
+		r := newRing(t, 2, waiting)
+		token := func(when string, want bool) {
+			t.Helper()
+			if got := r.Token(); got != want {
+				t.Errorf("%s, %s: token = %t, want %t", name, when, got, want)
+			}
+		}
+		put(r)
+		token("a put without a waiter", false)
+		r.Enter()
+		put(r)
+		token("a put with a waiter", true)
+		if put(r) {
+			t.Errorf("%s: a full ring takes a uid", name)
+		}
+		token("a put without room", false)
+		r.Leave()
+		token("the last waiter leaves", false)
+		r.Enter()
+		r.Enter()
+		r.Leave()
+		token("a waiter leaves others and uids", true)
+		r.TryTake()
+		r.TryTake()
+		r.Enter()
+		r.Leave()
+		token("a waiter leaves others and no uids", false)
 	}
 }

@@ -10,13 +10,15 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// BenchmarkNext has the floors and the calls side by side. Several runs interleave them, which -count does not; other load on
-// the machine only adds, so the median of several runs is the figure on a busy machine and the least on a quiet one:
+// BenchmarkNext has the floors and the calls side by side. Several runs interleave them, which
+// -count does not; other load on the machine only adds, so the median of several runs is the figure
+// on a busy machine and the least on a quiet one:
 //
 //	go test -c ./segment && for i in $(seq 10); do ./segment.test -test.run '^$' -test.bench Next -test.cpu 2; done
 //
-// The ids come in ranges of a million, so that the figures have fetches in them and hardly any of their time. alone is one
-// goroutine; shared is as many as there are processors on one tag, and on one word for the floor.
+// The ids come in ranges of a million, so that the figures have fetches in them and hardly any of
+// their time. alone is one goroutine; shared is as many as there are processors on one tag, and on
+// one word for the floor.
 func BenchmarkNext(b *testing.B) {
 	g := generator(b, newFake(1_000_000), nil)
 	t, err := g.Tag(b.Context(), "a")
@@ -24,10 +26,6 @@ func BenchmarkNext(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx := b.Context()
-	ordered, err := generator(b, newFake(1_000_000), &segment.Options{Ordered: true}).Tag(b.Context(), "a")
-	if err != nil {
-		b.Fatal(err)
-	}
 	floor := new(struct {
 		_ cpu.CacheLinePad
 		atomic.Int64
@@ -82,15 +80,6 @@ func BenchmarkNext(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {
 				if _, err := g.Next(ctx, "a"); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	})
-	b.Run("shared/Tag_Ordered", func(b *testing.B) {
-		b.RunParallel(func(p *testing.PB) {
-			for p.Next() {
-				if _, err := ordered.Next(ctx); err != nil {
 					b.Error(err)
 				}
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestClose: calls that wait are woken, every call fails with ErrClosed, goroutines end, and a second Close does nothing.
+// TestClose: calls that wait are woken, every call fails with ErrClosed, goroutines end, and a
+// second Close does nothing.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left over
@@ -45,6 +46,11 @@ func TestClose(t *testing.T) {
 		wg.Wait()
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("Close took %v, want no wait for a fetch", took)
+		}
+		prefetch, _ := tag.Late()
+		prefetch()
+		if stats(t, g, "a").Loading {
+			t.Error("a fetch is under way after Close")
 		}
 		for name, call := range map[string]func() error{
 			"Next":     func() error { _, err := g.Next(t.Context(), "a"); return err },
@@ -84,7 +90,8 @@ func TestCloseWithIDsLeft(t *testing.T) {
 	}
 }
 
-// TestCloseWithoutDatabase: giving ids back waits for a source that does not answer once, not once per tag.
+// TestCloseWithoutDatabase: giving ids back waits for a source that does not answer once, not once
+// per tag.
 func TestCloseWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +117,8 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	})
 }
 
-// TestCloseDuringFetch: a range that arrives while Close runs is given back too, before what it lies above.
+// TestCloseDuringFetch: a range that arrives while Close runs is given back too, before what it
+// lies above.
 func TestCloseDuringFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,6 +141,112 @@ func TestCloseDuringFetch(t *testing.T) {
 	})
 }
 
+// TestCheckpoint: what is left of both ranges is given back, and without Checkpoint nothing is.
+func TestCheckpoint(t *testing.T) {
+	t.Parallel()
+	for checkpoint, want := range map[bool]int64{true: 3, false: 20} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(10)
+			g, err := segment.New(t.Context(), f, &segment.Options{Checkpoint: checkpoint, MaxStep: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next(t, g, "a", 3)
+			synctest.Wait()
+			if err := g.Close(); err != nil || f.tags["a"].Next != want {
+				t.Errorf("checkpoint %v: Close = %v, and the source's counter is at %d after 3 ids, want %d", checkpoint, err, f.tags["a"].Next, want)
+			}
+		})
+	}
+}
+
+// TestCloseInRound: ids that are held back for callers that wait are given back too, and those that
+// a caller was given and has not seen yet are not.
+func TestCloseInRound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		f.latency = time.Second
+		g, err := segment.New(t.Context(), f, &segment.Options{Checkpoint: true, MaxStep: 1, Refresh: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, g, "a", 1)
+		synctest.Wait()
+		next(t, g, "a", int(stats(t, g, "a").Left))
+		tag, err := g.Tag(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave := tag.Stall()
+		ids := next(t, g, "a", 1)
+		queued := make(chan error)
+		go func() {
+			_, err := g.Next(t.Context(), "a")
+			queued <- err
+		}()
+		synctest.Wait() // it comes while the round is under way
+		if s := stats(t, g, "a"); s.Used != 2 || s.Waiting != 1 {
+			t.Errorf("%d ids of the range are handed out and %d callers wait, want 2 and 1", s.Used, s.Waiting)
+		}
+		if err := g.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		if err := <-queued; !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("Next of a caller that waited for its round = %v, want ErrClosed", err)
+		}
+		leave()
+		if got := f.tags["a"].Next; got != ids[0]+1 {
+			t.Errorf("the source's counter is at %d after %d was handed out, want it behind that", got, ids[0])
+		}
+	})
+}
+
+// TestFailedInRound: a source that fails for good takes no ids away from callers that wait for
+// their round.
+func TestFailedInRound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls int64
+		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
+			calls++
+			switch calls {
+			case 3:
+				time.Sleep(time.Second)
+			case 4:
+				time.Sleep(time.Second / 2)
+				return segment.Range{}, fmt.Errorf("%w: as told", segment.ErrExhausted)
+			}
+			return segment.Range{From: calls * 10, To: calls*10 + 10}, nil
+		}), &segment.Options{MaxStep: 1, Refresh: -1})
+		tag, err := g.Tag(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		next(t, g, "a", 20)
+		leave := tag.Stall()
+		next(t, g, "a", 1) // both come with the third range, and the stalled caller holds the rest of it up
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				if _, err := g.Next(t.Context(), "a"); i < 8 && err != nil || i >= 8 && !errors.Is(err, segment.ErrExhausted) {
+					t.Errorf("caller %d for one of 8 ids: %v", i, err)
+				}
+			})
+			synctest.Wait()
+			if i == 0 {
+				time.Sleep(600 * time.Millisecond)
+				if s := stats(t, g, "a"); !errors.Is(s.Err, segment.ErrExhausted) || s.Waiting != 1 {
+					t.Errorf("while a caller waits for its round the figures are %+v", s)
+				}
+			}
+		}
+		leave()
+		wg.Wait()
+	})
+}
+
 // TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.
 func TestCloseUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -148,7 +262,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				var ids []int64
-				for len(ids) < 20_000 {
+				for len(ids) < 20_000/scale {
 					id, err := g.Next(t.Context(), "a")
 					if err != nil {
 						break
@@ -169,51 +283,4 @@ func TestCloseUnderLoad(t *testing.T) {
 		wg.Wait()
 	}
 	distinct(t, all)
-}
-
-// TestRestart: a restart goes on at the source's counter, which leaves a gap; with Checkpoint there is none, unless another
-// process has fetched since.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	_, db := database(t)
-	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 1000)")
-	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000)")
-	for name, tt := range map[string]struct {
-		src   segment.Source
-		first int64
-	}{
-		"LeafAlloc": {segment.LeafAlloc(db, nil), 1},
-		"Sequence":  {segment.Sequence(db, nil), 1000},
-	} {
-		start := func(checkpoint bool) *segment.Generator {
-			g := generator(t, tt.src, &segment.Options{MaxStep: 1, Checkpoint: checkpoint})
-			return g
-		}
-		takeAndClose := func(g *segment.Generator, want int64) {
-			t.Helper()
-			ids := next(t, g, "a", 50)
-			if ids[0] != want {
-				t.Errorf("%s: the first id is %d, want %d", name, ids[0], want)
-			}
-			awaitQuiet(t, g)
-			if err := g.Close(); err != nil {
-				t.Errorf("%s: Close: %v", name, err)
-			}
-		}
-		at := tt.first
-		takeAndClose(start(false), at)
-		at += 2000 // both buffers are lost
-		takeAndClose(start(true), at)
-		at += 50 // nothing is
-		g := start(true)
-		next(t, g, "a", 1)
-		awaitQuiet(t, g)
-		other := start(false)
-		next(t, other, "a", 1)
-		awaitQuiet(t, other)
-		if err := g.Close(); err != nil {
-			t.Errorf("%s: Close after another process fetched: %v", name, err)
-		}
-		takeAndClose(start(true), at+4000) // refused, because the counter has moved on
-	}
 }

@@ -6,12 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/uidring/uidring/segment"
 )
 
-// leafBuffer hands out ids as the original's double buffer does: under a lock that readers share, on a counter. It tells whether
-// a call would have to wait for the lock.
+// leafBuffer hands out ids as the original's double buffer does: under a lock that readers share,
+// on a counter. It tells whether a call would have to wait for the lock.
 type leafBuffer struct {
 	mu    sync.RWMutex // written to by the loader, and by who switches the buffers
 	value atomic.Int64
@@ -25,9 +23,10 @@ func (b *leafBuffer) next() (id int64, waits bool) {
 	return b.value.Add(1), false
 }
 
-// TestNextTakesNoLock: a call of the original's takes a lock, gives it back, and waits when somebody else has it: two goroutines
-// spend their time on passing the lock's cache line to and fro. Here a call takes none: with every lock of the Generator
-// held by somebody, goroutines get what is left of a run, by Next and by Fill.
+// TestNextTakesNoLock: a call of the original's takes a lock, gives it back, and waits when another
+// goroutine has it: two goroutines spend their time on passing the lock's cache line to and fro.
+// Here a call takes none: while every lock of the Generator is held, goroutines get what is left of
+// a range, by Next and by Fill.
 func TestNextTakesNoLock(t *testing.T) {
 	t.Parallel()
 	var original leafBuffer
@@ -37,59 +36,53 @@ func TestNextTakesNoLock(t *testing.T) {
 	}
 	original.mu.Unlock()
 
-	for _, ordered := range []bool{true, false} {
-		g := generator(t, newFake(100_000), &segment.Options{Ordered: ordered})
-		tag, err := g.Tag(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		next(t, g, "a", 20_001) // past the mark, and into a run
-		awaitQuiet(t, g)
-		const goroutines = 4
-		each := tag.InRun() / goroutines
-		if each < 8 {
-			t.Fatalf("%d ids for each of %d goroutines, want 8 or more for the test to mean something", each, goroutines)
-		}
-		unlock := g.Locked()
-		got := make(chan []int64, goroutines)
-		for i := range goroutines {
-			go func() {
-				ids := make([]int64, each)
-				var err error
-				for n := range ids[:each/2] {
-					if i%2 == 0 {
-						ids[n], err = g.Next(t.Context(), "a")
-					} else {
-						ids[n], err = tag.Next(t.Context())
-					}
-					if err != nil {
-						t.Errorf("Next: %v", err)
-					}
+	g := generator(t, newFake(100_000), nil)
+	tag, err := g.Tag(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, g, "a", 20_001) // past the mark
+	awaitQuiet(t, g)
+	const goroutines, each = 4, 10_000
+	unlock := g.Locked()
+	got := make(chan []int64, goroutines)
+	for i := range goroutines {
+		go func() {
+			ids := make([]int64, each)
+			var err error
+			for n := range ids[:each/2] {
+				if i%2 == 0 {
+					ids[n], err = g.Next(t.Context(), "a")
+				} else {
+					ids[n], err = tag.Next(t.Context())
 				}
-				if _, err := tag.Fill(t.Context(), ids[each/2:]); err != nil {
-					t.Errorf("Fill: %v", err)
+				if err != nil {
+					t.Errorf("Next: %v", err)
 				}
-				got <- ids
-			}()
-		}
-		timer := time.NewTimer(time.Minute)
-		var all []int64
-		for range goroutines {
-			select {
-			case ids := <-got:
-				all = append(all, ids...)
-			case <-timer.C:
-				t.Errorf("ordered %v: a call waits for a lock", ordered)
-				unlock()
-				unlock = func() {}
-				all = append(all, <-got...)
 			}
+			if _, err := tag.Fill(t.Context(), ids[each/2:]); err != nil {
+				t.Errorf("Fill: %v", err)
+			}
+			got <- ids
+		}()
+	}
+	timer := time.NewTimer(time.Minute)
+	var all []int64
+	for range goroutines {
+		select {
+		case ids := <-got:
+			all = append(all, ids...)
+		case <-timer.C:
+			t.Error("a call waits for a lock")
+			unlock()
+			unlock = func() {}
+			all = append(all, <-got...)
 		}
-		timer.Stop()
-		unlock()
-		distinct(t, all)
-		if want := goroutines * int(each); len(all) != want || slices.Min(all) != 20_001 {
-			t.Errorf("ordered %v: %d ids from %d on, want %d from 20001 on", ordered, len(all), slices.Min(all), want)
-		}
+	}
+	timer.Stop()
+	unlock()
+	distinct(t, all)
+	if want := goroutines * each; len(all) != want || slices.Min(all) != 20_001 {
+		t.Errorf("%d ids from %d on, want %d from 20001 on", len(all), slices.Min(all), want)
 	}
 }

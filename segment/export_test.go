@@ -4,150 +4,89 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"gorm.io/gorm"
 )
-
-// LockingLeafAlloc and LockingSequence are LeafAlloc and Sequence as they work on a database that this package does not
-// know: with a row lock in a transaction.
-func LockingLeafAlloc(db *gorm.DB) Source {
-	l := LeafAlloc(db, nil).(*leafAlloc)
-	l.store.dialect = dialectLock
-	return l
-}
-
-func LockingSequence(db *gorm.DB, opts *SequenceOptions) Source {
-	s := Sequence(db, opts).(*sequence)
-	s.store.dialect = dialectLock
-	return s
-}
 
 // Backoff is the pause after so many failures in a row.
 func Backoff(failures int, least, most time.Duration) time.Duration {
 	return backoff(failures, least, most)
 }
 
-// Failed returns how many failed adds have left their trace in the lanes of a tag's buffer in use.
-func (t *Tag) Failed() int64 { return t.cur.Load().Failed() }
-
-// Failed returns how many failed adds have left their trace in the lanes.
-func (b *buffer) Failed() (n int64) {
-	for i := range b.lanes() {
-		n -= min(b.lanes()[i].word.Load()>>32, 0)
-	}
-	return n
-}
-
-// Wide reports whether a tag's buffer in use has many lanes.
-func (t *Tag) Wide() bool { return t.cur.Load().many != nil }
-
-// Hold keeps callers that find the tag's lane used up waiting until release.
-func (t *Tag) Hold() (release func()) { return t.cur.Load().Hold() }
-
-// Hold keeps callers that find the first lane used up waiting until release.
-func (b *buffer) Hold() (release func()) {
-	l := &b.lanes()[0]
-	l.mu.Lock()
-	return l.mu.Unlock
-}
-
-// Meet is a caller who found the tag's lane used up, and comes when another one has refilled it.
-func (t *Tag) Meet() {
-	if t.cur.Load().one[0].lockUsedUp() {
-		panic("the lane is used up")
-	}
-}
-
-// InRun returns how many ids are left in the tag's lane.
-func (t *Tag) InRun() int64 { return leftIn(t.cur.Load().one[0].word.Load()) }
-
-// Late returns what a caller does who has used up what he found of the buffer in use, and one who was told to fetch by it.
-func (t *Tag) Late() (await func(context.Context) error, prefetch func()) {
-	b := t.cur.Load()
-	return func(ctx context.Context) error { return t.await(ctx, b) }, func() { t.prefetch(b) }
-}
-
-// Open is what a caller does who asks for a tag, before he waits for its first range.
-func (g *Generator) Open(name string) error {
-	_, err := g.open(name)
-	return err
-}
-
-// Drop drops a tag that the source no longer has.
-func (g *Generator) Drop(t *Tag) { g.drop(t, ErrUnknownTag) }
-
-// Buffer lets tests at a range in the course of being handed out.
+// Buffer lets tests at a range that is handed out.
 type Buffer = buffer
 
-// NewBuffer is newBuffer, and Cut is cut.
-func NewBuffer(r Range, percent int, wide bool) *Buffer     { return newBuffer(r, percent, wide) }
-func Cut(r Range, mark int64, wide bool, run int64) *Buffer { return cut(r, mark, wide, run) }
+// NewBuffer is newBuffer, and opens the buffer.
+func NewBuffer(r Range, percent int) *Buffer {
+	b := newBuffer(r, percent)
+	b.release(0)
+	return b
+}
 
-// Next takes one id, as Tag.Next does, from the lane of that number or, if it is below 0, from the caller's.
-func (b *buffer) Next(lane int) (id int64, ok, due bool) {
-	l := b.lane()
-	if lane >= 0 {
-		l = &b.lanes()[lane]
+// Next takes one position as Tag.Next does.
+func (b *buffer) Next() (p int64, ok bool) {
+	p = b.next.Add(1) - 1
+	return p, p < b.len
+}
+
+func (b *buffer) Take(n int64) (p, got int64) { return b.take(n) }
+func (b *buffer) Hold() int64                 { return b.hold() }
+func (b *buffer) Release(p int64)             { b.release(p) }
+func (b *buffer) ID(p int64) int64            { return b.id(p) }
+func (b *buffer) Mark() int64                 { return b.mark }
+func (b *buffer) Free() int64                 { return b.free() }
+
+// Trace returns the word of the tag's range in use.
+func (t *Tag) Trace() int64 { return t.cur.Load().next.Load() }
+
+// Late returns what a caller does that was told to fetch, and one that found no id.
+func (t *Tag) Late() (prefetch func(), wait func(ctx context.Context, n int64) (int64, error)) {
+	return t.prefetch, func(ctx context.Context, n int64) (int64, error) {
+		c, err := t.wait(ctx, n)
+		return c.n, err
 	}
-	if w := l.word.Add(b.add); w >= 0 {
-		return b.id(w), true, false
+}
+
+// ErrDropped is what no caller sees.
+var ErrDropped = errDropped
+
+// Stall is a caller that waits, and does not get to run when it is served, until leave.
+func (t *Tag) Stall() (leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := &waiter{want: 1, since: time.Now(), done: make(chan struct{})}
+	t.queue.PushBack(w)
+	t.serve()
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.leave(w)
 	}
-	var one [1]int64
-	n, due := b.claim(l, one[:])
-	return one[0], n > 0, due
 }
 
-// Fill takes ids, as Tag.Fill does.
-func (b *buffer) Fill(lane int, ids []int64) (int, bool) { return b.claim(&b.lanes()[lane], ids) }
+// Open makes a tag as a caller does, before it waits for its first range.
+func (g *Generator) Open(name string) (*Tag, error) { return g.lookUp(name) }
 
-// Shape returns how many lanes there are, and how many ids in a run.
-func (b *buffer) Shape() (lanes int, run int64) { return len(b.lanes()), b.run }
-
-// Skip has the runs from here on begin at a position.
-func (b *buffer) Skip(p int64) { b.taken.Store(max(b.taken.Load(), p)) }
-
-// Lane is a lane.
-type Lane = lane
-
-// Exhausted is what Tag.await looks at.
-func (b *buffer) Exhausted() bool     { return b.used() == b.len }
-func (b *buffer) Used() int64         { return b.used() }
-func (b *buffer) Seal() (Range, bool) { return b.seal() }
-func (b *buffer) Crowded() bool       { return b.crowded() }
-
-// Marks returns how many tags the Generator's guard remembers.
-func (g *Generator) Marks() int {
-	g.guard.mu.Lock()
-	defer g.guard.mu.Unlock()
-	return len(g.guard.marks)
-}
-
-// Pending returns how many tags wait for their first range.
-func (g *Generator) Pending() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.pending)
-}
+// Known returns how many tags the Generator remembers.
+func (g *Generator) Known() int { return len(g.all()) }
 
 // Locked takes every lock that there is in a Generator and returns what gives them back.
 func (g *Generator) Locked() (unlock func()) {
-	var held []*sync.Mutex
-	take := func(mu *sync.Mutex) {
-		mu.Lock()
-		held = append(held, mu)
+	held := []*sync.Mutex{&g.mu}
+	for _, t := range g.all() {
+		held = append(held, &t.mu)
 	}
-	take(&g.mu)
-	take(&g.guard.mu)
-	for _, t := range g.dir.tags() {
-		take(&t.mu)
-		lanes := t.cur.Load().lanes()
-		for i := range lanes {
-			take(&lanes[i].mu)
-		}
+	for _, mu := range held {
+		mu.Lock()
 	}
 	return func() {
 		for _, mu := range held {
 			mu.Unlock()
 		}
 	}
+}
+
+// Unknown returns how many names the Generator remembers that the source did not know.
+func (g *Generator) Unknown() int {
+	g.unknown.mu.Lock()
+	defer g.unknown.mu.Unlock()
+	return len(g.unknown.until)
 }

@@ -11,20 +11,23 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // errAway is what a fake source answers while it is away.
 var errAway = errors.New("connection refused")
 
-// fake is a Source in memory, whose latency and outages are the test's. It is a Lister and a Returner.
+// fake is a Source in memory, whose latency and outages are the test's. It is a Lister and a
+// Returner.
 type fake struct {
-	mu      sync.Mutex
-	tags    map[string]*segment.Row
-	latency time.Duration
-	away    bool
-	err     error // answers every Fetch with it, if set
-	calls   int   // of Fetch
-	asked   []int64
+	mu       sync.Mutex
+	tags     map[string]*segment.Row
+	latency  time.Duration
+	away     bool
+	err      error // answers everything, if set
+	fetchErr error // answers every Fetch, if set
+	calls    int   // of Fetch
+	asked    []int64
 }
 
 // newFake returns a fake with one tag "a" at 0.
@@ -68,6 +71,9 @@ func (f *fake) Fetch(ctx context.Context, tag string, step int64) (segment.Range
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.fetchErr != nil {
+		return segment.Range{}, f.fetchErr
+	}
 	row := f.tags[tag]
 	if row == nil {
 		return segment.Range{}, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
@@ -113,7 +119,8 @@ func (slowReturn) Return(ctx context.Context, _ string, _ segment.Range) (bool, 
 	return false, ctx.Err()
 }
 
-// deaf is a fake whose Fetch goes on when its ctx has ended, as a statement does that the server has begun.
+// deaf is a fake whose Fetch goes on when its ctx has ended, as a statement does that the server
+// has begun.
 type deaf struct{ *fake }
 
 func (d deaf) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
@@ -180,6 +187,9 @@ func distinct(tb testing.TB, ids []int64) {
 	}
 }
 
+// stretch is a range without what its source knows besides.
+func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
+
 // awaitQuiet waits until no fetch is under way.
 func awaitQuiet(tb testing.TB, g *segment.Generator) {
 	tb.Helper()
@@ -189,4 +199,12 @@ func awaitQuiet(tb testing.TB, g *segment.Generator) {
 		}
 	}
 	tb.Fatal("a fetch is under way for 10 s")
+}
+
+// TestConformanceFake runs it over the fake, so that the tests of the Generator stand on a Source
+// that is one.
+func TestConformanceFake(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	segmenttest.Run(t, segmenttest.Config{Open: func(testing.TB) segment.Source { return f }, Tag: "a", Unknown: "nobody"})
 }

@@ -53,18 +53,23 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges from a single id to as many as several
-// lanes share, get each id once, and of a range that is used up none is missing. With Ordered, what a call gets is above all
-// that was returned before it began, and rises.
+// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges from a
+// single id on, get each id once, and of a range that is used up none is missing. What a call gets
+// is above all that was returned before it began, and rises.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	for _, ordered := range []bool{true, false} {
-		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 20_000} { // the last is long enough for many lanes
-			t.Run(fmt.Sprint("ordered ", ordered, " step ", step), func(t *testing.T) {
+	for _, latency := range []time.Duration{0, 100 * time.Microsecond} { // without it callers hardly ever wait
+		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 20_000} {
+			t.Run(fmt.Sprint("latency ", latency, " step ", step), func(t *testing.T) {
 				t.Parallel()
 				const goroutines = 16
 				each := max(1500, int(step)*2)
-				g := generator(t, newFake(step), &segment.Options{MaxStep: 1, Ordered: ordered})
+				if latency > 0 {
+					each = min(each, int(step)*50)
+				}
+				f := newFake(step)
+				f.latency = latency
+				g := generator(t, f, &segment.Options{MaxStep: 1})
 				got := make([][]int64, goroutines)
 				var highest atomic.Int64
 				highest.Store(-1)
@@ -86,9 +91,6 @@ func TestExactlyOnce(t *testing.T) {
 								return
 							}
 							got[i] = append(got[i], ids...)
-							if !ordered {
-								continue
-							}
 							if ids[0] <= low || !slices.IsSorted(ids) {
 								t.Errorf("goroutine %d got %v after %d was returned", i, ids, low)
 								return
@@ -114,7 +116,7 @@ func TestExactlyOnce(t *testing.T) {
 						t.Fatalf("id %d of the ranges before %v is missing", i, s.Current)
 					}
 				}
-				if n := len(all); ordered && all[n-1] != int64(n-1) {
+				if n := len(all); all[n-1] != int64(n-1) {
 					t.Errorf("%d ids end at %d, want %d", n, all[n-1], n-1)
 				}
 			})
@@ -122,7 +124,8 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestStride: the ids of a range with a stride, such as a ticket server's, are handed out by both calls.
+// TestStride: the ids of a range with a stride, such as a ticket server's, are handed out by both
+// calls.
 func TestStride(t *testing.T) {
 	t.Parallel()
 	at := int64(1)
@@ -141,8 +144,8 @@ func TestStride(t *testing.T) {
 	}
 }
 
-// TestPrefetch: the next range is fetched when a tenth is used, or up to an eighth less, and the buffers are switched when the
-// first one is used up.
+// TestPrefetch: the next range is fetched when a tenth is used, or up to an eighth less, and the
+// buffers are switched when the first one is used up.
 func TestPrefetch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -175,8 +178,8 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestStep: the rule of 15 and 30 minutes, with a maximum that is reached: the original doubles 1000 to 512,000 and stops,
-// because the next double is above its maximum of 1,000,000.
+// TestStep: the rule of 15 and 30 minutes, with a maximum that is reached: the original doubles
+// 1000 to 512,000 and stops, because the next double is above its maximum of 1,000,000.
 func TestStep(t *testing.T) {
 	t.Parallel()
 	original := int64(1000)
@@ -229,8 +232,9 @@ func TestStep(t *testing.T) {
 	})
 }
 
-// TestStepRaised: a step that is raised in the source takes effect with the next fetch after a refresh; the original applies
-// it to its minimum only, and asks for the old one until that has doubled its way up.
+// TestStepRaised: a step that is raised in the source takes effect with the next fetch after a
+// refresh; the original applies it to its minimum only, and asks for the old one until that has
+// doubled its way up.
 func TestStepRaised(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,13 +267,14 @@ func TestStepRaised(t *testing.T) {
 	})
 }
 
-// TestTagBeginsAnother: a tag whose bytes are the first ones of another tag's, in memory as well, is another tag.
+// TestTagBeginsAnother: a tag whose bytes are the first ones of another tag's, in memory as well,
+// is another tag.
 func TestTagBeginsAnother(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.tags["ant"] = &segment.Row{Tag: "ant", Next: 1000, Step: 10}
 	g := generator(t, f, &segment.Options{MaxStep: 1})
-	name := "ant" // and "a" share a slot of the directory
+	name := "ant"
 	for i, id := range []int64{1000, 0, 1001, 1} {
 		tag := name[:3-i%2*2]
 		if got := next(t, g, tag, 1)[0]; got != id {

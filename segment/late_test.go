@@ -3,6 +3,7 @@ package segment_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,29 +11,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestLateAwait: a caller who found nothing goes on with a range that has ids left, as one has when another caller was about to
-// bring a run into a lane. They would be lost if the next range were begun.
-func TestLateAwait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := generator(t, newFake(100), &segment.Options{MaxStep: 1, Refresh: -1})
-		ids := next(t, g, "a", 99)
-		synctest.Wait()
-		tag, err := g.Tag(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		await, _ := tag.Late()
-		if err := await(t.Context()); err != nil {
-			t.Errorf("await = %v with an id left", err)
-		}
-		if s := stats(t, g, "a"); s.Current.From != ids[0] || s.Ready.Len() != 100 {
-			t.Errorf("the range in use is %v and the next one is %v, want the one that has an id left", s.Current, s.Ready)
-		}
-	})
-}
-
-// TestLatePrefetch: a caller who was told to fetch, and comes when the range is used up, starts no fetch on behalf of the next one.
+// TestLatePrefetch: a caller that was told to fetch, and comes when the range is used up, starts no
+// fetch on behalf of the next one.
 func TestLatePrefetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,9 +22,9 @@ func TestLatePrefetch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, prefetch := tag.Late()
 		synctest.Wait()
 		next(t, g, "a", 101)
+		prefetch, _ := tag.Late()
 		prefetch()
 		synctest.Wait()
 		if f.calls != 2 {
@@ -53,35 +33,85 @@ func TestLatePrefetch(t *testing.T) {
 	})
 }
 
-// TestLateDrop: a tag that is dropped once more, when another one of its name has come, does not take that one along.
-func TestLateDrop(t *testing.T) {
+// TestLateWaiter: a caller that found nothing takes from the range that another one has put in use
+// since, and has the next one fetched if that is due.
+func TestLateWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := generator(t, newFake(100), &segment.Options{MaxStep: 1, Refresh: -1})
-		var tags [3]*segment.Tag
-		for i := range tags {
-			var err error
-			if tags[i], err = g.Tag(t.Context(), "a"); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			g.Drop(tags[0])
+		g := generator(t, newFake(10), &segment.Options{MaxStep: 1, Refresh: -1, Prefetch: 50})
+		tag, err := g.Tag(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if tags[1] == tags[0] || tags[2] != tags[1] {
-			t.Errorf("a tag, the next one of its name, and who is found then: %p, %p, %p", tags[0], tags[1], tags[2])
+		synctest.Wait()
+		next(t, g, "a", 11)
+		_, wait := tag.Late()
+		if n, err := wait(t.Context(), 20); n != 9 || err != nil {
+			t.Errorf("a caller that is late got %d ids, %v, want the 9 that are left", n, err)
+		}
+		synctest.Wait()
+		if s := stats(t, g, "a"); s.Left < 10 {
+			t.Errorf("after the mark was taken by a caller that is late %d ids are there, want another range", s.Left)
 		}
 	})
 }
 
-// TestLateWait: a caller whose tag's first fetch has failed before he waits, waits for the next try. If he were to start over, a
-// source that refuses at once could be asked again and again without a pause.
+// TestLateDropped: a caller that has looked a tag up which is then dropped, because the source does
+// not know it, looks again.
+func TestLateDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		old, err := g.Open("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the source does not know b
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
+		if id, err := old.Next(t.Context()); err != segment.ErrDropped {
+			t.Errorf("Next of a tag that was dropped = %d, %v, want ErrDropped, so that the caller looks again", id, err)
+		}
+		time.Sleep(time.Second) // for so long b counts as unknown
+		next(t, g, "b", 2)
+		if tag, err := g.Open("b"); tag == old || err != nil || g.Known() != 1 {
+			t.Errorf("the tag after one of its name was dropped is %p, %v, one of %d, want another one than %p", tag, err, g.Known(), old)
+		}
+	})
+}
+
+// TestDroppedUnseen: callers that come while a tag is dropped notice nothing of it.
+func TestDroppedUnseen(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	f.away = true
+	g := generator(t, f, &segment.Options{RetryMin: 1, RetryMax: 1, Refresh: -1})
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5000 {
+				if _, err := g.Next(over, "a"); !errors.Is(err, context.Canceled) {
+					t.Errorf("Next while the source is away = %v, want context.Canceled", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestLateWait: a caller whose tag's first fetch has failed before it waits, waits for the next
+// try. If it were to start over, a source that refuses at once could be asked again and again
+// without a pause.
 func TestLateWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
 		f.away = true
 		g := generator(t, f, &segment.Options{RetryMin: time.Second, RetryMax: time.Second, Refresh: -1})
-		if err := g.Open("a"); err != nil {
+		if _, err := g.Open("a"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -89,29 +119,6 @@ func TestLateWait(t *testing.T) {
 		defer cancel()
 		if _, err := g.Tag(ctx, "a"); !errors.Is(err, errAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
 			t.Errorf("Tag = %v after %d calls of the source, want errAway and the end of ctx after one", err, f.calls)
-		}
-	})
-}
-
-// TestOrderedRun: with Ordered a range is one run, up to the mark and from there on, the first one and the others.
-func TestOrderedRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := generator(t, newFake(1000), &segment.Options{MaxStep: 1, Refresh: -1, Ordered: true})
-		tag, err := g.Tag(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for r := range 2 {
-			synctest.Wait()
-			next(t, g, "a", 1)
-			before := tag.InRun()
-			next(t, g, "a", 99)
-			if after := tag.InRun(); before != 98 || after != 900 {
-				t.Errorf("range %d: %d and %d ids are left in the lane, want 98 and 900", r, before, after)
-			}
-			synctest.Wait()
-			next(t, g, "a", 900)
 		}
 	})
 }

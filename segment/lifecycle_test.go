@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/segment"
 )
 
-// TestTagsOnDemand: a tag works from the moment that it is in the table, ends within a minute when it is deleted, the last one
-// included, and comes back when it is made again. The original goes on serving a deleted tag and ignores that the last
-// one was deleted.
+// TestTagsOnDemand: a tag works when it is in the table, a second after it was unknown at the
+// latest, ends within a minute when it is deleted, the last one included, and comes back when it is
+// made again. The original goes on serving a deleted tag and ignores that the last one was deleted.
 func TestTagsOnDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,6 +34,7 @@ func TestTagsOnDemand(t *testing.T) {
 		}
 		unknown("b")
 		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Next: 7, Step: 10} })
+		time.Sleep(time.Second)
 		if ids := next(t, g, "b", 1); ids[0] != 7 {
 			t.Errorf("the first id of the new tag is %d, want 7", ids[0])
 		}
@@ -58,6 +59,7 @@ func TestTagsOnDemand(t *testing.T) {
 			t.Errorf("the log is %q, want it to say that a is gone", log.String())
 		}
 		f.set(func(f *fake) { f.tags["a"] = &segment.Row{Tag: "a", Next: 5000, Step: 10} })
+		time.Sleep(time.Second)
 		if ids := next(t, g, "a", 1); ids[0] != 5000 {
 			t.Errorf("the first id of the tag that was made again is %d, want 5000", ids[0])
 		}
@@ -89,8 +91,8 @@ func TestTagDeletedBeforeFetch(t *testing.T) {
 	})
 }
 
-// TestListed: all tags are fetched for at the start, new ones come with the list every 60 s, and others are refused without a
-// question.
+// TestListed: all tags are fetched for at the start, new ones come with the list every 60 s, and
+// others are refused without a question.
 func TestListed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +119,81 @@ func TestListed(t *testing.T) {
 	})
 }
 
-// TestListedTwice: a list that has a tag twice starts it once, so that Close finds every fetch that it has to end.
+// TestListedBack: a tag that is gone is refused without a question, and works again with the list
+// that has it. One whose first range does not come stays listed.
+func TestListedBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		var log bytes.Buffer
+		g := generator(t, f, &segment.Options{Listed: true, MaxStep: 1, Refresh: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		refresh := func() {
+			t.Helper()
+			if err := g.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		next(t, g, "a", 1)
+		synctest.Wait()
+		row := *f.tags["a"]
+		f.set(func(f *fake) { delete(f.tags, "a") })
+		for range 2 {
+			refresh()
+		}
+		f.set(func(f *fake) { f.tags["a"] = &row; f.calls = 0 })
+		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) || f.calls != 0 {
+			t.Errorf("Next of a tag that is gone = %d, %v after %d fetches, want ErrUnknownTag after none", id, err, f.calls)
+		}
+		refresh()
+		if id := next(t, g, "a", 1)[0]; id != 20 {
+			t.Errorf("the first id of a tag that the list has again is %d, want 20", id)
+		}
+		if n := strings.Count(log.String(), "tag is gone"); n != 1 {
+			t.Errorf("the log says %d times that the tag is gone, want once: %s", n, log.String())
+		}
+		// A listed tag is not forgotten while the source is away and nobody waits for it.
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10}; f.fetchErr = errAway })
+		refresh()
+		time.Sleep(time.Minute)
+		f.set(func(f *fake) { f.fetchErr = nil })
+		next(t, g, "b", 1)
+	})
+}
+
+// TestManyTags: what it takes to add a tag does not grow with their number, on demand and by a
+// list.
+func TestManyTags(t *testing.T) {
+	const tags, most = 40_000 / scale, 4 << 10
+	f := newFake(10)
+	for i := range tags {
+		name := fmt.Sprint("tag", i)
+		f.tags[name] = &segment.Row{Tag: name, Step: 10}
+	}
+	bytes := func(do func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / tags
+	}
+	g := generator(t, f, &segment.Options{Refresh: -1})
+	got := bytes(func() {
+		for i := range tags {
+			next(t, g, fmt.Sprint("tag", i), 1)
+		}
+	})
+	if got > most {
+		t.Errorf("each of %d tags took %d bytes, want at most %d", tags, got, most)
+	}
+	got = bytes(func() { generator(t, f, &segment.Options{Refresh: -1, Listed: true}) })
+	if got > most {
+		t.Errorf("each of %d tags that were listed took %d bytes, want at most %d", tags, got, most)
+	}
+}
+
+// TestListedTwice: a list that has a tag twice starts it once, so that Close finds every fetch that
+// it has to end.
 func TestListedTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +214,8 @@ func TestListedTwice(t *testing.T) {
 	})
 }
 
-// TestListedFirstFetchFails: New waits for every tag's first range also when the first fetch fails before anybody waits for it.
+// TestListedFirstFetchFails: New waits for every tag's first range also when the first fetch fails
+// before anybody waits for it.
 func TestListedFirstFetchFails(t *testing.T) {
 	t.Parallel()
 	var (
@@ -166,13 +243,12 @@ func TestListedFirstFetchFails(t *testing.T) {
 	}
 }
 
-// TestTagsShareSlot: names that the directory's table takes for one another each count for themselves, when some are gone and
-// back again too.
-func TestTagsShareSlot(t *testing.T) {
+// TestTagsBack: tags that are gone and back again each count for themselves.
+func TestTagsBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	g := generator(t, f, &segment.Options{MaxStep: 1})
-	names := []string{"order-a1", "ordep-a1", "crder-a1"} // the length, the last and the middle byte are the same
+	names := []string{"order-a1", "ordep-a1", "crder-a1"}
 	for i, name := range names {
 		f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Next: int64(i) * 1000, Step: 10} })
 	}
@@ -217,37 +293,19 @@ func TestListFails(t *testing.T) {
 	})
 }
 
-// TestStartWithoutDatabase: New fails when the database is away, listed or not. The original reports that it has started.
-func TestStartWithoutDatabase(t *testing.T) {
+// TestStartWithoutSource: New fails when the source is away. The original reports that it has
+// started.
+func TestStartWithoutSource(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.away = true
 	if g, err := segment.New(t.Context(), f, &segment.Options{Listed: true}); !errors.Is(err, errAway) {
 		t.Errorf("New = %v, %v, want errAway", g, err)
 	}
-	s := dbtest.MariaDB(t)
-	db := open(t, s.DSN(s.CreateDB(t)))
-	if err := segment.Migrate(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for name, src := range map[string]segment.Source{"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil)} {
-		for _, listed := range []bool{false, true} {
-			g, err := segment.New(t.Context(), src, &segment.Options{Listed: listed})
-			if err == nil {
-				t.Errorf("New over %s with the database down, listed %v = %v, nil, want an error", name, listed, g)
-			}
-			if strings.Contains(fmt.Sprint(err), dbtest.Password) {
-				t.Errorf("the error %v shows the password", err)
-			}
-		}
-	}
 }
 
-// TestPermanent: what cannot get better is told at once, to those who wait too, and not asked again; ids that are left are
-// handed out first.
+// TestPermanent: what cannot get better is told at once, to those who wait too, and not asked
+// again; ids that are left are handed out first.
 func TestPermanent(t *testing.T) {
 	t.Parallel()
 	for _, want := range []error{segment.ErrExhausted, segment.ErrRangeWentBack, segment.ErrBadRange} {
@@ -273,7 +331,8 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// TestWentBack: a source that repeats a range, overlaps the last one or goes back gets its ids refused, by any source.
+// TestWentBack: a source that repeats a range, overlaps the last one or goes back gets its ids
+// refused, by any source.
 func TestWentBack(t *testing.T) {
 	t.Parallel()
 	first := segment.Range{From: 100, To: 200}
@@ -313,7 +372,8 @@ func TestWentBack(t *testing.T) {
 	}
 }
 
-// TestOutageLeavesNothing: names that come up while the source is away, and that nobody waits for any more, are forgotten.
+// TestOutageLeavesNothing: names that come up while the source is away, and that nobody waits for
+// any more, are forgotten.
 func TestOutageLeavesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -328,16 +388,16 @@ func TestOutageLeavesNothing(t *testing.T) {
 			cancel()
 		}
 		time.Sleep(5 * time.Second)
-		if n := g.Pending(); n != 0 {
-			t.Errorf("%d names are still fetched for, want 0", n)
+		if n := g.Known(); n != 0 {
+			t.Errorf("%d names are remembered, want 0", n)
 		}
 		f.set(func(f *fake) { f.away = false })
 		if id, err := g.Next(t.Context(), "nobody"); !errors.Is(err, segment.ErrUnknownTag) {
 			t.Errorf("Next = %d, %v, want ErrUnknownTag", id, err)
 		}
 		synctest.Wait()
-		if n := g.Marks(); n != 0 {
-			t.Errorf("the guard remembers %d tags of which none had a range, want 0", n)
+		if n := g.Known(); n != 0 {
+			t.Errorf("%d names are remembered of which none had a range, want 0", n)
 		}
 	})
 }

@@ -8,148 +8,164 @@ import (
 	"time"
 )
 
-// startLoad starts the goroutine that fetches the next range, unless there is one, or no need. The caller holds mu.
+// startLoad fetches the next range in a goroutine of its own, unless that is under way, there is
+// one already, it is not due, or the source has failed for good. Everything that may make it due
+// calls startLoad: it decides by the state of the tag, not by what the caller saw. The caller holds
+// mu.
 func (t *Tag) startLoad() {
-	if t.loading || t.ready.Len() > 0 || t.ended != nil || t.failed != nil {
-		return
+	if t.failed == nil && t.ready.Len() == 0 && t.due() {
+		t.forceLoad()
 	}
-	t.loading = true
-	ctx, cancel := context.WithCancel(context.Background())
-	t.cancel = cancel
-	t.g.loads.Go(func() {
-		defer cancel()
-		t.load(ctx)
-	})
 }
 
-// load fetches until there is a next buffer, the tag has failed or ended, or ctx ends.
+// forceLoad fetches although the source has failed, and may have been repaired. It starts nothing
+// after the tag has ended, so that Close, which ends the tags first, finds every goroutine that it
+// has to wait for. The caller holds mu.
+func (t *Tag) forceLoad() {
+	if !t.loading && !t.dropped && t.ended == nil {
+		t.loading = true
+		t.g.spawn(t.load)
+	}
+}
+
+// due reports whether the next range should be fetched: when the mark of the range in use is handed
+// out, and at the start, so that the reserve is whole from the first id on.
+func (t *Tag) due() bool {
+	b := t.cur.Load()
+	return t.fetches < 2 || b.len-b.free()-t.reserved > b.mark
+}
+
+// load fetches until there is a next range, the tag has failed or ended, or ctx ends. It is the
+// only goroutine that asks the source for the tag, however many callers wait: a database that comes
+// back is not met by a crowd.
 func (t *Tag) load(ctx context.Context) {
 	for failures := 0; ; {
-		t.mu.Lock()
-		step := t.pace.step
-		if failures == 0 { // the rule is about how long the last range lasted, not about how long the source is away
-			step = t.pace.next(time.Now())
+		leave, ok := t.enter(ctx)
+		if !ok {
+			return
 		}
-		t.mu.Unlock()
-
-		r, err := t.fetch(ctx, step)
+		r, err := t.fetch(ctx, failures)
+		leave()
 		if err == nil {
-			failures = 0
-			if t.arrive(r) {
-				continue
-			}
+			t.arrive(r)
 			return
 		}
 		failures++
-		if t.fail(err, failures) {
+		if !t.fail(err, failures) {
 			return
 		}
 		if !pause(ctx, backoff(failures, t.g.opts.RetryMin, t.g.opts.RetryMax)) {
-			t.stopped()
+			t.mu.Lock()
+			t.loading = false
+			t.mu.Unlock()
 			return
 		}
 	}
 }
 
-// fetch asks the source once.
-func (t *Tag) fetch(ctx context.Context, step int64) (Range, error) {
+// fetch asks the source once, or twice where the counter has no room left for a step that was
+// doubled. FetchTimeout bounds both together.
+func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
+	t.mu.Lock()
+	// The rule is about how long a range lasts, not about how long the source is away.
+	if failures == 0 && t.failed == nil {
+		t.pace.next(time.Now())
+	}
+	step, base := t.pace.step, t.pace.base
+	t.mu.Unlock()
+
 	ctx, cancel := context.WithTimeout(ctx, t.g.opts.FetchTimeout)
 	defer cancel()
-	return t.g.guard.fetch(ctx, t.name, func() (Range, error) { return t.g.src.Fetch(ctx, t.name, step) })
+	r, err := t.g.src.Fetch(ctx, t.name, step)
+	// The last ids of a counter are worth another question, which comes once in its life.
+	if errors.Is(err, ErrExhausted) && step > base {
+		r, err = t.g.src.Fetch(ctx, t.name, base)
+	}
+	if err != nil {
+		return Range{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return r, t.guard.admit(r)
 }
 
-// arrive takes a range in, and reports whether another one should be fetched at once: both buffers of a tag are filled at
-// its start, so that the reserve is whole from the first id on.
-func (t *Tag) arrive(r Range) (more bool) {
+// arrive takes in a range. It becomes the range in use if that one is used up, and the next one
+// otherwise. After Close it is kept, to be given back.
+func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
+	t.loading = false
 	if t.ended != nil {
 		t.rest = append([]Range{r}, t.rest...)
+		t.mu.Unlock()
+		return
+	}
+	// Whatever was wrong, the source has just proved that it is over.
+	recovered := t.lastErr != nil
+	t.lastErr, t.failed, t.gone = nil, nil, false
+	t.fetches++
+	t.pace.fetched(r, time.Now())
+	if t.reserved == 0 && t.cur.Load().free() == 0 {
+		t.begin(r)
+	} else {
+		t.ready = r
+	}
+	t.serve()
+	t.mu.Unlock()
+	if recovered {
+		t.g.opts.Logger.Info("segment: source is back", "tag", t.name)
+	}
+}
+
+// fail notes a failed fetch, the failures-th in a row, and reports whether to try again.
+//
+// Four kinds of errors have four outcomes. An unknown tag is lost, with the ids that it has left:
+// its row was deleted on purpose. Another lasting error stops the fetching until the next refresh;
+// ids that are left are handed out. A temporary error is tried again, as long as anybody may profit
+// from it. And after Close nothing matters any more.
+func (t *Tag) fail(err error, failures int) (again bool) {
+	t.mu.Lock()
+	if t.ended != nil { // and err most likely says that ctx was cancelled
 		t.loading = false
 		t.mu.Unlock()
 		return false
 	}
-	recovered := t.lastErr != nil
-	t.lastErr = nil
-	t.fetches++
-	t.pace.fetched(r, time.Now())
-	first := t.fetches == 1
-	if first {
-		t.cur.Store(t.buffer(r, false)) // in place of the buffer of no ids
-	} else {
-		t.ready = r
-	}
-	t.loading = first
-	t.announce()
-	t.mu.Unlock()
-
-	if recovered {
-		t.g.opts.Logger.Info("segment: source is back", "tag", t.name)
-	}
-	if first {
-		t.g.publish(t)
-	}
-	return first
-}
-
-// fail notes a failed fetch and reports whether that was the last one.
-func (t *Tag) fail(err error, failures int) (last bool) {
-	t.mu.Lock()
-	if t.ended != nil { // and the error is most likely that ctx was cancelled
-		t.loading = false
-		t.mu.Unlock()
-		return true
-	}
+	unknown, permanent := errors.Is(err, ErrUnknownTag), isPermanent(err)
+	news := failures == 1 && t.failed == nil // an outage is logged once, and so is a repair that failed
 	t.lastErr = err
 	t.failures++
-	fresh := t.fetches == 0
-	unknown := errors.Is(err, ErrUnknownTag)
-	// Not at the first failure, which may come before the caller who asked for the tag waits. A list is no stranger's, and is
-	// not tried again soon.
-	abandoned := fresh && failures > 1 && t.waiting == 0 && !isPermanent(err) && !t.g.opts.Listed
-	last = abandoned || isPermanent(err)
-	if last {
-		t.loading = false
-	}
-	if isPermanent(err) && !unknown {
+	// Names that come up while the source is away, and that nobody waits for any more, are
+	// forgotten, or a stranger could fill the memory with them. Not at the first failure, which
+	// may come before the caller that asked has joined the queue. A listed name is no stranger's.
+	idle := (t.fetches == 0 || t.gone) && failures > 1 && t.queue.Len() == 0 && !t.g.opts.Listed
+	t.loading = !permanent && !idle
+	again = t.loading
+	switch {
+	case unknown:
+		t.lose(fmt.Errorf("segment: tag %q: %w", t.name, err))
+	case permanent:
 		t.failed = fmt.Errorf("segment: tag %q: no further range: %w", t.name, err)
-		t.announce()
+		t.serve()
 	}
-	// The tag ends under the lock that found it gone or abandoned. Who came in between would start another load, whose range
-	// would be dropped with the tag.
-	switch {
-	case unknown:
-		t.endLocked(err)
-	case abandoned:
-		t.endLocked(errAbandoned)
+	if t.fetches == 0 && (unknown || idle) {
+		t.drop()
 	}
+	if unknown {
+		t.g.unknown.add(t.name, time.Now())
+	}
+	fetched := t.fetches > 0
 	t.mu.Unlock()
-
 	switch {
-	case unknown:
-		if !fresh {
-			t.g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
-		}
-		t.g.drop(t, err)
-	case abandoned:
-		t.g.drop(t, errAbandoned)
-	case last:
-		t.g.publish(t) // its failure is remembered
+	case unknown && fetched && news:
+		t.g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+	case !unknown && news:
+		t.g.opts.Logger.Warn("segment: fetch failed", "tag", t.name, "permanent", permanent, "error", err)
 	}
-	if failures == 1 && !unknown {
-		t.g.opts.Logger.Warn("segment: fetch failed", "tag", t.name, "permanent", isPermanent(err), "error", err)
-	}
-	return last
+	return again
 }
 
-// stopped notes that a load was ended from outside.
-func (t *Tag) stopped() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.loading = false
-}
-
-// backoff returns the pause after so many failures in a row: from half of a value that doubles up to all of it, at random,
-// so that processes that lost the database together do not come back together.
+// backoff returns the pause after so many failures in a row: at random from half of a value that
+// doubles up to all of it, so that processes which lost the database together do not come back
+// together.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	d := least
 	for range failures - 1 {

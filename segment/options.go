@@ -8,46 +8,43 @@ import (
 
 // Options are the options of New. nil and zero fields mean the defaults.
 type Options struct {
-	// Prefetch is how many percent of a range are used when the next one is fetched, 1..99; 10 by default. While the
-	// source is away, at least 100-Prefetch percent of a range are left. A tag's second range is fetched right after
-	// its first.
+	// Prefetch is how many percent of a range are used when the next one is fetched, 1..99; 10 by
+	// default. When the source goes away, at least 100-Prefetch percent of a range are left. The
+	// second range of a tag is fetched right after its first.
 	Prefetch int
 
-	// Ordered has the ids of a tag rise in the order of the calls, if the ranges of its source do: those of a Ticket over
-	// several servers, or of a Sequence with Cycle, do not. Otherwise they rise while callers rarely meet. Where several
-	// take an id every microsecond or faster, ranges from 8,192 ids on may be handed out in many places at once, so that
-	// processors do not meet on one cache line: ids then come out of order by up to a range's length.
-	Ordered bool
-
-	// MaxStep bounds the dynamic step, 1 or more; the default is 1,000,000, or twice the source's own step for the tag if
-	// that is more. The source's own step is always asked for, so MaxStep 1 keeps the step as stored.
+	// MaxStep bounds the dynamic step, 1 or more; the default is 1,000,000, or twice the source's
+	// own step for the tag if that is more. The source's own step is always asked for, so MaxStep 1
+	// keeps the step as stored.
 	MaxStep int64
 
-	// StepWindow is how long a range should last, above 0; 15 minutes by default. A range used up faster is followed by one
-	// of double the step, one that lasted twice as long or longer by one of half, down to the source's own step.
+	// StepWindow is how long a range should last, above 0; 15 minutes by default. A range used up
+	// faster is followed by one of double the step, one that lasted twice as long or longer by one
+	// of half, down to the source's own step.
 	StepWindow time.Duration
 
 	// FetchTimeout bounds one call of the source, above 0; 10 s by default.
 	FetchTimeout time.Duration
 
-	// RetryMin and RetryMax bound the pause after a failed fetch, above 0: it doubles from RetryMin (50 ms) to RetryMax
-	// (2 s), less up to half of it at random. One fetch per tag is under way at a time, however many callers wait.
+	// RetryMin and RetryMax bound the pause after a failed fetch, above 0: it doubles from RetryMin
+	// (50 ms) to RetryMax (2 s), less up to half of it at random. One fetch per tag is under way at
+	// a time, however many callers wait.
 	RetryMin, RetryMax time.Duration
 
-	// Refresh is how often a source that is a Lister is listed: tags that are gone end with ErrUnknownTag, changed steps take
-	// effect, and with Listed new tags come. 60 s by default; -1 for never.
+	// Refresh is how often the Generator calls its method Refresh: 60 s by default; -1 for never.
 	Refresh time.Duration
 
-	// Listed has New list the source's tags and fetch for all of them; a tag that is not in the list is refused without
-	// asking the source. By default a tag is found when it is first asked for. It takes a source that is a Lister.
+	// Listed has New list the source's tags and fetch for all of them; a tag that is not in the
+	// list is refused without asking the source. By default a tag is found when it is first asked
+	// for. The source has to be a Lister.
 	Listed bool
 
-	// Checkpoint has Close give the unused ids back to a source that is a Returner, which takes them if nobody has
-	// fetched since. Without it they are a gap. Of a range that was handed out in many places at once (see Ordered), up
-	// to a sixteenth is one even so: a source takes only its end back.
+	// Checkpoint has Close give the unused ids back to a source that is a Returner, which takes
+	// them if nobody has fetched since. Without it they are a gap.
 	Checkpoint bool
 
-	// Logger gets the rare changes of state: the source away and back, tags that ended. Silent by default.
+	// Logger gets the rare changes of state: the source away and back, tags that are gone. Silent
+	// by default.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -64,8 +61,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Prefetch < 1 || c.Prefetch > 99 {
 		return c, fmt.Errorf("%w: Prefetch is %d, want 1..99", ErrOptions, c.Prefetch)
 	}
-	if c.MaxStep < 0 || c.MaxStep > maxSpan {
-		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, maxSpan)
+	if c.MaxStep < 0 || c.MaxStep > MaxSpan {
+		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, MaxSpan)
 	}
 	for _, d := range []struct {
 		name string
@@ -85,7 +82,7 @@ func (o *Options) withDefaults() (Options, error) {
 		}
 	}
 	if c.RetryMax < c.RetryMin {
-		return c, fmt.Errorf("%w: RetryMax is %v, want at least RetryMin, which is %v", ErrOptions, c.RetryMax, c.RetryMin)
+		return c, fmt.Errorf("%w: RetryMax is %v, want at least RetryMin, %v", ErrOptions, c.RetryMax, c.RetryMin)
 	}
 	if c.Refresh == 0 {
 		c.Refresh = time.Minute

@@ -8,84 +8,114 @@ import (
 	"time"
 )
 
-// Refresh lists the source's tags: tags that are gone end with ErrUnknownTag, changed steps take effect, and with Listed new
-// tags come. A Generator does this by itself every Options.Refresh; whoever changed the table and does not want to wait
-// calls it. With a source that is not a Lister it does nothing. A Finder is asked about each tag in use that is not in the
-// list. It blocks until the source has answered or ctx ends; while it does not answer no tag is taken for gone.
+// Refresh lists the source's tags: tags that are gone end with ErrUnknownTag, changed steps take
+// effect, and with Listed new tags come. A tag that failed for a lasting reason is fetched for
+// again, unless the list shows that its counter, which went back, was not raised. A Generator does
+// all this by itself every Options.Refresh; a program that changed the table and does not want to
+// wait calls it.
+//
+// A Finder is asked about each tag in use that is not in the list. With a source that is not a
+// Lister only the tags that failed are looked at. Refresh blocks until the source has answered or
+// ctx ends, but for the fetches; while it does not answer no tag counts as gone.
 func (g *Generator) Refresh(ctx context.Context) error {
-	lister, ok := g.src.(Lister)
-	if !ok {
-		return nil
-	}
+	g.unknown.forget()
+	tags := g.all() // before the list is read, or a tag that is made meanwhile would count as gone
 	g.mu.Lock()
-	known := g.all() // before the list, so that a tag that is born while it is read is not taken for one that is gone
 	closed := g.closed
 	g.mu.Unlock()
 	if closed {
 		return ErrClosed
 	}
-	rows, err := lister.List(ctx)
-	g.mu.Lock()
-	g.listErr = err
-	if err == nil {
-		g.refreshed = time.Now()
-	}
-	g.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	g.addListed(rows)
-	if err := g.compare(ctx, known, rows); err != nil {
-		g.mu.Lock()
-		g.listErr = err
-		g.mu.Unlock()
-		return err
-	}
-	return nil
-}
-
-// compare drops the tags that are gone and notes the steps of the others.
-func (g *Generator) compare(ctx context.Context, known []*Tag, rows []Row) error {
-	listed := make(map[string]Row, len(rows))
-	for _, r := range rows {
-		listed[r.Tag] = r
-	}
-	for _, t := range known {
-		r, ok := listed[t.name]
-		if !ok {
-			var err error
-			if r, err = g.find(ctx, t.name); errors.Is(err, ErrUnknownTag) {
-				g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
-				g.drop(t, err)
-				continue
-			} else if err != nil {
-				return err
-			}
+	lister, ok := g.src.(Lister)
+	if !ok {
+		for _, t := range tags {
+			t.refresh(nil)
 		}
-		t.setBase(r.Step)
+		return nil
 	}
-	return nil
-}
-
-// find looks up a tag that the source has not listed.
-func (g *Generator) find(ctx context.Context, name string) (Row, error) {
-	if f, ok := g.src.(Finder); ok {
-		return f.Find(ctx, name)
-	}
-	return Row{}, fmt.Errorf("%w: %q is not in the source's list any more", ErrUnknownTag, name)
-}
-
-// addListed starts the tags that are new in the list.
-func (g *Generator) addListed(rows []Row) {
-	if !g.opts.Listed {
-		return
+	rows, err := g.list(ctx, lister)
+	if err == nil {
+		err = g.compare(ctx, tags, rows)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, r := range rows {
-		if !g.closed && g.dir.find(r.Tag) == nil && g.pending[r.Tag] == nil {
+	g.listErr = err
+	return err
+}
+
+// list lists the source's tags, by name, and adds those that are new if the Generator goes by the
+// list.
+func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, error) {
+	list, err := lister.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("segment: list the tags: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refreshed, g.rows = time.Now(), list
+	rows := make(map[string]Row, len(list))
+	for _, r := range list {
+		rows[r.Tag] = r
+		if g.opts.Listed && !g.closed {
 			g.add(r.Tag)
 		}
+	}
+	return rows, nil
+}
+
+// compare tells the tags what their rows say. A tag that is not in the list is looked up before it
+// counts as gone. One that counts as gone already is not looked up again: a call that asks for it
+// does that, and the list will have it.
+func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Row) error {
+	for _, t := range tags {
+		r, ok := rows[t.name]
+		if !ok && !t.lost() {
+			var err error
+			if r, err = g.lookAt(ctx, t.name); errors.Is(err, ErrUnknownTag) {
+				t.mu.Lock()
+				t.lose(fmt.Errorf("segment: tag %q: %w", t.name, err))
+				t.mu.Unlock()
+				g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+				continue
+			} else if err != nil {
+				return fmt.Errorf("segment: find tag %q: %w", t.name, err)
+			}
+			ok = true
+		}
+		if ok {
+			t.refresh(&r)
+		}
+	}
+	return nil
+}
+
+// lookAt asks the source for a tag that it has not listed.
+func (g *Generator) lookAt(ctx context.Context, name string) (Row, error) {
+	if f, ok := g.src.(Finder); ok {
+		return f.Find(ctx, name)
+	}
+	return Row{}, fmt.Errorf("%w: it is not in the source's list any more", ErrUnknownTag)
+}
+
+// lost reports whether the source had lost the tag when it was last asked.
+func (t *Tag) lost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone
+}
+
+// refresh notes what the tag's row says, if the source shows rows, and fetches if the tag has
+// failed.
+func (t *Tag) refresh(r *Row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r != nil && r.Step > 0 {
+		t.pace.setBase(r.Step)
+	}
+	// A fetch moves the counter, so one that went back is looked at first.
+	raised := r == nil || !t.guard.back || r.Next >= t.guard.floor(0)
+	if t.failed != nil && raised {
+		t.forceLoad()
 	}
 }
 
@@ -102,61 +132,38 @@ func (g *Generator) refreshLoop(ctx context.Context) {
 	}
 }
 
-// loadAll fetches the first range of every tag in the list, a few tags at a time. A tag that cannot have one, such as one
-// that is exhausted, does not keep the others from working: it reports its failure when it is asked for.
+// loadAll lists the tags and waits for the first range of each, a few tags at a time. A tag that
+// cannot have one, such as one that is exhausted, does not keep the others from working: it reports
+// its failure when it is asked for.
 func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
-	rows, err := lister.List(ctx)
+	list, err := lister.List(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("segment: list the tags: %w", err)
 	}
-	g.mu.Lock()
-	g.refreshed = time.Now()
-	g.mu.Unlock()
-
-	const workers = 8
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-	names := make(chan string)
-	for range min(workers, len(rows)) {
-		wg.Go(func() {
+	g.refreshed, g.rows = time.Now(), list // no goroutine of g runs yet
+	names, errs := make(chan string), make(chan error, len(list))
+	var workers sync.WaitGroup
+	for range min(8, len(list)) { // not all at once: each takes a connection to the database
+		workers.Go(func() {
 			for name := range names {
-				if err := g.loadFirst(ctx, name); err != nil && !isPermanent(err) {
-					mu.Lock()
-					errs = append(errs, err)
-					mu.Unlock()
+				g.mu.Lock()
+				g.add(name)
+				g.mu.Unlock()
+				if _, err := g.Tag(ctx, name); err != nil && !isPermanent(err) {
+					errs <- err
 				}
 			}
 		})
 	}
-	for _, r := range rows {
+	for _, r := range list {
 		names <- r.Tag
 	}
 	close(names)
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// loadFirst starts a tag, unless the list has it twice and it is started, and waits for its first range.
-func (g *Generator) loadFirst(ctx context.Context, name string) error {
-	g.mu.Lock()
-	t := g.dir.find(name)
-	if t == nil {
-		t = g.pending[name]
+	workers.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
 	}
-	if t == nil {
-		t = g.add(name)
-	}
-	g.mu.Unlock()
-	return t.await(ctx, t.first())
-}
-
-// first returns the buffer of no ids that a new tag begins with, or nil if a range has arrived since.
-func (t *Tag) first() *buffer {
-	if b := t.cur.Load(); b.len == 0 {
-		return b
-	}
-	return nil
+	return errors.Join(all...)
 }

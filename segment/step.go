@@ -2,28 +2,31 @@ package segment
 
 import "time"
 
-// pace decides how many ids to ask for, after the rule of Leaf's: a range that lasted less than a window (15 minutes) is
-// followed by one of twice the step, one that lasted two windows or more by half of it, never less than what the
-// source stores. Its owner locks.
+// pace decides how many ids to ask for. Guarded by Tag.mu.
+//
+// It follows Leaf's rule: a range that lasted less than a window (15 minutes) is followed by one of
+// twice the step, one that lasted two windows or more by half of it, never less than what the
+// source stores. So the database is asked about once a window, and an outage of a window is
+// survived.
 type pace struct {
-	base   int64 // the source's own step; 0: not known yet
-	step   int64 // the step asked for last
-	last   time.Time
-	window time.Duration
-	limit  int64 // Options.MaxStep; 0: the default
+	base   int64         // the source's own step; 0: not known yet
+	step   int64         // the step asked for last
+	last   time.Time     // when the last range arrived; zero: never
+	window time.Duration // Options.StepWindow
+	limit  int64         // Options.MaxStep; 0: the default
 }
 
 // defaultMaxStep is where Leaf's rule stops doubling.
 const defaultMaxStep = 1_000_000
 
-// max is the largest step to ask for. The original compares before it doubles and so stops at up to half of its maximum;
-// here the maximum is reached. A source's own step is never cut.
+// max is the largest step to ask for. The original compares before it doubles and so stops at up to
+// half of its maximum; here the maximum is reached. A source's own step is never cut.
 func (p *pace) max() int64 {
 	limit := p.limit
 	if limit == 0 {
 		limit = defaultMaxStep
 		if p.base > limit/2 {
-			limit = min(p.base, maxSpan/2) * 2
+			limit = min(p.base, MaxSpan/2) * 2
 		}
 	}
 	return max(limit, p.base)
@@ -59,8 +62,9 @@ func (p *pace) fetched(r Range, now time.Time) {
 	}
 }
 
-// setBase notes the source's own step. A raised one takes effect with the next range, a lowered one by and by.
+// setBase notes the source's own step. A raised one takes effect with the next range, a lowered one
+// by and by.
 func (p *pace) setBase(base int64) {
-	p.base = min(base, maxSpan) // a larger one could not be asked for
+	p.base = min(base, MaxSpan) // a larger one could not be asked for
 	p.step = max(p.step, p.base)
 }

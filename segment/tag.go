@@ -1,211 +1,182 @@
 package segment
 
 import (
+	"container/list"
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
 )
 
-// Tag is one tag of a Generator: the handle for callers that use one tag all the time and want to save Generator.Next's
-// look-up. It is safe for concurrent use and ends with its Generator, or when the source no longer has the tag.
+// Tag is one tag of a Generator: the handle for callers that use one tag all the time and want to
+// save the look-up of Generator.Next. It is safe for concurrent use. If the source loses the tag,
+// calls fail with ErrUnknownTag until the source has it again.
+//
+// # States
+//
+// A tag begins without a range, and with a fetch under way. What callers get follows from the state
+// of the source, as far as the tag has heard of it:
+//
+//	           first range                 a lasting error
+//	[ new ] ─────────────────► [ serves ] ────────────────► [ failed: serves what is left ]
+//	   │                        │  ▲   ▲                          │
+//	   │ unknown, or nobody     │  │   └─ a range, after a refresh┘
+//	   │ waits any more         │  │ a range
+//	   ▼                        ▼  │
+//	[ dropped ]   unknown ──► [ gone: serves nothing ]      Close, from any state ──► [ ended ]
+//
+// Only a dropped tag leaves the Generator: names that no source knows leave nothing behind. A tag
+// that is gone stays, because guard must remember what it has handed out.
 type Tag struct {
-	// cur is the range in use; never nil. It changes once per range, under mu: a reader that holds an old one finds it
-	// used up and looks again, so it does not matter how long ago it was loaded.
+	// cur is the range in use; never nil. It is replaced under mu, when all its ids are handed out.
+	// A caller that holds an old one finds it used up and looks again.
 	cur  atomic.Pointer[buffer]
 	name string
 	g    *Generator
 	_    cpu.CacheLinePad
 
-	// mu guards what follows. Nobody waits or does I/O while holding it, and it comes before a lane's mu.
-	mu      sync.Mutex
-	ready   Range         // the next range, when it has arrived
-	loading bool          // a load is under way
-	cancel  func()        // ends that load
-	changed chan struct{} // closed and replaced when there is news for those who wait
-	waiting int           // callers that wait
-	ended   error         // why no id will ever be handed out again; cur is sealed
-	failed  error         // why no further range will be fetched; ids that are left are still handed out
-	rest    []Range       // what was left when the tag ended, the highest first
-	pace    pace
+	// mu guards what follows. Nobody waits or does I/O while holding it.
+	mu    sync.Mutex
+	ready Range // the next range, once it has arrived
+
+	// The callers that wait; see serve.
+	queue    list.List // of *waiter, first come first
+	reserved int64     // so many ids at the end of the range in use are held back for the queue
+	granted  int       // callers that were served from the range in use and have not left yet
+	until    time.Time // when the round ends, even if not all of them have left
+
+	// The state of the source, as far as the tag has heard.
+	loading bool  // a load is under way
+	ended   error // why no id will ever be handed out again
+	failed  error // why no further range is fetched until the next refresh
+	gone    bool  // the source does not have the tag
+	dropped bool  // the Generator has forgotten the tag, which never had a range
+	lastErr error // of the last fetch; nil after a success
+
+	guard guard
+	pace  pace
+	rest  []Range // what was left when the tag ended, the newest range first
 
 	fetches, failures, waits int64
-	lastErr                  error // of the last fetch; nil after a success
+	issued                   int64 // ids of the ranges that were in use before the one that is
 }
 
-// errAbandoned ends a tag that never got a range and that nobody waits for any more, so that names that came up while the
-// source was away do not pile up. Who meets it starts over.
-var errAbandoned = errors.New("segment: nobody waits for the tag")
-
+// newTag returns a tag whose range in use is empty.
 func newTag(g *Generator, name string) *Tag {
-	t := &Tag{g: g, name: name, changed: make(chan struct{})}
+	t := &Tag{g: g, name: name}
 	t.pace.window, t.pace.limit = g.opts.StepWindow, g.opts.MaxStep
-	t.cur.Store(t.buffer(Range{}, false)) // of no ids
+	t.cur.Store(newBuffer(Range{}, g.opts.Prefetch))
 	return t
-}
-
-// buffer returns a buffer of r.
-func (t *Tag) buffer(r Range, wide bool) *buffer {
-	b := newBuffer(r, t.g.opts.Prefetch, wide)
-	if t.g.opts.Ordered {
-		b.run = b.len // runs are there to see whether callers meet, and to have lanes
-	}
-	return b
 }
 
 // Name returns the tag.
 func (t *Tag) Name() string { return t.name }
 
-// Next returns an id of the tag that no other call ever returns. With Options.Ordered the ids of one Generator's tag rise in
-// the order of the calls. It costs one atomic add; it allocates only where it begins a range or has one fetched. It reads ctx
-// only when both ranges are used up: then it waits for the next one, and if ctx ends first the error wraps both ctx's and the source's.
-// Other errors are ErrClosed, ErrUnknownTag, ErrExhausted, ErrRangeWentBack and ErrBadRange.
+// Next returns an id of the tag that no other call ever returns. A call that begins after another
+// one has returned gets a higher id, if the ranges of the source rise: those of several ticket
+// servers, or of a sequence that cycles, do not.
+//
+// Next is one atomic add. It allocates and reads ctx only when both ranges are used up; then it
+// waits for the next one, behind the callers that came before. If ctx ends first, the error wraps
+// both ctx's and the source's. Other errors are ErrClosed, ErrUnknownTag, ErrExhausted,
+// ErrRangeWentBack and ErrBadRange.
 func (t *Tag) Next(ctx context.Context) (int64, error) {
+	// An add cannot lose a race: no caller tries again because another one was faster.
 	b := t.cur.Load()
-	l := b.lane()
-	if w := l.word.Add(b.add); w >= 0 {
-		return b.id(w), nil
+	if p := b.next.Add(1) - 1; p < b.len {
+		if p == b.mark {
+			t.prefetch()
+		}
+		return b.id(p), nil
 	}
-	return t.nextSlow(ctx, b, l)
-}
-
-// nextSlow is the rest of Next for who added to b's lane l in vain.
-func (t *Tag) nextSlow(ctx context.Context, b *buffer, l *lane) (int64, error) {
-	var one [1]int64
-	if _, err := t.fill(ctx, b, l, one[:]); err != nil {
+	c, err := t.wait(ctx, 1)
+	if err != nil {
 		return 0, err
 	}
-	return one[0], nil
+	return c.b.id(c.p), nil
 }
 
-// Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or fewer together with the
-// error that stopped it. It claims whole stretches with one atomic instruction each, so that most ids that it gets are
-// neighbours; with Options.Ordered all those of one range rise.
-func (t *Tag) Fill(ctx context.Context, ids []int64) (int, error) {
-	b := t.cur.Load()
-	return t.fill(ctx, b, b.lane(), ids)
-}
-
-// fill is Fill for who has got to lane l of b.
-func (t *Tag) fill(ctx context.Context, b *buffer, l *lane, ids []int64) (n int, err error) {
+// Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or
+// fewer together with the error that stopped it. It takes what a range has left with one atomic
+// add, so that ids of one range are neighbours. It waits as Next does, and again for each range
+// that it needs.
+func (t *Tag) Fill(ctx context.Context, ids []int64) (n int, err error) {
 	for n < len(ids) {
-		got, due := b.claim(l, ids[n:])
-		if due {
-			t.prefetch(b)
-		}
-		if n += got; got > 0 {
-			continue
-		}
-		if err := t.await(ctx, b); err != nil {
+		c, err := t.claim(ctx, int64(len(ids)-n))
+		if err != nil {
 			return n, err
 		}
-		b = t.cur.Load()
-		l = b.lane()
+		for p := c.p; p < c.p+c.n; p++ {
+			ids[n] = c.b.id(p)
+			n++
+		}
 	}
 	return n, nil
 }
 
-// prefetch starts the load of the next range, for who took b's mark-th id.
-func (t *Tag) prefetch(b *buffer) {
+// claim is n ids of b from position p on, which belong to one caller.
+type claim struct {
+	b    *buffer
+	p, n int64
+}
+
+// claim claims up to n ids, and at least one.
+func (t *Tag) claim(ctx context.Context, n int64) (claim, error) {
+	b := t.cur.Load()
+	p, got := b.take(n)
+	if got == 0 {
+		return t.wait(ctx, n)
+	}
+	if p <= b.mark && b.mark < p+got {
+		t.prefetch()
+	}
+	return claim{b, p, got}, nil
+}
+
+// prefetch has the next range fetched, for the caller that took the mark of a range. The range may
+// be used up by now, and another one be in use: startLoad looks at that one.
+func (t *Tag) prefetch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.cur.Load() == b { // else b was used up meanwhile, and the present buffer has a mark of its own
-		t.startLoad()
-	}
+	t.startLoad()
 }
 
-// await returns when b has ids after all, or another buffer is current: at once if the next one is ready, else when the
-// source has answered. An error says why there will be none, or why ctx ended too soon.
-func (t *Tag) await(ctx context.Context, b *buffer) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.cur.Load() == b && b.used() < b.len {
-		return nil // others were faster, or another lane was about to get a run
-	}
-	for t.cur.Load() == b {
-		switch {
-		case t.ended != nil:
-			return t.ended
-		case t.ready.Len() > 0:
-			wide := !t.g.opts.Ordered && b.crowded()
-			t.cur.Store(t.buffer(t.ready, wide)) // publishes the buffer's fields
-			t.ready = Range{}
-			return nil
-		case t.failed != nil:
-			return t.failed
-		}
-		t.startLoad()
-		if err := t.wait(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wait releases mu until there is news or ctx ends.
-func (t *Tag) wait(ctx context.Context) error {
-	news := t.changed
-	t.waiting++
-	t.waits++
-	t.mu.Unlock()
-	var err error
-	select {
-	case <-news:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	t.mu.Lock()
-	t.waiting--
-	switch {
-	case err == nil:
-		return nil
-	case t.lastErr != nil:
-		return fmt.Errorf("segment: tag %q: no id left and the source failed: %w: %w", t.name, t.lastErr, err)
-	default:
-		return fmt.Errorf("segment: tag %q: no id left and the source has not answered yet: %w", t.name, err)
-	}
-}
-
-// announce wakes those who wait. The caller holds mu.
-func (t *Tag) announce() {
-	close(t.changed)
-	t.changed = make(chan struct{})
-}
-
-// end seals the tag: no id is handed out from here on, and calls fail with err. What is left is kept for a checkpoint.
+// end seals the tag for good: no id is handed out from here on, and calls fail with err. What is
+// left is kept for a checkpoint.
 func (t *Tag) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.endLocked(err)
+	if t.ready.Len() > 0 {
+		t.rest = append(t.rest, t.ready)
+	}
+	b := t.cur.Load()
+	if p := t.seal(); p < b.len {
+		rest := b.r
+		rest.From = b.id(p)
+		t.rest = append(t.rest, rest)
+	}
+	t.ended = err
+	t.serve()
 }
 
-// endLocked is end for who holds mu.
-func (t *Tag) endLocked(err error) {
+// lose notes that the source does not have the tag, which hands out no id until the source has it
+// again. err says so to the callers. The caller holds mu.
+func (t *Tag) lose(err error) {
 	if t.ended != nil {
 		return
 	}
-	t.ended = err
-	if t.ready.Len() > 0 {
-		t.rest = append(t.rest, t.ready)
-		t.ready = Range{}
-	}
-	if rest, ok := t.cur.Load().seal(); ok {
-		t.rest = append(t.rest, rest)
-	}
-	if t.cancel != nil {
-		t.cancel()
-	}
-	t.announce()
+	t.gone, t.failed = true, err
+	t.issued += t.seal()
+	t.cur.Store(newBuffer(Range{}, t.g.opts.Prefetch))
+	t.serve()
 }
 
-// setBase notes the source's own step.
-func (t *Tag) setBase(step int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if step > 0 {
-		t.pace.setBase(step)
-	}
+// seal takes away all ids that are left, and returns the position of the first of them in the range
+// in use. The caller holds mu.
+func (t *Tag) seal() int64 {
+	p := t.cur.Load().hold() - t.reserved
+	t.reserved, t.ready = 0, Range{}
+	return p
 }

@@ -1,8 +1,9 @@
--- Worker ids that are used again: a row per worker id, held by one process until UNTIL_MS. New worker ids come from
--- WORKER_NODE. SQLite 3.
+-- Worker ids that are used again: a row per worker id, held by one process until UNTIL_MS. New worker ids of the
+-- namespace "default" come from WORKER_NODE. The others count for themselves. SQLite 3.
 --
 -- UNTIL_MS is the fence: the next owner stamps no id before it. Do not delete rows and do not set UNTIL_MS back. The row with
--- WORKER_ID -1 is the namespace itself and keeps the bit layout that all its claims share.
+-- WORKER_ID -1 is the namespace itself and keeps the bit layout that all its claims share. A namespace is a universe of ids:
+-- ids of two may be equal. The index finds the rows that are free.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
   NAMESPACE  TEXT    NOT NULL,                           -- service or group of services
   WORKER_ID  INTEGER NOT NULL,                           -- worker id, -1 for the namespace itself
@@ -15,3 +16,4 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
   MODIFIED   TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP, -- last change, UTC
   PRIMARY KEY (NAMESPACE, WORKER_ID)
 );
+CREATE INDEX IF NOT EXISTS WORKER_LEASE_FREE ON WORKER_LEASE (NAMESPACE, UNTIL_MS);

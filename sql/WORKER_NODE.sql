@@ -1,5 +1,5 @@
 -- Worker ids that are used once: every start of a process inserts a row, and the row's ID is its worker id.
--- MySQL 5.7 and newer, MariaDB 10.2 and newer, in strict mode too: both times have a default.
+-- MySQL 5.6 and newer, MariaDB 10.2 and newer, in strict mode too: both times have a default.
 --
 -- The rows are the memory of which ids are used. Do not delete them: InnoDB before MySQL 8.0 and MariaDB 10.2 counts on from the
 -- highest row that is left when it restarts, and hands out again what was deleted above it.

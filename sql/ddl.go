@@ -1,5 +1,6 @@
-// Package sql holds the DDL of every table that uidring keeps in a database: one file per table, and one more per dialect
-// that needs another text. Every statement is a CREATE TABLE IF NOT EXISTS; nothing drops or alters a table.
+// Package sql holds the DDL of every table that uidring keeps in a database: one file per table,
+// and one more per dialect that needs another text. Every statement is a CREATE TABLE or CREATE
+// INDEX IF NOT EXISTS; nothing drops or alters a table.
 package sql
 
 import (
@@ -9,20 +10,22 @@ import (
 	"strings"
 )
 
-// files are <table>.sql, which is MySQL's and MariaDB's and that of every dialect without a file of its own, and
-// <table>.<dialect>.sql.
+// files are <table>.sql, which is MySQL's and MariaDB's and that of every dialect without a file of
+// its own, and <table>.<dialect>.sql.
 //
 //go:embed *.sql
 var files embed.FS
 
-// Dialects returns the names of the supported dialects, which are those of GORM's dialectors. "mysql" is MariaDB as well.
+// Dialects returns the names of the supported dialects, which are those of GORM's dialectors.
+// "mysql" is MariaDB as well.
 func Dialects() []string { return []string{"mysql", "postgres", "sqlite"} }
 
 // Tables returns the names of the tables, sorted.
 func Tables() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic("sql: reading the embedded files: " + err.Error()) // embedded by the compiler, so it cannot fail
+		// Embedded by the compiler, so it cannot fail.
+		panic("sql: reading the embedded files: " + err.Error())
 	}
 	var tables []string
 	for _, e := range entries {
@@ -33,14 +36,16 @@ func Tables() []string {
 	return slices.Compact(tables)
 }
 
-// DDL returns the statement that makes a table if it is missing, with its comments, and ends it with a semicolon. The error
-// names the dialects or the tables that there are.
+// DDL returns the statements that make a table and its indexes if they are missing, with comments,
+// each ending in a semicolon. The error names the dialects or the tables that there are.
 func DDL(dialect, table string) (string, error) {
 	if !slices.Contains(Dialects(), dialect) {
-		return "", fmt.Errorf("sql: dialect is %q, want one of %s", dialect, strings.Join(Dialects(), ", "))
+		return "", fmt.Errorf("sql: dialect is %q, want one of %s",
+			dialect, strings.Join(Dialects(), ", "))
 	}
 	if !slices.Contains(Tables(), table) {
-		return "", fmt.Errorf("sql: table is %q, want one of %s", table, strings.Join(Tables(), ", "))
+		return "", fmt.Errorf("sql: table is %q, want one of %s",
+			table, strings.Join(Tables(), ", "))
 	}
 	b, err := files.ReadFile(table + "." + dialect + ".sql")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/uidring/uidring/sql"
 )
 
-// TestDDL: every table has a text in every dialect, and no text does more than to create what is missing.
+// TestDDL: every table has a text in every dialect, and no text does more than to create what is
+// missing.
 func TestDDL(t *testing.T) {
 	t.Parallel()
 	for _, want := range []string{"WORKER_LEASE", "WORKER_NODE"} {
@@ -31,7 +32,8 @@ func TestDDL(t *testing.T) {
 			}
 			statements := strings.TrimSpace(comment.ReplaceAllString(ddl, ""))
 			if !strings.HasPrefix(statements, "CREATE TABLE IF NOT EXISTS "+table+" ") {
-				t.Errorf("DDL(%s, %s) begins with %.40q, want CREATE TABLE IF NOT EXISTS %s", dialect, table, statements, table)
+				t.Errorf("DDL(%s, %s) begins with %.40q, want CREATE TABLE IF NOT EXISTS %s",
+					dialect, table, statements, table)
 			}
 			if !strings.HasSuffix(statements, ";") {
 				t.Errorf("DDL(%s, %s) does not end with a semicolon", dialect, table)
@@ -75,24 +77,29 @@ func TestDDLErrors(t *testing.T) {
 	}
 }
 
-// strict are the settings of a strict MySQL 5.7, on which the original's DDL fails: its second TIMESTAMP gets a default of
-// zero, and zero dates are forbidden.
-const strict = "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO', " +
-	"SESSION explicit_defaults_for_timestamp = OFF;\n"
+// strict are the settings of a strict MySQL 5.7, on which the original's DDL fails: its second
+// TIMESTAMP gets a default of zero, and zero dates are forbidden.
+var strict = []string{
+	"--sql-mode=STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+	"--explicit-defaults-for-timestamp=OFF",
+}
 
-// TestServers: the texts are accepted by real servers, twice, and the second time leaves rows alone.
+// TestServers: the texts are accepted by real servers, twice, and the second time leaves rows
+// alone.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		dialect, before string
+		server, dialect string
+		args            []string
 		start           func(testing.TB, ...string) *dbtest.Server
 	}{
-		{"mysql", strict, dbtest.MariaDB},
-		{"postgres", "", dbtest.Postgres},
+		{"MariaDB", "mysql", strict, dbtest.MariaDB},
+		{"MySQL", "mysql", strict, dbtest.MySQL},
+		{"PostgreSQL", "postgres", nil, dbtest.Postgres},
 	} {
-		t.Run(tt.dialect, func(t *testing.T) {
+		t.Run(tt.server, func(t *testing.T) {
 			t.Parallel()
-			srv := tt.start(t)
+			srv := tt.start(t, tt.args...)
 			db := srv.CreateDB(t)
 			for range 2 {
 				for _, table := range sql.Tables() {
@@ -100,9 +107,10 @@ func TestServers(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					srv.Query(t, db, tt.before+ddl)
+					srv.Query(t, db, ddl)
 				}
-				srv.Query(t, db, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES ('h', 'p', 2, '2026-01-01')")
+				srv.Query(t, db, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
+					"VALUES ('h', 'p', 2, '2026-01-01')")
 			}
 			if got, want := srv.Query(t, db, "SELECT ID FROM WORKER_NODE ORDER BY ID"), "1\n2"; got != want {
 				t.Errorf("ids = %q, want %q", got, want)
@@ -114,9 +122,9 @@ func TestServers(t *testing.T) {
 // TestStrictCanFail: the settings of TestServers do refuse the original's columns.
 func TestStrictCanFail(t *testing.T) {
 	t.Parallel()
-	srv := dbtest.MariaDB(t)
+	srv := dbtest.MariaDB(t, strict...)
 	db := srv.CreateDB(t)
-	_, err := srv.TryQuery(db, strict+"CREATE TABLE x (MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL)")
+	_, err := srv.TryQuery(db, "CREATE TABLE x (MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL)")
 	if want := "Invalid default value"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("two TIMESTAMP NOT NULL without default on a strict server: %v, want an error with %q", err, want)
 	}

@@ -1,4 +1,4 @@
--- Leaf's table of number segments: a row per business tag. MySQL 5.7 and newer, MariaDB 10.2 and newer. The columns are the
+-- Leaf's table of number segments: a row per business tag. MySQL 5.6 and newer, MariaDB 10.2 and newer. The columns are the
 -- original's, so a table that Leaf made is used as it stands; tags here are compared byte by byte, but for spaces at the end.
 CREATE TABLE IF NOT EXISTS leaf_alloc (
   biz_tag     VARCHAR(128) NOT NULL                           COMMENT 'business tag',

@@ -1,4 +1,4 @@
--- Named sequences that hand out blocks. MySQL 5.7 and newer, MariaDB 10.2 and newer. Names are compared byte by byte, but for spaces at the end.
+-- Named sequences that hand out blocks. MySQL 5.6 and newer, MariaDB 10.2 and newer. Names are compared byte by byte, but for spaces at the end.
 --
 -- A block is [current_val, current_val + increment_val) after current_val was advanced, so lowering increment_val by hand makes the
 -- next block overlap the last one.

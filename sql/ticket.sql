@@ -1,4 +1,4 @@
--- Tickets: the row of a stub moves to a fresh id for every ticket. MySQL 5.7 and newer, MariaDB 10.2 and newer.
+-- Tickets: the row of a stub moves to a fresh id for every ticket. MySQL 5.6 and newer, MariaDB 10.2 and newer.
 --
 -- Without the unique key the table would grow by a row per ticket. Do not delete rows: InnoDB before MySQL 8.0 and MariaDB
 -- 10.2 counts on from the highest row that is left when it restarts.

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
-// TestAuthorityOfflineAtEnd lets callers wait at the window's end for an extension that fails in the end: they hear of it at once, and at the
-// latest when an authority that does not answer had its ten seconds.
+// TestAuthorityOfflineAtEnd lets callers wait at the window's end for an extension that fails in
+// the end: they hear of it at once, and at the latest when an authority that does not answer had
+// its ten seconds.
 func TestAuthorityOfflineAtEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -23,15 +25,17 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 			name         string
 			answer, want time.Duration // how long Extend would take to fail, and does
 		}{{"fails", 7 * time.Second, 7 * time.Second}, {"hangs", time.Hour, 10 * time.Second}} {
-			a := &authority{from: -1, until: 8 * time.Second, extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-				select {
-				case <-time.After(tc.answer):
-					return 0, errDown
-				case <-ctx.Done():
-					return 0, ctx.Err()
-				}
-			}}
-			withAuthority(t, kind, a, uid.Options{TakePolicy: uid.Wait, BoostPower: uid.NoBoost}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			a := &authority{from: -1, until: 8 * time.Second,
+				extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+					select {
+					case <-time.After(tc.answer):
+						return 0, errDown
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+				}}
+			withAuthority(t, kind, a, uid.Options{TakePolicy: uid.TakeWait,
+				BoostPower: uid.NoBoost}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				for {
@@ -42,8 +46,10 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 					}
 					_, extends, _ := a.calls()
 					want := extends[0].at + tc.want
-					if now := time.Since(a.start); !errors.Is(err, uid.ErrClaimExpired) || now != want || now < a.until+time.Second/2 {
-						t.Errorf("%s, an authority that %s: %v at %v, want ErrClaimExpired at %v", kind, tc.name, err, now, want)
+					if now := time.Since(a.start); !errors.Is(err, uid.ErrClaimExpired) ||
+						now != want || now < a.until+time.Second/2 {
+						t.Errorf("%s, an authority that %s: %v at %v, want ErrClaimExpired at %v",
+							kind, tc.name, err, now, want)
 					}
 					break
 				}
@@ -52,22 +58,24 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 	}
 }
 
-// TestAuthorityAtClose closes generators whose authority is being asked for an extension: Release comes when that call has returned, not beside
-// it, and nothing is logged, because nothing is wrong.
+// TestAuthorityAtClose closes generators whose authority is being asked for an extension: Release
+// comes when that call has returned, not during it it, and nothing is logged, because nothing is
+// wrong.
 func TestAuthorityAtClose(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		logger, log := newLogged()
-		var extending, beside atomic.Bool
-		a := &authority{from: -1, until: 8 * time.Second, extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-			extending.Store(true)
-			<-ctx.Done()
-			time.Sleep(time.Second) // the connection takes its time to give up
-			extending.Store(false)
-			return 0, ctx.Err()
-		}}
+		var extending, during atomic.Bool
+		a := &authority{from: -1, until: 8 * time.Second,
+			extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+				extending.Store(true)
+				<-ctx.Done()
+				time.Sleep(time.Second) // the connection takes its time to give up
+				extending.Store(false)
+				return 0, ctx.Err()
+			}}
 		a.release = func(context.Context) error {
-			beside.Store(extending.Load())
+			during.Store(extending.Load())
 			return nil
 		}
 		withAuthority(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
@@ -75,8 +83,8 @@ func TestAuthorityAtClose(t *testing.T) {
 			if !extending.Load() {
 				t.Fatal("the window is not being extended")
 			}
-			if err := g.Close(); err != nil || beside.Load() {
-				t.Errorf("%s: Close() = %v, Release beside Extend: %v", kind, err, beside.Load())
+			if err := g.Close(); err != nil || during.Load() {
+				t.Errorf("%s: Close() = %v, Release during Extend: %v", kind, err, during.Load())
 			}
 			time.Sleep(time.Minute)
 			if n := log.of("claim not extended"); n != 0 {
@@ -100,42 +108,45 @@ func TestAuthorityHangsAtClose(t *testing.T) {
 		}}
 		withAuthority(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(a.start) != 5*time.Second {
-				t.Errorf("%s: Close() = %v behind %v, want the deadline behind 5 s", kind, err, time.Since(a.start))
+				t.Errorf("%s: Close() = %v after %v, want the deadline after 5 s", kind, err, time.Since(a.start))
 			}
 		})
 	}
 }
 
-// TestAuthorityReassigns gives a generator whose ring has run empty a new worker id: the ring is full at once, without a caller who asks.
+// TestAuthorityReassigns gives a generator whose ring has run empty a new worker id: the ring is
+// full at once, without a call.
 func TestAuthorityReassigns(t *testing.T) {
 	t.Parallel()
 	a, down := losing(8 * time.Second)
-	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.Reject, MaxLag: time.Hour}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-		down.Store(true)
-		for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
-			if _, err := g.Fill(t.Context(), ids); errors.Is(err, uid.ErrClaimLost) {
-				break
+	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject, MaxLag: time.Hour},
+		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			down.Store(true)
+			for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
+				if _, err := g.Fill(t.Context(), ids); errors.Is(err, uid.ErrClaimLost) {
+					break
+				}
 			}
-		}
-		a.mu.Lock()
-		a.until = time.Hour
-		a.mu.Unlock()
-		down.Store(false)
-		for g.Stats().Worker == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		synctest.Wait()
-		if s := g.Stats(); s.Len != s.Cap {
-			t.Errorf("%d of %d ids in the ring within a millisecond of the new claim, want it full", s.Len, s.Cap)
-		}
-	})
+			a.mu.Lock()
+			a.until = time.Hour
+			a.mu.Unlock()
+			down.Store(false)
+			for g.Stats().Worker == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			synctest.Wait()
+			if s := g.Stats(); s.Len != s.Cap {
+				t.Errorf("%d of %d ids in the ring within a millisecond of the new claim, want it full", s.Len, s.Cap)
+			}
+		})
 }
 
-// TestAuthorityTellsTheTime: the authority is asked for the time when the clock has jumped, and only then; what comes with an error does not count;
-// and callers who wait for the clock hear at once that a jump was confirmed.
+// TestAuthorityTellsTheTime: the authority is asked for the time when the clock has jumped, and
+// only then; what comes with an error does not count; and callers that wait for the clock hear at
+// once that a jump was confirmed.
 func TestAuthorityTellsTheTime(t *testing.T) {
 	t.Parallel()
-	var clock *uid.TestClock
+	clock := uid.NewTestClock() // until the generator has its own
 	var down atomic.Bool
 	down.Store(true)
 	a := &authority{from: 3 * time.Hour, until: 9 * time.Hour, now: func() (time.Time, error) {
@@ -144,35 +155,37 @@ func TestAuthorityTellsTheTime(t *testing.T) {
 		}
 		return clock.Now(), nil
 	}}
-	withAuthority(t, "default", a, uid.Options{MaxLead: time.Second}, func(t *testing.T, g uid.Generator, c *uid.TestClock) {
-		clock = c
-		time.Sleep(100 * time.Minute) // the keeper looks every hour
-		if _, _, nows := a.calls(); nows != 0 {
-			t.Errorf("asked for the time %d times, want never: the clock is as it was", nows)
-		}
-		clock.Step(5 * time.Hour)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if id, err := g.Next(ctx); err == nil || g.Stats().ClockHeld != 5*time.Hour {
-			t.Errorf("%v, held %v, want the jump held while the authority does not answer", g.Parse(id), g.Stats().ClockHeld)
-		}
-		if _, _, nows := a.calls(); nows == 0 {
-			t.Error("the authority is not asked for the time")
-		}
-		clock.Step(-5 * time.Hour)
-		g.Stats()
-		down.Store(false)
-		time.Sleep(time.Minute)
-		start := time.Now()
-		go func() {
-			time.Sleep(500 * time.Millisecond)
+	withAuthority(t, "default", a, uid.Options{MaxLead: time.Second},
+		func(t *testing.T, g uid.Generator, c *uid.TestClock) {
+			clock = c
+			time.Sleep(100 * time.Minute) // the keeper looks every hour
+			if _, _, nows := a.calls(); nows != 1 {
+				t.Errorf("asked for the time %d times, want once, to measure the window: the clock is as it was", nows)
+			}
 			clock.Step(5 * time.Hour)
-		}()
-		mustNext(t, g)
-		if took := time.Since(start); took != time.Second {
-			t.Errorf("Next() took %v, want the second at whose end it read the clock", took)
-		}
-	})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if id, err := g.Next(ctx); err == nil || g.Stats().ClockHeld != 5*time.Hour {
+				t.Errorf("%v, held %v, want the jump held while the authority does not answer",
+					g.Parse(id), g.Stats().ClockHeld)
+			}
+			if _, _, nows := a.calls(); nows == 1 {
+				t.Error("the authority is not asked for the time")
+			}
+			clock.Step(-5 * time.Hour)
+			g.Stats()
+			down.Store(false)
+			time.Sleep(time.Minute)
+			start := time.Now()
+			go func() {
+				time.Sleep(500 * time.Millisecond)
+				clock.Step(5 * time.Hour)
+			}()
+			mustNext(t, g)
+			if took := time.Since(start); took != time.Second {
+				t.Errorf("Next() took %v, want the second at whose end it read the clock", took)
+			}
+		})
 }
 
 // TestAuthorityNotNeeded: a claim without an end and without a clock needs no keeper.
@@ -185,7 +198,8 @@ func TestAuthorityNotNeeded(t *testing.T) {
 		for _, tc := range []struct {
 			a    assigner.Assigner
 			want int
-		}{{assigner.Static(1), 0}, {&scriptedAssigner{until: time.Now().Add(time.Hour)}, 1}, {&scriptedAssigner{now: time.Now}, 1}} {
+		}{{assignertest.Static(1), 0}, {&scriptedAssigner{until: time.Now().Add(time.Hour)}, 1},
+			{&scriptedAssigner{now: time.Now}, 1}} {
 			before := keepers()
 			g, err := start(t.Context(), tc.a, nil, uid.NewTestClock())
 			if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// authority hands out claims whose every call the test answers, and keeps a list of the calls. The functions are called without its lock; nil
-// ones say yes.
+// authority hands out claims whose every call the test answers, and keeps a list of the calls. The
+// functions are called without its lock; nil ones say yes.
 type authority struct {
 	worker      int64
 	from, until time.Duration // the first window, counted from when the test begins; 0: open
@@ -23,6 +23,7 @@ type authority struct {
 	extend      func(ctx context.Context, asked time.Duration) (time.Duration, error)
 	now         func() (time.Time, error)
 	release     func(ctx context.Context) error
+	hang        *atomic.Bool // while it is set, Now does not answer
 
 	start   time.Time
 	mu      sync.Mutex
@@ -32,8 +33,8 @@ type authority struct {
 	reads   atomic.Int64 // of the generator's clock
 }
 
-// losing returns an authority whose claims, from the beginning to until, are lost at the first Extend, and that has no others while
-// down is set.
+// losing returns an authority whose claims, from the beginning to until, are lost at the first
+// Extend, and that has no others while down is set.
 func losing(until time.Duration) (a *authority, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	return &authority{from: -1, until: until,
@@ -115,7 +116,11 @@ func (c *authorityClaim) Release(ctx context.Context, _ time.Time) error {
 	return nil
 }
 
-func (c *authorityClaim) Now(context.Context) (time.Time, error) {
+func (c *authorityClaim) Now(ctx context.Context) (time.Time, error) {
+	if c.a.hang != nil && c.a.hang.Load() {
+		<-ctx.Done()
+		return time.Time{}, ctx.Err()
+	}
 	c.a.mu.Lock()
 	c.a.nows++
 	c.a.mu.Unlock()
@@ -125,13 +130,18 @@ func (c *authorityClaim) Now(context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// withAuthority runs f in a bubble with a generator of the named kind. Nobody takes ids unless f does.
-func withAuthority(t *testing.T, kind string, a *authority, o uid.Options, f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
+// withAuthority runs f in a bubble with a generator of the named kind. Nobody takes ids unless f
+// does.
+func withAuthority(t *testing.T, kind string, a *authority, o uid.Options,
+	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
 		clock.OnRead = func() { a.reads.Add(1) }
-		a.start, o.Layout = time.Now(), bubbleLayout()
+		a.start = time.Now()
+		if o.Layout.TimeBits == 0 {
+			o.Layout = bubbleLayout()
+		}
 		g, err := kinds[kind](t.Context(), a, &o, clock)
 		if err != nil {
 			t.Fatal(err)

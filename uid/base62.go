@@ -11,9 +11,10 @@ const base62Len = 11
 // base62Digits are in the order of ASCII, which is what makes the texts sort.
 const base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Base62 returns the id in base 62, the shortest form of letters and digits: always 11 characters, of 0-9, A-Z and a-z
-// in this order. The texts sort bytewise as the numbers do; a collation that ignores case neither sorts them nor tells
-// them apart, and neither does a person on the telephone: Base32 is for those. It allocates the string.
+// Base62 returns the id in base 62, the shortest form of letters and digits: always 11 characters,
+// of 0-9, A-Z and a-z in this order. The texts sort bytewise as the numbers do; a collation that
+// ignores case does not tell them apart, and people who read them aloud confuse them. Base32 is for
+// those. It allocates the string.
 func (id ID) Base62() string {
 	var b [base62Len]byte
 	return string(id.AppendBase62(b[:0]))
@@ -21,7 +22,8 @@ func (id ID) Base62() string {
 
 // AppendBase62 appends what Base62 returns to b. It allocates only when b has to grow.
 func (id ID) AppendBase62(b []byte) []byte {
-	// One digit and twice five: the fives fit 32 bits, and their divisions do not wait for one another.
+	// One digit and twice five digits. Five digits fit 32 bits, whose divisions are quicker, and
+	// the two halves do not wait for one another.
 	const five = 62 * 62 * 62 * 62 * 62
 	v := uint64(id)
 	high, low := v/five, uint32(v%five)
@@ -35,19 +37,22 @@ func (id ID) AppendBase62(b []byte) []byte {
 	return append(b, d[:]...)
 }
 
-// ParseBase62 reads what Base62 writes: exactly 11 characters, in which case matters. It allocates only for an error,
-// which wraps ErrBadID.
+// ParseBase62 reads what Base62 writes: exactly 11 characters, in which case matters. It allocates
+// only for an error, which wraps ErrBadID.
 func ParseBase62(text string) (ID, error) {
 	if len(text) != base62Len {
-		return 0, fmt.Errorf("%w: base62 text %s has %d bytes, want %d", ErrBadID, quote(text), len(text), base62Len)
+		return 0, fmt.Errorf("%w: base62 text %s has %d bytes, want %d",
+			ErrBadID, quote(text), len(text), base62Len)
 	}
 	var v uint64
 	for i := range base62Len {
 		d := base62Value(text[i])
 		if d > 61 {
-			return 0, fmt.Errorf("%w: base62 text %s has %q at index %d, want 0-9, A-Z or a-z", ErrBadID, quote(text), text[i], i)
+			return 0, fmt.Errorf("%w: base62 text %s has %q at index %d, want 0-9, A-Z or a-z",
+				ErrBadID, quote(text), text[i], i)
 		}
-		// Ten digits fit in any case; the eleventh may reach beyond 2^64, so the bound is checked before it is added.
+		// Ten digits fit in any case; the eleventh may reach beyond 2^64, so the bound is checked
+		// before it is added.
 		if i == base62Len-1 && v > (math.MaxInt64-uint64(d))/62 {
 			return 0, errTooLarge("base62", text)
 		}

@@ -94,7 +94,8 @@ func TestParseBase62Refuses(t *testing.T) {
 	}
 }
 
-// FuzzParseBase62: what is read is exactly what is written back, and what is refused has no 63-bit number.
+// FuzzParseBase62: what is read is exactly what is written back, and what is refused has no 63-bit
+// number.
 func FuzzParseBase62(f *testing.F) {
 	for _, g := range goldenIDs() {
 		f.Add(g.base62)

@@ -1,38 +1,99 @@
 package uid
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// confirmAfter is how long a forward jump has to last before the clock is believed without anyone's confirmation.
-const confirmAfter = 10 * time.Minute
+const (
+	// settleAfter is how long a step ahead has to last before it is believed, and confirmAfter how
+	// long one of more than MaxJump. In both cases a second reading has to agree with the first.
+	settleAfter  = 100 * time.Millisecond
+	confirmAfter = 10 * time.Minute
 
-// clock reads the wall clock and holds back jumps ahead that the monotonic clock did not see: a clock that is set to 2099
-// for a moment would otherwise drag the position there, and positions never come back.
+	// returnWithin is how long after a step back the way back is expected. Later it is a step
+	// ahead.
+	returnWithin = time.Hour
+
+	// clockSlack is the difference up to which two readings agree, and the step ahead that is
+	// believed at once.
+	clockSlack = time.Second
+)
+
+// readClocks reads the wall clock and the monotonic clock.
+type readClocks func() (wall time.Time, mono time.Duration)
+
+// clock reads the wall clock and keeps steps ahead away from the position, which never comes back:
+// a clock that shows 2099 for a moment would drag it there.
 //
-// Its state is the accepted difference between the two clocks. Whatever goes back or creeps is accepted as it comes;
-// only a jump ahead by more than maxJump is held, which means that time goes on from where it was, at the monotonic
-// clock's pace.
+// It compares the wall clock with the monotonic clock. A wall clock that goes back, creeps, or
+// comes back to where it has been is believed at once, because the position does not follow it back
+// and has been where it returns to. A step ahead of that has to last. Until then time goes on from
+// where it was, at the monotonic clock's pace.
+//
+//	the wall clock                 believed
+//	goes back                      at once
+//	returns to where it was        at once, within returnWithin
+//	steps ahead, 1 s at most       at once
+//	steps ahead, maxJump at most   after settleAfter
+//	steps ahead further            after confirmAfter, or when confirm agrees
+//
+// All differences are durations from the first reading, held at 73 years in either direction: a
+// clock that shows 1677 or 9999 is far off, and nothing wraps around.
+//
+//	wall    ─────────────╮        ╭─────────   what the wall clock shows
+//	mono    ───────────────────────────────   runs evenly from the first reading
+//	offset  0            │ -1 h   │ 0          wall - base - mono: constant between steps
+//	               steps back   returns
+//
+// Uniqueness does not depend on any of this: positions only grow. It bounds how far an id's time is
+// from the true time.
 type clock struct {
-	read    func() (wall time.Time, mono time.Duration) // never changes
-	maxJump int64                                       // nanoseconds; never changes
-	onHold  func(jump time.Duration)                    // called once per hold, on the reader's goroutine
+	read    readClocks
+	base    time.Time     // the first reading
+	maxJump time.Duration // steps ahead up to this settle, longer ones need confirmation
 
-	offset atomic.Int64 // accepted wall - mono, nanoseconds
-	held   atomic.Int64 // mono at which the present hold began, plus 1; 0: none
+	// Every reading loads both words. Readings that find no step store neither, so they stay in all
+	// processors' caches.
+	offset atomic.Int64 // believed wall - base - mono
+	doubt  atomic.Bool  // a step ahead is not believed yet; written under mu
+
+	// Locked by readings that find a step, or a doubt. Nothing is waited for while it is held.
+	mu     sync.Mutex
+	was    [4]stepBack   // guarded by mu: the latest ones, newest first
+	front  time.Duration // guarded by mu: wall - base at the latest instant from which it went back
+	step   time.Duration // guarded by mu: the offset in doubt
+	since  time.Duration // guarded by mu: the monotonic time at which the doubt began
+	jumped bool          // guarded by mu: the step in doubt is longer than maxJump
+	silent bool          // guarded by mu: the jump is not reported yet
 }
 
+// stepBack is what the clock was before it went back, and when: if the offset returns, the step was
+// taken back.
+type stepBack struct {
+	offset time.Duration // the one before the step
+	mono   time.Duration // the monotonic time of the step
+}
+
+// farAway bounds what a reading is believed to differ from the first one: 73 years. The sum of two
+// such durations, and of a third, fits a time.Duration.
+const farAway = time.Duration(1) << 61
+
 // newClock returns a clock that believes its first reading.
-func newClock(read func() (time.Time, time.Duration), maxJump time.Duration, onHold func(time.Duration)) *clock {
-	k := &clock{read: read, maxJump: int64(maxJump), onHold: onHold}
+func newClock(read readClocks, maxJump time.Duration) *clock {
 	wall, mono := read()
-	k.offset.Store(wall.UnixNano() - int64(mono))
+	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump}
+	k.offset.Store(-int64(mono))
+	k.front = -farAway
+	for i := range k.was {
+		k.was[i] = stepBack{-mono, mono}
+	}
 	return k
 }
 
 // systemClock returns a reader of the machine's clocks. One call of time.Now reads both.
-func systemClock() func() (time.Time, time.Duration) {
+func systemClock() readClocks {
 	start := time.Now()
 	return func() (time.Time, time.Duration) {
 		t := time.Now()
@@ -40,53 +101,136 @@ func systemClock() func() (time.Time, time.Duration) {
 	}
 }
 
-// now returns the wall time, or the held time while a jump ahead is not confirmed.
+// now returns the wall time, or what it would be without the step that is in doubt. It may be
+// called by any goroutine, and blocks for a step's bookkeeping at most.
 func (k *clock) now() time.Time {
 	wall, mono := k.read()
-	offset := wall.UnixNano() - int64(mono)
-	accepted := k.offset.Load()
-	switch d := offset - accepted; {
-	case d > k.maxJump:
-		return k.hold(wall, mono, offset, accepted)
-	case d > int64(time.Millisecond) || d < -int64(time.Millisecond):
-		k.offset.Store(offset) // a race between two readers stores one of two readings, both acceptable
+	offset := k.offsetOf(wall, mono)
+	switch step := offset - time.Duration(k.offset.Load()); {
+	case step > clockSlack:
+		return k.ahead(wall, offset, mono)
+	case step < -clockSlack:
+		k.back(offset, mono)
+	case step > time.Millisecond || step < -time.Millisecond:
+		// The wall clock is being adjusted. Racing readers store one of two readings, both
+		// believed. Smaller differences are not stored, so that the word stays in the caches.
+		k.offset.Store(int64(offset))
 	}
-	if k.held.Load() != 0 {
-		k.held.Store(0) // the jump took itself back
+	if k.doubt.Load() {
+		k.settle()
 	}
 	return wall
 }
 
-// hold returns the time as if the jump had not happened, or wall once the jump has lasted for confirmAfter.
-func (k *clock) hold(wall time.Time, mono time.Duration, offset, accepted int64) time.Time {
-	since := k.held.Load()
-	if since == 0 && k.held.CompareAndSwap(0, int64(mono)+1) {
-		k.onHold(time.Duration(offset - accepted))
-		since = int64(mono) + 1
-	}
-	if since != 0 && int64(mono)+1-since >= int64(confirmAfter) {
-		k.offset.Store(offset)
-		return wall
-	}
-	return time.Unix(0, accepted+int64(mono))
+// offsetOf returns wall - base - mono, or farAway in either direction.
+func (k *clock) offsetOf(wall time.Time, mono time.Duration) time.Duration {
+	since := min(max(wall.Sub(k.base), -2*farAway), 2*farAway) // Sub holds at 292 years
+	return min(max(since-mono, -farAway), farAway)
 }
 
-// jump returns how far the wall clock is ahead of the held time, 0 when nothing is held.
+// back believes a step back and notes where the wall clock was, so that returns finds it.
+func (k *clock) back(offset, mono time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := time.Duration(k.offset.Load())
+	if offset >= before-clockSlack {
+		return // another reader was faster
+	}
+	copy(k.was[1:], k.was[:])
+	k.was[0] = stepBack{before, mono}
+	k.front = max(k.front, before+mono)
+	k.offset.Store(int64(offset))
+}
+
+// ahead judges a step ahead. It returns wall if the step is believed, else the time without it.
+func (k *clock) ahead(wall time.Time, offset, mono time.Duration) time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := time.Duration(k.offset.Load())
+	if !k.returns(offset, mono) && !k.lasted(offset-before > k.maxJump, offset, mono) {
+		return k.base.Add(before + mono)
+	}
+	k.offset.Store(int64(offset))
+	k.doubt.Store(false)
+	return wall
+}
+
+// returns reports whether the wall clock comes back to an instant that it has shown, or to where it
+// would be had it not gone back. Under mu.
+func (k *clock) returns(offset, mono time.Duration) bool {
+	if offset+mono <= k.front+clockSlack {
+		return true
+	}
+	for _, was := range k.was {
+		if agree(offset, was.offset) && mono-was.mono <= returnWithin {
+			return true
+		}
+	}
+	return false
+}
+
+// lasted reports whether the step has lasted, and begins to wait for that if it is a new one. Under
+// mu.
+func (k *clock) lasted(jumped bool, offset, mono time.Duration) bool {
+	if !k.doubt.Load() || !agree(offset, k.step) {
+		k.step, k.since = offset, mono
+		k.jumped, k.silent = jumped, jumped
+		k.doubt.Store(true)
+	}
+	if k.jumped {
+		return mono-k.since >= confirmAfter
+	}
+	return mono-k.since >= settleAfter
+}
+
+// agree reports whether two offsets differ by clockSlack at most.
+func agree(a, b time.Duration) bool { return a-b <= clockSlack && b-a <= clockSlack }
+
+// settle ends a doubt, because a reading shows the believed time again: the step is gone.
+func (k *clock) settle() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.doubt.Store(false)
+}
+
+// jump returns how far the wall clock is ahead of the believed time because of a jump that needs
+// confirmation, 0 if there is none.
 func (k *clock) jump() time.Duration {
-	if k.held.Load() == 0 {
+	if !k.doubt.Load() {
 		return 0
 	}
 	wall, mono := k.read()
-	return max(0, time.Duration(wall.UnixNano()-int64(mono)-k.offset.Load()))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.doubt.Load() || !k.jumped {
+		return 0
+	}
+	return max(0, k.offsetOf(wall, mono)-time.Duration(k.offset.Load()))
 }
 
-// confirm ends a hold if authority, a time read from elsewhere just before, agrees with the wall clock to within maxJump.
-func (k *clock) confirm(authority time.Time) bool {
-	wall, mono := k.read()
-	if d := wall.Sub(authority); d > time.Duration(k.maxJump) || d < -time.Duration(k.maxJump) {
+// report returns true once for every jump that is held back. Whether a caller reports it is the
+// caller's decision, so that nothing is logged under a lock.
+func (k *clock) report() bool {
+	if !k.doubt.Load() {
 		return false
 	}
-	k.offset.Store(wall.UnixNano() - int64(mono))
-	k.held.Store(0)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	yes := k.silent && k.doubt.Load()
+	k.silent = false
+	return yes
+}
+
+// confirm ends a doubt if authority, a time read from elsewhere just now, agrees with the wall
+// clock to within maxJump, and reports whether it does.
+func (k *clock) confirm(authority time.Time) bool {
+	wall, mono := k.read()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d := wall.Sub(authority); d > k.maxJump || d < -k.maxJump {
+		return false
+	}
+	k.offset.Store(int64(k.offsetOf(wall, mono)))
+	k.doubt.Store(false)
 	return true
 }

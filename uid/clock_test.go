@@ -1,63 +1,130 @@
 package uid
 
 import (
-	"slices"
+	"sync"
 	"testing"
 	"time"
 )
 
-// clockAt is a clock whose two readings the test sets: mono since the start, and how far the wall clock is ahead of where it would be had it
-// gone with the monotonic one.
-type clockAt struct {
-	mono, ahead time.Duration
-	holds       []time.Duration // what onHold was told
-}
+// clockAt is a clock whose two readings the test sets: mono since the start, and how far the wall
+// clock is ahead of where it would be had it gone with the monotonic one.
+type clockAt struct{ mono, ahead time.Duration }
 
 // clockStart is what the wall clock shows at first.
 var clockStart = time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)
 
-func (c *clockAt) read() (time.Time, time.Duration) { return clockStart.Add(c.mono + c.ahead), c.mono }
+func (c *clockAt) read() (time.Time, time.Duration) {
+	return clockStart.Add(c.mono).Add(c.ahead), c.mono
+}
 
 // newClockAt returns a clock with a bound of an hour for jumps, and what it reads.
 func newClockAt() (*clock, *clockAt) {
 	c := &clockAt{}
-	return newClock(c.read, time.Hour, func(jump time.Duration) { c.holds = append(c.holds, jump) }), c
+	return newClock(c.read, time.Hour), c
 }
 
 // TestClockNow reads a clock again and again while it is set forward and back.
 func TestClockNow(t *testing.T) {
 	t.Parallel()
-	const h, min, ms, ns = time.Hour, time.Minute, time.Millisecond, time.Nanosecond
-	type reading struct{ mono, ahead, want, jump time.Duration } // want: how far now() is ahead of the start and mono
+	const h, min, s, ms, ns = time.Hour, time.Minute, time.Second, time.Millisecond, time.Nanosecond
+	// want is how far now() is ahead of the start and mono, jump what is reported as held.
+	type reading struct{ mono, ahead, want, jump time.Duration }
 	for _, tc := range []struct {
 		name     string
 		readings []reading
-		holds    []time.Duration
+		reports  int
 	}{
-		{"as far as is believed", []reading{{min, h, h, 0}}, nil},
-		{"a nanosecond further", []reading{{min, h + ns, 0, h + ns}}, []time.Duration{h + ns}},
-		{"held at the first instant", []reading{{0, 2 * h, 0, 2 * h}}, []time.Duration{2 * h}},
-		{"ahead in small steps", []reading{{min, 50 * min, 50 * min, 0}, {2 * min, 100 * min, 100 * min, 0}, {3 * min, 150 * min, 150 * min, 0}}, nil},
-		{"creeping", []reading{{h, 2 * ms, 2 * ms, 0}, {2 * h, h + 2*ms, h + 2*ms, 0}}, nil},
-		{"ahead again from where it went back to", []reading{{min, -3 * h, -3 * h, 0}, {2 * min, -h, -3 * h, 2 * h}}, []time.Duration{2 * h}},
-		{"held until it has lasted", []reading{
-			{min, 5 * h, 0, 5 * h}, {6 * min, 5 * h, 0, 5 * h}, {11*min - ns, 5 * h, 0, 5 * h}, {11 * min, 5 * h, 5 * h, 0}, {12 * min, 5 * h, 5 * h, 0},
+		{"a slack is believed at once", []reading{{min, s, s, 0}}, 0},
+		{"more has to settle", []reading{
+			{min, s + ns, 0, 0}, {min + 100*ms - ns, s + ns, 0, 0}, {min + 100*ms, s + ns, s + ns, 0},
+		}, 0},
+		{"settles as far as the bound", []reading{{min, h, 0, 0}, {min + 100*ms, h, h, 0}}, 0},
+		{"a nanosecond further is held", []reading{
+			{min, h + ns, 0, h + ns}, {min + 100*ms, h + ns, 0, h + ns},
+			{11*min - ns, h + ns, 0, h + ns}, {11 * min, h + ns, h + ns, 0},
+		}, 1},
+		{"held at the first instant", []reading{{0, 2 * h, 0, 2 * h}}, 1},
+		{"one wrong reading ahead", []reading{{min, 11 * min, 0, 0}, {min + s, 0, 0, 0}, {h, 0, 0, 0}}, 0},
+		{"wrong readings that differ", []reading{
+			{min, 10 * min, 0, 0}, {2 * min, 20 * min, 0, 0}, {3 * min, 10 * min, 0, 0}, {4 * min, 0, 0, 0},
+		}, 0},
+		{"two readings of one step with a right one in between", []reading{
+			{min, 10 * min, 0, 0}, {2 * min, 0, 0, 0}, {3 * min, 10 * min, 0, 0},
+			{3*min + 100*ms, 10 * min, 10 * min, 0},
+		}, 0},
+		{"one wrong reading back", []reading{{min, -2 * h, -2 * h, 0}, {min + s, 0, 0, 0}, {2 * min, 0, 0, 0}}, 0},
+		{"back, and not quite to where it was", []reading{
+			{min, -3 * h, -3 * h, 0}, {2 * min, -h, -h, 0}, {3 * min, -s, -s, 0}, {4 * min, s, s, 0},
+		}, 0},
+		{"back, and beyond where it was", []reading{
+			{min, -3 * h, -3 * h, 0}, {2 * min, 2 * h, -3 * h, 5 * h}, {3 * min, 0, 0, 0},
+		}, 1},
+		{"back twice, and to where it was first", []reading{
+			{min, -3 * h, -3 * h, 0}, {2 * min, -5 * h, -5 * h, 0}, {3 * min, 0, 0, 0},
+		}, 0},
+		{"back, and ahead when the time has come to where it was", []reading{
+			{min, -h, -h, 0}, {2 * h, -h, -h, 0}, {2*h + min, -10 * min, -h, 0}, {2*h + 2*min, -h, -h, 0},
+		}, 0},
+		{"ahead in steps that last", []reading{
+			{min, 50 * min, 0, 0}, {2 * min, 50 * min, 50 * min, 0},
+			{3 * min, 100 * min, 50 * min, 0}, {4 * min, 100 * min, 100 * min, 0},
+		}, 0},
+		{"creeping", []reading{{h, 2 * ms, 2 * ms, 0}, {2 * h, s + 2*ms, s + 2*ms, 0},
+			{3 * h, 2*s + 2*ms, 2*s + 2*ms, 0}}, 0},
+		{"held until it has lasted, twice", []reading{
+			{min, 5 * h, 0, 5 * h}, {6 * min, 5 * h, 0, 5 * h}, {11*min - ns, 5 * h, 0, 5 * h},
+			{11 * min, 5 * h, 5 * h, 0}, {12 * min, 5 * h, 5 * h, 0},
 			{13 * min, 10 * h, 5 * h, 5 * h}, {22 * min, 10 * h, 5 * h, 5 * h}, {23 * min, 10 * h, 10 * h, 0},
-		}, []time.Duration{5 * h, 5 * h}},
+		}, 2},
 		{"taken back, and again", []reading{
-			{min, 5 * h, 0, 5 * h}, {2 * min, 0, 0, 0}, {11 * min, 5 * h, 0, 5 * h}, {20 * min, 5 * h, 0, 5 * h}, {21 * min, 5 * h, 5 * h, 0},
-		}, []time.Duration{5 * h, 5 * h}},
-		{"back behind the start", []reading{{min, 5 * h, 0, 5 * h}, {2 * min, -2 * h, -2 * h, 0}}, []time.Duration{5 * h}},
+			{min, 5 * h, 0, 5 * h}, {2 * min, 0, 0, 0}, {11 * min, 5 * h, 0, 5 * h},
+			{20 * min, 5 * h, 0, 5 * h}, {21 * min, 5 * h, 5 * h, 0},
+		}, 2},
+		{"back behind the start", []reading{{min, 5 * h, 0, 5 * h}, {2 * min, -2 * h, -2 * h, 0}}, 1},
 	} {
 		k, at := newClockAt()
+		reports := 0
 		for i, r := range tc.readings {
 			at.mono, at.ahead = r.mono, r.ahead
 			if got := k.now().Sub(clockStart) - r.mono; got != r.want || k.jump() != r.jump {
-				t.Errorf("%s: reading %d is %v ahead, %v held, want %v and %v", tc.name, i, got, k.jump(), r.want, r.jump)
+				t.Errorf("%s: reading %d is %v ahead, %v held, want %v and %v",
+					tc.name, i, got, k.jump(), r.want, r.jump)
+			}
+			for k.report() {
+				reports++
 			}
 		}
-		if !slices.Equal(at.holds, tc.holds) {
-			t.Errorf("%s: told of holds of %v, want %v", tc.name, at.holds, tc.holds)
+		if reports != tc.reports {
+			t.Errorf("%s: %d jumps were reported, want %d", tc.name, reports, tc.reports)
+		}
+	}
+}
+
+// TestClockFarOff shows years whose distance does not fit a time.Duration, for one reading and for
+// minutes.
+func TestClockFarOff(t *testing.T) {
+	t.Parallel()
+	for _, year := range []int{1, 1677, 1678, 1900, 2099, 2200, 2262, 2263, 2300, 2554, 9999, 292_000_000} {
+		wall, mono := clockStart, time.Duration(0)
+		k := newClock(func() (time.Time, time.Duration) { return wall, mono }, time.Hour)
+		far := time.Date(year, time.June, 1, 0, 0, 0, 0, time.UTC)
+		for range 50 {
+			mono += 10 * time.Second
+			wall = far.Add(mono)
+			want := clockStart.Add(mono)
+			if far.Before(clockStart) {
+				want = wall // a clock that goes back is believed
+			}
+			if got := k.now(); !got.Equal(want) {
+				t.Fatalf("year %d: now() = %v, want %v", year, got, want)
+			}
+		}
+		if held := k.jump() > 0; held != far.After(clockStart) {
+			t.Errorf("year %d: held %v", year, held)
+		}
+		mono += time.Second
+		if wall = clockStart.Add(mono); !k.now().Equal(wall) || k.jump() != 0 {
+			t.Errorf("after year %d: now() = %v, %v held, want %v and nothing", year, k.now(), k.jump(), wall)
 		}
 	}
 }
@@ -76,13 +143,14 @@ func TestClockJumpUnread(t *testing.T) {
 	}
 }
 
-// TestClockConfirm lets an authority say what it thinks of a jump.
+// TestClockConfirm lets an authority judge a jump.
 func TestClockConfirm(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		off  time.Duration // of the authority, against the wall clock
 		want bool
-	}{{0, true}, {time.Hour, true}, {-time.Hour, true}, {time.Hour + 1, false}, {-time.Hour - 1, false}, {-5 * time.Hour, false}} {
+	}{{0, true}, {time.Hour, true}, {-time.Hour, true}, {time.Hour + 1, false},
+		{-time.Hour - 1, false}, {-5 * time.Hour, false}} {
 		k, at := newClockAt()
 		at.mono, at.ahead = time.Minute, 5*time.Hour
 		k.now()
@@ -94,27 +162,80 @@ func TestClockConfirm(t *testing.T) {
 			want, jump = jump, want
 		}
 		if got := k.now().Sub(clockStart) - at.mono; got != want || k.jump() != jump {
-			t.Errorf("behind a confirmation that is %v: %v ahead, %v held, want %v and %v", tc.want, got, k.jump(), want, jump)
+			t.Errorf("after a confirmation that is %v: %v ahead, %v held, want %v and %v",
+				tc.want, got, k.jump(), want, jump)
 		}
 	}
 }
 
-// TestClockJumpsAgain: a jump that follows one that was confirmed is held as long as any, whether or not the clock was read in between.
+// TestClockJumpsAgain: a jump that follows one that was confirmed is held as long as any, whether
+// or not the clock was read in between.
 func TestClockJumpsAgain(t *testing.T) {
 	t.Parallel()
 	for _, read := range []bool{true, false} {
 		k, at := newClockAt()
 		at.mono, at.ahead = time.Minute, 5*time.Hour
 		k.now()
-		if !k.confirm(clockStart.Add(at.mono + at.ahead)) {
-			t.Fatal("not confirmed")
+		if !k.report() || !k.confirm(clockStart.Add(at.mono+at.ahead)) {
+			t.Fatal("not reported, or not confirmed")
 		}
 		if read {
 			k.now()
 		}
 		at.mono, at.ahead = time.Hour, 10*time.Hour
-		if got := k.now().Sub(clockStart) - at.mono; got != 5*time.Hour || len(at.holds) != 2 {
-			t.Errorf("read in between %v: %v ahead, holds %v, want the second jump held", read, got, at.holds)
+		if got := k.now().Sub(clockStart) - at.mono; got != 5*time.Hour || !k.report() || k.report() {
+			t.Errorf("read in between %v: %v ahead, want the second jump held and reported once", read, got)
 		}
+	}
+}
+
+// TestClockLateReturn has the clock show, for one reading, what it showed before it went back long
+// ago.
+func TestClockLateReturn(t *testing.T) {
+	t.Parallel()
+	k, at := newClockAt()
+	for _, r := range []struct{ mono, ahead, want time.Duration }{
+		{time.Minute, -5 * time.Hour, -5 * time.Hour},
+		{30 * time.Minute, 0, 0}, // back where it was
+		{40 * time.Minute, -5 * time.Hour, -5 * time.Hour},
+		{72 * time.Hour, -5 * time.Hour, -5 * time.Hour},
+		{72*time.Hour + time.Second, 0, -5 * time.Hour}, // a jump like any other
+	} {
+		at.mono, at.ahead = r.mono, r.ahead
+		if got := k.now().Sub(clockStart) - r.mono; got != r.want {
+			t.Errorf("at %v a clock that is %v ahead is believed to be %v ahead, want %v", r.mono, r.ahead, got, r.want)
+		}
+	}
+}
+
+// TestClockReaders has goroutines use a clock that is set forward and back: it ends as the wall
+// clock shows it. Under the race detector it also finds a field that is used without the lock.
+func TestClockReaders(t *testing.T) {
+	t.Parallel()
+	wall := NewTestClock()
+	k := newClock(wall.read, time.Minute)
+	var wg sync.WaitGroup
+	for _, use := range []func(){
+		func() { k.now() }, func() { k.now() }, func() { k.jump() }, func() { k.report() },
+		func() { k.confirm(wall.Now()) },
+	} {
+		wg.Go(func() {
+			for range 5000 / slow {
+				use()
+			}
+		})
+	}
+	steps := []time.Duration{10 * time.Second, -30 * time.Second, 2 * time.Hour, -2 * time.Hour,
+		20 * time.Second}
+	for i := range 500 / slow {
+		wall.Step(steps[i%len(steps)])
+		k.now()
+	}
+	wg.Wait()
+	if !k.confirm(wall.Now()) {
+		t.Error("the clock does not believe an authority that agrees with it")
+	}
+	if off := k.now().Sub(wall.Now()); off > time.Second || off < -time.Second {
+		t.Errorf("the clock is %v off", off)
 	}
 }

@@ -3,48 +3,59 @@ package uid_test
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// TestCloseStopsSingleRuns calls a generator whose Close waits for a put function. Runs of one id are taken without a lane that could be sealed:
-// the callers have to look for themselves, or they would empty the ring first.
-func TestCloseStopsSingleRuns(t *testing.T) {
+// TestCloseWhilePutFuncStands calls a generator whose Close waits for a put function. Callers may
+// get what the ring holds, and then ErrClosed; nothing is composed.
+func TestCloseWhilePutFuncStands(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		resume, closed := make(chan struct{}), make(chan error, 1)
-		c := cachedAt(t, uid.Options{RunLength: 1, BoostPower: uid.NoBoost, PutFunc: func(uid.ID) error {
-			<-resume
-			return nil
-		}}, uid.NewTestClock())
-		time.Sleep(time.Second) // the padder has found the ring full
-		go func() { closed <- c.Close() }()
-		synctest.Wait()
-		if s := c.Stats(); s.Len == 0 || !errors.Is(s.Err, uid.ErrClosed) {
-			t.Fatalf("%d ids in the ring, Stats().Err = %v, want some and ErrClosed", s.Len, s.Err)
-		}
-		if id, err := c.Next(t.Context()); !errors.Is(err, uid.ErrClosed) {
-			t.Errorf("Next() = %d, %v, want ErrClosed", id, err)
-		}
-		if n, err := c.Fill(t.Context(), make([]uid.ID, 10)); n != 0 || !errors.Is(err, uid.ErrClosed) {
-			t.Errorf("Fill() = %d, %v, want none and ErrClosed", n, err)
-		}
-		select {
-		case err := <-closed:
-			t.Errorf("Close() = %v while the padder was still at work", err)
-		default:
-		}
-		close(resume)
-		if err := <-closed; err != nil || c.Stats().Len != 0 {
-			t.Errorf("Close() = %v, %d ids left in the ring, want none", err, c.Stats().Len)
-		}
-	})
+	for _, run := range []int{1, 512} {
+		synctest.Test(t, func(t *testing.T) {
+			resume, closed := make(chan struct{}), make(chan error, 1)
+			c := cachedAt(t, uid.Options{RunLength: run, BoostPower: uid.NoBoost, PutFunc: func(uid.ID) error {
+				<-resume
+				return nil
+			}}, uid.NewTestClock())
+			time.Sleep(time.Second) // the padder has found the ring full
+			go func() { closed <- c.Close() }()
+			synctest.Wait()
+			before := c.Stats()
+			if !errors.Is(before.Err, uid.ErrClosed) {
+				t.Fatalf("Stats().Err = %v, want ErrClosed", before.Err)
+			}
+			n, err := c.Fill(t.Context(), make([]uid.ID, 20_000))
+			if !errors.Is(err, uid.ErrClosed) || int64(n) > before.Len || !c.Stats().Position.Equal(before.Position) {
+				t.Errorf("runs of %d: Fill() = %d, %v with %d ids in the ring, want no more and "+
+					"ErrClosed", run, n, err, before.Len)
+			}
+			select {
+			case err := <-closed:
+				t.Errorf("Close() = %v while the put function was still at work", err)
+			default:
+			}
+			close(resume)
+			if err := <-closed; err != nil || c.Stats().Len != 0 {
+				t.Errorf("Close() = %v, %d ids left in the ring, want none", err, c.Stats().Len)
+			}
+			if id, err := c.Next(t.Context()); !errors.Is(err, uid.ErrClosed) {
+				t.Errorf("Next() = %d, %v, want ErrClosed", id, err)
+			}
+		})
+	}
 }
 
-// TestCloseWakes closes generators while callers wait: for a tick, for the bound, for an extension that takes its time. They hear of it at once.
+// TestCloseWakes closes generators while callers wait: for a tick, for the bound, for an extension
+// that takes its time. They hear of it at once.
 func TestCloseWakes(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -52,13 +63,14 @@ func TestCloseWakes(t *testing.T) {
 			o     uid.Options
 			until time.Duration
 		}{
-			"clock":  {uid.Options{MaxLead: time.Nanosecond, TakePolicy: uid.Wait}, time.Hour},
+			"clock":  {uid.Options{MaxLead: time.Nanosecond, TakePolicy: uid.TakeWait}, time.Hour},
 			"window": {uid.Options{}, 8 * time.Second},
 		} {
-			a := &authority{from: -1, until: tc.until, extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-				<-ctx.Done()
-				return 0, ctx.Err()
-			}}
+			a := &authority{from: -1, until: tc.until,
+				extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+					<-ctx.Done()
+					return 0, ctx.Err()
+				}}
 			withAuthority(t, kind, a, tc.o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				failed := make(chan error, 1)
 				go func() {
@@ -79,9 +91,83 @@ func TestCloseWakes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := <-failed; !errors.Is(err, uid.ErrClosed) || time.Since(at) != 0 {
-					t.Errorf("%s, waiting for the %s: %v behind %v, want ErrClosed at once", kind, name, err, time.Since(at))
+					t.Errorf("%s, waiting for the %s: %v after %v, want ErrClosed at once",
+						kind, name, err, time.Since(at))
 				}
 			})
+		}
+	}
+}
+
+// TestCloseWakesPutFunc closes a generator whose put function waits for ids that only the clock can
+// bring: Close ends the wait.
+func TestCloseWakesPutFunc(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, ended := make(chan *uid.Cached, 1), make(chan error, 1)
+		c := cachedAt(t, uid.Options{TakePolicy: uid.TakeWait, BoostPower: uid.NoBoost,
+			MaxLead: time.Second, PutFunc: func(uid.ID) error {
+				c := <-made
+				for ids := make([]uid.ID, 8192); ; {
+					if _, err := c.Fill(context.Background(), ids); err != nil {
+						ended <- err
+						return err
+					}
+				}
+			}}, uid.NewTestClock())
+		made <- c
+		time.Sleep(5*time.Second + 500*time.Millisecond)
+		synctest.Wait()
+		if c.Stats().Waits == 0 {
+			t.Fatal("the put function does not wait")
+		}
+		start := time.Now()
+		if err := c.Close(); err != nil || time.Since(start) != 0 {
+			t.Errorf("Close() = %v after %v, want nil at once", err, time.Since(start))
+		}
+		if err := <-ended; !errors.Is(err, uid.ErrClosed) {
+			t.Errorf("the put function got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// TestDefaultCloseCovers closes a Default while callers take ids of ticks of a nanosecond: what
+// Close gives back begins after the last id that a caller got.
+func TestDefaultCloseCovers(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
+		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
+	for range 100 / scale {
+		a := &scriptedAssigner{worker: 1}
+		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var newest [3]uid.ID
+		var calls atomic.Int64
+		var wg sync.WaitGroup
+		for k := range newest {
+			wg.Go(func() {
+				for {
+					id, err := d.Next(t.Context())
+					if err != nil {
+						return
+					}
+					newest[k] = id
+					calls.Add(1)
+				}
+			})
+		}
+		for calls.Load() < 200 {
+			runtime.Gosched()
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		last := d.Parse(slices.Max(newest[:])).Time
+		if used := a.released[0]; !used.After(last) {
+			t.Fatalf("Close gives back what is after %v, and a caller got an id of %v", used, last)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -11,80 +12,110 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// core is what both generators stand on: the layout, the claim and its keeper, the clock, and the gate at which callers
-// wait. Its fields do not change after newCore.
+// core is what both generators stand on: the timeline, the claim and its keeper, the clock, and the
+// gate at which callers wait. Its fields do not change after newCore.
 type core struct {
-	alloc  *bitsalloc.Allocator
+	*timeline
+	eras   *bitsalloc.Eras
 	opts   Options // with its defaults filled in
 	clock  *clock
 	keeper *keeper
 
-	timeShift uint // of the tick within an id
+	closed atomic.Bool // set once, by Close
+	gate   gate        // opened after every change that a waiting caller may be waiting for
 
-	closed   atomic.Bool  // set once, by Close
-	gate     gate         // opened after every change that a waiting caller may be waiting for
-	waits    atomic.Int64 // Stats.Waits
-	rejLead  atomic.Int64 // Stats.RejectsLead
-	rejEmpty atomic.Int64 // Stats.RejectsEmpty
+	// Changed only by calls that wait or fail. waited is in nanoseconds.
+	waits, waited                             atomic.Int64 // Stats.Waits, Waited
+	rejEmpty, rejLead, rejClaim, rejExhausted atomic.Int64 // Stats.RejectsEmpty and so on
 }
 
-// newCore checks the options, makes the first claim and reads the clock. The keeper does not run yet: its position
-// and changed are the generator's to set.
-func newCore(ctx context.Context, a assigner.Assigner, o *Options, read func() (time.Time, time.Duration)) (*core, error) {
-	opts, alloc, err := o.withDefaults()
+// newCore checks the options, reads the clock and makes the first claim. It blocks until the
+// assigner answers or ctx ends. Everything that can be refused without a claim is refused before
+// it, so that a bad option uses up no worker id. The keeper does not run yet: the generator sets
+// its front and changed, and then calls its run.
+func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readClocks) (*core, error) {
+	opts, eras, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	l := opts.Layout
-	c := &core{alloc: alloc, opts: opts, timeShift: uint(l.WorkerBits + l.SeqBits + l.GeneBits)}
-	c.clock = newClock(read, opts.MaxJump, func(jump time.Duration) {
-		c.opts.Logger.Warn("clock jumped ahead and is held back", "jump", jump)
-		if c.keeper != nil { // a jump during the first claim comes before it; run looks at the clock anyway
-			c.keeper.kick()
-		}
-	})
+	c := &core{timeline: newTimeline(eras, opts.SeqStart), eras: eras, opts: opts,
+		clock: newClock(read, opts.MaxJump)}
 	now := c.clock.now()
-	if tick := alloc.TickAt(now); tick < 0 {
-		return nil, badOption("Layout.Epoch", opts.Layout.Epoch, "an instant before the present, %v", now.UTC())
-	} else if tick > alloc.MaxTick() {
-		return nil, fmt.Errorf("%w: the layout %v ended at %v", ErrExhausted, opts.Layout, alloc.Expires())
+	if l := opts.Layout; now.Before(l.Epoch) {
+		return nil, badOption("Layout.Epoch", l.Epoch, "an instant before now, %v", now.UTC())
 	}
-	c.keeper, err = newKeeper(ctx, a, &opts, alloc, c.clock)
+	if c.at(now) == c.end() {
+		return nil, c.exhausted()
+	}
+	c.keeper, err = newKeeper(ctx, a, &opts, c.timeline, eras.String(), c.clock)
 	if err != nil {
 		return nil, err
 	}
-	if g := c.keeper.grant.Load(); g.from > alloc.MaxTick() {
-		err := fmt.Errorf("%w: the claim's window begins at %v, the layout %v ends at %v", ErrExhausted, g.start, opts.Layout, alloc.Expires())
+	if w := c.keeper.window.Load(); w.from >= c.end() { // no tick is left in the window, ever
+		err := fmt.Errorf("%w, and the claim's window begins at %v", c.exhausted(), w.start)
 		return nil, errors.Join(err, c.keeper.release(time.Time{}))
 	}
 	return c, nil
 }
 
-// firstOf returns the lowest id that any worker may stamp in tick, or the highest number when the time bits do not hold it.
-func (c *core) firstOf(tick int64) int64 {
-	if tick > c.alloc.MaxTick() {
-		return 1<<63 - 1
-	}
-	return tick << c.timeShift
+// exhausted returns the error that says when the time bits end.
+func (l *timeline) exhausted() error {
+	a := l.eras[len(l.eras)-1].alloc
+	return fmt.Errorf("%w: the layout %v ends at %v", ErrExhausted, a.Layout(), a.Expires())
 }
 
-// nowTick returns the tick of the present, or the grant's first tick if that is later.
-func (c *core) nowTick(g *grant) int64 { return max(c.alloc.TickAt(c.clock.now()), g.from) }
-
-// leadTicks returns the highest tick that MaxLead permits at present.
-func (c *core) leadTicks() int64 {
-	if c.opts.MaxLead == 0 {
-		return c.alloc.MaxTick() + 1
+// reportJump logs a jump of the clock that is held back, once, and has the keeper ask the claim's
+// authority about it. It is not called under a lock.
+func (c *core) reportJump() {
+	if c.clock.report() {
+		jump := c.clock.jump()
+		c.keeper.journal.log(func(l *slog.Logger) {
+			l.Warn("clock jumped ahead and is held back", "jump", jump)
+		})
+		c.keeper.kick()
 	}
-	// Both are at most 1<<63 - 1, and a present that far ahead is refused elsewhere.
-	lead := uint64(max(0, c.alloc.TickAt(c.clock.now()))) + uint64(c.opts.MaxLead/c.opts.Layout.Tick)
-	return int64(min(lead, uint64(c.alloc.MaxTick()+1)))
 }
 
-// wait blocks until ready is closed, ctx ends or, if d is positive, d has passed. Ready comes from gate.wait, taken
-// before the caller looked at what it waits for.
+// permits returns what forbids composing in the tick of pos, nil if nothing does. Permanent bounds
+// come first: a generator that is closed and too far ahead says that it is closed.
+func (c *core) permits(w *window, pos uint64, now time.Time) error {
+	if c.closed.Load() {
+		return ErrClosed
+	}
+	if err := c.covers(w, pos); err != nil {
+		return err
+	}
+	return c.leads(pos, c.at(now))
+}
+
+// leads returns ErrLead if MaxLead, in whole ticks, forbids the tick of pos while the clock is in
+// the tick of now. Both are positions. It compares instants, because ticks of two eras may have
+// different lengths.
+func (c *core) leads(pos, now uint64) error {
+	if c.opts.MaxLead > 0 && c.time(pos).After(c.time(now).Add(c.maxLead(pos))) {
+		return ErrLead
+	}
+	return nil
+}
+
+// maxLead returns MaxLead in whole ticks of the era of pos.
+func (c *core) maxLead(pos uint64) time.Duration {
+	return c.opts.MaxLead.Truncate(c.of(pos).alloc.Layout().Tick)
+}
+
+// untilLead returns how long it takes until MaxLead permits the tick of pos, and at least 100 µs,
+// so that a timer for it does not spin.
+func (c *core) untilLead(pos uint64) time.Duration {
+	return max(minInterval/10, c.time(pos).Add(-c.maxLead(pos)).Sub(c.clock.now()))
+}
+
+// wait blocks until ready is closed, ctx ends or, if d is positive, d has passed. ready comes from
+// gate.wait, called before the caller looked at what it waits for. After nil the caller looks
+// again; an error wraps that of ctx. No lock is held.
 func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration) error {
 	c.waits.Add(1)
+	begin := time.Now()
+	defer func() { c.waited.Add(int64(time.Since(begin))) }()
 	var expired <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -101,42 +132,72 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 	}
 }
 
-// refuse gives a caller who found no id what the take policy has for the reason: it waits and returns nil if another try is
-// worthwhile, or returns the caller's error.
-func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{}, d time.Duration) error {
+// refuse applies the take policy to a caller that found no id. It returns nil, perhaps after a
+// wait, if the caller should try again, and otherwise the error that the caller's call fails with.
+// d bounds a wait, 0 for no bound. What each reason leads to, in this order:
+//
+//	ErrExhausted, ErrClosed                        the error, whatever the policy is
+//	any other, with a TakeFunc                     what the function says
+//	ErrClaimLost, ErrClaimExpired, ErrSucceeded    the error: a wait could last for hours
+//	any other                                      TakeReject: the error; else a wait
+func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
+	d time.Duration) error {
 	switch {
 	case errors.Is(reason, ErrExhausted):
+		c.rejExhausted.Add(1)
+		return reason
+	case errors.Is(reason, ErrClosed):
 		return reason
 	case c.opts.TakeFunc != nil:
 		if reason == errExtending {
-			reason = ErrEmpty
+			reason = ErrEmpty // what the caller would get without the function
 		}
 		if err := c.opts.TakeFunc(ctx, reason); err != nil {
+			_ = c.reject(reason) // counted; the function has the error
 			return err
 		}
+		// A function that always returns nil must not keep a caller whose ctx has ended.
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("uid: no id: %w: %w", reason, err)
+			return fmt.Errorf("%w: %w: %w", errCtxEnded, reason, err)
 		}
 		return nil
-	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired):
-		return reason
-	case c.opts.TakePolicy != Reject:
+	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
+		errors.Is(reason, ErrSucceeded):
+		return c.reject(reason)
+	case c.opts.TakePolicy != TakeReject:
 		return c.wait(ctx, ready, d)
+	default:
+		return c.reject(reason)
+	}
+}
+
+// reject counts a call that fails for a reason, and returns the error that it fails with: the
+// reason, or ErrEmpty for a reason that is not for callers, such as errExtending.
+func (c *core) reject(reason error) error {
+	switch {
+	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
+		errors.Is(reason, ErrSucceeded):
+		c.rejClaim.Add(1)
 	case errors.Is(reason, ErrLead):
 		c.rejLead.Add(1)
-		return reason
 	default:
 		c.rejEmpty.Add(1)
 		return ErrEmpty
 	}
+	return reason
 }
 
-// sameKind reports whether two bounds are of one kind, so that nobody is woken to find what was there before.
+// sameKind reports whether two bounds are of one kind; nil stands for no bound. A waiting caller
+// has nothing to learn from a bound of the same kind, so the gate stays closed: otherwise each
+// caller that tries to compose would wake all others.
 func sameKind(a, b error) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	for _, kind := range []error{ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, errExtending} {
+	kinds := []error{
+		ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, errExtending,
+	}
+	for _, kind := range kinds {
 		if errors.Is(a, kind) || errors.Is(b, kind) {
 			return errors.Is(a, kind) && errors.Is(b, kind)
 		}
@@ -144,5 +205,6 @@ func sameKind(a, b error) bool {
 	return false
 }
 
-// Parse takes an id of this generator's layout apart. It does not check that the generator made the id.
-func (c *core) Parse(id ID) Parts { return ParseParts(c.alloc, id) }
+// Parse takes an id of this generator's layout, or of one of its eras, apart. It does not check
+// that the generator made it.
+func (c *core) Parse(id ID) Parts { return ParseParts(c.eras.Of(int64(id)), id) }

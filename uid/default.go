@@ -3,6 +3,7 @@ package uid
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,83 +13,114 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Default asks the clock for every id, as the snowflake family does. It never runs ahead of the clock, so it cannot make
-// more than MaxSeq+1 ids a tick: a caller who wants one more waits, on a timer, for the next tick. It starts a
-// goroutine only if its claim has to be kept alive; Close ends it. All methods are safe for concurrent use.
+// Default asks the clock for every id, as the snowflake family does. It never runs ahead of the
+// clock, so it cannot make more than MaxSeq+1 ids a tick: a caller that wants one more waits, on a
+// timer, for the next tick. It starts a goroutine only if its claim has to be kept alive; Close
+// ends it. All methods are safe for concurrent use.
 type Default struct {
 	*core
-	seqBits  uint
-	seqMask  int64
-	seqShift uint
-	geneMask int64
+	clockTick tickCache
 
-	_ cpu.CacheLinePad
-	_ cpu.CacheLinePad
+	_, _ cpu.CacheLinePad
 
-	// last is the position, tick<<SeqBits | seq, of the newest id; closedPosition after Close. It only grows: every id is the
-	// compare-and-swap that moved it there, so no (tick, seq) is composed twice, whatever the clock does.
+	// last is the position of the newest id, noPosition before the first one, closedPosition after
+	// Close. It only grows: every id is the compare-and-swap that moved it there, so no position is
+	// composed twice, whatever the clock does.
+	//
+	//	noPosition ──► position ──► higher position ──► ... ──► closedPosition
+	//	       take: CompareAndSwap     take                 Close: Swap
+	//
+	// A take that loaded an older value fails its swap, because the word never returns to a value.
+	// Positions end below 2^63, where the time bits do.
 	last atomic.Int64
 
-	_ cpu.CacheLinePad
-	_ cpu.CacheLinePad
+	_, _ cpu.CacheLinePad
 
-	ahead       atomic.Int64 // highest tick taken ahead of the clock because the claim's window begins there
+	// skipped is how many positions last has jumped over, so that last + 1 - skipped ids were
+	// handed out. jumping is how many calls may be between the two: skipped says nothing meanwhile.
+	skipped, jumping atomic.Int64
+
+	// The highest tick that was taken because the claim's window begins ahead of the clock. In
+	// ticks up to it a clock that is behind has not gone back: it was never there.
+	ahead atomic.Uint64
+
 	rejRollback atomic.Int64 // Stats.RejectsRollback
+	final       atomic.Int64 // last, when Close replaced it
 	closing     sync.Once
-	closeOf     error // of the first Close
+	closeOf     error // of the first Close; written under closing, read after it
 }
 
-// closedPosition is what last holds after Close. No compare-and-swap expects it.
-const closedPosition = -1 << 63
+const (
+	noPosition     = -1
+	closedPosition = -1 << 63 // take never expects it in its swap, so it stays
+)
 
 var _ Generator = (*Default)(nil)
 
-// NewDefault claims a worker id from a. It blocks until the assigner answers or ctx ends. Nil options mean the defaults.
-// Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted or what the assigner returned.
+// NewDefault claims a worker id from a. It blocks until the assigner answers or ctx ends. Nil
+// options mean the defaults. Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted or what the
+// assigner returned.
 func NewDefault(ctx context.Context, a assigner.Assigner, o *Options) (*Default, error) {
-	return newDefault(ctx, a, o, systemClock())
+	d, err := newDefault(ctx, a, o, o.clocks())
+	if err != nil {
+		return nil, err
+	}
+	if o == nil || o.Clock == nil {
+		d.clockTick.start = time.Now()
+	}
+	return d, nil
 }
 
-func newDefault(ctx context.Context, a assigner.Assigner, o *Options, read func() (time.Time, time.Duration)) (*Default, error) {
+// newDefault is NewDefault with the clocks that read reads, and without the tick cache: every id
+// reads them.
+func newDefault(ctx context.Context, a assigner.Assigner, o *Options,
+	read readClocks) (*Default, error) {
 	co, err := newCore(ctx, a, o, read)
 	if err != nil {
 		return nil, err
 	}
-	l := co.opts.Layout
-	d := &Default{core: co, seqBits: uint(l.SeqBits), seqMask: co.alloc.MaxSeq(), seqShift: uint(l.GeneBits), geneMask: co.alloc.MaxGene()}
-	// Behind the last position of the tick before the present: whatever comes first jumps to the present.
-	d.last.Store(d.nowTick(co.keeper.grant.Load())<<d.seqBits - 1)
-	co.keeper.position = func() int64 { return max(0, d.last.Load()>>d.seqBits) }
+	d := &Default{core: co, clockTick: tickCache{core: co}}
+	d.last.Store(noPosition)
+	co.keeper.front = d.front
 	co.keeper.changed = co.gate.open
 	co.keeper.run()
 	return d, nil
 }
 
-// Next returns an id. Ids strictly increase in the order in which calls return before others begin, unless a lost claim
-// was replaced within a tick. It waits, until ctx ends, when the tick's sequence is used up.
+// newest returns the position of the newest id, or if there is none the tick that the first one
+// would have now.
+func (d *Default) newest() uint64 {
+	if last := d.last.Load(); last >= 0 {
+		return uint64(last)
+	}
+	return max(d.at(d.clock.now()), d.keeper.window.Load().from)
+}
+
+// front returns the end of the newest id's tick: what the claim's window has to stay ahead of.
+func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
+
+// Next returns an id. Ids strictly increase in the order in which calls return before others begin,
+// unless a lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
+// sequence is used up.
 func (d *Default) Next(ctx context.Context) (ID, error) {
-	id, _, err := d.claim(ctx, 1)
-	return d.keyless(id), err
+	n, _, err := d.take(ctx, 1)
+	return d.keyless(n), err
 }
 
 // NextGene returns an id whose low GeneBits bits are the low bits of key, negative keys included.
+// Otherwise it is Next.
 func (d *Default) NextGene(ctx context.Context, key int64) (ID, error) {
-	if d.geneMask == 0 {
-		return 0, ErrNoGene
-	}
-	id, _, err := d.claim(ctx, 1)
-	if err != nil {
-		return 0, err
-	}
-	return id | ID(key&d.geneMask), nil
+	var id [1]ID
+	_, err := d.FillGene(ctx, key, id[:])
+	return id[0], err
 }
 
-// Fill sets every element of ids, in increasing order; what is left of a tick's sequence is claimed at once.
+// Fill sets every element of ids, in increasing order, and takes what is left of a tick's sequence
+// at once. Like Next it waits for the next tick when a sequence is used up, so a long slice takes a
+// tick for every MaxSeq+1 ids.
 func (d *Default) Fill(ctx context.Context, ids []ID) (int, error) {
 	n, err := d.fill(ctx, ids)
-	for i := range ids[:n] {
-		ids[i] = d.keyless(ids[i])
-	}
+	d.spread(ids[:n])
 	return n, err
 }
 
@@ -98,122 +130,190 @@ func (d *Default) FillGene(ctx context.Context, key int64, ids []ID) (int, error
 		return 0, ErrNoGene
 	}
 	n, err := d.fill(ctx, ids)
-	for i := range ids[:n] {
-		ids[i] |= ID(key & d.geneMask)
-	}
+	d.carry(ids[:n], key)
 	return n, err
 }
 
-// fill sets ids to ids with gene 0.
+// fill sets ids to ids with gene 0. It returns how many it set, fewer than len(ids) together with
+// an error.
 func (d *Default) fill(ctx context.Context, ids []ID) (n int, err error) {
 	for n < len(ids) {
-		first, got, err := d.claim(ctx, int64(len(ids)-n))
+		first, got, err := d.take(ctx, uint64(len(ids)-n))
 		if err != nil {
 			return n, err
 		}
-		count(ids[n:n+int(got)], int64(first), d.seqShift)
+		count(ids[n:n+int(got)], first, d.geneBits)
 		n += int(got)
 	}
 	return n, nil
 }
 
-// keyless gives an id without a key a gene from its own sequence number, so that such ids spread over the shards.
-func (d *Default) keyless(id ID) ID { return id | id>>d.seqShift&ID(d.geneMask) }
-
-// claim takes up to want consecutive positions, at least one, and returns the first one's id and their number.
-func (d *Default) claim(ctx context.Context, want int64) (ID, int64, error) {
+// take takes up to want consecutive positions of one tick, at least one, and returns the first
+// one's number and how many it took. It waits where no position may be taken now.
+func (d *Default) take(ctx context.Context, want uint64) (first, n uint64, err error) {
 	for {
 		last := d.last.Load()
 		if last == closedPosition {
 			return 0, 0, ErrClosed
 		}
-		g := d.keeper.grant.Load()
-		next, wait, err := d.after(last, g)
+		// A position above last that the window covers is free: no other generator has the window's
+		// worker id in its window, and the swap keeps the callers of this one apart.
+		w := d.keeper.window.Load()
+		pos, wait, err := d.after(last, w)
 		if err == nil && wait == 0 {
-			n := min(want, d.seqMask-next&d.seqMask+1)
-			// The grant covers next's tick, whoever replaced it in the meantime; last says that nobody else has next.
-			if d.last.CompareAndSwap(last, next+n-1) {
-				return ID(next>>d.seqBits<<d.timeShift | g.base | next&d.seqMask<<d.seqShift), n, nil
+			e := d.of(pos)
+			n = min(want, e.seqMask-pos&e.seqMask+1) // what is left of the tick's sequence
+			// The window covers the tick, even if it has been replaced since; the compare-and-swap
+			// says that no other call has the position.
+			if d.move(last, pos, n) {
+				return e.number(pos, w.worker), n, nil
 			}
-			continue
+			continue // another call took positions, so there is progress
 		}
-		if err := d.stall(ctx, g, wait, err); err != nil {
+		if err := d.stall(ctx, w, wait, err); err != nil {
 			return 0, 0, err
 		}
 	}
 }
 
-// after returns the position that follows last at present, or else how long to wait for one, or why there is none.
-func (d *Default) after(last int64, g *grant) (next int64, wait time.Duration, err error) {
-	now := d.clock.now()
-	clock := d.alloc.TickAt(now)
-	present := max(clock, g.from) // a claim whose window begins ahead of the clock pulls the present along
-	tick, seq := last>>d.seqBits, last&d.seqMask
-	switch {
-	case tick < present:
-		tick, seq = present, d.startAfter(tick, seq, present, g.worker)
-	case tick > present && tick > d.ahead.Load():
-		if wait, err := d.rollback(now, tick-clock); wait > 0 || err != nil {
-			return 0, wait, err
-		}
-		seq++
-	default:
-		seq++
+// move takes n positions from pos on, if last is still the newest one, and counts those it skips.
+func (d *Default) move(last int64, pos, n uint64) bool {
+	skip := int64(pos) - last - 1
+	if skip == 0 {
+		return d.last.CompareAndSwap(last, int64(pos+n-1))
 	}
-	if seq > d.seqMask {
-		if clock >= g.from {
-			return 0, max(1, d.alloc.TimeAt(tick+1).Sub(now)), nil
-		}
-		// The clock is behind the whole window, perhaps by hours: the next tick is as good as this one.
-		tick, seq = tick+1, 0
-		d.ahead.Store(tick) // racing stores of neighbouring ticks only make a rollback look smaller or larger by one
+	d.jumping.Add(1) // once a tick
+	moved := d.last.CompareAndSwap(last, int64(pos+n-1))
+	if moved {
+		d.skipped.Add(skip)
 	}
-	if err := g.permits(d.alloc, tick); err != nil {
+	d.jumping.Add(-1)
+	return moved
+}
+
+// issued returns how many ids were handed out. It looks again while a call is between last and
+// skipped.
+func (d *Default) issued() int64 {
+	for {
+		skipped, last := d.skipped.Load(), d.last.Load()
+		if last == closedPosition {
+			last = d.final.Load()
+		}
+		if d.jumping.Load() == 0 && d.skipped.Load() == skipped {
+			return last + 1 - skipped
+		}
+		runtime.Gosched()
+	}
+}
+
+// after returns the position that follows last now, or else how long to wait for one, or why there
+// is none. The cases, where tick is the clock's, or the window's first if that is later:
+//
+//	no id yet, or the newest is of an earlier tick    tick's start
+//	the newest is of tick                             the next sequence number
+//	the newest is of a later tick                     what Options.Rollback says
+//	the newest has its tick's last sequence number    wait for the next tick
+//
+// It changes nothing but ahead.
+func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, err error) {
+	now := d.clockTick.load()
+	newest := uint64(max(0, last))
+	e := d.of(newest)
+	newestTick := newest &^ e.tickMask
+	if newestTick > now {
+		// The cache may be a millisecond old. Whether the clock went back is judged by a new
+		// reading.
+		now = d.clockTick.fresh()
+	}
+	// A claim whose window begins ahead of the clock pulls the clock along.
+	tick := max(now, w.from)
+	if last < 0 || newestTick < tick {
+		pos = d.startAfter(last, tick, w.worker)
+	} else {
+		if newestTick > tick && newestTick > d.ahead.Load() {
+			if wait, err := d.rollback(newestTick, now); wait > 0 || err != nil {
+				return 0, wait, err
+			}
+		}
+		tick, pos = newestTick, newest+1
+		if !e.begun(pos) { // the sequence is used up
+			tick = d.next(newest)
+			if now >= w.from {
+				return 0, d.until(tick), nil
+			}
+			// The clock is behind the whole window, perhaps by hours: go on with the next tick
+			// instead of waiting.
+			pos = tick
+			a := d.ahead.Load()
+			for a < tick && !d.ahead.CompareAndSwap(a, tick) {
+				a = d.ahead.Load()
+			}
+		}
+	}
+	if err := d.covers(w, tick); err != nil {
 		return 0, 0, err
 	}
-	if lead := d.leadTicks(); tick > lead {
-		return 0, time.Duration(tick-lead) * d.opts.Layout.Tick, ErrLead
+	if err := d.leads(tick, now); err != nil {
+		return 0, d.untilLead(tick), err
 	}
-	return tick<<d.seqBits | seq, 0, nil
+	return pos, 0, nil
 }
 
-// startAfter returns the sequence number that tick starts at when the newest id has (last, seq). A tick that was left in the
-// second half of its space belongs to a busy service, which gets the next one whole; else the start is spread.
-func (d *Default) startAfter(last, seq, tick, worker int64) int64 {
-	if last+1 == tick && seq > d.seqMask/2 {
-		return 0
-	}
-	return d.startSeq(tick, worker)
+// until returns how long it takes until a tick begins, a nanosecond at the least.
+func (d *Default) until(tick uint64) time.Duration {
+	return max(1, d.time(tick).Sub(d.clock.now()))
 }
 
-// rollback decides on a clock that is the given number of ticks behind the newest id: how long to wait, an error, or neither
-// when the id's tick is to be held.
-func (d *Default) rollback(now time.Time, ticks int64) (time.Duration, error) {
-	by, r := time.Duration(ticks)*d.opts.Layout.Tick, d.opts.Rollback
+// startAfter returns the position that tick starts at when the newest id is last. A tick that was
+// left in the second half of its space belongs to a busy service, which gets the next one whole;
+// else the start is spread.
+func (d *Default) startAfter(last int64, tick uint64, worker int64) uint64 {
+	if last >= 0 {
+		newest := uint64(last)
+		seqMask := d.of(newest).seqMask
+		if d.next(newest) == tick && newest&seqMask > seqMask/2 {
+			return tick
+		}
+	}
+	return d.of(tick).start(tick, worker)
+}
+
+// rollback applies Options.Rollback to a clock that is behind the newest id's tick: tick is that
+// tick's position, now the position of the clock's. It returns how long to wait, an error, or
+// neither when that tick is to be held.
+func (d *Default) rollback(tick, now uint64) (time.Duration, error) {
+	by, r := d.time(tick).Sub(d.time(now)), d.opts.Rollback
 	switch {
 	case r.mode == rollbackHold && by < r.bound:
 		return 0, nil
 	case r.mode == rollbackWait && by <= r.bound:
-		return max(1, d.alloc.TimeAt(d.alloc.TickAt(now)+ticks).Sub(now)), nil
+		return d.until(tick), nil
 	}
 	d.rejRollback.Add(1)
 	return 0, &ClockBackError{By: by, Bound: r.bound}
 }
 
-// stall waits for what after found missing and returns nil if another try is worthwhile.
-func (d *Default) stall(ctx context.Context, g *grant, wait time.Duration, reason error) error {
+// stall waits, or fails, as after said: for wait, or for reason. It returns nil if take should try
+// again. w is the window that after looked at: where it has been replaced since, or the generator
+// closed, the reason is out of date and take looks again at once.
+func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reason error) error {
 	ready := d.gate.wait() // before the look at what may have changed, so that no wake-up is lost
-	if d.closed.Load() || d.keeper.grant.Load() != g {
+	if d.closed.Load() || d.keeper.window.Load() != w {
 		return nil
 	}
 	// A step of the clock makes a timer wrong, so none runs for long.
-	wait = min(wait, time.Second)
+	if wait == 0 || wait > time.Second {
+		wait = time.Second
+	}
 	switch {
 	case reason == nil:
 		return d.wait(ctx, ready, wait)
 	case errors.Is(reason, ErrClockBack):
 		return reason
-	case reason == errExtending, errors.Is(reason, ErrClaimExpired):
+	case reason == errExtending: // even with TakeReject: the answer is a round trip away
+		d.keeper.kick()
+		return d.wait(ctx, ready, wait)
+	case errors.Is(reason, ErrClaimExpired):
 		d.keeper.kick()
 	}
 	return d.refuse(ctx, reason, ready, wait)
@@ -221,20 +321,31 @@ func (d *Default) stall(ctx context.Context, g *grant, wait time.Duration, reaso
 
 // Stats returns a snapshot.
 func (d *Default) Stats() Stats {
-	s := d.stats(max(0, d.last.Load()>>d.seqBits))
+	s := d.stats(d.newest(), false)
 	s.RejectsRollback = d.rejRollback.Load()
+	s.Issued = d.issued()
 	return s
 }
 
-// Close gives the rest of the claim back and ends the keeper, asking the claim's authority for up to five seconds. Callers
-// that wait get ErrClosed, and so does every later call; closing twice does nothing and returns the first result.
+// Close gives the rest of the claim back and ends the keeper, asking the claim's authority for up
+// to five seconds. Callers that wait get ErrClosed, and so does every later call; closing twice
+// does nothing and returns the first result.
 func (d *Default) Close() error {
 	d.closing.Do(func() {
 		d.closed.Store(true)
-		// The swap ends all claims: a compare-and-swap on its way finds another value than it expects.
+		// From the swap on no id is taken: a compare-and-swap on its way finds another value than
+		// it expects. So last is the newest id of all, and its tick's end is where the next owner
+		// begins.
+		d.jumping.Add(1) // until final is there
 		last := d.last.Swap(closedPosition)
+		d.final.Store(last)
+		d.jumping.Add(-1)
 		d.gate.open()
-		d.closeOf = d.keeper.release(d.alloc.TimeAt(last>>d.seqBits + 1))
+		var used time.Time // nothing was stamped
+		if last >= 0 {
+			used = d.time(d.next(uint64(last)))
+		}
+		d.closeOf = d.keeper.release(used)
 	})
 	return d.closeOf
 }

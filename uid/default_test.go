@@ -3,11 +3,12 @@ package uid_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -18,14 +19,15 @@ func defaultAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Default {
 	if o.Layout == (bitsalloc.Layout{}) {
 		o.Layout = bubbleLayout()
 	}
-	d, err := uid.NewDefaultAt(t.Context(), assigner.Static(1), &o, clock)
+	d, err := uid.NewDefaultAt(t.Context(), assignertest.Static(1), &o, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// TestDefaultCapacity takes more than a second's ids: the surplus waits for the next second, on a timer.
+// TestDefaultCapacity takes more than a second's ids: the surplus waits for the next second, on a
+// timer.
 func TestDefaultCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +38,8 @@ func TestDefaultCapacity(t *testing.T) {
 		for i := range 3*8192 + 1 {
 			id := mustNext(t, d)
 			p := d.Parse(id)
-			if want := start.Add(time.Duration(i/8192) * time.Second); !p.Time.Equal(want) || p.Seq != int64(i%8192) || p.Worker != 1 {
+			if want := start.Add(time.Duration(i/8192) * time.Second); !p.Time.Equal(want) ||
+				p.Seq != int64(i%8192) || p.Worker != 1 {
 				t.Fatalf("id %d is %+v, want second %v, sequence %d", i, p, want, i%8192)
 			}
 			if id <= last {
@@ -74,7 +77,8 @@ func TestDefaultFillCapacity(t *testing.T) {
 	})
 }
 
-// TestDefaultBusyTickIsWhole runs at 5,000 a second: more than half a tick's space, which a spread start must not cut short.
+// TestDefaultBusyTickIsWhole runs at 5,000 a second: more than half a tick's space, which a spread
+// start must not cut short.
 func TestDefaultBusyTickIsWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,12 +112,12 @@ func TestDefaultRollback(t *testing.T) {
 		wantErr  bool
 		wantWait time.Duration
 	}{
-		{"refuse", uid.Refuse(), time.Millisecond, true, 0},
+		{"refuse", uid.RollbackRefuse(), time.Millisecond, true, 0},
 		{"refuse is the default", uid.Rollback{}, time.Hour, true, 0},
-		{"wait within", uid.WaitUpTo(5 * time.Millisecond), 5 * time.Millisecond, false, 5 * time.Millisecond},
-		{"wait beyond", uid.WaitUpTo(5 * time.Millisecond), 6 * time.Millisecond, true, 0},
-		{"hold within", uid.HoldUpTo(2000 * time.Millisecond), 1999 * time.Millisecond, false, 0},
-		{"hold beyond", uid.HoldUpTo(2000 * time.Millisecond), 2000 * time.Millisecond, true, 0},
+		{"wait within", uid.RollbackWait(5 * time.Millisecond), 5 * time.Millisecond, false, 5 * time.Millisecond},
+		{"wait beyond", uid.RollbackWait(5 * time.Millisecond), 6 * time.Millisecond, true, 0},
+		{"hold within", uid.RollbackHold(2000 * time.Millisecond), 1999 * time.Millisecond, false, 0},
+		{"hold beyond", uid.RollbackHold(2000 * time.Millisecond), 2000 * time.Millisecond, true, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,14 +156,14 @@ func TestDefaultRollback(t *testing.T) {
 	}
 }
 
-// TestDefaultHoldUsesUpTheTick takes more ids than the held tick has: the surplus waits for the clock, and none comes twice.
-// hutool's widely copied version hands out the tick's ids again.
+// TestDefaultHoldUsesUpTheTick takes more ids than the held tick has: the surplus waits for the
+// clock, and none comes twice. hutool's widely copied version hands out the tick's ids again.
 func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ms := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: time.Millisecond, Epoch: bubbleEpoch}
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: ms, Rollback: uid.HoldUpTo(2 * time.Second)}, clock)
+		d := defaultAt(t, uid.Options{Layout: ms, Rollback: uid.RollbackHold(2 * time.Second)}, clock)
 		defer d.Close()
 		time.Sleep(3 * time.Second)
 		seen := map[uid.ID]bool{mustNext(t, d): true}
@@ -174,13 +178,17 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 	})
 }
 
-// TestDefaultSteps moves the clock by every size and sign, with every policy: no id comes twice, whatever is refused.
+// TestDefaultSteps moves the clock by every size and sign, with every policy: no id comes twice,
+// whatever is refused.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()
-	for _, r := range []uid.Rollback{uid.Refuse(), uid.WaitUpTo(time.Second), uid.HoldUpTo(time.Minute)} {
+	for _, r := range []uid.Rollback{uid.RollbackRefuse(), uid.RollbackWait(time.Second),
+		uid.RollbackHold(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			d := defaultAt(t, uid.Options{Rollback: r, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3, Epoch: bubbleEpoch}}, clock)
+			d := defaultAt(t, uid.Options{Rollback: r,
+				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3,
+					Epoch: bubbleEpoch}}, clock)
 			defer d.Close()
 			last := uid.ID(-1)
 			for i := range 3000 {
@@ -235,7 +243,8 @@ func TestDefaultStart(t *testing.T) {
 func TestDefaultExhausted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{TimeBits: 17, WorkerBits: 33, SeqBits: 13, Epoch: bubbleEpoch}}, uid.NewTestClock())
+		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{TimeBits: 17, WorkerBits: 33,
+			SeqBits: 13, Epoch: bubbleEpoch}}, uid.NewTestClock())
 		defer d.Close()
 		time.Sleep(time.Until(d.Stats().Expires) - time.Second)
 		if id := mustNext(t, d); id <= 0 {
@@ -253,7 +262,8 @@ func TestDefaultExhausted(t *testing.T) {
 func TestDefaultExactlyOnce(t *testing.T) {
 	t.Parallel()
 	layout := bitsalloc.Layout{TimeBits: 41, WorkerBits: 8, SeqBits: 14, Tick: time.Millisecond}
-	d, err := uid.NewDefault(t.Context(), assigner.Static(1), &uid.Options{Layout: layout, Rollback: uid.HoldUpTo(time.Minute)})
+	d, err := uid.NewDefault(t.Context(), assignertest.Static(1),
+		&uid.Options{Layout: layout, Rollback: uid.RollbackHold(time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,4 +271,51 @@ func TestDefaultExactlyOnce(t *testing.T) {
 	r := newRecord(allocator(t, layout), time.Now(), 60_000<<14)
 	take(t, d, r, 4, 50_000)
 	r.check(t, 200_000)
+}
+
+// TestDefaultStartsSpread makes generators that take one id each: their first ids do not fall on
+// one shard.
+func TestDefaultStartsSpread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		seqs := map[int64]bool{}
+		for range 50 {
+			d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+			seqs[d.Parse(mustNext(t, d)).Seq] = true
+			d.Close()
+			time.Sleep(time.Second)
+		}
+		if len(seqs) < 45 {
+			t.Errorf("the first ids of 50 generators have %d sequence numbers, want about 50", len(seqs))
+		}
+	})
+}
+
+// TestDefaultAheadTogether has callers pass a clock that is behind the whole window together: none
+// takes another's tick for a clock that went back.
+func TestDefaultAheadTogether(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
+	for range 4 {
+		a := &scriptedAssigner{worker: 1, from: time.Now().Add(time.Hour)}
+		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 20_000 {
+					if _, err := d.Next(context.Background()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/ringbuffer"
 )
 
-// The errors that a caller may want to tell apart, with errors.Is. Permanent ones stay until the generator is replaced.
+// The errors that a caller may want to tell apart, with errors.Is. Permanent ones stay until the
+// generator is replaced.
 var (
 	// ErrClosed: the generator was closed. Permanent.
 	ErrClosed = errors.New("uid: generator is closed")
 
-	// ErrExhausted: the layout's time bits are used up. Permanent.
+	// ErrExhausted: the layout's time bits are used up. Permanent; another era of the layout, or
+	// another layout, goes on.
 	ErrExhausted = errors.New("uid: time bits exhausted")
 
-	// ErrLead: the ids are MaxLead ahead of the clock. Passes with time.
+	// ErrLead: the ids are MaxLead ahead of the clock. Temporary, until the clock has caught up.
 	ErrLead = errors.New("uid: too far ahead of the clock")
 
-	// ErrEmpty: the ring is empty and the take policy is Reject. Passes when the padder has run.
-	ErrEmpty = ringbuffer.ErrEmpty
+	// ErrEmpty: no id is ready and the take policy is TakeReject. Temporary, until the padder has
+	// run.
+	ErrEmpty = errors.New("uid: no id is ready")
 
 	// ErrOptions: an option is out of range; the message names it, its value and the bound.
 	ErrOptions = errors.New("uid: invalid options")
@@ -29,13 +31,21 @@ var (
 	// ErrNoGene: NextGene on a layout without GeneBits. Permanent.
 	ErrNoGene = errors.New("uid: the layout has no gene bits")
 
-	// ErrClockBack: the clock went back further than Options.Rollback tolerates; it is always a *ClockBackError. Passes when
-	// the clock has caught up.
+	// ErrClockBack: the clock went back further than Options.Rollback tolerates; it is always a
+	// *ClockBackError. Temporary, until the clock has caught up.
 	ErrClockBack = errors.New("uid: clock went back")
 
-	// ErrClaimLost and ErrClaimExpired: the claim on the worker id could not be extended; see package assigner.
-	ErrClaimLost    = assigner.ErrClaimLost
+	// ErrClaimLost: another owner has the worker id, and the old window is used up. The generator
+	// claims another worker id. Temporary, but permanent with Options.NoReassign.
+	ErrClaimLost = assigner.ErrClaimLost
+
+	// ErrClaimExpired: the window is used up and could not be extended, mostly because the
+	// authority did not answer for a whole window. The generator keeps trying. Temporary.
 	ErrClaimExpired = assigner.ErrClaimExpired
+
+	// ErrSucceeded: other processes know an era that this one does not, and it has begun.
+	// Permanent.
+	ErrSucceeded = assigner.ErrSucceeded
 )
 
 // ClockBackError says how far the clock is behind the newest id.
@@ -44,9 +54,32 @@ type ClockBackError struct {
 	Bound time.Duration // what Options.Rollback tolerates
 }
 
+// Error names both durations.
 func (e *ClockBackError) Error() string {
 	return fmt.Sprintf("%v by %v, tolerated are %v", ErrClockBack, e.By, e.Bound)
 }
 
 // Is reports whether target is ErrClockBack.
 func (e *ClockBackError) Is(target error) bool { return target == ErrClockBack }
+
+// errCtxEnded marks the end of the caller's ctx where an error has the reason for the wait as well.
+var errCtxEnded = errors.New("uid: no id")
+
+// errRingFull is what PutFail counts and logs.
+var errRingFull = errors.New("uid: the ring is full")
+
+// Temporary reports whether a later call on the same generator may succeed without an operator's
+// help. A server answers such errors with 503 and a Retry-After. It is false for nil, for the end
+// of the caller's ctx, and for errors that are not a generator's.
+func Temporary(err error) bool {
+	if errors.Is(err, errGivenUp) || errors.Is(err, errCtxEnded) || errors.Is(err, ErrSucceeded) {
+		return false
+	}
+	for _, passing := range []error{ErrLead, ErrEmpty, ErrClockBack, ErrClaimExpired,
+		ErrClaimLost} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
+}

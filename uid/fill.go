@@ -1,17 +1,21 @@
 package uid
 
-import "context"
+import (
+	"context"
+	"unsafe"
+)
 
-// Fill sets every element of ids, in increasing order, for a fraction of Next's price each: whole runs are claimed
-// at once. Without GeneBits they are consecutive but for jumps; with GeneBits each id takes its gene from its own sequence
-// number. It allocates nothing while it does not wait.
+// batchRuns is the number of runs that one refill takes for Fill at most. Their heads fit on the
+// caller's stack.
+const batchRuns = 16
+
+// Fill sets every element of ids, in increasing order, for a fraction of Next's price each: what is
+// left of a run, and whole runs, are claimed at once. Without GeneBits the ids are consecutive but
+// for jumps; with GeneBits each id takes its gene from its own sequence number. Fill allocates
+// nothing while it does not wait.
 func (c *Cached) Fill(ctx context.Context, ids []ID) (int, error) {
-	n, err := c.fill(ctx, ids)
-	if c.geneMask != 0 {
-		for i, id := range ids[:n] {
-			ids[i] = id | id>>c.seqShift&ID(c.geneMask)
-		}
-	}
+	n, err := c.fill(ctx, c.seats.of(uintptr(unsafe.Pointer(&ctx))), ids)
+	c.core.spread(ids[:n])
 	return n, err
 }
 
@@ -20,91 +24,131 @@ func (c *Cached) FillGene(ctx context.Context, key int64, ids []ID) (int, error)
 	if c.geneMask == 0 {
 		return 0, ErrNoGene
 	}
-	n, err := c.fill(ctx, ids)
-	for i := range ids[:n] {
-		ids[i] |= ID(key & c.geneMask)
-	}
+	n, err := c.fill(ctx, c.seats.of(uintptr(unsafe.Pointer(&ctx))), ids)
+	c.core.carry(ids[:n], key)
 	return n, err
 }
 
-// fill sets ids to ids with gene 0.
-func (c *Cached) fill(ctx context.Context, ids []ID) (n int, err error) {
-	lane := c.tenure.Load().index() // once: only a lane's own ids increase, and a stack may move
+// fill sets ids to ids with gene 0, all from the lane of one seat, because only the ids of one lane
+// increase. It returns how many it set, fewer than len(ids) together with an error.
+//
+// Each turn of its loop takes the first step that gives ids: what is left in the lane, runs of the
+// ring, composing. It waits, or fails, only if lane and ring were empty at one instant, which
+// refill sees under the lane's lock, after a look at the bound that forbids composing.
+func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err error) {
+	var heads [batchRuns]int64
+	var ready <-chan struct{}
+	var reason error // why nothing could be composed, in the last turn
+	l := c.laneOf(seat)
 	for n < len(ids) {
-		t := c.tenure.Load()
-		l := &t.lanes[lane]
-		if !c.direct {
-			if w, got := l.takeN(&c.codec, int64(len(ids)-n)); got > 0 {
-				count(ids[n:n+int(got)], c.codec.geneID(t.base, w), c.seqShift)
-				n += int(got)
-				continue
-			}
-		}
-		got := c.refillN(l, ids[n:])
-		if n += got; got > 0 {
+		if first, got := l.takeN(uint64(len(ids) - n)); got > 0 {
+			count(ids[n:n+int(got)], first, c.geneBits)
+			n += int(got)
+			reason = nil
 			continue
 		}
-		if err := c.starve(ctx); err != nil {
-			return n, err
+		want := uint64(len(ids) - n)
+		need := min(batchRuns, (want-1)/c.composer.runLen+1) // runs, rounded up
+		runs, skip, empty := c.refill(l, seat, heads[:need], want)
+		n += c.countRuns(ids[n:], heads[:runs], skip)
+		switch {
+		case !empty:
+			reason = nil
+		case reason == nil:
+			ready, reason = c.waitForRun()
+		default:
+			c.kick() // the padder sees that a caller waits
+			if err = c.refuse(ctx, reason, ready, 0); err != nil {
+				return n, err
+			}
+			reason = nil
 		}
 	}
 	return n, nil
 }
 
-// refillN is refill for many: it takes as many runs as ids needs, up to a batch, sets ids from them and leaves the rest of the
-// last run in the lane. It returns how many ids it set, 0 where refill returns false.
-func (c *Cached) refillN(l *lane, ids []ID) int {
-	var heads [16]int64
-	want := min(len(heads), (len(ids)-1)/int(c.runLen)+1)
-	if c.direct {
-		if c.closed.Load() {
-			return 0
-		}
-		got := c.ring.TryTakeN(heads[:want])
-		for i, head := range heads[:got] {
-			ids[i] = ID(head)
-		}
-		return got
+// refill takes up to len(heads) runs from the ring for a used-up lane, and returns how many, with
+// their first numbers in heads. The caller gets the first n numbers of them and the lane the rest
+// of the last run. The first skip numbers of the first run are not used: see composer.skip. No runs
+// mean that the ring is empty, or if empty is false that another caller has refilled the lane.
+//
+//	heads[0]     heads[1]                  end
+//	───┬────┬───────┬─────────────┬─────────┬───►  numbers
+//	   │skip│    n: the caller's  │ the lane's
+//	───┴────┴───────┴─────────────┴─────────┴───
+//
+// Runs in the ring need not follow one another, and each is above all runs that the lane has had.
+func (c *Cached) refill(l *lane, seat uint64, heads []int64,
+	n uint64) (runs int, skip uint64, empty bool) {
+	// Without the lock two callers could both find the lane used up and take a run each. The second
+	// one to begin would overwrite the run of the first one, or put a lower run after a higher one.
+	l.mu.Lock()
+	if !l.isUsedUp() {
+		l.mu.Unlock()
+		return 0, 0, false
 	}
-	runs, skip := c.claimRuns(l, heads[:want], len(ids))
-	n := 0
-	for _, head := range heads[:runs] {
-		k := min(int(c.runLen-skip), len(ids)-n)
-		count(ids[n:n+k], head+skip<<c.seqShift, c.seqShift)
+	if runs = c.composer.ring.TryTakeN(heads); runs == 0 {
+		l.mu.Unlock()
+		return 0, 0, true
+	}
+	if skip, l.skip = l.skip, 0; skip > 0 {
+		c.composer.wasted.Add(int64(skip))
+	}
+	end := uint64(heads[runs-1]) + c.composer.runLen
+	// Without a rest the lane stays used up, at the end of an older run.
+	if over := c.composer.runLen*uint64(runs) - skip; over > n {
+		l.begin(end-(over-n), end)
+	}
+	move := c.seats.note(l, seat)
+	l.mu.Unlock()
+	if move {
+		c.seats.move(c.lanes, seat)
+	}
+	// Outside the lock, because composing takes longer than a refill. It is still quicker than
+	// waking the padder, which is woken for what one batch does not fill.
+	if c.composer.isLow() && (!c.pads || c.composer.top()) {
+		c.kick()
+	}
+	return runs, skip, false
+}
+
+// laneOf returns a seat's lane.
+func (c *Cached) laneOf(seat uint64) *lane {
+	if c.seats.mask == 0 {
+		return c.first
+	}
+	return c.seats.lane(seat)
+}
+
+// countRuns sets ids to the numbers of runs, whose first skip numbers are passed over, and returns
+// how many ids it set. Runs that follow one another are counted in one go.
+func (c *Cached) countRuns(ids []ID, heads []int64, skip uint64) (n int) {
+	for i := 0; i < len(heads) && n < len(ids); {
+		first := uint64(heads[i]) + skip
+		end := uint64(heads[i]) + c.composer.runLen
+		for i++; i < len(heads) && uint64(heads[i]) == end; i++ {
+			end += c.composer.runLen
+		}
+		k := int(min(end-first, uint64(len(ids)-n)))
+		count(ids[n:n+k], first, c.geneBits)
 		n += k
 		skip = 0
 	}
 	return n
 }
 
-// claimRuns takes runs from the ring into heads for a used-up lane. The first skip ids of the first run are passed over. What
-// n ids leave of the last run is published in the lane.
-func (c *Cached) claimRuns(l *lane, heads []int64, n int) (runs int, skip int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.idle(&c.codec) || l.sealed {
-		return 0, 0
-	}
-	if runs = c.ring.TryTakeN(heads); runs == 0 {
-		return 0, 0
-	}
-	skip, l.skip = l.skip, 0
-	if over := int64(runs)*c.runLen - skip - int64(n); over > 0 {
-		// The word of the last id that is ours.
-		l.word.Store(c.wordOf(heads[runs-1]) + uint64(c.runLen-over-1))
-	}
-	return runs, skip
-}
-
-// count sets dst to consecutive ids from first on.
-func count(dst []ID, first int64, geneBits uint) {
-	if geneBits == 0 {
-		for i := range dst {
-			dst[i] = ID(first + int64(i))
-		}
-		return
+// count sets dst to the ids, with gene 0, of consecutive numbers. Eight stores a turn, because the
+// compiler does not unroll: its plain loop takes up to twice the time, depending on its alignment.
+func count(dst []ID, first uint64, geneBits uint) {
+	id, step := ID(first<<(geneBits&63)), ID(1)<<(geneBits&63)
+	for ; step == 1 && len(dst) >= 8; dst = dst[8:] {
+		d := (*[8]ID)(dst)
+		d[0], d[1], d[2], d[3] = id, id+1, id+2, id+3
+		d[4], d[5], d[6], d[7] = id+4, id+5, id+6, id+7
+		id += 8
 	}
 	for i := range dst {
-		dst[i] = ID(first + int64(i)<<geneBits)
+		dst[i] = id
+		id += step
 	}
 }

@@ -8,68 +8,114 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// TestFreshWithoutPadder lets a caller fill an empty ring at a position that grows old, because the padder stands still: it moves to the present when
-// ids of its tick would be too old before the padder's next look but one, and not before.
+// TestFreshWithoutPadder lets a caller fill an empty ring at a position that grows old, because the
+// padder is stopped: it moves to the current tick when ids of its tick would be too old within two
+// padder intervals, and not before.
 func TestFreshWithoutPadder(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		pause time.Duration
 		ticks int64 // from the position to the id
-	}{{0, 0}, {1499 * time.Millisecond, 0}, {1500 * time.Millisecond, 1}, {1501 * time.Millisecond, 1}, {2 * time.Second, 2}, {time.Hour, 3600}} {
+	}{{0, 0}, {1499 * time.Millisecond, 0}, {1500 * time.Millisecond, 1},
+		{1501 * time.Millisecond, 1}, {2 * time.Second, 2}, {time.Hour, 3600}} {
 		synctest.Test(t, func(t *testing.T) {
-			o := uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost}
-			stop, resume := stoppable(&o)
+			o := uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost, PaddingFactor: 1}
 			c := cachedAt(t, o, uid.NewTestClock())
 			defer c.Close()
-			defer resume()
-			stop()
-			time.Sleep(250 * time.Millisecond)
-			synctest.Wait()
-			if _, err := c.Fill(t.Context(), make([]uid.ID, 8192)); err != nil {
-				t.Fatal(err)
+			c.StopPadder()
+			last := c.Parse(mustNext(t, c))
+			for c.Stats().Position.Equal(last.Time) {
+				last = c.Parse(mustNext(t, c))
 			}
-			last := c.Parse(mustNext(t, c)) // the caller's own filling: 64 runs, of which these are the first
-			if _, err := c.Fill(t.Context(), make([]uid.ID, 64*16-1)); err != nil {
-				t.Fatal(err)
-			}
+			c.Empty()
+			last.Time, last.Tick = c.Stats().Position, last.Tick+1
 			time.Sleep(time.Until(last.Time.Add(tc.pause)))
 			p := c.Parse(mustNext(t, c))
 			if ticks := p.Tick - last.Tick; ticks != tc.ticks {
-				t.Errorf("%v behind the begin of the position's tick the id is %d ticks ahead of it, want %d", tc.pause, ticks, tc.ticks)
+				t.Errorf("%v after the begin of the position's tick the id is %d ticks ahead of "+
+					"it, want %d", tc.pause, ticks, tc.ticks)
 			}
 		})
 	}
 }
 
-// TestFreshLanes looks at the lanes behind each of the padder's looks: what is left may wait for two more of them and is not too old then.
+// TestFreshLanes looks at the lanes after each of the padder's looks: what is left may wait for two
+// more of them and is not too old then. A run of the highest worker that is a whole tick ends right
+// where the next tick's numbers begin.
 func TestFreshLanes(t *testing.T) {
 	t.Parallel()
-	for _, lanes := range []int{1, 4} {
+	for _, tc := range []struct {
+		lanes, run int
+		worker     int64
+	}{{1, 0, 1}, {4, 0, 1}, {1, 8192, 1<<22 - 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{Lanes: lanes}, uid.NewTestClock())
+			c, err := uid.NewCachedAt(t.Context(), assignertest.Static(tc.worker), &uid.Options{
+				Layout: bubbleLayout(), Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer c.Close()
 			for range 400 {
 				mustNext(t, c)
 				time.Sleep(250 * time.Millisecond)
 				synctest.Wait()
 				if lag := c.Stats().Lag; lag >= 1500*time.Millisecond {
-					t.Fatalf("behind a look the oldest id in the lanes is %v old, want less than 2 s less two intervals of 250 ms", lag)
+					t.Fatalf("%+v: after a look the oldest id in the lanes is %v old, "+
+						"want less than 2 s less two intervals of 250 ms", tc, lag)
 				}
 			}
 		})
 	}
 }
 
-// TestFreshFromTheEpoch begins at the layout's first tick, where nothing can be old enough to be dropped at first.
+// TestLag takes ids at a standstill of the padder: Lag counts from the oldest id that is left, in a
+// lane or in the ring, and the position counts only when neither has one.
+func TestLag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost,
+			PaddingFactor: 1, MaxLag: time.Hour}, uid.NewTestClock())
+		defer c.Close()
+		c.StopPadder()
+		take := func(n int) {
+			t.Helper()
+			if _, err := c.Fill(t.Context(), make([]uid.ID, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(what string, lag time.Duration) {
+			t.Helper()
+			if got := c.Stats().Lag; got != lag {
+				t.Errorf("%s: Lag = %v, want %v", what, got, lag)
+			}
+		}
+		time.Sleep(10*time.Second + 300*time.Millisecond)
+		want("the ring has the first tick", 10300*time.Millisecond)
+		take(8192 - 16 - 1)
+		want("the lane has one id of the first tick, the ring its last run", 10300*time.Millisecond)
+		take(2)
+		if first := c.Stats().Position; time.Since(first) != 9300*time.Millisecond {
+			t.Fatalf("the position is %v old, want 9.3 s", time.Since(first))
+		}
+		want("the lane has the first tick's last ids", 10300*time.Millisecond)
+		take(15)
+		want("nothing is left", 9300*time.Millisecond)
+	})
+}
+
+// TestFreshFromTheEpoch begins at the layout's first tick, where nothing can be old enough to be
+// dropped at first.
 func TestFreshFromTheEpoch(t *testing.T) {
 	t.Parallel()
 	for _, start := range []int64{1, 0} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()}, SeqStart: start, BoostPower: uid.NoBoost}, uid.NewTestClock())
+			c := cachedAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
+				SeqStart: start, BoostPower: uid.NoBoost}, uid.NewTestClock())
 			defer c.Close()
 			last := uid.ID(-1)
 			for range 60 {
@@ -84,8 +130,9 @@ func TestFreshFromTheEpoch(t *testing.T) {
 	}
 }
 
-// TestFreshBehindOutage uses a window up to its end while the authority is down for an hour. The position stays there, with nothing in the ring or the
-// lanes that could be seen to be old: the first id of the next window is of the present all the same.
+// TestFreshBehindOutage uses a window up to its end while the authority is down for an hour. The
+// position stays there, with nothing in the ring or the lanes that could be seen to be old: the
+// first id of the next window is of the current tick all the same.
 func TestFreshBehindOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,8 +164,9 @@ func TestFreshBehindOutage(t *testing.T) {
 	})
 }
 
-// TestFreshAndOnce lets the padder move to the present at all rates, in rings that hold a tick or less than two: the position may be in the present's
-// tick already, behind the number that the tick would start at, and must not go back there.
+// TestFreshAndOnce lets the padder move to the current tick at all rates, in rings that hold a tick or
+// less than two: the position may be in the current tick already, below the number that the tick
+// would start at, and must not go back there.
 func TestFreshAndOnce(t *testing.T) {
 	t.Parallel()
 	for _, run := range []int{1, 4, 16} {
@@ -126,7 +174,9 @@ func TestFreshAndOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("run=%d/%v", run, pause), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					o := uid.Options{RunLength: run, BoostPower: uid.NoBoost, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6, Epoch: bubbleEpoch}}
+					o := uid.Options{RunLength: run, BoostPower: uid.NoBoost,
+						Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6,
+							Epoch: bubbleEpoch}}
 					c := cachedAt(t, o, uid.NewTestClock())
 					defer c.Close()
 					last := uid.ID(-1)
@@ -146,39 +196,8 @@ func TestFreshAndOnce(t *testing.T) {
 	}
 }
 
-// TestFreshWords sets the clock ahead so that the padder's next look comes as many ticks behind the tenure's base as a lane's word tells apart, or one more
-// or less: a word that cannot hold the tick stands for another one.
-func TestFreshWords(t *testing.T) {
-	t.Parallel()
-	l := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: time.Millisecond, Epoch: bubbleEpoch}
-	k := uid.NewCodec(41, 22, 12, 9, 0)
-	_, _, _, ticks := k.Fields()
-	const interval = 200 * time.Millisecond
-	for _, gene := range []int{0, 2} {
-		for _, more := range []int64{-1, 0, 1} {
-			synctest.Test(t, func(t *testing.T) {
-				clock := uid.NewTestClock()
-				l := l
-				l.WorkerBits, l.GeneBits = l.WorkerBits-gene, gene
-				c := cachedAt(t, uid.Options{Layout: l, RunLength: 512, SeqStart: 1, BoostPower: uid.NoBoost, MaxJump: 1 << 62, ScheduleInterval: interval}, clock)
-				defer c.Close()
-				mustNext(t, c)
-				// The base is the tick before the first.
-				clock.Step(time.Duration(ticks-1+more)*time.Millisecond - interval)
-				time.Sleep(interval)
-				synctest.Wait()
-				for range 10 {
-					id := mustNext(t, c)
-					if lag := clock.Now().Sub(c.Parse(id).Time); lag < 0 || lag > time.Second || c.Parse(id).Worker != 1 {
-						t.Fatalf("%d%+d ticks ahead: %+v at %v", ticks, more, c.Parse(id), clock.Now())
-					}
-				}
-			})
-		}
-	}
-}
-
-// TestFreshStarts makes generators one after the other: their first ids are spread as those behind a pause are.
+// TestFreshStarts makes generators one after the other: their first ids are spread as those after
+// a pause are.
 func TestFreshStarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -195,14 +214,16 @@ func TestFreshStarts(t *testing.T) {
 	})
 }
 
-// TestClaimRegainedInBurst loses worker 1, gets the same worker id again with a window that begins later, and takes ids far faster than the clock goes:
-// what lies between the two windows is somebody else's.
+// TestClaimRegainedInBurst loses worker 1, gets the same worker id again with a window that begins
+// later, and takes ids far faster than the clock goes: what lies between the two windows is
+// of another owner.
 func TestClaimRegainedInBurst(t *testing.T) {
 	t.Parallel()
 	for _, run := range []int{1, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(20 * time.Second)}
-			c, err := uid.NewCachedAt(t.Context(), a, &uid.Options{Layout: bubbleLayout(), RunLength: run}, uid.NewTestClock())
+			c, err := uid.NewCachedAt(t.Context(), a,
+				&uid.Options{Layout: bubbleLayout(), RunLength: run}, uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,17 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// TestGateBeforeTheLook holds a caller at the gate, closes the generator meanwhile, and wakes nobody, as a Close does that is over before the caller has
-// got its channel. Who goes to the gate first and looks second sees that the generator is closed; who does it the other way round waits for nothing.
+// TestGateBeforeTheLook holds a caller at the gate, closes the generator meanwhile, and wakes
+// nobody, as a Close does that is over before the caller has got its channel. A caller that goes to the gate
+// first and looks second sees that the generator is closed; one that looks first waits
+// for nothing.
 func TestGateBeforeTheLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}
-		d, err := NewDefault(t.Context(), assigner.Static(1), &Options{Layout: l, SeqStart: 1})
+		d, err := NewDefault(t.Context(), assignertest.Static(1), &Options{Layout: l, SeqStart: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,19 +34,20 @@ func TestGateBeforeTheLook(t *testing.T) {
 			_, err := d.Next(t.Context()) // the tick is used up
 			failed <- err
 		}()
-		for buf := make([]byte, 1<<20); !strings.Contains(string(buf[:runtime.Stack(buf, true)]), "uid.(*gate).wait("); {
+		for buf := make([]byte, 1<<20); !strings.Contains(string(buf[:runtime.Stack(buf, true)]),
+			"uid.(*gate).wait("); {
 			runtime.Gosched()
 		}
 		d.closed.Store(true)
 		d.last.Swap(closedPosition)
 		d.gate.mu.Unlock()
 		if err := <-failed; !errors.Is(err, ErrClosed) || time.Since(start) != 0 {
-			t.Errorf("Next() = %v behind %v, want ErrClosed at once", err, time.Since(start))
+			t.Errorf("Next() = %v after %v, want ErrClosed at once", err, time.Since(start))
 		}
 	})
 }
 
-// TestGateWakesAll opens a gate for those who wait, once, and not for those who come later.
+// TestGateWakesAll opens a gate for the callers that wait, once, and not for later ones.
 func TestGateWakesAll(t *testing.T) {
 	t.Parallel()
 	var g gate
@@ -64,7 +67,8 @@ func TestGateWakesAll(t *testing.T) {
 		}
 		g.open()
 		if c := g.wait(); !isOpen(a) || !isOpen(b) || isOpen(c) {
-			t.Fatalf("the two who wait %v, %v, who comes later %v; want true, true, false", isOpen(a), isOpen(b), isOpen(c))
+			t.Fatalf("the two that wait %v, %v, the later one %v; want true, true, false",
+				isOpen(a), isOpen(b), isOpen(c))
 		}
 		g.open()
 	}

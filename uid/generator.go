@@ -1,32 +1,32 @@
-// Package uid makes unique, time-ordered 63-bit ids inside the process that needs them.
-//
-// Cached is the generator to use: ids are composed ahead of demand and handed out for about one atomic instruction each.
-// Default asks the clock for every id; it is the yardstick, and the home of the snowflake family.
 package uid
 
 import "context"
 
 // Generator is what Cached and Default have in common. All methods are safe for concurrent use.
 type Generator interface {
-	// Next returns an id that no other call, on any generator with a disjoint claim, ever returns. It reads ctx only
-	// when it has to wait.
+	// Next returns an id that no other call, on any generator with a disjoint claim, ever returns.
+	// It reads ctx only when it has to wait.
 	Next(ctx context.Context) (ID, error)
 
-	// Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or fewer together with
-	// the error that stopped it. The ids ids[:n] are valid either way.
+	// Fill sets every element of ids to an id of its own and returns how many it set: len(ids), or
+	// fewer together with the error that stopped it. The ids ids[:n] are valid either way.
 	Fill(ctx context.Context, ids []ID) (n int, err error)
 
-	// NextGene is Next for a Layout with GeneBits: the id's low GeneBits bits are the low bits of key. Without GeneBits it
-	// fails with ErrNoGene.
+	// NextGene is Next for a Layout with GeneBits: the id's low GeneBits bits are the low bits of
+	// key. Without GeneBits it fails with ErrNoGene.
 	NextGene(ctx context.Context, key int64) (ID, error)
+
+	// FillGene is Fill for a Layout with GeneBits: every id carries the gene of key. Without
+	// GeneBits it fails with ErrNoGene.
+	FillGene(ctx context.Context, key int64, ids []ID) (n int, err error)
 
 	// Parse takes an id of this generator's layout apart.
 	Parse(ID) Parts
 
-	// Stats returns a snapshot. It takes no lock that Next takes.
+	// Stats returns a snapshot. It takes no lock that Next takes while the clock is steady.
 	Stats() Stats
 
-	// Close stops the generator, gives the unused rest of its claim back and waits for its goroutines. Calls from then on
-	// fail with ErrClosed. Closing twice does nothing.
+	// Close stops the generator, gives the unused rest of its claim back and waits for its
+	// goroutines. Calls from then on fail with ErrClosed. Closing twice does nothing.
 	Close() error
 }

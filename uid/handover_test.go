@@ -7,124 +7,46 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// leaseTable is an authority in memory: for each worker id a fencing token and the end of the reserved window. A new owner
-// begins where the last one's window ends, so that windows are disjoint whatever anyone's clock says.
-type leaseTable struct {
-	mu   sync.Mutex
-	rows []leaseRow
-}
-
-type leaseRow struct {
-	token int
-	owned bool
-	until time.Time
-}
-
-type leaseClaim struct {
-	t           *leaseTable
-	worker      int64
-	token       int
-	from, until time.Time
-}
-
-func (t *leaseTable) Assign(context.Context, int64) (assigner.Claim, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at := rand.IntN(len(t.rows))
-	for i := range t.rows {
-		w := (at + i) % len(t.rows)
-		if r := &t.rows[w]; !r.owned {
-			c := &leaseClaim{t: t, worker: int64(w), token: r.token + 1, from: r.until}
-			if c.until = r.until.Add(50 * time.Millisecond); time.Until(c.until) < 50*time.Millisecond {
-				c.until = time.Now().Add(50 * time.Millisecond)
-			}
-			*r = leaseRow{token: c.token, owned: true, until: c.until}
-			return c, nil
-		}
-	}
-	return nil, assigner.ErrWorkersExhausted
-}
-
-// steal takes one worker id away from its owner, who learns of it when it extends next.
-func (t *leaseTable) steal() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := &t.rows[rand.IntN(len(t.rows))]
-	r.token, r.owned = r.token+1, false
-}
-
-func (c *leaseClaim) Worker() int64 { return c.worker }
-
-func (c *leaseClaim) Window() (from, until time.Time) {
-	c.t.mu.Lock()
-	defer c.t.mu.Unlock()
-	return c.from, c.until
-}
-
-func (c *leaseClaim) Extend(_ context.Context, until time.Time) (time.Time, error) {
-	c.t.mu.Lock()
-	defer c.t.mu.Unlock()
-	r := &c.t.rows[c.worker]
-	if r.token != c.token {
-		return c.until, assigner.ErrClaimLost
-	}
-	if until.After(r.until) {
-		r.until = until
-	}
-	c.until = r.until
-	return c.until, nil
-}
-
-func (c *leaseClaim) Release(_ context.Context, used time.Time) error {
-	c.t.mu.Lock()
-	defer c.t.mu.Unlock()
-	r := &c.t.rows[c.worker]
-	if r.token != c.token {
-		return assigner.ErrClaimLost
-	}
-	if used.Before(c.from) {
-		used = c.from
-	}
-	if used.Before(r.until) {
-		r.until = used
-	}
-	r.owned = false
-	return nil
-}
-
-// TestHandover runs generators that share a few worker ids. Their claims are stolen under load, they are closed and started
-// again, and what Close gives back is handed to the next at once: no id comes twice, and with one lane none goes back.
+// TestHandover runs generators that share a few worker ids. Their claims are stolen under load,
+// they are closed and started again, and what Close gives back is handed to the next at once: no id
+// comes twice, and with one lane none goes back.
 func TestHandover(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, o := range []uid.Options{{}, {Lanes: 4}, {RunLength: 1}, {RunLength: 2, BoostPower: uid.NoBoost}, {RunLength: 16, Lanes: 2, TakePolicy: uid.Wait}} {
+		for _, o := range []uid.Options{{}, {Lanes: 4}, {RunLength: 1},
+			{RunLength: 2, BoostPower: uid.NoBoost},
+			{RunLength: 16, Lanes: 2, TakePolicy: uid.TakeWait}} {
 			t.Run(fmt.Sprintf("%s/run=%d/lanes=%d", name, o.RunLength, o.Lanes), func(t *testing.T) {
 				t.Parallel()
 				o := o
 				o.Layout = bitsalloc.Layout{TimeBits: 42, WorkerBits: 3, SeqBits: 5, Tick: time.Millisecond}
-				o.Rollback = uid.HoldUpTo(time.Hour)
-				table := &leaseTable{rows: slices.Repeat([]leaseRow{{until: time.Now().Add(-time.Hour)}}, 6)}
+				o.Rollback = uid.RollbackHold(time.Hour)
+				m := &assignertest.Memory{Length: 50 * time.Millisecond, From: time.Now().Add(-time.Hour)}
 				deadline := time.Now().Add(handoverTime)
+				var taken atomic.Int64
+				more := func() bool { return time.Now().Before(deadline) || taken.Load() < leastHandover }
 				var all [3 * 2][]uid.ID
 				var wg, thief sync.WaitGroup
 				thief.Go(func() {
-					for time.Now().Before(deadline) {
+					for more() {
 						time.Sleep(7 * time.Millisecond)
-						table.steal()
+						m.Lose(rand.Int64N(6))
 					}
 				})
 				for k := range 3 {
 					wg.Go(func() {
-						for time.Now().Before(deadline) {
-							g, err := make(t.Context(), table, &o, uid.NewTestClock())
+						for more() {
+							g, err := make(t.Context(), m.Range(0, 5), &o, uid.NewTestClock())
 							if errors.Is(err, assigner.ErrWorkersExhausted) {
 								time.Sleep(time.Millisecond)
 								continue
@@ -149,6 +71,7 @@ func TestHandover(t *testing.T) {
 											last = id
 										}
 										all[2*k+j] = append(all[2*k+j], buf[:n]...)
+										taken.Add(int64(n))
 										if errors.Is(err, uid.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 											return
 										}
@@ -168,6 +91,9 @@ func TestHandover(t *testing.T) {
 				}
 				wg.Wait()
 				thief.Wait()
+				if err := m.Windows().Overlap(); err != nil {
+					t.Error(err)
+				}
 				ids := slices.Concat(all[:]...)
 				slices.Sort(ids)
 				for i := range ids[1:] {
@@ -179,7 +105,7 @@ func TestHandover(t *testing.T) {
 				for _, id := range ids {
 					workers[int64(id)>>5&7]++
 				}
-				if len(ids) < 1000 || len(workers) < 3 {
+				if len(ids) < leastHandover || len(workers) < 3 {
 					t.Errorf("%d ids of the workers %v, want thousands of several", len(ids), workers)
 				}
 			})
@@ -187,5 +113,9 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// handoverTime is how long each case of TestHandover runs.
-const handoverTime = 250 * time.Millisecond
+// handoverTime is how long each case of TestHandover runs at the least, and leastHandover how many
+// ids it takes.
+const (
+	handoverTime  = 250 * time.Millisecond
+	leastHandover = 1000
+)

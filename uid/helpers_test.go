@@ -6,9 +6,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -29,7 +31,7 @@ func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
 // newCached returns a Cached of worker 1 that the test closes.
 func newCached(tb testing.TB, o *uid.Options) *uid.Cached {
 	tb.Helper()
-	c, err := uid.NewCached(tb.Context(), assigner.Static(1), o)
+	c, err := uid.NewCached(tb.Context(), assignertest.Static(1), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,8 +43,8 @@ func newCached(tb testing.TB, o *uid.Options) *uid.Cached {
 	return c
 }
 
-// record counts ids one by one: a bit for each (tick, seq) of one worker. Two ids that are equal meet on one bit, which a
-// sum or the size of a set would not notice when another id is missing.
+// record counts ids one by one: a bit for each (tick, seq) of one worker. Two ids that are equal
+// meet on one bit, which a sum or the size of a set would not notice when another id is missing.
 type record struct {
 	alloc *bitsalloc.Allocator
 	first int64 // position of bit 0
@@ -95,14 +97,6 @@ func (r *record) check(tb testing.TB, want int64) {
 	if got := r.count.Load(); got != want {
 		tb.Errorf("got %d different ids, want %d", got, want)
 	}
-}
-
-// full returns how many of the positions [from, to) were handed out.
-func (r *record) full(from, to int64) (n int64) {
-	for at := from; at < to; at++ {
-		n += int64(r.bits[at/64].Load() >> (at % 64) & 1)
-	}
-	return n
 }
 
 // scriptedAssigner hands out claims whose windows the test controls.
@@ -187,4 +181,43 @@ func (c *scriptedClock) Now(context.Context) (time.Time, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	return c.s.now(), nil
+}
+
+// kinds are the two generators, for tests of what they share.
+var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+	clock *uid.TestClock) (uid.Generator, error){
+	"cached": func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+		clock *uid.TestClock) (uid.Generator, error) {
+		return uid.NewCachedAt(ctx, a, o, clock)
+	},
+	"default": func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+		clock *uid.TestClock) (uid.Generator, error) {
+		return uid.NewDefaultAt(ctx, a, o, clock)
+	},
+}
+
+// eachKind runs f in a bubble for both generators on a scripted claim of worker 1 whose window is
+// the next ten minutes.
+func eachKind(t *testing.T, o uid.Options, script func(*scriptedAssigner),
+	f func(*testing.T, uid.Generator, *scriptedAssigner, *uid.TestClock)) {
+	t.Parallel()
+	for name, make := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute)}
+				if script != nil {
+					script(a)
+				}
+				o, clock := o, uid.NewTestClock()
+				o.Layout = bubbleLayout()
+				g, err := make(t.Context(), a, &o, clock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer g.Close()
+				f(t, g, a, clock)
+			})
+		})
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// BenchmarkIDAppend and BenchmarkIDParse show each text form beside strconv, the floor for base 10, and strconv in a
-// base of its own, which is what one would use without the form.
+// BenchmarkIDAppend and BenchmarkIDParse show each text form next to strconv, the floor for base
+// 10, and strconv in a base of its own, which is what one would use without the form.
 func BenchmarkIDAppend(b *testing.B) {
 	id := uid.ID(1234567890123456789)
 	buf := make([]byte, 0, 32)

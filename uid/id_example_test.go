@@ -14,7 +14,8 @@ func ExampleID() {
 	// 1234567890123456789 128GGYHYYK08N 1TCKi1nFuNh
 }
 
-// In JSON an id is a string, since JavaScript would round the number to 1234567890123456800; both are read.
+// In JSON an id is a string, since JavaScript would round the number to 1234567890123456800; both
+// are read.
 func ExampleID_MarshalJSON() {
 	type order struct {
 		ID uid.ID `json:"id"`

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// MarshalJSON returns the decimal form as a JSON string: as a number it would lose its last digits in JavaScript. A
-// negative id is an error that wraps ErrBadID.
+// MarshalJSON returns the decimal form as a JSON string: as a number it would lose its last digits
+// in JavaScript. A negative id is an error that wraps ErrBadID.
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id < 0 {
 		return nil, errNegative(id)
@@ -18,14 +18,16 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), err
 }
 
-// UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits alone: a fraction or an
-// exponent, even of integral value, is refused, because it has been through a float. Null leaves id as it was, as is
-// the custom of encoding/json, and so does an error, which wraps ErrBadID.
+// UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits
+// alone: a fraction or an exponent, even of integral value, is refused, because it has been through
+// a float. Null leaves id as it was, as encoding/json asks for, and so does an error, which wraps
+// ErrBadID.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: JSON value is empty, want a string or a number", ErrBadID)
 	}
-	// encoding/json passes one well-formed value without space around it: its first byte tells what it is.
+	// encoding/json passes one well-formed value without space around it: its first byte tells what
+	// it is.
 	switch c := data[0]; {
 	case c >= '0' && c <= '9':
 		return id.UnmarshalText(data)
@@ -34,7 +36,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		if bytes.IndexByte(text, '\\') < 0 {
 			return id.UnmarshalText(text)
 		}
-		// Digits may be written as escapes, though no one does.
+		// JSON permits escapes in place of digits.
 		var s string
 		if err := json.Unmarshal(data, &s); err != nil {
 			return fmt.Errorf("%w: JSON value %s is not a string: %w", ErrBadID, quote(data), err)
@@ -43,5 +45,6 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	case string(data) == "null":
 		return nil
 	}
-	return fmt.Errorf("%w: JSON value is %s, want a string or a number of digits", ErrBadID, quote(data))
+	return fmt.Errorf("%w: JSON value is %s, want a string or a number of digits",
+		ErrBadID, quote(data))
 }

@@ -51,7 +51,8 @@ func TestIDInJSON(t *testing.T) {
 		t.Errorf("any is %v, want the string", out.Any)
 	}
 	in.Any, out.Any = nil, nil
-	if fmt.Sprint(in.ID, in.Quoted, *in.Pointer, in.List, in.Names) != fmt.Sprint(out.ID, out.Quoted, *out.Pointer, out.List, out.Names) {
+	if fmt.Sprint(in.ID, in.Quoted, *in.Pointer, in.List, in.Names) != fmt.Sprint(out.ID,
+		out.Quoted, *out.Pointer, out.List, out.Names) {
 		t.Errorf("got %+v back, want %+v", out, in)
 	}
 }
@@ -80,7 +81,8 @@ func TestIDFromJSON(t *testing.T) {
 	// Null ends a pointer and leaves a value.
 	id := uid.ID(5)
 	doc := document{ID: 5, Pointer: &id}
-	if err := json.Unmarshal([]byte(`{"id":null,"pointer":null}`), &doc); err != nil || doc.ID != 5 || doc.Pointer != nil {
+	if err := json.Unmarshal([]byte(`{"id":null,"pointer":null}`), &doc); err != nil ||
+		doc.ID != 5 || doc.Pointer != nil {
 		t.Errorf("after null: id %d, pointer %v, %v, want 5 and nil", doc.ID, doc.Pointer, err)
 	}
 }

@@ -28,6 +28,8 @@ func TestIDScan(t *testing.T) {
 		{"9007199254740993", 9007199254740993},
 		{[]byte("9007199254740993"), 9007199254740993},
 		{[]byte("0"), 0},
+		{new(uid.ID), 0},
+		{new(uid.ID(math.MaxInt64)), math.MaxInt64},
 	} {
 		id := ^tc.want
 		if err := id.Scan(tc.src); err != nil || id != tc.want {
@@ -43,6 +45,8 @@ func TestIDScanRefuses(t *testing.T) {
 		want string
 	}{
 		{nil, "column is NULL; scan into sql.Null[uid.ID] or *uid.ID"},
+		{(*uid.ID)(nil), "column is NULL"},
+		{new(uid.ID(-1)), "-1 is negative"},
 		{int64(-1), "-1 is negative"},
 		{int64(math.MinInt64), "-9223372036854775808 is negative"},
 		{uint64(1 << 63), "column is 9223372036854775808, want 0..9223372036854775807"},
@@ -62,7 +66,8 @@ func TestIDScanRefuses(t *testing.T) {
 	}
 }
 
-// What the driver is handed is an int64, also through database/sql's own conversion, and comes back as the id.
+// What the driver is handed is an int64, also through database/sql's own conversion, and comes back
+// as the id.
 func TestIDValue(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {

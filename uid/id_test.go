@@ -21,8 +21,8 @@ var (
 	_ fmt.Stringer             = uid.ID(0)
 )
 
-// goldenID is one id in its three forms, written down once and for all: the forms are stored and sent, so they never
-// change.
+// goldenID is one id in its three forms, written down once and for all: the forms are stored and
+// sent, so they never change.
 type goldenID struct {
 	id             uid.ID
 	decimal        string
@@ -80,7 +80,8 @@ func TestIDDecimal(t *testing.T) {
 // An id prints as a number wherever a string or a number is asked for, and works as a flag.
 func TestIDPrints(t *testing.T) {
 	t.Parallel()
-	if got, want := fmt.Sprintf("%d %v %s %q", uid.ID(42), uid.ID(42), uid.ID(42), uid.ID(42)), `42 42 42 "42"`; got != want {
+	if got, want := fmt.Sprintf("%d %v %s %q", uid.ID(42), uid.ID(42), uid.ID(42), uid.ID(42)),
+		`42 42 42 "42"`; got != want {
 		t.Errorf("Sprintf gives %s, want %s", got, want)
 	}
 	set := flag.NewFlagSet("", flag.ContinueOnError)
@@ -128,7 +129,8 @@ func TestParseIDRefuses(t *testing.T) {
 	}
 }
 
-// checkBadID fails the test unless id is 0 and err wraps ErrBadID, says want and does not carry a large input along.
+// checkBadID fails the test unless id is 0 and err wraps ErrBadID, says want and does not carry a
+// large input along.
 func checkBadID(tb testing.TB, what string, id uid.ID, err error, want string) {
 	tb.Helper()
 	switch {
@@ -141,7 +143,8 @@ func checkBadID(tb testing.TB, what string, id uid.ID, err error, want string) {
 	}
 }
 
-// What can say so refuses to write a negative number, and what is returned without an error cannot be read back.
+// What can say so refuses to write a negative number, and what is returned without an error cannot
+// be read back.
 func TestNegativeIDIsNoID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []uid.ID{-1, -2, math.MinInt64, math.MinInt64 + 1} {
@@ -171,7 +174,8 @@ func TestNegativeIDIsNoID(t *testing.T) {
 	}
 }
 
-// spreadIDs returns ids of every length: the neighbours of all powers of two and of 62, and random ones, sorted.
+// spreadIDs returns ids of every length: the neighbours of all powers of two and of 62, and random
+// ones, sorted.
 func spreadIDs() []uid.ID {
 	ids := []uid.ID{0, math.MaxInt64}
 	for i := range 63 {
@@ -245,7 +249,8 @@ func TestIDAllocations(t *testing.T) {
 	}
 }
 
-// FuzzParseID: what is read is written back as the same number, and what is refused is no 63-bit decimal.
+// FuzzParseID: what is read is written back as the same number, and what is refused is no 63-bit
+// decimal.
 func FuzzParseID(f *testing.F) {
 	for _, g := range goldenIDs() {
 		f.Add(g.decimal)

@@ -5,104 +5,159 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
-// errExtending says that the window's end is reached and the keeper is extending it. It never leaves the package:
-// callers wait, or get ErrEmpty when they may not.
-var errExtending = errors.New("uid: claim is being extended")
+// errExtending says that the position has reached the window's end and the keeper is extending it.
+// It never leaves the package: callers wait, or get ErrEmpty when the take policy forbids that.
+var errExtending = errors.New("uid: the claim is being extended")
+
+// errNotGrown says that an extension left the window's end where it was.
+var errNotGrown = errors.New("uid: the window has not grown")
+
+// errTooEarly says that a lost claim is not replaced yet.
+var errTooEarly = errors.New("uid: too early for a new claim")
+
+// errGivenUp marks a lost claim that NoReassign keeps from being replaced.
+var errGivenUp = errors.New("uid: the worker id is lost for good (NoReassign)")
 
 const (
-	keeperPauseMin   = 10 * time.Millisecond // between two looks that the timer causes
+	keeperPauseMin = 10 * time.Millisecond // between two looks that the timer causes
+
+	// Bounds of the pause after an attempt that failed. It doubles from one to the other.
 	keeperBackoffMin = 100 * time.Millisecond
 	keeperBackoffMax = 10 * time.Second
-	keeperAttempt    = 10 * time.Second // bound of one call of the authority
-	releaseTimeout   = 5 * time.Second  // bound of Close's call of the authority
+
+	keeperAttempt  = 10 * time.Second // bound of one call of the authority
+	releaseTimeout = 5 * time.Second  // bound of Close's call of the authority
+	keeperReminder = 5 * time.Minute  // between two log lines that say the same
 )
 
-// keeper owns the claim: it extends the window well before its end, claims a new worker id when the old one is lost, and
-// has a held clock confirmed. Its one goroutine is the only one that calls the claim, and it runs only if there is
-// something to keep. Composing reads grant and nothing else, so the keeper costs nothing per id.
+// keeper owns the claim: it extends the window well before its end, claims a new worker id when the
+// old one is lost, and has a held clock confirmed. Its one goroutine is the only one that calls the
+// claim, and it runs only if there is something to keep. Composing reads window and nothing else,
+// so the keeper costs nothing per id.
+//
+// window.err is the claim's state:
+//
+//	held       nil               until Extend fails
+//	failing    ErrClaimExpired   until Extend succeeds: held, or says ErrClaimLost: lost
+//	lost       ErrClaimLost      until Assign succeeds: held; for good with NoReassign
+//
+// A claim that is failing or lost is still used to its window's end: the authority gives
+// that window to no other owner.
+//
+//	claimed                renew, with jitter        ids stop here if extending fails
+//	   │                        │                                │
+//	───┼────────────────────────┼────────────────────────────────┼────►  time
+//	   └─── half of the window ─┴─── half: attempts, backing off ┘
+//
+// The keeper decides when, and never whether two ids are equal: however late it is, composing stops
+// at the window's end, and however early, a window only grows.
 type keeper struct {
-	alloc      *bitsalloc.Allocator
+	timeline   *timeline
 	assigner   assigner.Assigner
 	clock      *clock
-	logger     *slog.Logger
+	journal    *journal
 	noReassign bool
-	position   func() int64 // the tick that the generator composes next
-	changed    func()       // called after every change of grant; holds no lock
+	front      func() time.Time // the end of the tick that the generator composes next
+	changed    func()           // called after every change of window, without a lock
 
-	grant atomic.Pointer[grant]
+	// Stored by the constructor and then by the goroutine alone. Each window is immutable.
+	window atomic.Pointer[window]
 
-	wake chan struct{} // capacity 1: look again
-	wg   sync.WaitGroup
-	stop context.CancelFunc
+	made, lost, extends, failures atomic.Int64 // Stats.Claims, ClaimsLost, Extends, ExtendFailures
 
-	// Owned by the goroutine, and by release after it ended.
-	claim  assigner.Claim
-	window time.Duration // what is left of the window when it is claimed: what Extend asks for
+	wake chan struct{}      // capacity 1: look again
+	wg   sync.WaitGroup     // the goroutine, and the helper of confirm
+	stop context.CancelFunc // ends the goroutine and its call of the authority
+
+	// Owned by the constructor, then by the goroutine, and by release after it ended.
+	claim    assigner.Claim
+	since    time.Time     // when the claim was made
+	pace     time.Duration // the least time from since to the next claim
+	length   time.Duration // how far ahead Extend asks for; set when the claim is made
+	ahead    time.Duration // how much of the window is left when it is to be extended
+	reminded time.Time     // when the log last said that extending fails
+	stopped  bool          // the log says that ids have stopped
 }
 
-// newKeeper makes the first claim. It blocks until the assigner answers or ctx ends, and starts no goroutine.
-func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, alloc *bitsalloc.Allocator, c *clock) (*keeper, error) {
+// newKeeper makes the first claim. It blocks until the assigner answers or ctx ends, and starts no
+// goroutine.
+func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, l *timeline, layout string,
+	c *clock) (*keeper, error) {
 	if a == nil {
 		return nil, fmt.Errorf("%w: the assigner is nil", ErrOptions)
 	}
 	if b, ok := a.(assigner.LayoutBinder); ok {
-		a = b.BindLayout(alloc.Layout().String())
+		a = b.BindLayout(layout)
 	}
-	k := &keeper{alloc: alloc, assigner: a, clock: c, logger: o.Logger, noReassign: o.NoReassign,
-		wake: make(chan struct{}, 1), stop: func() {}}
+	k := &keeper{timeline: l, assigner: a, clock: c, journal: &journal{logger: o.Logger},
+		noReassign: o.NoReassign,
+		wake:       make(chan struct{}, 1), stop: func() {}}
 	if err := k.assign(ctx); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// assign makes a claim and publishes its grant.
+// assign makes a claim and publishes its window. A claim whose worker id the layout cannot hold is
+// released at once. On an error the old claim, if there is one, is still the keeper's.
 func (k *keeper) assign(ctx context.Context) error {
-	c, err := k.assigner.Assign(ctx, k.alloc.MaxWorker())
+	c, err := k.assigner.Assign(ctx, k.timeline.maxWorker)
 	if err != nil {
 		return fmt.Errorf("uid: assigning a worker id: %w", err)
 	}
-	g, err := newGrant(k.alloc, c)
+	w, err := newWindow(k.timeline, c)
 	if err != nil {
 		return errors.Join(err, c.Release(ctx, time.Time{}))
 	}
-	// A window may begin long ago, where the last owner's ended, or ahead of the clock.
-	begin := k.clock.now()
-	if g.start.After(begin) {
-		begin = g.start
+	// Each claim doubles the least time to the next one, until a claim has lasted. An extension
+	// does not count as lasting: in a storm of losses every claim may be extended once.
+	k.pace = min(max(2*k.pace, keeperBackoffMin), keeperBackoffMax)
+	if time.Since(k.since) >= keeperBackoffMax {
+		k.pace = 0
 	}
-	left := g.until.Sub(begin)
-	if left <= 0 && !g.start.IsZero() {
-		left = g.until.Sub(g.start) // passed by this clock, as when the authority's is behind: its length is the best guess
-	}
-	// A window that holds no whole tick would be extended to one that permits nothing either.
-	k.claim, k.window = c, max(2*k.alloc.Layout().Tick, left)
-	k.publish(g)
+	k.claim, k.since = c, time.Now()
+	k.made.Add(1)
+	k.length = k.measure(ctx, w)
+	k.publish(w)
+	k.journal.log(func(l *slog.Logger) {
+		l.Info("worker id claimed", "worker", w.worker, "from", w.start, "until", w.until)
+	})
 	return nil
 }
 
-// publish makes g the grant that is composed under, with the tick from which on it wants to be extended.
-func (k *keeper) publish(g *grant) {
-	g.renew = g.end
-	if !g.until.IsZero() {
-		g.renew = k.alloc.TickAt(g.until.Add(-k.window / 2))
+// publish makes w the window that is composed under. It is to be extended when half of the window
+// is left, or up to an eighth earlier, so that the processes of a fleet do not extend all at once.
+// So an outage of the authority may last for half of a window at any time without a missing id. w
+// is complete here: nothing changes it after the Store.
+func (k *keeper) publish(w *window) {
+	w.renew = w.end
+	if !w.until.IsZero() {
+		k.ahead = k.length/2 + k.jitter(k.length/8+1)
+		w.renew = k.timeline.at(w.until.Add(-k.ahead))
 	}
-	k.grant.Store(g)
+	w.extended = k.clock.now()
+	k.window.Store(w)
 }
 
-// run starts the goroutine if the claim has an end or can tell the time.
+// jitter returns a duration in [0, d) that differs from process to process: a hash of worker id and
+// time, so that a simulation that is run again is the same.
+func (k *keeper) jitter(d time.Duration) time.Duration {
+	return time.Duration(mix(mix(uint64(k.claim.Worker()))^uint64(time.Now().UnixNano())) % uint64(
+		d))
+}
+
+// run starts the goroutine, if there is something for it to do: the claim has an end, so it is to
+// be extended, or the claim tells the time, so it can confirm a jump of the clock.
 func (k *keeper) run() {
 	_, tells := k.claim.(assigner.Clock)
-	if k.grant.Load().until.IsZero() && !tells {
+	if k.window.Load().until.IsZero() && !tells {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -118,19 +173,30 @@ func (k *keeper) kick() {
 	}
 }
 
-// release ends the goroutine and gives the claim's rest back; used is the end of the last tick that may have been stamped.
+// release ends the goroutine, gives the claim's rest back and closes the journal; used is the end
+// of the last tick that may have been stamped. It blocks for releaseTimeout at most, longer only
+// for a claim or a log handler that does not honour its ctx or does not return. A lost claim has
+// nothing to give back, which is no error.
 func (k *keeper) release(used time.Time) error {
 	k.stop()
 	k.wg.Wait()
+	defer k.journal.close()
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	if err := k.claim.Release(ctx, used); err != nil && !errors.Is(err, assigner.ErrClaimLost) {
 		return fmt.Errorf("uid: releasing worker id %d: %w", k.claim.Worker(), err)
 	}
+	k.journal.log(func(l *slog.Logger) {
+		l.Info("worker id given back", "worker", k.claim.Worker(), "used", used)
+	})
 	return nil
 }
 
-// loop looks after the claim until ctx ends.
+// loop maintains the claim until ctx ends. It sleeps until the window is to be extended. A kick
+// wakes it earlier, when a burst has brought the position there, unless an attempt has failed: then
+// the back-off alone decides when the next one is made. Each pause is spread at random between half
+// and one and a half of the back-off, so that a fleet which lost its authority does not come back
+// as one.
 func (k *keeper) loop(ctx context.Context) {
 	backoff := time.Duration(0)
 	timer := time.NewTimer(k.pause())
@@ -142,114 +208,166 @@ func (k *keeper) loop(ctx context.Context) {
 		case <-timer.C:
 		case <-k.wake:
 			if backoff > 0 {
-				continue // the timer paces the attempts; callers in need are not to hammer the authority
+				continue // the timer paces the attempts, however many callers wait
 			}
 		}
-		if err := k.tend(ctx); err == nil {
+		err := k.maintain(ctx)
+		if ctx.Err() != nil {
+			return // Close; the error may be that of the ended ctx
+		}
+		switch {
+		case err == nil:
 			backoff = 0
 			timer.Reset(max(keeperPauseMin, k.pause()))
 			continue
+		case errors.Is(err, errNotGrown): // the authority answers, so the pause does not double
+			backoff = keeperBackoffMin
+		default:
+			backoff = min(max(2*backoff, keeperBackoffMin), keeperBackoffMax)
 		}
-		if ctx.Err() != nil {
-			return
+		timer.Reset(backoff/2 + k.jitter(backoff))
+	}
+}
+
+// forever is the largest duration.
+const forever = time.Duration(1<<63 - 1)
+
+// maintain extends or replaces the claim if that is due, and has a held clock confirmed. It returns
+// an error if extending or replacing has to be tried again soon. A confirmation is not retried
+// here: pause has the loop look again while the clock is held.
+func (k *keeper) maintain(ctx context.Context) (err error) {
+	w := k.window.Load()
+	if k.due() == 0 || w.err != nil && !k.noReassign {
+		attempt, cancel := context.WithTimeout(ctx, keeperAttempt)
+		defer cancel()
+		if errors.Is(w.err, ErrClaimLost) {
+			err = k.reassign(attempt)
+		} else {
+			err = k.extend(attempt, w)
 		}
-		backoff = min(max(2*backoff, keeperBackoffMin), keeperBackoffMax)
-		timer.Reset(backoff/2 + rand.N(backoff))
 	}
-}
-
-// pause returns how long the keeper may sleep: until half of the window is left, or a jump of the clock wants another look.
-func (k *keeper) pause() time.Duration {
-	longest := time.Hour
-	if k.clock.jump() > 0 {
-		longest = keeperBackoffMax
+	if k.ends() == 0 {
+		k.remind(k.window.Load(), false, w.err)
 	}
-	return min(longest, k.due())
-}
-
-// due returns how long it takes until half of the window is left, 0 when that is over.
-func (k *keeper) due() time.Duration {
-	g := k.grant.Load()
-	if g.until.IsZero() || k.noReassign && errors.Is(g.err, ErrClaimLost) {
-		return 1<<63 - 1
-	}
-	return max(0, g.until.Sub(k.front())-k.window/2)
-}
-
-// front returns the later of the present and the end of the tick that is composed next: what the window has to stay ahead of.
-func (k *keeper) front() time.Time {
-	now, pos := k.clock.now(), k.alloc.TimeAt(k.position()+1)
-	if pos.After(now) {
-		return pos
-	}
-	return now
-}
-
-// tend does what is due and returns an error if it has to be tried again soon.
-func (k *keeper) tend(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, keeperAttempt)
-	defer cancel()
 	if c, ok := k.claim.(assigner.Clock); ok && k.clock.jump() > 0 {
-		if t, err := c.Now(ctx); err == nil && k.clock.confirm(t) {
-			k.logger.Warn("clock jump confirmed by the claim's authority", "time", t)
-			k.changed()
-		}
-	}
-	g := k.grant.Load()
-	if k.due() > 0 && (g.err == nil || k.noReassign) {
-		return nil
-	}
-	if errors.Is(g.err, ErrClaimLost) {
-		return k.reassign(ctx)
-	}
-	return k.extend(ctx, g)
-}
-
-// extend moves the window's end, or publishes why it cannot.
-func (k *keeper) extend(ctx context.Context, g *grant) error {
-	_, err := k.claim.Extend(ctx, k.front().Add(k.window))
-	if err == nil {
-		next, err := newGrant(k.alloc, k.claim)
-		if err != nil {
-			return err
-		}
-		if g.err != nil {
-			k.logger.Info("claim extended again", "worker", g.worker, "until", next.until)
-		}
-		k.publish(next)
-		k.changed()
-		return nil
-	}
-	if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
-		return err // Close
-	}
-	failed := *g
-	if errors.Is(err, assigner.ErrClaimLost) {
-		failed.err = fmt.Errorf("uid: worker id %d: %w", g.worker, err)
-	} else {
-		failed.err = fmt.Errorf("%w: worker id %d could not be extended beyond %v: %w", ErrClaimExpired, g.worker, g.until, err)
-	}
-	if g.err == nil {
-		k.logger.Warn("claim not extended", "worker", g.worker, "until", g.until, "error", err)
-	}
-	k.grant.Store(&failed)
-	k.changed()
-	if errors.Is(err, assigner.ErrClaimLost) {
-		return k.reassign(ctx)
+		k.confirm(ctx, c)
 	}
 	return err
 }
 
-// reassign replaces a lost claim by a new one, with a worker id of its own. The lost window stays usable until then.
+// extend moves the window's end, or publishes why it cannot. w is the window that is extended.
+func (k *keeper) extend(ctx context.Context, w *window) error {
+	_, err := k.claim.Extend(ctx, k.needs().Add(k.length))
+	if err != nil {
+		// Canceled is Close, which is no failure. The end of keeperAttempt is another cause.
+		if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
+			return err
+		}
+		return k.fail(ctx, w, err)
+	}
+	// The claim's Window says what was reserved, which may be more or less than what was asked for.
+	next, err := newWindow(k.timeline, k.claim)
+	if err != nil {
+		return err
+	}
+	k.stopped = false
+	k.extends.Add(1)
+	k.publish(next)
+	k.changed()
+	if w.err != nil {
+		k.journal.log(func(l *slog.Logger) {
+			l.Info("claim extended again", "worker", w.worker, "until", next.until)
+		})
+	}
+	if !next.until.IsZero() && !next.until.After(w.until) {
+		return errNotGrown
+	}
+	return nil
+}
+
+// fail publishes and logs why the window could not be extended, and replaces a lost claim. What it
+// publishes is w with the error: the window stays, so ids go on to its end, and callers get the
+// error after it.
+func (k *keeper) fail(ctx context.Context, w *window, err error) error {
+	failed, first := *w, w.failing.IsZero()
+	k.failures.Add(1)
+	if first {
+		failed.failing = k.clock.now()
+	}
+	lost := errors.Is(err, assigner.ErrClaimLost)
+	switch {
+	case lost && k.noReassign:
+		failed.err = fmt.Errorf("%w: worker id %d: %w", errGivenUp, w.worker, err)
+	case errors.Is(err, ErrSucceeded):
+		failed.err = fmt.Errorf("uid: worker id %d stops at %v: %w", w.worker, w.until, err)
+	case lost:
+		failed.err = fmt.Errorf("uid: worker id %d: %w", w.worker, err)
+	default:
+		failed.err = fmt.Errorf("%w: worker id %d could not be extended beyond %v: %w",
+			ErrClaimExpired, w.worker, w.until, err)
+	}
+	k.window.Store(&failed)
+	k.changed()
+	if lost {
+		k.lost.Add(1)
+		k.reminded = time.Now()
+		k.journal.log(func(l *slog.Logger) {
+			l.Warn("claim lost", "worker", w.worker, "ids_until", k.timeline.time(w.end), "error",
+				err)
+		})
+		return k.reassign(ctx)
+	}
+	k.remind(&failed, first, err)
+	return err
+}
+
+// remind logs that extending fails, or replacing a lost claim: the first time, when ids stop, and
+// every keeperReminder. first says that extending did not fail before; err is why it fails now.
+func (k *keeper) remind(w *window, first bool, err error) {
+	until := k.timeline.time(w.end)
+	stops := !first && !k.stopped && !k.clock.now().Before(until)
+	if !first && !stops && time.Since(k.reminded) < keeperReminder {
+		return
+	}
+	k.stopped, k.reminded = k.stopped || stops, time.Now()
+	k.journal.log(func(l *slog.Logger) {
+		l = l.With("worker", w.worker, "ids_until", until, "failing_since", w.failing, "error", err)
+		switch {
+		case first:
+			l.Warn("claim not extended")
+		case stops:
+			l.Error("claim expired, ids have stopped")
+		case errors.Is(w.err, ErrClaimLost):
+			l.Warn("lost claim still not replaced")
+		default:
+			l.Warn("claim still not extended")
+		}
+	})
+}
+
+// reassign replaces a lost claim by a new one, with a worker id of its own. The lost window stays
+// usable until then, and then the composer drops what it holds of it. Claims that are lost again at
+// once are not replaced at once, or a storm of losses would use up worker ids as fast as the
+// authority hands them out.
 func (k *keeper) reassign(ctx context.Context) error {
 	if k.noReassign {
 		return nil
 	}
-	lost := k.grant.Load().worker
+	if time.Since(k.since) < k.pace {
+		return errTooEarly
+	}
+	lost := k.window.Load()
 	if err := k.assign(ctx); err != nil {
+		if context.Cause(ctx) != context.Canceled { // Canceled is Close
+			k.remind(lost, false, err)
+		}
 		return err
 	}
-	k.logger.Warn("worker id replaced after its claim was lost", "lost", lost, "worker", k.grant.Load().worker)
+	k.stopped = false
 	k.changed()
+	worker := k.window.Load().worker
+	k.journal.log(func(l *slog.Logger) {
+		l.Warn("worker id replaced after its claim was lost", "lost", lost.worker, "worker", worker)
+	})
 	return nil
 }

@@ -3,154 +3,135 @@ package uid
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
 
-// lane is where callers get their ids: one word on a cache line of its own, and one atomic add for each id.
+// usedUp is a lane's next when the lane has no run. It is above every number.
+const usedUp = 1 << 63
+
+// laneHalf keeps a lane's two hot words apart: two cache lines, because processors fetch lines in
+// pairs. laneSize is a power of two, so lanes are aligned on it and none shares a pair of lines
+// with its neighbours.
+const (
+	laneHalf = 2 * max(64, unsafe.Sizeof(cpu.CacheLinePad{}))
+	laneSize = 2 * laneHalf
+)
+
+// lane is where callers get their ids: one atomic add each. A lane counts in numbers, which are ids
+// without their gene bits, and hands out one run of consecutive numbers after another.
 //
-//	63                                                                 0
-//	+----------------------+-------+-----------------------+-----------+
-//	|   tick - base tick   |  run  |  headroom, 0: valid   |  offset   |
-//	+----------------------+-------+-----------------------+-----------+
-//	                                                         log2(RunLength)
+//	               next                          end
+//	────┬────────────▼────────────────────────────▼────────►  numbers
+//	    │ handed out │ left to hand out           │
+//	────┴────────────┴────────────────────────────┴────────
 //
-// The word stands for the newest id handed out. Tick and run say which run the lane is in, offset which of its
-// RunLength ids. A caller adds one; the sum is his. If it has no bit in the headroom, it stands for an id inside the run,
-// and the id is his alone, as no other add returns the same sum. If it has, the run was used up before him.
+// next is the number that the lane hands out next, or usedUp and above. end is the number after the
+// last one of the lane's run. A caller loads end, adds one to next, and owns the number that the
+// add found if that is below the end it loaded. With a run of [512, 1024) and next at 1022, three
+// callers find 1022, 1023 and 1024: two of them own a number, and the third one has to refill the
+// lane.
 //
-//	            add: headroom 0                      add: headroom not 0
+//	            add: old value < end                   add: old value >= end
 //	           ┌──────────────┐                       ┌──────────────┐
-//	           ▼              │    the run's last id  ▼              │
-//	refill ► [ inside a run   ]──────────────────► [ used up         ]
+//	           ▼              │    the run's last     ▼              │
+//	refill ► [ inside the run ]──────────────────► [ used up         ]
 //	           ▲              │                       ▲              │
-//	           │              └─ expire, seal: Swap ──┘              │
+//	           │              └───────── drop: Swap ──┘              │
 //	           └──────────────── refill: Store ──────────────────────┘
 //
-// Owners: anyone may add at any time. The holder of mu alone may do more: take the rest of a run away (Swap to usedUp;
-// what the swap returned tells which ids were left, and they are the swapper's), or begin a new run (Store, and only over
-// a used-up word, so that the store overwrites nothing but failed adds). The Store publishes the run: its ids are taken out
-// of the ring, which is what makes them the lane's.
+// Owners: every caller may add, or take several numbers by a compare-and-swap. Only the holder of
+// mu may do more: drop the rest of a run, or begin a new run. A run begins only in a used-up lane,
+// so that its stores overwrite nothing but failed adds.
 //
-// Overflow: a failed add leaves its trace in the headroom, which must not spill into run and tick. Whoever added in vain
-// takes mu and, if the lane is still used up, clears the headroom before anything else; so the headroom counts at most
-// the goroutines that are between their add and that. It has room for 2^31 - 1 of them at the least, 4 TiB of stacks.
+// Why no number is handed out twice:
+//
+//  1. Runs rise: each run of a lane lies above the one before it, because positions only grow.
+//  2. While a run is current, next is inside it, or at its end or above: callers only move it up,
+//     and only the holder of mu replaces it.
+//  3. begin stores usedUp, then the new end, then the new next. So a caller that loaded the end of
+//     run k did so after run k-1 was gone from next. What its add found is a number of run k, or
+//     lies at that end or above: used up, or a number of a later run. A value below that end is a
+//     number of run k, and no other add found the same value.
+//  4. Failed adds leave next at end or above, or at usedUp or above. Nothing reads a meaning into
+//     them, and the next refill overwrites them. The used-up range holds 2^63 of them.
+//  5. takeN swaps a value below an end. Once that end is stored, next has each value below it once,
+//     because runs rise. So there is no ABA: if next has the value, the run with that end is
+//     current.
+//
+// A caller that loaded the end of run k and adds after the refill finds a number of run k+1 and
+// does not know it. That number is skipped. It takes a caller that is interrupted between two
+// instructions while others use up the rest of a run.
 type lane struct {
-	_ cpu.CacheLinePad
-	_ cpu.CacheLinePad // the adjacent-line prefetcher pairs lines
+	next atomic.Uint64
+	_    [laneHalf - 8]byte
 
-	word atomic.Uint64
+	// Written once a run, so that the load of end hits the cache.
+	end atomic.Uint64
 
-	// Used once a run.
-	mu     sync.Mutex // nothing is waited for while it is held
-	skip   int64      // guarded by mu: how many ids of its next run the lane passes over
-	sealed bool       // guarded by mu: the lane gets no further run
-
-	_ cpu.CacheLinePad
-	_ cpu.CacheLinePad
+	// Its holder waits for nothing but the ring's lock, and calls no user function.
+	mu    sync.Mutex
+	skip  uint64 // guarded by mu: numbers of its next run that the lane passes over
+	seat  uint64 // guarded by mu: which seat's caller refilled the lane last; see seats
+	score int    // guarded by mu: how often that seat has changed lately; see seats.note
+	_     [laneHalf - 40]byte
 }
 
-// codec translates between ids and lane words. It is read-only.
-type codec struct {
-	headroom uint64 // mask of the headroom
-	offMask  uint64 // mask of the offset
-	runMask  uint64 // mask of the run's bits within a sequence number: SeqMask &^ offMask
-	tickAt   uint8  // position of the tick in a word
-	tickTo   uint8  // position of the tick in an id
-	runDown  uint8  // from the run's position in a word to the one in a sequence number
-	geneBits uint8
-	ticks    int64 // how many ticks a word can tell apart; what is beyond needs a new tenure
-}
-
-// minCounter is the least width of offset and headroom together: see overflow above.
-const minCounter = 32
-
-// newCodec divides 64 bits: the counter gets what tick and run leave over, but no less than minCounter, in which case
-// the tick is stored relative to a base that has to move now and then.
-func newCodec(timeBits, timeShift, seqBits, runBits, geneBits int) codec {
-	counter := max(minCounter, 64-timeBits-(seqBits-runBits))
-	tickAt := counter + seqBits - runBits
-	off := uint64(1)<<runBits - 1
-	return codec{
-		headroom: (1<<counter - 1) &^ off,
-		offMask:  off,
-		runMask:  (1<<seqBits - 1) &^ off,
-		tickAt:   uint8(tickAt),
-		tickTo:   uint8(timeShift),
-		runDown:  uint8(counter - runBits),
-		geneBits: uint8(geneBits),
-		ticks:    1 << min(62, 64-tickAt),
+// newLanes returns n used-up lanes.
+func newLanes(n int) []lane {
+	lanes := make([]lane, n)
+	for i := range lanes {
+		lanes[i].next.Store(usedUp)
 	}
+	return lanes
 }
 
-// usedUp is a word without a run: whatever is added to it, the headroom is not 0.
-func (k *codec) usedUp() uint64 { return k.offMask + 1 }
-
-// inside reports whether w stands for an id.
-func (k *codec) inside(w uint64) bool { return w&k.headroom == 0 }
-
-// left returns how many ids a lane whose word is w has still to hand out.
-func (k *codec) left(w uint64) int64 {
-	if w&k.headroom != 0 {
-		return 0
-	}
-	return int64(k.offMask - w&k.offMask)
+// take takes the next number for a caller that has loaded end. ok reports whether the number is
+// inside the run that ends there; otherwise it has no meaning. Any goroutine may call take.
+func (l *lane) take(end uint64) (n uint64, ok bool) {
+	n = l.next.Add(1) - 1
+	return n, n < end
 }
 
-// word returns the word of the id with gene 0 that has the given tick, relative to the base, and sequence number.
-func (k *codec) word(tick, seq int64) uint64 {
-	return uint64(tick)<<k.tickAt | (uint64(seq)&k.runMask)<<k.runDown | uint64(seq)&k.offMask
-}
-
-// id returns the id of w, which stands for one, for a layout without genes: base is the id of the base tick and worker.
-// The shifts are masked to spare the compiler's test for 64 and more.
-func (k *codec) id(base int64, w uint64) int64 {
-	return base + int64(w>>(k.tickAt&63)<<(k.tickTo&63)) + int64(w>>(k.runDown&63)&k.runMask|w&k.offMask)
-}
-
-// geneID is id for a layout with genes. The gene is 0.
-func (k *codec) geneID(base int64, w uint64) int64 {
-	return base + int64(w>>(k.tickAt&63)<<(k.tickTo&63)) + int64(w>>(k.runDown&63)&k.runMask|w&k.offMask)<<(k.geneBits&63)
-}
-
-// tick returns the tick of w relative to the base.
-func (k *codec) tick(w uint64) int64 { return int64(w >> k.tickAt) }
-
-// takeN claims up to n consecutive ids at once and returns the word of the first of them and their number, 0 when the
-// lane is used up. It adds nothing in vain, unlike Next: n failed adds of many would use the headroom up.
-func (l *lane) takeN(k *codec, n int64) (first uint64, got int64) {
+// takeN takes up to n consecutive numbers and returns the first one and how many it took, 0 when
+// the lane is used up. Any goroutine may call takeN. Unlike take it leaves a used-up lane as it is.
+func (l *lane) takeN(n uint64) (first, got uint64) {
 	for {
-		w := l.word.Load()
-		if got = min(n, k.left(w)); got == 0 {
+		end := l.end.Load()
+		next := l.next.Load()
+		if next >= end {
 			return 0, 0
 		}
-		// A failure means that others took ids: they make progress.
-		if l.word.CompareAndSwap(w, w+uint64(got)) {
-			return w + 1, got
+		got = min(n, end-next)
+		// A failure means that other callers got numbers, or that the run was dropped. Either is
+		// progress, so the loop needs no bound.
+		if l.next.CompareAndSwap(next, next+got) {
+			return next, got
 		}
 	}
 }
 
-// idle prepares a used-up lane for a new run and reports whether it is one: the headroom is cleared. The caller holds mu.
-func (l *lane) idle(k *codec) bool {
-	// Adds that come between the two lines fail as well: nothing but the holder of mu brings a lane back into a run.
-	if k.left(l.word.Load()) > 0 {
-		return false
-	}
-	l.word.Store(k.usedUp())
-	return true
+// isUsedUp reports whether the lane has no number left. While the caller holds mu, a used-up lane
+// stays used up: callers only move next up, and no other goroutine begins a run.
+func (l *lane) isUsedUp() bool { return l.next.Load() >= l.end.Load() }
+
+// begin gives the lane the numbers [next, end). The caller holds mu and has found the lane used up.
+// The order of the stores is what point 3 of lane rests on. If end came first, a caller could load
+// it and find what failed adds had left in next: a number below the new end that is not the lane's.
+func (l *lane) begin(next, end uint64) {
+	l.next.Store(usedUp)
+	l.end.Store(end)
+	l.next.Store(next) // publishes the run
 }
 
-// expire takes the rest of the run away if its tick, relative to the base, is below limit. It reports whether the lane is
-// without a run afterwards. The caller holds mu.
-func (l *lane) expire(k *codec, limit int64) bool {
-	w := l.word.Load()
-	if k.left(w) == 0 {
-		return true
+// drop takes the rest of the run away from the callers and returns how many numbers that were. The
+// caller holds mu. The swap decides between drop and concurrent takes: a number below what it
+// returns belongs to a caller, the others to drop.
+func (l *lane) drop() int64 {
+	if l.isUsedUp() {
+		return 0
 	}
-	if k.tick(w) >= limit {
-		return false
-	}
-	l.word.Swap(k.usedUp())
-	return true
+	end := l.end.Load()
+	return int64(end - min(end, l.next.Swap(usedUp))) // adds may have passed end meanwhile
 }

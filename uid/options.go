@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // Values of Options fields whose zero value means the default.
@@ -22,112 +23,183 @@ const (
 const (
 	defaultBoostPower    = 3
 	defaultPaddingFactor = 50
-	defaultRunLength     = 512 // docs/benchmarks.md, tuning: longer runs gain little, shorter ones show in Fill
+	leastRunLength       = 512  // docs/benchmarks.md, tuning: shorter runs show in Next and Fill
+	mostRunLength        = 2048 // and longer ones gain little
 	defaultMaxJump       = time.Hour
 
-	maxBoostPower = 30
+	// A sequence space is one slot at the least, so more cannot pass maxSlots.
+	maxBoostPower = 24
 	maxSlots      = 1 << 24 // of the ring: more than a gigabyte
 	maxLanes      = 1 << 10
 	minInterval   = time.Millisecond
 )
 
-// Options of NewCached and NewDefault. A nil *Options and zero fields mean the defaults. Fields marked (Cached) or
-// (Default) mean nothing to the other generator, but are checked all the same.
+// PutPolicy says what the padder does with a full ring. The zero value is PutDiscard.
+type PutPolicy = ringbuffer.PutPolicy
+
+// The put policies.
+const (
+	PutDiscard = ringbuffer.PutDiscard // do nothing
+	PutFail    = ringbuffer.PutFail    // count and log it
+)
+
+// TakePolicy says what a caller gets when no id is ready. The zero value is TakePad.
+type TakePolicy uint8
+
+// The take policies.
+const (
+	TakePad    TakePolicy = iota // the caller composes a batch
+	TakeWait                     // wait for the padder
+	TakeReject                   // fail with ErrEmpty or ErrLead
+)
+
+// Options of NewCached and NewDefault. A nil *Options and zero fields mean the defaults. Fields
+// marked (Cached) or (Default) mean nothing to the other generator, but are checked all the same.
 type Options struct {
-	// Layout divides the 63 bits. Default: 1-28-22-13, one-second ticks, epoch 2026-01-01T00:00:00Z.
+	// Layout divides the 63 bits. Default: 1-28-22-13, one-second ticks, epoch
+	// 2026-01-01T00:00:00Z.
 	Layout bitsalloc.Layout
 
-	// BoostPower sizes the ring: (MaxSeq+1) << BoostPower ids. A larger ring rides out longer bursts without help from
-	// the caller; 1..30, default 3, NoBoost for the ids of one tick. (Cached)
+	// Eras are the layouts that succeed Layout, each from an instant on: bitsalloc.NewEras has the
+	// rules. Ids of a later era lie above those of an earlier one. Worker ids fit the era with the
+	// fewest worker bits, RunLength the one with the fewest sequence bits. Default: none.
+	Eras []bitsalloc.Era
+
+	// BoostPower sizes the ring: (MaxSeq+1) << BoostPower ids. A larger ring rides out longer
+	// bursts without help from the caller. 1..24, NoBoost for the ids of one tick. Default: 3, and
+	// more with many lanes, so that the ring has a run for every lane. (Cached)
 	BoostPower int
 
-	// PaddingFactor is the percentage of ids left in the ring at which the padder is woken, 1..100, default 50. (Cached)
+	// PaddingFactor is the percentage of ids left in the ring below which it is refilled: by the
+	// caller that left so few with TakePad, else by the padder. 1..100. Default: 50. (Cached)
 	PaddingFactor int
 
-	// RunLength is the number of consecutive ids per ring slot, a power of two up to MaxSeq+1. Default: 512, or a
-	// quarter of the sequence space if that is less. 1 is the original's design: one slot, one id. (Cached)
+	// RunLength is the number of consecutive ids per ring slot, a power of two up to MaxSeq+1.
+	// Default: a quarter of the sequence space shared by all lanes, but 512 to 2,048; at most a
+	// quarter of the space where that is less, and more where the ring would have more than 4,096
+	// slots. 1 is the original's design: one slot, one id. (Cached)
 	RunLength int
 
-	// Lanes is the number of words that callers spread over, a power of two up to 1,024, default 1: ids strictly increase
-	// in the order of the calls. With more lanes they increase per lane only, and throughput grows with the
-	// processors. AutoLanes picks by GOMAXPROCS. (Cached)
+	// Lanes is the number of words that callers spread over, a power of two up to 1,024. Default:
+	// 1, and ids strictly increase in the order of the calls. With more lanes they increase per
+	// lane only, and throughput grows with the processors. A caller does not see the ids in other
+	// lanes: it may wait, or get ErrLead, while there are up to a run in each. AutoLanes picks by
+	// GOMAXPROCS. (Cached)
 	Lanes int
 
-	// ScheduleInterval is the longest time between two looks of the padder at the clock; at least 1 ms, and twice
-	// the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag less a tick. (Cached)
+	// ScheduleInterval is the longest time between two looks of the padder at the clock. At least 1
+	// ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag
+	// less a tick, at most a minute. (Cached)
 	ScheduleInterval time.Duration
 
-	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the padder gets to run
-	// when its timer fires. At least Tick + 4 ms. Default: the longer of two ticks and one second. (Cached)
+	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the
+	// padder gets to run when its timer fires. At least Tick + 4 ms. Default: the longer of two
+	// ticks and one second. (Cached)
 	MaxLag time.Duration
 
-	// MaxLead bounds how far ahead of the clock an id may be composed, in whole ticks rounded down. Ids that are
-	// composed when the clock goes back keep their stamps. 0: no bound but the time bits. At the bound TakePolicy decides: Pad and Wait wait for the clock, Reject fails with ErrLead.
+	// MaxLead bounds how far ahead of the clock an id may be composed, in whole ticks rounded down.
+	// Ids that are composed when the clock goes back keep their stamps. At the bound TakePolicy
+	// decides: TakePad and TakeWait wait for the clock, TakeReject fails with ErrLead. Default: 0,
+	// no bound but the time bits.
 	MaxLead time.Duration
 
-	// PutPolicy is what the padder does when a padding run ends at a full ring. Nothing is composed for that, and nothing
-	// is lost: Discard, the default, says nothing, Fail counts it in Stats.RejectsPut and logs it. (Cached)
+	// PutPolicy is what the padder does when a padding run ends at a full ring. Nothing is composed
+	// for that, and nothing is lost: PutDiscard, the default, says nothing, PutFail counts it in
+	// Stats.RejectsPut and logs it. (Cached)
 	PutPolicy PutPolicy
 
-	// PutFunc, when not nil, is called in PutPolicy's place, with the id that found no room; an error counts as with
-	// Fail. It runs on the padder's goroutine, where a panic ends the process, and must not call Close. (Cached)
+	// PutFunc, when not nil, replaces PutPolicy. It gets the id that would be composed next; an
+	// error counts as with PutFail. It runs on a goroutine of its own, one call at a time, where a
+	// panic ends the process. It may take ids, and must not call Close. (Cached)
 	PutFunc func(next ID) error
 
-	// TakePolicy is what a caller gets when no id is ready: Pad, the default, composes some itself; Wait waits for the
-	// padder; Reject fails with ErrEmpty. (Cached; Default heeds it at MaxLead only)
+	// TakePolicy is what a caller gets when no id is ready: TakePad, the default, composes a batch;
+	// TakeWait waits for the padder; TakeReject fails with ErrEmpty. (Cached; Default at MaxLead
+	// only)
 	TakePolicy TakePolicy
 
-	// TakeFunc, when not nil, is called in TakePolicy's place, with the reason: ErrEmpty, ErrLead, ErrClaimExpired and so
-	// on. Its error is the caller's; after nil the generator tries again. (Cached; Default at MaxLead only)
+	// TakeFunc, when not nil, replaces TakePolicy. It gets the reason: ErrEmpty, ErrLead,
+	// ErrClaimExpired and so on. The call fails with its error; after nil the generator tries
+	// again. (Cached; Default at MaxLead and when the claim is lost or expired)
 	TakeFunc func(ctx context.Context, reason error) error
 
-	// Rollback is what a clock that went back gets. The zero value refuses. (Default)
+	// Rollback is what a clock that went back gets. Default: RollbackRefuse. (Default)
 	Rollback Rollback
 
-	// SeqStart bounds the sequence number that a tick starts at: it is spread over 0..SeqStart-1. 1 always starts at zero,
-	// as Twitter and Baidu do; 100 is Leaf's choice. Default: half of the sequence space, so that the ids of a quiet
-	// service spread evenly over any modulus. At most MaxSeq+1.
+	// SeqStart bounds the sequence number that a tick starts at: it is spread over 0..SeqStart-1. 1
+	// always starts at zero, as Twitter and Baidu do; 100 is Leaf's choice. At most MaxSeq+1.
+	// Default: half of the sequence space, so that the ids of a quiet service spread evenly over
+	// any modulus.
 	SeqStart int64
 
-	// MaxJump is how far the wall clock may jump ahead of the monotonic clock and be believed at once. A longer jump is
-	// held, and reported, until the claim's authority confirms it or it has lasted for ten minutes. Default one hour.
+	// MaxJump is how far the wall clock may step ahead of the monotonic clock and be believed after
+	// a tenth of a second. A longer jump is held back, and reported, until the claim's authority
+	// confirms it or it has lasted for ten minutes. At least one second. Default: one hour.
 	MaxJump time.Duration
 
-	// NoReassign keeps a generator whose claim is lost from claiming a new worker id. It then fails with
-	// ErrClaimLost for good.
+	// NoReassign keeps a generator whose claim is lost from claiming a new worker id. It then fails
+	// with ErrClaimLost for good.
 	NoReassign bool
 
-	// Logger hears of rare changes of state. Default: silence.
+	// Clock reads the wall clock and, since any fixed instant, a clock that never goes back. It
+	// must be safe for concurrent use. For tests: uidtest.Clock has one. Default: the machine's
+	// clocks.
+	Clock func() (wall time.Time, mono time.Duration)
+
+	// Logger gets rare changes of state, in order, on a goroutine of its own: a handler may take
+	// ids of this generator. Default: none.
 	Logger *slog.Logger
+
+	// Filled in by withDefaults.
+	narrow, wide int64         // the sequence spaces of the eras that have the least and the most
+	tick         time.Duration // the longest of the eras
 
 	_ struct{} // keeps literals keyed
 }
 
-// withDefaults returns a copy of o with every field filled in and checked, and the layout's Allocator.
-func (o *Options) withDefaults() (Options, *bitsalloc.Allocator, error) {
+// clocks returns the reader of Clock, or of the machine's clocks.
+func (o *Options) clocks() readClocks {
+	if o == nil || o.Clock == nil {
+		return systemClock()
+	}
+	return o.Clock
+}
+
+// withDefaults returns a copy of o with every field filled in and checked, and the eras. o may be
+// nil. The first field that is out of range is the error.
+func (o *Options) withDefaults() (Options, *bitsalloc.Eras, error) {
 	var c Options
 	if o != nil {
 		c = *o
 	}
-	alloc, err := bitsalloc.New(c.Layout)
+	eras, err := bitsalloc.NewEras(c.Layout, c.Eras...)
 	if err != nil {
 		return c, nil, fmt.Errorf("%w: Layout: %w", ErrOptions, err)
 	}
-	c.Layout = alloc.Layout()
-	for _, step := range []func(*bitsalloc.Allocator) error{c.fillRing, c.fillTimes, c.fillPolicies} {
-		if err := step(alloc); err != nil {
+	c.Layout = eras.All()[0].Layout()
+	for _, a := range eras.All() {
+		space := a.MaxSeq() + 1 // at most 1<<62
+		if c.wide = max(c.wide, space); c.narrow == 0 || space < c.narrow {
+			c.narrow = space
+		}
+		c.tick = max(c.tick, a.Layout().Tick)
+	}
+	for _, step := range []func() error{c.fillRing, c.fillTimes, c.fillPolicies} {
+		if err := step(); err != nil {
 			return c, nil, err
 		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return c, alloc, nil
+	return c, eras, nil
 }
 
-// fillRing fills in and checks what shapes the ring and the lanes.
-func (o *Options) fillRing(alloc *bitsalloc.Allocator) error {
-	space := alloc.MaxSeq() + 1 // at most 1<<62
+// fillRing fills in and checks what shapes the ring and the lanes. The defaults depend on one
+// another in this order: Lanes, RunLength, BoostPower.
+func (o *Options) fillRing() error {
+	space := o.narrow
+	boost := o.BoostPower
 	switch {
 	case o.BoostPower == 0:
 		o.BoostPower = defaultBoostPower
@@ -142,20 +214,6 @@ func (o *Options) fillRing(alloc *bitsalloc.Allocator) error {
 	if o.PaddingFactor < 1 || o.PaddingFactor > 100 {
 		return badOption("PaddingFactor", o.PaddingFactor, "1..100")
 	}
-	if o.RunLength == 0 {
-		o.RunLength = int(max(1, min(defaultRunLength, space/4)))
-		// A wide sequence gets longer runs rather than a ring that fills the memory.
-		for int64(o.RunLength) < space/4 && o.RunLength <= math.MaxInt/4 && o.slots(alloc) > 1<<12 {
-			o.RunLength *= 2
-		}
-	}
-	if o.RunLength < 1 || int64(o.RunLength) > space || bits.OnesCount(uint(o.RunLength)) != 1 {
-		return badOption("RunLength", o.RunLength, "a power of two in 1..%d", space)
-	}
-	if n := o.slots(alloc); n > maxSlots {
-		return badOption("BoostPower", o.BoostPower, "a ring of at most %d slots: (MaxSeq+1)<<BoostPower/RunLength is 2^%d",
-			maxSlots, bits.Len64(uint64(n))-1)
-	}
 	switch {
 	case o.Lanes == 0:
 		o.Lanes = 1
@@ -164,27 +222,48 @@ func (o *Options) fillRing(alloc *bitsalloc.Allocator) error {
 	case o.Lanes < 0 || o.Lanes > maxLanes || bits.OnesCount(uint(o.Lanes)) != 1:
 		return badOption("Lanes", o.Lanes, "a power of two in 1..%d or AutoLanes", maxLanes)
 	}
-	if o.SeqStart == 0 {
-		o.SeqStart = max(1, space/2)
+	if o.RunLength == 0 {
+		// All lanes together hold a quarter of a tick, or more if that would make runs short: what
+		// they hold lies ahead of the clock.
+		run := min(max(space/4/int64(o.Lanes), leastRunLength), mostRunLength)
+		o.RunLength = int(max(1, min(run, space/4)))
+		// A wide sequence gets longer runs rather than a ring that fills the memory.
+		for int64(o.RunLength) < space/4 && o.RunLength <= math.MaxInt/4 && o.slots() > 1<<12 {
+			o.RunLength *= 2
+		}
 	}
-	if o.SeqStart < 1 || o.SeqStart > space {
-		return badOption("SeqStart", o.SeqStart, "1..%d", space)
+	if o.RunLength < 1 || int64(o.RunLength) > space || bits.OnesCount(uint(o.RunLength)) != 1 {
+		return badOption("RunLength", o.RunLength, "a power of two in 1..%d", space)
+	}
+	for boost == 0 && o.slots() < int64(o.Lanes) {
+		o.BoostPower++ // a run for every lane
+	}
+	if n := o.slots(); n > maxSlots {
+		return badOption("BoostPower", o.BoostPower,
+			"a ring of at most %d slots: (MaxSeq+1)<<BoostPower/RunLength is 2^%d",
+			maxSlots, bits.Len64(uint64(n))-1)
+	}
+	if o.SeqStart < 0 || o.SeqStart > o.wide {
+		return badOption("SeqStart", o.SeqStart, "1..%d, or 0 for half of the sequence space",
+			o.wide)
 	}
 	return nil
 }
 
-// slots returns the number of ring slots, or 1<<62 when it is beyond counting.
-func (o *Options) slots(alloc *bitsalloc.Allocator) int64 {
-	perTick := (alloc.MaxSeq() + 1) / int64(o.RunLength)
+// slots returns the number of ring slots, or 1<<62 when the number does not fit an int64. The
+// widest era's ids have to fit, so that the ring holds BoostPower's share of any tick.
+func (o *Options) slots() int64 {
+	perTick := o.wide / int64(o.RunLength)
 	if bits.Len64(uint64(perTick))+o.BoostPower > 62 {
 		return 1 << 62
 	}
 	return perTick << o.BoostPower
 }
 
-// fillTimes fills in and checks the durations.
-func (o *Options) fillTimes(*bitsalloc.Allocator) error {
-	tick := o.Layout.Tick
+// fillTimes fills in and checks the durations. ScheduleInterval depends on MaxLag, and both on the
+// longest tick.
+func (o *Options) fillTimes() error {
+	tick := o.tick
 	if o.MaxLag == 0 {
 		o.MaxLag = max(2*tick, time.Second)
 		if o.MaxLag < tick { // 2*tick overflowed
@@ -198,7 +277,9 @@ func (o *Options) fillTimes(*bitsalloc.Allocator) error {
 		o.ScheduleInterval = min((o.MaxLag-tick)/4, time.Minute)
 	}
 	if o.ScheduleInterval < minInterval || o.ScheduleInterval > (o.MaxLag-tick)/2 {
-		return badOption("ScheduleInterval", o.ScheduleInterval, "%v..%v, half of MaxLag less a tick", minInterval, (o.MaxLag-tick)/2)
+		return badOption("ScheduleInterval", o.ScheduleInterval, "%v..%v, half of MaxLag "+
+			"less a tick",
+			minInterval, (o.MaxLag-tick)/2)
 	}
 	if o.MaxLead < 0 {
 		return badOption("MaxLead", o.MaxLead, "0 or more")
@@ -213,20 +294,22 @@ func (o *Options) fillTimes(*bitsalloc.Allocator) error {
 }
 
 // fillPolicies checks the policies.
-func (o *Options) fillPolicies(*bitsalloc.Allocator) error {
-	if o.PutPolicy > Fail {
-		return badOption("PutPolicy", o.PutPolicy, "Discard or Fail")
+func (o *Options) fillPolicies() error {
+	if o.PutPolicy > PutFail {
+		return badOption("PutPolicy", o.PutPolicy, "PutDiscard or PutFail")
 	}
-	if o.TakePolicy > Reject {
-		return badOption("TakePolicy", o.TakePolicy, "Pad, Wait or Reject")
+	if o.TakePolicy > TakeReject {
+		return badOption("TakePolicy", o.TakePolicy, "TakePad, TakeWait or TakeReject")
 	}
 	return o.Rollback.validate()
 }
 
-// badOption is the one form of every complaint about Options.
+// badOption returns the error of an option that is out of range. All of them have one form: the
+// field, its value, and the bound.
 func badOption(field string, value any, want string, args ...any) error {
 	return fmt.Errorf("%w: %s is %v, want %s", ErrOptions, field, value, fmt.Sprintf(want, args...))
 }
 
-// autoLanes returns the number of lanes for n processors: enough that two goroutines rarely meet on one.
+// autoLanes returns the number of lanes for n processors: enough that two goroutines rarely meet on
+// one.
 func autoLanes(n int) int { return min(maxLanes, 1<<bits.Len(uint(max(1, n)*8-1))) }

@@ -90,8 +90,9 @@ func TestMemory(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		o    *uid.Options
-		want int64 // bytes: the bound that is promised is 1 MiB, the one held here is the present size and some
-	}{{"default", nil, 40 << 10}, {"lanes", &uid.Options{Lanes: uid.AutoLanes}, 64 << 10}, {"run 1", &uid.Options{RunLength: 1}, 5 << 20}} {
+		want int64 // bytes: the promised bound is 1 MiB, the one tested is today's size and some
+	}{{"default", nil, 40 << 10}, {"lanes", &uid.Options{Lanes: uid.AutoLanes}, 64 << 10},
+		{"run 1", &uid.Options{RunLength: 1}, 5 << 20}} {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.GC()

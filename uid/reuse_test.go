@@ -4,92 +4,48 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// slot is one worker id that every Assign takes over at once, whoever has it: what a database does whose clock is far ahead. Only the
-// fence is left, the end of the last window, at which the next one begins.
-type slot struct {
-	flawed bool // forget the fence
+// unfenced is an Assigner that forgets the ends of earlier windows: its claims say that theirs begin
+// at the beginning of time.
+type unfenced struct{ assigner.Assigner }
 
-	mu         sync.Mutex
-	generation int
-	until      time.Time
+func (u unfenced) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := u.Assigner.Assign(ctx, maxWorker)
+	return unfencedClaim{c}, err
 }
 
-// slotWindow is how far a claim reaches beyond the true time, or the fence if that is later.
-const slotWindow = 10 * time.Second
+type unfencedClaim struct{ assigner.Claim }
 
-func (s *slot) Assign(context.Context, int64) (assigner.Claim, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := &slotClaim{s: s, from: s.until}
-	if s.flawed {
-		c.from = time.Time{}
+func (c unfencedClaim) Window() (from, until time.Time) {
+	_, until = c.Claim.Window()
+	return from, until
+}
+
+// reuse lets generators with one worker id follow one another on clocks that are wrong by up to
+// twenty hours either way and step while they work. Some are closed before the next one starts,
+// some still work at the same time, some are never closed. Every start takes the worker id over at
+// once, as with a database whose clock is far ahead. It returns how many ids came, and how many of
+// them twice.
+func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assigner, *uid.Options,
+	*uid.TestClock) (uid.Generator, error), fenced bool) (ids, twice int) {
+	m := &assignertest.Memory{Length: 10 * time.Second}
+	var a assigner.Assigner = m
+	if !fenced {
+		a = unfenced{m}
 	}
-	s.generation++
-	if now := time.Now(); s.until.Before(now) {
-		s.until = now
-	}
-	s.until = s.until.Add(slotWindow)
-	c.generation, c.until = s.generation, s.until
-	return c, nil
-}
-
-type slotClaim struct {
-	s           *slot
-	generation  int
-	from, until time.Time // until is guarded by s.mu
-}
-
-func (c *slotClaim) Worker() int64 { return 0 }
-
-func (c *slotClaim) Window() (from, until time.Time) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	return c.from, c.until
-}
-
-func (c *slotClaim) Extend(_ context.Context, until time.Time) (time.Time, error) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	if c.generation != c.s.generation {
-		return time.Time{}, assigner.ErrClaimLost
-	}
-	if until.After(c.s.until) {
-		c.s.until, c.until = until, until
-	}
-	return c.until, nil
-}
-
-func (c *slotClaim) Release(_ context.Context, used time.Time) error {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	if c.generation == c.s.generation {
-		c.s.generation++
-		c.s.until = c.from
-		if used.After(c.from) {
-			c.s.until = used
-		}
-	}
-	return nil
-}
-
-// reuse lets generators with one worker id follow one another on clocks that are wrong by up to twenty hours either way and step while they
-// work. Some are closed before the next one starts, some still work beside it, some are never closed. It returns how many ids came, and
-// how many of them twice.
-func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assigner, *uid.Options, *uid.TestClock) (uid.Generator, error),
-	s *slot) (ids, twice int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	step := func() time.Duration {
-		size := []time.Duration{time.Millisecond, time.Second, 90 * time.Second, time.Hour - time.Second, time.Hour + time.Second, 10 * time.Hour}
+		size := []time.Duration{time.Millisecond, time.Second, 90 * time.Second,
+			time.Hour - time.Second, time.Hour + time.Second, 10 * time.Hour}
 		return (size[r.IntN(len(size))] + time.Duration(r.Int64N(int64(time.Second)))) * time.Duration(r.IntN(3)-1)
 	}
 	seen := map[uid.ID]bool{}
@@ -117,12 +73,15 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 	var paused []uid.Generator
 	for round := range 12 {
 		o := &uid.Options{
-			Layout:     bitsalloc.Layout{TimeBits: 40, SeqBits: 6, Epoch: bubbleEpoch.AddDate(-1, 0, 0)}, // no worker bits: one worker id
-			NoReassign: true, Rollback: uid.HoldUpTo(time.Hour),
+			// No worker bits: one worker id.
+			Layout: bitsalloc.Layout{TimeBits: 40, SeqBits: 6,
+				Epoch: bubbleEpoch.AddDate(-1, 0, 0)},
+			NoReassign: true, Rollback: uid.RollbackHold(time.Hour),
 		}
 		clock := uid.NewTestClock()
 		clock.Step(2 * step())
-		g, err := start(t.Context(), s, o, clock)
+		m.Lose(0)
+		g, err := start(t.Context(), a, o, clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +112,7 @@ func TestReuse(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					if ids, twice := reuse(t, seed, start, &slot{}); twice != 0 || ids < 1000 {
+					if ids, twice := reuse(t, seed, start, true); twice != 0 || ids < 1000 {
 						t.Errorf("seed %d: %d of %d ids came twice, want none of thousands", seed, twice, ids)
 					}
 				})
@@ -171,7 +130,7 @@ func TestReuseDetects(t *testing.T) {
 			found := 0
 			for seed := range uint64(5) {
 				synctest.Test(t, func(t *testing.T) {
-					_, twice := reuse(t, seed, start, &slot{flawed: true})
+					_, twice := reuse(t, seed, start, false)
 					found += twice
 				})
 			}

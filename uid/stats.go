@@ -1,59 +1,140 @@
 package uid
 
 import (
+	"errors"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Stats is a snapshot of a generator. Each field is read atomically, the whole is not; every figure is derived from words
-// that exist anyway, so that Next counts nothing.
+// Stats is a snapshot of a generator. Each field is read atomically, the whole is not. Every figure
+// comes from words that exist anyway or are written once a run, so that Next counts nothing.
+// Counters start at 0 with the generator and only grow. Fields marked (Cached) or (Default) are
+// zero for the other generator.
+//
+// Its text, slog and JSON forms leave zero fields out; see MarshalJSON.
 type Stats struct {
-	Worker      int64            // worker id
-	WindowFrom  time.Time        // the claim's window; zero: unbounded
-	WindowUntil time.Time        //
-	Layout      bitsalloc.Layout // with its defaults filled in
-	Expires     time.Time        // first instant that the time bits cannot hold
+	// Layout is that of the position's era, with its defaults filled in.
+	Layout bitsalloc.Layout
 
-	Position time.Time     // begin of the tick that the next id composed will carry
-	Lead     time.Duration // how far the ids that are handed out are ahead of the clock: the borrowed time; 0 when not
-	Lag      time.Duration // how far the oldest id that may be handed out is behind the clock; 0 when it is not
+	// Expires is the first instant that the time bits of the last era cannot hold. Plan another era
+	// well before it.
+	Expires time.Time
 
-	Tail, Cursor int64 // runs put into and taken from the ring, counted from -1 (Cached)
-	Len, Cap     int64 // ids in the ring, and how many fit (Cached)
-	RunLength    int   // ids per run (Cached)
-	Lanes        int   // (Cached)
+	// Worker is the claim's worker id.
+	Worker int64
 
-	RunsTaken  int64 // runs taken from the ring by callers
-	RunsStale  int64 // runs dropped because the clock had passed them
-	PadderRuns int64 // times that the padder looked at the ring
-	Pads       int64 // times that a caller filled the ring itself (policy Pad)
-	Waits      int64 // times that a caller had to wait
+	// WindowFrom and WindowUntil are the claim's window. A zero time is without bound.
+	WindowFrom, WindowUntil time.Time
 
-	RejectsEmpty    int64 // calls that failed with ErrEmpty
-	RejectsLead     int64 // calls that failed with ErrLead
-	RejectsPut      int64 // padding runs that PutPolicy Fail or PutFunc refused
-	RejectsRollback int64 // calls that failed with ErrClockBack (Default)
+	// IDsUntil is the end of the last whole tick of window and layout. Ids lie before it: if the
+	// claim cannot be extended, they stop there.
+	IDsUntil time.Time
 
-	ClockHeld time.Duration // jump of the wall clock that is held back at present; 0: none
+	// LastExtended is when the claim was made or last extended, by the local clock.
+	LastExtended time.Time
 
-	Err error // why no further id can be composed at present, MaxLead aside; nil when all is well
+	// FailingSince is since when extending has failed, by the local clock. Zero: it does not.
+	FailingSince time.Time
+
+	// ExtendErr is why extending fails, although ids may go on to IDsUntil. Nil: it does not.
+	ExtendErr error
+
+	// Claims and ClaimsLost count the claims made, the first one included, and those of them that
+	// another owner took over.
+	Claims, ClaimsLost int64
+
+	// Extends and ExtendFailures count how often extending the claim succeeded and failed.
+	Extends, ExtendFailures int64
+
+	// Position is the begin of the tick that the next id composed will carry.
+	Position time.Time
+
+	// Lead is how far the ids handed out are ahead of the clock: the borrowed time. It is bounded
+	// by MaxLead.
+	Lead time.Duration
+
+	// Lag is how far the oldest id not handed out is behind the clock. It is bounded by MaxLag.
+	// (Cached)
+	Lag time.Duration
+
+	// Issued counts the ids handed out. Ids that late callers skipped count too. (Cached)
+	Issued int64
+
+	// Tail and Cursor are the runs put into and taken from the ring, counted from -1. Their
+	// difference is the number of runs in it. (Cached)
+	Tail, Cursor int64
+
+	// Len and Cap are the ids in the ring, and how many fit. What the lanes hold is not in Len.
+	// (Cached)
+	Len, Cap int64
+
+	// RunLength and Lanes are the options as they came out: ids per run, and number of lanes.
+	// (Cached)
+	RunLength, Lanes int
+
+	// RunsTaken counts the runs that callers took from the ring, RunsStale those that were dropped:
+	// too old, of a lost claim, or by Close. (Cached)
+	RunsTaken, RunsStale int64
+
+	// PadderRuns counts how often the padder looked at the ring. (Cached)
+	PadderRuns int64
+
+	// Pads counts how often a caller found the ring empty and filled it. Where it grows fast, a
+	// larger BoostPower or PaddingFactor lets fewer callers compose. (Cached)
+	Pads int64
+
+	// Waits counts how often a caller had to wait, Waited is how long callers waited, all together.
+	Waits  int64
+	Waited time.Duration
+
+	// Calls that failed, by their error. RejectsClaim counts ErrClaimLost, ErrClaimExpired and
+	// ErrSucceeded. A call that an ended ctx has broken off is not among them.
+	RejectsEmpty     int64 // ErrEmpty
+	RejectsLead      int64 // ErrLead
+	RejectsClaim     int64
+	RejectsExhausted int64 // ErrExhausted
+	RejectsRollback  int64 // ErrClockBack (Default)
+
+	// RejectsPut counts the padding runs that PutFail or PutFunc refused. (Cached)
+	RejectsPut int64
+
+	// ClockHeld is the jump of the wall clock that is held back, see Options.MaxJump. 0: none.
+	ClockHeld time.Duration
+
+	// Err is why no id can be handed out, MaxLead and waiting for the next tick aside. Nil: one
+	// can.
+	Err error
 }
 
-// stats fills in what both generators report.
-func (c *core) stats(position int64) Stats {
-	g, now := c.keeper.grant.Load(), c.clock.now()
+// stats fills in what both generators report. left reports whether composed ids are left: while
+// they are, the generator hands out ids whatever the claim says. Without them Err is what a call
+// would fail with that needs an id of the next tick that may be composed: the position's, the
+// clock's or the window's first, whichever is latest. A claim that is being extended is no error,
+// because a call waits for it.
+func (c *core) stats(position uint64, left bool) Stats {
+	k, now := c.keeper, c.clock.now()
+	w := k.window.Load()
 	s := Stats{
-		Worker: g.worker, WindowFrom: g.start, WindowUntil: g.until,
-		Layout: c.opts.Layout, Expires: c.alloc.Expires(),
-		Position: c.alloc.TimeAt(position), ClockHeld: c.clock.jump(),
-		Waits: c.waits.Load(), RejectsLead: c.rejLead.Load(), RejectsEmpty: c.rejEmpty.Load(),
+		Layout: c.of(position).alloc.Layout(), Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
+		Worker: w.worker, WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
+		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: w.err,
+		Claims: k.made.Load(), ClaimsLost: k.lost.Load(),
+		Extends: k.extends.Load(), ExtendFailures: k.failures.Load(),
+		Position: c.time(position), ClockHeld: c.clock.jump(),
+		Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load()),
+		RejectsEmpty: c.rejEmpty.Load(), RejectsLead: c.rejLead.Load(),
+		RejectsClaim: c.rejClaim.Load(), RejectsExhausted: c.rejExhausted.Load(),
 	}
 	s.Lead = max(0, s.Position.Sub(now))
-	if c.closed.Load() {
+	switch {
+	case c.closed.Load():
 		s.Err = ErrClosed
-	} else if s.Err = g.permits(c.alloc, max(position, c.nowTick(g))); s.Err == errExtending {
-		s.Err = nil
+	case !left:
+		s.Err = c.covers(w, max(position, c.at(now), w.from))
+		if errors.Is(s.Err, errExtending) {
+			s.Err = nil
+		}
 	}
 	return s
 }

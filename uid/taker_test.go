@@ -7,12 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// TestTakerInPlaceOfPad gives a caller of an empty ring to the user's function, and not to the default policy.
+// TestTakerInPlaceOfPad gives a caller of an empty ring to the user's function, and not to the
+// default policy.
 func TestTakerInPlaceOfPad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -22,11 +23,9 @@ func TestTakerInPlaceOfPad(t *testing.T) {
 			reasons = append(reasons, reason)
 			return stopIt
 		}}
-		stop, resume := stoppable(&o)
 		c := cachedAt(t, o, uid.NewTestClock())
 		defer c.Close()
-		defer resume()
-		stop()
+		c.StopPadder()
 		time.Sleep(300 * time.Millisecond)
 		if n, err := c.Fill(t.Context(), make([]uid.ID, 10_000)); n != 8192 || !errors.Is(err, stopIt) {
 			t.Errorf("Fill() = %d, %v, want the ring's 8192 and the function's error", n, err)
@@ -45,33 +44,37 @@ func TestTakerWithoutEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				a := &scriptedAssigner{worker: 1, from: time.Now().Add(time.Hour), until: time.Now().Add(2 * time.Hour)}
-				g, err := start(t.Context(), a, &uid.Options{Layout: bubbleLayout(), MaxLead: time.Second, TakeFunc: func(_ context.Context, reason error) error {
-					if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
-						return reason
-					}
-					return nil
-				}}, uid.NewTestClock())
+				g, err := start(t.Context(), a,
+					&uid.Options{Layout: bubbleLayout(), MaxLead: time.Second,
+						TakeFunc: func(_ context.Context, reason error) error {
+							if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
+								return reason
+							}
+							return nil
+						}}, uid.NewTestClock())
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer g.Close()
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
-				if _, err := g.Next(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, uid.ErrLead) || calls != 1 {
-					t.Errorf("Next() = %v behind %d calls, want the reason and the ctx's error behind one", err, calls)
+				if _, err := g.Next(ctx); !errors.Is(err, context.Canceled) ||
+					!errors.Is(err, uid.ErrLead) || calls != 1 {
+					t.Errorf("Next() = %v after %d calls, want the reason and the ctx's error after one", err, calls)
 				}
 			})
 		})
 	}
 }
 
-// TestTakerAtWindowEnd meets the end of a window while it is being extended: that is no error of the generator's, and for who may not wait an empty ring like
-// any other.
+// TestTakerAtWindowEnd meets the end of a window while it is being extended. That is no error of
+// the generator. A caller of Cached that may not wait finds an empty ring; a caller of Default
+// waits, as its options say: policies count at MaxLead only.
 func TestTakerAtWindowEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for _, withFunc := range []bool{true, false} {
-			o := uid.Options{TakePolicy: uid.Reject}
+			o := uid.Options{TakePolicy: uid.TakeReject}
 			var reason error
 			if withFunc {
 				o.TakeFunc = func(_ context.Context, r error) error {
@@ -79,46 +82,53 @@ func TestTakerAtWindowEnd(t *testing.T) {
 					return r
 				}
 			}
-			a := &authority{from: -1, until: 8 * time.Second, extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-				<-ctx.Done()
-				return 0, ctx.Err()
-			}}
+			a := &authority{from: -1, until: 8 * time.Second,
+				extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+					<-ctx.Done()
+					return 0, ctx.Err()
+				}}
 			withAuthority(t, kind, a, o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-				// Cached has composed up to the end at once, Default needs the time to pass.
-				if kind == "default" {
-					time.Sleep(9 * time.Second)
+				want, rejects := uid.ErrEmpty, int64(1)
+				if kind == "default" { // needs the time to pass, Cached has composed up to the end at once
+					time.Sleep(8*time.Second - time.Nanosecond)
+					want, rejects = context.DeadlineExceeded, 0
 				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
 				var err error
 				for ids := make([]uid.ID, 1<<17); err == nil; {
-					_, err = g.Fill(t.Context(), ids)
+					_, err = g.Fill(ctx, ids)
 				}
-				if err != uid.ErrEmpty || withFunc && reason != uid.ErrEmpty {
-					t.Errorf("%s: %v, to the function %v, want ErrEmpty", kind, err, reason)
+				if !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", kind, err, want)
 				}
-				if s := g.Stats(); s.Err != nil || !withFunc && s.RejectsEmpty != 1 {
-					t.Errorf("%s: Stats().Err = %v, RejectsEmpty = %d, want nil and 1", kind, s.Err, s.RejectsEmpty)
+				if withFunc && (kind == "default") != (reason == nil) {
+					t.Errorf("%s: the function got %v", kind, reason)
+				}
+				if s := g.Stats(); s.Err != nil || !withFunc && s.RejectsEmpty != rejects {
+					t.Errorf("%s: Stats().Err = %v, RejectsEmpty = %d, want nil and %d",
+						kind, s.Err, s.RejectsEmpty, rejects)
 				}
 			})
 		}
 	}
 }
 
-// TestTakerBesideStandingPadder extends a window, late, while the padder stands still: who waits at the window's end is woken all the same, and fills the
-// ring.
-func TestTakerBesideStandingPadder(t *testing.T) {
+// TestTakerWhilePadderStands extends a window, late, while the padder stands still: a caller that waits at
+// the window's end is woken all the same, and fills the ring.
+func TestTakerWhilePadderStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
+		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(),
+			until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
 		o := uid.Options{Layout: bubbleLayout(), SeqStart: 1, BoostPower: uid.NoBoost}
-		stop, resume := stoppable(&o)
 		c, err := uid.NewCachedAt(t.Context(), a, &o, uid.NewTestClock())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		defer resume()
-		time.Sleep(4 * time.Second) // the keeper has begun to extend
-		stop()
+		time.Sleep(5 * time.Second) // the keeper has begun to extend
+		c.StopPadder()
 		time.Sleep(500 * time.Millisecond)
 		done := make(chan error, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -136,22 +146,27 @@ func TestTakerBesideStandingPadder(t *testing.T) {
 		close(a.extend)
 		at := time.Now()
 		if err := <-done; err != nil || time.Since(at) != 0 {
-			t.Errorf("Fill() = %v behind %v, want it to go on at once", err, time.Since(at))
+			t.Errorf("Fill() = %v after %v, want it to go on at once", err, time.Since(at))
 		}
 	})
 }
 
-// TestTakerAtTheLastTick makes generators in the layout's last tick and behind it, with windows that begin in the last and behind it.
+// TestTakerAtTheLastTick makes generators in the layout's last tick and after it, with windows
+// that begin in the last and after it.
 func TestTakerAtTheLastTick(t *testing.T) {
 	t.Parallel()
 	for kind, start := range kinds {
 		for _, tc := range []struct {
 			at, from time.Duration // of the 1024 s that the layout has; from 0: open
 			want     error
-		}{{0, 0, nil}, {1023 * time.Second, 0, nil}, {1024*time.Second - 1, 0, nil}, {1024 * time.Second, 0, uid.ErrExhausted}, {1025 * time.Second, 0, uid.ErrExhausted},
-			{time.Second, 1023 * time.Second, nil}, {time.Second, 1023*time.Second + 1, uid.ErrExhausted}, {time.Second, 1024 * time.Second, uid.ErrExhausted}} {
+		}{{0, 0, nil}, {1023 * time.Second, 0, nil}, {1024*time.Second - 1, 0, nil},
+			{1024 * time.Second, 0, uid.ErrExhausted}, {1025 * time.Second, 0, uid.ErrExhausted},
+			{time.Second, 1023 * time.Second, nil},
+			{time.Second, 1023*time.Second + 1, uid.ErrExhausted},
+			{time.Second, 1024 * time.Second, uid.ErrExhausted}} {
 			synctest.Test(t, func(t *testing.T) {
-				l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 40, SeqBits: 13, Epoch: time.Now()} // all 63 bits: what is beyond overflows
+				// All 63 bits: what is beyond overflows.
+				l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 40, SeqBits: 13, Epoch: time.Now()}
 				a := &scriptedAssigner{worker: 1}
 				if tc.from > 0 {
 					a.from = time.Now().Add(tc.from)
@@ -170,21 +185,24 @@ func TestTakerAtTheLastTick(t *testing.T) {
 				}
 				time.Sleep(time.Hour)
 				if id, err := g.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
-					t.Errorf("%s: an hour behind the end: %+v, %v, want ErrExhausted", kind, g.Parse(id), err)
+					t.Errorf("%s: an hour after the end: %+v, %v, want ErrExhausted", kind, g.Parse(id), err)
 				}
 			})
 		}
 	}
 }
 
-// TestTakerBeforeTheEpoch sets the clock back to before the epoch: MaxLead bounds the ids against the epoch then.
+// TestTakerBeforeTheEpoch sets the clock back to before the epoch: MaxLead bounds the ids against
+// the epoch then.
 func TestTakerBeforeTheEpoch(t *testing.T) {
 	t.Parallel()
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			o := &uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()}, MaxLead: 20 * time.Second, TakePolicy: uid.Reject, Rollback: uid.HoldUpTo(2 * time.Hour)}
-			g, err := start(t.Context(), assigner.Static(1), o, clock)
+			o := &uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
+				MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
+				Rollback: uid.RollbackHold(2 * time.Hour)}
+			g, err := start(t.Context(), assignertest.Static(1), o, clock)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +221,8 @@ func TestTakerBeforeTheEpoch(t *testing.T) {
 				}
 			}
 			if !errors.Is(err, uid.ErrLead) {
-				t.Errorf("%s: %d ids ten minutes ahead of a clock that is before the epoch, then %v, want ErrLead soon", kind, got, err)
+				t.Errorf("%s: %d ids ten minutes ahead of a clock that is before the epoch, then "+
+					"%v, want ErrLead soon", kind, got, err)
 			}
 		})
 	}

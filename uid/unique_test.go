@@ -60,11 +60,12 @@ func TestCachedExactlyOnce(t *testing.T) {
 	for _, seqBits := range []int{3, 5, 13} {
 		for _, run := range []int{0, 1, 2, 8} {
 			for _, lanes := range []int{0, 4, uid.AutoLanes} {
-				for _, policy := range []uid.TakePolicy{uid.Pad, uid.Wait} {
+				for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 					for _, boost := range []int{uid.NoBoost, 3} {
 						o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: seqBits},
 							RunLength: run, Lanes: lanes, TakePolicy: policy, BoostPower: boost}
-						name := fmt.Sprintf("seq=%d/run=%d/lanes=%d/policy=%d/boost=%d", seqBits, run, lanes, policy, boost)
+						name := fmt.Sprintf("seq=%d/run=%d/lanes=%d/policy=%d/boost=%d",
+							seqBits, run, lanes, policy, boost)
 						t.Run(name, func(t *testing.T) {
 							t.Parallel()
 							c := newCached(t, o)
@@ -80,38 +81,15 @@ func TestCachedExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestCachedRebase makes words that tell so few ticks apart that a tenure ends every few of them.
-func TestCachedRebase(t *testing.T) {
-	t.Parallel()
-	for _, lanes := range []int{1, 8} {
-		for _, ticks := range []int64{20, 64} {
-			t.Run(fmt.Sprintf("lanes=%d/ticks=%d", lanes, ticks), func(t *testing.T) {
-				t.Parallel()
-				o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}, RunLength: 16, Lanes: lanes}
-				c := newCached(t, o)
-				c.LimitTicks(ticks)
-				n := 100_000 / scale
-				r := newRecord(allocator(t, o.Layout), time.Now().Add(-time.Minute), int64(8*n))
-				take(t, c, r, 4, n)
-				r.check(t, int64(4*n))
-				if lanes == 1 {
-					// What the lane held is carried from tenure to tenure: nothing is wasted.
-					if high := r.high.Load(); r.full(64*100, high-64*20) != high-64*20-64*100 {
-						t.Errorf("%d of %d positions were handed out, want all", r.full(64*100, high-64*20), high-64*20-64*100)
-					}
-				}
-			})
-		}
-	}
-}
-
-// TestCachedStrictlyIncreasing checks the order in real time: an id taken after another was returned is the larger one.
+// TestCachedStrictlyIncreasing checks the order in real time: an id taken after another was
+// returned is the larger one.
 func TestCachedStrictlyIncreasing(t *testing.T) {
 	t.Parallel()
 	for _, run := range []int{0, 1, 4} {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
 			t.Parallel()
-			c := newCached(t, &uid.Options{RunLength: run, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}})
+			c := newCached(t, &uid.Options{RunLength: run,
+				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}})
 			var newest atomic.Int64
 			var wg sync.WaitGroup
 			for k := range 4 {
@@ -148,10 +126,12 @@ func TestCachedStrictlyIncreasing(t *testing.T) {
 	}
 }
 
-// TestCachedNothingWasted takes several times what the ring holds: every tick behind the first is handed out whole.
+// TestCachedNothingWasted takes several times what the ring holds: every tick after the first is
+// handed out whole.
 func TestCachedNothingWasted(t *testing.T) {
 	t.Parallel()
-	for _, o := range []*uid.Options{nil, {RunLength: 1}, {TakePolicy: uid.Wait}, {PaddingFactor: 100, BoostPower: uid.NoBoost}} {
+	for _, o := range []*uid.Options{nil, {RunLength: 1}, {TakePolicy: uid.TakeWait},
+		{PaddingFactor: 100, BoostPower: uid.NoBoost}} {
 		c := newCached(t, o)
 		alloc := allocator(t, bitsalloc.Layout{})
 		const n = 40 * 8192

@@ -12,7 +12,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// hookedClock returns a clock whose n-th reading after arm is called runs f, before the reader gets to see what it read.
+// hookedClock returns a clock whose n-th reading after arm is called runs f, before the reader gets
+// to see what it read.
 func hookedClock(f func(clock *uid.TestClock)) (clock *uid.TestClock, arm func(n int64)) {
 	var countdown atomic.Int64
 	clock = uid.NewTestClock()
@@ -24,15 +25,15 @@ func hookedClock(f func(clock *uid.TestClock)) (clock *uid.TestClock, arm func(n
 	return clock, countdown.Store
 }
 
-// TestWakeUpOfStarving runs the padder between a caller's look at the empty ring and its wait: there will be no other
-// wake-up for a second.
+// TestWakeUpOfStarving runs the padder between a caller's look at the empty ring and its wait:
+// there will be no other wake-up for a second.
 func TestWakeUpOfStarving(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		policy  uid.TakePolicy
 		reading int64 // the one that the bound is computed of
-	}{{"wait", uid.Wait, 1}, {"pad", uid.Pad, 2}} {
+	}{{"wait", uid.TakeWait, 1}, {"pad", uid.TakePad, 2}} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestWakeUpOfStarving(t *testing.T) {
 	}
 }
 
-// slowAssigner makes claims whose Extend does not return before the test says so, and then gives an hour more than was asked for.
+// slowAssigner makes claims whose Extend does not return before the test says so, and then gives an
+// hour more than was asked for.
 type slowAssigner struct {
 	scriptedAssigner
 	extend chan struct{}
@@ -86,12 +88,13 @@ func (c *slowClaim) Extend(ctx context.Context, until time.Time) (time.Time, err
 	}
 }
 
-// TestWakeUpAtWindowEnd extends the window between a caller's look at its end and the caller's wait: the next extension, and with it the
-// next wake-up, is an hour away.
+// TestWakeUpAtWindowEnd extends the window between a caller's look at its end and the caller's
+// wait: the next extension, and with it the next wake-up, is an hour away.
 func TestWakeUpAtWindowEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
+		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(),
+			until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
 		clock, arm := hookedClock(func(*uid.TestClock) {
 			close(a.extend)
 			synctest.Wait() // the keeper has published the new window, and sleeps
@@ -111,7 +114,8 @@ func TestWakeUpAtWindowEnd(t *testing.T) {
 	})
 }
 
-// TestWakeUpByClose closes a generator between a caller's look at a tick that is used up and its wait.
+// TestWakeUpByClose closes a generator between a caller's look at a tick that is used up and its
+// wait.
 func TestWakeUpByClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +123,7 @@ func TestWakeUpByClose(t *testing.T) {
 		clock, arm := hookedClock(func(*uid.TestClock) { d.Close() })
 		d = defaultAt(t, uid.Options{}, clock)
 		start := time.Now()
-		for d.Parse(mustNext(t, d)).Seq != 8191 { // the last of its second: who comes next waits
+		for d.Parse(mustNext(t, d)).Seq != 8191 { // the last of its second: the next caller waits
 		}
 		arm(1)
 		if _, err := d.Next(t.Context()); !errors.Is(err, uid.ErrClosed) {
@@ -127,6 +131,88 @@ func TestWakeUpByClose(t *testing.T) {
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("Next() took %v to see that the generator was closed", took)
+		}
+	})
+}
+
+// TestWakeUpAfterStepBack has the clock go back while a caller waits for an extension that hangs:
+// the caller's own timer finds that the window covers the clock again.
+func TestWakeUpAfterStepBack(t *testing.T) {
+	t.Parallel()
+	a := &authority{from: -1, until: 20 * time.Second}
+	a.extend = func(ctx context.Context, _ time.Duration) (time.Duration, error) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	o := uid.Options{Rollback: uid.RollbackHold(time.Hour)}
+	withAuthority(t, "default", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		time.Sleep(9 * time.Second)
+		mustNext(t, g)
+		for range 25 { // small steps, which are believed at once, to the window's end
+			clock.Step(500 * time.Millisecond)
+			g.Stats()
+		}
+		time.AfterFunc(500*time.Millisecond, func() { clock.Step(-5 * time.Second) })
+		start := time.Now()
+		mustNext(t, g)
+		if took := time.Since(start); took < 500*time.Millisecond || took > time.Second {
+			t.Errorf("Next() took %v, want the rest of a second after the step back", took)
+		}
+	})
+}
+
+// TestWakeUpOfPadder has callers meet the bound on the lead while the padder sleeps for long: they
+// wait for the clock, not for the padder's timer.
+func TestWakeUpOfPadder(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
+		synctest.Test(t, func(t *testing.T) {
+			c := cachedAt(t, uid.Options{TakePolicy: policy, SeqStart: 1, BoostPower: uid.NoBoost,
+				MaxLead: time.Nanosecond, MaxLag: time.Hour, ScheduleInterval: 10 * time.Minute},
+				uid.NewTestClock())
+			defer c.Close()
+			start, ids := time.Now(), make([]uid.ID, 8192)
+			for range 5 {
+				if _, err := c.Fill(t.Context(), ids); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(start); took != 4*time.Second {
+				t.Errorf("policy %d: five ticks' ids took %v, want 4 s", policy, took)
+			}
+		})
+	}
+}
+
+// TestKeeperSleepsThroughBatches composes batches before and after extensions: none of them wakes
+// the keeper, because the position is far from where it has to be at work.
+func TestKeeperSleepsThroughBatches(t *testing.T) {
+	t.Parallel()
+	a := &authority{from: -1, until: 10 * time.Minute}
+	withAuthority(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		readings := func() int64 {
+			if err := g.(*uid.Cached).LatePad(); err != nil { // drops what is too old
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			before := a.reads.Load()
+			if err := g.(*uid.Cached).LatePad(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return a.reads.Load() - before
+		}
+		want := readings()
+		for range 20 {
+			time.Sleep(3 * time.Minute)
+			if got := readings(); got != want {
+				_, extends, _ := a.calls()
+				t.Fatalf("after %d extensions a batch reads the clock %d times, before them %d times",
+					len(extends), got, want)
+			}
+		}
+		if _, extends, _ := a.calls(); len(extends) < 5 {
+			t.Errorf("%d extensions in an hour, want more", len(extends))
 		}
 	})
 }

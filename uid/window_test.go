@@ -1,14 +1,18 @@
 package uid_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/uid"
 )
 
-// TestWindowBehind claims a worker id that was last used a month ago: its window begins there. What the keeper asks for is as far ahead of
-// the present as the first claim, not as long as the window.
+// TestWindowBehind claims a worker id that was last used a month ago: its window begins there. What
+// the keeper asks for is as far ahead of the clock as the first claim, not as long as the window.
 func TestWindowBehind(t *testing.T) {
 	eachKind(t, uid.Options{}, func(a *scriptedAssigner) { a.from = a.from.Add(-30 * 24 * time.Hour) },
 		func(t *testing.T, g uid.Generator, _ *scriptedAssigner, _ *uid.TestClock) {
@@ -22,7 +26,8 @@ func TestWindowBehind(t *testing.T) {
 		})
 }
 
-// TestWindowShort claims a window that holds not one whole tick: the keeper asks for one that does, instead of for the same again and again.
+// TestWindowShort claims a window that holds not one whole tick: the keeper asks for one that does,
+// instead of for the same again and again.
 func TestWindowShort(t *testing.T) {
 	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
 		a.from = a.from.Add(5*time.Second + time.Millisecond)
@@ -38,8 +43,8 @@ func TestWindowShort(t *testing.T) {
 	})
 }
 
-// TestWindowPassed claims from an authority whose clock is hours behind: by this clock the window has passed before it began. The keeper
-// asks for one that lies ahead.
+// TestWindowPassed claims from an authority whose clock is hours behind: by this clock the window
+// has passed before it began. The keeper asks for one that lies ahead.
 func TestWindowPassed(t *testing.T) {
 	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
 		a.from = time.Time{}
@@ -68,4 +73,103 @@ func TestWindowPassedLength(t *testing.T) {
 			t.Errorf("extended %d times in ten minutes, want about every five", n)
 		}
 	})
+}
+
+// TestWindowAhead restarts with a clock that is hours behind: the claim's window begins where the
+// last one ended.
+func TestWindowAhead(t *testing.T) {
+	ahead := func(a *scriptedAssigner) {
+		a.from = a.from.Add(3*time.Hour + time.Millisecond)
+		a.until = a.from.Add(time.Hour)
+	}
+	t.Run("borrow", func(t *testing.T) {
+		eachKind(t, uid.Options{}, ahead, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			var last uid.ID
+			for range 40_000 {
+				id := mustNext(t, g)
+				if p := g.Parse(id); p.Time.Before(a.from) || id <= last {
+					t.Fatalf("got %+v after %d, the window begins at %v", p, last, a.from)
+				}
+				last = id
+			}
+			if lead := g.Stats().Lead; lead < 3*time.Hour {
+				t.Errorf("Stats().Lead = %v, want over 3 h", lead)
+			}
+		})
+	})
+	t.Run("wait", func(t *testing.T) {
+		eachKind(t, uid.Options{MaxLead: time.Second}, ahead,
+			func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+				id := mustNext(t, g)
+				if wait := time.Until(a.from); wait > time.Second || wait < -time.Second {
+					t.Errorf("the first id came %v before the window, want at most a second's lead", wait)
+				}
+				if p := g.Parse(id); p.Time.Before(a.from) {
+					t.Errorf("got %+v, the window begins at %v", p, a.from)
+				}
+			})
+	})
+	t.Run("reject", func(t *testing.T) {
+		eachKind(t, uid.Options{MaxLead: time.Second, TakePolicy: uid.TakeReject}, ahead,
+			func(t *testing.T, g uid.Generator, _ *scriptedAssigner, _ *uid.TestClock) {
+				if id, err := g.Next(t.Context()); !errors.Is(err, uid.ErrLead) {
+					t.Errorf("Next() = %d, %v, want ErrLead", id, err)
+				}
+			})
+	})
+}
+
+// TestWindowBeyondLayout claims a window that begins where the time bits have ended.
+func TestWindowBeyondLayout(t *testing.T) {
+	t.Parallel()
+	for name, make := range kinds {
+		a := &scriptedAssigner{worker: 1, from: time.Now().Add(100 * 365 * 24 * time.Hour)}
+		if _, err := make(t.Context(), a, nil,
+			uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) || len(a.released) != 1 {
+			t.Errorf("%s: %v and %d releases, want ErrExhausted and the claim given back", name, err, len(a.released))
+		}
+	}
+}
+
+// told is an authority that says how long its windows are.
+type told struct{ *authority }
+
+type toldClaim struct{ *authorityClaim }
+
+func (told) length() time.Duration      { return 10 * time.Minute }
+func (c toldClaim) Span() time.Duration { return told{}.length() }
+
+func (a told) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.authority.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	return toldClaim{c.(*authorityClaim)}, nil
+}
+
+// TestWindowTold claims a window that is nearly over, of an authority whose clock is an hour ahead.
+// What the keeper asks for is as long as the claim says, and the authority's clock has no say.
+func TestWindowTold(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			a := told{&authority{from: -1, until: 3 * time.Second, start: time.Now(),
+				now: func() (time.Time, error) { return time.Now().Add(time.Hour), nil }}}
+			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			time.Sleep(time.Minute)
+			_, extends, nows := a.calls()
+			if len(extends) != 1 || nows != 0 {
+				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
+					"and never", kind, extends, nows)
+			}
+			// The position of cached is a few seconds ahead.
+			if asked := extends[0].asked - extends[0].at; asked < a.length() || asked > a.length()+10*time.Second {
+				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.length())
+			}
+		})
+	}
 }

@@ -15,44 +15,44 @@ const promptly = 10 * time.Second
 // checkRange: worker ids are in [0, maxWorker], and do not change.
 func checkRange(ctx context.Context, e env) error {
 	for range 3 {
-		c, err := e.process().Assign(ctx, e.maxWorker)
+		c, err := e.assign(ctx)
 		if err != nil {
-			return fmt.Errorf("Assign(%d): %w", e.maxWorker, err)
+			return err
 		}
-		if err := inRange(c, e.maxWorker); err != nil {
+		if err := inRange(c, e.MaxWorker); err != nil {
+			return err
+		}
+		if err := e.makeRoom(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkExhausted: with room for few, the ones who find none get ErrWorkersExhausted, and the others a worker id of their own and in
-// range.
+// checkExhausted: with room for few, those that find none get ErrWorkersExhausted, and the others a
+// worker id of their own and in range.
 func checkExhausted(ctx context.Context, e env) error {
 	const maxWorker, tries = 3, 10
-	var rec recorder
 	full := 0
 	for range tries {
-		c, err := e.process().Assign(ctx, maxWorker)
+		c, err := e.watch(e.process()).Assign(ctx, maxWorker)
 		switch {
 		case errors.Is(err, assigner.ErrWorkersExhausted):
 			full++
 		case err != nil:
-			return fmt.Errorf("Assign(%d) = %w, want a claim or ErrWorkersExhausted", maxWorker, err)
+			return fmt.Errorf("Assign(%d) = %w, want a claim or ErrWorkersExhausted",
+				maxWorker, err)
 		default:
 			if err := inRange(c, maxWorker); err != nil {
 				return err
 			}
-			rec.add(c)
 		}
 	}
-	if !e.guarded {
-		return nil
+	if !e.Unguarded && full < tries-(maxWorker+1) {
+		return fmt.Errorf("%d of %d Assign(%d) succeeded at one time, want at most %d",
+			tries-full, tries, maxWorker, maxWorker+1)
 	}
-	if full < tries-(maxWorker+1) {
-		return fmt.Errorf("%d of %d Assign(%d) succeeded at one time, want at most %d", tries-full, tries, maxWorker, maxWorker+1)
-	}
-	return rec.overlap()
+	return nil
 }
 
 // checkNegativeMax: a maxWorker below 0 leaves no worker id to assign.
@@ -69,12 +69,14 @@ func checkCancelledAssign(_ context.Context, e env) error {
 	for _, end := range endedContexts() {
 		a := e.process()
 		begin := time.Now()
-		c, err := a.Assign(end.make(), e.maxWorker)
+		c, err := a.Assign(end.make(), e.MaxWorker)
 		if err == nil {
-			return fmt.Errorf("Assign with a ctx that is %s = worker %d, want an error", end.name, c.Worker())
+			return fmt.Errorf("Assign with a ctx that is %s = worker %d, want an error",
+				end.name, c.Worker())
 		}
 		if !errors.Is(err, end.want) {
-			return fmt.Errorf("Assign with a ctx that is %s = %w, want an error that wraps %w", end.name, err, end.want)
+			return fmt.Errorf("Assign with a ctx that is %s = %w, want an error that wraps %w",
+				end.name, err, end.want)
 		}
 		if d := time.Since(begin); d > promptly {
 			return fmt.Errorf("Assign with a ctx that is %s took %v", end.name, d)
@@ -83,7 +85,7 @@ func checkCancelledAssign(_ context.Context, e env) error {
 	return nil
 }
 
-// checkLayout: claims of two layouts do not live side by side.
+// checkLayout: an authority has claims of one layout only.
 func checkLayout(ctx context.Context, e env) error {
 	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
 	if _, ok := e.process().(assigner.LayoutBinder); !ok {
@@ -92,19 +94,26 @@ func checkLayout(ctx context.Context, e env) error {
 	assign := func(layout string) (assigner.Claim, error) {
 		b, ok := e.process().(assigner.LayoutBinder)
 		if !ok {
-			return nil, errors.New("one process's Assigner is a LayoutBinder and another one's is not")
+			return nil, errors.New("one process's Assigner is a LayoutBinder and another " +
+				"one's is not")
 		}
-		return b.BindLayout(layout).Assign(ctx, e.maxWorker)
+		return e.watch(b.BindLayout(layout)).Assign(ctx, e.MaxWorker)
 	}
-	if _, err := assign(one); err != nil {
+	c, err := assign(one)
+	if err != nil {
 		return fmt.Errorf("Assign with the first layout: %w", err)
 	}
-	c, err := assign(two)
-	if err == nil {
-		return fmt.Errorf("Assign with layout %s beside a claim with layout %s = worker %d, want ErrLayoutMismatch", two, one, c.Worker())
+	if err := e.makeRoom(ctx, c); err != nil {
+		return err
+	}
+	if c, err = assign(two); err == nil {
+		return fmt.Errorf("Assign with layout %s after a claim with layout %s = worker %d, "+
+			"want ErrLayoutMismatch", two, one, c.Worker())
 	}
 	if !errors.Is(err, assigner.ErrLayoutMismatch) {
-		return fmt.Errorf("Assign with another layout = %w, want an error that wraps ErrLayoutMismatch", err)
+		return fmt.Errorf("Assign with another layout = %w, want an error that wraps "+
+			"ErrLayoutMismatch",
+			err)
 	}
 	if err := mentions(err, one, two); err != nil {
 		return err
@@ -115,11 +124,11 @@ func checkLayout(ctx context.Context, e env) error {
 	return nil
 }
 
-// checkClock: a claim that can tell the time tells one, and heeds its ctx.
+// checkClock: a claim that can tell the time tells it, and honours its ctx.
 func checkClock(ctx context.Context, e env) error {
-	c, err := e.process().Assign(ctx, e.maxWorker)
+	c, err := e.assign(ctx)
 	if err != nil {
-		return fmt.Errorf("Assign: %w", err)
+		return err
 	}
 	clock, ok := c.(assigner.Clock)
 	if !ok {
@@ -129,7 +138,8 @@ func checkClock(ctx context.Context, e env) error {
 	if err != nil {
 		return fmt.Errorf("Now: %w", err)
 	}
-	// Authorities may be wrong by hours; a time that is off by a year is another unit or another epoch.
+	// Authorities may be wrong by hours; a time that is off by a year is another unit or another
+	// epoch.
 	if d := time.Since(now).Abs(); d > 365*24*time.Hour {
 		return fmt.Errorf("Now() = %v, which is %v from this machine's time", now, d)
 	}

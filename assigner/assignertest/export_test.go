@@ -6,6 +6,9 @@ import "testing"
 func Failures(t *testing.T, f Factory) map[string]error {
 	failed := map[string]error{}
 	for _, c := range checks {
+		if !f.applies(c) {
+			continue
+		}
 		// A subtest of its own, so that its authority is cleaned up before the next one's.
 		t.Run(c.name, func(t *testing.T) {
 			if err := f.run(t, c); err != nil {

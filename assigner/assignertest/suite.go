@@ -1,9 +1,12 @@
-// Package assignertest is the conformance suite of package assigner: what every Assigner has to do, checked from the outside.
-// Who writes an Assigner calls Run in a test.
+// Package assignertest is the conformance suite of package assigner: what every Assigner has to do,
+// checked from the outside. The author of an Assigner calls Run in a test. Memory is an authority
+// for tests of what uses Assigners, Windows a log that finds windows which overlap.
 package assignertest
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,16 +15,41 @@ import (
 
 // Factory makes the Assigners that the suite checks.
 type Factory struct {
-	// Authority makes an authority that no other call shares, such as an empty database, and returns a function that makes
-	// Assigners on it. Each of those stands for a process: what one knows the others do not. The clean-up is tb's. Required.
+	// Authority makes an authority that no other call shares, such as an empty database, and
+	// returns a function that makes Assigners on it. Each of those stands for a process: none
+	// knows what the others know. Clean up with tb. Required.
 	Authority func(tb testing.TB) (process func() assigner.Assigner)
 
-	// MaxWorker is the highest worker id that the checks ask for, where it does not matter. Default 1<<22 - 1.
+	// Clock is Authority with a function that moves the authority's clock. Nil leaves out the
+	// checks of a clock that jumps.
+	Clock func(tb testing.TB) (process func() assigner.Assigner, step func(time.Duration))
+
+	// Ranges is Authority for Assigners that keep to the worker ids first to last, all on one
+	// authority. Nil leaves out the checks of ranges.
+	Ranges func(tb testing.TB) (process func(first, last int64) assigner.Assigner)
+
+	// Crash ends the process that has a claim as SIGKILL does, where the claim has something that
+	// the system takes away, such as a lock. Nil if there is nothing.
+	Crash func(tb testing.TB, c assigner.Claim)
+
+	// MaxWorker is the highest worker id that the checks ask for, where it does not matter. Default
+	// 1<<22 - 1.
 	MaxWorker int64
 
-	// Unguarded leaves out the checks that windows of one worker id are disjoint, for an Assigner whose user has
-	// to see to that, such as assigner.Static.
+	// Single says that an authority has one worker id, so that one claim at a time is open.
+	Single bool
+
+	// BoundsLead says that Extend may grant less than it is asked for, because the claim bounds how
+	// far it reaches ahead of the clock.
+	BoundsLead bool
+
+	// Unguarded leaves out the checks that the windows of claims which are open at the same time
+	// are disjoint, for an Assigner whose user must ensure that.
 	Unguarded bool
+
+	// Forgets leaves out the checks that a process repeats nothing of what the one before it has
+	// stamped, for an Assigner whose user must ensure that, such as assigner.Static.
+	Forgets bool
 
 	_ struct{} // keeps literals keyed
 }
@@ -36,8 +64,8 @@ func Run(t *testing.T, f Factory) {
 		t.Fatal("assignertest: Factory.Authority is nil")
 	}
 	for _, c := range checks {
-		if c.guarded && f.Unguarded {
-			continue // disjoint windows are the user's to see to
+		if !f.applies(c) {
+			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			if err := f.run(t, c); err != nil {
@@ -47,48 +75,124 @@ func Run(t *testing.T, f Factory) {
 	}
 }
 
-// A check returns what an Assigner does wrong. It does not get hold of the test, so that the suite's own tests can see it
-// fail.
+// A check returns what an Assigner does wrong. It does not get hold of the test, so that the
+// suite's own tests can see it fail.
 type check struct {
-	name    string
-	guarded bool // about claims on one worker id being apart
-	run     func(ctx context.Context, e env) error
+	name string
+	kind kind
+	run  func(ctx context.Context, e env) error
+}
+
+// kind says which Assigners a check is for.
+type kind int
+
+const (
+	always  kind = iota
+	guarded      // claims that are open at the same time are apart
+	several      // the same, with several claims open
+	restart      // claims that follow one another are apart
+	clock        // the authority's clock steps
+	ranges       // there are ranges
+)
+
+// checks is read only. Its order is from what everything needs to what few have.
+var checks = []check{
+	{"range", always, checkRange},
+	{"exhausted", always, checkExhausted},
+	{"no workers at all", always, checkNegativeMax},
+	{"cancelled assign", always, checkCancelledAssign},
+	{"window", always, checkWindow},
+	{"extend", always, checkExtend},
+	{"extend by less", always, checkExtendLess},
+	{"cancelled extend", always, checkCancelledExtend},
+	{"window during extend", always, checkWindowDuringExtend},
+	{"release twice", always, checkReleaseTwice},
+	{"extend after release", always, checkExtendAfterRelease},
+	{"restart", restart, checkRestart},
+	{"reuse after release", guarded, checkReuse},
+	{"reuse after nothing stamped", guarded, checkReuseUnused},
+	{"stale release", guarded, checkStaleRelease},
+	{"disjoint", several, checkDisjoint},
+	{"layout", guarded, checkLayout},
+	{"eras", several, checkEras},
+	{"eras added while windows grow", several, checkErasRace},
+	{"clock", always, checkClock},
+	{"clock jumps", clock, checkClockJumps},
+	{"ranges", ranges, checkRanges},
+}
+
+// applies reports whether c is for the Assigners of f.
+func (f Factory) applies(c check) bool {
+	switch c.kind {
+	case guarded:
+		return !f.Unguarded
+	case several:
+		return !f.Unguarded && !f.Single
+	case restart:
+		return !f.Forgets
+	case clock:
+		return f.Clock != nil
+	case ranges:
+		return f.Ranges != nil
+	}
+	return true
+}
+
+// run runs c. Whatever a check is about, a guarded authority's windows do not overlap in it.
+func (f Factory) run(tb testing.TB, c check) error {
+	e := env{Factory: f, tb: tb, log: &Windows{}, claims: &atomic.Int64{}}
+	if e.MaxWorker == 0 {
+		e.MaxWorker = 1<<22 - 1
+	}
+	if c.kind != clock && c.kind != ranges {
+		e.process = f.Authority(tb)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if err := c.run(ctx, e); err != nil {
+		return err
+	}
+	if f.Unguarded {
+		return nil
+	}
+	return e.log.Overlap()
 }
 
 // env is what a check works on.
 type env struct {
-	process   func() assigner.Assigner
-	maxWorker int64
-	guarded   bool
+	Factory
+	tb      testing.TB
+	process func() assigner.Assigner
+	log     *Windows // of all claims of the check
+	claims  *atomic.Int64
 }
 
-// checks is read only. Its order is from what everything needs to what few have.
-var checks = []check{
-	{"range", false, checkRange},
-	{"exhausted", false, checkExhausted},
-	{"no workers at all", false, checkNegativeMax},
-	{"cancelled assign", false, checkCancelledAssign},
-	{"window", false, checkWindow},
-	{"extend", false, checkExtend},
-	{"extend by less", false, checkExtendLess},
-	{"cancelled extend", false, checkCancelledExtend},
-	{"window during extend", false, checkWindowDuringExtend},
-	{"release twice", false, checkReleaseTwice},
-	{"extend after release", false, checkExtendAfterRelease},
-	{"reuse after release", true, checkReuse},
-	{"reuse after nothing stamped", true, checkReuseUnused},
-	{"stale release", true, checkStaleRelease},
-	{"disjoint", true, checkDisjoint},
-	{"layout", false, checkLayout},
-	{"clock", false, checkClock},
-}
+// watch returns a with its windows in the log.
+func (e env) watch(a assigner.Assigner) assigner.Assigner { return watched{a, e.log.Put, e.claims} }
 
-func (f Factory) run(tb testing.TB, c check) error {
-	e := env{process: f.Authority(tb), maxWorker: f.MaxWorker, guarded: !f.Unguarded}
-	if e.maxWorker == 0 {
-		e.maxWorker = 1<<22 - 1
+// assign makes a claim in a new process.
+func (e env) assign(ctx context.Context) (assigner.Claim, error) {
+	c, err := e.watch(e.process()).Assign(ctx, e.MaxWorker)
+	if err != nil {
+		return nil, fmt.Errorf("Assign(%d): %w", e.MaxWorker, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	return c.run(ctx, e)
+	return c, nil
+}
+
+// crash ends the process that has c.
+func (e env) crash(c assigner.Claim) {
+	if e.Crash != nil {
+		e.Crash(e.tb, unwatched(c))
+	}
+}
+
+// makeRoom gives c back if the authority has no other worker id.
+func (e env) makeRoom(ctx context.Context, c assigner.Claim) error {
+	if !e.Single {
+		return nil
+	}
+	if err := c.Release(ctx, stamped(c)); err != nil {
+		return fmt.Errorf("Release: %w", err)
+	}
+	return nil
 }

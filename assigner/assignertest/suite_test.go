@@ -9,21 +9,14 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-// TestRun: an authority without a flaw passes.
+// TestRun: an authority without a flaw passes. Memory is run by itself, too.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	assignertest.Run(t, newMemory(""))
-}
-
-// TestStatic: an assigner that leaves disjointness to its user passes the rest.
-func TestStatic(t *testing.T) {
-	t.Parallel()
-	assignertest.Run(t, assignertest.Factory{
-		Authority: func(testing.TB) func() assigner.Assigner {
-			return func() assigner.Assigner { return assigner.Static(3) }
-		},
-		Unguarded: true,
-	})
+	assignertest.Run(t, newFlawed(""))
+	assignertest.Run(t, assignertest.Factory{Authority: func(testing.TB) func() assigner.Assigner {
+		m := &assignertest.Memory{}
+		return func() assigner.Assigner { return m }
+	}})
 }
 
 // TestFlaws: each flaw is seen, and by the check that is there for it.
@@ -51,15 +44,29 @@ func TestFlaws(t *testing.T) {
 		{"forgets what was used", "reuse after release", "owned twice"},
 		{"forgets earlier owners", "reuse after nothing stamped", "owned twice"},
 		{"stale release", "stale release", "owned twice"},
-		{"takes over early", "disjoint", ""},
+		{"takes over early", "exhausted", "at one time"},
+		{"forgets the fence", "disjoint", "owned twice"},
+		{"begins early", "reuse after release", "owned twice"},
+		{"begins early", "restart", "owned twice"},
+		{"remembers nothing", "restart", "owned twice"}, // from now on, without end
+		{"begins early", "clock jumps", "owned twice"},
+		{"begins at its clock", "clock jumps", "owned twice"},
+		{"forgets the fence", "clock jumps", "owned twice"},
+		{"grants nothing", "extend", "want an end after"},
+		{"ignores its range", "ranges", "the range"},
+		{"cuts its range", "ranges", "want an error"},
 		{"any layout", "layout", "want ErrLayoutMismatch"},
+		{"adds layouts early", "eras", "begins before a window's end"},
+		{"ignores later layouts", "eras added while windows grow", "was added from"},
+		{"ignores later layouts", "eras", "want ErrLayoutMismatch"},
+		{"stops silently", "eras", "want ErrSucceeded"},
 		{"mute mismatch", "layout", "does not mention"},
 		{"wrong epoch", "clock", "from this machine's time"},
 		{"clock ignores ctx", "clock", "want one"},
 	} {
 		t.Run(tt.flaw+"/"+tt.check, func(t *testing.T) {
 			t.Parallel()
-			failures := assignertest.Failures(t, newMemory(tt.flaw))
+			failures := assignertest.Failures(t, newFlawed(tt.flaw))
 			err := failures[tt.check]
 			if err == nil || !strings.Contains(err.Error(), tt.message) {
 				t.Errorf("check %q says %v, want an error with %q; failures: %v", tt.check, err, tt.message, failures)
@@ -71,7 +78,7 @@ func TestFlaws(t *testing.T) {
 // TestNoFalseAlarm: the flaw-free authority fails nothing, so that TestFlaws measures the flaws.
 func TestNoFalseAlarm(t *testing.T) {
 	t.Parallel()
-	if failures := assignertest.Failures(t, newMemory("")); len(failures) != 0 {
+	if failures := assignertest.Failures(t, newFlawed("")); len(failures) != 0 {
 		names := []string{}
 		for name := range failures {
 			names = append(names, name)
@@ -89,7 +96,8 @@ func ExampleRun() {
 				// An empty database, cleaned up by tb.Cleanup, would be made here.
 				return func() assigner.Assigner { return assigner.Static(1) }
 			},
-			Unguarded: true,
+			Unguarded: true, // nothing but the user keeps two processes apart
+			Forgets:   true,
 		})
 	}
 }

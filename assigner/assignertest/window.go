@@ -10,10 +10,11 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// bounded assigns a claim. ok is false if its window has no end, so that there is nothing to extend.
+// bounded assigns a claim. ok is false if its window has no end, so that there is nothing to
+// extend.
 func bounded(ctx context.Context, e env) (c assigner.Claim, ok bool, err error) {
-	if c, err = e.process().Assign(ctx, e.maxWorker); err != nil {
-		return nil, false, fmt.Errorf("Assign: %w", err)
+	if c, err = e.assign(ctx); err != nil {
+		return nil, false, err
 	}
 	_, until := c.Window()
 	return c, !until.IsZero(), nil
@@ -30,7 +31,8 @@ func checkWindow(ctx context.Context, e env) error {
 		return fmt.Errorf("window = [%v, %v), want an end after its begin", from, until)
 	}
 	if from2, until2 := c.Window(); !from2.Equal(from) || !until2.Equal(until) {
-		return fmt.Errorf("window = [%v, %v), then [%v, %v), without anything between", from, until, from2, until2)
+		return fmt.Errorf("window = [%v, %v), then [%v, %v), without anything between",
+			from, until, from2, until2)
 	}
 	return nil
 }
@@ -50,7 +52,8 @@ func checkExtend(ctx context.Context, e env) error {
 		}
 		newFrom, newUntil := c.Window()
 		if !newFrom.Equal(from) {
-			return fmt.Errorf("after Extend the window begins at %v, want %v as before", newFrom, from)
+			return fmt.Errorf("after Extend the window begins at %v, want %v as before",
+				newFrom, from)
 		}
 		if !newUntil.Equal(got) {
 			return fmt.Errorf("Extend = %v and Window ends at %v, want the same", got, newUntil)
@@ -58,8 +61,12 @@ func checkExtend(ctx context.Context, e env) error {
 		if !ok && !got.IsZero() {
 			return fmt.Errorf("Extend of a window without end = %v, want the zero time", got)
 		}
-		if ok && got.Before(want) {
+		if ok && !e.BoundsLead && got.Before(want) {
 			return fmt.Errorf("Extend(%v) = %v and no error, want no earlier end", want, got)
+		}
+		if ok && !got.After(until) {
+			return fmt.Errorf("Extend(%v) = %v and no error, want an end after %v", want, got,
+				until)
 		}
 	}
 	return nil
@@ -82,7 +89,8 @@ func checkExtendLess(ctx context.Context, e env) error {
 			return fmt.Errorf("Extend(%v) of a window that ends at %v: %w", ask, until, err)
 		}
 		if _, end := c.Window(); got.Before(until) || !end.Equal(got) {
-			return fmt.Errorf("Extend(%v) = %v and Window ends at %v, want both at %v or later", ask, got, end, until)
+			return fmt.Errorf("Extend(%v) = %v and Window ends at %v, want both at %v or later",
+				ask, got, end, until)
 		}
 	}
 	return nil
@@ -101,10 +109,14 @@ func checkCancelledExtend(ctx context.Context, e env) error {
 			return fmt.Errorf("Extend with a ctx that is %s = %v, want an error", end.name, got)
 		}
 		if errors.Is(err, assigner.ErrClaimLost) {
-			return fmt.Errorf("Extend with a ctx that is %s = %w, want an error that is not permanent", end.name, err)
+			return fmt.Errorf("Extend with a ctx that is %s = %w, want an error that is "+
+				"not permanent",
+				end.name, err)
 		}
 		if _, after := c.Window(); !after.Equal(until) {
-			return fmt.Errorf("after an Extend that failed the window ends at %v, want %v as before", after, until)
+			return fmt.Errorf("after an Extend that failed the window ends at %v, want "+
+				"%v as before",
+				after, until)
 		}
 	}
 	if _, err := c.Extend(ctx, until.Add(time.Hour)); err != nil {
@@ -113,8 +125,8 @@ func checkCancelledExtend(ctx context.Context, e env) error {
 	return nil
 }
 
-// checkWindowDuringExtend: Worker and Window may be called while Extend runs, and what they say only grows. The race detector sees
-// the rest.
+// checkWindowDuringExtend: Worker and Window may be called while Extend runs, and the end only
+// grows. The race detector sees the rest.
 func checkWindowDuringExtend(ctx context.Context, e env) error {
 	c, ok, err := bounded(ctx, e)
 	if err != nil || !ok {
@@ -130,7 +142,9 @@ func checkWindowDuringExtend(ctx context.Context, e env) error {
 			for {
 				_, until := c.Window()
 				if until.Before(last) || c.Worker() != worker {
-					problems <- fmt.Errorf("during Extend worker %d until %v became worker %d until %v", worker, last, c.Worker(), until)
+					problems <- fmt.Errorf("during Extend worker %d until %v became worker "+
+						"%d until %v",
+						worker, last, c.Worker(), until)
 					return
 				}
 				last = until

@@ -2,7 +2,6 @@ package workernode
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,27 +9,35 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// tries is how often Extend and Release try before they leave it to the caller, who has a schedule of its own.
-const tries = 3
-
-// leasedClaim is a claim on a row of WORKER_LEASE. Extend and Release have one caller at a time and own every field but until, which
-// anyone may load.
+// leasedClaim is a claim on a row of WORKER_LEASE. Extend and Release have one caller at a time and
+// own every field but until, which any goroutine may load.
+//
+// The window's end is in two places, and until Release the first is never below the second:
+//
+//	row.until    reserved in the table by change, with one compare-and-set
+//	until        what Window reports: row.until, cut where the layouts end; see confirm
+//
+// An end that is committed in the row counts only after confirm has read the layouts, because a new
+// layout may have been settled meanwhile: see header.
 type leasedClaim struct {
 	table
 	worker int64
-	window int64 // milliseconds
-	from   int64 // unix milliseconds; 0: nobody had the worker id before
+	window int64 // LeasedOptions.Window in milliseconds
+	from   int64 // Unix milliseconds; 0: the worker id is used for the first time
 
 	row      row     // as this claim last knew it to be
+	heading  heading // likewise, the namespace's layouts
 	nonces   []int64 // of changes from that row whose outcome is unknown
-	closing  bool    // Release was called
-	released bool    // and is done
-	back     error   // the table went back; nil: not as far as is known
-	lost     error   // why the claim is lost for good, or nil
+	closing  bool    // Release was called; Extend fails from then on
+	released bool    // Release has done its work, so another call does nothing
+	back     error   // how the table went back; nil: it did not, as far as is known
+	lost     error   // why the claim is lost for good; nil: it is not
 
-	until atomic.Int64 // end of the window in unix milliseconds; never less than it was
+	// End of the window in Unix milliseconds; only confirm stores it, and it only grows.
+	until atomic.Int64
 }
 
 // Worker returns the worker id.
@@ -41,29 +48,53 @@ func (c *leasedClaim) Window() (from, until time.Time) {
 	return millis(c.from), time.UnixMilli(c.until.Load()).UTC()
 }
 
-// Now returns the database's time.
-func (c *leasedClaim) Now(ctx context.Context) (time.Time, error) { return c.now(ctx) }
+// Span returns LeasedOptions.Window.
+func (c *leasedClaim) Span() time.Duration { return time.Duration(c.window) * time.Millisecond }
 
-// Extend moves the window's end to until, or to a whole Window from the database's present if that is later. Asked for no more than
-// there is, it returns at once without a look at the database. It tries a few times and does not wait for a database that is down.
+// Now returns the database's time.
+func (c *leasedClaim) Now(ctx context.Context) (time.Time, error) { return now(ctx, c.DB) }
+
+// Extend moves the window's end to until, or to a whole Window from the database's current time if
+// that is later. Asked for no more than there is, it returns at once without a look at the
+// database. It tries a few times and does not wait for a database that is down.
+//
+// Each try is two steps, and a try after a lost answer resumes with the one that is missing: change
+// reserves the end in the row, unless the row has it, and confirm makes the window as long.
 func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	what := fmt.Sprintf("extending the claim on worker %d", c.worker)
 	if c.closing {
-		return time.Time{}, fmt.Errorf("%w: workernode: %s: it was released", assigner.ErrClaimLost, what)
+		return time.Time{}, fmt.Errorf("%w: workernode: %s: it was released",
+			assigner.ErrClaimLost, what)
 	}
 	if until.IsZero() || until.Year() > lastYear {
-		return time.Time{}, fmt.Errorf("workernode: %s: until is %v, want an instant before the year %d", what, until, lastYear+1)
+		return time.Time{}, fmt.Errorf("workernode: %s: until is %v, want an instant before the "+
+			"year %d", what, until, lastYear+1)
 	}
 	want := ceilMillis(until)
-	err := c.few(ctx, what, func(ctx context.Context) error {
-		if want <= c.row.until {
+	err := c.Few(ctx, what, func(ctx context.Context) error {
+		if want <= c.until.Load() {
 			return nil
 		}
-		now, err := c.sync(ctx, c.row.until)
-		if err != nil || want <= c.row.until {
-			return err
+		if to := c.heading.end(want); to > c.row.until {
+			err := c.change(ctx, c.row.until, func(now int64) (owner string, until int64, ok bool) {
+				// change may find that an earlier try has moved the end.
+				return c.row.owner, c.heading.end(max(want, now+c.window)), to > c.row.until
+			})
+			if err != nil {
+				return err
+			}
 		}
-		return c.change(ctx, c.row.owner, max(want, now+c.window))
+		before := c.until.Load()
+		err := c.confirm(ctx)
+		// A window that grew by less than was asked for is an answer. One that did not grow is cut.
+		if after := c.until.Load(); err == nil && after < want && after == before {
+			if c.heading.cut == 0 {
+				// The layout that cut the row's end was taken back: try again.
+				return sqldb.ErrChanged
+			}
+			return c.errSucceeded(c.heading)
+		}
+		return err
 	})
 	if err != nil {
 		return time.Time{}, err
@@ -71,9 +102,10 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 	return time.UnixMilli(c.until.Load()).UTC(), nil
 }
 
-// Release moves the window's end back to used, or to its begin if that is later, and gives the worker id free for others from then
-// on. It tries a few times and does not wait for a database that is down: whatever comes of it, the worker id is free when the
-// window has passed. A claim that is lost has nothing to give back, which is no error.
+// Release moves the window's end back to used, or to the window's beginning if that is later. From
+// then on other processes may claim the worker id. Release tries a few times and does not wait for
+// a database that is down, because the worker id is free without it when the window has passed. A
+// claim that is lost has nothing to give back, which is no error.
 func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
 		return nil
@@ -83,28 +115,19 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 	if !used.IsZero() {
 		end = max(c.from, ceilMillis(used))
 	}
-	if used.Year() > lastYear {
+	if used.Year() > lastYear { // its milliseconds may have wrapped around
 		end = c.row.until
 	}
-	end = min(end, c.row.until)
+	end = min(end, c.row.until) // only an extension moves the end on
 	what := fmt.Sprintf("releasing worker %d", c.worker)
-	err := c.few(ctx, what, func(ctx context.Context) error {
-		if c.released {
-			return nil
-		}
-		if _, err := c.sync(ctx, end); err != nil {
-			return err
-		}
-		if c.row.owner == "" { // an earlier attempt has done it
-			c.released = true
-			return nil
-		}
-		if err := c.change(ctx, "", end); err != nil {
-			return err
-		}
-		c.released = true
-		return nil
+	err := c.Few(ctx, what, func(ctx context.Context) error {
+		return c.change(ctx, end, func(int64) (owner string, until int64, ok bool) {
+			return "", end, c.row.owner != "" // else an earlier attempt has done it
+		})
 	})
+	if err == nil {
+		c.released = true
+	}
 	if errors.Is(err, assigner.ErrClaimLost) {
 		c.released = true
 		return nil
@@ -112,103 +135,162 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 	return err
 }
 
-// sync compares the row with what this claim knows, takes note of an own change that turns out to have been made, and returns
-// the database's time. A row that somebody else changed is ErrClaimLost, for good. A row that is behind what this claim knows is
-// mended first, so that nobody begins before end, to which this claim may stamp.
-func (c *leasedClaim) sync(ctx context.Context, end int64) (now int64, err error) {
+// confirm makes the window as long as the row says, or as the namespace's layouts permit. It reads
+// those after the row's end is committed: see header. It never makes the window shorter, so ids
+// that were stamped in it stay inside it.
+func (c *leasedClaim) confirm(ctx context.Context) error {
+	return c.Do(ctx, func(q *sqldb.Conn) (err error) {
+		if c.heading, err = c.header(ctx, q, q.ForUpdate); err != nil {
+			return err
+		}
+		if end := c.heading.end(c.row.until); end > c.until.Load() {
+			c.until.Store(end)
+		}
+		return nil
+	})
+}
+
+// next says what a row is changed to: its owner and the end of its window. With ok false the row
+// stays as it is. now is the database's time in Unix milliseconds.
+type next func(now int64) (owner string, until int64, ok bool)
+
+// change changes the row to what next says, with one compare-and-set. Until it returns nil, the
+// claim may stamp up to end.
+//
+// It reads the row first, because an earlier change may have been made although its answer was
+// lost. What it finds, compared with what the claim knows:
+//
+//	the row as the claim left it              the claim's: it is changed
+//	one change further, with its own nonce    the claim's: the lost answer; it is changed
+//	further, with another nonce               the claim is lost for good
+//	older, or not there                       the table went back: the row is repaired, so that no
+//	                                          owner begins before end, and the claim is lost
+//
+// A read from a replica that lags looks like a table that went back. The compare-and-set runs on
+// the primary, so it tells them apart: there it succeeds.
+func (c *leasedClaim) change(ctx context.Context, end int64, next next) error {
 	if c.lost != nil {
-		return 0, &finalError{c.lost}
+		return sqldb.Final(c.lost)
 	}
 	known := c.row
 	known.until = end
-	var found *row
-	switch r, at, err := c.find(ctx, c.worker); {
-	case err == nil:
-		found, now = &r, at
-	case !errors.Is(err, sql.ErrNoRows):
-		return 0, err
-	default:
-		if now, err = c.present(ctx); err != nil {
-			return 0, err
+	var (
+		found *row
+		now   int64 // 0: the row was not read
+		there row   // as it was repaired
+		to    *row  // what it is changed to
+	)
+	behind := func() bool { return now != 0 && (found == nil || found.behind(known)) }
+	err := c.Do(ctx, func(q *sqldb.Conn) (err error) {
+		if found, now, err = c.find(ctx, q, c.worker); err != nil {
+			return err
 		}
-	}
-	switch {
-	case found == nil || found.behind(known):
-		back, err := c.wentBack(ctx, found, known, now, c.window)
-		if c.back == nil {
-			c.back = back
+		switch {
+		case behind():
+			// Unless it is known that the table went back, try the compare-and-set on the primary.
+			if c.back == nil {
+				to, err = c.swapTo(ctx, q, now, next)
+				if err != nil && !errors.Is(err, sqldb.ErrChanged) {
+					now = 0 // nothing is known of the row
+					return err
+				}
+				if err == nil && to != nil {
+					return nil
+				}
+			}
+			to = nil
+			there, err = c.repair(ctx, q, found, known)
+		case c.back == nil && c.owns(*found):
+			to, err = c.swapTo(ctx, q, now, next)
 		}
-		if err != nil && c.classify(err) == transient {
-			return 0, err // with c.back kept: the next look may find the row mended
-		}
-		if c.lost = c.back; err != nil {
-			c.lost = fmt.Errorf("%w; the row could not be mended: %w", c.back, err)
-		}
-	case c.back != nil:
-		c.lost = c.back
-	case found.is(c.row):
-		return now, nil
-	case found.generation == c.row.generation+1 && slices.Contains(c.nonces, found.nonce):
-		c.settle(*found)
-		return now, nil
-	default:
-		c.lost = fmt.Errorf("%w: worker %d in namespace %q is at generation %d of owner %q, this claim is at %d", assigner.ErrClaimLost,
-			c.worker, c.namespace, found.generation, found.owner, c.row.generation)
-	}
-	return 0, &finalError{c.lost}
-}
-
-// change moves the row on to another owner and end, with one compare-and-set.
-func (c *leasedClaim) change(ctx context.Context, owner string, until int64) error {
-	next := row{worker: c.worker, generation: c.row.generation + 1, nonce: newNonce(), owner: owner, until: until}
-	// Before the change is sent, because from then on it may happen.
-	c.nonces = append(c.nonces, next.nonce)
-	c.memory.lower(c.row, until)
-	ok, err := c.swap(ctx, c.row, next)
-	if err != nil {
 		return err
+	})
+	switch {
+	case err == nil && to != nil: // changed, and committed
+		c.settle(*to)
+		return nil
+	case behind():
+		return c.lostByTable(found, known, there, now, err)
+	case err != nil: // the next attempt reads the row again
+		return err
+	case c.back != nil: // the row was repaired, by an earlier attempt or an operator
+		c.lost = c.back
+	case c.owns(*found): // and next left it as it is
+		return nil
+	default:
+		c.lost = fmt.Errorf("%w: worker %d in namespace %q is at fencing token %d of owner %q, "+
+			"this claim is at %d", assigner.ErrClaimLost,
+			c.worker, c.namespace, found.token, found.owner, c.row.token)
 	}
-	if !ok {
-		// Between sync and here somebody took over, or an earlier attempt of ours arrived late. The next sync tells.
-		return errLate
-	}
-	c.settle(next)
-	return nil
+	return sqldb.Final(c.lost)
 }
 
-// settle takes note of the row as it is. Attempts at a change of the row before cannot succeed any more.
+// swapTo changes the row to what next says, and returns the new row, nil if the row stays as it is.
+// The change counts when the connection's work is committed. With an error the outcome is unknown,
+// and the nonce tells a later attempt whether the change was made.
+func (c *leasedClaim) swapTo(ctx context.Context, q *sqldb.Conn, now int64,
+	next next) (*row, error) {
+	owner, until, ok := next(now)
+	if !ok {
+		return nil, nil
+	}
+	to := row{worker: c.worker, token: c.row.token + 1, nonce: newNonce(), owner: owner,
+		until: until}
+	// Both before the change is sent, because from then on it may happen.
+	c.nonces = append(c.nonces, to.nonce)
+	c.memory.lower(c.row, until)
+	ok, err := c.swap(ctx, q, c.row, to)
+	if err == nil && !ok {
+		// Another process took over since the row was read, or an attempt of this claim arrived
+		// late, or the row comes from a replica that lags. The next attempt reads which of them it
+		// is.
+		err = sqldb.ErrChanged
+	}
+	return &to, err
+}
+
+// owns reports whether found is this claim's row. A row that is one change further and has a nonce
+// of this claim is: the answer to that change was lost, and owns takes note of the row.
+func (c *leasedClaim) owns(found row) bool {
+	if found.token == c.row.token+1 && slices.Contains(c.nonces, found.nonce) {
+		c.settle(found)
+	}
+	return found.is(c.row)
+}
+
+// lostByTable ends the claim because its table went back. found is the row as it was read, nil if
+// it is gone, known what it should be, there what repair left; err is what repairing the row ended
+// with. A transient err leaves the claim to another attempt: the row is not repaired yet.
+func (c *leasedClaim) lostByTable(found *row, known, there row, now int64, err error) error {
+	if errors.Is(err, sqldb.ErrChanged) {
+		return err // the row was read from a replica that lags, which proves nothing
+	}
+	repaired := &there
+	if err != nil {
+		repaired = nil
+	}
+	if back := c.wentBack(found, known, repaired, now, c.window); c.back == nil {
+		c.back = back
+	}
+	if err != nil && c.Failure(err) == sqldb.Transient {
+		return err // with c.back kept: the next look may find the row repaired
+	}
+	if c.lost = c.back; err != nil {
+		c.lost = fmt.Errorf("%w; the row could not be repaired: %w", c.back, err)
+	}
+	return sqldb.Final(c.lost)
+}
+
+// settle takes note that the row is r. It forgets the nonces of changes from the row before: they
+// need its token, so none of them can be made any more.
 func (c *leasedClaim) settle(r row) {
 	c.row = r
 	c.nonces = nil
 	c.memory.note(r)
-	if r.until > c.until.Load() {
-		c.until.Store(r.until)
-	}
 }
 
-// few calls do until it succeeds, fails for good, or has failed a few times.
-func (c *leasedClaim) few(ctx context.Context, what string, do func(context.Context) error) error {
-	for n := 1; ; n++ {
-		if ctx.Err() != nil {
-			return c.gaveUp(ctx, what, nil)
-		}
-		err := c.attempt(ctx, do)
-		if err == nil {
-			return nil
-		}
-		if f, ok := errors.AsType[*finalError](err); ok {
-			return f.error
-		}
-		if ctx.Err() != nil {
-			return c.gaveUp(ctx, what, err)
-		}
-		if n == tries || c.classify(err) != transient {
-			return c.refused(what, err)
-		}
-	}
-}
-
-// millis returns the instant of a unix millisecond, and the zero time for 0, which stands for the beginning of time.
+// millis returns the instant of a Unix millisecond, and the zero time for 0, which stands for the
+// beginning of time.
 func millis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -216,10 +298,11 @@ func millis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// lastYear is the last whose milliseconds fit everywhere with room to spare.
+// lastYear is the last year whose milliseconds fit every database's types with room to spare.
 const lastYear = 9999
 
-// ceilMillis returns the first unix millisecond at or after t, from 0 on.
+// ceilMillis returns the first Unix millisecond at or after t, from 0 on. It rounds up, so that a
+// window in the table is never shorter than the one that was asked for.
 func ceilMillis(t time.Time) int64 {
 	if t.Before(time.UnixMilli(0)) {
 		return 0 // far enough back, milliseconds would wrap around

@@ -2,209 +2,285 @@ package workernode
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// candidates is how many free rows are tried before the table is read again: as many processes can start at once without a second
-// look.
-const candidates = 64
+const (
+	// candidates is how many free rows one look at the table reads, and tries is how many of them
+	// an Assign tries before it looks again. Each process tries them in an order of its own.
+	candidates, tries = 128, 8
 
-// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome.
+	// patience bounds the first wait for a row that another session has locked. It doubles with
+	// each wait, so that a server which is slow is not mistaken for a lock for long.
+	patience = time.Second
+
+	// ahead is how far beyond the local clock a free row may end. A row that ends later is free
+	// only because the database's clock is ahead, and its next owner has no ids until then.
+	ahead = time.Minute
+
+	none = -1 // stands for no worker id
+)
+
+// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome. It
+// has one goroutine. Retry calls claim until it gives a claim or an error that lasts:
+//
+//	got is set                      an earlier call made the change; confirm is what is missing
+//	an attempt turns out made       resolve finds it, and it is the claim
+//	a free row                      take changes it, by a compare-and-set
+//	no free row, a new worker id    newRow inserts a row for it
+//	neither                         assigner.ErrWorkersExhausted
 type claimer struct {
 	table
-	node      node
-	owner     string
-	window    int64 // milliseconds
-	maxWorker int64
-	nonce     int64 // of every change that this Assign makes
+	node   node   // this process's row in WORKER_NODE
+	owner  string // LeasedOptions.Owner
+	window int64  // LeasedOptions.Window in milliseconds
+	local  func() time.Time
+	nonce  int64 // of every change that this Assign makes
 
-	attempts []attempt // whose outcome is unknown
-	fresh    int64     // a new worker id that has no row yet, or 0
+	attempts []attempt      // changes whose outcome is unknown
+	got      *attempt       // the change that was made; nil: none was, as far as is known
+	locked   map[int64]bool // worker ids of rows that other sessions have locked
+	patience time.Duration
+	offset   int   // bound of the random number of free rows that a look leaves out
+	fresh    int64 // a new worker id that has no row yet, or none
+	crowd    bool  // others take new worker ids of the namespace at the same time
+	heading        // the namespace's layouts, and the database's time, when the attempt began
 }
 
 // attempt is a change to a row, and where the window begins if it is made.
 type attempt struct {
-	mine row
-	from int64
+	mine   row   // the row after the change
+	from   int64 // Unix milliseconds
+	locked bool  // another session had the row locked, and the change may still wait for it
 }
 
-// claim tries once to get a worker id. A transient error leaves the claimer ready for another try.
-func (c *claimer) claim(ctx context.Context) (*leasedClaim, error) {
-	if err := c.checkSession(ctx); err != nil {
-		return nil, err
-	}
-	if claim, err := c.resolve(ctx); claim != nil || err != nil {
-		return claim, err
-	}
-	if err := c.checkLayout(ctx); err != nil {
-		return nil, err
-	}
-	free, now, err := c.free(ctx, c.maxWorker, candidates)
-	if err != nil {
-		return nil, err
-	}
-	if len(free) == 0 {
-		return c.grow(ctx, now)
-	}
-	for _, old := range free {
-		claim, err := c.take(ctx, old, now)
-		if claim != nil || err != nil {
-			return claim, err
-		}
-	}
-	// Others were faster everywhere: every row that was free got an owner. Or the rows come from a replica that lags, which shows
-	// the same ones until it has caught up; so there is a pause before the next look.
-	return nil, errLate
+// behindError is a row that is behind what a claim of this process left there. It never leaves the
+// package: refuse repairs the row and returns the error that callers get.
+type behindError struct {
+	found *row  // as it is; nil: it is gone
+	known row   // as the claim left it
+	now   int64 // the database's time in Unix milliseconds
 }
 
-// resolve reads back the rows whose change broke off without an answer. One of them may be ours. A change that is still on its way
-// may land later; its row then stays unused until its window has passed.
-func (c *claimer) resolve(ctx context.Context) (*leasedClaim, error) {
-	for len(c.attempts) > 0 {
-		last := c.attempts[len(c.attempts)-1]
-		found, _, err := c.find(ctx, last.mine.worker)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+// Error says which row it is. Callers of Assign get the error of refuse instead.
+func (e *behindError) Error() string {
+	return fmt.Sprintf("the row of worker %d went back", e.known.worker)
+}
+
+// claim tries once to get a worker id. A transient error leaves the claimer ready for another try,
+// which finds what this one has changed.
+//
+//	reuse ──► a row, taken ─────────────┐
+//	  │                                 ├──► confirm: the layouts permit the window ──► the claim
+//	  └─ none ──► newRow, until it is in ┘
+//	errAdd: the namespace lacks a layout ──► addLayouts, and another try
+func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
+	if c.got == nil {
+		c.got, err = c.reuse(ctx)
+	}
+	for c.got == nil && err == nil {
+		c.got, err = c.newRow(ctx)
+	}
+	if errors.Is(err, errAdd) {
+		if err := c.addLayouts(ctx); err != nil {
 			return nil, err
 		}
-		c.attempts = c.attempts[:len(c.attempts)-1]
-		if err == nil && found.is(last.mine) {
-			return c.own(last.mine, last.from), nil
-		}
+		return nil, errAdd
 	}
-	return nil, nil
-}
-
-// take changes a free row into ours. It returns nil if somebody was faster.
-func (c *claimer) take(ctx context.Context, old row, now int64) (*leasedClaim, error) {
-	if known, ok := c.memory.row(old.worker); ok && old.behind(known) {
-		return nil, c.refuse(ctx, &old, known, now)
+	if b, ok := errors.AsType[*behindError](err); ok {
+		return nil, c.refuse(ctx, b)
 	}
-	// Anywhere from old.until on would do. Of a worker id that rested for long, the long past is not claimed: nobody needs it, and
-	// a window that begins there would look days long.
-	from := max(old.until, now-c.window, c.memory.begin())
-	mine := row{
-		worker:     old.worker,
-		generation: old.generation + 1,
-		nonce:      c.nonce,
-		owner:      c.owner,
-		until:      max(now, from) + c.window, // beyond old.until, which has passed by the same clock
-	}
-	c.attempts = append(c.attempts, attempt{mine, from})
-	ok, err := c.swap(ctx, old, mine)
 	if err != nil {
 		return nil, err
 	}
-	c.attempts = c.attempts[:len(c.attempts)-1]
-	if !ok {
-		return nil, nil
+	got := c.got
+	claim = &leasedClaim{table: c.table, worker: got.mine.worker, window: c.window,
+		from: got.from, row: got.mine}
+	c.memory.note(got.mine)
+	if err := claim.confirm(ctx); err != nil {
+		return nil, err
 	}
-	return c.own(mine, from), nil
+	// A layout that was settled meanwhile may cut the window to nothing.
+	if until := claim.until.Load(); until <= got.from || until <= c.now {
+		return nil, c.errSucceeded(claim.heading)
+	}
+	return claim, nil
 }
 
-// refuse is the end of an Assign that finds a row behind what a claim of this process left there. The next one finds it mended.
-func (c *claimer) refuse(ctx context.Context, found *row, known row, now int64) error {
-	back, err := c.wentBack(ctx, found, known, now, c.window)
-	if back == nil {
-		return err
-	}
-	return &finalError{back} // whatever err is: if the row is not mended, the next one finds that too
-}
-
-// grow makes a row for a worker id that nobody had before.
-func (c *claimer) grow(ctx context.Context, now int64) (*leasedClaim, error) {
-	for {
-		if c.fresh == 0 {
-			if err := c.room(ctx, now); err != nil {
-				return nil, err
+// reuse claims a worker id that has a row. It returns nil if a new row is to be made. All of it
+// runs on one connection: one look at the header, one at the free rows, and an UPDATE for each try.
+func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
+	err = c.Do(ctx, func(q *sqldb.Conn) error {
+		if got, err = c.resolve(ctx, q); got != nil || err != nil {
+			return err
+		}
+		err := c.look(ctx, q, "")
+		if errors.Is(err, errNew) {
+			if err = c.addHeader(ctx, q); err == nil {
+				err = c.look(ctx, q, "")
 			}
-			id, err := c.newWorker(ctx, c.node)
+		}
+		if err != nil {
+			return err
+		}
+		free, err := c.choose(ctx, q)
+		if free == nil || err != nil {
+			return err
+		}
+		for _, old := range free[:min(tries, len(free))] {
+			if got, err = c.take(ctx, q, old); got != nil || err != nil {
+				return err
+			}
+		}
+		// Others were faster. There may be many of them, so the next look leaves out a random
+		// number of the rows in front. Or the rows come from a replica that lags, which shows the
+		// same ones until it has caught up; so there is a pause before the next look.
+		c.offset = max(candidates, 2*c.offset)
+		return sqldb.ErrChanged
+	})
+	return got, err
+}
+
+// look reads the namespace's header into the claimer's heading. lock is the end of the SELECT. It
+// is errNew without a header, errAdd where this claim's layouts have to be added first, and an
+// error that lasts where the layouts permit no claim.
+func (c *claimer) look(ctx context.Context, q *sqldb.Conn, lock string) (err error) {
+	c.heading, err = c.header(ctx, q, lock)
+	switch {
+	case err != nil:
+		return err
+	case c.lacks:
+		return errAdd
+	case c.cut > 0 && c.now >= c.cut:
+		return c.errSucceeded(c.heading)
+	}
+	return nil
+}
+
+// choose returns free rows in random order, nil if a new worker id is better. The order keeps the
+// processes of a fleet that start together from trying the same rows.
+//
+// A new worker id is better than a row whose window ends ahead of the local clock, as long as there
+// are new ones. Where there are none, every free row will do.
+func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
+	skip := 0
+	if c.offset > 0 {
+		skip = rand.IntN(c.offset)
+	}
+	free, err := c.free(ctx, q, c.heading, candidates, skip)
+	if len(free) == 0 && skip > 0 && err == nil { // fewer rows are free than were left out
+		c.offset = 0
+		free, err = c.free(ctx, q, c.heading, candidates, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	free = slices.DeleteFunc(free, func(r row) bool { return c.locked[r.worker] })
+	// The rows come with their ends in ascending order.
+	limit := c.local().Add(ahead).UnixMilli()
+	passed := slices.IndexFunc(free, func(r row) bool { return r.until > limit })
+	if passed < 0 {
+		passed = len(free)
+	}
+	if passed == 0 {
+		switch err := c.room(ctx, q); {
+		case err == nil:
+			return nil, nil
+		case len(free) == 0 || !errors.Is(err, assigner.ErrWorkersExhausted):
+			return nil, err
+		}
+		passed = len(free)
+	}
+	rand.Shuffle(passed, func(i, j int) { free[i], free[j] = free[j], free[i] })
+	return free[:passed], nil
+}
+
+// resolve reads back the rows whose change broke off without an answer, and returns the attempt
+// that was made, nil if none was. A change that is still on its way may be made later; its row then
+// stays unused until its window has passed. The newest attempt is read first.
+func (c *claimer) resolve(ctx context.Context, q *sqldb.Conn) (*attempt, error) {
+	var waiting []attempt
+	for _, a := range slices.Backward(c.attempts) {
+		if a.locked {
+			// find waits for the row's lock too, so it is called only when the row shows the
+			// change.
+			made, err := c.has(ctx, q, a.mine)
 			if err != nil {
 				return nil, err
 			}
-			if id > c.maxWorker {
-				return nil, final("%w: the new key of WORKER_NODE is %d, the layout's highest worker id is %d; wait for a worker id to be free, or "+
-					"use a layout with more WorkerBits", assigner.ErrWorkersExhausted, id, c.maxWorker)
+			if !made {
+				waiting = append(waiting, a)
+				continue
 			}
-			c.fresh = id
 		}
-		claim, err := c.plant(ctx, now)
-		if claim != nil || err != nil {
-			return claim, err // after an error c.fresh is kept: the same row is tried again
-		}
-		// Somebody has the row: a hand filled WORKER_LEASE without WORKER_NODE, or WORKER_NODE forgot its newest rows.
-		if c.logger != nil {
-			c.logger.Warn("new worker id has a lease already and is left alone; was WORKER_NODE restored from a backup?", "worker", c.fresh)
-		}
-		c.fresh = 0
-	}
-}
-
-// plant adds the row of the fresh worker id. It returns nil if somebody else has one.
-func (c *claimer) plant(ctx context.Context, now int64) (*leasedClaim, error) {
-	if known, ok := c.memory.row(c.fresh); ok {
-		if _, _, err := c.find(ctx, c.fresh); err == nil {
-			return nil, nil
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		return nil, c.refuse(ctx, nil, known, now)
-	}
-	// Worker ids differ across namespaces too, and the key of the table does not see to that.
-	if used, err := c.elsewhere(ctx, c.fresh); used || err != nil {
-		return nil, err
-	}
-	from := c.memory.begin()
-	mine := row{worker: c.fresh, generation: 1, nonce: c.nonce, owner: c.owner, until: max(now, from) + c.window}
-	err := c.add(ctx, mine)
-	if err != nil && c.dialect.classify(err) != duplicate {
-		return nil, err
-	}
-	if err != nil {
-		// The row is there. An earlier attempt of ours has made it, or it is another's.
-		found, _, err := c.find(ctx, mine.worker)
+		found, _, err := c.find(ctx, q, a.mine.worker)
 		if err != nil {
 			return nil, err
 		}
-		if found.nonce != c.nonce || found.generation != 1 {
-			return nil, nil
+		if found != nil && found.is(a.mine) {
+			return &a, nil
 		}
-		mine = found
 	}
-	return c.own(mine, from), nil
+	c.attempts = waiting
+	return nil, nil
 }
 
-// room returns an error if WORKER_NODE has no worker id left, without using one up: a fleet that waits for free worker ids must not
-// fill the table.
-func (c *claimer) room(ctx context.Context, now int64) error {
-	var highest, next sql.NullInt64
-	if err := c.row(ctx, "SELECT MAX(ID) FROM WORKER_NODE", nil, []any{&highest}); err != nil {
-		return err
+// take changes the free row old into this process's, and returns nil if another process was faster.
+// The window begins at the old one's end, whatever the clocks say, or later if this process knows
+// of windows that the table forgot.
+func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, error) {
+	if known, ok := c.memory.row(old.worker); ok && old.behind(known) {
+		return nil, &behindError{&old, known, c.now}
 	}
-	if highest.Int64 < c.maxWorker {
-		return nil
+	from := max(old.until, c.memory.begin())
+	mine := row{
+		worker: old.worker,
+		token:  old.token + 1,
+		nonce:  c.nonce,
+		owner:  c.owner,
+		until:  max(old.until, c.end(max(c.now, from)+c.window)), // no row's end moves back
 	}
-	err := c.row(ctx, "SELECT MIN(UNTIL_MS) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ? AND LAYOUT = ?",
-		[]any{c.namespace, c.maxWorker, c.layout}, []any{&next})
+	// Before the change is sent, because from then on it may happen.
+	c.attempts = append(c.attempts, attempt{mine: mine, from: from})
+	short, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	ok, err := c.swap(short, q, old, mine)
 	if err != nil {
-		return err
+		if short.Err() != nil && ctx.Err() == nil {
+			c.attempts[len(c.attempts)-1].locked = true
+			c.locked[old.worker] = true
+			c.patience *= 2
+		}
+		return nil, err
 	}
-	if !next.Valid {
-		return final("%w: worker ids up to the highest, %d, are used by WORKER_NODE and none is namespace %q's to reuse; the layout "+
-			"needs more WorkerBits", assigner.ErrWorkersExhausted, c.maxWorker, c.namespace)
+	if !ok { // an answer: the change was not made
+		c.attempts = c.attempts[:len(c.attempts)-1]
+		return nil, nil
 	}
-	return final("%w: all worker ids up to the highest, %d, are leased or used up; the next one of namespace %q is free in %v; "+
-		"wait for it, or use a shorter Window or a layout with more WorkerBits", assigner.ErrWorkersExhausted, c.maxWorker, c.namespace,
-		time.UnixMilli(next.Int64).Sub(time.UnixMilli(now))) // saturates
+	return &attempt{mine: mine, from: from}, nil
 }
 
-// own makes the claim on a row that is ours from the unix millisecond from on.
-func (c *claimer) own(r row, from int64) *leasedClaim {
-	claim := &leasedClaim{table: c.table, worker: r.worker, window: c.window, from: from, row: r}
-	claim.until.Store(r.until)
-	c.memory.note(r)
-	return claim
+// refuse ends an Assign that finds a row behind what a claim of this process left there. It repairs
+// the row, for the next Assign, and returns the error that says so.
+func (c *claimer) refuse(ctx context.Context, b *behindError) error {
+	var there row
+	err := c.Do(ctx, func(q *sqldb.Conn) (err error) {
+		there, err = c.repair(ctx, q, b.found, b.known)
+		return err
+	})
+	repaired := &there
+	switch {
+	case errors.Is(err, sqldb.ErrChanged):
+		return err
+	case err != nil:
+		repaired = nil // the next Assign finds that too
+	}
+	return sqldb.Final(c.wentBack(b.found, b.known, repaired, b.now, c.window))
 }

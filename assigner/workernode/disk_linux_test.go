@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestAssignOnFullDisk fills the disk under a server to the last byte and assigns until the server has no room for one more row: Assign waits,
-// and succeeds when there is room again. It needs the right to mount a disk; TestAssignFull has the errors without.
+// TestAssignOnFullDisk fills the disk under a server to the last byte and assigns until the server
+// has no room for one more row: Assign waits, and succeeds when there is room again. It needs the
+// right to mount a disk; TestAssignFull has the errors without.
 func TestAssignOnFullDisk(t *testing.T) {
 	dir := dbtest.SmallDisk(t)
 	srv := dbtest.MariaDB(t)

@@ -7,36 +7,49 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 	"gorm.io/gorm"
 )
 
 // DisposableOptions configures Disposable. nil means the defaults.
 type DisposableOptions struct {
-	// Host and Port describe the process in its row. By default they come from the environment: JPAAS_HOST with JPAAS_HTTP_PORT or
-	// JPAAS_HOST_PORT_8080, Kubernetes' POD_IP or POD_NAME, a container's HOSTNAME, the machine's address, and the time with a
-	// random number for the port. What is longer than 64 characters is cut, ends in a tilde and is logged.
+	// Host and Port describe the process in its row. By default they come from the environment:
+	// JPAAS_HOST with JPAAS_HTTP_PORT or JPAAS_HOST_PORT_8080, Kubernetes' POD_IP or POD_NAME, a
+	// container's HOSTNAME, the machine's address, and the time with a random number for the port.
+	// What is longer than 64 characters is cut, ends in a tilde and is logged.
 	Host, Port string
 
-	// Logger is told about names that were cut and, once for each Assign, about a database that is waited for. Default: none.
+	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
+	// row at the same time. Worker ids may then come twice. Default: Assign refuses them.
+	AcceptLostUpdates bool
+
+	// Logger is told about names that were cut and, once for each Assign, about a database that is
+	// waited for. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
 }
 
-// Disposable returns an Assigner that makes a row of WORKER_NODE for every claim and takes the row's key for the worker id. No
-// worker id is assigned twice, so the window of a claim is all of time, Extend and Release have nothing to do, and the claim
-// never touches the database again, unless it is asked for the time.
+// Disposable returns an Assigner that makes a row of WORKER_NODE for every claim and takes the
+// row's key for the worker id. No worker id is assigned twice, so the window of a claim is all of
+// time, Extend and Release have nothing to do, and the claim never touches the database again,
+// unless it is asked for the time.
 //
-// Each Assign uses a worker id up, and the layout's highest bounds them: 4,194,303 by default, 1,349 starts a day
-// for the 8.5 years that the default layout lasts. When
-// they are used up, Assign fails with assigner.ErrWorkersExhausted; Leased, which reuses them, is the way on.
+// Where WORKER_LEASE exists, a worker id that is leased in the namespace "default" is passed over.
+// The other namespaces count for themselves, so ids of generators in them may be equal to those of
+// a Disposable.
 //
-// Assign waits for a database that is down until ctx ends, with growing pauses. A refusal, such as a missing table or a wrong
-// password, is an error at once. If the connection breaks before the database's answer arrives, Assign makes another row: the worst
-// case is one worker id for each such attempt that nobody uses.
+// Each Assign uses a worker id up, and the layout's highest bounds them: 4,194,303 by default,
+// 1,349 starts a day for the 8.5 years that the default layout lasts. When they are used up, Assign
+// fails with assigner.ErrWorkersExhausted; Leased, which reuses them, is the way on.
 //
-// Uniqueness rests on the database not forgetting a row whose INSERT it has answered, and so its key. See Leased for what that
-// asks of the server.
+// Assign waits for a database that is down until ctx ends, with growing pauses. A refusal, such as
+// a missing table or a wrong password, is an error at once. If the connection breaks before the
+// database's answer arrives, Assign makes another row: the worst case is one worker id for each
+// such attempt that stays unused.
+//
+// Uniqueness rests on the database not forgetting a row whose INSERT it has answered, and so its
+// key. See Leased for what that asks of the server.
 func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	var o DisposableOptions
 	if options != nil {
@@ -45,6 +58,8 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	return &disposable{db: db, options: o, machine: thisMachine()}
 }
 
+// disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
+// itself.
 type disposable struct {
 	db      *gorm.DB
 	options DisposableOptions
@@ -53,11 +68,13 @@ type disposable struct {
 
 // Assign makes a row. See Disposable.
 func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := open(a.db)
+	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
 		return nil, err
 	}
-	d.logger = a.options.Logger
+	if !a.options.AcceptLostUpdates {
+		d = d.Strict()
+	}
 	n, err := a.machine.node(a.options.Host, a.options.Port)
 	if err != nil {
 		return nil, err
@@ -67,21 +84,41 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 		return nil, noWorkers(maxWorker)
 	}
 	var id int64
-	err = d.retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
-		if err := d.checkSession(ctx); err != nil {
-			return err
-		}
-		id, err = d.newWorker(ctx, n)
-		return err
+	err = d.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
+		return d.Do(ctx, func(q *sqldb.Conn) error {
+			for {
+				if id, err = newWorker(ctx, q, n); err != nil {
+					return err
+				}
+				// A key is reused where rows were deleted: InnoDB before MySQL 8.0 and MariaDB
+				// 10.2.4 counts on from the highest row that is left when it restarts. The rows of
+				// Leased are still there.
+				leased, err := isLeased(ctx, d, q, id)
+				if !leased || err != nil {
+					return err
+				}
+				warnLeased(a.options.Logger, id)
+			}
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	if id > maxWorker {
-		return nil, fmt.Errorf("%w: the new key of WORKER_NODE is %d, the layout's highest worker id is %d; use workernode.Leased, which "+
-			"reuses worker ids", assigner.ErrWorkersExhausted, id, maxWorker)
+		return nil, fmt.Errorf("%w: the new key of WORKER_NODE is %d, the layout's highest "+
+			"worker id is %d; use workernode.Leased, which reuses worker ids",
+			assigner.ErrWorkersExhausted, id, maxWorker)
 	}
-	return disposableClaim{worker: id, database: d}, nil
+	return disposableClaim{worker: id, db: d}, nil
+}
+
+// warnLeased logs that a new key of WORKER_NODE is the worker id of a lease.
+func warnLeased(l *slog.Logger, worker int64) {
+	if l != nil {
+		l.Warn("new worker id has a lease already and is left alone; were rows of WORKER_NODE "+
+			"deleted, or was it restored from a backup?",
+			"worker", worker)
+	}
 }
 
 // warn logs that the row shows another name than the process has.
@@ -91,40 +128,17 @@ func (n node) warn(l *slog.Logger) {
 	}
 }
 
-// wrongTime is MySQL's code for a time that does not exist.
-const wrongTime = 1292
-
-// newWorker inserts a row into WORKER_NODE, in one attempt, and returns its key, a worker id that nobody had before.
-func (d *database) newWorker(ctx context.Context, n node) (int64, error) {
-	insert := func(now string) (int64, error) {
-		return d.insert(ctx, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES (?, ?, ?, {today}, "+
-			now+", "+now+")", n.host, n.port, int(n.kind))
-	}
-	id, err := insert("{now}")
-	// The original's table has TIMESTAMP columns, which take the session's local time. UTC's does instead, but for the hour that a
-	// zone leaves out when it sets its clocks forward.
-	if code, _, ok := mysqlCode(err); ok && code == wrongTime {
-		id, err = insert("NOW()")
-	}
-	if err != nil {
-		return 0, err
-	}
-	// Every node that took a key which was not read back for worker 0 would be the same worker.
-	if id <= 0 {
-		return 0, final("workernode: the new row of WORKER_NODE has key %d, want above 0: is ID generated by the database (AUTO_INCREMENT)?", id)
-	}
-	return id, nil
-}
-
 // noWorkers is the error of a layout without worker ids.
 func noWorkers(maxWorker int64) error {
-	return fmt.Errorf("%w: the highest worker id is %d, want 0 or above", assigner.ErrWorkersExhausted, maxWorker)
+	return fmt.Errorf("%w: the highest worker id is %d, want 0 or above",
+		assigner.ErrWorkersExhausted, maxWorker)
 }
 
-// disposableClaim is a worker id for all of time.
+// disposableClaim is a worker id for all of time. It has no state, so all its methods are safe for
+// concurrent use, and Extend and Release have nothing to do: no other process ever gets the key.
 type disposableClaim struct {
-	worker   int64
-	database *database
+	worker int64
+	db     *sqldb.DB
 }
 
 func (c disposableClaim) Worker() int64                   { return c.worker }
@@ -135,4 +149,4 @@ func (c disposableClaim) Extend(context.Context, time.Time) (time.Time, error) {
 func (c disposableClaim) Release(context.Context, time.Time) error { return nil }
 
 // Now returns the database's time.
-func (c disposableClaim) Now(ctx context.Context) (time.Time, error) { return c.database.now(ctx) }
+func (c disposableClaim) Now(ctx context.Context) (time.Time, error) { return now(ctx, c.db) }

@@ -24,14 +24,15 @@ func TestDisposable(t *testing.T) {
 	})})
 }
 
-// TestDisposableRow: the row shows who has the worker id, and the worker id is the row's key.
+// TestDisposableRow: the row shows which process has the worker id, and the worker id is the row's key.
 func TestDisposableRow(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	srv.Query(t, name, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 41")
 	for i, want := range []string{"41\th\t8080\t2", "42\th\t8080\t2"} {
-		a := workernode.On(workernode.Disposable(db, &workernode.DisposableOptions{Host: "h", Port: "8080"}), workernode.Machine{})
+		a := workernode.On(workernode.Disposable(db, &workernode.DisposableOptions{Host: "h",
+			Port: "8080"}), workernode.Machine{})
 		c, err := a.Assign(t.Context(), maxWorker)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +40,8 @@ func TestDisposableRow(t *testing.T) {
 		if got, want := c.Worker(), int64(41+i); got != want {
 			t.Errorf("worker = %d, want %d", got, want)
 		}
-		got := srv.Query(t, name, fmt.Sprintf("SELECT ID, HOST_NAME, PORT, TYPE FROM WORKER_NODE WHERE ID = %d", c.Worker()))
+		got := srv.Query(t, name, fmt.Sprintf("SELECT ID, HOST_NAME, PORT, TYPE FROM WORKER_NODE "+
+			"WHERE ID = %d", c.Worker()))
 		if got != want {
 			t.Errorf("row = %q, want %q", got, want)
 		}
@@ -47,13 +49,14 @@ func TestDisposableRow(t *testing.T) {
 	old := srv.Query(t, name, `SELECT COUNT(*) FROM WORKER_NODE WHERE LAUNCH_DATE <> UTC_DATE()
 		OR ABS(TIMESTAMPDIFF(SECOND, CREATED, UTC_TIMESTAMP())) > 60 OR MODIFIED <> CREATED`)
 	if old != "0" {
-		t.Errorf("rows with times that are not the present's, UTC: %s, want 0", old)
+		t.Errorf("rows with times other than now, UTC: %s, want 0", old)
 	}
 }
 
 // originalTable is WORKER_NODE as the original's users have it, without defaults for the times.
 const originalTable = `SET sql_mode = ''; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL,
-	PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL,
+	PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL,
+	MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL,
 	PRIMARY KEY(ID))`
 
 // TestDisposableOriginalTable: the original's table does as well.
@@ -71,8 +74,8 @@ func TestDisposableOriginalTable(t *testing.T) {
 	}
 }
 
-// TestDisposableSummertime: in the original's table UTC's time stands for local time, which not every time of the day is when clocks
-// are set forward.
+// TestDisposableSummertime: in the original's table UTC's time stands for local time, which not
+// every time of the day is when clocks are set forward.
 func TestDisposableSummertime(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
@@ -84,8 +87,10 @@ func TestDisposableSummertime(t *testing.T) {
 		"REPLACE INTO mysql.time_zone_transition_type VALUES (9999, 0, 3600, 0, 'W'), (9999, 1, 7200, 1, 'S')",
 		fmt.Sprintf("REPLACE INTO mysql.time_zone_transition VALUES (9999, 0, 0), (9999, %d, 1)", change.Unix()))
 	for i, after := range []time.Duration{-time.Hour, 90 * time.Minute, 3 * time.Hour} {
-		db := connect(t, fmt.Sprintf("%s&time_zone='Test%%2FSummer'&timestamp=%d", srv.DSN(name), change.Add(after).Unix()))
-		if c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker); err != nil || c.Worker() != int64(i+1) {
+		db := connect(t, fmt.Sprintf("%s&time_zone='Test%%2FSummer'&timestamp=%d",
+			srv.DSN(name), change.Add(after).Unix()))
+		if c, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker); err != nil ||
+			c.Worker() != int64(i+1) {
 			t.Errorf("Assign %v after the change = %v, %v, want worker %d", after, c, err, i+1)
 		}
 	}
@@ -109,13 +114,14 @@ func TestDisposableKeys(t *testing.T) {
 	wantError(t, err, "key of WORKER_NODE is 32", "highest worker id is 31", "use workernode.Leased")
 
 	// A key that the database does not generate is not read back: every node would be worker 0.
-	srv.Query(t, name, "DROP TABLE WORKER_NODE; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL DEFAULT 0, HOST_NAME TEXT, PORT TEXT, TYPE INT, "+
-		"LAUNCH_DATE DATE, MODIFIED DATETIME, CREATED DATETIME)")
+	srv.Query(t, name, "DROP TABLE WORKER_NODE; CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL "+
+		"DEFAULT 0, HOST_NAME TEXT, PORT TEXT, TYPE INT, LAUNCH_DATE DATE, MODIFIED DATETIME, CREATED DATETIME)")
 	_, err = a.Assign(t.Context(), maxWorker)
 	wantError(t, err, "has key 0, want above 0", "AUTO_INCREMENT")
 }
 
-// TestDisposableIncrement: a server that counts in steps uses worker ids up faster, and assigns none twice.
+// TestDisposableIncrement: a server that counts in steps uses worker ids up faster, and assigns
+// none twice.
 func TestDisposableIncrement(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -136,20 +142,40 @@ func TestDisposableIncrement(t *testing.T) {
 	}
 }
 
-// TestDisposableUnknownOutcome: an answer that is lost costs a worker id and nothing else.
+// TestDisposableUnprivileged: an account that may not read WORKER_LEASE cannot tell which worker
+// ids are leased, and is told what it lacks. Without the table there is nothing to tell.
+func TestDisposableUnprivileged(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	user := "node_" + name
+	srv.Exec(t, "CREATE USER "+user+"@'%' IDENTIFIED BY '"+dbtest.Password+"'",
+		"GRANT SELECT, INSERT ON "+name+".WORKER_NODE TO "+user+"@'%'")
+	db := connect(t, user+":"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
+	_, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker)
+	wantError(t, err, "inserting into WORKER_NODE", "SELECT command denied", "WORKER_LEASE", "it needs SELECT")
+	srv.Query(t, name, "DROP TABLE WORKER_LEASE")
+	if _, err := workernode.Disposable(connect(t, srv.DSN(name)), nil).Assign(t.Context(), maxWorker); err != nil {
+		t.Errorf("Assign without WORKER_LEASE: %v", err)
+	}
+}
+
+// TestDisposableUnknownOutcome: an answer that is lost costs a worker id at most.
 func TestDisposableUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		fault dbtest.Fault
+		match func([]byte) bool
 		rows  string
 	}{
-		{dbtest.CutBeforeReply, "2"},
-		{dbtest.CutBeforeRequest, "1"},
+		{dbtest.CutBeforeReply, statement("INSERT INTO WORKER_NODE"), "2"},
+		{dbtest.CutBeforeRequest, statement("INSERT INTO WORKER_NODE"), "1"},
+		{dbtest.CutBeforeReply, commitOf("INSERT INTO WORKER_NODE"), "2"},
+		{dbtest.CutBeforeRequest, commitOf("INSERT INTO WORKER_NODE"), "2"},
 	} {
 		srv, name := maria(t)
 		proxy := dbtest.NewProxy(t, srv.Addr())
 		db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&interpolateParams=true")
-		proxy.SetOnce(tt.fault, statement("INSERT INTO WORKER_NODE"))
+		proxy.SetOnce(tt.fault, tt.match)
 		c, err := workernode.Disposable(db, nil).Assign(within(t, 20*time.Second), maxWorker)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +192,8 @@ func TestDisposableUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestDisposableOutage: Assign waits for a database that is down, and says so if that takes too long.
+// TestDisposableOutage: Assign waits for a database that is down, and says so if that takes too
+// long.
 func TestDisposableOutage(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.MariaDB(t)
@@ -205,7 +232,8 @@ func TestDisposableBlackHole(t *testing.T) {
 	proxy := dbtest.NewProxy(t, srv.Addr())
 	proxy.Set(dbtest.BlackHole)
 	begin := time.Now()
-	_, err := workernode.Disposable(connect(t, srv.DSNVia(proxy.Addr(), name)), nil).Assign(within(t, 300*time.Millisecond), maxWorker)
+	_, err := workernode.Disposable(connect(t, srv.DSNVia(proxy.Addr(), name)),
+		nil).Assign(within(t, 300*time.Millisecond), maxWorker)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Assign into a black hole = %v, want the ctx's error", err)
 	}
@@ -253,4 +281,25 @@ func ExampleDisposable() {
 		return workernode.Disposable(db, nil).Assign(ctx, 1<<22-1)
 	}
 	_ = start
+}
+
+// TestDisposableLatin1: a name that the table's character set does not have is replaced where it
+// has to be, also in strict mode. It is for the eyes of the operator.
+func TestDisposableLatin1(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	srv.Query(t, name, "ALTER TABLE WORKER_NODE CONVERT TO CHARACTER SET latin1")
+	db := connect(t, srv.DSN(name)+"&sql_mode='STRICT_ALL_TABLES'")
+	for host, want := range map[string]string{"web-\U0001F680-1": "web-?-1", "\u7f51": "?", "plain": "plain"} {
+		a := workernode.Disposable(db, &workernode.DisposableOptions{Host: host, Port: "1"})
+		c, err := a.Assign(t.Context(), maxWorker)
+		if err != nil {
+			t.Errorf("Assign with the host %q: %v", host, err)
+			continue
+		}
+		got := srv.Query(t, name, fmt.Sprint("SELECT HOST_NAME FROM WORKER_NODE WHERE ID = ", c.Worker()))
+		if got != want {
+			t.Errorf("the row of host %q has %q, want %q", host, got, want)
+		}
+	}
 }

@@ -1,14 +1,43 @@
-// Package workernode assigns worker ids from a database, through GORM: MySQL, MariaDB, PostgreSQL and SQLite.
+// Package workernode assigns worker ids from a database, through GORM: MySQL, MariaDB, PostgreSQL
+// and SQLite.
 //
-// Disposable gives every start of a process a worker id that nobody had before and nobody gets again: the key of a new row of
-// WORKER_NODE. Leased keeps worker ids in WORKER_LEASE and assigns them again once they were given back or their window
-// has passed, so that restarts do not use them up. Both take new worker ids from WORKER_NODE and so may run side by side on one
-// database: changing from one to the other, in either direction and while the service runs, takes nothing but the
-// change.
+// Disposable gives every start of a process a worker id that no start had before and none gets
+// again: the key of a new row of WORKER_NODE. Leased keeps worker ids in WORKER_LEASE and assigns
+// them again once they were given back or their window has passed, so that restarts do not use them
+// up. In the namespace "default" both take new worker ids from WORKER_NODE and so may run side by
+// side on one database: changing from one to the other, in either direction and while the service
+// runs, takes nothing but the change. Any other namespace of Leased is a universe of ids of its
+// own, whose ids may equal those of others.
 //
-// The tables are made by Migrate, or by hand from package sql. Neither account nor pool have to be the application's own: the
-// account needs SELECT, INSERT and UPDATE on the two tables, and one connection at a time is used.
+// The tables are made by Migrate, or by hand from package sql. Neither account nor pool have to be
+// the application's own: the account needs SELECT, INSERT and UPDATE on the two tables, and one
+// connection at a time is used.
 //
-// Everything goes to the pool that the *gorm.DB holds, past its callbacks and plugins: a plugin that sends reads to a replica
-// would answer with the past.
+// # The tables
+//
+// WORKER_NODE has a row for each new worker id. Rows are inserted and never changed:
+//
+//	ID                    the worker id, a key that the database generates
+//	HOST_NAME, PORT       which process got it, for people
+//	TYPE                  1 in a container, 2 on a machine
+//	LAUNCH_DATE           the day
+//	CREATED, MODIFIED     the time
+//
+// WORKER_LEASE has a row for each worker id of each namespace that was ever leased, and one with
+// the worker id -1 for the namespace itself. Each change of a row is a compare-and-set on
+// GENERATION and NONCE, and no row is ever deleted:
+//
+//	NAMESPACE, WORKER_ID  the primary key
+//	GENERATION            the fencing token, one more with each change
+//	NONCE                 a random number, which tells whose change it was when an answer is lost
+//	OWNER                 which process has it, for people; empty: none
+//	UNTIL_MS              the end of the reserved window, Unix milliseconds
+//	LAYOUT                the bit layouts of the ids
+//	CREATED, MODIFIED     the time
+//
+// # Connections
+//
+// Everything goes to the *sql.DB that the *gorm.DB holds, past its callbacks and plug-ins: a
+// plug-in that sends reads to a replica would answer with old rows. A change counts when it is
+// committed, whatever the application has set its sessions to or begun on them.
 package workernode

@@ -46,14 +46,11 @@ func On(a assigner.Assigner, m Machine) assigner.Assigner {
 	return a
 }
 
-// Classify returns the name of what err means in a dialect.
-func Classify(dialectName string, err error) string {
-	return map[failure]string{transient: "transient", duplicate: "duplicate", missing: "missing", denied: "denied",
-		permanent: "permanent"}[dialects[dialectName].classify(err)]
+// At makes a leased Assigner believe that now is the local clock.
+func At(a assigner.Assigner, now func() time.Time) assigner.Assigner {
+	a.(*leased).now = now
+	return a
 }
-
-// Expand fills in a statement's placeholders.
-func Expand(dialectName, query string) string { return dialects[dialectName].expand(query) }
 
 // Cut makes a text fit a column.
 func Cut(s string, width int) string { return cut(s, width) }

@@ -2,7 +2,6 @@ package workernode_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,13 +10,15 @@ import (
 	"testing"
 	"time"
 
+	driver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
-	"gorm.io/driver/mysql"
+	"github.com/uidring/uidring/internal/dbtest"
 	"gorm.io/gorm"
 )
 
-// onWarning is a handler that calls a function at the first warning, which is that the database is waited for.
+// onWarning is a handler that calls a function at the first warning, which is that the database is
+// waited for.
 type onWarning struct {
 	slog.Handler
 	once *sync.Once
@@ -38,8 +39,9 @@ func whenWaiting(do func()) *slog.Logger {
 // Enabled says yes, which slog.DiscardHandler does not.
 func (h onWarning) Enabled(context.Context, slog.Level) bool { return true }
 
-// TestAssignFull: an Assign on a full disk waits, whichever of its errors the server chooses, uses up nothing, and succeeds when there is room
-// again. An engine's error that is not about room is an error at once.
+// TestAssignFull: an Assign on a full disk waits, whichever of its errors the server chooses, uses
+// up nothing, and succeeds when there is room again. An engine's error that is not about room is an
+// error at once.
 func TestAssignFull(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -68,7 +70,8 @@ func TestAssignFull(t *testing.T) {
 				rows := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE")
 				ats := []string{"UPDATE ON WORKER_LEASE", "INSERT ON WORKER_LEASE", "INSERT ON WORKER_NODE"}
 				for i, at := range ats {
-					srv.Query(t, name, fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = '%s'",
+					srv.Query(t, name, fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW "+
+						"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = '%s'",
 						i, at, tt.code, tt.text))
 				}
 				waited := false
@@ -87,7 +90,8 @@ func TestAssignFull(t *testing.T) {
 				}
 				c, err := a.Assign(within(t, 20*time.Second), maxWorker)
 				if waited != tt.wait || (err == nil) != tt.wait {
-					t.Errorf("%s: Assign = %v, %v after waiting: %v; want it to wait: %v", kind, c, err, waited, tt.wait)
+					t.Errorf("%s: Assign = %v, %v after waiting: %v; want it to wait: %v",
+						kind, c, err, waited, tt.wait)
 				}
 				if err == nil && c.Worker() != 1 {
 					t.Errorf("%s: worker = %d, want 1", kind, c.Worker())
@@ -97,17 +101,8 @@ func TestAssignFull(t *testing.T) {
 	}
 }
 
-// serverError is shaped as the driver's error is.
-type serverError struct {
-	Number  uint16
-	Message string
-}
-
-func (e *serverError) Error() string { return fmt.Sprintf("Error %d: %s", e.Number, e.Message) }
-
-// liar is a pool that answers changes of a table with an error, whether or not it makes them.
+// liar answers changes of a table with an error, whether or not it makes them.
 type liar struct {
-	*sql.DB
 	mu    sync.Mutex
 	on    string // how the statements begin
 	lies  int    // how many are left
@@ -116,22 +111,22 @@ type liar struct {
 	after func() // is called before a lie; may be nil
 }
 
-func (l *liar) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (l *liar) around(query string, run func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lies == 0 || !strings.HasPrefix(query, l.on) {
-		return l.DB.ExecContext(ctx, query, args...)
+		return run()
 	}
 	l.lies--
 	if l.made {
-		if _, err := l.DB.ExecContext(ctx, query, args...); err != nil {
-			return nil, err
+		if err := run(); err != nil {
+			return err
 		}
 	}
 	if l.after != nil {
 		l.after()
 	}
-	return nil, l.err
+	return l.err
 }
 
 // lie sets up the next lies.
@@ -141,35 +136,33 @@ func (l *liar) lie(on string, lies int, made bool, err error) {
 	l.on, l.lies, l.made, l.err = on, lies, made, err
 }
 
-func newLiar(t *testing.T, db *gorm.DB) (*liar, *gorm.DB) {
+// newLiar returns a pool whose statements a liar answers.
+func newLiar(t *testing.T, dsn string) (*liar, *gorm.DB) {
 	t.Helper()
-	l := &liar{DB: pool(t, db)}
-	db, err := gorm.Open(mysql.New(mysql.Config{Conn: l, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l, db
+	l := &liar{}
+	return l, intercept(t, &dbtest.Interceptor{Connectors: connectors(t, dsn), Around: l.around})
 }
 
-// TestFullUnknownOutcome: the error of a full disk says nothing about whether the change was made: the log was full after the engine had
-// committed, or before. Whatever was, no worker id has two owners, none is used up beside the one, and what the claim says is what
-// the row says.
+// TestFullUnknownOutcome: the error of a full disk says nothing about whether the change was made:
+// the log was full after the engine had committed, or before. Whatever was, no worker id has two
+// owners, none but the one is used up, and what the claim says is what the row says.
 func TestFullUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, code := range []uint16{1021, 1026, 1030, 1114, 1180} {
 		for _, made := range []bool{false, true} {
 			t.Run(fmt.Sprint(code, " made ", made), func(t *testing.T) {
 				t.Parallel()
-				full := &serverError{code, `Got error 28 "No space left on device"`}
+				full := &driver.MySQLError{Number: code, Message: `Got error 28 "No space left on device"`}
 				for _, lies := range []int{1, 2, 5} {
 					srv, name := maria(t)
-					l, db := newLiar(t, connect(t, srv.DSN(name)))
+					l, db := newLiar(t, srv.DSN(name))
 					direct := workernode.Leased(connect(t, srv.DSN(name)), nil)
 					var claims []assigner.Claim
 					check := func(stage string, c assigner.Claim) {
 						t.Helper()
 						_, until := c.Window()
-						row := srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = %d", c.Worker()))
+						row := srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE "+
+							"WHERE WORKER_ID = %d", c.Worker()))
 						if want := fmt.Sprint(until.UnixMilli()); row != want {
 							t.Errorf("%s, %d lies: UNTIL_MS = %s, want %s, the window's end", stage, lies, row, want)
 						}
@@ -195,7 +188,8 @@ func TestFullUnknownOutcome(t *testing.T) {
 						return c
 					}
 					c := take("a new row", "INSERT INTO WORKER_LEASE")
-					// An error each time is left to the caller, who comes again; the window is what the row says by then.
+					// The caller gets an error each time and tries again; the window is what the row says
+					// by then.
 					_, until := c.Window()
 					l.lie("UPDATE WORKER_LEASE", lies, made, full)
 					until = until.Add(time.Hour)

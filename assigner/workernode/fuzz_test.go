@@ -15,8 +15,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// FuzzStoredRow puts a row with anything in it where a claim looks. Whatever it is: nothing panics, the claim comes or a clear error, a window
-// never begins before the row's end, and listing, extending, giving back and reaping take it in their stride.
+// FuzzStoredRow puts a row with anything in it where a claim looks. Whatever it is: nothing panics,
+// the claim comes or a clear error, a window never begins before the row's end, and listing,
+// extending, giving back and reaping take it in their stride.
 func FuzzStoredRow(f *testing.F) {
 	srv, name := maria(f)
 	db := connect(f, srv.DSN(name))
@@ -36,7 +37,8 @@ func FuzzStoredRow(f *testing.F) {
 		if err := db.WithContext(ctx).Exec("DELETE FROM WORKER_LEASE").Error; err != nil {
 			t.Fatal(err)
 		}
-		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, "+
+			"GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			workernode.DefaultNamespace, worker, generation, nonce, owner, until, layout).Error
 		if err != nil {
 			t.Skip("the database does not store it")
@@ -60,7 +62,8 @@ func FuzzStoredRow(f *testing.F) {
 	})
 }
 
-// useClaim does with a claim what a generator does, beside a row of a worker id that ends at stored.
+// useClaim does with a claim what a generator does, next to a row of a worker id that ends at
+// stored.
 func useClaim(ctx context.Context, t *testing.T, db *gorm.DB, c assigner.Claim, worker int64, stored time.Time) {
 	t.Helper()
 	from, until := c.Window()
@@ -68,7 +71,8 @@ func useClaim(ctx context.Context, t *testing.T, db *gorm.DB, c assigner.Claim, 
 		t.Errorf("worker id %d, want 0..%d", c.Worker(), maxWorker)
 	}
 	if c.Worker() == worker && stored.UnixMilli() > 0 && from.Before(stored) {
-		t.Errorf("the window of worker %d begins at %v, want %v or later, where the last one ended", worker, from, stored)
+		t.Errorf("the window of worker %d begins at %v, want %v or later, where the last one ended",
+			worker, from, stored)
 	}
 	if !until.After(from) {
 		t.Errorf("window [%v, %v) is empty", from, until)
@@ -87,13 +91,16 @@ func useClaim(ctx context.Context, t *testing.T, db *gorm.DB, c assigner.Claim, 
 		return
 	}
 	var row int64
-	err = db.WithContext(ctx).Raw("SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?", workernode.DefaultNamespace, worker).Row().Scan(&row)
+	err = db.WithContext(ctx).Raw("SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND "+
+		"WORKER_ID = ?", workernode.DefaultNamespace, worker).Row().Scan(&row)
 	if err != nil || row < stored.UnixMilli() {
-		t.Errorf("after the release the row ends at %d, %v, want %d or later: the fence went back", row, err, stored.UnixMilli())
+		t.Errorf("after the release the row ends at %d, %v, want %d or later: the fence went back",
+			row, err, stored.UnixMilli())
 	}
 }
 
-// FuzzStoredLayout puts anything in the row that keeps the namespace's layout: claims of that layout are good, all others are refused.
+// FuzzStoredLayout puts anything in the row that keeps the namespace's layout: claims of that
+// layout are good, all others are refused.
 func FuzzStoredLayout(f *testing.F) {
 	srv, name := maria(f)
 	db := connect(f, srv.DSN(name))
@@ -108,17 +115,20 @@ func FuzzStoredLayout(f *testing.F) {
 		if err := db.WithContext(ctx).Exec("DELETE FROM WORKER_LEASE").Error; err != nil {
 			t.Fatal(err)
 		}
-		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, -1, 0, 0, '', 0, ?)",
+		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, "+
+			"GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, -1, 0, 0, '', 0, ?)",
 			workernode.DefaultNamespace, stored).Error
 		if err != nil {
 			t.Skip("the database does not store it")
 		}
 		a := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second})
 		_, err = a.(assigner.LayoutBinder).BindLayout(ours).Assign(ctx, maxWorker)
-		if same := stored == ours; same != (err == nil) || !same && !errors.Is(err, assigner.ErrLayoutMismatch) && len(ours) <= 191 {
-			t.Errorf("layout %q beside the stored %q: %v", ours, stored, err)
+		if same := stored == ours; same != (err == nil) || !same &&
+			!errors.Is(err, assigner.ErrLayoutMismatch) && len(ours) <= 191 {
+			t.Errorf("layout %q with the stored %q: %v", ours, stored, err)
 		}
-		if err != nil && errors.Is(err, assigner.ErrLayoutMismatch) && !strings.Contains(err.Error(), fmt.Sprintf("%q", stored)) {
+		if err != nil && errors.Is(err, assigner.ErrLayoutMismatch) &&
+			!strings.Contains(err.Error(), fmt.Sprintf("%q", stored)) {
 			t.Errorf("the error does not show the stored layout %q: %v", stored, err)
 		}
 	})

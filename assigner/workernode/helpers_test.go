@@ -3,14 +3,19 @@ package workernode_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
 
@@ -63,7 +68,68 @@ func pool(t *testing.T, db *gorm.DB) *sql.DB {
 	return p
 }
 
-// authority adapts an Assigner's constructor to the conformance suite: a database each, and a pool for each process.
+// connectors returns the drivers' connectors for the DSNs.
+func connectors(t *testing.T, dsns ...string) (all []driver.Connector) {
+	t.Helper()
+	for _, dsn := range dsns {
+		c, err := dbtest.Connector(mysqldriver.MySQLDriver{}, dsn+"&interpolateParams=true&time_zone='%2B00:00'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// intercept opens a pool whose statements pass i.
+func intercept(t *testing.T, i *dbtest.Interceptor) *gorm.DB {
+	t.Helper()
+	p := sql.OpenDB(i)
+	t.Cleanup(func() { p.Close() })
+	db, err := gorm.Open(mysql.New(mysql.Config{Conn: p, SkipInitializeWithVersion: true}),
+		&gorm.Config{DisableAutomaticPing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// stepClock is a database whose clock is moved: each statement gets a session of its own, with the
+// clock as it is then.
+type stepClock struct {
+	dsn   string
+	shift atomic.Int64
+}
+
+func (s *stepClock) step(d time.Duration)  { s.shift.Add(int64(d)) }
+func (s *stepClock) Driver() driver.Driver { return mysqldriver.MySQLDriver{} }
+
+func (s *stepClock) Connect(ctx context.Context) (driver.Conn, error) {
+	now := time.Now().Add(time.Duration(s.shift.Load()))
+	c, err := dbtest.Connector(mysqldriver.MySQLDriver{},
+		fmt.Sprintf("%s&timestamp=%d.%03d", s.dsn, now.Unix(), now.Nanosecond()/1e6))
+	if err != nil {
+		return nil, err
+	}
+	return c.Connect(ctx)
+}
+
+// connect opens a pool of its own, as a process would.
+func (s *stepClock) connect(t testing.TB) *gorm.DB {
+	t.Helper()
+	p := sql.OpenDB(s)
+	p.SetMaxIdleConns(-1)
+	t.Cleanup(func() { p.Close() })
+	db, err := gorm.Open(mysql.New(mysql.Config{Conn: p, SkipInitializeWithVersion: true}),
+		&gorm.Config{DisableAutomaticPing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// authority adapts an Assigner's constructor to the conformance suite: a database each, and a pool
+// for each process.
 func authority(process func(*gorm.DB) assigner.Assigner) func(testing.TB) func() assigner.Assigner {
 	return func(tb testing.TB) func() assigner.Assigner {
 		srv, name := maria(tb)
@@ -82,6 +148,17 @@ func within(t testing.TB, d time.Duration) context.Context {
 // statement matches a request that contains a text.
 func statement(text string) func([]byte) bool {
 	return func(request []byte) bool { return strings.Contains(string(request), text) }
+}
+
+// commitOf matches the COMMIT after a request with a text in it.
+func commitOf(text string) func([]byte) bool {
+	var armed atomic.Bool
+	return func(request []byte) bool {
+		if strings.Contains(string(request), text) {
+			armed.Store(true)
+		}
+		return strings.Contains(string(request), "COMMIT") && armed.Swap(false)
+	}
 }
 
 // wantError checks an error's text, and that the password is not in it.
@@ -103,7 +180,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 
 // assigners returns one of each kind.
 func assigners(db *gorm.DB) map[string]assigner.Assigner {
-	return map[string]assigner.Assigner{"disposable": workernode.Disposable(db, nil), "leased": workernode.Leased(db, nil)}
+	return map[string]assigner.Assigner{"disposable": workernode.Disposable(db, nil),
+		"leased": workernode.Leased(db, nil)}
 }
 
 func assign(t *testing.T, a assigner.Assigner, n int) []assigner.Claim {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -19,6 +20,7 @@ const (
 	Actual    NodeType = 2
 )
 
+// String returns the name that the original has for the type.
 func (t NodeType) String() string {
 	switch t {
 	case Container:
@@ -32,7 +34,8 @@ func (t NodeType) String() string {
 // columnWidth is the width of HOST_NAME and PORT, in characters.
 const columnWidth = 64
 
-// machine is what the environment is asked; tests have their own.
+// machine is what a node is found out from: the environment and the operating system. Tests replace
+// its functions.
 type machine struct {
 	getenv   func(string) string
 	exists   func(path string) bool
@@ -42,6 +45,7 @@ type machine struct {
 	intn     func(n int) int
 }
 
+// thisMachine returns the machine that the process runs on.
 func thisMachine() machine {
 	return machine{
 		getenv:   os.Getenv,
@@ -53,16 +57,21 @@ func thisMachine() machine {
 	}
 }
 
-// node is who asks for a worker id, as WORKER_NODE shows it. Nothing depends on it but the eyes of the operator.
+// node describes the process that asks for a worker id, as WORKER_NODE shows it. It is for the
+// operator who reads the table: no rule depends on it, and two processes may have equal ones.
 type node struct {
 	host, port string
 	kind       NodeType
 	changed    bool // host or port did not fit its column
 }
 
-// node finds out who asks: host and port as given; else from JPAAS_HOST with JPAAS_HTTP_PORT or JPAAS_HOST_PORT_8080; else
-// Kubernetes' POD_IP or POD_NAME, or in any container its HOSTNAME; else the machine's first address that is not a
-// loopback, else its name. A port that nothing names is the time in milliseconds and a random number.
+// node describes this process by the first of these that is there:
+//
+//	host    host, JPAAS_HOST, POD_IP, POD_NAME, in a container HOSTNAME, the machine's first
+//	        address that is not a loopback, its name, "unknown"
+//	port    port, JPAAS_HTTP_PORT, JPAAS_HOST_PORT_8080, the time with a random number
+//
+// JPAAS is the platform of the original. It is an error if it names one of host and port only.
 func (m machine) node(host, port string) (node, error) {
 	n := node{host: host, port: port, kind: Actual}
 	jpaasHost, jpaasPort := m.getenv("JPAAS_HOST"), m.getenv("JPAAS_HTTP_PORT")
@@ -70,8 +79,8 @@ func (m machine) node(host, port string) (node, error) {
 		jpaasPort = m.getenv("JPAAS_HOST_PORT_8080")
 	}
 	if (jpaasHost == "") != (jpaasPort == "") {
-		return node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or JPAAS_HOST_PORT_8080 is %q, want both or neither",
-			jpaasHost, jpaasPort)
+		return node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or "+
+			"JPAAS_HOST_PORT_8080 is %q, want both or neither", jpaasHost, jpaasPort)
 	}
 	pod := first(m.getenv("POD_IP"), m.getenv("POD_NAME"))
 	if jpaasHost != "" || pod != "" || m.inContainer() {
@@ -98,15 +107,17 @@ func (m machine) node(host, port string) (node, error) {
 	return n, nil
 }
 
-// inContainer looks for the marks that Kubernetes, Docker and Podman leave.
+// inContainer looks for the variable that Kubernetes sets and the files that Docker and Podman
+// make.
 func (m machine) inContainer() bool {
-	return m.getenv("KUBERNETES_SERVICE_HOST") != "" || m.exists("/.dockerenv") || m.exists("/run/.containerenv")
+	return m.getenv("KUBERNETES_SERVICE_HOST") != "" ||
+		m.exists("/.dockerenv") || m.exists("/run/.containerenv")
 }
 
-// address returns the first address that other machines could use, the machine's name if it has none, and a word if it has
-// not even that: a host without a network may still have a database.
+// address returns the first address that other machines could use, else a link-local one, else the
+// machine's name, else "unknown": a host without a network may still have a database.
 func (m machine) address() string {
-	addrs, _ := m.addrs() // a machine that does not tell is one without addresses
+	addrs, _ := m.addrs() // an error counts as no addresses
 	for _, linkLocal := range []bool{false, true} {
 		for _, a := range addrs {
 			ip, ok := a.(*net.IPNet)
@@ -121,6 +132,7 @@ func (m machine) address() string {
 	return "unknown"
 }
 
+// first returns the first of the values that is not empty.
 func first(values ...string) string {
 	for _, v := range values {
 		if v != "" {
@@ -130,7 +142,9 @@ func first(values ...string) string {
 	return ""
 }
 
-// cut makes s fit a column of width characters. What was cut ends in a tilde; what no database would store as text is replaced.
+// cut makes s fit a column of width characters. A text that was cut ends in a tilde. Control
+// characters and bytes that are not UTF-8, which not every database stores as text, become question
+// marks.
 func cut(s string, width int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -143,4 +157,14 @@ func cut(s string, width int) string {
 	}
 	runes := []rune(s)
 	return string(runes[:width-1]) + "~"
+}
+
+// ascii replaces the characters that are not in every character set by question marks.
+func ascii(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, s)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 	"gorm.io/gorm"
 )
 
@@ -25,21 +26,35 @@ const (
 
 // LeasedOptions configures Leased. nil and zero fields mean the defaults.
 type LeasedOptions struct {
-	// Namespace groups the claims that share one bit layout, such as those of a service; 1 to 64 characters, case-sensitive. Worker
-	// ids are different across the namespaces of a database, too. Default "default".
+	// Namespace is a universe of ids: claims in one namespace have different worker ids and one bit
+	// layout, and IDS OF TWO NAMESPACES MAY BE EQUAL. 1 to 64 characters, case-sensitive. Default
+	// "default", which takes new worker ids from WORKER_NODE and so shares one universe with
+	// Disposable. Any other namespace counts for itself: a new worker id is the lowest that has no
+	// row in WORKER_LEASE, so that the narrowest layout has room on any database.
 	Namespace string
 
-	// Window is how far beyond the database's present a claim reaches when it is made, and at least how far when it is extended. A
-	// generator works on for that long while the database is away, and a process that dies without Release keeps its worker id from
-	// others for that long. 1 second to 366 days. Default 20 minutes: a generator that extends at half of it rides out an
-	// outage of 10 minutes at any time, and a process that crashes every 10 seconds uses 120 worker ids.
+	// First and Last bound the worker ids that claims are made on. They make one universe of one
+	// Namespace in several databases, such as one in each region: give each a range of its own.
+	// First needs a Namespace other than the default. Default 0, and the highest of the layout.
+	First, Last int64
+
+	// Window is how far a claim reaches beyond the database's clock when it is made, and at least
+	// how far when it is extended. A generator goes on for that long while the database is away. A
+	// process that dies without Release keeps its worker id from others for that long. 1 second to
+	// 366 days. Default 20 minutes: a generator that extends at half of it rides out an outage of
+	// 10 minutes at any time, and a process that crashes every 10 seconds uses 120 worker ids.
 	Window time.Duration
 
-	// Owner describes the process in its rows, for the eyes of the operator; at most 191 characters. Default: host, process id and
-	// start.
+	// Owner describes the process to the operator who reads its rows; at most 191 characters.
+	// Default: host, process id and start.
 	Owner string
 
-	// Logger is told about names that were cut and, once for each Assign, about a database that is waited for. Default: none.
+	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
+	// row at the same time. Two processes may then get one worker id. Default: Assign refuses them.
+	AcceptLostUpdates bool
+
+	// Logger gets names that were cut to fit their columns and, once for each Assign, the wait for
+	// a database that is down. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -53,65 +68,104 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Window == 0 {
 		c.Window = DefaultWindow
 	}
-	if n := utf8.RuneCountInString(c.Namespace); n > columnWidth || cut(c.Namespace, columnWidth) != c.Namespace || strings.TrimSpace(c.Namespace) != c.Namespace {
-		return c, fmt.Errorf("workernode: Namespace is %q, want 1 to %d characters, no control characters and no space at the ends", c.Namespace, columnWidth)
+	if n := utf8.RuneCountInString(c.Namespace); n > columnWidth ||
+		cut(c.Namespace, columnWidth) != c.Namespace ||
+		strings.TrimSpace(c.Namespace) != c.Namespace {
+		return c, fmt.Errorf("workernode: Namespace is %q, want 1 to %d characters, no control "+
+			"characters and no space at the ends", c.Namespace, columnWidth)
+	}
+	if c.First < 0 || c.First > 0 && c.Namespace == DefaultNamespace {
+		return c, fmt.Errorf("workernode: First is %d in namespace %q, want 0 or above, and a "+
+			"Namespace of your own for it: new worker ids of %q are the keys of WORKER_NODE",
+			c.First, c.Namespace, DefaultNamespace)
+	}
+	if c.Last < 0 || c.Last > 0 && c.Last < c.First {
+		return c, fmt.Errorf("workernode: Last is %d, want %d, which is First, or above",
+			c.Last, c.First)
 	}
 	if c.Window < minWindow || c.Window > maxWindow {
-		return c, fmt.Errorf("workernode: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
+		return c, fmt.Errorf("workernode: Window is %v, want %v to %v",
+			c.Window, minWindow, maxWindow)
 	}
 	return c, nil
 }
 
-// Leased returns an Assigner that keeps worker ids in WORKER_LEASE and assigns them again. It also implements assigner.LayoutBinder:
-// all claims of a namespace have one layout.
+// Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. It also
+// implements assigner.LayoutBinder: all claims of a namespace have one layout.
 //
-// A claim is the free worker id that is lowest in the namespace, or a new one from WORKER_NODE. Free is one that was given back or
-// whose window has passed by the database's clock. If there is neither, Assign fails with assigner.ErrWorkersExhausted and says
-// when the next one is free. Assign waits for a database that is down until ctx ends, with growing pauses; a refusal is an
-// error at once. Many processes may claim at once.
+// Assign claims one of the worker ids of the namespace that have been free for longest, or a new
+// one. A worker id is free when it was given back, or when its window has passed by the database's
+// clock. If there is neither a free nor a new one, Assign fails with assigner.ErrWorkersExhausted
+// and says when the next one is free. A worker id whose window ends more than a minute after the
+// local clock, because the database's clock is ahead, is left alone while there are new ones: its
+// next owner would have no ids until then.
+//
+// Many processes may claim at once. Where another session has a row locked, Assign waits for it for
+// a second and then tries another row. Assign waits for a database that is down until ctx ends,
+// with growing pauses. A refusal, such as a missing table or a wrong password, is an error at once.
 //
 // # Why windows are disjoint
 //
-// A row holds the end of the window that is reserved (UNTIL_MS) and a generation. Claiming, extending and giving back are one UPDATE
-// each, which finds its row by the generation that was read before and sets the next one; so the changes to a row form a
-// chain, and of two processes that read the same generation one succeeds. A claim's window begins at the UNTIL_MS that it
-// found, or later, and only the owner moves that, so that no window begins before the last one ended. Clocks decide when a row is
-// free and nothing else: were they all wrong, worker ids would be reused too late or too early, and ids would be unique still.
+// A row holds the end of the reserved window (UNTIL_MS) and a fencing token (GENERATION). Claiming,
+// extending and releasing are one UPDATE each, which finds its row by the token that was read
+// before and sets the next one:
 //
-// An owner that is paused, cut off or forgotten may stamp to its window's end and no further: its Extend finds another generation
-// and fails with assigner.ErrClaimLost.
+//	UPDATE ... SET GENERATION = 8, UNTIL_MS = ... WHERE WORKER_ID = ... AND GENERATION = 7
 //
-// An answer that does not arrive leaves it open whether the row was changed. Every change also writes a random number, so that
-// reading the row tells: the number is one that this claim wrote, or the row is as it was, or someone else has it.
+// So the changes to a row form a chain, and of two processes that read the same token one succeeds.
+// A claim's window begins at the UNTIL_MS that it found, or later. Only the owner moves UNTIL_MS,
+// so no window begins before the last one ended. Clocks decide when a row is free and nothing else:
+// if all of them were wrong, worker ids would be reused too late or too early, and ids would still
+// be unique.
 //
-// # What they rest on
+//	token        7               8               9
+//	UNTIL_MS  ───┼───────────────┼───────────────┼──────►  time
+//	             │ owner A's     │ A extends, or │
+//	             │ window        │ owner B's     │
 //
-// The database must not forget a change that it has answered, or a worker id goes to a second owner in the middle of the first
-// one's window. So its log has to reach the disk with every commit (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's
-// synchronous_commit = on), and after a fail-over to a replica that may lack the last changes, or after a backup was restored,
-// processes may claim again when the longest Window has passed, or in a Namespace and an epoch of their own. Sessions without
-// autocommit, or that read uncommitted changes, are refused.
+// An owner that is paused, or cut off from the database, may stamp to its window's end and no
+// further: its Extend finds another token and fails with assigner.ErrClaimLost.
 //
-// An owner that finds the table in an older state than it knows fails with ErrTableWentBack, after it has put the end of its
-// window back. What the same Assigner claims from then on begins a whole Window from that moment, when others' forgotten windows
-// have passed, unless the row shows that an operator has repaired the table.
+// When an answer is lost, the row may have changed or not. Every change also writes a random number
+// (NONCE), so reading the row decides: the number is one that this claim wrote, or the row is as it
+// was, or it has another owner.
+//
+// # What the database must ensure
+//
+// The database must not forget a change that it has answered, or a worker id goes to a second owner
+// in the middle of the first one's window. So its log has to reach the disk with every commit
+// (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
+// fail-over to a replica that may lack the last changes, or after a backup was restored, processes
+// may claim again when the longest Window has passed, or in a Namespace and an epoch of their own.
+// Autocommit and isolation level of the application's sessions do not matter: a change counts when
+// it is committed, and is read back as it is committed.
+//
+// An owner that finds the table in an older state than it knows fails with ErrTableWentBack, after
+// it has restored the end of its window in the row. Windows that the same Assigner claims from then
+// on begin a whole Window later, when the forgotten windows of others have passed, unless the row
+// shows that an operator has repaired the table.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {
 		o = *options
 	}
-	return &leased{db: db, options: o, machine: thisMachine(), memory: &memory{}}
+	return &leased{db: db, options: o, machine: thisMachine(), now: time.Now,
+		memory: &memory{}}
 }
 
+// leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
+// locks itself. What an Assign does is in claimer, what its claim does is in leasedClaim.
 type leased struct {
 	db      *gorm.DB
-	options LeasedOptions
-	layout  string
+	options LeasedOptions // as given; Assign fills in the defaults
+	layout  string        // bitsalloc.Eras.String of the generator; empty: no generator bound it
 	machine machine
-	memory  *memory // shared by all that BindLayout returns
+	now     func() time.Time // the local clock
+	memory  *memory          // shared by all that BindLayout returns
 }
 
-// BindLayout returns an Assigner for claims of one layout. The first claim of a namespace settles which it is.
+// BindLayout returns an Assigner for claims of one layout. The first claim of a namespace settles
+// which it is.
 func (a *leased) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.layout = layout
@@ -120,7 +174,7 @@ func (a *leased) BindLayout(layout string) assigner.Assigner {
 
 // Assign claims a worker id. See Leased.
 func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := open(a.db)
+	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +182,24 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	if err != nil {
 		return nil, err
 	}
+	if !o.AcceptLostUpdates {
+		d = d.Strict()
+	}
 	if maxWorker < 0 {
 		return nil, noWorkers(maxWorker)
 	}
 	if n := utf8.RuneCountInString(a.layout); n > ownerWidth {
-		return nil, fmt.Errorf("workernode: the layout's text has %d characters, want at most %d", n, ownerWidth)
+		return nil, fmt.Errorf("workernode: the layout's text has %d characters, want at most %d",
+			n, ownerWidth)
 	}
-	d.logger = o.Logger
+	if o.Last == 0 {
+		o.Last = maxWorker
+	}
+	if o.Last > maxWorker || o.First > o.Last {
+		return nil, fmt.Errorf("%w: workernode: First is %d and Last %d, the layout's highest "+
+			"worker id is %d",
+			assigner.ErrWorkersExhausted, o.First, o.Last, maxWorker)
+	}
 	n, err := a.machine.node("", "")
 	if err != nil {
 		return nil, err
@@ -145,21 +210,35 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 			o.Logger.Warn("owner does not fit its column and was changed", "owner", o.Owner)
 		}
 	} else {
-		o.Owner = fmt.Sprintf("%s pid %d since %s", n.host, os.Getpid(), a.machine.now().UTC().Format(time.RFC3339))
+		o.Owner = fmt.Sprintf("%s pid %d since %s", n.host, os.Getpid(),
+			a.machine.now().UTC().Format(time.RFC3339))
 	}
 	c := &claimer{
-		table:     table{database: d, namespace: o.Namespace, layout: a.layout, memory: a.memory},
-		node:      n,
-		owner:     o.Owner,
-		window:    o.Window.Milliseconds(),
-		maxWorker: maxWorker,
-		nonce:     newNonce(),
+		table: table{DB: d, namespace: o.Namespace, layout: a.layout, first: o.First, last: o.Last,
+			memory: a.memory},
+		node:     n,
+		owner:    o.Owner,
+		window:   o.Window.Milliseconds(),
+		local:    a.now,
+		nonce:    newNonce(),
+		locked:   map[int64]bool{},
+		patience: patience,
+		fresh:    none,
+	}
+	// A key of WORKER_NODE that an earlier Assign got and did not use, with the nonce and the node
+	// that it was inserted with. Otherwise every Assign that breaks off would use up a worker id.
+	if s, ok := a.memory.takeSpare(o.Last); ok && c.shared() {
+		c.fresh, c.nonce, c.node = s.worker, s.nonce, s.node
 	}
 	var claim *leasedClaim
-	err = d.retry(ctx, fmt.Sprintf("claiming a worker id in namespace %q", o.Namespace), func(ctx context.Context) error {
+	what := fmt.Sprintf("claiming a worker id in namespace %q", o.Namespace)
+	err = d.Retry(ctx, what, func(ctx context.Context) error {
 		claim, err = c.claim(ctx)
 		return err
 	})
+	if c.fresh != none && c.shared() {
+		c.memory.keepSpare(spare{c.fresh, c.nonce, c.node})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -12,90 +12,100 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestLeasedUnknownOutcome: an answer that is lost is found out by reading back. Each statement is broken off in each way; the
-// worker id is neither lost nor owned twice, and no new one is used up.
+// TestLeasedUnknownOutcome: an answer that is lost is found out by reading back. Each statement and
+// its COMMIT are broken off in each way; the worker id is neither lost nor owned twice, and no new
+// one is used up.
 func TestLeasedUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	faults := map[string]dbtest.Fault{"before request": dbtest.CutBeforeRequest, "after request": dbtest.CutAfterRequest, "before reply": dbtest.CutBeforeReply}
+	faults := map[string]dbtest.Fault{"before request": dbtest.CutBeforeRequest,
+		"after request": dbtest.CutAfterRequest, "before reply": dbtest.CutBeforeReply}
+	hits := map[string]func(string) func([]byte) bool{"the statement": statement, "its commit": commitOf}
 	for name, fault := range faults {
-		for _, op := range []string{"header", "first claim", "later claim", "extend", "release"} {
-			t.Run(op+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				srv, name := maria(t)
-				proxy := dbtest.NewProxy(t, srv.Addr())
-				// With interpolation a statement is one request, so that the fault hits the statement and not its preparation.
-				a := workernode.Leased(connect(t, srv.DSNVia(proxy.Addr(), name)+"&interpolateParams=true"), nil)
-				direct := workernode.Leased(connect(t, srv.DSN(name)), nil)
-				ctx := within(t, 30*time.Second)
-				hit := func(text string) { proxy.SetOnce(fault, statement(text)) }
-				var c assigner.Claim
-				var err error
-				switch op {
-				case "header":
-					hit("INSERT INTO WORKER_LEASE")
-					c, err = a.Assign(ctx, maxWorker)
-				case "first claim":
-					release(t, assign(t, direct, 2)[1], time.Time{})
-					hold := assign(t, direct, 1)[0]
-					hit("INSERT INTO WORKER_LEASE")
-					if c, err = a.Assign(ctx, maxWorker); err == nil && c.Worker() != 3 {
-						t.Errorf("worker = %d, want 3", c.Worker())
-					}
-					release(t, hold, time.Time{})
-				case "later claim":
-					used := time.Now().Add(-time.Second).Truncate(time.Second)
-					release(t, assign(t, direct, 1)[0], used)
-					hit("UPDATE WORKER_LEASE")
-					c, err = a.Assign(ctx, maxWorker)
-					if err == nil {
-						// A request that was cut off behind may be carried out after the row was read back: the worker id then rests.
-						if c.Worker() != 1 && fault != dbtest.CutAfterRequest {
-							t.Errorf("worker = %d, want 1, the free one", c.Worker())
+		for at, match := range hits {
+			for _, op := range []string{"header", "first claim", "later claim", "extend", "release"} {
+				t.Run(op+"/"+at+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					srv, name := maria(t)
+					proxy := dbtest.NewProxy(t, srv.Addr())
+					// With interpolation a statement is one request, so that the fault hits the statement and not
+					// its preparation.
+					a := workernode.Leased(connect(t, srv.DSNVia(proxy.Addr(), name)+"&interpolateParams=true"), nil)
+					direct := workernode.Leased(connect(t, srv.DSN(name)), nil)
+					ctx := within(t, 30*time.Second)
+					hit := func(text string) { proxy.SetOnce(fault, match(text)) }
+					var c assigner.Claim
+					var err error
+					switch op {
+					case "header":
+						hit("INSERT INTO WORKER_LEASE")
+						c, err = a.Assign(ctx, maxWorker)
+					case "first claim":
+						release(t, assign(t, direct, 2)[1], time.Time{})
+						hold := assign(t, direct, 1)[0]
+						hit("INSERT INTO WORKER_LEASE")
+						if c, err = a.Assign(ctx, maxWorker); err == nil && c.Worker() != 3 {
+							t.Errorf("worker = %d, want 3", c.Worker())
 						}
-						if from, _ := c.Window(); c.Worker() == 1 && !from.Equal(used) {
-							t.Errorf("window begins at %v, want %v", from, used)
+						release(t, hold, time.Time{})
+					case "later claim":
+						used := time.Now().Add(-time.Second).Truncate(time.Second)
+						release(t, assign(t, direct, 1)[0], used)
+						hit("UPDATE WORKER_LEASE")
+						c, err = a.Assign(ctx, maxWorker)
+						if err == nil {
+							// A request whose answer was cut off may be carried out after the row was read back: the
+							// worker id then rests.
+							if c.Worker() != 1 && fault != dbtest.CutAfterRequest {
+								t.Errorf("worker = %d, want 1, the free one", c.Worker())
+							}
+							if from, _ := c.Window(); c.Worker() == 1 && !from.Equal(used) {
+								t.Errorf("window begins at %v, want %v", from, used)
+							}
 						}
+					case "extend":
+						c = assign(t, a, 1)[0]
+						_, before := c.Window()
+						hit("UPDATE WORKER_LEASE")
+						var until time.Time
+						if until, err = c.Extend(ctx, before.Add(time.Hour)); err == nil &&
+							until.Before(before.Add(time.Hour)) {
+							t.Errorf("Extend = %v, want %v or later", until, before.Add(time.Hour))
+						}
+					case "release":
+						c = assign(t, a, 1)[0]
+						hit("UPDATE WORKER_LEASE")
+						err = c.Release(ctx, time.Time{})
 					}
-				case "extend":
-					c = assign(t, a, 1)[0]
-					_, before := c.Window()
-					hit("UPDATE WORKER_LEASE")
-					var until time.Time
-					if until, err = c.Extend(ctx, before.Add(time.Hour)); err == nil && until.Before(before.Add(time.Hour)) {
-						t.Errorf("Extend = %v, want %v or later", until, before.Add(time.Hour))
+					if err != nil {
+						t.Fatal(err)
 					}
-				case "release":
-					c = assign(t, a, 1)[0]
-					hit("UPDATE WORKER_LEASE")
-					err = c.Release(ctx, time.Time{})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if proxy.Hits() != 1 {
-					t.Fatalf("the fault was done %d times, want 1", proxy.Hits())
-				}
-				if op == "release" {
-					if next := assign(t, direct, 1)[0]; next.Worker() != c.Worker() {
-						t.Errorf("worker after the release = %d, want %d again", next.Worker(), c.Worker())
+					if proxy.Hits() != 1 {
+						t.Fatalf("the fault was done %d times, want 1", proxy.Hits())
 					}
-					return
-				}
-				// What the claim says and what the row says are the same.
-				_, until := c.Window()
-				row := srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = %d", c.Worker()))
-				if want := fmt.Sprint(until.UnixMilli()); row != want {
-					t.Errorf("UNTIL_MS = %s, want %s, the window's end", row, want)
-				}
-				if _, err := c.Extend(ctx, until.Add(time.Hour)); err != nil {
-					t.Errorf("Extend after the fault: %v", err)
-				}
-			})
+					if op == "release" {
+						if next := assign(t, direct, 1)[0]; next.Worker() != c.Worker() {
+							t.Errorf("worker after the release = %d, want %d again", next.Worker(), c.Worker())
+						}
+						return
+					}
+					// What the claim says and what the row says are the same.
+					_, until := c.Window()
+					row := srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE "+
+						"WHERE WORKER_ID = %d", c.Worker()))
+					if want := fmt.Sprint(until.UnixMilli()); row != want {
+						t.Errorf("UNTIL_MS = %s, want %s, the window's end", row, want)
+					}
+					if _, err := c.Extend(ctx, until.Add(time.Hour)); err != nil {
+						t.Errorf("Extend after the fault: %v", err)
+					}
+				})
+			}
 		}
 	}
 }
 
-// TestLeasedGhost: a change that was given up for lost and arrives late, after the row has moved on, does nothing.
+// TestLeasedGhost: a change that was given up for lost and arrives late, after the row has moved
+// on, does nothing.
 func TestLeasedGhost(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -119,7 +129,8 @@ func TestLeasedGhost(t *testing.T) {
 	}
 }
 
-// TestLeasedClones: of two copies of one claim, as a virtual machine that was copied has them, one can extend.
+// TestLeasedClones: of two copies of one claim, as a virtual machine that was copied has them, one
+// can extend.
 func TestLeasedClones(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -168,16 +179,20 @@ func TestLeasedTampering(t *testing.T) {
 	}
 }
 
-// TestLeasedLostForGood: a claim that was lost stays lost, also when its row comes back as the claim knew it, as from a backup.
+// TestLeasedLostForGood: a claim that was lost stays lost, also when its row comes back as the
+// claim knew it, as from a backup.
 func TestLeasedLostForGood(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 1)[0]
 	_, until := c.Window()
 	restore := backup(t, srv, name)
-	srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7, OWNER = 'another' WHERE WORKER_ID = 1")
+	srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7, OWNER = "+
+		"'another' WHERE WORKER_ID = 1")
 	for range 2 {
-		if _, err := c.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, workernode.ErrTableWentBack) {
+		if _, err := c.Extend(t.Context(),
+			until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) ||
+			errors.Is(err, workernode.ErrTableWentBack) {
 			t.Errorf("Extend = %v, want ErrClaimLost", err)
 		}
 		if restore != nil {
@@ -187,7 +202,8 @@ func TestLeasedLostForGood(t *testing.T) {
 	}
 }
 
-// TestLockedTable: a table that somebody holds locked is waited for, and the wait ends with the ctx.
+// TestLockedTable: a table that another session holds locked is waited for, and the wait ends with the
+// ctx.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -220,23 +236,27 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// TestNonsenseRows: whatever stands in WORKER_LEASE, a claim is in range, its window is not empty, and it works.
+// TestNonsenseRows: whatever stands in WORKER_LEASE, a claim is in range, its window is not empty,
+// and it works.
 func TestNonsenseRows(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	const big = "9223372036854775807"
 	rows := []string{
 		"-1, 5, 5, 'header', 5, ''", "-7, 0, 0, '', 0, ''", "0, -1, -1, '', -1, ''", "1, -9, 0, 'x', -" + big + ", ''",
-		"2, 0, 0, '', " + big + ", ''", "3, 0, 0, '', 0, 'other layout'", big + ", 0, 0, '', 0, ''", "99, 1, 1, '', 1, ''",
+		"2, 0, 0, '', " + big + ", ''", "3, 0, 0, '', 0, 'other layout'", big + ", 0, 0, '', 0, ''",
+		"99, 1, 1, '', 1, ''",
 	}
 	for _, r := range rows {
-		srv.Query(t, name, "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES ('default', "+r+")")
+		srv.Query(t, name, "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+			"OWNER, UNTIL_MS, LAYOUT) VALUES ('default', "+r+")")
 	}
 	seen := map[int64]bool{}
 	for _, c := range assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 6) {
 		from, until := c.Window()
 		if w := c.Worker(); w < 0 || w > maxWorker || w == 2 || seen[w] || !from.Before(until) {
-			t.Errorf("claim = worker %d, [%v, %v), want a worker id of its own, free, and a window that is not empty", w, from, until)
+			t.Errorf("claim = worker %d, [%v, %v), want a worker id of its own, free, and a "+
+				"window that is not empty", w, from, until)
 		}
 		seen[c.Worker()] = true
 		if _, err := c.Extend(t.Context(), until.Add(time.Hour)); err != nil {
@@ -249,7 +269,8 @@ func TestNonsenseRows(t *testing.T) {
 	}
 }
 
-// TestNarrowCharset: a connection whose character set has no room for the owner's name costs the name and not the claim.
+// TestNarrowCharset: a connection whose character set has no room for the owner's name costs the
+// name and not the claim.
 func TestNarrowCharset(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)

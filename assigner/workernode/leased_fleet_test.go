@@ -3,7 +3,6 @@ package workernode_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +11,9 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 )
 
-// TestLeasedWrongClocks: processes whose database tells them wildly different times, as a failover to a machine with another
-// clock would, reuse worker ids too early or too late and never own the same instant twice.
+// TestLeasedWrongClocks: processes whose database tells them wildly different times, as a failover
+// to a machine with another clock would, reuse worker ids too early or too late and never own the
+// same instant twice.
 func TestLeasedWrongClocks(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -25,7 +25,8 @@ func TestLeasedWrongClocks(t *testing.T) {
 		// The server's session variable puts its clock anywhere.
 		dsn := fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), time.Now().Add(skew).Unix())
 		wg.Go(func() {
-			a := workernode.Leased(connect(t, dsn), nil)
+			a := workernode.At(workernode.Leased(connect(t, dsn), nil),
+				func() time.Time { return time.Now().Add(skew) })
 			for range 20 {
 				c, err := a.Assign(t.Context(), maxWorker)
 				if err != nil {
@@ -49,7 +50,8 @@ func TestLeasedWrongClocks(t *testing.T) {
 			for _, b := range windows[:i] {
 				reused++
 				if a.from.Before(b.until) && b.from.Before(a.until) {
-					t.Errorf("worker %d was owned in [%v, %v) and in [%v, %v)", worker, a.from, a.until, b.from, b.until)
+					t.Errorf("worker %d was owned in [%v, %v) and in [%v, %v)",
+						worker, a.from, a.until, b.from, b.until)
 				}
 			}
 		}
@@ -59,8 +61,8 @@ func TestLeasedWrongClocks(t *testing.T) {
 	}
 }
 
-// TestLeasedManyProcesses: many claim at once on few free worker ids. Nobody fails, nobody shares, and no new worker id is made while
-// there is a free one.
+// TestLeasedManyProcesses: many claim at once on few free worker ids. Nobody fails, nobody shares,
+// and no new worker id is made while there is a free one.
 func TestLeasedManyProcesses(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -91,7 +93,8 @@ func TestLeasedManyProcesses(t *testing.T) {
 	}
 }
 
-// TestLeasedLayout: the first claim settles a namespace's layout, also among processes that are first together.
+// TestLeasedLayout: the first claim settles a namespace's layout, also among processes that are
+// first together.
 func TestLeasedLayout(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -129,28 +132,8 @@ func TestLeasedLayout(t *testing.T) {
 	}
 }
 
-// TestLeasedNamespaces: namespaces do not use each other's worker ids, however similar their names.
-func TestLeasedNamespaces(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	seen := map[int64]string{}
-	for range 2 {
-		for _, ns := range []string{"", "orders", "Orders", "örders", "orders'--", strings.Repeat("名", 64)} {
-			c := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: ns}), 1)[0]
-			if other, ok := seen[c.Worker()]; ok && other != ns {
-				t.Errorf("worker %d is in namespaces %q and %q", c.Worker(), other, ns)
-			}
-			seen[c.Worker()] = ns
-			release(t, c, time.Now())
-		}
-	}
-	if len(seen) != 6 {
-		t.Errorf("%d worker ids for 6 namespaces, want one each, reused", len(seen))
-	}
-}
-
-// TestMigration: from Disposable to Leased and back on a live table, with both at work meanwhile: no worker id is assigned twice.
+// TestMigration: from Disposable to Leased and back on a live table, with both at work meanwhile:
+// no worker id is assigned twice.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)

@@ -7,20 +7,49 @@ import (
 	"sync"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// ErrTableWentBack says that a table is older than this process knows it: a backup was restored, or a replica promoted that lacks
-// the last changes. Worker ids and windows that it forgot may be given out twice, to any process, until an operator has
-// repaired it; the message names the table, the row, what it was and is, and where the statements are. An error that wraps it
-// wraps assigner.ErrClaimLost as well.
+// ErrTableWentBack says that a table is older than this process knows it: a backup was restored, or
+// a replica promoted that lacks the last changes. Worker ids and windows that it forgot may be
+// given out twice, to any process, until an operator has repaired it; the message names the table,
+// the row, what it was and is, and where the statements are. An error that wraps it wraps
+// assigner.ErrClaimLost as well.
 var ErrTableWentBack = errors.New("workernode: the table went back to an older state")
 
-// memory is what one Leased knows of the rows of its claims, beyond the claims' ends. A table cannot tell that it went back; whoever
-// has seen it later can.
+// memory is what one Leased knows of the rows of its claims, beyond the claims' ends. A table
+// cannot tell that it went back; a process that has seen a later state can. Its methods are safe
+// for concurrent use, and hold mu for a look or a change of the map only.
 type memory struct {
-	mu   sync.Mutex
-	rows map[int64]row // by worker id, as a claim last left it
-	gap  int64         // unix milliseconds by the database's clock: windows that the table forgot may reach to here; 0: it forgot nothing
+	mu    sync.Mutex
+	rows  map[int64]row // guarded by mu: by worker id, as a claim last left it
+	gap   int64         // guarded by mu: end of the forgotten windows, Unix milliseconds; 0: none
+	spare spare         // guarded by mu
+}
+
+// spare is a new worker id that an Assign took from WORKER_NODE and did not come to use.
+type spare struct {
+	worker int64 // none, or 0 at first, if there is none
+	nonce  int64 // of the row that may have been inserted for it
+	node   node  // whose row in WORKER_NODE it is
+}
+
+// keepSpare keeps a new worker id for the next Assign.
+func (m *memory) keepSpare(s spare) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spare = s
+}
+
+// takeSpare returns the worker id that was kept, if it is not above last.
+func (m *memory) takeSpare(last int64) (s spare, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spare.worker <= 0 || m.spare.worker > last {
+		return spare{}, false
+	}
+	s, m.spare = m.spare, spare{}
+	return s, true
 }
 
 // note keeps a row that a claim here made or owns.
@@ -33,12 +62,14 @@ func (m *memory) note(r row) {
 	m.rows[r.worker] = r
 }
 
-// lower takes note that the claim on row r stamps no further than end.
+// lower takes note that the claim on row r stamps no further than end, because it is about to write
+// end into the row. Without it a Release whose answer is lost would look like a table that went
+// back.
 func (m *memory) lower(r row, end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, ok := m.rows[r.worker]
-	if ok && known.generation == r.generation && known.nonce == r.nonce {
+	if ok && known.token == r.token && known.nonce == r.nonce {
 		known.until = min(known.until, end)
 		m.rows[r.worker] = known
 	}
@@ -66,60 +97,68 @@ func (m *memory) begin() int64 {
 	return m.gap
 }
 
-// behind reports whether r, as it was found, cannot have come after known, a row that was there: generations grow, each is
-// written once, and no owner leaves an end that is earlier than the one it found.
+// behind reports whether r, as it was found, cannot have come after known, a row that was there:
+// fencing tokens grow, each is written once, and no owner leaves an end that is earlier than the
+// one it found.
 func (r row) behind(known row) bool {
-	return r.generation < known.generation || r.generation == known.generation && r.nonce != known.nonce || r.until < known.until
+	return r.token < known.token || r.token == known.token &&
+		r.nonce != known.nonce || r.until < known.until
 }
 
-// mend repairs what of a table that went back concerns this process: it writes the known end of the window into the row that was found,
-// or a row that has it where there is none, so that the next owner begins there. The row belongs to nobody then, for whoever
-// had it in the meantime may have stamped what this process did, and had better not go on. It returns what is there when it is
-// done. errLate means that the row is not what was found, as when it was read from a replica that lags.
-func (t table) mend(ctx context.Context, found *row, known row) (row, error) {
-	mended := row{worker: known.worker, generation: known.generation + 1, nonce: newNonce(), until: known.until}
+// repair writes what this process knows into a row of a table that went back: the known end of the
+// window, so that the next owner begins there. Where there is no row it inserts one. The row has no
+// owner then: an owner in between may have stamped what this process did, and must not go on. It
+// returns what is there when it is done. ErrChanged means that the row is not what was found, as
+// when it was read from a replica that lags.
+func (t table) repair(ctx context.Context, q *sqldb.Conn, found *row,
+	known row) (there row, err error) {
+	there = row{worker: known.worker, token: known.token + 1, nonce: newNonce(),
+		until: known.until}
 	if found == nil {
-		err := t.add(ctx, mended)
-		if err != nil && t.dialect.classify(err) == duplicate {
-			err = errLate
+		err = t.add(ctx, q, there)
+		if err != nil && t.Failure(err) == sqldb.Duplicate {
+			err = sqldb.ErrChanged
 		}
-		return mended, err
+		return there, err
 	}
 	if found.until >= known.until {
 		return *found, nil
 	}
-	mended.generation = max(found.generation, known.generation) + 1 // an overflow is harmless: the nonce tells rows apart as well
-	ok, err := t.swap(ctx, *found, mended)
+	// an overflow is harmless: the nonce tells rows apart as well
+	there.token = max(found.token, known.token) + 1
+	ok, err := t.swap(ctx, q, *found, there)
 	if err == nil && !ok {
-		err = errLate
+		err = sqldb.ErrChanged
 	}
-	return mended, err
+	return there, err
 }
 
-// wentBack mends a row that is behind the known one and takes note of what else may be forgotten. back is what to tell once err is
-// nil; it is nil after errLate, which proves nothing.
-func (t table) wentBack(ctx context.Context, found *row, known row, now, window int64) (back, err error) {
-	there, err := t.mend(ctx, found, known)
-	if errors.Is(err, errLate) {
-		return nil, err
-	}
-	is, why := "without a row", "a backup was restored, or a replica promoted that lacks the last changes"
+// wentBack takes note of what the table may have forgotten, and returns the error that says so.
+// there is the row as it was repaired, or nil if it could not be.
+func (t table) wentBack(found *row, known row, there *row, now, window int64) error {
+	is := "without a row"
+	why := "a backup was restored, or a replica promoted that lacks the last changes"
 	if found != nil {
-		is = fmt.Sprintf("at generation %d of owner %q with UNTIL_MS %d", found.generation, found.owner, found.until)
+		is = fmt.Sprintf("at fencing token %d of owner %q with UNTIL_MS %d",
+			found.token, found.owner, found.until)
 	}
-	if found != nil && found.generation > known.generation {
+	if found != nil && found.token > known.token {
 		why += ", and claimed from since, or a copy of this process gave the worker id back"
 	}
-	// The documented statements leave a row that nobody owns and whose end is beyond everybody's. Where there is none, no claim
-	// made here begins before the ends of the windows that may be forgotten. They end as this one does, or a whole Window
-	// from the present: nobody extends what the table has forgotten.
+	// The documented statements leave a row without an owner and with an end that is beyond all
+	// windows. Where there is none, no claim made here begins before the ends of the windows that
+	// may be forgotten. They end as this one does, or a whole Window from the database's current
+	// time: a window that the table has forgotten is not extended.
 	if found == nil || found.owner != "" || found.until < known.until {
 		t.memory.forgot(max(known.until, now+window))
 	}
-	if err == nil {
-		t.memory.note(there)
+	if there != nil {
+		t.memory.note(*there)
 	}
-	return fmt.Errorf("%w: %w: %s has worker %d in namespace %q %s, it was at generation %d with UNTIL_MS %d: %s; other worker ids and "+
-		"windows may be given out twice; before more processes connect, run the statements under \"A restored backup\" in docs/reliability.md (%s)",
-		assigner.ErrClaimLost, ErrTableWentBack, leaseTable, known.worker, t.namespace, is, known.generation, known.until, why, t.place), err
+	return fmt.Errorf("%w: %w: %s has worker %d in namespace %q %s, it was at fencing token %d "+
+		"with UNTIL_MS %d: %s; other worker ids and "+
+		"windows may be given out twice; before more processes connect, run \"uid workers "+
+		"restored\", see \"A restored backup\" in docs/reliability.md (%s)",
+		assigner.ErrClaimLost, ErrTableWentBack, leaseTable, known.worker, t.namespace, is,
+		known.token, known.until, why, t.Place())
 }

@@ -10,19 +10,38 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"github.com/uidring/uidring/internal/mysqlurl"
 )
 
-// OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, autocommit, timeouts of 5 seconds to connect and 10 to read and write
-// unless dsn sets others, connections that find their server read-only given up (so that a failover is followed), and a
-// pool of at most 4. It does not connect, so it succeeds while the database is down; Assign waits for it.
+// OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, timeouts of 5 seconds
+// to connect and 10 to read and write unless dsn sets others, connections that find their server
+// read-only given up (so that a failover is followed), a statement and its arguments sent together
+// unless dsn sets a character set or a collation, and a pool of at most 4, which closes connections
+// that were idle for 2 seconds. It does not connect, so it succeeds while the database is down;
+// Assign waits for it.
 //
-// dsn has the form user:password@tcp(host:port)/database?param=value. No error shows it or its password. The driver,
-// github.com/go-sql-driver/mysql, also prints to the standard error some of what it returns, unless the program calls its SetLogger.
+// dsn is user:password@tcp(host:port)/database?param=value, or
+// mysql://user:password@host:port/database?param=value with special characters percent-encoded.
+// White space around it is left out. No error shows it or its password. The driver,
+// github.com/go-sql-driver/mysql, also prints to the standard error some of what it returns, unless
+// the program calls its SetLogger.
 func OpenMySQL(dsn string) (*gorm.DB, error) {
-	// GORM's driver drops the error of a DSN that does not parse, so MySQL's is asked first. It does not connect.
+	dsn = strings.TrimSpace(dsn) // a file's last line break, where a secret was one
+	if dsn == "" {
+		return nil, errors.New("workernode: the DSN is empty; want " +
+			"user:password@tcp(host:port)/database or mysql://user:password@host:port/database")
+	}
+	dsn, err := mysqlurl.DSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("workernode: %w", err)
+	}
+	// GORM's driver drops the error of a DSN that does not parse, so MySQL's is asked first. It
+	// does not connect.
 	probe, err := sql.Open(mysql.DefaultDriverName, dsn)
 	if err != nil {
-		return nil, fmt.Errorf("workernode: the DSN does not parse%s; want user:password@tcp(host:port)/database", safe(err))
+		return nil, fmt.Errorf("workernode: the DSN does not parse%s; want "+
+			"user:password@tcp(host:port)/database", safe(err))
 	}
 	probe.Close()
 	dialector, ok := mysql.Open(dsn).(*mysql.Dialector)
@@ -30,18 +49,26 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 		return nil, errors.New("workernode: GORM's MySQL driver has no configuration for the DSN")
 	}
 	cfg := dialector.DSNConfig
-	// The driver looks for the last slash and the last at sign before it. Where the database or the host is missing, it takes them
-	// from the password, and would show the parts as a database, a network and an address.
+	// The driver looks for the last slash and the last at sign before it. Where the database or the
+	// host is missing, it takes them from the password, and would show the parts as a database, a
+	// network and an address.
 	if strings.ContainsAny(cfg.DBName, "@(") || strings.ContainsAny(cfg.Net, ":@") {
-		return nil, errors.New("workernode: the DSN does not parse: a part of the password would be the host or the database; want " +
+		return nil, errors.New("workernode: the DSN does not parse: a part of the password would " +
+			"be the host or the database; want " +
 			"user:password@tcp(host:port)/database")
 	}
 	if cfg.DBName == "" {
-		return nil, fmt.Errorf("workernode: the DSN for %s names no database; want user:password@tcp(host:port)/database", cfg.Addr)
+		return nil, fmt.Errorf("workernode: the DSN for %s names no database; want "+
+			"user:password@tcp(host:port)/database", cfg.Addr)
 	}
+	// Without these the meaning of a time would depend on the machine.
 	cfg.ParseTime = true
 	cfg.Loc = time.UTC
+	// After a failover the old primary is read-only. The driver drops such a connection, and the
+	// next one may find the new primary.
 	cfg.RejectReadOnly = true
+	// The driver has no timeouts of its own: a black hole would hold a connection until the kernel
+	// gives it up, for a quarter of an hour.
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 5 * time.Second
 	}
@@ -57,8 +84,11 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if _, ok := cfg.Params["time_zone"]; !ok {
 		cfg.Params["time_zone"] = "'+00:00'"
 	}
-	// A change must be there for good when it is answered, not with the connection's end.
-	cfg.Params["autocommit"] = "1"
+	// Preparing a statement that runs once is a round trip more. The driver quotes what is UTF-8,
+	// which is its own choice of a character set.
+	if !strings.Contains(dsn, "charset=") && !strings.Contains(dsn, "collation=") {
+		cfg.InterpolateParams = true
+	}
 	db, err := gorm.Open(mysql.New(mysql.Config{
 		DSNConfig: cfg,
 		// Asking for the version would connect, without a ctx.
@@ -78,11 +108,14 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	pool.SetMaxOpenConns(4)
 	pool.SetMaxIdleConns(1)
 	pool.SetConnMaxLifetime(5 * time.Minute)
+	// A worker id needs the database for a moment every few minutes. A fleet that kept its
+	// connections meanwhile would use up the server's, 151 by default.
+	pool.SetConnMaxIdleTime(2 * time.Second)
 	return db, nil
 }
 
-// safe returns the driver's complaint about a DSN if it is one of its fixed texts. The others quote parts of the DSN, and in one that
-// is malformed any part may be the password.
+// safe returns the driver's complaint about a DSN if it is one of its fixed texts. The others quote
+// parts of the DSN, and in one that is malformed any part may be the password.
 func safe(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if reason, ok := strings.CutPrefix(err.Error(), "invalid DSN: "); ok {

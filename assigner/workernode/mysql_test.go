@@ -13,19 +13,24 @@ import (
 	"gorm.io/gorm"
 )
 
-// TestOpenMySQLErrors: whatever is wrong with a DSN, the error says so without showing it. The password stands in every place
-// where a slip of the hand may put it.
+// TestOpenMySQLErrors: whatever is wrong with a DSN, the error says so without showing it. The
+// password stands in every place where a slip of the hand may put it.
 func TestOpenMySQLErrors(t *testing.T) {
 	t.Parallel()
 	const pw = dbtest.Password
 	for _, tt := range []struct{ name, dsn, want string }{
-		{"empty", "", "names no database"},
+		{"empty", " ", "the DSN is empty"},
 		{"no slash", "user:" + pw + "@tcp(h:1)", "missing the slash"},
 		{"unclosed address", "user:" + pw + "@tcp(h:1/db", "not terminated"},
 		{"no address", "user:" + pw + "@" + pw + "/db", "does not parse"},
 		{"no network", "user:" + pw + "/db", "does not parse"},
 		{"unescaped", "user:" + pw + "@tcp(h:1)" + pw + "/db", "did you forget to escape"},
-		{"a URL", "mysql://user:" + pw + "@h:1/db", "does not parse"},
+		{"a URL without a database", "mysql://user:" + pw + "@h:1", "names no database"},
+		{"a URL without a host", "mysql://user:" + pw + "@/db", "percent-encoded"},
+		{"a URL with two slashes", "mysql://user:" + pw + "@h/db/" + pw, "percent-encoded"},
+		{"a URL with a colon in the user", "mysql://us%3Aer:" + pw + "@h/db", "percent-encoded"},
+		{"a URL whose password is not encoded", "mysql://user:x/" + pw + "#@h/db", "percent-encoded"},
+		{"a URL of another database", "postgres://user:" + pw + "@h:1/db", "does not parse"},
 		{"bad parameter", "user:" + pw + "@tcp(h:1)/db?parseTime=" + pw, "does not parse"},
 		{"bad time zone", "user:" + pw + "@tcp(h:1)/db?loc=" + pw, "does not parse"},
 		{"bad database", "user:" + pw + "@tcp(h:1)/%zz" + pw, "does not parse"},
@@ -50,9 +55,11 @@ func FuzzOpenMySQL(f *testing.F) {
 	f.Add("user", "@tcp(h:1)/db?parseTime=true")
 	f.Add("", "@/")
 	f.Add("u", "/db?a=b@")
+	f.Add("mysql://u", "@h:1/db?timeout=1s")
 	f.Fuzz(func(t *testing.T, before, after string) {
 		const secret = "\x01secret\x01" // cannot come from the texts around it
-		if _, err := workernode.OpenMySQL(before + ":" + secret + after); err != nil && strings.Contains(err.Error(), "secret") {
+		if _, err := workernode.OpenMySQL(before + ":" + secret + after); err != nil &&
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("error shows the password: %q", err)
 		}
 	})
@@ -79,6 +86,26 @@ func TestOpenMySQL(t *testing.T) {
 		}
 	}
 
+	url := "mysql://us%20er:p%40%2Fs%3As@[::1]/d%2Db?timeout=7s"
+	if db, err = workernode.OpenMySQL(url); err != nil {
+		t.Fatalf("OpenMySQL(%q): %v", url, err)
+	}
+	cfg = db.Dialector.(*mysql.Dialector).DSNConfig
+	if cfg.User != "us er" || cfg.Passwd != "p@/s:s" || cfg.Addr != "[::1]:3306" || cfg.DBName != "d-b" ||
+		cfg.Timeout != 7*time.Second {
+		t.Errorf("%s came in as %q, %q, %q, %q, %v", url, cfg.User, cfg.Passwd, cfg.Addr, cfg.DBName, cfg.Timeout)
+	}
+
+	// The last line break of a file is no part of what it holds.
+	for _, dsn := range []string{"us:pw@tcp(h:1)/db\n", "us:pw@tcp(h:1)/db?timeout=7s\r\n", "mysql://us:pw@h:1/db\n"} {
+		db, err := workernode.OpenMySQL(dsn)
+		if err != nil {
+			t.Errorf("OpenMySQL(%q): %v", dsn, err)
+		} else if cfg := db.Dialector.(*mysql.Dialector).DSNConfig; cfg.User != "us" || cfg.DBName != "db" {
+			t.Errorf("%q came in as %q, %q", dsn, cfg.User, cfg.DBName)
+		}
+	}
+
 	srv, name := maria(t)
 	var zone string
 	var now time.Time
@@ -87,7 +114,7 @@ func TestOpenMySQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if zone != "+00:00" || now.Location() != time.UTC || time.Since(now).Abs() > time.Minute {
-		t.Errorf("session zone = %q, now = %v, want +00:00 and the present in UTC", zone, now)
+		t.Errorf("session zone = %q, now = %v, want +00:00 and the current time in UTC", zone, now)
 	}
 }
 
@@ -96,7 +123,8 @@ func TestBadDatabases(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	empty := srv.CreateDB(t)
-	srv.Exec(t, "CREATE USER reader@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT ON "+name+".* TO reader@'%'")
+	srv.Exec(t, "CREATE USER reader@'%' IDENTIFIED BY '"+dbtest.Password+"'",
+		"GRANT SELECT ON "+name+".* TO reader@'%'")
 	as := func(user, password, db string) string {
 		return user + ":" + password + "@tcp(" + srv.Addr() + ")/" + db
 	}
@@ -109,14 +137,17 @@ func TestBadDatabases(t *testing.T) {
 		name, dsn string
 		want      []string
 	}{
-		{"wrong password", as(dbtest.User, dbtest.Password+"x", name), []string{"Access denied", srv.Addr(), "check the account"}},
+		{"wrong password", as(dbtest.User, dbtest.Password+"x", name),
+			[]string{"Access denied", srv.Addr(), "check the account"}},
 		{"wrong user", as("nobody", dbtest.Password, name), []string{"Access denied", srv.Addr()}},
-		{"no such database", as(dbtest.User, dbtest.Password, "nosuch"), []string{"Unknown database 'nosuch'", srv.Addr()}},
+		{"no such database", as(dbtest.User, dbtest.Password, "nosuch"),
+			[]string{"Unknown database 'nosuch'", srv.Addr()}},
 		{"no tables", as(dbtest.User, dbtest.Password, empty), []string{"doesn't exist", "workernode.Migrate"}},
 		{"read only account", as("reader", dbtest.Password, name), []string{"denied", "SELECT, INSERT and UPDATE"}},
 		{"nobody listens", dbtest.User + ":" + dbtest.Password + "@tcp(" + unused.Addr().String() + ")/x",
 			[]string{unused.Addr().String(), "not available", "refused"}},
-		{"no such host", dbtest.User + ":" + dbtest.Password + "@tcp(no-such-host.invalid:1)/x", []string{"no-such-host.invalid"}},
+		{"no such host", dbtest.User + ":" + dbtest.Password + "@tcp(no-such-host.invalid:1)/x",
+			[]string{"no-such-host.invalid"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +173,8 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Read-only does not bind an account that has every privilege.
-	srv.Exec(t, "CREATE USER app@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT, INSERT, UPDATE ON "+name+".* TO app@'%'",
+	srv.Exec(t, "CREATE USER app@'%' IDENTIFIED BY '"+dbtest.Password+"'",
+		"GRANT SELECT, INSERT, UPDATE ON "+name+".* TO app@'%'",
 		"SET GLOBAL read_only = ON")
 	db := connect(t, "app:"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
 	for _, a := range assigners(db) {

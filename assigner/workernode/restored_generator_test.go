@@ -12,16 +12,18 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// TestRestoredGenerators: the tables go back to the time before any claim, the counter included, under generators at work. Nobody
-// repairs them and nobody new connects. Every generator loses its claim and goes on with another, whose worker id may be
-// the one that another generator has not yet lost: no id comes twice all the same.
+// TestRestoredGenerators: the tables go back to the time before any claim, the counter included,
+// under generators at work. Nobody repairs them and nobody new connects. Every generator loses its
+// claim and goes on with another, whose worker id may be the one that another generator has not yet
+// lost: no id comes twice all the same.
 func TestRestoredGenerators(t *testing.T) {
 	t.Parallel()
 	const generators, window = 3, 2 * time.Second
 	srv, name := maria(t)
 	restore := backup(t, srv, name)
 	// Every id of a tick is used: two generators that share one meet.
-	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5, Tick: 10 * time.Millisecond}, MaxLead: 20 * time.Millisecond}
+	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5,
+		Tick: 10 * time.Millisecond}, MaxLead: 20 * time.Millisecond}
 	stamped := make([][]uid.ID, generators)
 	running := make([]*uid.Cached, generators)
 	first := make([]int64, generators)
@@ -29,19 +31,22 @@ func TestRestoredGenerators(t *testing.T) {
 	defer stop()
 	var wg sync.WaitGroup
 	for i := range generators {
-		g, err := uid.NewCached(ctx, workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: window}), options)
+		g, err := uid.NewCached(ctx, workernode.Leased(connect(t, srv.DSN(name)),
+			&workernode.LeasedOptions{Window: window}), options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		running[i], first[i] = g, g.Stats().Worker
-		// They extend one after the other, not together, so that there is time between the first who finds out and the last.
+		// They extend one after the other, not together, so that there is time between the first that
+		// finds out and the last.
 		time.Sleep(window / 2 / generators)
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				id, err := g.Next(ctx)
 				if err == nil {
 					stamped[i] = append(stamped[i], id)
-				} else if ctx.Err() == nil && !errors.Is(err, uid.ErrClaimLost) && !errors.Is(err, uid.ErrClaimExpired) {
+				} else if ctx.Err() == nil && !errors.Is(err, uid.ErrClaimLost) &&
+					!errors.Is(err, uid.ErrClaimExpired) {
 					t.Errorf("generator %d: %v", i, err)
 					return
 				}
@@ -93,15 +98,18 @@ func TestRestoredGenerators(t *testing.T) {
 	}
 }
 
-// TestRestoredStop: a generator that may not take another worker id stamps to its window's end and not beyond, and its error says that the
-// table went back.
+// TestRestoredStop: a generator that may not take another worker id stamps to its window's end and
+// not beyond, and its error says that the table went back.
 func TestRestoredStop(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	restore := backup(t, srv, name)
-	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5, Tick: 10 * time.Millisecond},
+	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5,
+		Tick: 10 * time.Millisecond},
 		MaxLead: 20 * time.Millisecond, NoReassign: true}
-	g, err := uid.NewCached(t.Context(), workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: time.Second}), options)
+	g, err := uid.NewCached(t.Context(),
+		workernode.Leased(connect(t, srv.DSN(name)),
+			&workernode.LeasedOptions{Window: time.Second}), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +128,8 @@ func TestRestoredStop(t *testing.T) {
 		break
 	}
 	end := g.Stats().WindowUntil
-	if stamped := g.Parse(last).Time; stamped.Add(10*time.Millisecond).After(end) || stamped.Before(end.Add(-time.Second)) {
+	if stamped := g.Parse(last).Time; stamped.Add(10*time.Millisecond).After(end) ||
+		stamped.Before(end.Add(-time.Second)) {
 		t.Errorf("the last id is of %v, want the second before %v, the window's end", stamped, end)
 	}
 	if id, err := g.Next(t.Context()); !errors.Is(err, workernode.ErrTableWentBack) {

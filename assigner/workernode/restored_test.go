@@ -14,11 +14,13 @@ import (
 	"gorm.io/gorm"
 )
 
-// backup copies both tables and returns what puts the copies in their place, in one step under whoever is at work.
+// backup copies both tables and returns what puts the copies in their place, in one step while
+// claims are at work.
 func backup(t *testing.T, srv *dbtest.Server, name string) (restore func()) {
 	t.Helper()
 	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
-		srv.Query(t, name, fmt.Sprintf("CREATE TABLE COPY_OF_%[1]s LIKE %[1]s; INSERT INTO COPY_OF_%[1]s SELECT * FROM %[1]s", table))
+		srv.Query(t, name, fmt.Sprintf("CREATE TABLE COPY_OF_%[1]s LIKE %[1]s; INSERT INTO "+
+			"COPY_OF_%[1]s SELECT * FROM %[1]s", table))
 	}
 	return func() {
 		t.Helper()
@@ -27,17 +29,20 @@ func backup(t *testing.T, srv *dbtest.Server, name string) (restore func()) {
 	}
 }
 
-// town is a database with an owner of worker 1, whom a backup is restored under. Each process has an Assigner and a pool of its own.
+// town is a database with an owner of worker 1, under which a backup is restored. Each process has
+// an Assigner and a pool of its own.
 type town struct {
-	srv     *dbtest.Server
-	name    string
-	process func(*workernode.LeasedOptions, time.Duration) assigner.Assigner // with a clock of the database's that is off by so much
+	srv  *dbtest.Server
+	name string
+	// With a clock of the database's that is off by so much.
+	process func(*workernode.LeasedOptions, time.Duration) assigner.Assigner
 	owner   assigner.Assigner
 	claim   assigner.Claim // the owner's
 	others  map[string]assigner.Claim
 }
 
-// ownerWindow is longer than the others', so that whoever is faster than the owner's next Extend leaves an earlier end.
+// ownerWindow is longer than the others', so that a claim that is faster than the owner's next
+// Extend leaves an earlier end.
 const ownerWindow = 2 * time.Hour
 
 func newTown(t *testing.T) *town {
@@ -49,15 +54,17 @@ func newTown(t *testing.T) *town {
 		if off != 0 {
 			dsn += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
 		}
-		return workernode.Leased(connect(t, dsn), o)
+		local := func() time.Time { return time.Now().Add(off) }
+		return workernode.At(workernode.Leased(connect(t, dsn), o), local)
 	}
 	w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow, Owner: "the owner"}, 0)
 	return w
 }
 
-// TestRestored: whatever state the table goes back to under an owner at work, the owner stops at its window's end, says what happened,
-// and leaves a row behind in which nobody, the owner of before included, finds a way into that window. What it claims next begins
-// beyond what others may have had, except where the documented statements were run.
+// TestRestored: whatever state the table goes back to under an owner at work, the owner stops at
+// its window's end, says what happened, and leaves a row behind in which nobody, the owner of
+// before included, finds a way into that window. What it claims next begins beyond what others may
+// have had, except where the documented statements were run.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	claim := func(t *testing.T, w *town) { w.claim = assign(t, w.owner, 1)[0] }
@@ -73,47 +80,50 @@ func TestRestored(t *testing.T) {
 		return c
 	}
 	for _, tt := range []struct {
-		name   string
-		before func(*testing.T, *town) // the backup
-		after  func(*testing.T, *town) // the backup
-		since  func(*testing.T, *town) // the restore
-		was    string                  // generation that the owner knows
-		is     string                  // what the error says of the row
-		mended bool
+		name     string
+		before   func(*testing.T, *town) // the backup
+		after    func(*testing.T, *town) // the backup
+		since    func(*testing.T, *town) // the restore
+		was      string                  // fencing token that the owner knows
+		is       string                  // what the error says of the row
+		repaired bool
 	}{
 		{name: "an extension", before: claim, after: func(t *testing.T, w *town) {
 			_, until := w.claim.Window()
 			if _, err := w.claim.Extend(t.Context(), until.Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
-		}, was: "generation 2 ", is: `at generation 1 of owner "the owner"`, mended: true},
-		{name: "the claim", before: givenBack, after: claim, was: "generation 3 ", is: `at generation 2 of owner ""`, mended: true},
+		}, was: "fencing token 2 ", is: `at fencing token 1 of owner "the owner"`, repaired: true},
+		{name: "the claim", before: givenBack, after: claim, was: "fencing token 3 ",
+			is: `at fencing token 2 of owner ""`, repaired: true},
 		{name: "the claim, while the one before thinks that it owns", before: func(t *testing.T, w *town) {
 			w.others["the one before"] = assign(t, w.process(nil, 0), 1)[0]
 		}, after: func(t *testing.T, w *town) {
 			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, workernode.DefaultWindow+time.Minute)
 			claim(t, w)
-		}, was: "generation 2 ", is: "at generation 1 of owner", mended: true},
-		{name: "the row", after: claim, was: "generation 1 ", is: "without a row", mended: true},
-		{name: "the claim, and another made one", before: givenBack, after: claim, since: func(t *testing.T, w *town) { other(t, w, nil) },
-			was: "generation 3 ", is: "at generation 3 of owner", mended: true},
-		{name: "the claim, and another with a later end made one", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
-			other(t, w, &workernode.LeasedOptions{Window: 2 * ownerWindow})
-		}, was: "generation 3 ", is: "at generation 3 of owner"},
-		{name: "the claim, and another made, extended and gave back one", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
-			c := other(t, w, nil)
-			_, until := c.Window()
-			if _, err := c.Extend(t.Context(), until.Add(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
-			release(t, c, time.Now())
-			delete(w.others, "the other")
-		}, was: "generation 3 ", is: `at generation 5 of owner ""`, mended: true},
-		{name: "the claim, and the table was repaired", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
-			for _, s := range documented(10, ownerWindow+time.Hour) {
-				w.srv.Query(t, w.name, s)
-			}
-		}, was: "generation 3 ", is: `at generation 3 of owner ""`},
+		}, was: "fencing token 2 ", is: "at fencing token 1 of owner", repaired: true},
+		{name: "the row", after: claim, was: "fencing token 1 ", is: "without a row", repaired: true},
+		{name: "the claim, and another made one", before: givenBack, after: claim,
+			since: func(t *testing.T, w *town) { other(t, w, nil) },
+			was:   "fencing token 3 ", is: "at fencing token 3 of owner", repaired: true},
+		{name: "the claim, and another with a later end made one", before: givenBack, after: claim,
+			since: func(t *testing.T, w *town) {
+				other(t, w, &workernode.LeasedOptions{Window: 2 * ownerWindow})
+			}, was: "fencing token 3 ", is: "at fencing token 3 of owner"},
+		{name: "the claim, and another made, extended and gave back one",
+			before: givenBack, after: claim, since: func(t *testing.T, w *town) {
+				c := other(t, w, nil)
+				_, until := c.Window()
+				if _, err := c.Extend(t.Context(), until.Add(time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+				release(t, c, time.Now())
+				delete(w.others, "the other")
+			}, was: "fencing token 3 ", is: `at fencing token 5 of owner ""`, repaired: true},
+		{name: "the claim, and the table was repaired", before: givenBack, after: claim,
+			since: func(t *testing.T, w *town) {
+				repair(t, w.srv, w.name, 10, ownerWindow+time.Hour)
+			}, was: "fencing token 3 ", is: `at fencing token 3 of owner ""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -134,40 +144,44 @@ func TestRestored(t *testing.T) {
 				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, workernode.ErrTableWentBack) {
 					t.Fatalf("Extend = %v, want ErrClaimLost and ErrTableWentBack", err)
 				}
-				wantError(t, err, "WORKER_LEASE has worker 1", tt.was, tt.is, `"A restored backup" in docs/reliability.md`, w.srv.Addr())
+				wantError(t, err, "WORKER_LEASE has worker 1",
+					tt.was, tt.is, `"A restored backup" in docs/reliability.md`, w.srv.Addr())
 			}
 			if _, until := w.claim.Window(); !until.Equal(end) {
 				t.Errorf("window ends at %v after the refusal, want %v as before", until, end)
 			}
 			after := w.srv.Query(t, w.name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1")
-			if (before != after) != tt.mended {
-				t.Errorf("the row was %q and is %q, want it mended: %v", before, after, tt.mended)
+			if (before != after) != tt.repaired {
+				t.Errorf("the row was %q and is %q, want it repaired: %v", before, after, tt.repaired)
 			}
-			if tt.mended && !strings.HasSuffix(after, fmt.Sprintf("\t%d", end.UnixMilli())) {
+			if tt.repaired && !strings.HasSuffix(after, fmt.Sprintf("\t%d", end.UnixMilli())) {
 				t.Errorf("the row is %q, want UNTIL_MS %d, the window's end", after, end.UnixMilli())
 			}
 			for who, c := range w.others {
 				_, until := c.Window()
-				if got, err := c.Extend(t.Context(), until.Add(3*time.Hour)); tt.mended && !errors.Is(err, assigner.ErrClaimLost) {
+				if got, err := c.Extend(t.Context(), until.Add(3*time.Hour)); tt.repaired &&
+					!errors.Is(err, assigner.ErrClaimLost) {
 					t.Errorf("Extend of %s = %v, %v, want ErrClaimLost: it would reach into the window", who, got, err)
 				}
 			}
 			// The owner's next claim.
 			next := assign(t, w.owner, 1)[0]
 			from, until := next.Window()
-			if repaired := tt.name == "the claim, and the table was repaired"; repaired != from.IsZero() || !until.After(from) {
-				t.Errorf("the next claim is worker %d, [%v, %v), want it from the beginning of time: %v", next.Worker(), from, until, repaired)
+			if repaired := tt.name == "the claim, and the table was "+
+				"repaired"; repaired != from.IsZero() || !until.After(from) {
+				t.Errorf("the next claim is worker %d, [%v, %v), want it from the beginning of "+
+					"time: %v", next.Worker(), from, until, repaired)
 			} else if !repaired && (from.Before(end) || from.Before(time.Now().Add(ownerWindow-time.Minute))) {
-				t.Errorf("the next claim begins at %v, want a window from the present, and %v or later", from, end)
+				t.Errorf("the next claim begins at %v, want a window from now on, and %v or later", from, end)
 			}
 			if next.Worker() == 1 {
 				t.Error("the next claim is on the same worker id, whose window has not passed")
 			}
-			// Whoever comes when the window has passed.
+			// A claim after the window has passed.
 			heir := assign(t, w.process(nil, time.Until(end)+2*time.Second), 1)[0]
 			if from, _ := heir.Window(); heir.Worker() == 1 && from.Before(end) {
 				t.Errorf("the heir's window begins at %v, want %v or later", from, end)
-			} else if tt.mended && heir.Worker() != 1 {
+			} else if tt.repaired && heir.Worker() != 1 {
 				t.Errorf("the heir is worker %d, want the lowest that is free, 1", heir.Worker())
 			}
 			release(t, w.claim, end)
@@ -175,17 +189,16 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// documented is what docs/reliability.md tells the operator to run: highest is the highest worker id that was ever used.
-func documented(highest int64, reach time.Duration) []string {
-	return []string{
-		fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", highest+1),
-		fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '', UNTIL_MS = GREATEST(UNTIL_MS, "+
-			"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 + %d) WHERE WORKER_ID >= 0", reach.Milliseconds()),
+// repair runs what docs/reliability.md tells the operator to run.
+func repair(t *testing.T, srv *dbtest.Server, name string, highest int64, reach time.Duration) {
+	t.Helper()
+	if _, err := workernode.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// forgetful returns a town whose owner has worker id 1, and what takes the table back to before: to a row that says that the
-// worker id is free, or to none.
+// forgetful returns a town whose owner has worker id 1, and what takes the table back to before: to
+// a row that says that the worker id is free, or to none.
 func forgetful(t *testing.T, row bool) (w *town, restore func()) {
 	t.Helper()
 	w = newTown(t)
@@ -197,7 +210,8 @@ func forgetful(t *testing.T, row bool) (w *town, restore func()) {
 	return w, restore
 }
 
-// TestRestoredRelease: an owner that closes on a table that went back leaves the end of what it stamped, and nobody begins before it.
+// TestRestoredRelease: an owner that closes on a table that went back leaves the end of what it
+// stamped, and nobody begins before it.
 func TestRestoredRelease(t *testing.T) {
 	t.Parallel()
 	for _, row := range []bool{true, false} {
@@ -217,7 +231,8 @@ func TestRestoredRelease(t *testing.T) {
 	}
 }
 
-// TestRestoredTakeover: a process that has a worker id does not take it a second time because the table has forgotten, and says so.
+// TestRestoredTakeover: a process that has a worker id does not take it a second time because the
+// table has forgotten, and says so.
 func TestRestoredTakeover(t *testing.T) {
 	t.Parallel()
 	for _, row := range []bool{true, false} {
@@ -233,45 +248,50 @@ func TestRestoredTakeover(t *testing.T) {
 			wantError(t, err, "worker 1", fmt.Sprintf("UNTIL_MS %d", end.UnixMilli()), "docs/reliability.md")
 			next := assign(t, w.owner, 1)[0]
 			if from, _ := next.Window(); next.Worker() == 1 || from.Before(end) {
-				t.Errorf("the next Assign = worker %d from %v, want another worker id from %v or later", next.Worker(), from, end)
+				t.Errorf("the next Assign = worker %d from %v, want another worker id from %v "+
+					"or later", next.Worker(), from, end)
 			}
-			if got := w.srv.Query(t, w.name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1"); got != fmt.Sprint(end.UnixMilli()) {
+			if got := w.srv.Query(t, w.name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE "+
+				"WORKER_ID = 1"); got != fmt.Sprint(end.UnixMilli()) {
 				t.Errorf("UNTIL_MS of worker 1 = %s, want %d, the end that is in use", got, end.UnixMilli())
 			}
 		})
 	}
 }
 
-// clocked opens a pool of one session, whose clock of the database's stands at a time that at sets.
-func clocked(t *testing.T, dsn string) (db *gorm.DB, at func(time.Time)) {
+// clocked makes db a pool of one session, whose clock of the database's stands at a time that at
+// sets.
+func clocked(t *testing.T, db *gorm.DB) (a assigner.Assigner, at func(time.Time)) {
 	t.Helper()
-	db = connect(t, dsn)
 	pool(t, db).SetMaxOpenConns(1)
 	pool(t, db).SetConnMaxLifetime(0)
-	return db, func(now time.Time) {
+	pool(t, db).SetConnMaxIdleTime(0)
+	var local time.Time
+	a = workernode.At(workernode.Leased(db, nil), func() time.Time { return local })
+	return a, func(now time.Time) {
 		t.Helper()
+		local = now
 		if err := db.Exec("SET timestamp = ?", now.Unix()).Error; err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestRestoredAccepted: a row that went back and has an end that is late enough is told about once, and assigned when that has passed.
+// TestRestoredAccepted: a row that went back and has an end that is late enough is told about once,
+// and assigned when that has passed.
 func TestRestoredAccepted(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
-	db, at := clocked(t, srv.DSN(name))
+	db := connect(t, srv.DSN(name))
+	a, at := clocked(t, db)
 	begin := time.Now()
 	at(begin)
-	a := workernode.Leased(db, nil)
 	release(t, assign(t, a, 1)[0], begin.Add(-time.Minute))
 	restore := backup(t, srv, name)
 	c := assign(t, a, 1)[0]
 	_, end := c.Window()
 	restore()
-	for _, s := range documented(1, workernode.DefaultWindow+time.Hour) {
-		srv.Query(t, name, s)
-	}
+	repair(t, srv, name, 1, workernode.DefaultWindow+time.Hour)
 	if _, err := c.Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, workernode.ErrTableWentBack) {
 		t.Errorf("Extend = %v, want ErrTableWentBack", err)
 	}
@@ -282,18 +302,18 @@ func TestRestoredAccepted(t *testing.T) {
 	}
 }
 
-// TestRestoredNot: what a claim did without an answer, before the process gave it up, is not taken for a table that went back.
+// TestRestoredNot: what a claim did without an answer, before the process gave it up, is not taken
+// for a table that went back.
 func TestRestoredNot(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"extend", "release", "extend, then release"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			srv, name := maria(t)
-			db, at := clocked(t, srv.DSN(name))
-			l, db := newLiar(t, db)
+			l, db := newLiar(t, srv.DSN(name))
+			a, at := clocked(t, db)
 			begin := time.Now()
 			at(begin)
-			a := workernode.Leased(db, nil)
 			c := assign(t, a, 1)[0]
 			_, end := c.Window()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -324,13 +344,15 @@ func TestRestoredNot(t *testing.T) {
 	}
 }
 
-// TestRestoredDenied: an owner that may not mend its row says what it found, and why the row is as it was.
+// TestRestoredDenied: an owner that may not repair its row says what it found, and why the row is as
+// it was.
 func TestRestoredDenied(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	restore := backup(t, srv, name)
 	user := "writer_" + name
-	srv.Exec(t, "CREATE USER "+user+"@'%' IDENTIFIED BY '"+dbtest.Password+"'", "GRANT SELECT, INSERT, UPDATE ON "+name+".* TO "+user+"@'%'")
+	srv.Exec(t, "CREATE USER "+user+"@'%' IDENTIFIED BY '"+dbtest.Password+"'",
+		"GRANT SELECT, INSERT, UPDATE ON "+name+".* TO "+user+"@'%'")
 	db := connect(t, user+":"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
 	pool(t, db).SetMaxIdleConns(-1) // what a session may do is settled when it begins
 	c := assign(t, workernode.Leased(db, nil), 1)[0]
@@ -341,25 +363,29 @@ func TestRestoredDenied(t *testing.T) {
 	if !errors.Is(err, workernode.ErrTableWentBack) {
 		t.Errorf("Extend = %v, want ErrTableWentBack", err)
 	}
-	wantError(t, err, "without a row", "could not be mended", "denied")
+	wantError(t, err, "without a row", "could not be repaired", "denied")
 	release(t, c, until)
 }
 
-// TestRestoredNode: WORKER_NODE alone goes back. Leased passes over the worker ids that have a lease, in whichever namespace.
+// TestRestoredNode: WORKER_NODE alone goes back. Leased passes over the worker ids that have a
+// lease, and Disposable as well.
 func TestRestoredNode(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	seen := map[int64]bool{}
-	for _, namespace := range []string{"a", "b", "a"} {
-		seen[assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace}), 1)[0].Worker()] = true
-	}
-	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	for _, namespace := range []string{"b", "c"} {
-		c := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace}), 1)[0]
-		if seen[c.Worker()] {
-			t.Errorf("namespace %q has worker %d, which is in use", namespace, c.Worker())
+	take := func(a assigner.Assigner) {
+		t.Helper()
+		for _, c := range assign(t, a, 2) {
+			if seen[c.Worker()] {
+				t.Errorf("worker %d is assigned, which is in use", c.Worker())
+			}
+			seen[c.Worker()] = true
 		}
-		seen[c.Worker()] = true
 	}
+	take(workernode.Leased(db, nil))
+	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
+	take(workernode.Leased(db, nil))
+	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
+	take(workernode.Disposable(db, nil))
 }

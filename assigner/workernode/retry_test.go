@@ -2,6 +2,7 @@ package workernode_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -12,22 +13,34 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestWaitIsLogged: whoever waits for a database says so once, and not with the password.
+// TestWaitIsLogged: waiting for a database is logged once, without the password.
 func TestWaitIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	l := slog.New(slog.NewTextHandler(&log, nil))
 	db := connect(t, "user:"+dbtest.Password+"@tcp(127.0.0.1:1)/x")
-	for _, a := range []assigner.Assigner{
-		workernode.Disposable(db, &workernode.DisposableOptions{Logger: l}), workernode.Leased(db, &workernode.LeasedOptions{Logger: l}),
+	assign := func(a assigner.Assigner) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := a.Assign(ctx, maxWorker)
+			return err
+		}
+	}
+	for name, wait := range map[string]func(context.Context) error{
+		"Disposable": assign(workernode.Disposable(db, &workernode.DisposableOptions{Logger: l})),
+		"Leased":     assign(workernode.Leased(db, &workernode.LeasedOptions{Logger: l})),
+		"MigrateLogged": func(ctx context.Context) error {
+			return workernode.MigrateLogged(ctx, db, l)
+		},
 	} {
 		log.Reset()
-		if _, err := a.Assign(within(t, 200*time.Millisecond), maxWorker); err == nil {
-			t.Error("Assign without a server succeeded")
+		if err := wait(within(t, 200*time.Millisecond)); err == nil {
+			t.Errorf("%s without a server succeeded", name)
 		}
 		got := log.String()
-		if strings.Count(got, "waiting for the database") != 1 || !strings.Contains(got, "127.0.0.1:1") || strings.Contains(got, dbtest.Password) {
-			t.Errorf("log = %q, want one line about waiting, with the address and without the password", got)
+		if strings.Count(got, "waiting for the database") != 1 ||
+			!strings.Contains(got, "127.0.0.1:1") || strings.Contains(got, dbtest.Password) {
+			t.Errorf("%s logs %q, want one line about waiting, with the address and without the password",
+				name, got)
 		}
 	}
 }

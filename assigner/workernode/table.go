@@ -6,125 +6,180 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// header is the WORKER_ID of the row that stands for a namespace itself and keeps its layout. Its primary key is what
-// makes the first claim's layout everybody's, however many are first.
-const header = -1
-
-// table is the part of WORKER_LEASE that is one namespace's.
+// table is the part of WORKER_LEASE that belongs to one namespace, as the claims of one Assigner
+// see it. It holds no rows: every method reads or writes the database.
 type table struct {
-	*database
+	*sqldb.DB
 	namespace string
-	layout    string
-	memory    *memory // nil where nothing is claimed
+	layout    string // the layouts that the claims know, separated by commas
+
+	first, last int64   // the range of worker ids that claims are made in
+	memory      *memory // nil where nothing is claimed
 }
 
-// row is one worker id's. Whoever changes it finds it by generation and nonce and writes generation + 1, a nonce of its own and the
-// rest in the same statement; there is no other change.
+// shared reports whether new worker ids come from WORKER_NODE, which the namespace shares with
+// Disposable. All other namespaces count for themselves.
+func (t table) shared() bool { return t.namespace == DefaultNamespace }
+
+// row is the row of one worker id. There is one kind of change: an UPDATE finds the row by
+// fencing token and nonce, and writes token + 1, a nonce of its own and the rest.
 //
-//	generation:  g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
-//	until:       ───── only the owner of generation g moves it, and a new owner begins there
+//	token:  g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
+//	until:  ───── only the owner of token g moves it, and a new owner begins there
 type row struct {
-	worker, generation, nonce, until int64
-	owner                            string
+	worker int64
+	token  int64  // the fencing token (GENERATION), which grows by one with every change
+	nonce  int64  // random, which tells whose change it was
+	until  int64  // end of the reserved window, Unix milliseconds; 0: nothing was ever stamped
+	owner  string // empty: none
 }
 
-// is reports whether r is what o was when it was written. The owner's text counts only in being empty or not: a connection with a
-// narrow character set may give it back as another text.
+// is reports whether r is what o was when it was written. The owner's text counts only in being
+// empty or not: a connection with a narrow character set may give it back as another text.
 func (r row) is(o row) bool {
-	return (r.owner == "") == (o.owner == "") && r.worker == o.worker && r.generation == o.generation && r.nonce == o.nonce && r.until == o.until
+	return (r.owner == "") == (o.owner == "") && r.worker == o.worker &&
+		r.token == o.token && r.nonce == o.nonce && r.until == o.until
 }
 
-// newNonce returns a random number that tells its author from everybody else, a copy of this process in another virtual
-// machine included.
+// newNonce returns a random number that tells a change from all others, those of a copy of this
+// process in another virtual machine included. It is 63 bits wide, because the column is signed.
 func newNonce() int64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	return int64(binary.LittleEndian.Uint64(b[:]) >> 1)
 }
 
-// checkLayout compares the namespace's layout with the table's, after making it that if the namespace is new.
-func (t table) checkLayout(ctx context.Context) error {
-	var layout string
-	read := func() error {
-		return t.row(ctx, "SELECT LAYOUT FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{t.namespace, header}, []any{&layout})
-	}
-	err := read()
-	if errors.Is(err, sql.ErrNoRows) {
-		err = t.add(ctx, row{worker: header, nonce: newNonce()})
-		if err != nil && t.dialect.classify(err) != duplicate {
-			return err
-		}
-		err = read()
-	}
-	if err != nil {
-		return err
-	}
-	if layout != t.layout {
-		return final("%w: namespace %q has claims with layout %q, this one has layout %q; use the same layout and epoch, or another Namespace",
-			assigner.ErrLayoutMismatch, t.namespace, layout, t.layout)
-	}
-	return nil
-}
-
-// present returns the database's time in unix milliseconds.
-func (t table) present(ctx context.Context) (now int64, err error) {
-	err = t.row(ctx, "SELECT {nowMillis}", nil, []any{&now})
-	return now, err
-}
-
-// free returns the rows whose window has passed, lowest worker id first, at most limit, and the database's time. Rows that cannot be
-// read are nobody's to claim.
-func (t table) free(ctx context.Context, maxWorker int64, limit int) (rows []row, now int64, err error) {
-	if now, err = t.present(ctx); err != nil {
-		return nil, 0, err
-	}
-	bad := sieve{table: leaseTable, namespace: t.namespace}
-	err = t.each(ctx, func(r *sql.Rows) error {
+// free returns the rows whose window has passed at the database's time, longest first, at most
+// limit after the first skip. Rows that cannot be read are not claimed. The index on NAMESPACE and
+// UNTIL_MS has them in this order, so no more rows are read than are returned or left out.
+func (t table) free(
+	ctx context.Context, q *sqldb.Conn, h heading, limit, skip int,
+) (rows []row, err error) {
+	bad := scanErrors{table: leaseTable, namespace: t.namespace}
+	list, args := h.known(t.namespace, h.now, t.first, t.last)
+	err = q.Each(ctx, func(r *sql.Rows) error {
 		var f row
-		ok, err := bad.keep(r, r.Scan(&f.worker, &f.generation, &f.nonce, &f.until, &f.owner))
+		ok, err := bad.keep(r, r.Scan(&f.worker, &f.token, &f.nonce, &f.until, &f.owner))
 		if ok {
 			rows = append(rows, f)
 		}
 		return err
 	}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
-		WHERE NAMESPACE = ? AND WORKER_ID BETWEEN 0 AND ? AND UNTIL_MS <= ? AND LAYOUT = ?
-		ORDER BY WORKER_ID LIMIT ?`, t.namespace, maxWorker, now, t.layout, limit)
-	if err := bad.err(); err != nil && t.logger != nil {
-		t.logger.Warn("rows cannot be read and are not claimed", "error", err)
+		WHERE NAMESPACE = ? AND UNTIL_MS <= ? AND WORKER_ID BETWEEN ? AND ? AND LAYOUT IN (`+list+`)
+		ORDER BY UNTIL_MS LIMIT ? OFFSET ?`, append(args, limit, skip)...)
+	if err := bad.err(); err != nil && t.Logger() != nil {
+		t.Logger().Warn("rows cannot be read and are not claimed", "error", err)
 	}
-	return rows, now, err
+	return rows, err
 }
 
-// find reads one worker id's row and the database's time. A row that does not exist is sql.ErrNoRows.
-func (t table) find(ctx context.Context, worker int64) (r row, now int64, err error) {
-	r.worker = worker
-	err = t.row(ctx, "SELECT GENERATION, NONCE, UNTIL_MS, OWNER, {nowMillis} FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
-		[]any{t.namespace, worker}, []any{&r.generation, &r.nonce, &r.until, &r.owner, &now})
-	return r, now, err
+// unused returns at most n worker ids in the range that have no row, in ascending order. It walks
+// down from the highest row, a page at a time, and stops at the first page with a gap: new rows go
+// to the lowest gap, so while the range has room at its top, one page is all that is read.
+func (t table) unused(ctx context.Context, q *sqldb.Conn, n int) (ids []int64, err error) {
+	const page = 128
+	for top := t.last; ; {
+		var used []int64 // the highest up to top, in descending order
+		err := q.Each(ctx, func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			used = append(used, id)
+			return err
+		}, `SELECT WORKER_ID FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ?
+			ORDER BY WORKER_ID DESC LIMIT ?`, t.namespace, t.first, top, page)
+		if err != nil {
+			return nil, err
+		}
+		id := t.first
+		if len(used) == page {
+			id = used[page-1]
+		}
+		bottom := id // of the page: all worker ids from here to top are decided by used
+		for ; id <= top && len(ids) < n; id++ {
+			if k := len(used); k > 0 && used[k-1] == id {
+				used = used[:k-1]
+			} else {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) > 0 || bottom == t.first {
+			return ids, nil
+		}
+		top = bottom - 1
+	}
 }
 
-// elsewhere reports whether another namespace has a row of a worker id.
-func (t table) elsewhere(ctx context.Context, worker int64) (bool, error) {
+// find returns one worker id's row as it is committed, nil if there is none, and the database's
+// time. It reads FOR UPDATE where the dialect has that, so it waits for a change that is under way,
+// and does not see an old snapshot.
+func (t table) find(ctx context.Context, q *sqldb.Conn,
+	worker int64) (found *row, now int64, err error) {
+	r := row{worker: worker}
+	err = q.Row(ctx, "SELECT GENERATION, NONCE, UNTIL_MS, OWNER, {nowMillis} FROM WORKER_LEASE "+
+		"WHERE NAMESPACE = ? AND WORKER_ID = ?"+q.ForUpdate,
+		[]any{t.namespace, worker}, &r.token, &r.nonce, &r.until, &r.owner, &now)
+	if errors.Is(err, sql.ErrNoRows) {
+		now, err = databaseTime(ctx, q)
+		return nil, now, err
+	}
+	return &r, now, err
+}
+
+// has reports whether the table shows a row as r, committed or not. It waits for no lock.
+func (t table) has(ctx context.Context, q *sqldb.Conn, r row) (bool, error) {
 	var n int64
-	err := t.row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID = ? AND NAMESPACE <> ?", []any{worker, t.namespace}, []any{&n})
+	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE "+
+		"WHERE NAMESPACE = ? AND WORKER_ID = ? AND NONCE = ?",
+		[]any{t.namespace, r.worker, r.nonce}, &n)
 	return n > 0, err
 }
 
-// add inserts a row.
-func (t table) add(ctx context.Context, r row) error {
-	_, err := t.exec(ctx, `INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED)
-		VALUES (?, ?, ?, ?, ?, ?, ?, {now}, {now})`, t.namespace, r.worker, r.generation, r.nonce, r.owner, r.until, t.layout)
+// firstEnd returns the end of the window that ends first, in Unix milliseconds. It is not valid if
+// the namespace has no row in the range.
+func (t table) firstEnd(
+	ctx context.Context, q *sqldb.Conn, h heading,
+) (end sql.NullInt64, err error) {
+	list, args := h.known(t.namespace, t.first, t.last)
+	err = q.Row(ctx, `SELECT UNTIL_MS FROM WORKER_LEASE
+		WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ? AND LAYOUT IN (`+list+`)
+		ORDER BY UNTIL_MS LIMIT 1`, args, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return end, err
+}
+
+// add inserts a row. Where the worker id has one, it fails with an error of the class
+// sqldb.Duplicate.
+func (t table) add(ctx context.Context, q *sqldb.Conn, r row) error {
+	_, err := q.Exec(ctx, `INSERT INTO WORKER_LEASE
+		(NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED)
+		VALUES (?, ?, ?, ?, ?, ?, ?, {now}, {now})`,
+		t.namespace, r.worker, r.token, r.nonce, r.owner, r.until, t.layout)
 	return err
 }
 
-// swap is the compare-and-set: it changes old to new and reports whether old was there.
-func (t table) swap(ctx context.Context, old, new row) (bool, error) {
-	n, err := t.exec(ctx, `UPDATE WORKER_LEASE SET GENERATION = ?, NONCE = ?, OWNER = ?, UNTIL_MS = ?, MODIFIED = {now}
+// swap is the compare-and-set: it changes old to new and reports whether old was there. The end of
+// the window is compared as well, so that a row that was changed by hand is not overwritten.
+func (t table) swap(ctx context.Context, q *sqldb.Conn, old, new row) (bool, error) {
+	n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET GENERATION = ?, NONCE = ?,
+			OWNER = ?, UNTIL_MS = ?, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		new.generation, new.nonce, new.owner, new.until, t.namespace, old.worker, old.generation, old.nonce, old.until)
+		new.token, new.nonce, new.owner, new.until,
+		t.namespace, old.worker, old.token, old.nonce, old.until)
 	return n == 1, err
 }
+
+// databaseTime returns the database's time in Unix milliseconds.
+func databaseTime(ctx context.Context, q *sqldb.Conn) (now int64, err error) {
+	err = q.Row(ctx, "SELECT {nowMillis}", nil, &now)
+	return now, err
+}
+
+// final is an error that another attempt would not change.
+func final(format string, args ...any) error { return sqldb.Final(fmt.Errorf(format, args...)) }

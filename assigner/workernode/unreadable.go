@@ -4,20 +4,30 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// UnreadableError says which rows hold what their columns cannot, such as text in a column of numbers, which SQLite stores. It comes
-// beside the rows that can be read.
+// UnreadableError says which rows hold what their columns cannot, such as text in a column of
+// numbers, which SQLite stores. It is returned together with the rows that can be read.
 type UnreadableError struct {
 	Rows []UnreadableRow // at least one
 }
 
-// UnreadableRow is a row of WORKER_NODE or WORKER_LEASE that cannot be read.
+// UnreadableRow is a row of WORKER_NODE or WORKER_LEASE that cannot be read. No claim uses it, so
+// its worker id is out of use until an operator repairs or deletes the row.
 type UnreadableRow struct {
-	Table     string
-	Namespace string // empty for WORKER_NODE
-	Worker    string // the worker id as it is stored
-	Err       error  // names the column and the value
+	// Table is WORKER_NODE or WORKER_LEASE.
+	Table string
+
+	// Namespace is the row's in WORKER_LEASE, empty for WORKER_NODE.
+	Namespace string
+
+	// Worker is the worker id as it is stored, which need not be a number.
+	Worker string
+
+	// Err names the column and the value.
+	Err error
 }
 
 // String names the row and the reason.
@@ -26,7 +36,8 @@ func (r UnreadableRow) String() string {
 	if r.Table == leaseTable {
 		in = fmt.Sprintf(" in namespace %q", r.Namespace)
 	}
-	return fmt.Sprintf("%s: the row of worker %q%s cannot be read: %v", r.Table, r.Worker, in, r.Err)
+	return fmt.Sprintf("%s: the row of worker %q%s cannot be read: %v",
+		r.Table, r.Worker, in, r.Err)
 }
 
 // Error names all rows.
@@ -38,7 +49,7 @@ func (e *UnreadableError) Error() string {
 	return "workernode: " + strings.Join(texts, "; ")
 }
 
-// Unwrap returns the reasons.
+// Unwrap returns the reasons, one a row.
 func (e *UnreadableError) Unwrap() []error {
 	errs := make([]error, len(e.Rows))
 	for i, r := range e.Rows {
@@ -53,28 +64,24 @@ const (
 	leaseTable = "WORKER_LEASE"
 )
 
-// unreadable reports whether err is about a value that does not fit what it was to be read into. It is database/sql's own text: there is
-// no type for it.
-func unreadable(err error) bool {
-	return strings.Contains(err.Error(), "sql: Scan error on column index")
-}
-
-// sieve collects the rows of a table that cannot be read.
-type sieve struct {
-	table, namespace string // of the rows, as far as all have the same
+// scanErrors collects the rows of a table that cannot be read, so that one bad row does not keep a
+// whole fleet from its worker ids.
+type scanErrors struct {
+	table, namespace string // of all rows; namespace is empty if the rows say it themselves
 	rows             []UnreadableRow
 }
 
-// keep judges the scan of r's present row by its error: ok is whether the row can be used. A row that cannot be read is taken note of
-// and is no error.
-func (s *sieve) keep(r *sql.Rows, err error) (ok bool, _ error) {
-	if err == nil || !unreadable(err) {
+// keep judges the scan of r's current row by its error: ok reports whether the row can be used. A
+// row that cannot be read is kept for err and is no error; any other error ends the query.
+func (s *scanErrors) keep(r *sql.Rows, err error) (ok bool, _ error) {
+	if err == nil || !sqldb.Unreadable(err) {
 		return err == nil, err
 	}
 	columns, err2 := r.Columns()
 	if err2 != nil {
 		return false, err2
 	}
+	// Scanning the row again, into any type, gives the key as the database has it.
 	raw := make([]any, len(columns))
 	dest := make([]any, len(columns))
 	for i := range raw {
@@ -97,14 +104,14 @@ func (s *sieve) keep(r *sql.Rows, err error) (ok bool, _ error) {
 }
 
 // err returns the rows as an error, nil if there are none.
-func (s *sieve) err() error {
+func (s *scanErrors) err() error {
 	if len(s.rows) == 0 {
 		return nil
 	}
 	return &UnreadableError{Rows: s.rows}
 }
 
-// text returns a raw value as it is stored.
+// text returns a raw value as it is stored. Drivers return texts as bytes.
 func text(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)

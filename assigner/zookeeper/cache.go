@@ -13,20 +13,23 @@ import (
 	"time"
 )
 
-// proof is what the cache file says: this slot is ours, and of its reserved window the part [From, Until) was never used.
+// proof is what the cache file says: this machine owns the slot, and of its reserved window the
+// part [From, Until) was never used.
 //
 // Why a start may believe it, although ZooKeeper is not there to confirm:
 //
-//   - Until is what ZooKeeper had confirmed as reserved when the file was written, and a new owner begins at or after it.
-//   - From is raised, and the file is on the disk, before anything below it is used: see consume. However a run ends, the
-//     next one begins behind it.
+//   - Until is what ZooKeeper had confirmed as reserved when the file was written, and a new owner
+//     begins at or after it.
+//   - From is raised, and the file is on the disk, before anything below it is used: see consume.
+//     However a run ends, the next one begins after it.
 //   - One Assigner at a time has the file, by a lock that the kernel drops when the process ends.
-//   - The file is the original, not a copy: it names its own device and inode. And it is still under the kernel that it was
-//     written under, by the boot id, so that lock and inode mean what they meant. A cloned disk, a copied image, a restored
-//     backup and a rebooted machine all fail this.
+//   - The file is the original, not a copy: it names its own device and inode. And it is still
+//     under the kernel that it was written under, by the boot id, so that lock and inode mean what
+//     they meant. A cloned disk, a copied image, a restored backup and a rebooted machine all fail
+//     this.
 //
-// What is left is a virtual machine that is resumed twice from one memory snapshot. It clones running generators as well,
-// which nothing outside ZooKeeper can notice.
+// What is left is a virtual machine that is resumed twice from one memory snapshot. That clones
+// running generators as well, and only ZooKeeper can notice.
 type proof struct {
 	Root        string `json:"root"`
 	Instance    string `json:"instance"`
@@ -54,8 +57,8 @@ const (
 	maxCache     = 16 << 10
 )
 
-// cache is the cache file. The methods of a nil *cache do nothing, so that callers need not know if there is one. It is
-// safe for concurrent use.
+// cache is the cache file. The methods of a nil *cache do nothing, so that callers need not know if
+// there is one. It is safe for concurrent use.
 type cache struct {
 	path string
 	lock *os.File               // path + ".lock", locked
@@ -73,7 +76,7 @@ func openCache(path string) (*cache, error) {
 	return &cache{path: path, lock: lock, boot: bootID}, nil
 }
 
-// close gives the file to the next Assigner.
+// close unlocks the file for the next Assigner.
 func (k *cache) close() error {
 	if k == nil {
 		return nil
@@ -109,8 +112,8 @@ func (k *cache) hold(c *claim) error {
 	return nil
 }
 
-// consume records that c's window is used up to until, and what ZooKeeper has reserved for it meanwhile. When it returns nil
-// that is on the disk, or c is not what the file is about.
+// consume records that c's window is used up to until, and what ZooKeeper has reserved for it. When
+// it returns nil, that is on the disk, or the file is not about c.
 func (k *cache) consume(c *claim, until time.Time) error {
 	if !k.held(c) {
 		return nil
@@ -131,20 +134,22 @@ func (k *cache) release(c *claim, used time.Time) error {
 	return nil
 }
 
-// write replaces the file. It needs k.mu held.
+// write replaces the file. The caller holds k.mu.
 func (k *cache) write(c *claim, from time.Time) error {
 	if k.lock == nil {
 		return fmt.Errorf("%w: %s: %w", ErrCache, k.path, ErrClosed)
 	}
-	p := proof{Root: c.a.o.Root, Instance: c.a.o.Instance, Layout: c.layout, Worker: c.worker, Token: c.token,
-		NodeVersion: c.version, From: from.UnixMilli(), Until: c.reserved.UnixMilli(), Front: max(0, c.front.UnixMilli())}
+	p := proof{Root: c.a.o.Root, Instance: c.a.o.Instance, Layout: c.layout, Worker: c.worker,
+		Token: c.token, NodeVersion: c.version, From: from.UnixMilli(),
+		Until: c.usable.UnixMilli(), Front: max(0, c.front.UnixMilli())}
 	if err := k.replace(&p); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCache, k.path, err)
 	}
 	return nil
 }
 
-// replace writes p to a new file, which p names, and puts that in the old one's place. Either is whole at every moment.
+// replace writes p to a new file, which p names, and renames it over the old one. The path holds a
+// complete file at every moment.
 func (k *cache) replace(p *proof) (err error) {
 	boot, err := k.boot()
 	if err != nil {
@@ -178,8 +183,9 @@ func (k *cache) replace(p *proof) (err error) {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// proof reads the file and returns what it proves to an Assigner of root whose ids have layout, or why it proves nothing.
-func (k *cache) proof(root, layout string, maxWorker int64) (*proof, error) {
+// proof reads the file and returns what it proves to an Assigner with o whose ids have layout and
+// worker ids up to last, or why it proves nothing.
+func (k *cache) proof(o *Options, layout string, last int64) (*proof, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, err := k.read()
@@ -187,12 +193,12 @@ func (k *cache) proof(root, layout string, maxWorker int64) (*proof, error) {
 	case err != nil:
 	case k.holder != nil:
 		err = fmt.Errorf("worker id %d is in use by this process", k.holder.worker)
-	case p.Root != root:
-		err = fmt.Errorf("it is for root %q, want %q", p.Root, root)
+	case p.Root != o.Root:
+		err = fmt.Errorf("it is for root %q, want %q", p.Root, o.Root)
 	case p.Layout != layout:
 		err = fmt.Errorf("it is for layout %q, want %q", p.Layout, layout)
-	case p.Worker < 0 || p.Worker > maxWorker:
-		err = fmt.Errorf("it is for worker id %d, want 0..%d", p.Worker, maxWorker)
+	case p.Worker < o.First || p.Worker > last:
+		err = fmt.Errorf("it is for worker id %d, want %d..%d", p.Worker, o.First, last)
 	default:
 		return p, nil
 	}
@@ -263,7 +269,8 @@ func unseal(b []byte) (*proof, error) {
 		return nil, err
 	}
 	if p.From < 0 || p.Until > maxMillis || p.From > p.Until || p.Front < 0 || p.Front > maxMillis {
-		return nil, fmt.Errorf("its window [%d, %d) and front %d make no sense", p.From, p.Until, p.Front)
+		return nil, fmt.Errorf("its window [%d, %d) and front %d make no sense",
+			p.From, p.Until, p.Front)
 	}
 	return p, nil
 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens path and locks it for as long as it stays open. The kernel drops the lock when the process ends, however
-// it ends. It does not wait.
+// lockFile opens path and locks it for as long as it stays open. The kernel drops the lock when the
+// process ends, however it ends. It does not wait.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,5 +48,5 @@ func identity(f *os.File) (device, inode uint64, err error) {
 	if !ok {
 		return 0, 0, errors.New("the system does not tell the file's inode")
 	}
-	return uint64(st.Dev), uint64(st.Ino), nil //nolint:unconvert // some architectures have narrower ones
+	return uint64(st.Dev), uint64(st.Ino), nil //nolint:unconvert // narrower elsewhere
 }

@@ -28,14 +28,17 @@ func newOffline(tb testing.TB) *offline {
 	return &offline{tb: tb, proxy: dbtest.NewProxy(tb, zoo.get(tb).addr), file: filepath.Join(tb.TempDir(), "cache")}
 }
 
-// start begins a run of the instance that has the cache file. Closing its Assigner is what a crash is to the file.
+// start begins a run of the instance that has the cache file. Closing its Assigner is what a crash
+// is to the file.
 func (o *offline) start() *zookeeper.Assigner {
 	o.tb.Helper()
-	return open(o.tb, o.proxy.Addr(), zookeeper.Options{Instance: "one", CacheFile: o.file, SessionTimeout: 400 * time.Millisecond,
+	return open(o.tb, o.proxy.Addr(), zookeeper.Options{Instance: "one",
+		CacheFile: o.file, SessionTimeout: 400 * time.Millisecond,
 		MaxAhead: time.Hour, MaxSkew: zookeeper.AnySkew})
 }
 
-// refused starts offline and wants an error that wraps ErrUnavailable and says why the file is no help.
+// refused starts offline and wants an error that wraps ErrUnavailable and says why the file is no
+// help.
 func (o *offline) refused(a *zookeeper.Assigner, want error, part string) {
 	o.tb.Helper()
 	ctx, cancel := context.WithTimeout(o.tb.Context(), 2*time.Second)
@@ -46,8 +49,9 @@ func (o *offline) refused(a *zookeeper.Assigner, want error, part string) {
 	}
 }
 
-// The second start gets, without ZooKeeper, what the first one reserved and did not use, and nothing else; the third what
-// the second left. When ZooKeeper is back, the claim is extended as if nothing had happened.
+// The second start gets, without ZooKeeper, what the first one reserved and did not use, and
+// nothing else; the third what the second left. When ZooKeeper is back, the claim is extended as if
+// nothing had happened.
 func TestCacheStartInside(t *testing.T) {
 	t.Parallel()
 	o := newOffline(t)
@@ -86,7 +90,9 @@ func TestCacheStartInside(t *testing.T) {
 	if _, err := third.Extend(within(t, 100*time.Millisecond), reserved); err != nil {
 		t.Errorf("offline Extend to %v, where the proven window ends: %v", reserved, err)
 	}
-	if got, err := third.Extend(within(t, 100*time.Millisecond), reserved.Add(time.Millisecond)); !errors.Is(err, zookeeper.ErrUnavailable) || !got.Equal(reserved) {
+	if got, err := third.Extend(within(t, 100*time.Millisecond),
+		reserved.Add(time.Millisecond)); !errors.Is(err, zookeeper.ErrUnavailable) ||
+		!got.Equal(reserved) {
 		t.Errorf("offline Extend beyond the proven window = %v, %v, want %v and ErrUnavailable", got, err, reserved)
 	}
 	o.proxy.Set(dbtest.None)
@@ -95,7 +101,8 @@ func TestCacheStartInside(t *testing.T) {
 	ledger.check(t)
 }
 
-// A start with ZooKeeper there goes on with the slot that the file proves, behind what was used of it.
+// A start with ZooKeeper there goes on with the slot that the file proves, after what was used of
+// it.
 func TestCacheStartOnline(t *testing.T) {
 	t.Parallel()
 	o := newOffline(t)
@@ -114,13 +121,14 @@ func TestCacheStartOnline(t *testing.T) {
 	if from(second).Before(used) || from(second).After(time.Now()) {
 		t.Errorf("the window begins at %v, want it between %v and now", from(second), used)
 	}
-	// After a crash the window is used up by the file: the next start takes another slot rather than borrow.
+	// After a crash the window is used up by the file: the next start takes another slot rather than
+	// borrow.
 	b.Close()
 	wantWorker(t, claim(t, o.start()), 1)
 }
 
-// A start that goes on with a proven slot while its clock has gone back reserves less than is reserved already. The stored
-// end stays where it is: a file may have proven what lies below it.
+// A start that goes on with a proven slot while its clock has gone back reserves less than is
+// reserved already. The stored end stays where it is: a file may have proven what lies below it.
 func TestCacheKeepsReservation(t *testing.T) {
 	t.Parallel()
 	o := newOffline(t)
@@ -161,7 +169,8 @@ func TestCacheStartOutside(t *testing.T) {
 	behind.Close()
 
 	other := o.start()
-	if _, err := other.BindLayout("another").Assign(within(t, 200*time.Millisecond), maxWorker); !errors.Is(err, zookeeper.ErrCache) {
+	if _, err := other.BindLayout("another").Assign(within(t, 200*time.Millisecond),
+		maxWorker); !errors.Is(err, zookeeper.ErrCache) {
 		t.Errorf("another layout: error %v, want ErrCache", err)
 	}
 	other.Close()
@@ -199,16 +208,17 @@ func TestCacheLocked(t *testing.T) {
 	}
 	a.Close()
 	o.start()
-	if _, err := zookeeper.New([]string{"x"}, &zookeeper.Options{CacheFile: t.TempDir() + "/no/such/dir"}); !errors.Is(err, zookeeper.ErrCache) {
+	if _, err := zookeeper.New([]string{"x"}, &zookeeper.Options{CacheFile: t.TempDir() +
+		"/no/such/dir"}); !errors.Is(err, zookeeper.ErrCache) {
 		t.Errorf("no directory: error %v, want ErrCache", err)
 	}
 }
 
-// A copy proves nothing: the original may be in use elsewhere. Neither does a file from before the last boot, which is what
-// a cloned disk or image looks like, nor one whose bytes have changed.
+// A copy proves nothing: the original may be in use elsewhere. Neither does a file from before the
+// last boot, which is what a cloned disk or image looks like, nor one whose bytes have changed.
 func TestCacheCopiesRefused(t *testing.T) {
 	t.Parallel()
-	// sh has the shell do to the file, $1, what people do to files; $2 is a path beside it.
+	// sh has the shell do to the file, $1, what people do to files; $2 is a path next to it.
 	sh := func(script string) func(o *offline) error {
 		return func(o *offline) error { return exec.Command("sh", "-ec", script, "sh", o.file, o.file+".2").Run() }
 	}
@@ -231,7 +241,8 @@ func TestCacheCopiesRefused(t *testing.T) {
 		{name: "huge", harm: sh(`truncate -s 1M "$1"`), want: "more than 16384 bytes"},
 	} {
 		o := newOffline(t)
-		options := zookeeper.Options{CacheFile: o.file, Root: root(t) + "/" + strings.ReplaceAll(tt.name, " ", "-"), SessionTimeout: 100 * time.Millisecond}
+		options := zookeeper.Options{CacheFile: o.file, Root: root(t) + "/" +
+			strings.ReplaceAll(tt.name, " ", "-"), SessionTimeout: 100 * time.Millisecond}
 		a := open(t, o.proxy.Addr(), options)
 		claim(t, a)
 		a.Close()
@@ -277,7 +288,8 @@ func TestCacheNotWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := until(c)
-	if got, err := c.Extend(t.Context(), end.Add(time.Minute)); !errors.Is(err, zookeeper.ErrCache) || !got.Equal(end) || !until(c).Equal(end) {
+	if got, err := c.Extend(t.Context(),
+		end.Add(time.Minute)); !errors.Is(err, zookeeper.ErrCache) || !got.Equal(end) || !until(c).Equal(end) {
 		t.Errorf("Extend = %v, %v, want %v and ErrCache", got, err, end)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -288,8 +300,8 @@ func TestCacheNotWritable(t *testing.T) {
 	}
 }
 
-// A start sends its claim, hears nothing and falls back to the file. The claim that it sent takes effect afterwards. That
-// is one start and one claim, whichever way it is looked at.
+// A start sends its claim, hears nothing and falls back to the file. The claim that it sent takes
+// effect afterwards. That is one start and one claim, whichever way it is looked at.
 func TestCacheLateWrite(t *testing.T) {
 	t.Parallel()
 	o := newOffline(t)

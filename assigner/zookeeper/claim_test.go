@@ -31,11 +31,15 @@ func TestExtendAndRelease(t *testing.T) {
 		t.Errorf("the slot holds %q until %v, %v, want one until %v", instance, stored, err, got)
 	}
 	if _, err := c.Extend(t.Context(), time.UnixMilli(1<<62)); err == nil || !until(c).Equal(got) {
-		t.Errorf("Extend to the year 146 million: error %v and a window to %v, want an error and %v", err, until(c), got)
+		t.Errorf("Extend to the year 146 million: error %v and a window to %v, want an "+
+			"error and %v", err, until(c), got)
 	}
 	now, err := c.(assigner.Clock).Now(t.Context())
 	if d := time.Since(now); err != nil || d.Abs() > 5*time.Second {
 		t.Errorf("Now = %v, %v, want ZooKeeper's clock, which is this machine's", now, err)
+	}
+	if span := c.(assigner.Windowed).Span(); span != 10*time.Minute {
+		t.Errorf("Span = %v, want 10 minutes, whatever ZooKeeper's clock shows", span)
 	}
 
 	used := time.Now().Truncate(time.Second).Add(time.Second)
@@ -55,8 +59,8 @@ func TestExtendAndRelease(t *testing.T) {
 	}
 }
 
-// An owner that was paused beyond its window and wakes up finds out at its next write, which is fenced off. Leaf's nodes
-// write to their node without looking.
+// An owner that was paused beyond its window and wakes up finds out at its next write, which is
+// fenced off. Leaf's nodes write to their node without looking.
 func TestFencing(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)
@@ -73,7 +77,8 @@ func TestFencing(t *testing.T) {
 	}
 	end := until(old)
 	for range 2 {
-		if got, err := old.Extend(t.Context(), end.Add(time.Minute)); !errors.Is(err, assigner.ErrClaimLost) || !got.Equal(end) {
+		if got, err := old.Extend(t.Context(),
+			end.Add(time.Minute)); !errors.Is(err, assigner.ErrClaimLost) || !got.Equal(end) {
 			t.Errorf("Extend of the old claim = %v, %v, want %v and ErrClaimLost", got, err, end)
 		}
 	}
@@ -90,8 +95,8 @@ func TestFencing(t *testing.T) {
 	ledger.check(t)
 }
 
-// A clock that is an hour ahead takes a slot whose owner is alive. Both go on for their own windows, and no instant is
-// shared.
+// A clock that is an hour ahead takes a slot whose owner is alive. Both go on for their own
+// windows, and no instant is shared.
 func TestTakenTooEarly(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)
@@ -111,8 +116,8 @@ func TestTakenTooEarly(t *testing.T) {
 	}
 }
 
-// A restart at once begins behind the last tick that was stamped, although a new window otherwise reaches a little into
-// the past.
+// A restart at once begins after the last tick that was stamped, although a new window otherwise
+// reaches a little into the past.
 func TestRestartAtOnce(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)
@@ -131,7 +136,8 @@ func TestRestartAtOnce(t *testing.T) {
 	}
 }
 
-// Two copies of one process hold the same claim. Only one of them can go beyond the window that they were copied with.
+// Two copies of one process hold the same claim. Only one of them can go beyond the window that
+// they were copied with.
 func TestClones(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,13 +27,16 @@ func TestClockBehindOwnRecord(t *testing.T) {
 	release(t, c, used)
 
 	behind, _ := start("web-1", -2*time.Hour, false)
-	if _, err := behind.Assign(t.Context(), maxWorker); !errors.Is(err, zookeeper.ErrClock) || !strings.Contains(err.Error(), "MaxAhead is 1m0s") {
+	if _, err := behind.Assign(t.Context(), maxWorker); !errors.Is(err, zookeeper.ErrClock) ||
+		!strings.Contains(err.Error(), "MaxAhead is 1m0s") {
 		t.Errorf("clock two hours behind: error %v, want ErrClock with the bound", err)
 	}
 	other, _ := start("web-2", -2*time.Hour, false)
-	wantWorker(t, claim(t, other), 1) // another instance has no past to contradict; slot 0's window has not passed by its clock
+	// Another instance has no past to contradict; slot 0's window has not passed by its clock.
+	wantWorker(t, claim(t, other), 1)
 	within, _ := start("web-1", -50*time.Second, false)
-	wantWorker(t, claim(t, within), 1) // behind by less than the bound: no borrowing, but a slot whose window has passed
+	// Behind by less than the bound: no borrowing, but a slot whose window has passed.
+	wantWorker(t, claim(t, within), 1)
 
 	borrower, _ := start("web-1", -2*time.Hour, true)
 	b := claim(t, borrower)
@@ -44,8 +48,9 @@ func TestClockBehindOwnRecord(t *testing.T) {
 	}
 }
 
-// Leaf's article, not its code: a new node's clock may not be away from the average of the others'. In Leaf's code the
-// failed check is swallowed by the fallback to the local file; here a cache file that would do does not hide it.
+// Leaf's article, not its code: a new node's clock may not be away from the average of the others'.
+// In Leaf's code the failed check is swallowed by the fallback to the local file; here a cache file
+// that would do does not hide it.
 func TestClockAwayFromPeers(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)
@@ -63,7 +68,8 @@ func TestClockAwayFromPeers(t *testing.T) {
 		{-time.Minute, "behind the average of"},
 		{100 * 365 * 24 * time.Hour, "ahead of the average of"},
 	} {
-		a := open(t, s.addr, zookeeper.Options{Instance: "new", SessionTimeout: 3 * time.Second, MaxAhead: 24 * time.Hour,
+		a := open(t, s.addr, zookeeper.Options{Instance: "new", SessionTimeout: 3 * time.Second,
+			MaxAhead:  24 * time.Hour,
 			CacheFile: t.TempDir() + "/cache"})
 		release(t, claim(t, a), time.Time{}) // leaves a cache file that proves a window
 		a.SetClock((&wallClock{shift: tt.shift}).now)
@@ -74,7 +80,8 @@ func TestClockAwayFromPeers(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, zookeeper.ErrClock) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "MaxSkew is 10s") {
+		if !errors.Is(err, zookeeper.ErrClock) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(err.Error(), "MaxSkew is 10s") {
 			t.Errorf("clock off by %v: %v, %v, want ErrClock with %q and the bound", tt.shift, c, err, tt.want)
 		}
 	}
@@ -82,5 +89,35 @@ func TestClockAwayFromPeers(t *testing.T) {
 	a := open(t, s.addr, zookeeper.Options{Instance: "late"})
 	if n, err := a.Peers(t.Context()); err != nil || n != 6 {
 		t.Errorf("%d peers, %v, want the 6 that were accepted", n, err)
+	}
+}
+
+// TestServerClockSteps: ZooKeeper's clock steps, or another server with another clock becomes the
+// leader. To the instances that is as if all of their clocks had stepped the other way together.
+// Starts with a right clock go on, and those with a wrong one are still refused.
+func TestServerClockSteps(t *testing.T) {
+	t.Parallel()
+	s := zoo.get(t)
+	clock := new(wallClock) // of every instance, as ZooKeeper sees it
+	start := func(instance string, now func() time.Time) error {
+		a := open(t, s.addr, zookeeper.Options{Instance: instance})
+		a.SetClock(now)
+		_, err := a.Assign(within(t, time.Minute), maxWorker)
+		return err
+	}
+	for _, instance := range []string{"a", "b", "c"} {
+		if err := start(instance, clock.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []time.Duration{time.Hour, -2 * time.Hour, 100 * time.Hour} {
+		clock.step(step)
+		if err := start(fmt.Sprint("new after ", step), clock.now); err != nil {
+			t.Errorf("ZooKeeper's clock stepped by %v: %v", -step, err)
+		}
+		wrong := func() time.Time { return clock.now().Add(-time.Minute) }
+		if err := start("wrong", wrong); !errors.Is(err, zookeeper.ErrClock) {
+			t.Errorf("a clock that is behind, after a step of %v: error %v, want ErrClock", -step, err)
+		}
 	}
 }

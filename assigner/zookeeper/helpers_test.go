@@ -31,13 +31,14 @@ func root(tb testing.TB) string {
 		roots.of = map[testing.TB]string{}
 	}
 	if roots.of[tb] == "" {
-		roots.of[tb] = fmt.Sprintf("/tests/%d-%s", len(roots.of), strings.NewReplacer("/", "-", "#", "-").Replace(tb.Name()))
+		roots.of[tb] = fmt.Sprintf("/tests/%d-%s",
+			len(roots.of), strings.NewReplacer("/", "-", "#", "-").Replace(tb.Name()))
 	}
 	return roots.of[tb]
 }
 
-// open returns an Assigner on the server at addr that is closed when the test ends. Root defaults to the test's own,
-// SessionTimeout to 5 s.
+// open returns an Assigner on the server at addr that is closed when the test ends. Root defaults
+// to the test's own, SessionTimeout to 5 s.
 func open(tb testing.TB, addr string, o zookeeper.Options) *zookeeper.Assigner {
 	tb.Helper()
 	if o.Root == "" {
@@ -65,7 +66,7 @@ func within(tb testing.TB, d time.Duration) context.Context {
 // claim makes a claim, which has to work.
 func claim(tb testing.TB, a assigner.Assigner) assigner.Claim {
 	tb.Helper()
-	c, err := a.Assign(within(tb, 20*time.Second), maxWorker)
+	c, err := a.Assign(within(tb, time.Minute), maxWorker)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,11 +98,11 @@ func extend(tb testing.TB, c assigner.Claim, until time.Time) {
 	})
 }
 
-// persist calls f again while ZooKeeper is unavailable: a client that lost its connection may need a second to notice that
-// the server is back.
+// persist calls f again while ZooKeeper is unavailable: a client that lost its connection may need
+// a second to notice that the server is back.
 func persist(tb testing.TB, f func(context.Context) error) {
 	tb.Helper()
-	ctx := within(tb, 20*time.Second)
+	ctx := within(tb, time.Minute)
 	for {
 		err := f(ctx)
 		if err == nil {
@@ -150,7 +151,8 @@ type stretch struct {
 	who         string
 }
 
-// ledger collects what all claims of a test used, and tells if any two shared an instant of one worker id.
+// ledger collects what all claims of a test used, and tells if any two shared an instant of one
+// worker id.
 type ledger struct {
 	mu  sync.Mutex
 	all []stretch
@@ -176,7 +178,8 @@ func (l *ledger) check(tb testing.TB) int {
 	for i := 1; i < len(l.all); i++ {
 		a, b := l.all[i-1], l.all[i]
 		if a.worker == b.worker && b.from.Before(a.until) {
-			tb.Errorf("worker %d: %s has [%v, %v) and %s has [%v, %v)", a.worker, a.who, a.from, a.until, b.who, b.from, b.until)
+			tb.Errorf("worker %d: %s has [%v, %v) and %s has [%v, %v)", a.worker, a.who, a.from,
+				a.until, b.who, b.from, b.until)
 		}
 	}
 	return len(l.all)

@@ -11,31 +11,105 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// An instance that is alive keeps an ephemeral node whose data is its own clock at the time of writing, in Unix
-// milliseconds. The node's modification time is ZooKeeper's clock at the same moment, so the difference says how far that
-// instance's clock is from ZooKeeper's, whenever it is read. The differences of two instances compare their clocks without
-// asking either.
+// An instance that is alive keeps an ephemeral node whose data is its own clock at the time of
+// writing, in Unix milliseconds. The node's modification time is ZooKeeper's clock at the same
+// moment, so the difference says how far that instance's clock is from ZooKeeper's. The differences
+// of two instances compare their clocks without asking either, as long as ZooKeeper's clock has not
+// stepped between the two writes. A new leader with another clock is such a step.
+//
+// So before a start is refused it asks: it writes its name to the node of all peers, which every
+// instance watches, and compares with those that write their clocks after that.
 
-// maxPeers bounds how many peers are asked.
-const maxPeers = 32
+const (
+	maxPeers    = 32                     // bounds how many peers are compared with
+	answerWait  = 2 * time.Second        // bounds how long answers are waited for
+	answerPause = 200 * time.Millisecond // between two answers of an instance
+)
 
-// touch writes the local clock to the ephemeral node, and makes the node if the session that held it is over.
-func (a *Assigner) touch(ctx context.Context, name string) (node, error) {
-	path, data := a.tree.peer(name), []byte(strconv.FormatInt(a.now().UnixMilli(), 10))
-	n, err := a.tree.set(ctx, path, data, -1)
-	if !errors.Is(err, zk.ErrNoNode) {
-		return n, err
+// answer writes the local clock whenever another instance asks for it, from the first claim until
+// ctx ends.
+func (a *Assigner) answer(ctx context.Context) {
+	select {
+	case <-a.claimed:
+	case <-ctx.Done():
 	}
-	n, err = call(ctx, a.session, func(c *zk.Conn) (node, error) {
-		if _, err := c.Create(path, data, zk.FlagEphemeral, a.tree.acl); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return node{}, err
+	for ctx.Err() == nil {
+		asked, err := a.watch(ctx)
+		if err != nil {
+			pause(ctx, answerWait)
+			continue
 		}
-		return read(c, path)
-	})
-	if err != nil {
-		return n, fmt.Errorf("assigner/zookeeper: creating %s: %w", path, err)
+		select {
+		case <-asked:
+		case <-ctx.Done():
+		}
+		pause(ctx, answerPause)
 	}
-	return n, nil
+}
+
+// watch answers a question that is open, and returns what is closed or written to when there is
+// another one or the session is over.
+func (a *Assigner) watch(ctx context.Context) (<-chan zk.Event, error) {
+	type question struct {
+		zxid  int64
+		asked <-chan zk.Event
+	}
+	q, err := call(ctx, a.session, func(c *zk.Conn) (question, error) {
+		_, stat, asked, err := c.GetW(a.tree.peers())
+		if err != nil {
+			return question{}, err
+		}
+		return question{stat.Mzxid, asked}, nil
+	})
+	if err == nil && q.zxid > a.touched.Load() && a.claims.Load() > 0 {
+		_, err = a.touch(ctx)
+	}
+	return q.asked, err
+}
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// touch writes the local clock to the ephemeral node, and makes the node if the session that held
+// it is over.
+func (a *Assigner) touch(ctx context.Context) (node, error) {
+	path, data := a.tree.peer(a.peer), []byte(strconv.FormatInt(a.now().UnixMilli(), 10))
+	n, err := a.tree.set(ctx, path, data, -1)
+	if errors.Is(err, zk.ErrNoNode) {
+		n, err = call(ctx, a.session, func(c *zk.Conn) (node, error) {
+			if _, err := c.Create(path, data, zk.FlagEphemeral, a.tree.acl); err != nil &&
+				!errors.Is(err, zk.ErrNodeExists) {
+				return node{}, err
+			}
+			return read(c, path)
+		})
+		if errors.Is(err, zk.ErrNoNode) { // another call has withdrawn it meanwhile
+			err = ErrUnavailable
+		}
+		if err != nil {
+			err = fmt.Errorf("assigner/zookeeper: creating %s: %w", path, err)
+		}
+	}
+	if err == nil {
+		a.touched.Store(n.zxid)
+	}
+	return n, err
+}
+
+// withdraw removes the ephemeral node after a failed attempt. It gives up if that cannot be done at
+// once.
+func (a *Assigner) withdraw() {
+	if a.touched.Load() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_ = a.tree.remove(ctx, a.tree.peer(a.peer)) // else it goes with the session
 }
 
 // offset returns how far the clock in n is ahead of ZooKeeper's. ok is false if n holds no clock.
@@ -44,33 +118,34 @@ func offset(n node) (d time.Duration, ok bool) {
 	if err != nil || ms < 0 || ms > maxMillis {
 		return 0, false
 	}
-	const far = int64(maxDuration / time.Millisecond) // beyond it all clocks are equally wrong, and products overflow
+	// beyond it all clocks are equally wrong, and products overflow
+	const far = int64(maxDuration / time.Millisecond)
 	return time.Duration(max(-far, min(far, ms-n.mtime))) * time.Millisecond, true
 }
 
-// compareClocks refuses with ErrClock if the local clock is away from the average of the peers' clocks by more than
-// MaxSkew. name is this instance's own node. Without peers there is nothing to compare.
-func (a *Assigner) compareClocks(ctx context.Context, name string) error {
-	n, err := a.touch(ctx, name)
+// compareClocks refuses with ErrClock if the local clock is away from the average of the peers'
+// clocks by more than MaxSkew. Without peers there is nothing to compare.
+func (a *Assigner) compareClocks(ctx context.Context) error {
+	own, err := a.touch(ctx)
+	if err != nil || a.o.MaxSkew == AnySkew {
+		return err
+	}
+	peers, err := a.readPeers(ctx)
 	if err != nil {
 		return err
 	}
-	own, ok := offset(n)
-	if a.o.MaxSkew == AnySkew || !ok {
+	if a.skew(own, peers).Abs() <= a.o.MaxSkew {
 		return nil
 	}
-	offsets, err := call(ctx, a.session, func(c *zk.Conn) ([]time.Duration, error) { return a.offsets(c, name) })
-	if err != nil {
-		return fmt.Errorf("assigner/zookeeper: reading the peers' clocks: %w", err)
+	if fresh, err := a.ask(ctx); err != nil {
+		return err
+	} else if len(fresh) > 0 {
+		peers = fresh
+	} // else they cannot answer, as versions without the question
+	if own, err = a.touch(ctx); err != nil {
+		return err
 	}
-	if len(offsets) == 0 {
-		return nil
-	}
-	var mean time.Duration
-	for _, d := range offsets {
-		mean += d / time.Duration(len(offsets)) // summing first could overflow
-	}
-	skew := own - mean
+	skew := a.skew(own, peers)
 	if skew.Abs() <= a.o.MaxSkew {
 		return nil
 	}
@@ -79,34 +154,80 @@ func (a *Assigner) compareClocks(ctx context.Context, name string) error {
 		side = "behind"
 	}
 	return fmt.Errorf("%w: it is %v %s the average of %d other instances under %s, MaxSkew is %v",
-		ErrClock, skew.Abs().Round(time.Millisecond), side, len(offsets), a.o.Root, a.o.MaxSkew)
+		ErrClock, skew.Abs().Round(time.Millisecond), side, len(peers), a.o.Root, a.o.MaxSkew)
 }
 
-// offsets reads the peers' nodes, or a random choice of them when there are many.
-func (a *Assigner) offsets(c *zk.Conn, self string) ([]time.Duration, error) {
-	names, _, err := c.Children(a.tree.peers())
+// skew returns how far the clock in own is ahead of the average of the peers', 0 if there is
+// nothing to compare.
+func (a *Assigner) skew(own node, peers []node) time.Duration {
+	d, ok := offset(own)
+	if !ok || len(peers) == 0 {
+		return 0
+	}
+	var mean time.Duration
+	for _, p := range peers {
+		o, _ := offset(p)
+		mean += o / time.Duration(len(peers)) // summing first could overflow
+	}
+	return d - mean
+}
+
+// ask asks the peers for their clocks, and returns the nodes of those that answer within
+// answerWait.
+func (a *Assigner) ask(ctx context.Context) (fresh []node, err error) {
+	asked, err := a.tree.set(ctx, a.tree.peers(), []byte(a.peer), -1)
 	if err != nil {
 		return nil, err
 	}
-	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	var offsets []time.Duration
-	for _, name := range names {
-		if len(offsets) == maxPeers {
-			break
-		}
-		if name == self {
-			continue
-		}
-		n, err := read(c, a.tree.peer(name))
-		if errors.Is(err, zk.ErrNoNode) {
-			continue // it has just gone
-		}
+	for deadline := time.Now().Add(answerWait); ; pause(ctx, answerPause/10) {
+		all, err := a.readPeers(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if d, ok := offset(n); ok {
-			offsets = append(offsets, d)
+		fresh = fresh[:0]
+		for _, p := range all {
+			if p.zxid > asked.zxid {
+				fresh = append(fresh, p)
+			}
+		}
+		if len(fresh) == len(all) || !time.Now().Before(deadline) {
+			return fresh, nil
 		}
 	}
-	return offsets, nil
+}
+
+// readPeers reads the other instances' nodes that hold a clock, or a random choice of them when
+// there are many.
+func (a *Assigner) readPeers(ctx context.Context) ([]node, error) {
+	nodes, err := call(ctx, a.session, func(c *zk.Conn) ([]node, error) {
+		names, _, err := c.Children(a.tree.peers())
+		if err != nil {
+			return nil, err
+		}
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		var nodes []node
+		for _, name := range names {
+			if len(nodes) == maxPeers {
+				break
+			}
+			if name == a.peer {
+				continue
+			}
+			n, err := read(c, a.tree.peer(name))
+			if errors.Is(err, zk.ErrNoNode) {
+				continue // it has just gone
+			}
+			if err != nil {
+				return nil, err
+			}
+			if _, ok := offset(n); ok {
+				nodes = append(nodes, n)
+			}
+		}
+		return nodes, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("assigner/zookeeper: reading the peers' clocks: %w", err)
+	}
+	return nodes, nil
 }

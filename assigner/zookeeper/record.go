@@ -13,11 +13,12 @@ type record struct {
 	Version  int    `json:"v"`        // recordVersion
 	Token    string `json:"token"`    // names the write, so that its author knows it again
 	Instance string `json:"instance"` // Options.Instance of the owner
-	Host     string `json:"host"`     // for people
-	PID      int    `json:"pid"`      // for people
+	Host     string `json:"host"`     // informative only
+	PID      int    `json:"pid"`      // informative only
 	Layout   string `json:"layout"`   // canonical text, empty if none was bound
 	Until    int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
-	Front    int64  `json:"front_ms"` // the point in time that the owner had reached, Unix milliseconds
+	// The point in time that the owner had reached, Unix milliseconds.
+	Front int64 `json:"front_ms"`
 }
 
 const (
@@ -36,7 +37,8 @@ func (r record) encode() []byte {
 	return b
 }
 
-// decodeRecord reads what encode wrote. It refuses what it does not understand; such a slot is left alone.
+// decodeRecord reads what encode wrote. It refuses what it does not understand; such a slot is left
+// alone.
 func decodeRecord(b []byte) (record, error) {
 	var r record
 	if len(b) > maxRecord {
@@ -56,15 +58,15 @@ func decodeRecord(b []byte) (record, error) {
 	return r, nil
 }
 
-// newToken returns 130 random bits as text. Each write gets its own, so that even two copies of one process, which hold
-// the same claim, never take the other's write for their own.
+// newToken returns 130 random bits as text. Each write gets its own, so that even two copies of one
+// process, which hold the same claim, never take the other's write for their own.
 func newToken() string { return rand.Text() }
 
 // errRange says that a time cannot be stored.
 var errRange = errors.New("assigner/zookeeper: time out of range")
 
-// ceilMillis returns t in Unix milliseconds, rounded up: a window's end may grow by rounding and never shrink below what
-// was stamped.
+// ceilMillis returns t in Unix milliseconds, rounded up: a window's end may grow by rounding and
+// never shrink below what was stamped.
 func ceilMillis(t time.Time) (int64, error) {
 	ms := t.UnixMilli()
 	if t.After(time.UnixMilli(ms)) {

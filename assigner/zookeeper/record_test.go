@@ -38,7 +38,8 @@ func TestDecodeRecordRefuses(t *testing.T) {
 	}
 }
 
-// Whatever a node holds, decoding neither panics nor lets a time through that arithmetic could overflow on.
+// Whatever a node holds, decoding neither panics nor lets a time through that arithmetic could
+// overflow on.
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add([]byte(`{"v":1,"token":"A","instance":"web-1","until_ms":1,"front_ms":1}`))
 	f.Add([]byte(`{"v":1,"until_ms":9007199254740992}`))
@@ -110,7 +111,8 @@ func TestSlotNames(t *testing.T) {
 			t.Errorf("slotNumber(%q) = %d, %v, want %d", slotName(n), got, ok, n)
 		}
 	}
-	for _, name := range []string{"", "w-", "w-7", "w-00000000007", "w-000000000x", "w--000000001", "w-+000000001", "x-0000000001", "w-9999999999"} {
+	for _, name := range []string{"", "w-", "w-7", "w-00000000007", "w-000000000x", "w--000000001",
+		"w-+000000001", "x-0000000001", "w-9999999999"} {
 		if n, ok := slotNumber(name); ok {
 			t.Errorf("slotNumber(%q) = %d, want none", name, n)
 		}
@@ -120,8 +122,8 @@ func TestSlotNames(t *testing.T) {
 	}
 }
 
-// The library pauses and fails waiting requests when retryStart is true: after each round without a connection, and never
-// within one.
+// The library pauses and fails waiting requests when retryStart is true: after each round without a
+// connection, and never within one.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	var h hosts

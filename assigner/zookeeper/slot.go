@@ -19,7 +19,8 @@ type slot struct {
 // scanners is how many slots are read at a time.
 const scanners = 8
 
-// scan reads all slots, lowest first. A slot whose data makes no sense is taken for one whose window never passes.
+// scan reads all slots, lowest first. A slot whose data cannot be decoded counts as one whose
+// window never passes.
 func (at *attempt) scan(ctx context.Context) ([]slot, error) {
 	t := at.a.tree
 	names, err := call(ctx, t.s, func(c *zk.Conn) ([]string, error) {
@@ -31,8 +32,8 @@ func (at *attempt) scan(ctx context.Context) ([]slot, error) {
 	}
 	slots := make([]slot, 0, len(names))
 	for _, name := range names {
-		if n, ok := slotNumber(name); ok {
-			slots = append(slots, slot{worker: n, rec: record{Until: maxMillis}})
+		if worker, ok := t.worker(name); ok {
+			slots = append(slots, slot{worker: worker, rec: record{Until: maxMillis}})
 		}
 	}
 	slices.SortFunc(slots, func(a, b slot) int { return int(a.worker - b.worker) })
@@ -61,7 +62,7 @@ func (at *attempt) scan(ctx context.Context) ([]slot, error) {
 
 // read fills s in. A slot that was deleted meanwhile stays as it is.
 func (s *slot) read(c *zk.Conn, t *tree, a *Assigner) error {
-	n, err := read(c, t.slots()+"/"+slotName(s.worker))
+	n, err := read(c, t.slot(s.worker))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}

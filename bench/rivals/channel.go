@@ -2,11 +2,12 @@ package rivals
 
 import "sync"
 
-// Channel is a buffered channel that a goroutine keeps full: the ring buffer that the language already has.
+// Channel is a buffered channel that a goroutine keeps full: the ring buffer that the language
+// already has.
 //
-// A channel is a ring under one lock, so every id pays for that lock. What is in it was stamped when it was put
-// there, which under low demand is long ago: the producer cannot take stale ids out without taking part in the
-// consumers' race.
+// A channel is a ring under one lock, so every id pays for that lock. What is in it was stamped
+// when it was put there, which under low demand is long ago: the producer cannot take stale ids out
+// without taking part in the consumers' race.
 type Channel struct {
 	ids  chan int64
 	stop chan struct{}
@@ -14,7 +15,8 @@ type Channel struct {
 	done sync.WaitGroup
 }
 
-// NewChannel returns a Channel that stamps ids with worker. It starts a goroutine, which Close ends.
+// NewChannel returns a Channel that stamps ids with worker. It starts a goroutine, which Close
+// ends.
 func NewChannel(worker int64) *Channel {
 	c := &Channel{ids: make(chan int64, perTick<<3), stop: make(chan struct{})}
 	c.done.Go(func() {

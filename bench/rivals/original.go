@@ -9,20 +9,22 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// ErrNotTakeable is what a caller of Original gets whose slot another caller has emptied: the original's "not in
-// can take status" error.
+// ErrNotTakeable is what a caller of Original gets whose slot another caller has emptied: the
+// original's "not in can take status" error.
 var ErrNotTakeable = errors.New("rivals: slot not in can-take state")
 
 // ErrOriginalEmpty is what a caller of Original gets from a ring that it believes to be empty.
 var ErrOriginalEmpty = errors.New("rivals: ring is empty")
 
-// Original is the ring of Baidu's UidGenerator as its description reads: a slot and a flag per id, a tail that the producer
-// moves, a cursor that takers move, and a producer that puts whole seconds, each the last plus one.
+// Original is the ring of Baidu's UidGenerator as its description reads: a slot and a flag per id,
+// a tail that the producer moves, a cursor that takers move, and a producer that puts whole
+// seconds, each the last plus one.
 //
-// It keeps the original's flaw and is here to show it: a taker reads the cursor, then moves it unless it has reached the
-// tail, and judges by comparing the two readings whether the ring was empty. When others move the cursor to the tail in
-// between, the taker leaves with a slot that is not its own: it gets an error if the slot's owner has been there already and
-// the same id as the owner if not.
+// It keeps the original's flaw and is here to show it: a taker reads the cursor, then moves it
+// unless it has reached the tail, and compares the two readings to learn whether the ring was
+// empty. When other takers move the cursor to the tail in between, the taker reads a slot that is
+// not its own. It gets an error if the slot's owner has emptied the slot, and the owner's id if
+// not.
 type Original struct {
 	composer
 	slots []int64
@@ -32,7 +34,7 @@ type Original struct {
 	_     cpu.CacheLinePad
 	cur   atomic.Int64 // the last slot taken
 	_     cpu.CacheLinePad
-	tick  int64 // the last tick put; the producer's
+	tick  int64 // the last tick put; guarded by mu
 	wake  chan struct{}
 	mu    sync.Mutex // held while putting
 	follower
@@ -51,7 +53,8 @@ const (
 	originalSize = perTick << 3 // boostPower 3
 )
 
-// NewOriginal returns an Original that stamps ids with worker. It starts a goroutine, which Close ends.
+// NewOriginal returns an Original that stamps ids with worker. It starts a goroutine, which Close
+// ends.
 func NewOriginal(worker int64) *Original {
 	o := &Original{
 		composer: newComposer(worker),
@@ -67,7 +70,8 @@ func NewOriginal(worker int64) *Original {
 	return o
 }
 
-// pad puts whole ticks until one does not fit. What is left of that tick is thrown away, as the original does.
+// pad puts whole ticks until one does not fit. What is left of that tick is thrown away, as the
+// original does.
 func (o *Original) pad() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

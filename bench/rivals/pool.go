@@ -10,9 +10,9 @@ import (
 
 // Pool keeps a run per processor in a sync.Pool and cuts new runs from one shared position.
 //
-// A run in a pool cannot be looked at from outside, so a stale one cannot be dropped: an id handed out may have been
-// stamped long ago, and MaxLag cannot be kept without asking the clock for each id. The garbage collector drops pooled
-// runs at its own times, and their ids with them.
+// A run in a pool cannot be looked at from outside, so a stale one cannot be dropped: an id handed
+// out may have been stamped long ago, and MaxLag cannot be kept without asking the clock for each
+// id. The garbage collector drops pooled runs at its own times, and their ids with them.
 type Pool struct {
 	composer
 	_    cpu.CacheLinePad
@@ -22,7 +22,8 @@ type Pool struct {
 	follower
 }
 
-// run is the half-open stretch [next, end) of positions. Whoever took it out of the pool owns it.
+// run is the half-open stretch [next, end) of positions. The goroutine that took it out of the pool
+// owns it.
 type run struct {
 	next, end int64
 	_         cpu.CacheLinePad

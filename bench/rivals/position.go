@@ -1,7 +1,8 @@
-// Package rivals keeps the designs that uid.Cached was chosen over, so that the choice can be measured again. Each is as
-// simple as it can honestly be: it makes unique, time-ordered ids of the default layout, follows the clock and stops
-// when it is closed, and it leaves out claims, bounds on lead and lag, policies and statistics. What each would have to give
-// up of the promises that uid.Cached keeps stands in its comment.
+// Package rivals keeps the designs that uid.Cached was chosen over, so that the choice can be
+// measured again. Each is as simple as it can honestly be: it makes unique, time-ordered ids of the
+// default layout, follows the clock and stops when it is closed, and it leaves out claims, bounds
+// on lead and lag, policies and statistics. Each comment says which of uid.Cached's promises the
+// design gives up.
 //
 // They are not for use.
 package rivals
@@ -44,7 +45,7 @@ func present() int64 {
 	return (time.Now().Unix() - bitsalloc.DefaultEpoch().Unix()) << seqBits
 }
 
-// follower runs a function on a schedule until it is closed: the goroutine that the rivals' padders are.
+// follower runs a function on a schedule, on a goroutine of its own, until it is closed.
 type follower struct {
 	once sync.Once
 	stop chan struct{}

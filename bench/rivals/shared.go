@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Shared is one position word that callers advance by an atomic add, under a limit that the padder moves: no ring, no
-// runs, no lanes.
+// Shared is one position word that callers advance by an atomic add, under a limit that the padder
+// moves: no ring, no runs, no lanes.
 //
-// It is the least that a shared counter can be, and gives up two promises. The add comes before the test, so
-// positions that were taken when the limit is reached are lost or have to be waited for by whoever took them; a limit
-// that is a claim's end can therefore not be reported as an error without losing ids. And there is no second word to
-// spread over, so it cannot grow with the processors.
+// It is the least that a shared counter can be, and gives up two promises. The add comes before the
+// test, so a caller owns a position beyond the limit: the position is lost, or the caller waits for
+// the limit to move. A limit that is a claim's end cannot be reported as an error without losing
+// ids. And there is no second word to spread over, so it does not grow with the processors.
 type Shared struct {
 	composer
 	_     cpu.CacheLinePad
@@ -38,7 +38,8 @@ func NewShared(worker int64) *Shared {
 	return s
 }
 
-// step follows the clock: the word jumps forward, by an add, so that no position is handed out twice.
+// step follows the clock: the word jumps forward, by an add, so that no position is handed out
+// twice.
 func (s *Shared) step() {
 	if behind := present() - s.word.Load(); behind > 0 {
 		s.word.Add(behind)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,170 +10,135 @@ import (
 	"strings"
 	"time"
 
-	"github.com/glebarez/sqlite"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
-
-// embeddedHelp says in the help of --dsn what stands in for it.
-const embeddedHelp = "the embedded SQLite in the user's cache folder"
 
 // dsnFlags are the flags of every command that uses a database.
 type dsnFlags struct {
-	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. Default: the environment variable UID_DSN, else ${dsn}."`
+	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. For worker ids alone also etcd://host/prefix or kubernetes:[NAMESPACE/][NAME]. Default: the environment variable UID_DSN, else the embedded SQLite in the user's cache folder."`
 	Timeout time.Duration `default:"10s" help:"How long to wait for the database."`
 }
 
-// open opens the database that the flags, else the environment, else the cache folder name, and makes sure that it
-// answers. ctx bounds the whole of it. The caller closes the database with closeDB.
-func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn, error) {
-	d, err := f.resolve(p)
+// open opens the database that the flags, else the environment, else the cache folder name, and
+// makes sure that it answers. ctx bounds the whole of it. The caller closes it with dsn.Close.
+func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn.Source, error) {
+	s, err := f.resolve(p)
 	if err != nil {
-		return nil, d, err
+		return nil, s, err
 	}
-	m := p.meter("waiting for "+d.display, 0)
-	defer m.close()
-	db, err := openDSN(ctx, d)
+	bar := p.progress("waiting for "+s.Place, 0)
+	defer bar.End()
+	db, err := s.Open(ctx)
 	if err != nil {
-		return nil, d, f.explain(ctx, d, err)
+		return nil, s, f.explain(ctx, s, err)
 	}
-	return db, d, nil
+	return db, s, nil
 }
 
-// use opens the database that the flags name, calls do and closes it again. The embedded database gets its tables first.
-func (f *dsnFlags) use(ctx context.Context, p *program, do func(context.Context, *gorm.DB, dsn) error) (err error) {
+// use opens the database that the flags name, calls do and closes it again. The embedded database
+// gets its tables first.
+func (f *dsnFlags) use(
+	ctx context.Context, p *program, do func(context.Context, *gorm.DB, dsn.Source) error,
+) (err error) {
 	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
 	defer cancel()
-	db, d, err := f.open(within, p)
+	db, s, err := f.open(within, p)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closeErr := closeDB(db); err == nil {
+		if closeErr := dsn.Close(db); err == nil {
 			err = closeErr
 		}
 	}()
-	if d.embedded {
-		if err := workernode.Migrate(within, db); err != nil {
-			return f.explain(within, d, err)
-		}
+	if s.Embedded {
+		err = workernode.Migrate(within, db)
 	}
-	if err := do(within, db, d); err != nil {
-		return f.explain(within, d, err)
+	if err == nil {
+		err = do(within, db, s)
+	}
+	if err != nil {
+		return f.explain(within, s, err)
 	}
 	return nil
 }
 
-// resolve finds the data source name and remembers its password for redaction.
-func (f *dsnFlags) resolve(p *program) (dsn, error) {
+// resolve finds the data source name. The redactor learns the passwords that it stands for.
+func (f *dsnFlags) resolve(p *program) (dsn.Source, error) {
 	if f.Timeout <= 0 {
-		return dsn{}, usagef("--timeout is %v, want above 0", f.Timeout)
+		return dsn.Source{}, usagef("--timeout is %v, want above 0", f.Timeout)
 	}
-	text, origin := f.DSN, "--dsn"
+	text, origin := f.address(p)
 	if text == "" {
-		text, origin = p.getenv("UID_DSN"), "UID_DSN"
+		return p.embedded()
 	}
-	if text == "" {
-		path, err := p.embeddedPath()
-		return dsn{dialect: sqliteDialect, embedded: true, source: path, display: "embedded database " + path}, err
+	if openerOf(text) != nil {
+		return dsn.Source{}, usagef("%s: this needs a database, and %s has worker ids only", origin,
+			p.redactor.Redact(text))
 	}
-	d, err := parseDSN(text)
+	s, err := dsn.Parse(text)
 	if err != nil {
-		if origin == "UID_DSN" {
-			err = errors.New("UID_DSN: " + strings.TrimPrefix(err.Error(), "--dsn: "))
-		}
-		return d, usageError{err}
+		return dsn.Source{}, usagef("%s: %w", origin, err)
 	}
-	p.secrets = append(p.secrets, d.secrets...)
-	return d, nil
+	p.redactor.Secret(s.Secrets...)
+	return s, nil
 }
 
-// embeddedPath returns the path of the embedded database and creates its folder. There is no fallback to a temporary
-// folder on purpose: a database that is wiped hands the same worker ids out again.
-func (p *program) embeddedPath() (string, error) {
+// address returns what the flag, else the environment, names, and which of them did.
+func (f *dsnFlags) address(p *program) (text, origin string) {
+	if f.DSN != "" {
+		return strings.TrimSpace(f.DSN), "--dsn"
+	}
+	return strings.TrimSpace(p.getenv("UID_DSN")), "UID_DSN"
+}
+
+// embedded returns the embedded database and creates its folder. It does not fall back to a
+// temporary folder: a database that is wiped hands the same worker ids out again.
+func (p *program) embedded() (dsn.Source, error) {
 	const hint = `name a database instead, for example --dsn sqlite:./uid.db`
 	cache, err := p.cacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no place for the embedded database (%w); %s", err, hint)
-	}
-	if !filepath.IsAbs(cache) {
-		// Another working directory would mean another database, and the same worker ids once more.
-		return "", fmt.Errorf("no place for the embedded database: the cache folder %q is not an absolute path; %s", cache, hint)
+	if err == nil && !filepath.IsAbs(cache) {
+		// Another working directory would mean another database, and the same worker ids again.
+		err = fmt.Errorf("the cache folder %q is not an absolute path", cache)
 	}
 	dir := filepath.Join(cache, "uidring")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("no place for the embedded database: %w; %s", err, hint)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
-	return filepath.Join(dir, "uid.db"), nil
+	var s dsn.Source
+	if err == nil {
+		s, err = dsn.File(filepath.Join(dir, "uid.db"))
+	}
+	if err != nil {
+		return dsn.Source{}, fmt.Errorf("no place for the embedded database: %w; %s", err, hint)
+	}
+	s.Place, s.Embedded = "embedded database "+filepath.Join(dir, "uid.db"), true
+	return s, nil
 }
 
-// openDSN opens d and pings it once.
-func openDSN(ctx context.Context, d dsn) (db *gorm.DB, err error) {
-	config := &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true}
-	switch d.dialect {
-	case mysqlDialect:
-		db, err = workernode.OpenMySQL(d.source)
-	case postgresDialect:
-		db, err = gorm.Open(postgres.Open(d.source), config)
-	case sqliteDialect:
-		db, err = openSQLite(d.source, config)
-	}
-	if err != nil {
-		return nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, err
-	}
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	return db, nil
-}
-
-// openSQLite opens the file at path, creating it if need be. One connection, because SQLite has one writer; others wait
-// for it at the file lock for up to 10 s, and transactions take that lock when they begin, so that none fails halfway.
-func openSQLite(path string, config *gorm.Config) (*gorm.DB, error) {
-	// Opening for writing first gives the operating system's reason, where SQLite says "unable to open database file".
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
-	db, err := gorm.Open(sqlite.Open(path+"?_pragma=busy_timeout(10000)&_txlock=immediate"), config)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(1)
-	return db, nil
-}
-
-// closeDB closes the connections of db.
-func closeDB(db *gorm.DB) error {
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	return pool.Close()
-}
-
-// explain says which database err is about, and what a deadline that passed means here. ctx is the one that the
-// timeout bounds.
-func (f *dsnFlags) explain(ctx context.Context, d dsn, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return fmt.Errorf("%s: no answer within %v (--timeout): %w", d.display, f.Timeout, err)
-	}
-	if _, ok := asUsage(err); ok {
+// explain says which database err is about, and what a deadline that passed means here. ctx is the
+// one that the timeout bounds.
+func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
+	late := context.DeadlineExceeded
+	switch {
+	case isUsage(err):
 		return err // about the command line, not the database
+	case errors.Is(err, late) && errors.Is(context.Cause(ctx), late):
+		return fmt.Errorf("%s: no answer within %v (--timeout): %w", s.Place, f.Timeout,
+			withoutDeadline(err))
 	}
-	return fmt.Errorf("%s: %w", d.display, err)
+	return fmt.Errorf("%s: %w", s.Place, err)
+}
+
+// withoutDeadline returns err with the words "context deadline exceeded" left out, which the
+// message around it says better. Only if it has no others, they stay, once.
+func withoutDeadline(err error) error {
+	text, late := err.Error(), context.DeadlineExceeded.Error()
+	for _, words := range []string{late + "; last error: ", ": " + late, late} {
+		text = strings.ReplaceAll(text, words, "")
+	}
+	return errors.New(cmp.Or(strings.TrimRight(text, ": \n"), late))
 }

@@ -63,7 +63,7 @@ func TestGenJSON(t *testing.T) {
 	r := b.check(t, exitOK, "", "", "gen", "-n", "3", "-f", "json", "--zone", "UTC", "--layout", "shardgene", "--worker", "33", "--gene", "7")
 	var ids []uid.ID
 	for _, line := range r.lines() {
-		var j anatomyJSON
+		var j idJSON
 		if err := json.Unmarshal([]byte(line), &j); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -102,8 +102,8 @@ func TestGenTable(t *testing.T) {
 	}
 }
 
-// TestGenWorkers: runs at once, on a folder that is empty at first, share no id; with disposable worker ids they share no
-// worker id either.
+// TestGenWorkers: runs at once, on a folder that is empty at first, share no id; with disposable
+// worker ids they share no worker id either.
 func TestGenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, assigner := range []string{"leased", "disposable"} {
@@ -135,8 +135,8 @@ func TestGenWorkers(t *testing.T) {
 	}
 }
 
-// TestGenReuse: runs one after the other do not use up worker ids, although each may have to leave the ones alone whose
-// last tick is not over.
+// TestGenReuse: runs one after the other do not use up worker ids, although each may have to leave
+// the ones alone whose last tick is not over.
 func TestGenReuse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -11,88 +11,100 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/uid"
 )
 
 // assignerFlags say how a run gets its worker id from the database.
 type assignerFlags struct {
 	Assigner  string `enum:"leased,disposable" default:"leased" help:"leased takes a worker id from WORKER_LEASE and gives it back at the end; disposable takes a new one from WORKER_NODE for good."`
-	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids. Default: one that belongs to this command and the layout."`
+	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids, a universe of ids with one layout: ids of two may be equal. Default: default, which is also that of disposable worker ids."`
 }
 
-// deal is what a command wants of its worker id.
-type deal struct {
-	command string        // names the default namespace
-	window  time.Duration // how long a process that is killed keeps the worker id from others, and survives without the database
-	logger  *slog.Logger
+// claimOptions are what a command wants of its worker id.
+type claimOptions struct {
+	window time.Duration // how long a claim lasts without the database
+	logger *slog.Logger
 }
 
-// assigner returns the Assigner that the flags name. Claims of one namespace share one layout, so the namespace that the
-// command has for itself carries the layout's text.
-func (f *assignerFlags) assigner(db *gorm.DB, layout namedLayout, d deal) assigner.Assigner {
+// assigner returns the Assigner that the flags name.
+func (f *assignerFlags) assigner(db *gorm.DB, o claimOptions) assigner.Assigner {
 	if f.Assigner == "disposable" {
-		return workernode.Disposable(db, &workernode.DisposableOptions{Logger: d.logger})
+		return workernode.Disposable(db, &workernode.DisposableOptions{Logger: o.logger})
 	}
-	o := &workernode.LeasedOptions{Namespace: f.Namespace, Window: d.window, Logger: d.logger}
-	if o.Namespace == "" {
-		o.Namespace = d.command + " " + layout.alloc.Layout().String()
-	}
-	return workernode.Leased(db, o)
+	return workernode.Leased(db, &workernode.LeasedOptions{
+		Namespace: f.Namespace, Window: o.window, Logger: o.logger,
+	})
 }
 
-// usable says why no id can be made at now, as far as the layout alone decides it, so that no worker id is spent on it.
-func (n *namedLayout) usable(now time.Time) error {
-	layout := n.alloc.Layout()
-	if layout.Epoch.After(now) {
-		return usagef("--epoch: the layout %s begins at %s, want an instant before the present", layout, layout.Epoch.Format(time.RFC3339))
-	}
-	if end := n.alloc.Expires(); !end.After(now) {
-		return fmt.Errorf("the layout %s has no ticks left: it ran out at %s; give a later --epoch or more time bits", layout, end.Format(time.RFC3339))
-	}
-	return nil
-}
-
-// generator opens the database, creates the tables that are missing, takes a worker id and returns a generator on it.
-// Closing that gives the worker id back and closes the database.
-func (c *genCmd) generator(ctx context.Context, p *program, layout namedLayout) (uid.Generator, error) {
+// generator opens the database, creates the tables that are missing, takes a worker id and returns
+// a generator. Its Close gives the worker id back and closes the database.
+func (c *genCmd) generator(
+	ctx context.Context, p *program, layout namedLayout,
+) (uid.Generator, error) {
 	if c.Worker != nil {
 		return c.newGenerator(ctx, assigner.Static(*c.Worker), layout)
 	}
-	// The time allowed is for the start alone; the generator itself outlives it.
+	if c.fromAuthority(p) {
+		g, err := c.authorityGenerator(ctx, p, &c.assignerFlags, claimOptions{window: genWindow},
+			func(ctx context.Context, a *authority) (uid.Generator, error) {
+				return c.newGenerator(ctx, a, layout)
+			})
+		if err != nil {
+			return nil, err
+		}
+		return g, nil
+	}
+	// --timeout is for the start alone.
 	start, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	db, d, err := c.open(start, p)
+	db, s, err := c.open(start, p)
 	if err != nil {
 		return nil, err
 	}
-	m := p.meter("taking a worker id from "+d.display, 0)
-	defer m.close()
-	// An account that may not create tables can use those that exist, so that is an error only if the rest fails too, and
-	// then it is the one to tell about, unless the tables were there.
+	bar := p.progress("taking a worker id from "+s.Place, 0)
+	defer bar.End()
+	// An account that may not create tables can use those that exist. So this error counts only if
+	// the claim fails as well, and not because of what the tables hold.
 	migrateErr := workernode.Migrate(start, db)
-	g, err := c.newGenerator(start, c.assigner(db, layout, deal{command: "uid gen", window: 2 * time.Minute}), layout)
+	g, err := c.newGenerator(start, c.assigner(db, claimOptions{window: genWindow}), layout)
 	if err != nil {
-		if migrateErr != nil && !errors.Is(err, assigner.ErrWorkersExhausted) && !errors.Is(err, assigner.ErrLayoutMismatch) {
+		if migrateErr != nil && !errors.Is(err, assigner.ErrWorkersExhausted) &&
+			!errors.Is(err, assigner.ErrLayoutMismatch) {
 			err = migrateErr
 		}
-		return nil, errors.Join(c.explain(start, d, err), closeDB(db))
+		return nil, errors.Join(c.explain(start, s, err), dsn.Close(db))
 	}
-	return dbGenerator{g, db}, nil
+	return ownedGenerator{g, func() error { return dsn.Close(db) }, p}, nil
 }
 
-func (c *genCmd) newGenerator(ctx context.Context, a assigner.Assigner, layout namedLayout) (uid.Generator, error) {
-	options := &uid.Options{Layout: layout.alloc.Layout()}
+// genWindow is how long a claim of gen lasts: it has no outage to ride out.
+const genWindow = 2 * time.Minute
+
+func (c *genCmd) newGenerator(
+	ctx context.Context, a assigner.Assigner, layout namedLayout,
+) (uid.Generator, error) {
 	if c.Kind == "default" {
-		return uid.NewDefault(ctx, a, options)
+		return uid.NewDefault(ctx, a, layout.options())
 	}
-	return uid.NewCached(ctx, a, options)
+	return uid.NewCached(ctx, a, layout.options())
 }
 
-// dbGenerator is a generator whose database nobody else uses.
-type dbGenerator struct {
+// ownedGenerator is a generator that owns what its worker id comes from.
+type ownedGenerator struct {
 	uid.Generator
-	db *gorm.DB
+
+	closeSource func() error
+	p           *program
 }
 
-// Close gives the worker id back first, which needs the database.
-func (g dbGenerator) Close() error { return errors.Join(g.Generator.Close(), closeDB(g.db)) }
+// Close gives the worker id back first, which needs the source. Failing to is no failure of the
+// run: its ids are good. They do not wait for it.
+func (g ownedGenerator) Close() error {
+	g.p.out.Flush()
+	if err := g.Generator.Close(); err != nil {
+		g.p.complain(fmt.Errorf("note: the worker id was not given back (%w); nothing need be done: the "+
+			"ids are good, and the worker id is free again when its window ends", withoutDeadline(err)))
+	}
+	return g.closeSource()
+}

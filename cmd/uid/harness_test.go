@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// bench is a program in process, with a folder of its own for the embedded database and a clock that stands still.
+// bench is a program in process, with a folder of its own for the embedded database and a clock
+// that stands still.
 type bench struct {
 	env   map[string]string
 	cache string // empty: there is none, as with HOME unset

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,29 +37,24 @@ func (f idForm) write(buf []byte, id uid.ID) []byte {
 	}
 }
 
-// detectForm tells which form text is in. Digits alone are a decimal number unless they begin with a zero, which a
-// decimal number never does, and have the length of another form; with letters the length decides. also is another
-// form in which the text could be meant: of all Base32 forms one in a million has digits only.
+// detectForm tells which form text is in. Digits alone are a decimal number unless they begin with
+// a zero, which a decimal number never does, and have the length of another form. With letters the
+// length decides. also is another form in which the text could be meant: of all Base32 forms one in
+// a million has digits only.
 func detectForm(text string) (form, also idForm) {
-	digits := strings.Trim(text, "0123456789") == ""
+	byLength := map[int]idForm{base32Length: base32Form, base62Length: base62Form}[len(text)]
 	padded := strings.HasPrefix(text, "0") && text != "0"
 	switch {
-	case digits && !padded && len(text) == base32Length:
-		return decimalForm, base32Form
-	case digits && !padded && len(text) == base62Length:
-		return decimalForm, base62Form
-	case digits && !padded:
-		return decimalForm, ""
-	case len(text) == base32Length:
-		return base32Form, ""
-	case len(text) == base62Length:
-		return base62Form, ""
+	case strings.Trim(text, "0123456789") == "" && !padded:
+		return decimalForm, byLength
+	case byLength != "":
+		return byLength, ""
 	}
 	return decimalForm, ""
 }
 
-// parseID reads text in the form that want names, or that its looks suggest. Only with signed may it be negative, which
-// no id of this library is.
+// parseID reads text in the form that want names, or that its looks suggest. Only with signed may
+// it be negative, which no id of this library is.
 func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idForm, err error) {
 	if signed && strings.HasPrefix(text, "-") {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -68,6 +64,9 @@ func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idFor
 		return uid.ID(n), decimalForm, "", nil
 	}
 	form = want
+	if plain := ungroup(text); plain != text && (want == autoForm || want == decimalForm) {
+		text, want, form = plain, decimalForm, decimalForm
+	}
 	if want == autoForm {
 		form, also = detectForm(text)
 	}
@@ -79,13 +78,28 @@ func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idFor
 	default:
 		id, err = uid.ParseID(text)
 		if err != nil && want == autoForm && strings.Trim(text, "0123456789") != "" {
-			err = fmt.Errorf("bad id: %q is no decimal number, no 13 characters of Base32 and no 11 of Base62", clip(text))
+			err = fmt.Errorf("bad id: %q is no decimal number, no 13 characters of Base32 and no 11 of "+
+				"Base62", clip(text))
 		}
 	}
 	if err != nil {
 		return 0, form, "", err
 	}
 	return id, form, also, nil
+}
+
+// ungroup returns the number that text is with a separator at every third digit, else text.
+func ungroup(text string) string {
+	for _, separator := range []string{",", "_", "'", "’"} {
+		groups := strings.Split(text, separator)
+		isGroup := func(g string) bool { return len(g) == 3 && strings.Trim(g, "0123456789") == "" }
+		first := "000"[min(3, len(groups[0])):] + groups[0]
+		if len(groups) > 1 && groups[0] != "" && isGroup(first) &&
+			!slices.ContainsFunc(groups[1:], func(g string) bool { return !isGroup(g) }) {
+			return strings.Join(groups, "")
+		}
+	}
+	return text
 }
 
 // clip shortens a text that is quoted in a message.

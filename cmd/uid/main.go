@@ -1,17 +1,22 @@
-// Command uid makes ids and takes them apart, plans layouts and looks after the rows that worker ids come from.
-// docs/command.md describes it command by command.
+// Command uid makes ids and takes them apart, plans layouts and looks after the rows that worker
+// ids come from. docs/command.md describes it command by command.
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/go-sql-driver/mysql"
 )
 
 func main() {
-	// The driver writes to the standard error what it returns as well. SetLogger fails for a nil Logger only.
+	// The driver also writes to the standard error what it returns. SetLogger fails only for a nil
+	// Logger.
 	_ = mysql.SetLogger(&mysql.NopLogger{})
 	ctx, stop := withSignals(context.Background())
 	p := &program{
@@ -25,4 +30,97 @@ func main() {
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// commands is the command tree. The structure is the grammar that kong reads.
+type commands struct {
+	Help    helpFlag    `short:"h" help:"Show help." `
+	Version versionFlag `name:"version" help:"Show the version."`
+
+	Gen     genCmd     `cmd:"" help:"Make ids."`
+	Parse   parseCmd   `cmd:"" help:"Take ids apart: time, worker, sequence."`
+	Plan    planCmd    `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
+	Bounds  boundsCmd  `cmd:"" help:"Print the lowest and the highest id of a span of time, for WHERE id BETWEEN."`
+	Eras    erasCmd    `cmd:"" help:"Show layouts that succeed one another, and plan the next one."`
+	Workers workersCmd `cmd:"" help:"Look after the rows that worker ids come from."`
+	Doctor  doctorCmd  `cmd:"" help:"Check a database from end to end: tables, privileges, settings, clocks, what is left."`
+	Segment segmentCmd `cmd:"" help:"Number segments: short, dense ids per tag from a database's counter."`
+	Serve   serveCmd   `cmd:"" help:"Serve ids over HTTP at the addresses of Leaf's clients."`
+	Schema  schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
+	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and values."`
+	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show the help of a command."`
+}
+
+// AfterApply refuses a flag whose value is there and empty, as in --dsn "$DSN" with a variable that
+// is not set. The default in its place would be another database, an address that everybody
+// reaches or a namespace that everybody uses.
+func (*commands) AfterApply(kctx *kong.Context) error {
+	for _, step := range kctx.Path {
+		if step.Flag == nil {
+			continue
+		}
+		switch value := kctx.FlagValue(step.Flag); {
+		case value == "":
+			return usagef("--%s is empty; leave it out for its default", step.Flag.Name)
+		case value == time.Duration(0) && !step.Flag.HasDefault:
+			return usagef("--%s is 0s, want above 0, or leave it out for its default", step.Flag.Name)
+		}
+	}
+	return nil
+}
+
+// helpFlag prints the help of the command that it follows.
+type helpFlag bool
+
+func (helpFlag) BeforeReset(kctx *kong.Context) error {
+	if err := kctx.PrintUsage(false); err != nil {
+		return err
+	}
+	return errHelp
+}
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command, such as gen or segment next."`
+}
+
+// Run prints what --help after the command prints.
+func (c *helpCmd) Run(kctx *kong.Context) error {
+	_, err := kctx.Kong.Parse(append(c.Command, "--help"))
+	return err
+}
+
+// versionFlag prints what "uid version" prints.
+type versionFlag bool
+
+func (versionFlag) BeforeReset(kctx *kong.Context) error {
+	fmt.Fprintln(kctx.Stdout, version())
+	return errHelp
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(p *program) error {
+	_, err := fmt.Fprintln(p.out, version())
+	return err
+}
+
+// version says which build this is: the module version of an installed command, the commit of one
+// that was built from a clone.
+func version() string {
+	v, commit, dirty := "(unknown)", "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision" && len(s.Value) >= 12:
+				commit = " " + s.Value[:12]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = "+changes"
+			}
+		}
+	}
+	return fmt.Sprintf("uid %s%s%s %s %s/%s", v, commit, dirty,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

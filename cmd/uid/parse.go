@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"strings"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
 type parseCmd struct {
@@ -16,66 +19,72 @@ type parseCmd struct {
 	Zone        string   `default:"local" placeholder:"ZONE" help:"Time zone of the times shown: local, UTC or a name such as Asia/Shanghai."`
 }
 
-// Run prints every id that it can take apart and complains about the others one by one; any of those fails the run.
+// Run prints every id that it can take apart and complains about the others one by one. Any of
+// those fails the run.
 func (c *parseCmd) Run(ctx context.Context, p *program) error {
 	layout, err := c.resolve()
 	if err != nil {
 		return err
 	}
+	if layout.decode != nil && c.Format == "baidu" {
+		return usagef("--layout %s has no --format baidu", layout.name)
+	}
 	zone, err := loadZone(c.Zone)
 	if err != nil {
 		return err
 	}
-	words, more := argWords(c.IDs), func() bool { return true }
+	in := io.Reader(strings.NewReader(strings.Join(c.IDs, " ")))
 	if len(c.IDs) == 0 || len(c.IDs) == 1 && c.IDs[0] == "-" {
+		in = p.stdin
 		if isTerminal(p.stdin) {
 			fmt.Fprintln(p.stderr, "uid: reading ids from the terminal; end with Ctrl-D")
 		}
-		in := readWords(ctx, p.stdin)
-		words, more = in.all(ctx), in.ready
+	} else if strings.TrimSpace(strings.Join(c.IDs, "")) == "" {
+		return usagef("the id is empty")
 	}
-	pr := idPrinter{anatomy: anatomy{layout: layout, zone: zone, now: p.now}, format: c.Format, p: p}
+	pr := printer{w: p.out, layout: layout, zone: zone, now: p.now, format: c.Format}
+	words, readErr := readWords(ctx, in)
 	failed := false
-	for word, err := range words {
-		if err != nil {
-			return err
-		}
-		if err := pr.print(word, c.Form); err != nil {
-			var bad badIDError
-			if !errors.As(err, &bad) {
-				return err
-			}
-			failed = true
-			p.out.Flush() // so that on a terminal the complaint stands where the id would
-			p.complain(bad)
-		}
-		if !more() {
-			// Nothing else has come yet: whoever types or pipes the ids one by one sees each line at once.
+	for {
+		if len(words) == 0 {
+			// When ids are typed or piped one by one, each line appears at once.
 			if err := p.out.Flush(); err != nil {
 				return err
 			}
 		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case word, ok := <-words:
+			if !ok && *readErr != nil {
+				return fmt.Errorf("reading ids: %w", *readErr)
+			}
+			if !ok && failed {
+				return errReported
+			}
+			if !ok {
+				return nil
+			}
+			err := c.print(p, &pr, word)
+			if errors.As(err, new(badIDError)) {
+				failed = true
+				p.out.Flush() // so that on a terminal the complaint stands where the id would
+				var r dsn.Redactor
+				r.Learn(word) // which may be a data source name, by mistake
+				p.complain(errors.New(r.Redact(err.Error())))
+			} else if err != nil {
+				return err
+			}
+		}
 	}
-	if failed {
-		return errReported
-	}
-	return nil
 }
 
 // badIDError is a word that is no id of the layout.
 type badIDError struct{ error }
 
-// idPrinter prints ids in one format.
-type idPrinter struct {
-	anatomy
-	format string
-	p      *program
-	table  *columns
-}
-
-// print takes one word apart and prints it; a badIDError leaves the output as it was.
-func (pr *idPrinter) print(word string, want idForm) error {
-	id, form, also, err := parseID(word, want, pr.layout.decode != nil)
+// print takes one word apart and prints it. A badIDError leaves the output as it was.
+func (c *parseCmd) print(p *program, pr *printer, word string) error {
+	id, form, also, err := parseID(word, c.Form, pr.layout.decode != nil)
 	if err != nil {
 		return badIDError{err}
 	}
@@ -84,36 +93,30 @@ func (pr *idPrinter) print(word string, want idForm) error {
 		return badIDError{fmt.Errorf("bad id: %s %w", id, err)}
 	}
 	if also != "" {
-		fmt.Fprintf(pr.p.stderr, "uid: note: %q is read as a decimal number; --form %s reads it as %s\n", word, also, also)
+		fmt.Fprintf(p.stderr, "uid: note: %q is read as a decimal number; --form %s reads it as %s\n",
+			word, also, also)
 	}
-	switch pr.format {
-	case "json":
-		return pr.json(pr.p.out, parts, form)
-	case "baidu":
-		_, err := fmt.Fprintln(pr.p.out, parts.BaiduJSON(pr.zone))
-		return err
-	}
-	if pr.table == nil {
-		if pr.table, err = newColumns(pr.p.out, append(pr.columns(), column{"FORM", 0})); err != nil {
-			return err
-		}
-	}
-	return pr.table.row(append(pr.cells(parts), string(form))...)
+	return pr.print(parts, form)
 }
 
-// argWords yields the words of the command line; an argument may hold several.
-func argWords(args []string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for _, arg := range args {
-			words := strings.Fields(arg)
-			if len(words) == 0 {
-				words = []string{arg}
-			}
-			for _, word := range words {
-				if !yield(word, nil) {
-					return
-				}
+// readWords reads the words of r, which may be a terminal, or a pipe to which another process still
+// writes. A goroutine reads ahead, because a read from a terminal ignores contexts. It sets the
+// error before it closes the channel. It ends with the input or, within one more word, with the
+// context. A read that never returns ends with the process.
+func readWords(ctx context.Context, r io.Reader) (<-chan string, *error) {
+	words, err := make(chan string, 1024), new(error)
+	go func() {
+		defer close(words)
+		s := bufio.NewScanner(r)
+		s.Split(bufio.ScanWords)
+		for s.Scan() {
+			select {
+			case words <- s.Text():
+			case <-ctx.Done():
+				return
 			}
 		}
-	}
+		*err = s.Err()
+	}()
+	return words, err
 }

@@ -25,7 +25,7 @@ func TestParseForms(t *testing.T) {
 	for _, id := range []uid.ID{vector(t, 10_000_000, 7, 42), vector(t, 1<<28-1, 1<<22-1, 1<<13-1), vector(t, 20_000_000, 0, 0), 0, 1} {
 		for form, text := range map[idForm]string{decimalForm: id.String(), base32Form: id.Base32(), base62Form: id.Base62()} {
 			r := b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", text)
-			var j anatomyJSON
+			var j idJSON
 			if err := json.Unmarshal([]byte(r.stdout), &j); err != nil || j.Form != form {
 				t.Errorf("parse %s took it for %q (%v), want %q", text, j.Form, err, form)
 			}
@@ -69,7 +69,27 @@ func TestParseLayouts(t *testing.T) {
 		"parse", "-f", "baidu", "--zone", "Asia/Shanghai", "0")
 }
 
-// TestParseBad: every bad id is complained about on its own, the good ones are printed, and the run fails.
+// TestParseGrouped: a number may have a separator at every third digit, as in a report.
+func TestParseGrouped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const id = "962256464544540702"
+	for _, separator := range []string{",", "_", "'", "’"} {
+		text := strings.ReplaceAll("962 256 464 544 540 702", " ", separator)
+		b.check(t, exitOK, `"id":"`+id+`"`, "", "parse", "-f", "json", text)
+		b.check(t, exitOK, `"id":"`+id+`"`, "", "parse", "-f", "json", "--form", "dec", text)
+	}
+	b.check(t, exitOK, `"id":"1234567890123"`, "", "parse", "-f", "json", "1,234,567,890,123")
+	for _, text := range []string{
+		"96,2256", "1,23", ",123", "123,", "1,,234", "1,234_567", "1234,567", "1.234", "a,bcd",
+	} {
+		b.check(t, exitFailure, "", "bad id: ", "parse", text)
+	}
+	b.check(t, exitFailure, "", "base32", "parse", "--form", "base32", "1,234")
+}
+
+// TestParseBad: every bad id is complained about on its own, the good ones are printed, and the run
+// fails.
 func TestParseBad(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -113,15 +133,17 @@ func TestParseStdin(t *testing.T) {
 			t.Errorf("uid %q printed %d ids, want 4", args, n)
 		}
 	}
+	b.check(t, exitUsage, "", "the id is empty", "parse", " ")
 	b.stdin = ""
 	if r := b.check(t, exitOK, "", "", "parse"); r.stdout != "" {
 		t.Errorf("no ids print %q, want nothing", r.stdout)
 	}
 	b.stdin = strings.Repeat("9", 100_000)
-	b.check(t, exitFailure, "", "reading standard input", "parse")
+	b.check(t, exitFailure, "", "reading ids: ", "parse")
 }
 
-// FuzzParseID: no text makes parse panic, and what it takes for an id is one whose forms all read back.
+// FuzzParseID: no text makes parse panic, and what it takes for an id is one whose forms all read
+// back.
 func FuzzParseID(f *testing.F) {
 	for _, s := range []string{"0", "1", "9223372036854775807", "7ZZZZZZZZZZZZ", "aZl8N0y58M7", "1234567890123", "", "-", "0000000000000"} {
 		f.Add(s)

@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/human"
 )
 
 type planCmd struct {
 	layoutFlags `embed:""`
 	goalFlags   `embed:""`
-	JSON        bool `help:"Print one JSON object."`
+	Above       *int64 `placeholder:"ID" help:"Let every id lie above this one, such as the highest that a table has. The epoch is then --from."`
+	From        string `placeholder:"TIME" help:"For --above: the instant from which on ids are made, in the forms of --epoch. Default: now."`
+	JSON        bool   `help:"Print one JSON object."`
 }
 
 // goalFlags say what a layout has to do.
@@ -23,21 +26,27 @@ type goalFlags struct {
 	Workers  int64         `placeholder:"N" help:"Processes that make ids at the same time."`
 	Rate     float64       `placeholder:"N" help:"Ids a second and worker."`
 	Restarts float64       `placeholder:"N" help:"Restarts a day and worker; each takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
-	Burst    time.Duration `placeholder:"DURATION" help:"How long --rate lasts at a time. Default: for ever."`
+	Burst    time.Duration `placeholder:"DURATION" help:"How long --rate lasts at a time. Default: always."`
 	Bits     int           `default:"63" help:"Bits that an id may have; 53 for ids that JavaScript numbers hold."`
 	GeneBits int           `placeholder:"N" help:"Low bits that carry a shard gene."`
 }
 
-// Run plans a layout that reaches the goals, or looks at the layout that --layout names, and prints what it can do.
+// bitsMax is how many bits an id has below the sign.
+const bitsMax = 63
+
+// Run plans a layout that reaches the goals, or looks at the layout that --layout names, and prints
+// what it can do.
 func (c *planCmd) Run(ctx context.Context, p *program) error {
 	if err := c.check(); err != nil {
 		return err
 	}
 	now := p.now()
 	var spare string
-	if c.wanted() {
+	// The rate alone asks how a layout bears it.
+	if c.Years > 0 || c.Workers > 0 || c.Bits != bitsMax || c.GeneBits > 0 {
 		if c.Layout != "" {
-			return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits ask for one: give one or the other")
+			return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits ask for " +
+				"one: give one or the other")
 		}
 		var err error
 		if c.Layout, spare, err = c.fit(now); err != nil {
@@ -48,52 +57,87 @@ func (c *planCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	given, err := c.above(&layout, now)
+	if err != nil {
+		return err
+	}
 	r := newPlanReport(ctx, layout.alloc, &c.goalFlags, now)
-	r.Spare = spare
+	r.Spare, r.Given = spare, given
 	if c.JSON {
 		return json.NewEncoder(p.out).Encode(r)
 	}
 	return r.print(p.out)
 }
 
-// wanted reports whether a layout is to be planned rather than looked at. The rate alone asks how a layout bears it.
-func (g *goalFlags) wanted() bool {
-	return g.Years > 0 || g.Workers > 0 || g.Bits != bitsMax || g.GeneBits > 0
+// above moves the layout above the id of --above, and returns a sentence about what that costs.
+func (c *planCmd) above(n *namedLayout, now time.Time) (given string, err error) {
+	switch {
+	case len(n.eras.All()) > 1:
+		return "", usagef("--layout %q: plan looks at one layout, uid eras at a list", c.Layout)
+	case c.Above == nil && c.From != "":
+		return "", usagef("--from is for --above")
+	case c.Above == nil:
+		return "", nil
+	case *c.Above < 0:
+		return "", usagef("--above is %d, want 0 or more", *c.Above)
+	case c.Epoch != "":
+		return "", usagef("--above begins at --from; leave --epoch out")
+	}
+	from, err := c.begin(now)
+	if err != nil {
+		return "", err
+	}
+	l, err := n.alloc.Layout().Above(*c.Above, from)
+	if err != nil {
+		return "", err // it says how many bits are missing
+	}
+	if n.alloc, err = bitsalloc.New(l); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("the ids up to %d: %s of %s ticks, %.3g %% of the time", n.alloc.First(from)-1,
+		human.Count(l.FirstTick), human.Count(n.alloc.MaxTick()+1),
+		100*float64(l.FirstTick)/float64(n.alloc.MaxTick()+1)), nil
 }
 
-// bitsMax is how many bits an id has below the sign.
-const bitsMax = 63
+// begin returns the instant from which on the ids above --above are made.
+func (c *planCmd) begin(now time.Time) (time.Time, error) {
+	if c.From == "" {
+		return now.UTC().Truncate(time.Second), nil
+	}
+	return parseInstant("--from", c.From)
+}
 
 // check finds the goals that make no sense.
 func (g *goalFlags) check() error {
 	for _, f := range []struct {
-		name   string
-		v, max float64
-	}{{"--years", g.Years, 1e9}, {"--workers", float64(g.Workers), 1 << 61}, {"--rate", g.Rate, 1e15}, {"--restarts", g.Restarts, 1e6}} {
-		if math.IsNaN(f.v) || f.v < 0 || f.v > f.max {
-			return usagef("%s is %v, want 0..%v", f.name, f.v, f.max)
+		name        string
+		v, min, max float64
+	}{
+		{"--years", g.Years, 0, 1e9},
+		{"--workers", float64(g.Workers), 0, 1 << 61},
+		{"--rate", g.Rate, 0, 1e15},
+		{"--restarts", g.Restarts, 0, 1e6},
+		{"--bits", float64(g.Bits), 3, bitsMax},
+		{"--gene-bits", float64(g.GeneBits), 0, float64(g.Bits - 3)},
+	} {
+		if math.IsNaN(f.v) || f.v < f.min || f.v > f.max {
+			return usagef("%s is %v, want %v..%v", f.name, f.v, f.min, f.max)
 		}
 	}
 	if g.Burst < 0 {
 		return usagef("--burst is %v, want above 0", g.Burst)
 	}
-	if g.Bits < 3 || g.Bits > bitsMax {
-		return usagef("--bits is %d, want 3..%d", g.Bits, bitsMax)
-	}
-	if g.GeneBits < 0 || g.GeneBits > g.Bits-3 {
-		return usagef("--gene-bits is %d, want 0..%d", g.GeneBits, g.Bits-3)
-	}
 	return nil
 }
 
-// fit returns the text of a layout that reaches the goals and a sentence about the bits that were left over. What is not
-// asked for gets the default: 7 years, one worker, one id a second.
+// fit returns the text of a layout that reaches the goals, and a sentence about the bits that were
+// left over. What is not asked for gets the default: 7 years, one worker, one id a second.
 //
-// Left-over bits go to the worker id and then to the sequence, each up to the default layout's width, because restarts
-// and bursts use those up, and the rest to the time.
+// Bits that are left over go to the sequence if no rate was asked for, to the worker id, because
+// restarts use it up, and to the sequence, each up to the default layout's width. The time gets the
+// rest.
 func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
-	base := layoutFlags{Epoch: c.Epoch, Tick: c.Tick}
-	like, err := base.resolve()
+	like, err := (&layoutFlags{Epoch: c.Epoch, Tick: c.Tick}).resolve()
 	if err != nil {
 		return "", "", err
 	}
@@ -103,24 +147,47 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 		years = 7
 	}
 	workers += workers * c.Restarts * 365.25 * years
-	ticks := (now.Sub(layout.Epoch).Seconds() + years*year.Seconds()) / layout.Tick.Seconds()
+	epoch, flag := layout.Epoch, "--epoch"
+	if c.Above != nil {
+		flag = "--from"
+		if epoch, err = c.begin(now); err != nil {
+			return "", "", err
+		}
+	}
+	ticks := (now.Sub(epoch).Seconds() + years*human.Year.Seconds()) / layout.Tick.Seconds()
 	if ticks < 1 {
-		return "", "", usagef("--epoch %s lies beyond the %v years planned for", layout.Epoch.Format(time.RFC3339), years)
+		return "", "", usagef("%s %s lies beyond the %v years planned for",
+			flag, epoch.Format(time.RFC3339), years)
 	}
-	need := []int{max(1, widthFor(ticks)), widthFor(workers), max(1, widthFor(c.Rate*layout.Tick.Seconds()))}
-	left := c.Bits - c.GeneBits - need[0] - need[1] - need[2]
+	if c.Above != nil { // the years have to fit into the part of the ids that lies above
+		part := 1 - (float64(*c.Above)+1)/math.Ldexp(1, c.Bits)
+		if part <= 0 {
+			return "", "", fmt.Errorf("--above is %d, and ids of %d bits end at %d", *c.Above, c.Bits,
+				int64(uint64(1)<<c.Bits-1))
+		}
+		ticks = ticks/part + 1
+	}
+	needTime, needWorker := max(1, widthFor(ticks)), widthFor(workers)
+	needSeq := max(1, widthFor(c.Rate*layout.Tick.Seconds()))
+	left := c.Bits - c.GeneBits - needTime - needWorker - needSeq
 	if left < 0 {
-		return "", "", fmt.Errorf("no layout does that: time %d + worker %d + sequence %d + gene %d = %d bits, there are %d; "+
-			"lower a goal, or leave --rate to borrowing from the future and plan for the rate over the day",
-			need[0], need[1], need[2], c.GeneBits, c.Bits-left, c.Bits)
+		return "", "", fmt.Errorf("no layout does that: time %d + worker %d + sequence %d + gene %d "+
+			"= %d bits, there are %d; lower a goal, or leave --rate to borrowing from the future and "+
+			"plan for the rate over the day", needTime, needWorker, needSeq, c.GeneBits, c.Bits-left, c.Bits)
 	}
-	toWorker := max(0, min(left, bitsalloc.DefaultWorkerBits-need[1]))
-	toSeq := max(0, min(left-toWorker, bitsalloc.DefaultSeqBits-need[2]))
+	toWorker := max(0, min(left, bitsalloc.DefaultWorkerBits-needWorker))
+	toSeq := max(0, min(left-toWorker, bitsalloc.DefaultSeqBits-needSeq))
+	if c.Rate == 0 {
+		toSeq = max(0, min(left, bitsalloc.DefaultSeqBits-needSeq))
+		toWorker = max(0, min(left-toSeq, bitsalloc.DefaultWorkerBits-needWorker))
+	}
 	toTime := left - toWorker - toSeq
 	if left > 0 {
-		spare = fmt.Sprintf("%d: %d to the time, %d to the worker id, %d to the sequence", left, toTime, toWorker, toSeq)
+		spare = fmt.Sprintf("%d: %d to the time, %d to the worker id, %d to the sequence",
+			left, toTime, toWorker, toSeq)
 	}
-	return fmt.Sprintf("%d-%d-%d-%d", need[0]+toTime, need[1]+toWorker, need[2]+toSeq, c.GeneBits), spare, nil
+	text = fmt.Sprintf("%d-%d-%d-%d", needTime+toTime, needWorker+toWorker, needSeq+toSeq, c.GeneBits)
+	return text, spare, nil
 }
 
 // widthFor returns how many bits n different values take.

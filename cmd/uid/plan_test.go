@@ -23,11 +23,16 @@ func TestPlanGoals(t *testing.T) {
 	t.Parallel()
 	now := newBench(t).now
 	for _, c := range []struct{ args, layout string }{
-		// 20.4 years of seconds since the epoch are 30 bits, 1000 workers 10, 5000/s 13; 10 bits to spare: 10 to the worker.
+		// 20.4 years of seconds since the epoch are 30 bits, 1000 workers 10, 5000/s 13; 10 bits to
+		// spare: 10 to the worker.
 		{"--years 20 --workers 1000 --rate 5000", "30-20-13-0/1s"},
 		{"--bits 53 --years 30 --workers 100 --rate 100", "30-16-7-0/1s"},
 		{"--years 60 --workers 1024 --rate 4096000 --tick 1ms", "41-10-12-0/1ms"},
-		{"--bits 63 --years 7 --gene-bits 4", "28-22-9-4/1s"},
+		{"--bits 63 --years 7 --gene-bits 4", "28-18-13-4/1s"},
+		// Without --rate the sequence gets what is left over first.
+		{"--bits 53", "28-12-13-0/1s"},
+		{"--bits 53 --workers 100", "28-12-13-0/1s"},
+		{"--bits 63 --workers 100", "28-22-13-0/1s"},
 		// 10 workers, 1 restart a day, 10 years: 36,535 worker ids, 16 bits.
 		{"--bits 53 --years 10 --workers 10 --restarts 1 --rate 100", "29-17-7-0/1s"},
 	} {

@@ -6,12 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/progress"
 )
 
 // Exit statuses. A signal gives 128 plus its number instead.
@@ -21,21 +28,27 @@ const (
 	exitUsage   = 2 // the command line makes no sense; nothing was done
 )
 
-// errReported ends a command whose failures were already printed one by one.
-var errReported = errors.New("some of the work failed")
+var (
+	errReported = errors.New("some of the work failed") // after each failure was printed
+	errHelp     = errors.New("help printed")            // ends parsing after help or version
+)
 
-// usageError is an error in the command line that only shows after parsing, such as widths that do not fit 63 bits.
+// usageError is an error in the command line that only shows after parsing, such as widths that do
+// not fit 63 bits.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// asUsage finds the usageError in err.
-func asUsage(err error) (usageError, bool) { return errors.AsType[usageError](err) }
-
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// program is what a run sees of the world, so that tests can run it in process. out buffers stdout; a command writes to
-// out and leaves the flushing to run, except where a reader should see lines as they come.
+func isUsage(err error) bool {
+	_, ok := errors.AsType[usageError](err)
+	return ok
+}
+
+// program is what a run sees of the world, so that tests can run it in process. out buffers stdout:
+// a command writes to out and leaves the flushing to run, except where a reader should see lines as
+// they come.
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -43,29 +56,32 @@ type program struct {
 	cacheDir       func() (string, error)
 	now            func() time.Time
 
-	out     *bufio.Writer
-	secrets []string // passwords seen in data source names
+	out      *bufio.Writer
+	redactor dsn.Redactor // knows all passwords before anything is printed
 }
 
-// run executes one command line and returns its exit status. Every message on stderr begins with "uid: " and none
-// holds a password.
+// run executes one command line and returns its exit status. Every message on stderr begins with
+// "uid: " and none holds a password.
 func (p *program) run(ctx context.Context, args []string) int {
 	p.out = bufio.NewWriterSize(output{p.stdout}, 64<<10)
+	p.redactor.Learn(p.getenv("UID_DSN"))
+	for _, arg := range args {
+		p.redactor.Learn(arg)
+	}
 	err := p.execute(ctx, args)
 	if errors.Is(err, errHelp) {
 		err = nil
 	}
 	if flushErr := p.out.Flush(); err == nil || readerGone(flushErr) {
-		// Without a reader there is nobody to tell anything else.
+		// Without a reader there is nowhere to report anything else.
 		err = flushErr
 	}
 	return p.report(ctx, err)
 }
 
-// report prints err as one line, unless there is nothing to say, and returns the exit status that it stands for.
+// report prints err as one line, unless there is nothing to say, and returns the exit status.
 func (p *program) report(ctx context.Context, err error) int {
 	var sig signalError
-	var usage usageError
 	var parse *kong.ParseError
 	switch {
 	case err == nil, readerGone(err):
@@ -74,7 +90,7 @@ func (p *program) report(ctx context.Context, err error) int {
 		return sig.code()
 	case errors.Is(err, errReported):
 		return exitFailure
-	case errors.As(err, &usage), errors.As(err, &parse):
+	case isUsage(err), errors.As(err, &parse):
 		p.complain(err)
 		fmt.Fprintln(p.stderr, `Run "uid --help" or "uid COMMAND --help" for the flags.`)
 		return exitUsage
@@ -84,7 +100,7 @@ func (p *program) report(ctx context.Context, err error) int {
 	}
 }
 
-// output is stdout; its errors are told from those of a database connection by their type.
+// output is stdout. The type of its errors tells them from those of a database connection.
 type output struct{ w io.Writer }
 
 func (o output) Write(b []byte) (int, error) {
@@ -100,22 +116,36 @@ type outputError struct{ error }
 func (e outputError) Error() string { return "writing the output: " + e.error.Error() }
 func (e outputError) Unwrap() error { return e.error }
 
-// readerGone reports whether err says that nobody reads stdout any more, as after "| head". That is no failure.
+// readerGone reports whether err says that stdout has no reader any more, as after "| head". That
+// is no failure.
 func readerGone(err error) bool {
 	var o outputError
 	return errors.As(err, &o) && errors.Is(o.error, syscall.EPIPE)
 }
 
-// complain prints err as one line without its secrets. Errors of package uid bring the prefix along.
+// complain prints err as one line. Errors of package uid bring the prefix along.
 func (p *program) complain(err error) {
-	text := strings.TrimPrefix(oneLine(err.Error()), "uid: ")
-	fmt.Fprintf(p.stderr, "uid: %s\n", redact(text, p.secrets...))
+	fmt.Fprintf(p.stderr, "uid: %s\n", strings.TrimPrefix(p.text(err), "uid: "))
+}
+
+// text returns the text of err on one line, without passwords. PostgreSQL's driver tries an address
+// with and without TLS and reports each: what it says twice is said once.
+func (p *program) text(err error) string {
+	var lines []string
+	for line := range strings.Lines(p.redactor.Redact(err.Error())) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
 }
 
 // execute parses args and runs the command that they name.
 func (p *program) execute(ctx context.Context, args []string) error {
 	for i, arg := range args {
-		if !utf8.ValidString(arg) { // kong would put other characters in place of what is none: another tag, another file
+		// kong would replace bytes that are not UTF-8: it would name another tag or another file.
+		if !utf8.ValidString(arg) {
 			return usagef("argument %d is not UTF-8", i+1)
 		}
 	}
@@ -125,16 +155,24 @@ func (p *program) execute(ctx context.Context, args []string) error {
 		kong.Description("Makes unique, time-ordered 63-bit ids and takes them apart."),
 		kong.NoDefaultHelp(),
 		kong.Writers(p.out, p.stderr),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
-		kong.Vars{"dsn": embeddedHelp},
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110,
+		}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(p),
 	)
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case len(args) > 1 && args[0] == "completion" && args[1] == "words": // from a shell
+		p.completeLine(k.Model.Node)
+		return nil
+	}
+	if args, err = joinNegative(args); err != nil {
+		return err
 	}
 	kctx, err := k.Parse(args)
 	if err != nil {
@@ -143,23 +181,44 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	return kctx.Run()
 }
 
-// errHelp ends parsing after the help or the version was printed.
-var errHelp = errors.New("help printed")
-
-// helpFlag prints the help of the command that it follows.
-type helpFlag bool
-
-func (helpFlag) BeforeReset(kctx *kong.Context) error {
-	if err := kctx.PrintUsage(false); err != nil {
-		return err
+// joinNegative joins each negative number to the flag before it, because kong takes -5 for a flag.
+func joinNegative(args []string) (joined []string, err error) {
+	for i, arg := range args {
+		switch last := len(joined) - 1; {
+		case arg == "--":
+			return append(joined, args[i:]...), nil
+		case len(arg) < 2 || arg[0] != '-' || arg[1] < '0' || arg[1] > '9':
+			joined = append(joined, arg)
+		case last < 0 || !strings.HasPrefix(joined[last], "-") || strings.Contains(joined[last], "="):
+			return nil, usagef("%s is no flag; put -- before negative numbers", arg)
+		case strings.HasPrefix(joined[last], "--"):
+			joined[last] += "=" + arg
+		default:
+			joined[last] += arg
+		}
 	}
-	return errHelp
+	return joined, nil
 }
 
-// versionFlag prints what "uid version" prints.
-type versionFlag bool
+// progress returns a running bar on stderr, or nil when stderr is no terminal. Nothing else may be
+// printed on stderr before its End.
+func (p *program) progress(label string, total int64) *progress.Bar {
+	if !isTerminal(p.stderr) || p.getenv("TERM") == "dumb" {
+		return nil
+	}
+	width := func() int {
+		if f, ok := p.stderr.(*os.File); ok {
+			if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+				return columns
+			}
+		}
+		return 80
+	}
+	return progress.New(p.stderr, width, human.Printable(label), total).Run()
+}
 
-func (versionFlag) BeforeReset(kctx *kong.Context) error {
-	fmt.Fprintln(kctx.Stdout, version())
-	return errHelp
+// isTerminal reports whether w is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

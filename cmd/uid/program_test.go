@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
 // TestUsage: a command line that makes no sense ends with 2, names what is wrong and does nothing.
@@ -25,6 +28,14 @@ func TestUsage(t *testing.T) {
 		{"gen -n x", "--count"},
 		{"gen -n 0", "-n is 0, want 1 or more"},
 		{"gen -n=-5", "--count"},
+		{"gen -n -5", "-n is -5, want 1 or more"},
+		{"gen --count -5", "-n is -5, want 1 or more"},
+		{"gen -5", "-5 is no flag; put -- before negative numbers"},
+		{"parse 1 -5", "-5 is no flag; put -- before negative numbers"},
+		{"gen --timeout -1s", "--timeout is -1s"},
+		{"segment set x --step -1", "--step is -1"},
+		{"help bogus", "unexpected argument bogus"},
+		{"completion tcsh", "must be one of"},
 		{"gen --count=-5", "-n is -5, want 1 or more"},
 		{"gen -n 99999999999999999999", "--count"},
 		{"gen -n 1.5", "--count"},
@@ -41,6 +52,7 @@ func TestUsage(t *testing.T) {
 		{"gen --zone Mars/Base", "--zone"},
 		{"parse --form hex 1", "--form must be one of"},
 		{"parse --format xml 1", "--format must be one of"},
+		{"parse --format baidu --layout keyworker-original 1", "has no --format baidu"},
 		{"parse --zone Mars/Base 1", "--zone"},
 		{"parse --layout nosuch 1", "--layout"},
 		{"schema --dialect oracle", "--dialect must be one of"},
@@ -75,26 +87,40 @@ func TestHelp(t *testing.T) {
 			t.Errorf("uid %s shows the password", args)
 		}
 	}
+	for _, command := range []string{"", "gen", "segment", "segment next", "help"} {
+		want := b.check(t, exitOK, "Usage: uid", "", strings.Fields(command+" --help")...).stdout
+		if got := b.check(t, exitOK, "", "", strings.Fields("help "+command)...).stdout; got != want {
+			t.Errorf("uid help %s shows\n%s\nwant\n%s", command, got, want)
+		}
+	}
 	for _, args := range []string{"version", "--version", "gen --version"} {
 		b.check(t, exitOK, "uid ", "", strings.Fields(args)...)
 	}
 }
 
-// TestPasswords: a password stays hidden wherever on the command line or in the environment the data source name stands.
+// TestPasswords: a password stays hidden wherever the data source name stands: on the command line,
+// in the environment or among the ids.
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	for _, dsn := range []string{
-		"mysql://me:hunter2@127.0.0.1:1/ids", "me:hunter2@tcp(127.0.0.1:1)/ids", "postgres://me:hunter2@127.0.0.1:1/ids",
-		"host=127.0.0.1 port=1 user=me password=hunter2 dbname=ids", "redis://me:hunter2@127.0.0.1:1/ids",
-		"mysql://me:hunter2@127.0.0.1:port/ids", "postgres://me:hunter2@127.0.0.1:port/ids", "me:hunter2@tcp(127.0.0.1:1)",
-		"me:hunter2@tcp(127.0.0.1:1)/ids?timeout=never",
+		"mysql://me:hunter2@127.0.0.1:1/ids", "me:hunter2@tcp(127.0.0.1:1)/ids",
+		"postgres://me:hunter2@127.0.0.1:1/ids", "redis://me:hunter2@127.0.0.1:1/ids",
+		"host=127.0.0.1 port=1 user=me password=hunter2 dbname=ids",
+		"mysql://me:hunter2@127.0.0.1:port/ids", "postgres://me:hunter2@127.0.0.1:port/ids",
+		"me:hunter2@tcp(127.0.0.1:1)", "me:hunter2@tcp(127.0.0.1:1)/ids?timeout=never",
+		"me:hunter2@tcp(127.0.0.1:1)/ids extra", "host=127.0.0.1 port=x passwd = 'hunter2",
 	} {
 		for _, args := range [][]string{
-			{"gen", "--timeout", "5s", "--dsn", dsn}, {"gen", "--dns", dsn}, {"gen", dsn}, {"gen", "--dsn"}, {dsn}, {"gen", "--format", dsn},
-			{"parse", "--layout", dsn}, {"gen"},
+			{"gen", "--timeout", "5s", "--dsn", dsn}, {"gen", "--dns", dsn}, {"gen", dsn},
+			{"gen", "--dsn"}, {dsn}, {"gen", "--format", dsn}, {"gen", "--format=" + dsn},
+			{"parse", "--layout", dsn}, {"parse", dsn},
+			{"gen"}, {"parse"},
 		} {
 			b := newBench(t)
-			b.env["UID_DSN"] = dsn
+			if len(args) == 1 && args[0] == "gen" {
+				b.env["UID_DSN"] = dsn
+			}
+			b.stdin = strings.ReplaceAll(dsn, " ", "") // one word
 			r := b.run(t.Context(), args...)
 			if r.code == exitOK || strings.Contains(r.stdout+r.stderr, "hunter2") || r.stderr == "" {
 				t.Errorf("uid %q = %d, %q, %q, want a failure without the password", args, r.code, r.stdout, r.stderr)
@@ -103,7 +129,26 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestDSNOrigin: a data source name that makes no sense is laid to the place that it came from, the flag first.
+// TestText: a message is one line that says nothing twice. A password is hidden before its white
+// space is changed.
+func TestText(t *testing.T) {
+	t.Parallel()
+	p := &program{}
+	p.redactor.Learn("me:two  spaces@db/")
+	for in, want := range map[string]string{
+		"one":                             "one",
+		" failed:\n\tno  way\n\tno way\n": "failed: no way",
+		"a\n\nb\na\r\nc":                  "a b c",
+		"a two  spaces b":                 "a ***** b",
+	} {
+		if got := p.text(errors.New(in)); got != want {
+			t.Errorf("the text of %q is %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestDSNOrigin: a data source name that makes no sense is laid to the place that it came from, the
+// flag first.
 func TestDSNOrigin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -112,21 +157,30 @@ func TestDSNOrigin(t *testing.T) {
 	b.check(t, exitUsage, "", "uid: --dsn: not the name of a database; want mysql://user:password@host", "gen", "--dsn", "junk")
 }
 
-// TestPasswordElsewhere: a password that is known is hidden where no pattern would find it, here as the name of the database.
+// TestPasswordElsewhere: a password that is known is hidden where no pattern would find it, here as
+// the name of the database.
 func TestPasswordElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, dsn := range []string{"mysql://me:hunter%342@127.0.0.1:1/hunter42", "me:hunter42@tcp(127.0.0.1:1)/hunter42", "host=127.0.0.1 port=1 password=hunter42 dbname=hunter42"} {
-		if r := b.check(t, exitFailure, "", hidden, "gen", "--dsn", dsn); strings.Contains(r.stderr, "hunter42") {
-			t.Errorf("%s shows the password: %s", dsn, r.stderr)
+	for _, name := range []string{
+		"mysql://me:hunter%342@127.0.0.1:1/hunter42", "me:hunter42@tcp(127.0.0.1:1)/hunter42",
+		"host=127.0.0.1 port=1 password=hunter42 dbname=hunter42",
+	} {
+		r := b.check(t, exitFailure, "", dsn.Hidden, "gen", "--dsn", name)
+		if strings.Contains(r.stderr, "hunter42") {
+			t.Errorf("%s shows the password: %s", name, r.stderr)
 		}
-		if r := b.check(t, exitFailure, hidden, "", "doctor", "--dsn", dsn); strings.Contains(r.stdout, "hunter42") {
-			t.Errorf("doctor of %s shows the password: %s", dsn, r.stdout)
+		r = b.check(t, exitFailure, dsn.Hidden, "", "doctor", "--dsn", name)
+		if strings.Contains(r.stdout, "hunter42") {
+			t.Errorf("doctor of %s shows the password: %s", name, r.stdout)
 		}
 	}
+	b.env["UID_DSN"] = "mysql://me:hunter42@127.0.0.1:1/ids"
+	b.check(t, exitUsage, "", "unexpected argument "+dsn.Hidden+"\n", "gen", "hunter42")
 }
 
-// TestNoPlace: without a cache folder that can be written, the embedded database is refused with the reason and a way out.
+// TestNoPlace: without a cache folder that can be written, the embedded database is refused with
+// the reason and a way out.
 func TestNoPlace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -184,7 +238,8 @@ func TestOutputErrors(t *testing.T) {
 	}
 }
 
-// TestSignalStatus: a run that a signal ended says so by its status, prints no message, and has printed whole lines.
+// TestSignalStatus: a run that a signal ended says so by its status, prints no message, and has
+// printed whole lines.
 func TestSignalStatus(t *testing.T) {
 	t.Parallel()
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {

@@ -12,7 +12,8 @@ type schemaCmd struct {
 	Table   []string `placeholder:"TABLE" help:"Only these tables. Default: all."`
 }
 
-// Run prints one CREATE TABLE IF NOT EXISTS for each table, ready to be piped into the database's own client.
+// Run prints one CREATE TABLE IF NOT EXISTS for each table, ready to be piped into the database's
+// own client.
 func (c *schemaCmd) Run(p *program) error {
 	tables := c.Table
 	if len(tables) == 0 {

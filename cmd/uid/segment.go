@@ -2,61 +2,81 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
 )
 
 type segmentCmd struct {
-	Init segmentInitCmd `cmd:"" help:"Create the tables that are missing."`
-	List segmentListCmd `cmd:"" help:"List the tags and their counters."`
-	Set  segmentSetCmd  `cmd:"" help:"Make a tag, or change its step or raise its counter."`
-	Next segmentNextCmd `cmd:"" help:"Take ids of a tag."`
+	Init   segmentInitCmd   `cmd:"" help:"Create the tables that are missing."`
+	List   segmentListCmd   `cmd:"" help:"List the tags, their counters and what is left."`
+	Set    segmentSetCmd    `cmd:"" help:"Make a tag, or change its step or raise its counter."`
+	Next   segmentNextCmd   `cmd:"" help:"Take ids of a tag."`
+	Delete segmentDeleteCmd `cmd:"" help:"Delete a tag, or show what would be lost."`
+	Expand segmentExpandCmd `cmd:"" help:"Add ticket servers while they are in use, or show how."`
 }
 
 // sourceFlags name the table that ranges come from.
 type sourceFlags struct {
 	dsnFlags `embed:""`
-	Source   string `enum:"leaf,sequence,ticket" default:"leaf" help:"leaf (table leaf_alloc), sequence (t_sequence) or ticket (REPLACE INTO ticket)."`
+	Source   string   `enum:"leaf,sequence,ticket" default:"leaf" help:"leaf (table leaf_alloc), sequence (t_sequence) or ticket (REPLACE INTO ticket)."`
+	Server   []string `placeholder:"DSN" help:"Another ticket server, after the one of --dsn, in their order. May be repeated."`
 }
 
-// source returns the Source on db.
-func (f *sourceFlags) source(db *gorm.DB) segment.Source {
-	switch f.Source {
-	case "sequence":
-		return segment.Sequence(db, nil)
-	case "ticket":
-		return segment.Ticket([]*gorm.DB{db}, nil)
+// source returns the Source on db, and what closes the other servers.
+func (f *sourceFlags) source(p *program, db *gorm.DB) (segment.Source, func() error, error) {
+	none := func() error { return nil }
+	switch {
+	case f.Source != "ticket" && len(f.Server) > 0:
+		return nil, none, usagef("--server is for --source ticket")
+	case f.Source == "sequence":
+		return sqlsource.Sequence(db, nil), none, nil
+	case f.Source == "ticket":
+		others, _, err := ticketServers(p, f.Server)
+		servers := append([]*gorm.DB{db}, others...)
+		return sqlsource.Ticket(servers, nil), func() error { return closeServers(others) }, err
 	default:
-		return segment.LeafAlloc(db, nil)
+		return sqlsource.LeafAlloc(db, nil), none, nil
 	}
 }
 
-// with opens the database and calls do with the Source on it. The embedded database gets its tables first.
-func (f *sourceFlags) with(ctx context.Context, p *program, do func(context.Context, segment.Source) error) error {
-	return f.use(ctx, p, func(ctx context.Context, db *gorm.DB, d dsn) error {
-		if d.embedded {
-			if err := segment.Migrate(ctx, db); err != nil {
+// with opens the database and calls do with the Source on it. The embedded database gets its tables
+// first.
+func (f *sourceFlags) with(
+	ctx context.Context, p *program, do func(context.Context, segment.Source) error,
+) error {
+	return f.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) (err error) {
+		if s.Embedded {
+			if err := sqlsource.Migrate(ctx, db); err != nil {
 				return err
 			}
 		}
-		return withHint(do(ctx, f.source(db)))
+		src, closeOthers, err := f.source(p, db)
+		defer func() { err = errors.Join(err, closeOthers()) }()
+		if err != nil {
+			return err
+		}
+		return withHint(do(ctx, src))
 	})
 }
 
-// withHint adds to an error about a table that is missing how to make it. MySQL, PostgreSQL and SQLite say it in this order.
+// withHint adds to an error about a table or a tag that is missing how to make it.
 func withHint(err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, segment.ErrUnknownTag) {
+		return fmt.Errorf(`%w; "uid segment set TAG --step N" makes a tag`, err)
+	}
+	// As MySQL, PostgreSQL and SQLite say it.
 	for _, missing := range []string{"Error 1146 (42S02)", "(SQLSTATE 42P01)", "no such table"} {
 		if strings.Contains(err.Error(), missing) {
 			return fmt.Errorf(`%w; "uid segment init" makes the tables that are missing`, err)
@@ -71,57 +91,14 @@ type segmentInitCmd struct {
 
 // Run makes the tables.
 func (c *segmentInitCmd) Run(ctx context.Context, p *program) error {
-	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, d dsn) error {
-		if err := segment.Migrate(ctx, db); err != nil {
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
+		if err := sqlsource.Migrate(ctx, db); err != nil {
 			return err
 		}
-		for _, table := range segment.Tables() {
-			fmt.Fprintf(p.out, "%s: there, in %s\n", table, d.display)
+		for _, table := range sqlsource.Tables() {
+			fmt.Fprintf(p.out, "%s: there, in %s\n", table, s.Place)
 		}
 		return nil
-	})
-}
-
-type segmentListCmd struct {
-	sourceFlags `embed:""`
-	JSON        bool `help:"Print one JSON array."`
-}
-
-// rowJSON is a row of --json; the counter is a string because JavaScript may not hold its number.
-type rowJSON struct {
-	Tag  string `json:"tag"`
-	Next string `json:"next"`
-	Step int64  `json:"step"`
-}
-
-// Run lists the tags.
-func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
-	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
-		lister, ok := src.(segment.Lister)
-		if !ok {
-			return usagef("--source %s has no list of tags: it takes any", c.Source)
-		}
-		rows, err := lister.List(ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			out := make([]rowJSON, len(rows))
-			for i, r := range rows {
-				out[i] = rowJSON{r.Tag, strconv.FormatInt(r.Next, 10), r.Step}
-			}
-			return json.NewEncoder(p.out).Encode(out)
-		}
-		if len(rows) == 0 {
-			fmt.Fprintln(p.out, `no tags; "uid segment set TAG --step N" makes one`)
-			return nil
-		}
-		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "TAG\tNEXT\tSTEP")
-		for _, r := range rows {
-			fmt.Fprintf(t, "%s\t%d\t%d\n", printable(r.Tag), r.Next, r.Step)
-		}
-		return t.Flush()
 	})
 }
 
@@ -173,8 +150,8 @@ type segmentNextCmd struct {
 // maxFetch bounds one range that is asked for, to what a step may be.
 const maxFetch = 1 << 30
 
-// Run takes ranges of just the length that is wanted, so that nothing is left over where the source allows that, and gives
-// the rest back where it takes it. --timeout is for each range; printing takes as long as it takes.
+// Run takes ranges of the length that is wanted, so that nothing is left over where the source
+// allows that, and returns the rest otherwise. --timeout is for each range, not for printing.
 func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Count < 1 {
 		return usagef("-n is %d, want 1 or more", c.Count)
@@ -182,7 +159,8 @@ func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Tag == "" {
 		return usagef("the tag is empty")
 	}
-	return c.with(ctx, p, func(_ context.Context, src segment.Source) error { // whose ctx ends with --timeout, in the midst of printing
+	// The ctx that ends with --timeout is not for printing.
+	return c.with(ctx, p, func(_ context.Context, src segment.Source) error {
 		for left := c.Count; left > 0; {
 			r, n, err := c.take(ctx, src, left)
 			if err != nil {
@@ -205,20 +183,22 @@ func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// take claims a range for up to n ids within --timeout. It returns the range and how many of its ids are to be used; the rest
-// was offered to the source.
-func (c *segmentNextCmd) take(ctx context.Context, src segment.Source, n int64) (segment.Range, int64, error) {
+// take claims a range for up to n ids within --timeout. It returns the range and how many of its
+// ids to use. The rest was offered to the source.
+func (c *segmentNextCmd) take(
+	ctx context.Context, src segment.Source, n int64,
+) (segment.Range, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	r, err := src.Fetch(ctx, c.Tag, min(n, maxFetch))
 	if err != nil {
-		return r, 0, err
+		return r, 0, fmt.Errorf("tag %q: %w", c.Tag, err)
 	}
 	n = min(n, r.Len())
 	if returner, ok := src.(segment.Returner); ok && n < r.Len() {
 		rest := r
 		rest.From += n * max(r.Stride, 1)
-		// Whether the source takes it back or not, the ids printed are this run's alone.
+		// Whether or not the source takes it back, the ids printed are this run's alone.
 		if _, err := returner.Return(ctx, c.Tag, rest); err != nil {
 			return r, 0, err
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestSegmentUsage: a command line that would change nothing, or make no sense, is refused before the database is asked.
+// TestSegmentUsage: a command line that would change nothing, or make no sense, is refused before
+// the database is asked.
 func TestSegmentUsage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -42,7 +43,7 @@ func TestSegmentSet(t *testing.T) {
 	b.check(t, exitUsage, "", "Step is 0, want 1 or more for a new tag", "segment", "set", "订单", "--next", "10")
 	b.check(t, exitOK, "", "", "segment", "set", "订单", "--step", "5")
 	b.check(t, exitOK, "", "", "segment", "set", "订单", "--next", "10")
-	b.check(t, exitOK, `[{"tag":"订单","next":"10","step":5}]`, "", "segment", "list", "--json")
+	b.check(t, exitOK, `[{"tag":"订单","next":"10","step":5,"left":"9223372036854775797"}]`, "", "segment", "list", "--json")
 	b.check(t, exitOK, "10\n11\n", "", "segment", "next", "订单", "-n", "2")
 }
 
@@ -66,7 +67,19 @@ func TestSegmentTables(t *testing.T) {
 	}
 }
 
-// TestSegmentNextSlow: --timeout is for the database; a reader may take as long as it likes over the ids.
+// TestSegmentUnknownTag: the message says how to make the tag.
+func TestSegmentUnknownTag(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, source := range []string{"leaf", "sequence"} {
+		for _, want := range []string{"unknown tag", `"uid segment set TAG --step N" makes`} {
+			b.check(t, exitFailure, "", want, "segment", "next", "order", "--source", source)
+		}
+	}
+}
+
+// TestSegmentNextSlow: --timeout is for the database; a reader may take as long as it likes over
+// the ids.
 func TestSegmentNextSlow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -6,30 +6,41 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
-	"slices"
+	"net/netip"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/idhttp"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/segment/leafhttp"
+	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/uid"
 )
 
 type serveCmd struct {
 	sourceFlags   `embed:""`
+	segmentFlags  `embed:""`
 	assignerFlags `embed:""`
 	layoutFlags   `embed:""`
-	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. There is no authentication: keep it on loopback or a private network."`
+	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN or --open."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
+
+	Open  bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
+	Drain time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere."`
+	Tag   []string      `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
 }
 
 // Help says what the flags that serve shares with gen do not.
 func (*serveCmd) Help() string {
-	return "Time-ordered ids have Leaf's layout, 41-10-12 in milliseconds, unless --layout names another."
+	return "Time-ordered ids have Leaf's layout, 41-10-12 in milliseconds, unless --layout names " +
+		"another."
 }
 
 // The limits of a connection.
@@ -41,16 +52,41 @@ const (
 	shutdownTime = 5 * time.Second  // for requests under way after a signal
 )
 
-// Run serves until ctx ends, then lets the requests under way finish, gives the worker id and the unused ranges back and
-// returns nil: being stopped is how a server ends. What could not be given back is complained about; it is a gap.
+// maxConns bounds the connections to a database that has to serve others too. Segments need one for
+// each fetch under way, and worker ids one now and then.
+const maxConns = 16
+
+// Run serves until ctx ends. Then it lets the requests under way finish, gives the worker id and
+// the unused ranges back and returns nil: being stopped is how a server ends. It complains about
+// what it could not give back, which is a gap.
 func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
-	layout, err := c.layout(p)
+	if c.Layout == "" {
+		c.Layout = "leaf"
+	}
+	layout, err := c.resolveToMake()
+	if err == nil && c.Only != "segment" { // which takes apart the ids of the past as well
+		err = layout.usable(p.now())
+	}
 	if err != nil {
 		return err
 	}
 	network, err := listenNetwork(c.Addr)
+	if err == nil {
+		err = c.check()
+	}
 	if err != nil {
 		return err
+	}
+	switch ticket := c.Source == "ticket" && c.Only != "snowflake"; {
+	case ticket && len(c.Tag) == 0:
+		return usagef("--source ticket needs --tag: it would make a counter of every key that a stranger asks for")
+	case !ticket && len(c.Tag) > 0:
+		return usagef("--tag is for --source ticket; the tags of a table are its rows")
+	case c.Only != "snowflake" && c.fromAuthority(p):
+		return usagef("segments need a database; with an address that has worker ids only, say --only " +
+			"snowflake")
+	case c.Drain < 0:
+		return usagef("--drain is %v, want 0 or more", c.Drain)
 	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, network, c.Addr)
@@ -58,55 +94,61 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
+	token := p.getenv("UID_TOKEN")
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	trusted := token != "" || ok && tcp.IP.IsLoopback() // a stranger could use all worker ids up
+	if !trusted && !c.Open {
+		return usagef("--addr %s is not loopback, and every client that reaches it would get ids: "+
+			"set UID_TOKEN to what clients have to send as a bearer token, or say --open", c.Addr)
+	}
 
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
-	made := layout.alloc.Layout()
-	options := &leafhttp.Options{Layout: &made, Logger: logger, ErrorText: func(err error) string {
-		return redact(oneLine(err.Error()), p.secrets...)
-	}}
-	closeAll, err := c.generators(ctx, p, layout, options)
+	made := layout.eras.At(p.now()).Layout() // /decode knows one layout
+	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
+		Stopping: ctx.Done(), Timeout: c.Wait}
+	closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if closeErr := closeAll(); closeErr != nil {
-			p.complain(fmt.Errorf("stopped; what is left was not given back: %w", closeErr))
+			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need be done: "+
+				"the worker id is free again when its window ends, and the rest of a range is a gap",
+				withoutDeadline(closeErr)))
 		}
 	}()
-	handler, err := leafhttp.New(options)
+	handler, err := idhttp.New(options)
 	if err != nil {
 		return err
 	}
+	handler, page := withMetrics(handler, options)
+	defer page.Close()
+	handler = withToken(handler, token)
 	fmt.Fprintf(p.stderr, "uid: serving on http://%s\n", l.Addr())
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		fmt.Fprintln(p.stderr, "uid: note: this address is not loopback, and whoever reaches it gets ids")
-	}
-	return serve(ctx, l, handler, logger)
+	return serve(ctx, l, handler, logger, c.Drain)
 }
 
-// layout returns the layout of the time-ordered ids, which is Leaf's if the flags name none.
-func (c *serveCmd) layout(p *program) (namedLayout, error) {
-	if c.Layout == "" {
-		c.Layout = "leaf"
+// listenNetwork returns the network to listen on for addr. An IPv4 address means IPv4: left to
+// itself the net package takes 0.0.0.0 for every address of both kinds.
+func listenNetwork(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" || strings.Contains(port, "/") {
+		return "", usagef("--addr is %q, want HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, or :8080 "+
+			"for every address of this machine", addr)
 	}
-	layout, err := c.layoutFlags.resolve()
-	if err != nil {
-		return layout, err
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4", nil
 	}
-	if layout.decode != nil {
-		return layout, usagef("--layout %s is for taking ids apart; keyworker makes them", layout.name)
-	}
-	if c.Only == "segment" {
-		return layout, nil // ids of the past are taken apart all the same
-	}
-	return layout, layout.usable(p.now())
+	return "tcp", nil
 }
 
-// serve answers requests until ctx ends.
-func serve(ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger) error {
+// serve answers requests until ctx has ended and drain is over.
+func serve(
+	ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger, drain time.Duration,
+) error {
 	server := &http.Server{
-		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -115,11 +157,16 @@ func serve(ctx context.Context, l net.Listener, handler http.Handler, logger *sl
 		return err
 	case <-ctx.Done():
 	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(drain):
+	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // whoever is left had its time
+		err = server.Close() // the requests that are left had their time
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -127,55 +174,129 @@ func serve(ctx context.Context, l net.Listener, handler http.Handler, logger *sl
 	return err
 }
 
-// generators opens the database and sets the generators of o. What it returns closes them and the database.
-func (c *serveCmd) generators(ctx context.Context, p *program, layout namedLayout, o *leafhttp.Options) (closeAll func() error, err error) {
+// generators opens the database and sets the generators of o, and what gives worker ids to clients
+// that are trusted. What it returns closes them and the database.
+func (c *serveCmd) generators(
+	ctx context.Context, p *program, layout namedLayout, o *idhttp.Options, trusted bool,
+) (_ func() error, err error) {
+	if c.fromAuthority(p) {
+		g, err := c.authorityGenerator(ctx, p, &c.assignerFlags, serveClaim(o.Logger),
+			func(ctx context.Context, a *authority) (uid.Generator, error) {
+				if trusted {
+					o.Workers = a
+				}
+				return newSnowflake(ctx, a, layout, o.Logger)
+			})
+		if err != nil {
+			return nil, err
+		}
+		o.Snowflake = g
+		return g.Close, nil
+	}
 	start, cancel := context.WithTimeout(ctx, max(c.Timeout, 0))
 	defer cancel()
-	db, d, err := c.open(start, p)
+	db, s, err := c.open(start, p)
 	if err != nil {
 		return nil, err
 	}
-	closers := []func() error{func() error { return closeDB(db) }}
-	closeAll = func() error {
+	if pool, err := db.DB(); err == nil && pool.Stats().MaxOpenConnections == 0 {
+		pool.SetMaxOpenConns(maxConns)
+	}
+	var closers []func() error // in their order: the worker id is given back first
+	closeAll := func() error {
 		var errs []error
-		for _, c := range slices.Backward(closers) {
+		for _, c := range append(closers, func() error { return dsn.Close(db) }) {
 			errs = append(errs, c())
 		}
 		return errors.Join(errs...)
 	}
-	if c.Only != "segment" {
-		g, err := c.snowflake(start, db, layout, o.Logger)
+	defer func() {
 		if err != nil {
-			return nil, errors.Join(c.explain(start, d, err), closeAll())
+			err = errors.Join(c.explain(start, s, err), closeAll())
+		}
+	}()
+	if c.Only != "segment" {
+		workers := c.assigner(db, serveClaim(o.Logger))
+		g, err := c.snowflake(start, db, workers, layout, o.Logger)
+		if err != nil {
+			return nil, err
 		}
 		o.Snowflake, closers = g, append(closers, g.Close)
+		if trusted {
+			o.Workers = workers
+		}
 	}
 	if c.Only != "snowflake" {
-		if d.embedded {
-			if err := segment.Migrate(start, db); err != nil {
-				return nil, errors.Join(c.explain(start, d, err), closeAll())
+		if s.Embedded {
+			if err := sqlsource.MigrateLogged(start, db, o.Logger); err != nil {
+				return nil, err
 			}
 		}
-		// Ordered, because a request costs far more than the word that its callers share.
-		g, err := segment.New(start, c.source(db), &segment.Options{Ordered: true, Checkpoint: true, Logger: o.Logger})
+		src, closeOthers, err := c.source(p, db)
+		closers = append(closers, closeOthers)
 		if err != nil {
-			return nil, errors.Join(c.explain(start, d, withHint(err)), closeAll())
+			return nil, err
 		}
-		o.Segment, closers = g, append(closers, g.Close)
+		options := segment.Options{Checkpoint: true, Listed: c.Listed, MaxStep: c.MaxStep, Logger: o.Logger}
+		if len(c.Tag) > 0 {
+			src, options.Listed = listed{src, c.Tag}, true
+		}
+		g, err := segment.New(start, src, &options)
+		if err != nil {
+			return nil, withHint(err)
+		}
+		o.Segment, closers[len(closers)-1] = g, func() error { return errors.Join(g.Close(), closeOthers()) }
 	}
 	return closeAll, nil
 }
 
-// snowflake returns the generator of time-ordered ids, with one lane so that they rise. The lease outlives an outage of the
-// database of ten minutes.
-func (c *serveCmd) snowflake(ctx context.Context, db *gorm.DB, layout namedLayout, logger *slog.Logger) (*uid.Cached, error) {
-	migrateErr := workernode.Migrate(ctx, db)
-	a := c.assigner(db, layout, deal{command: "uid serve", window: workernode.DefaultWindow, logger: logger})
-	g, err := uid.NewCached(ctx, a, &uid.Options{Layout: layout.alloc.Layout(), Logger: logger})
+// listed is a source that has no list of its tags, with a list.
+type listed struct {
+	segment.Source
+	tags []string
+}
+
+// List returns the tags. Where their counters are nobody knows; they may have been raised.
+func (l listed) List(ctx context.Context) ([]segment.Row, error) {
+	var rows []segment.Row
+	for _, tag := range l.tags {
+		rows = append(rows, segment.Row{Tag: tag, Next: math.MaxInt64})
+	}
+	return rows, ctx.Err()
+}
+
+// Check checks the source.
+func (l listed) Check(ctx context.Context) error {
+	if c, ok := l.Source.(segment.Checker); ok {
+		return c.Check(ctx)
+	}
+	return nil
+}
+
+// snowflake returns the generator of time-ordered ids, after it has made sure of the tables.
+func (c *serveCmd) snowflake(
+	ctx context.Context, db *gorm.DB, a assigner.Assigner, layout namedLayout, logger *slog.Logger,
+) (*uid.Cached, error) {
+	migrateErr := workernode.MigrateLogged(ctx, db, logger)
+	g, err := newSnowflake(ctx, a, layout, logger)
 	if err != nil && migrateErr != nil {
 		err = errors.Join(err, migrateErr)
 	}
 	return g, err
+}
+
+// serveClaim returns what serve wants of its worker id: it outlives an outage of ten minutes.
+func serveClaim(logger *slog.Logger) claimOptions {
+	return claimOptions{window: workernode.DefaultWindow, logger: logger}
+}
+
+// newSnowflake returns a generator with one lane, so that its ids rise.
+func newSnowflake(
+	ctx context.Context, a assigner.Assigner, layout namedLayout, logger *slog.Logger,
+) (*uid.Cached, error) {
+	options := layout.options()
+	options.Logger = logger
+	return uid.NewCached(ctx, a, options)
 }
 
 // redactor is a writer whose lines are free of passwords.
@@ -185,7 +306,7 @@ type redactor struct {
 }
 
 func (r redactor) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(r.w, redact(string(b), r.p.secrets...)); err != nil {
+	if _, err := io.WriteString(r.w, r.p.redactor.Redact(string(b))); err != nil {
 		return 0, err
 	}
 	return len(b), nil

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
@@ -79,7 +80,8 @@ func (b *bench) serve(t *testing.T, args ...string) *served {
 	return s
 }
 
-// get returns what the server answers. Each call has a connection of its own, and so another goroutine at the other end.
+// get returns what the server answers. Each call has a connection of its own, and so another
+// goroutine at the other end.
 func (s *served) get(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -105,7 +107,8 @@ func (s *served) ok(t *testing.T, path string) string {
 	return body
 }
 
-// TestServe: the server tells its address, hands out ids on Leaf's routes, and gives everything back when it is stopped.
+// TestServe: the server tells its address, hands out ids on Leaf's routes, and gives everything
+// back when it is stopped.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -124,6 +127,15 @@ func TestServe(t *testing.T) {
 		}
 		last = id
 	}
+	for path, want := range map[string]string{
+		"/metrics":   `uidring_status{generator="snowflake",status="up"} 1`,
+		"/metrics?":  `uidring_segment_left_ids{generator="segment",tag="order"} `,
+		"/debug/uid": "<h2>snowflake</h2>",
+	} {
+		if got := s.ok(t, path); !strings.Contains(got, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
 	if got := s.ok(t, "/health"); !strings.Contains(got, `"up"`) {
 		t.Errorf("health is %s, want up", got)
 	}
@@ -136,12 +148,13 @@ func TestServe(t *testing.T) {
 	b.check(t, exitOK, "\"next\":\"4\"", "", "segment", "list", "--json")
 }
 
-// TestServeLayout: ids are made and taken apart by the layout that the flags name, Leaf's if they name none.
+// TestServeLayout: ids are made and taken apart by the layout that the flags name, Leaf's if they
+// name none.
 func TestServeLayout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for layout, args := range map[string][]string{"leaf": nil, "default": {"--layout", "default"}, "40-10-13/1ms@2026-01-01T00:00:00Z": {"--layout", "40-10-13", "--tick", "1ms"}} {
-		s := b.serve(t, append([]string{"--only", "snowflake"}, args...)...)
+		s := b.serve(t, append([]string{"--only", "snowflake", "--namespace", layout}, args...)...)
 		id := s.ok(t, "/api/snowflake/get/x")
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
@@ -160,7 +173,8 @@ func TestServeLayout(t *testing.T) {
 	}
 }
 
-// TestServePage: neither the page nor the log shows the password, even where the database's name is the same word.
+// TestServePage: neither the page nor the log shows the password, even where the database's name is
+// the same word.
 func TestServePage(t *testing.T) {
 	t.Parallel()
 	server := servers.MariaDB(t)
@@ -177,32 +191,140 @@ func TestServePage(t *testing.T) {
 		status, _ = s.get(t, "/api/segment/get/order")
 	}
 	page := s.ok(t, "/")
-	if !strings.Contains(page, "leaf_alloc") || !strings.Contains(page, hidden) || strings.Contains(page, word) {
+	if !strings.Contains(page, "leaf_alloc") || !strings.Contains(page, dsn.Hidden) ||
+		strings.Contains(page, word) {
 		t.Errorf("the page is %s\nwant the reason without the password", page)
 	}
 	s.stop()
-	if got := s.stderr(); !strings.Contains(got, "no id") || !strings.Contains(got, hidden) || strings.Contains(got, word) {
+	if got := s.stderr(); !strings.Contains(got, "no id") || !strings.Contains(got, dsn.Hidden) ||
+		strings.Contains(got, word) {
 		t.Errorf("stderr is %s\nwant the reason without the password", got)
 	}
 }
 
-// TestServeStopped: a server whose database is away when it is stopped ends all the same, and says what was left.
+// TestServeStopped: a server with a hundred tags whose database is away or frozen when it is
+// stopped ends within 20 s all the same, says what it could not give back, and that nothing need be
+// done.
 func TestServeStopped(t *testing.T) {
 	t.Parallel()
-	server := dbtest.MariaDB(t)
-	b := newBench(t)
-	b.env["UID_DSN"] = server.DSN(server.CreateDB(t))
-	b.check(t, exitOK, "", "", "segment", "init")
-	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "1000")
-	s := b.serve(t)
-	s.ok(t, "/api/segment/get/order")
-	server.Close()
-	if code := s.stop(); code != exitOK || !strings.Contains(s.stderr(), "uid: stopped; what is left was not given back: ") {
-		t.Errorf("status %d, stderr %s, want 0 and a complaint", code, s.stderr())
+	for name, hurt := range map[string]func(*dbtest.Server) error{
+		"away":   func(s *dbtest.Server) error { return s.Kill() },
+		"frozen": func(s *dbtest.Server) error { return s.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := dbtest.MariaDB(t)
+			b := newBench(t)
+			db := server.CreateDB(t)
+			b.env["UID_DSN"] = server.DSN(db)
+			b.check(t, exitOK, "", "", "segment", "init")
+			for i := range 100 {
+				server.Query(t, db, fmt.Sprintf("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('tag%d', 1, 1000)", i))
+			}
+			s := b.serve(t)
+			for i := range 100 {
+				s.ok(t, fmt.Sprint("/api/segment/get/tag", i))
+			}
+			if err := hurt(server); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			code := s.stop()
+			if took := time.Since(begin); took > 20*time.Second {
+				t.Errorf("stopping took %v, want 20 s at the most", took)
+			}
+			said := s.stderr()
+			if code != exitOK || !strings.Contains(said, "uid: stopped, but not everything was given") ||
+				!strings.Contains(said, "nothing need be done") || strings.Contains(said, "deadline") {
+				t.Errorf("status %d, stderr %s, want 0 and a complaint", code, said)
+			}
+		})
 	}
 }
 
-// TestServeErrors: an address that cannot be had, and a worker id that cannot, end the server at once.
+// TestServeDrain: a server that is stopped says on /health that it is down, and serves on, until
+// the drain is over.
+func TestServeDrain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := b.serve(t, "--only", "snowflake", "--drain", "2s")
+	s.ok(t, "/health")
+	begin := time.Now()
+	ended := make(chan int, 1)
+	go func() { ended <- s.stop() }()
+	status := http.StatusOK
+	for status == http.StatusOK && time.Since(begin) < time.Second {
+		status, _ = s.get(t, "/health")
+	}
+	if status != http.StatusServiceUnavailable {
+		t.Errorf("health is %d after the signal, want 503", status)
+	}
+	s.ok(t, "/api/snowflake/get/any")
+	if code, took := <-ended, time.Since(begin); code != exitOK || took < 2*time.Second {
+		t.Errorf("status %d after %v, want 0 after 2 s", code, took)
+	}
+}
+
+// TestServeTickets: ticket servers are asked for the tags that the command line names, and no
+// other.
+func TestServeTickets(t *testing.T) {
+	t.Parallel()
+	s := newBench(t).serve(t, "--only", "segment", "--source", "ticket", "--tag", "order", "--tag", "user")
+	s.ok(t, "/api/segment/get/order")
+	s.ok(t, "/api/segment/get/user")
+	if status, body := s.get(t, "/api/segment/get/nobody"); status != http.StatusNotFound {
+		t.Errorf("a tag that is not listed is %d %s, want 404", status, body)
+	}
+}
+
+// TestServeToken: with a token nothing but /health is answered without it, and an address that is
+// not loopback is served with a token, or when told to.
+func TestServeToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		b.check(t, exitUsage, "", "is not loopback", "serve", "--addr", addr)
+	}
+	newBench(t).serve(t, "--only", "snowflake", "--open")
+	b.env["UID_TOKEN"] = "s3cret"
+	s := b.serve(t, "--only", "snowflake")
+	s.ok(t, "/health")
+	for _, path := range []string{"/", "/api/snowflake/get/a", "/api/snowflake/get/a?count=2", "/metrics", "/debug/uid", "//health"} {
+		for _, header := range []string{"", "s3cret", "Bearer", "Bearer s3cre", "Bearer s3cret2", "Basic s3cret"} {
+			if status := authorized(t, s, path, header); status != http.StatusUnauthorized {
+				t.Errorf("%s with %q is %d, want 401", path, header, status)
+			}
+		}
+	}
+	for _, path := range []string{"/", "/api/snowflake/get/a", "/metrics"} {
+		if status := authorized(t, s, path, "Bearer s3cret"); status != http.StatusOK {
+			t.Errorf("%s with the token is %d, want 200", path, status)
+		}
+	}
+	if strings.Contains(s.stderr(), "s3cret") {
+		t.Errorf("stderr shows the token: %s", s.stderr())
+	}
+}
+
+// authorized returns the status of a request with a header Authorization.
+func authorized(t *testing.T, s *served, path, header string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", header)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestServeErrors: an address that cannot be had, and a worker id that cannot, end the server at
+// once.
 func TestServeErrors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -220,6 +342,9 @@ func TestServeErrors(t *testing.T) {
 	b.check(t, exitOK, "Leaf's layout, 41-10-12", "", "serve", "--help")
 	b.check(t, exitUsage, "", "keyworker makes them", "serve", "--layout", "keyworker-original")
 	b.check(t, exitUsage, "", "--only", "serve", "--only", "nothing")
+	b.check(t, exitUsage, "", "--source ticket needs --tag", "serve", "--source", "ticket")
+	b.check(t, exitUsage, "", "--tag is for --source ticket", "serve", "--tag", "order")
+	b.check(t, exitUsage, "", "--drain is -1s", "serve", "--drain", "-1s")
 	b.check(t, exitFailure, "", "connection refused", "serve", "--addr", "127.0.0.1:0", "--dsn", "mysql://127.0.0.1:1/ids")
 }
 
@@ -256,8 +381,9 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestServeSlow: a client that takes its time over the header, the body or the answer is left alone for so long and then cut
-// off; a server that is stopped waits for whoever is under way, and not for ever.
+// TestServeSlow: a client that takes its time over the header, the body or the answer is left alone
+// for so long and then cut off; a server that is stopped waits for requests under way, and not
+// for ever.
 func TestServeSlow(t *testing.T) {
 	t.Parallel()
 	const post = "POST /decode HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nsnow"
@@ -294,7 +420,7 @@ func TestServeSlow(t *testing.T) {
 				l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
-				go func() { ended <- serve(ctx, l, mux, slog.New(slog.DiscardHandler)) }()
+				go func() { ended <- serve(ctx, l, mux, slog.New(slog.DiscardHandler), 0) }()
 				here, there := net.Pipe()
 				l.conns <- there
 				gone := make(chan time.Duration)
@@ -320,7 +446,8 @@ func TestServeSlow(t *testing.T) {
 				if err := <-ended; err != nil {
 					t.Errorf("serve = %v", err)
 				}
-				// Shutdown looks for connections that have become idle every half second or more often.
+				// Shutdown looks for connections that have become idle every half second or more
+				// often.
 				if took := time.Since(begin) - c.stop; took < c.shutdown || took > c.shutdown+time.Second {
 					t.Errorf("stopping takes %v, want %v", took, c.shutdown)
 				}

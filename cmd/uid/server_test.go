@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
-// databases are the kinds of database, each with a fresh one's data source name in every form that it can be written in.
+// databases are the kinds of database, each with a fresh one's data source name in every form that
+// it can be written in.
 func databases(t *testing.T) map[string]func(t *testing.T) []string {
 	t.Helper()
 	return map[string]func(t *testing.T) []string{
@@ -35,8 +36,9 @@ func databases(t *testing.T) map[string]func(t *testing.T) []string {
 	}
 }
 
-// TestDatabases: the same story on every kind of database. No table at first; gen makes them; every run takes a worker id
-// and gives it back; workers lists, reap reaps, doctor is content; and no id is there twice.
+// TestDatabases: the same story on every kind of database. No table at first; gen makes them; every
+// run takes a worker id and gives it back; workers lists, reap reaps, doctor is content; and no id
+// is there twice.
 func TestDatabases(t *testing.T) {
 	t.Parallel()
 	for name, start := range databases(t) {
@@ -78,12 +80,13 @@ func TestDatabases(t *testing.T) {
 
 			r = b.check(t, exitOK, "worker ids", "", "doctor")
 			for _, line := range r.lines() {
-				// The shared servers trade durability for speed: TestDoctorDurability.
-				if !strings.Contains(line, "durability") && (strings.HasPrefix(line, "fail") || strings.HasPrefix(line, "warn")) {
+				// The shared servers trade durability for speed: TestDoctorDurability. What an old
+				// InnoDB forgets is its own.
+				if !strings.Contains(line, "durability") && !strings.Contains(line, recomputes) && (strings.HasPrefix(line, "fail") || strings.HasPrefix(line, "warn")) {
 					t.Errorf("doctor finds fault:\n%s", r.stdout)
 				}
 			}
-			var report doctorReport
+			var report doctor.Report
 			if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "doctor", "--json").stdout), &report); err != nil || !report.OK || len(report.Findings) < 8 {
 				t.Errorf("doctor --json: %+v, %v, want eight findings and OK", report, err)
 			}
@@ -94,18 +97,11 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
-// TestDoctorLeases: a worker id is free, held, or given back while the ids that were borrowed from the seconds to come last.
-func TestDoctorLeases(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.now = time.Now()
-	b.check(t, exitOK, "0 held, 0 free\n", "", "doctor")
-	b.check(t, exitOK, "", "", "gen", "-n", "1000000")
-	b.check(t, exitOK, "0 held, 0 free, 1 given back and free when their windows have passed\n", "", "doctor")
-}
+// recomputes is in what doctor says of InnoDB before MySQL 8.0.
+const recomputes = "recomputes the next key from the rows at each restart"
 
-// checkSegments makes tags and takes ids from every source: consecutive, none twice, none left over where the source can
-// count in any step.
+// checkSegments makes tags and takes ids from every source: consecutive, none twice, none left over
+// where the source can count in any step.
 func checkSegments(t *testing.T, b *bench) {
 	t.Helper()
 	b.check(t, exitOK, "leaf_alloc", "", "segment", "init")
@@ -156,80 +152,4 @@ func TestSchemaRuns(t *testing.T) {
 			b.check(t, exitOK, "", "", "doctor", "--dsn", s.DSN(db))
 		})
 	}
-}
-
-// TestDoctorMySQL: settings and accounts that hurt are found.
-func TestDoctorMySQL(t *testing.T) {
-	t.Parallel()
-	s := dbtest.MariaDB(t, "--auto-increment-increment=10")
-	db := s.CreateDB(t)
-	b := newBench(t)
-	dsn := func(user string) string { return fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db) }
-	s.Exec(t,
-		"CREATE USER reader IDENTIFIED BY 'hunter2'", "GRANT SELECT ON "+db+".* TO reader",
-		"CREATE USER worker IDENTIFIED BY 'hunter2'", "GRANT SELECT, INSERT, UPDATE ON "+db+".* TO worker",
-		"CREATE USER nobody IDENTIFIED BY 'hunter2'")
-	b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db))
-
-	b.check(t, exitOK, "every start uses up 10 worker ids", "", "doctor", "--dsn", dsn("worker"))
-	b.check(t, exitFailure, "every start uses up 10 worker ids", "", "doctor", "--strict", "--dsn", dsn("worker"))
-	b.check(t, exitFailure, "the account needs INSERT on WORKER_NODE", "", "doctor", "--dsn", dsn("reader"))
-	for _, user := range []string{"nobody", "stranger"} {
-		r := b.check(t, exitFailure, "fail", "", "doctor", "--dsn", dsn(user))
-		if strings.Contains(r.stdout+r.stderr, "hunter2") {
-			t.Errorf("doctor shows the password:\n%s%s", r.stdout, r.stderr)
-		}
-	}
-	// An account that may not create tables makes ids from those that exist.
-	b.check(t, exitOK, "", "", "gen", "--dsn", dsn("worker"))
-	b.check(t, exitFailure, "", "denied", "gen", "--dsn", dsn("reader"))
-
-	s.Exec(t, "INSERT INTO "+db+".WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (4194303, 'h', 'p', 2, '2026-01-01')")
-	b.check(t, exitFailure, "0 of 4,194,303 left", "", "doctor", "--dsn", dsn("worker"))
-	b.check(t, exitFailure, "", "worker ids exhausted", "gen", "--assigner", "disposable", "--dsn", dsn("worker"))
-
-	s.Exec(t, "SET GLOBAL read_only = 1")
-	b.check(t, exitFailure, "read-only", "", "doctor", "--dsn", dsn("worker"))
-}
-
-// TestDoctorDurability: a server that forgets commits when its machine crashes is found, by each setting that makes it so,
-// and a server that does not is left alone.
-func TestDoctorDurability(t *testing.T) {
-	t.Parallel()
-	t.Run("MariaDB", func(t *testing.T) {
-		t.Parallel()
-		s := dbtest.MariaDB(t, "--log-bin", "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
-		b := newBench(t)
-		b.env["UID_DSN"] = s.DSN(s.CreateDB(t))
-		b.check(t, exitOK, "", "", "gen")
-		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
-		for _, c := range []struct{ off, on, want string }{
-			{"innodb_flush_log_at_trx_commit = 2", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is 2: a crash"},
-			{"innodb_flush_log_at_trx_commit = 0", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is 0: a crash"},
-			{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is 0: a crash"},
-			{"autocommit = 0", "autocommit = 1", "autocommit is off for new sessions"},
-		} {
-			s.Exec(t, "SET GLOBAL "+c.off)
-			b.check(t, exitFailure, c.want, "", "doctor", "--strict")
-			b.check(t, exitOK, "warn  durability", "", "doctor")
-			s.Exec(t, "SET GLOBAL "+c.on)
-		}
-		b.check(t, exitOK, "ok  durability", "", "doctor", "--strict")
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		s := dbtest.Postgres(t, "-cfsync=on")
-		b := newBench(t)
-		db := s.CreateDB(t)
-		b.env["UID_DSN"] = s.DSN(db)
-		b.check(t, exitOK, "", "", "gen")
-		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
-		s.Exec(t, "ALTER DATABASE "+db+" SET synchronous_commit = off")
-		b.check(t, exitFailure, "synchronous_commit is off: a crash", "", "doctor", "--strict")
-
-		shared := servers.Postgres(t)
-		b.env["UID_DSN"] = shared.DSN(shared.CreateDB(t))
-		b.check(t, exitOK, "", "", "gen")
-		b.check(t, exitFailure, "fsync is off: a crash", "", "doctor", "--strict")
-	})
 }

@@ -21,12 +21,13 @@ func (e signalError) code() int {
 	return exitFailure
 }
 
-// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a signalError as the cause. A second one
-// kills the process, so that nobody is held by a clean-up that hangs. It starts a goroutine, which stop ends and awaits.
+// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a signalError
+// as the cause. A second one kills the process, so that a clean-up that hangs holds no user. It
+// starts a goroutine, which stop ends and awaits.
 //
-// SIGPIPE is ignored: a reader that goes away then shows as EPIPE from a write, after which the worker id is still
-// given back, instead of killing the process between two writes. A signal that was ignored when the process began,
-// as SIGHUP is under nohup, stays ignored.
+// SIGPIPE is ignored: a reader that goes away then shows as EPIPE from a write, after which the
+// worker id is still given back, instead of killing the process between two writes. A signal that
+// was ignored when the process began, as SIGHUP is under nohup, stays ignored.
 func withSignals(parent context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)

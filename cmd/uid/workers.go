@@ -6,23 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"text/tabwriter"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/human"
 )
 
 type workersCmd struct {
-	Action    string `arg:"" optional:"" enum:"list,reap" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners."`
+	Action    string `arg:"" optional:"" enum:"list,reap,restored" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again."`
 	dsnFlags  `embed:""`
 	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all."`
 	Limit     int    `default:"20" placeholder:"N" help:"At most so many rows of WORKER_NODE, newest first."`
 	Zone      string `default:"local" placeholder:"ZONE" help:"Time zone of the times shown."`
 	JSON      bool   `help:"Print one JSON object."`
+
+	Highest int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
+	Reach   *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead."`
+	DryRun  bool           `help:"For restored: print the statements and change nothing."`
 }
 
-// Run lists both tables, or reaps.
+// Run lists both tables, or reaps. Rows that cannot be read hide no other row. The command fails
+// with them in the end.
 func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	if c.Limit < 1 {
 		return usagef("--limit is %d, want 1 or more", c.Limit)
@@ -31,45 +39,95 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn) error {
+	if c.Action == "restored" {
+		if err := c.checkRestored(); err != nil {
+			return err
+		}
+	}
+	if c.fromAuthority(p) {
+		return c.ofAuthority(ctx, p, zone)
+	}
+	if c.Action == "restored" {
+		return c.restored(ctx, p)
+	}
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
 		var bad unreadable
 		leases, err := workernode.Leases(ctx, db)
 		if err := bad.keep(err); err != nil {
 			return err
 		}
 		if c.Namespace != "" {
-			leases = slices.DeleteFunc(leases, func(l workernode.Lease) bool { return l.Namespace != c.Namespace })
-			bad = slices.DeleteFunc(bad, func(r workernode.UnreadableRow) bool { return r.Namespace != c.Namespace })
+			leases = slices.DeleteFunc(leases,
+				func(l workernode.Lease) bool { return l.Namespace != c.Namespace })
+			bad = slices.DeleteFunc(bad,
+				func(r workernode.UnreadableRow) bool { return r.Namespace != c.Namespace })
 		}
 		if c.Action == "reap" {
 			err = c.reap(ctx, p, db, leases, &bad)
 		} else {
 			err = c.list(ctx, p, db, leases, &bad, zone)
 		}
-		if err != nil {
-			return err
+		for _, r := range bad {
+			p.complain(errors.New(r.String()))
 		}
-		return bad.report(p)
+		if err == nil && bad != nil {
+			err = errReported
+		}
+		return err
 	})
 }
 
-// list prints both tables.
-func (c *workersCmd) list(ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable, zone *time.Location) error {
-	nodes, err := workernode.Nodes(ctx, db, c.Limit)
-	if err := bad.keep(err); err != nil {
-		return err
+// checkRestored checks the flags of restored.
+func (c *workersCmd) checkRestored() error {
+	switch {
+	case c.Highest < 1:
+		return usagef("--highest is %d, want the highest worker id that was ever used", c.Highest)
+	case c.Reach == nil || *c.Reach < 0:
+		return usagef("--reach is missing or negative, want the longest window of any service plus the " +
+			"longest lead")
 	}
-	if c.JSON {
-		return json.NewEncoder(p.out).Encode(newWorkersJSON(nodes, leases, *bad))
-	}
-	if err := p.printNodes(nodes, c.Limit, zone); err != nil {
-		return err
-	}
-	fmt.Fprintln(p.out)
-	return p.printLeases(leases, zone)
+	return nil
 }
 
-// unreadable are the rows that cannot be read. They hide no other row, and are what the command fails with in the end.
+// restored makes the tables fit for claims after a backup was restored, or shows how.
+func (c *workersCmd) restored(ctx context.Context, p *program) error {
+	run := workernode.Restore
+	if c.DryRun {
+		run = workernode.PlanRestore
+	}
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
+		plan, err := run(ctx, db, c.Highest, *c.Reach)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return json.NewEncoder(p.out).Encode(restoredJSON{c.DryRun, plan.HighestNode, plan.Leases,
+				plan.Statements})
+		}
+		head := "done"
+		if c.DryRun {
+			head = "a dry run: nothing is changed"
+		}
+		fmt.Fprintf(p.out, "-- %s\n-- WORKER_NODE: new worker ids begin above %d, the highest was %d\n"+
+			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n", head,
+			max(plan.HighestNode, c.Highest), plan.HighestNode,
+			human.Plural(int(plan.Leases), "row"), *c.Reach)
+		for _, s := range plan.Statements {
+			fmt.Fprintf(p.out, "%s;\n", s)
+		}
+		return nil
+	})
+}
+
+// restoredJSON is what restored --json prints.
+type restoredJSON struct {
+	DryRun      bool     `json:"dry_run"`
+	HighestNode int64    `json:"highest_node"` // as it was
+	Leases      int64    `json:"leases"`
+	Statements  []string `json:"statements"`
+}
+
+// unreadable are the rows that cannot be read.
 type unreadable []workernode.UnreadableRow
 
 // keep takes such rows out of err. It returns what is left.
@@ -79,29 +137,20 @@ func (u *unreadable) keep(err error) error {
 		return err
 	}
 	for _, r := range e.Rows {
-		if !slices.ContainsFunc(*u, func(o workernode.UnreadableRow) bool { return o.String() == r.String() }) {
+		same := func(o workernode.UnreadableRow) bool { return o.String() == r.String() }
+		if !slices.ContainsFunc(*u, same) {
 			*u = append(*u, r)
 		}
 	}
 	return nil
 }
 
-// report prints a line for each row, and fails if there is one.
-func (u *unreadable) report(p *program) error {
-	if len(*u) == 0 {
-		return nil
-	}
-	for _, r := range *u {
-		p.complain(errors.New(r.String()))
-	}
-	return errReported
-}
-
-// reap reaps the namespaces of leases one by one. Worker ids whose windows have passed are free anyway; reaping makes
-// sure that an owner which comes back late cannot go on.
-func (c *workersCmd) reap(ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable) error {
+// reap reaps the namespaces of leases one by one. Worker ids whose windows have passed are free
+// anyway. Reaping makes sure that an owner which comes back late cannot go on.
+func (c *workersCmd) reap(
+	ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable,
+) error {
 	reaped := map[string]int{}
-	var names []string
 	for _, l := range leases {
 		if _, ok := reaped[l.Namespace]; ok {
 			continue
@@ -111,16 +160,135 @@ func (c *workersCmd) reap(ctx context.Context, p *program, db *gorm.DB, leases [
 			return err
 		}
 		reaped[l.Namespace] = n
-		names = append(names, l.Namespace)
+		if !c.JSON {
+			fmt.Fprintf(p.out, "%s: %d reaped\n", human.Printable(l.Namespace), n)
+		}
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		return json.NewEncoder(p.out).Encode(map[string]any{"reaped": reaped})
-	}
-	for _, name := range names {
-		fmt.Fprintf(p.out, "%s: %d reaped\n", printable(name), reaped[name])
-	}
-	if len(names) == 0 {
+	case len(reaped) == 0:
 		fmt.Fprintln(p.out, "no leases")
 	}
 	return nil
+}
+
+// workersJSON is what --json prints.
+type workersJSON struct {
+	Nodes      []nodeJSON       `json:"nodes"`
+	Leases     []leaseJSON      `json:"leases"`
+	Unreadable []unreadableJSON `json:"unreadable,omitempty"`
+}
+
+type nodeJSON struct {
+	Worker  int64     `json:"worker"`
+	Host    string    `json:"host"`
+	Port    string    `json:"port"`
+	Type    string    `json:"type"`
+	Created time.Time `json:"created"`
+}
+
+type leaseJSON struct {
+	Worker      int64     `json:"worker"`
+	Namespace   string    `json:"namespace"`
+	Owner       string    `json:"owner"`
+	Generation  int64     `json:"generation"`
+	Until       time.Time `json:"until"`
+	LeftSeconds float64   `json:"left_seconds"`
+	Free        bool      `json:"free"`
+	Layout      string    `json:"layout"`
+}
+
+type unreadableJSON struct {
+	Table     string `json:"table"`
+	Namespace string `json:"namespace,omitempty"`
+	Worker    string `json:"worker"` // as it is stored
+	Error     string `json:"error"`
+}
+
+// list prints both tables.
+func (c *workersCmd) list(
+	ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable,
+	zone *time.Location,
+) error {
+	nodes, err := workernode.Nodes(ctx, db, c.Limit)
+	if err := bad.keep(err); err != nil {
+		return err
+	}
+	if !c.JSON {
+		if err := c.printNodes(p, nodes, zone); err != nil {
+			return err
+		}
+		fmt.Fprintln(p.out)
+		return p.printLeases("WORKER_LEASE", leases, zone)
+	}
+	j := workersJSON{Nodes: []nodeJSON{}, Leases: leasesJSON(leases)}
+	for _, n := range nodes {
+		j.Nodes = append(j.Nodes, nodeJSON{n.ID, n.Host, n.Port, n.Type.String(), n.Created})
+	}
+	for _, r := range *bad {
+		j.Unreadable = append(j.Unreadable, unreadableJSON{r.Table, r.Namespace, r.Worker, r.Err.Error()})
+	}
+	return json.NewEncoder(p.out).Encode(j)
+}
+
+func leasesJSON(leases []workernode.Lease) []leaseJSON {
+	list := []leaseJSON{}
+	for _, l := range leases {
+		list = append(list, leaseJSON{l.Worker, l.Namespace, l.Owner, l.Generation, l.Until,
+			l.Left.Seconds(), l.Free(), l.Layout})
+	}
+	return list
+}
+
+func (c *workersCmd) printNodes(p *program, nodes []workernode.Node, zone *time.Location) error {
+	switch len(nodes) {
+	case 0:
+		fmt.Fprintln(p.out, "WORKER_NODE: no rows")
+		return nil
+	case c.Limit:
+		fmt.Fprintf(p.out, "WORKER_NODE: the newest %d rows (--limit)\n", c.Limit)
+	default:
+		fmt.Fprintf(p.out, "WORKER_NODE: %s, newest first\n", human.Plural(len(nodes), "row"))
+	}
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKER\tHOST\tPORT\tTYPE\tCREATED")
+	for _, n := range nodes {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", n.ID, human.Printable(n.Host), human.Printable(n.Port),
+			n.Type, n.Created.In(zone).Format(time.RFC3339))
+	}
+	return t.Flush()
+}
+
+func (p *program) printLeases(table string, leases []workernode.Lease, zone *time.Location) error {
+	if len(leases) == 0 {
+		fmt.Fprintf(p.out, "%s: no rows\n", table)
+		return nil
+	}
+	fmt.Fprintf(p.out, "%s: %s\n", table, human.Plural(len(leases), "row"))
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKER\tNAMESPACE\tSTATE\tUNTIL\tGENERATION\tOWNER\tLAYOUT")
+	for _, l := range leases {
+		until := "-"
+		if !l.Until.IsZero() {
+			until = l.Until.In(zone).Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Worker, human.Printable(l.Namespace),
+			leaseState(l), until, l.Generation, human.Printable(l.Owner), human.Printable(l.Layout))
+	}
+	return t.Flush()
+}
+
+// leaseState says whether a worker id can be claimed.
+func leaseState(l workernode.Lease) string {
+	switch {
+	case !l.Free() && l.Owner == "":
+		return "given back, free in " + human.Span(l.Left)
+	case !l.Free():
+		return "held, " + human.Span(l.Left) + " left"
+	case l.Owner == "":
+		return "free"
+	default:
+		return "free for " + human.Span(l.Left)
+	}
 }

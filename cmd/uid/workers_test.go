@@ -8,10 +8,12 @@ import (
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
-// TestWorkersUnreadable: SQLite stores text in a column of numbers. Such rows are named one by one, the others are shown, and the exit status says that
-// something is wrong.
+// TestWorkersUnreadable: SQLite stores text in a column of numbers. Such rows are named one by one,
+// the others are shown, and the exit status says that something is wrong.
 func TestWorkersUnreadable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -19,15 +21,18 @@ func TestWorkersUnreadable(t *testing.T) {
 	for _, namespace := range []string{"orders", "users"} {
 		b.check(t, exitOK, "", "", "gen", "--dsn", file, "--namespace", namespace)
 	}
+	for range 2 {
+		b.check(t, exitOK, "", "", "gen", "--dsn", file, "--assigner", "disposable")
+	}
 	db, err := gorm.Open(sqlite.Open(file), &gorm.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 77, GENERATION, NONCE, 'me', 'soon', LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID > 0",
-		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 'six\x1b', GENERATION, NONCE, 'me', 1, LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'users' AND WORKER_ID > 0",
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 77, GENERATION, NONCE, 'me', 'soon', LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID = 0",
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 'six\x1b', GENERATION, NONCE, 'me', 1, LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'users' AND WORKER_ID = 0",
 		"UPDATE WORKER_NODE SET TYPE = 'tin' WHERE ID = 1",
-		"UPDATE WORKER_LEASE SET OWNER = 'her', UNTIL_MS = 1 WHERE WORKER_ID = 1",
+		"UPDATE WORKER_LEASE SET OWNER = 'her', UNTIL_MS = 1 WHERE WORKER_ID = 0 AND NAMESPACE = 'orders'",
 	} {
 		if err := db.Exec(s).Error; err != nil {
 			t.Fatal(err)
@@ -71,5 +76,72 @@ func TestWorkersUnreadable(t *testing.T) {
 	// What is wrong in one namespace is not the matter of who asks for another.
 	if r = b.run(t.Context(), "workers", "--namespace", "orders"); r.code != exitFailure || strings.Contains(r.stderr, "users") {
 		t.Errorf("workers --namespace orders = %d: %s", r.code, r.stderr)
+	}
+}
+
+// TestWorkersRestored: a dry run prints statements and changes nothing; the run itself keeps what
+// was used from being used again. doctor fails before and is content afterwards.
+func TestWorkersRestored(t *testing.T) {
+	t.Parallel()
+	for name, start := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.env["UID_DSN"] = start(t)[0]
+			b.check(t, exitOK, "", "", "gen", "--assigner", "disposable")
+			for _, namespace := range []string{"default", "users"} {
+				b.check(t, exitOK, "", "", "gen", "--namespace", namespace)
+			}
+			for _, args := range [][]string{
+				{"--reach", "25m"}, {"--highest", "0", "--reach", "25m"}, {"--highest", "-1", "--reach", "25m"},
+				{"--highest", "9"}, {"--highest", "9", "--reach", "-1s"},
+			} {
+				b.check(t, exitUsage, "", "--", append([]string{"workers", "restored"}, args...)...)
+			}
+			b.check(t, exitFailure, "", "want at least 2", "workers", "restored", "--highest", "1", "--reach", "25m")
+			nodes := func() (w workersJSON) {
+				t.Helper()
+				if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "workers", "--json").stdout), &w); err != nil {
+					t.Fatal(err)
+				}
+				return w
+			}
+			dry := b.check(t, exitOK, "a dry run", "", "workers", "restored", "--highest", "9", "--reach", "25m", "--dry-run")
+			if w := nodes(); len(w.Nodes) != 2 || !w.Leases[0].Free && w.Leases[0].LeftSeconds > 60 {
+				t.Errorf("after a dry run the tables have %+v", w)
+			}
+			done := b.check(t, exitOK, "-- done", "", "workers", "restored", "--highest", "9", "--reach", "25m")
+			_, ran, _ := strings.Cut(done.stdout, "INSERT")
+			if _, planned, _ := strings.Cut(dry.stdout, "INSERT"); planned != ran || ran == "" {
+				t.Errorf("the dry run prints\n%s\nthe run\n%s", dry.stdout, done.stdout)
+			}
+			w := nodes()
+			if w.Nodes[0].Worker != 9 || w.Nodes[0].Host != "restored" || len(w.Leases) != 2 {
+				t.Errorf("the tables have %+v, want worker 9, restored, and 2 leases", w)
+			}
+			for _, l := range w.Leases {
+				if l.LeftSeconds < 24*60 || l.Owner != "" {
+					t.Errorf("lease %+v, want no owner and 25 minutes left", l)
+				}
+			}
+			b.check(t, exitOK, `"highest_node":9`, "", "workers", "restored", "--highest", "9", "--reach", "25m", "--json", "--dry-run")
+			b.check(t, exitOK, "", "", "doctor")
+
+			source, err := dsn.Parse(b.env["UID_DSN"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			db, err := source.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Exec("DELETE FROM WORKER_NODE WHERE ID > 1").Error; err != nil {
+				t.Fatal(err)
+			}
+			if err := dsn.Close(db); err != nil {
+				t.Fatal(err)
+			}
+			b.check(t, exitFailure, "worker 2 is leased and WORKER_NODE ends at 1", "", "doctor")
+		})
 	}
 }

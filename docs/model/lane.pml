@@ -1,29 +1,34 @@
-// Lanes and tenures of uid.Cached, with one lane. lane.md has the properties in words.
+// Lanes and composer of uid.Cached. lane.md has the properties in words.
 //
-// Each read and each write of a shared word is one step, because each is one atomic instruction of the program, and Go's
-// atomics are sequentially consistent. Ghosts, which the program does not have, are written in the step that they belong to.
-// The ring is a channel: ring.pml is about its inside. A tick has one run, so that a run's number is its tick as well as its
-// position, and the id of offset o in run r is r*RUN + o.
+// Each read and each write of a shared word is one step, because each is one atomic instruction of
+// the program, and Go's atomics are sequentially consistent. Ghosts, which the program does not have,
+// are written in the step that they belong to. The ring is a channel: ring.pml is about its inside. A
+// tick has one run, so a run's number is its tick, and number o of run r is r*RUN + o.
 //
 // expect: ok
+// variants: -DNEXTERS=1 -DCALLS=5 expect: ok
+// variants: -DNEXTERS=3 -DCALLS=1 expect: ok
 // variants: -DFILL=1 -DNEXTERS=1 expect: ok
+// variants: -DFILL=1 -DNEXTERS=1 -DCAP=2 expect: ok
 // variants: -DPAD=1 expect: ok
+// variants: -DPAD=1 -DLANES=2 expect: ok
 // variants: -DEXPIRE=1 expect: ok
-// variants: -DREBASE=1 -DCALLS=3 expect: ok
 // variants: -DREPLACE=1 expect: ok
+// variants: -DREPLACE=1 -DLANES=2 -DCALLS=1 -DNEXTERS=3 expect: ok
 // variants: -DCLOSE=1 -DPAD=1 expect: ok
-// variants: -DNEXTERS=3 -DEMPTY=1 -DCALLS=3 expect: ok
+// variants: -DCLOSE=1 -DLANES=2 expect: ok
+// variants: -DSINGLE=1 -DPAD=1 -DFILL=1 -DNEXTERS=1 expect: ok
 // variants: -DBROKEN=1 expect: error
-// variants: -DBROKEN=2 -DEMPTY=1 -DCALLS=4 expect: error
-// variants: -DNEXTERS=4 -DEMPTY=1 -DCALLS=1 expect: error
+// variants: -DBROKEN=2 expect: error
 // variants: -DBROKEN=3 -DFILL=1 -DNEXTERS=1 expect: error
-// variants: -DBROKEN=4 -DREBASE=1 -DCALLS=3 expect: error
-// variants: -DBROKEN=5 -DREBASE=1 -DCALLS=3 expect: error
-// variants: -DBROKEN=6 -DREBASE=1 -DCALLS=3 expect: error
+// variants: -DBROKEN=4 expect: error
+// variants: -DBROKEN=5 -DEXPIRE=1 expect: error
+// variants: -DBROKEN=6 -DREPLACE=1 expect: error
 // variants: -DBROKEN=7 -DREPLACE=1 expect: error
-// variants: -DBROKEN=8 -DEXPIRE=1 expect: error
-// variants: -DBROKEN=9 -DCLOSE=1 -DCAP=2 expect: error
-// variants: -DBROKEN=10 -DCLOSE=1 expect: error
+// variants: -DBROKEN=8 -DCLOSE=1 -DCAP=2 expect: error
+// variants: -DBROKEN=9 -DCLOSE=1 expect: error
+// variants: -DBROKEN=10 expect: error
+// variants: -DBROKEN=11 -DPAD=1 expect: error
 // depth: 4000000
 
 #ifndef BROKEN
@@ -38,38 +43,29 @@
 #ifndef CALLS
 #define CALLS 2       // of each caller of Next
 #endif
-#define RUN 2         // ids in a run
-#define ROOM 3        // values of the headroom: enough for (ROOM-1)*RUN - 1 callers of Next
+#ifndef LANES
+#define LANES 1
+#endif
+#ifdef SINGLE
+#define RUN 1         // numbers in a run
+#else
+#define RUN 2
+#endif
 #ifndef CAP
 #define CAP 1         // slots of the ring
 #endif
-#define TENURES 4
-#ifdef REBASE
-#define TICKS 2       // how many ticks a word can tell apart
-#else
-#define TICKS RUNS
-#endif
-#define WANT 3        // ids that Fill wants
+#define WANT 3        // numbers that Fill wants
+#define USEDUP 100    // above every number
 
-// A word: tick - base tick, headroom, offset.
-#define WORD(tick, off) ((tick) * (ROOM * RUN) + (off))
-#define OFF(w)    ((w) % RUN)
-#define HEAD(w)   (((w) / RUN) % ROOM)
-#define TICK(w)   ((w) / (ROOM * RUN))
-#define LEFT(w)   (HEAD(w) != 0 -> 0 : RUN - 1 - OFF(w))
-#define USEDUP    RUN
+// A lane.
+short next[LANES] = USEDUP;
+short end[LANES];
+bool  mu[LANES];
+byte  pass[LANES];          // lane.skip
 
-// A tenure: its lane, its base tick, its worker id.
-short word[TENURES] = USEDUP;
-bool  mu[TENURES];          // lane.mu
-bool  sealed[TENURES];
-byte  pass[TENURES];        // lane.skip
-byte  tick0[TENURES];
-bool  worker[TENURES];
-byte  tenure;               // Cached.tenure: an index
-
+// The composer.
 chan ring = [CAP] of { byte };
-bool composing;             // Cached.mu
+bool composing;             // composer.mu
 byte pos;                   // the run that is composed next
 bool grant;                 // the claim's worker id
 bool closed;
@@ -77,320 +73,291 @@ bool closed;
 // Ghosts.
 #define NONE 0
 #define OUT 1
-#define DROPPED 2
-byte state[RUNS * RUN];     // of every id
+#define DROPPED 2           // on purpose
+#define SKIPPED 3           // by a caller that loaded an older end
+byte state[RUNS * RUN];     // of every number
 bool owner[RUNS];           // the worker id that a run was composed under
-short highest = -1;         // the highest id that a call has returned
+short highest = -1;         // the highest number that a call has returned
 bool released;              // Close has given the claim back ...
 byte used;                  // ... from this tick on
 byte begins[2];             // the first tick of each worker's window
+bool replaced;              // the claim was replaced, and what was left of the old one dropped
 bool padding = true;        // the padder runs
 
-// handed notes that the id of word w of tenure t has an owner: nobody had it, it was composed under the tenure's worker id,
-// and it lies below what the claim's release was told.
-inline handed(ten, run_, offset) {
-	assert((run_) >= 0 && (run_) < pos);
-	assert(state[(run_) * RUN + (offset)] == NONE);
-	assert(owner[run_] == worker[ten] && (run_) >= begins[worker[ten]]);
-	assert(!released || (run_) < used);
-	state[(run_) * RUN + (offset)] = OUT;
+// handed notes that a number has an owner: nobody had it, it was composed in its worker's window, it
+// lies below what the claim's release was told, and it is not of a claim that was replaced.
+inline handed(number) {
+	assert((number) >= 0 && (number) < pos * RUN);
+	assert(state[number] == NONE);
+	assert((number) / RUN >= begins[owner[(number) / RUN]]);
+	assert(!replaced || owner[(number) / RUN] == 1);
+	assert(!released || (number) / RUN < used);
+	state[number] = OUT;
 }
 
-// dropped notes that the id is nobody's and will not be handed out.
-inline dropped(run_, offset) {
-	assert(state[(run_) * RUN + (offset)] == NONE);
-	state[(run_) * RUN + (offset)] = DROPPED;
+// gone notes that a number will not be handed out.
+inline gone(number, how) {
+	assert(state[number] == NONE);
+	state[number] = how;
 }
 
-// dropRest notes that what word w of tenure t had left is dropped.
-inline dropRest(dt, rest_) {
+// goneRest notes that what a lane has left is dropped, in the step that does it.
+inline goneRest(gl) {
+	k = 0;
 	do
-	:: LEFT(rest_) > 0 -> rest_++; dropped(tick0[dt] + TICK(rest_), OFF(rest_))
+	:: next[gl] + k < end[gl] -> gone(next[gl] + k, DROPPED); k++
 	:: else -> break
-	od
+	od;
+	k = 0
 }
 
 #define lock(mutex)   atomic { !mutex -> mutex = true }
 #define unlock(mutex) mutex = false
 
-// returned ends a call: the id is above all that were returned before the call began.
+// returned ends a call. With one lane the number is above all that were returned before it began.
 inline returned(newest) {
 	atomic {
-		assert((newest) > low);
+		assert(LANES > 1 || (newest) > low);
 		if :: (newest) > highest -> highest = newest :: else -> skip fi
 	}
 }
 
-// seal takes the lane of tenure t its run for good; rest is the word that says what was left of it.
-inline seal(st) {
-	lock(mu[st]);
-#if BROKEN == 4
-	sealed[st] = true;
-	rest = word[st];
-	word[st] = USEDUP;
-#elif BROKEN == 5
-	atomic { rest = word[st]; word[st] = USEDUP };
-#else
-	sealed[st] = true;
-	atomic { rest = word[st]; word[st] = USEDUP };
+// take is the fast path of a caller that has loaded e. got says whether number is the caller's.
+inline take(tl) {
+#if BROKEN != 4
+	e = end[tl];
 #endif
-	unlock(mu[st])
-}
-
-// succeed publishes a tenure that goes on with rest.
-inline succeed(rest_of) {
 	atomic {
-		assert(tenure + 1 < TENURES);
-		tick0[tenure + 1] = (pos > len(ring) + 1 -> pos - len(ring) - 1 : 0);
-		worker[tenure + 1] = grant;
-		if
-		:: LEFT(rest_of) > 0 ->
-			// What the lane had left is not too old for the new base.
-			assert(tick0[tenure] + TICK(rest_of) >= tick0[tenure + 1]);
-			word[tenure + 1] = WORD(tick0[tenure] + TICK(rest_of) - tick0[tenure + 1], OFF(rest_of))
-		:: else -> word[tenure + 1] = USEDUP
-		fi;
-		rest_of = 0
+		number = next[tl];
+		next[tl]++;
+#if BROKEN == 4
 	};
-	tenure = tenure + 1
+	e = end[tl];
+	atomic {
+#endif
+		got = (number < e);
+		if
+		:: got -> handed(number)
+		:: !got && number < end[tl] -> assert(e != end[tl]); gone(number, SKIPPED) // only an older end skips
+		:: else
+		fi
+	}
 }
 
-// dropBelow empties the ring of the runs below limit.
-inline dropBelow(below) {
+// claim claims up to most consecutive numbers of a lane: got of them, number is the last.
+inline claim(cl, most) {
+	do
+	:: e = end[cl];
+		w = next[cl];
+		if
+		:: w >= e -> got = 0; break
+		:: else -> got = (e - w < most -> e - w : most)
+		fi;
+		atomic {
+#if BROKEN != 3
+			if :: next[cl] != w -> goto again :: else -> skip fi; // the compare-and-swap
+#endif
+			next[cl] = w + got;
+			k = 0;
+			do
+			:: k < got -> handed(w + k); k++
+			:: else -> break
+			od;
+			number = w + got - 1;
+			k = 0
+		};
+		break;
+again:	skip
+	od;
+	w = 0
+}
+
+// begin gives a used-up lane the numbers from first to last. The caller holds its mu.
+inline begin(bl, first, last) {
+#if BROKEN == 2
+	end[bl] = last;
+	next[bl] = first
+#elif BROKEN == 10
+	next[bl] = USEDUP;
+	next[bl] = first;
+	end[bl] = last
+#else
+	next[bl] = USEDUP;
+	end[bl] = last;
+	atomic {
+		assert(BROKEN == 1 || BROKEN == 5 || next[bl] >= USEDUP); // nothing but failed adds is overwritten
+		next[bl] = first
+	}
+#endif
+}
+
+// drop drops what a lane has left, if that is older than limit. The caller holds its mu.
+inline drop(dl, limit) {
+	left = (next[dl] < end[dl]); // a step of its own
+	if
+	:: left ->
+		atomic {
+			assert(next[dl] >= end[dl] || (end[dl] - 1) / RUN < limit); // nothing but the old is dropped
+			goneRest(dl);
+			next[dl] = USEDUP
+		}
+	:: else
+	fi
+}
+
+// refill gives a used-up lane the ring's next runs, of which the caller owns the first most numbers:
+// got of them, number is the last. none says that lane and ring were empty at one instant.
+inline refill(rl, most) {
+	got = 0;
+	none = false;
+#if BROKEN != 1
+	lock(mu[rl]);
+#endif
+	if
+	:: next[rl] < end[rl] // somebody else refilled it
+	:: else ->
+		atomic { // TryTakeN: as many runs as most needs
+			runs = 0;
+			do
+			:: runs * RUN < most && len(ring) > 0 ->
+				ring?head;
+				assert(runs == 0 || head == last);
+				if :: runs == 0 -> w = head * RUN + pass[rl] :: else -> skip fi;
+				runs++;
+				last = head + 1
+			:: else -> break
+			od;
+			none = (runs == 0);
+			if :: runs > 0 && pass[rl] > 0 -> gone(w - 1, DROPPED) :: else -> skip fi;
+			do
+			:: runs > 0 && got < most && w + got < last * RUN -> handed(w + got); number = w + got; got++
+			:: else -> break
+			od
+		};
+		if
+		:: runs > 0 ->
+			pass[rl] = 0;
+			if
+			:: number + 1 < last * RUN -> begin(rl, number + 1, last * RUN)
+			:: else
+			fi
+		:: else
+		fi
+	fi;
+#if BROKEN != 1
+	unlock(mu[rl]);
+#endif
+	atomic { w = 0; head = 0; runs = 0; last = 0 }
+}
+
+// dropRing empties the ring of the runs below limit.
+inline dropRing(below) {
 	do
 	:: atomic {
 		len(ring) > 0 -> ring?<head>;
 		if
-		:: head < below -> ring?head; dropped(head, 0); dropped(head, 1)
+		:: head < below ->
+			ring?head;
+			k = 0;
+			do :: k < RUN -> gone(head * RUN + k, DROPPED); k++ :: else -> break od;
+			k = 0
 		:: else -> head = 0; break
 		fi }
 	:: atomic { len(ring) == 0 -> head = 0; break }
 	od
 }
 
-// compose puts a run into the ring if there is room and no bound. The caller holds Cached.mu.
+// compose puts a run into the ring if there is room and no bound. The caller holds composer.mu.
 inline compose() {
 	if
 	:: len(ring) == CAP || closed || pos == RUNS
 	:: else ->
-#ifdef REBASE
-		if
-		:: pos - tick0[tenure] >= TICKS -> seal(tenure); succeed(rest)
-		:: else -> skip
-		fi;
-#endif
+#if BROKEN == 11
+		atomic { owner[pos] = grant };
+		ring!pos;
+		pos++ // after the put
+#else
 		atomic { owner[pos] = grant; pos++ }; // the position moves first
 		ring!(pos - 1)
+#endif
 	fi
 }
 
-// refill gives the used-up lane of tenure t a run; got says whether it could, and then id is the run's first, the caller's.
-inline refill(rt) {
-	got = 0;
-#if BROKEN != 1
-	lock(mu[rt]);
-#endif
-	w = word[rt];
-	if
-	:: LEFT(w) > 0
-	:: else ->
-#if BROKEN != 2
-		// Nothing but failed adds is overwritten.
-		atomic { assert(BROKEN == 1 || LEFT(word[rt]) == 0); word[rt] = USEDUP };
-#endif
-		if
-		:: sealed[rt]
-		:: else ->
-			if
-			:: atomic { len(ring) > 0 -> ring?head; got = 1 }
-			:: atomic { len(ring) == 0 }
-			fi;
-			if
-			:: got ->
-				w = WORD(head - tick0[tenure], pass[rt]); // the base of the tenure that is current
-				atomic {
-					assert(BROKEN == 1 || LEFT(word[rt]) == 0);
-					assert(head >= tick0[tenure] && head - tick0[tenure] < TICKS);
-					if :: pass[rt] > 0 -> dropped(head, 0) :: else -> skip fi;
-					word[rt] = w;
-					handed(tenure, head, pass[rt]);
-					id = head * RUN + pass[rt];
-					pass[rt] = 0
-				}
-			:: else -> skip
-			fi
-		fi
-	fi;
-#if BROKEN != 1
-	unlock(mu[rt]);
-#endif
-	atomic { w = 0; head = 0 }
-}
-
-// takeN claims up to n consecutive ids of tenure t's lane; got is their number, id the last.
-inline takeN(tt, most) {
-	got = 0;
-	do
-	:: w = word[tt];
-		got = (LEFT(w) < most -> LEFT(w) : most);
-		if
-		:: got == 0 -> break
-		:: else -> skip
-		fi;
-#if BROKEN == 3
-		atomic { word[tt] = w + got;
-#else
-		atomic { // the compare-and-swap
-			if :: word[tt] != w -> goto again :: else -> skip fi;
-			word[tt] = w + got;
-#endif
-			k = 0;
-			do
-			:: k < got -> w++; k++; handed(tt, tick0[tt] + TICK(w), OFF(w))
-			:: else -> break
-			od;
-			id = (tick0[tt] + TICK(w)) * RUN + OFF(w); k = 0; w = 0
-		};
-		break;
-again:	skip
-	od
-}
-
-// starve: the ring is empty. A caller gives up, or composes; it tries again if there is a run.
+// starve: a caller gives up, or composes.
 inline starve() {
 	if
 	:: closed -> goto over
-	:: else -> skip
-	fi;
-	if
-	:: len(ring) > 0
 	:: else ->
 		if
 		:: goto over
 #ifdef PAD
-		:: pos < RUNS -> lock(composing); compose(); unlock(composing)
+		:: pos < RUNS && len(ring) < CAP -> lock(composing); compose(); unlock(composing)
 #endif
+		:: len(ring) > 0
 		fi
 	fi
 }
 
-proctype next(byte calls) {
-	byte t, head, got, k;
-	short w, id, low, rest;
-	bool late;
+proctype nexter(byte calls; byte l) {
+	byte head, got, k, runs, last;
+	short number, e, w, low;
+	bool late, none;
 	do
 	:: calls == 0 -> break
 	:: else ->
-		atomic { calls--; low = highest; late = released; t = tenure };
-		atomic {
-			word[t]++; w = word[t];
-#if BROKEN != 6
-			if
-			:: HEAD(w) == 0 -> handed(t, tick0[t] + TICK(w), OFF(w)); id = (tick0[t] + TICK(w)) * RUN + OFF(w); got = 1
-			:: else -> got = 0
-			fi
-#else
-			got = (HEAD(w) == 0)
-#endif
-		};
-#if BROKEN == 6
-		atomic {
-			if
-			:: got -> handed(tenure, tick0[tenure] + TICK(w), OFF(w)); id = (tick0[tenure] + TICK(w)) * RUN + OFF(w)
-			:: else -> skip
-			fi
-		};
-#endif
-		w = 0;
+		atomic { calls--; low = highest; late = released };
+		take(l);
 		do
 		:: got -> break
 		:: else ->
-			refill(t);
-			if :: got -> break :: else -> skip fi;
-			t = tenure;
-			takeN(t, 1);
-			if :: got -> break :: else -> skip fi;
-			starve()
+			refill(l, 1);
+			if
+			:: got -> break
+			:: !got && !none -> claim(l, 1)
+			:: else -> starve()
+			fi
 		od;
-		assert(!late); // what begins after Close gets nothing
-		returned(id);
-over:		atomic { t = 0; id = 0; got = 0; low = 0; late = 0 }
+		assert(!late); // a call that begins after Close gets nothing
+		returned(number);
+#ifdef PAD
+		// The caller left the ring low: it composes if nobody else does.
+		if
+		:: atomic { !composing -> composing = true }; compose(); unlock(composing)
+		:: true
+		fi;
+#endif
+over:		atomic { number = 0; got = 0; low = 0; late = 0; e = 0; none = 0 }
 	od
 }
 
-// fill takes WANT ids: from the lane, then whole runs from the ring, whose rest it leaves in the lane.
-proctype fill(byte calls) {
-	byte t, head, got, k, n, runs, over1;
-	short w, id, low, rest;
-	bool late;
+// filler takes WANT numbers in increasing order.
+proctype filler(byte l) {
+	byte head, got, k, n, runs, last;
+	short number, e, w, low;
+	bool late, none;
+	atomic { low = highest; late = released; n = WANT };
 	do
-	:: calls == 0 -> break
+	:: n == 0 -> break
 	:: else ->
-		atomic { calls--; low = highest; late = released; n = WANT; };
-		do
-		:: n == 0 -> break
-		:: else ->
-			t = tenure;
-			takeN(t, n);
-			if
-			:: got -> atomic { n = n - got; low = id; assert(!late) }
-			:: else ->
-				// claimRuns
-				lock(mu[t]);
-				w = word[t];
-				if
-				:: LEFT(w) > 0
-				:: else ->
-#if BROKEN != 2
-					word[t] = USEDUP;
-#endif
-					if
-					:: sealed[t]
-					:: else ->
-						atomic { // TryTakeN; of no more than one run, as the ring has one slot
-							if
-							:: len(ring) > 0 ->
-								ring?head;
-								runs = 1;
-								k = pass[t];
-								if :: k > 0 -> dropped(head, 0) :: else -> skip fi;
-								do
-								:: k < RUN && n > 0 -> handed(tenure, head, k); id = head * RUN + k; k++; n--
-								:: else -> break
-								od
-							:: else -> skip
-							fi
-						};
-						if
-						:: runs ->
-							atomic { assert(id > low && !late); low = id };
-							pass[t] = 0;
-							if
-							:: k < RUN -> atomic { assert(LEFT(word[t]) == 0); word[t] = WORD(head - tick0[tenure], k - 1) }
-							:: else -> skip
-							fi
-						:: else -> skip
-						fi
-					fi
-				fi;
-				unlock(mu[t]);
-				atomic { w = 0; head = 0; k = 0 };
-				if
-				:: runs -> runs = 0
-				:: else -> starve()
-				fi
-			fi
-		od;
-		atomic { if :: id > highest -> highest = id :: else -> skip fi };
-over:		atomic { t = 0; id = 0; got = 0; low = 0; n = 0; late = 0 }
-	od
+		claim(l, n);
+		if
+		:: got == 0 -> refill(l, n)
+		:: else
+		fi;
+		if
+		:: got > 0 -> atomic { assert(number - got + 1 > low && !late); low = number; n = n - got; got = 0 }
+		:: got == 0 && none -> starve()
+		:: else
+		fi
+	od;
+	atomic { if :: low > highest -> highest = low :: else -> skip fi };
+over:	atomic { number = 0; got = 0; low = 0; n = 0; late = 0; e = 0; none = 0 }
 }
 
 // The padder, and with EXPIRE, REPLACE what happens to a generator once.
 proctype padder() {
-	byte t, head, now;
-	short w, rest;
-	bool once;
+	byte l, head, now, k;
+	bool once, left;
 	do
 	:: closed || (pos == RUNS && (once || len(ring) == 0)) -> break
 	:: else ->
@@ -401,30 +368,24 @@ proctype padder() {
 			// refresh: runs below now are too old, and the position jumps there.
 			once = true;
 			atomic { if :: now = pos - 1 :: now = pos :: pos < RUNS -> now = pos + 1 fi };
-			dropBelow(now);
+			dropRing(now);
 			atomic { if :: pos < now -> pos = now :: else -> skip fi };
-			t = tenure;
-#if BROKEN != 8
-			lock(mu[t]);
+#if BROKEN != 5
+			lock(mu[0]);
 #endif
-			w = word[t];
 			if
-			:: LEFT(w) > 0 && tick0[t] + TICK(w) < now ->
-				atomic {
-					w = word[t]; word[t] = USEDUP; // Swap
-					assert(LEFT(w) == 0 || tick0[t] + TICK(w) < now); // nothing but the old is taken away
-					dropRest(t, w)
-				}
-			:: else -> skip
+			:: end[0] > 0 && (end[0] - 1) / RUN < now ->
+				drop(0, now)
+			:: else
 			fi;
 			if
-			:: LEFT(word[t]) == 0 -> pass[t] = 1
+			:: next[0] >= end[0] -> pass[0] = RUN - 1
 			:: true
 			fi;
-#if BROKEN != 8
-			unlock(mu[t]);
+#if BROKEN != 5
+			unlock(mu[0]);
 #endif
-			atomic { w = 0; now = 0; t = 0 }
+			now = 0
 #endif
 #ifdef REPLACE
 		:: !once && pos > 0 ->
@@ -435,20 +396,29 @@ proctype padder() {
 				if :: now = 0 :: now = pos :: pos < RUNS -> now = pos + 1 fi;
 				begins[1] = now
 			};
-#if BROKEN == 7
-			seal(tenure);
-			succeed(rest)
-#else
-			seal(tenure);
-			atomic { dropRest(tenure, rest); rest = USEDUP };
-			dropBelow(RUNS);
-			atomic { if :: pos < now -> pos = now :: else -> skip fi };
-			succeed(rest)
+			l = 0;
+			do
+			:: l < LANES ->
+				lock(mu[l]);
+				drop(l, RUNS);
+#if BROKEN == 6
+				unlock(mu[l]); // one lane after the other
 #endif
-			;
-			now = 0
+				l++
+			:: else -> break
+			od;
+#if BROKEN != 7
+			dropRing(RUNS);
 #endif
-		:: compose()
+			atomic {
+				if :: pos < now -> pos = now :: else -> skip fi;
+				replaced = true
+			};
+			l = 0;
+			do :: l < LANES -> unlock(mu[l]); l++ :: else -> break od;
+			atomic { l = 0; now = 0 }
+#endif
+		:: true -> compose() // else in compose would count as this selection's
 		fi;
 		unlock(composing)
 	od;
@@ -456,26 +426,27 @@ proctype padder() {
 }
 
 #ifdef CLOSE
-proctype close() {
-	byte head;
-	short rest;
+proctype closer() {
+	byte l, head, k;
+	bool left;
 	closed = true;
 	!padding; // wg.Wait
 	lock(composing);
-#if BROKEN != 9 && BROKEN != 10
-	seal(tenure);
+#if BROKEN == 8
+	used = pos - len(ring);
 #endif
-	if
-	:: atomic { len(ring) > 0 -> ring?head; dropped(head, 0); dropped(head, 1); used = head }
-	:: atomic { len(ring) == 0 -> used = pos }
-	fi;
-	dropBelow(RUNS);
-#if BROKEN == 9
-	seal(tenure);
+	do :: l < LANES -> lock(mu[l]);
+#if BROKEN != 9
+		drop(l, RUNS);
 #endif
-#if BROKEN != 10
-	atomic { dropRest(tenure, rest); head = 0; rest = 0 };
+		l++
+	:: else -> break od;
+#if BROKEN != 8
+	used = pos - len(ring);
 #endif
+	dropRing(RUNS);
+	l = 0;
+	do :: l < LANES -> unlock(mu[l]); l++ :: else -> break od;
 	unlock(composing);
 	atomic {
 		released = true;
@@ -489,42 +460,42 @@ proctype close() {
 #endif
 
 init {
-	byte i;
-	short rest;
+	byte i, k;
 	atomic {
 		do
-		:: i < TENURES -> word[i] = USEDUP; i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < NEXTERS -> run next(CALLS); i++
+		:: i < NEXTERS -> run nexter(CALLS, i % LANES); i++
 		:: else -> break
 		od;
 #ifdef FILL
-		run fill(1);
+		run filler(0);
 #endif
-#ifndef EMPTY
 		run padder();
-#endif
 #ifdef CLOSE
-		run close();
+		run closer();
 #endif
 	}
 	atomic {
 		_nr_pr == 1;
-		// No id is lost: what is neither handed out nor dropped on purpose is in the lane or in the ring.
-		rest = word[tenure];
-		dropRest(tenure, rest);
+		// No number is lost: what is not handed out, dropped or skipped is in a lane or in the ring.
+		i = 0;
+		do :: i < LANES -> goneRest(i); i++ :: else -> break od;
 		do
-		:: len(ring) > 0 -> ring?i; dropped(i, 0); dropped(i, 1)
+		:: len(ring) > 0 ->
+			ring?i;
+			k = 0;
+			do :: k < RUN -> gone(i * RUN + k, DROPPED); k++ :: else -> break od
 		:: else -> break
 		od;
 		i = 0;
 #ifndef EXPIRE
 #ifndef REPLACE
 		do
-		:: i < pos * RUN -> assert(state[i] != NONE); i++
+		:: i < pos * RUN ->
+			assert(state[i] != NONE);
+#ifndef FILL
+			assert(NEXTERS > 1 || state[i] != SKIPPED); // one goroutine skips nothing
+#endif
+			i++
 		:: else -> break
 		od
 #endif

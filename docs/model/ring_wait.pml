@@ -1,4 +1,4 @@
-// Waiting takers of package ringbuffer (TakePolicy Wait): a counter of waiters and a channel with room for one token. ring.md
+// Waiting takers of package ringbuffer (policy TakeWait): a counter of waiters and a channel with room for one token. ring.md
 // has the properties in words. A put's flags and a take's swap are one step each here; ring.pml looks into them.
 //
 // expect: ok

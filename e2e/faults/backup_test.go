@@ -3,16 +3,17 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/e2e/internal/page"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
-// backup returns statements that put the two tables back to what they are at present, the AUTO_INCREMENT counter included.
+// backup returns statements that put the two tables back to what they are now, the
+// AUTO_INCREMENT counter included.
 func backup(t *testing.T, srv *dbtest.Server, db string) (restore []string) {
 	t.Helper()
 	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
@@ -23,16 +24,6 @@ func backup(t *testing.T, srv *dbtest.Server, db string) (restore []string) {
 	return append(restore, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = "+next)
 }
 
-// repair is what docs/reliability.md tells the operator to do after a restore, before anybody connects: highest is the highest worker id that
-// was ever used, reach is the longest window and lead.
-func repair(highest int64, reach time.Duration) []string {
-	return []string{
-		fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", highest+1),
-		fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '', UNTIL_MS = GREATEST(UNTIL_MS, "+
-			"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 + %d) WHERE WORKER_ID >= 0", reach.Milliseconds()),
-	}
-}
-
 func run(t *testing.T, srv *dbtest.Server, db string, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -40,50 +31,9 @@ func run(t *testing.T, srv *dbtest.Server, db string, statements ...string) {
 	}
 }
 
-// TestDocumentedRepair: the statements that the report gives are the ones that are tested here.
-func TestDocumentedRepair(t *testing.T) {
-	t.Parallel()
-	text := strings.Join(strings.Fields(document(t)), " ")
-	for _, s := range repair(4999, 25*time.Minute) {
-		if !strings.Contains(text, s+";") {
-			t.Errorf("docs/reliability.md does not contain %q", s)
-		}
-	}
-}
-
-// TestRestoredCounter: a backup that is older than a claim forgets the claim, and AUTO_INCREMENT hands the worker id out again. No assigner can
-// see that; raising the counter prevents it.
-func TestRestoredCounter(t *testing.T) {
-	t.Parallel()
-	srv := servers.MariaDB(t)
-	for _, repaired := range []bool{false, true} {
-		t.Run(fmt.Sprint("repaired ", repaired), func(t *testing.T) {
-			t.Parallel()
-			name := migrated(t, srv)
-			a := workernode.Disposable(connect(t, srv.DSN(name)), nil)
-			worker := func() int64 {
-				c, err := a.Assign(t.Context(), 1<<16-1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return c.Worker()
-			}
-			worker()
-			restore := backup(t, srv, name)
-			lost := worker()
-			run(t, srv, name, restore...)
-			if repaired {
-				run(t, srv, name, repair(lost, 0)...)
-			}
-			if got := worker(); (got == lost) == repaired {
-				t.Errorf("after the restore the worker id is %d, before it was %d; want it again: %v", got, lost, !repaired)
-			}
-		})
-	}
-}
-
-// TestRestoredLeases: generators are at work when the tables go back to an older state. Without the repair their worker ids look free
-// while they still stamp, and ids come twice; with it none does, and the generators find other worker ids by themselves.
+// TestRestoredLeases: generators are at work when the tables go back to an older state. Without the
+// repair their worker ids look free while they still stamp, and ids come twice; with it none does,
+// and the generators find other worker ids by themselves.
 func TestRestoredLeases(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
@@ -112,7 +62,11 @@ func TestRestoredLeases(t *testing.T) {
 			worker := old[0].g.Stats().Worker
 			run(t, srv, name, restore...)
 			if repaired {
-				run(t, srv, name, repair(highest, 3*window+time.Second)...)
+				statements, err := page.Restore("../../docs/reliability.md", "MySQL and MariaDB", highest, 3*window+time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run(t, srv, name, statements...)
 			}
 			young := []*user{start("young 1"), start("young 2")}
 			goOn(t, append(young, old...), "after the restore")
@@ -130,8 +84,8 @@ func TestRestoredLeases(t *testing.T) {
 	}
 }
 
-// TestRestoredClaim: an owner whose row has gone back to an older state is told so at its next extension, whether or not somebody else has the
-// worker id by then.
+// TestRestoredClaim: an owner whose row has gone back to an older state is told so at its next
+// extension, whether or not somebody else has the worker id by then.
 func TestRestoredClaim(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)

@@ -12,8 +12,9 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// copier is an Assigner that hands out its first claim as it comes and copies of it as the memory of a copied virtual machine
-// would hold them; from the third call on it assigns like the one behind it.
+// copier is an Assigner that hands out its first claim as it comes and copies of it as the memory
+// of a copied virtual machine would hold them; from the third call on it assigns like the one
+// behind it.
 type copier struct {
 	assigner.Assigner
 	claim assigner.Claim
@@ -38,9 +39,10 @@ func (c *copier) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	return claim, err
 }
 
-// TestClones: two generators hold copies of one claim, as after a virtual machine was copied while it ran. Both may stamp what is left of the
-// window that they share, and then they do stamp the same: nothing inside a process can see that it was copied. At the window's
-// end it is over: one of them has extended, the other has lost the claim and gone on with a worker id of its own.
+// TestClones: two generators hold copies of one claim, as after a virtual machine was copied while
+// it ran. Both may stamp what is left of the window that they share, and then they do stamp the
+// same: nothing inside a process can see that it was copied. At the window's end it is over: one of
+// them has extended, the other has lost the claim and gone on with a worker id of its own.
 func TestClones(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)

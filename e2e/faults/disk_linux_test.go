@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestDisk fills the disk under a server, to the last byte, for longer than a window. It needs the right to mount one; TestFull has the
-// errors without. A row that changes in its place needs no room, so that leases may go on; if they do not, the errors are
-// the promised ones.
+// TestDisk fills the disk under a server, to the last byte, for longer than a window. It needs the
+// right to mount one; TestFull has the errors without. A row that changes in its place needs no
+// room, so that leases may go on; if they do not, the errors are the promised ones.
 func TestDisk(t *testing.T) {
 	dir := dbtest.SmallDisk(t)
 	srv := dbtest.MariaDB(t)

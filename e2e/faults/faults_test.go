@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// during does harm to a rig at work, waits until the leases have run out, ends the harm, and waits until every generator goes on.
+// during does harm to a rig at work, waits until the leases have run out, ends the harm, and waits
+// until every generator goes on.
 func during(t *testing.T, r *rig, harm, heal func()) {
 	t.Helper()
 	goOn(t, r.users, "before the fault")
@@ -21,8 +22,8 @@ func during(t *testing.T, r *rig, harm, heal func()) {
 	onlyPromised(t, r)
 }
 
-// TestNetwork: whatever the network does to the connections for longer than a window, generators say ErrClaimExpired, and go on when it
-// is over.
+// TestNetwork: whatever the network does to the connections for longer than a window, generators
+// say ErrClaimExpired, and go on when it is over.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
@@ -52,8 +53,8 @@ func TestDelay(t *testing.T) {
 	onlyPromised(t, r)
 }
 
-// TestUnknownOutcome: every answer to a change of a lease is lost, and the change was made. Reading the row back tells, so that no
-// worker id is lost over it; whatever happens, no id comes twice.
+// TestUnknownOutcome: every answer to a change of a lease is lost, and the change was made. Reading
+// the row back tells, so that no worker id is lost over it; whatever happens, no id comes twice.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, servers.MariaDB(t))
@@ -126,8 +127,9 @@ func TestLockedTables(t *testing.T) {
 	})
 }
 
-// TestFull: every change of the tables fails with the errors of a disk that is full. The errors come from triggers: a disk that is really
-// full makes a server wait or fail at a moment of its own choosing, and a change of a row of that size does not need room.
+// TestFull: every change of the tables fails with the errors of a disk that is full. The errors
+// come from triggers: a disk that is really full makes a server wait or fail at a moment of its own
+// choosing, and a change of a row of that size does not need room.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)

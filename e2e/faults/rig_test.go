@@ -33,12 +33,13 @@ const window = 2 * time.Second
 // patience is how long anything may take before a test gives up on it.
 const patience = time.Minute
 
-// options have ticks so short and a sequence space so small that busy generators use every id: two that shared one would meet.
+// options have ticks so short and a sequence space so small that busy generators use every id: two
+// that shared one would meet.
 func options() *uid.Options {
 	return &uid.Options{
 		Layout:   bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 12, Tick: 100 * time.Millisecond},
 		MaxLead:  300 * time.Millisecond,
-		Rollback: uid.HoldUpTo(time.Second),
+		Rollback: uid.RollbackHold(time.Second),
 	}
 }
 
@@ -66,15 +67,16 @@ func connect(t *testing.T, dsn string) *gorm.DB {
 	return db
 }
 
-// migrated makes a database with the tables and an account that has no privilege beyond the documented ones, and returns its name.
+// migrated makes a database with the tables and an account that has no privilege beyond the
+// documented ones, and returns its name.
 func migrated(t *testing.T, srv *dbtest.Server) string {
 	t.Helper()
 	name := srv.CreateDB(t)
 	if err := workernode.Migrate(t.Context(), connect(t, srv.DSN(name))); err != nil {
 		t.Fatal(err)
 	}
-	srv.Exec(t, "CREATE USER IF NOT EXISTS app@'%' IDENTIFIED BY '"+dbtest.Password+"'",
-		"GRANT SELECT, INSERT, UPDATE ON "+name+".* TO app@'%'")
+	// MySQL 5.6 has no CREATE USER IF NOT EXISTS.
+	srv.Exec(t, "GRANT SELECT, INSERT, UPDATE ON "+name+".* TO app@'%' IDENTIFIED BY '"+dbtest.Password+"'")
 	return name
 }
 
@@ -121,8 +123,8 @@ func newRig(t *testing.T, srv *dbtest.Server) *rig {
 	return r
 }
 
-// dsn returns the data source name that leads through the rig's network. A change is one request, so that an answer that is lost is
-// the answer to it.
+// dsn returns the data source name that leads through the rig's network. A change is one request,
+// so that an answer that is lost is the answer to it.
 func (r *rig) dsn() string {
 	return strings.Replace(r.srv.DSNVia(r.proxy.Addr(), r.db), dbtest.User+":", "app:", 1) + "&interpolateParams=true"
 }
@@ -219,8 +221,8 @@ func expire(t *testing.T, users []*user) {
 	}
 }
 
-// onlyPromised checks that callers got no errors but those that the documents promise, none without a lease, and never the
-// password.
+// onlyPromised checks that callers got no errors but those that the documents promise, none without
+// a lease, and never the password.
 func onlyPromised(t *testing.T, r *rig) {
 	t.Helper()
 	for i, u := range r.users {

@@ -1,2 +1,2 @@
-// Package segment tests number segments on PostgreSQL and SQLite; MariaDB is tested beside the package.
+// Package segment tests number segments on PostgreSQL and SQLite; MariaDB is tested in the package.
 package segment

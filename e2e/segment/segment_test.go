@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/driver/postgres"
@@ -19,6 +20,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
+	"github.com/uidring/uidring/segment/sqlsource"
 )
 
 var servers dbtest.Shared
@@ -71,7 +73,7 @@ func each(t *testing.T, f func(t *testing.T, open func(testing.TB) *gorm.DB, db 
 			open := d.fresh(t)
 			db := open(t)
 			for range 2 { // the second time nothing is missing
-				if err := segment.Migrate(t.Context(), db); err != nil {
+				if err := sqlsource.Migrate(t.Context(), db); err != nil {
 					t.Fatalf("Migrate: %v", err)
 				}
 			}
@@ -107,10 +109,10 @@ func TestConformance(t *testing.T) {
 			name   string
 			source func(db *gorm.DB) segment.Source
 		}{
-			{"LeafAlloc", func(db *gorm.DB) segment.Source { return segment.LeafAlloc(db, nil) }},
-			{"Sequence", func(db *gorm.DB) segment.Source { return segment.Sequence(db, nil) }},
+			{"LeafAlloc", func(db *gorm.DB) segment.Source { return sqlsource.LeafAlloc(db, nil) }},
+			{"Sequence", func(db *gorm.DB) segment.Source { return sqlsource.Sequence(db, nil) }},
 			{"SequenceFromCurrent", func(db *gorm.DB) segment.Source {
-				return segment.Sequence(db, &segment.SequenceOptions{FromCurrent: true})
+				return sqlsource.Sequence(db, &sqlsource.SequenceOptions{FromCurrent: true})
 			}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
@@ -124,14 +126,18 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run("Ticket", func(t *testing.T) {
 			segmenttest.Run(t, segmenttest.Config{
-				Open: func(tb testing.TB) segment.Source { return segment.Ticket([]*gorm.DB{open(tb)}, nil) },
-				Tag:  "a",
+				Open: func(tb testing.TB) segment.Source {
+					// One file and eight writers: SQLite has no queue, so one of them may wait for long.
+					return sqlsource.Ticket([]*gorm.DB{open(tb)}, &sqlsource.TicketOptions{Timeout: time.Minute})
+				},
+				Tag: "a",
 			})
 		})
 	})
 }
 
-// TestExactlyOnce: several Generators with pools of their own, as many processes have, give each id once.
+// TestExactlyOnce: several Generators with pools of their own, as many processes have, give each id
+// once.
 func TestExactlyOnce(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 20)")
@@ -141,7 +147,7 @@ func TestExactlyOnce(t *testing.T) {
 			all []int64
 		)
 		for range 3 {
-			g, err := segment.New(t.Context(), segment.LeafAlloc(open(t), nil), &segment.Options{MaxStep: 50})
+			g, err := segment.New(t.Context(), sqlsource.LeafAlloc(open(t), nil), &segment.Options{MaxStep: 50})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +185,8 @@ func TestExactlyOnce(t *testing.T) {
 	})
 }
 
-// TestBounds: rows at the end of the numbers and rows that make no sense are errors, and stay as they were.
+// TestBounds: rows at the end of the numbers and rows that make no sense are errors, and stay as
+// they were.
 func TestBounds(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-5))
@@ -191,7 +198,7 @@ func TestBounds(t *testing.T) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('long', 1, 2147483649)")
 		run(t, db, "INSERT INTO t_sequence VALUES ('long', 1, 2147483649)")
 		run(t, db, "INSERT INTO t_sequence VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-15))
-		for name, src := range map[string]segment.Source{"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil)} {
+		for name, src := range map[string]segment.Source{"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil)} {
 			for tag, want := range map[string]error{
 				"full": segment.ErrExhausted, "zero": segment.ErrBadRange, "minus": segment.ErrBadRange, "below": segment.ErrBadRange, "long": segment.ErrBadRange,
 			} {
@@ -200,9 +207,14 @@ func TestBounds(t *testing.T) {
 						t.Errorf("%s: Fetch(%q) = %v, %v, want %v", name, tag, r, err, want)
 					}
 				}
+				if tag == "full" || tag == "below" { // the others' step is no matter where one is asked for
+					if r, err := src.Fetch(t.Context(), tag, 200); !errors.Is(err, want) {
+						t.Errorf("%s: Fetch(%q) with step 200 = %v, %v, want %v", name, tag, r, err, want)
+					}
+				}
 			}
 		}
-		if r := fetch(t, segment.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
+		if r := fetch(t, sqlsource.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
 			t.Errorf("the last 5 ids are %v, want them to end at 2^63-1", r)
 		}
 		var moved int64
@@ -212,21 +224,44 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestSequence: the original's numbers, the stored increment as the block's length, and wrapping inside the statement.
+// TestSequence: the original's numbers, the stored increment as the block's length, and wrapping
+// inside the statement.
 func TestSequence(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000), ('end', ?, 1000)", int64(math.MaxInt64-1500))
-		nodes := []segment.Source{segment.Sequence(open(t), nil), segment.Sequence(open(t), nil)}
+		nodes := []segment.Source{sqlsource.Sequence(open(t), nil), sqlsource.Sequence(open(t), nil)}
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)", "[3000, 4000)"} {
 			if r := fetch(t, nodes[i%2], "a", 0); stretch(r) != want || r.Step != 1000 {
 				t.Errorf("block %d is %v with step %d, want %s", i, r, r.Step, want)
 			}
 		}
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)"} {
-			src := segment.Sequence(open(t), &segment.SequenceOptions{Cycle: true})
+			src := sqlsource.Sequence(open(t), &sqlsource.SequenceOptions{Cycle: true})
 			if r := fetch(t, src, "end", 0); stretch(r) != want || !r.Cyclic {
 				t.Errorf("block %d after the counter was used up is %v, want %s", i, r, want)
 			}
+		}
+	})
+}
+
+// TestSetTogether: processes that make one tag at the same moment all succeed.
+func TestSetTogether(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, _ *gorm.DB) {
+		for round := range 5 {
+			var wg sync.WaitGroup
+			begin := make(chan struct{})
+			for range 6 {
+				src := sqlsource.LeafAlloc(open(t), nil)
+				wg.Go(func() {
+					<-begin
+					row := segment.Row{Tag: fmt.Sprint("tag", round), Step: 10}
+					if err := src.(segment.Setter).Set(t.Context(), row); err != nil {
+						t.Errorf("Set = %v", err)
+					}
+				})
+			}
+			close(begin)
+			wg.Wait()
 		}
 	})
 }
@@ -235,7 +270,7 @@ func TestSequence(t *testing.T) {
 func TestUpdateTime(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, update_time) VALUES ('a', 10, '2001-02-03 04:05:06')")
-		fetch(t, segment.LeafAlloc(db, nil), "a", 0)
+		fetch(t, sqlsource.LeafAlloc(db, nil), "a", 0)
 		var old int64
 		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE update_time < '2002-01-01 00:00:00'").Row().Scan(&old); err != nil || old != 0 {
 			t.Errorf("%d rows have the old update_time, %v, want 0", old, err)
@@ -246,7 +281,7 @@ func TestUpdateTime(t *testing.T) {
 // TestTicket: a row per stub, and settings that would make two servers meet are refused.
 func TestTicket(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
-		src := segment.Ticket([]*gorm.DB{db}, nil)
+		src := sqlsource.Ticket([]*gorm.DB{db}, nil)
 		for want := int64(1); want <= 5; want++ {
 			if r := fetch(t, src, "a", 10); r.From != want || r.Len() != 1 {
 				t.Errorf("ticket %d is %v", want, r)
@@ -256,11 +291,11 @@ func TestTicket(t *testing.T) {
 		if err := db.Raw("SELECT COUNT(*) FROM ticket").Row().Scan(&rows); err != nil || rows != 1 {
 			t.Errorf("%d rows after 5 tickets, %v, want 1", rows, err)
 		}
-		two := segment.Ticket([]*gorm.DB{db, open(t)}, nil)
-		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) {
+		two := sqlsource.Ticket([]*gorm.DB{db, open(t)}, nil)
+		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
 			t.Errorf("Check of two servers that count by 1 = %v, want ErrTicketServer", err)
 		}
-		if _, err := segment.PlanTickets(t.Context(), []*gorm.DB{db}, 100, nil); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := sqlsource.PlanTickets(t.Context(), []*gorm.DB{db}, nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("PlanTickets = %v, want errors.ErrUnsupported", err)
 		}
 	})
@@ -270,7 +305,7 @@ func TestTicket(t *testing.T) {
 func TestTicketServers(t *testing.T) {
 	t.Parallel()
 	dbs := twoTicketServers(t)
-	src := segment.Ticket(dbs, nil)
+	src := sqlsource.Ticket(dbs, nil)
 	var got []int64
 	for range 6 {
 		got = append(got, fetch(t, src, "a", 1).From)
@@ -278,18 +313,19 @@ func TestTicketServers(t *testing.T) {
 	if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
 		t.Errorf("tickets %v, want %v", got, want)
 	}
-	if err := segment.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil).(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) {
+	if err := sqlsource.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil).(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
 		t.Errorf("Check of one server twice = %v, want ErrTicketServer", err)
 	}
 }
 
-// twoTicketServers returns two PostgreSQL databases whose identity columns count by 2 from 1 and from 2.
+// twoTicketServers returns two PostgreSQL databases whose identity columns count by 2 from 1 and
+// from 2.
 func twoTicketServers(t *testing.T) (dbs []*gorm.DB) {
 	t.Helper()
 	s := servers.Postgres(t)
 	for start := 1; start <= 2; start++ {
 		db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
-		if err := segment.Migrate(t.Context(), db, "ticket"); err != nil {
+		if err := sqlsource.Migrate(t.Context(), db, "ticket"); err != nil {
 			t.Fatal(err)
 		}
 		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))

@@ -12,15 +12,18 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+	ddl "github.com/uidring/uidring/sql"
 )
 
-// TestTransactionRefused: on a transaction a fetch would work, and a rollback hand its range out again.
+// TestTransactionRefused: on a transaction a fetch would work, and a rollback hand its range out
+// again.
 func TestTransactionRefused(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		tx := db.Begin()
 		defer tx.Rollback()
 		for name, src := range map[string]segment.Source{
-			"LeafAlloc": segment.LeafAlloc(tx, nil), "Sequence": segment.Sequence(tx, nil), "Ticket": segment.Ticket([]*gorm.DB{tx}, nil),
+			"LeafAlloc": sqlsource.LeafAlloc(tx, nil), "Sequence": sqlsource.Sequence(tx, nil), "Ticket": sqlsource.Ticket([]*gorm.DB{tx}, nil),
 		} {
 			if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrOptions) {
 				t.Errorf("%s: Fetch on a transaction = %v, %v, want ErrOptions", name, r, err)
@@ -29,18 +32,22 @@ func TestTransactionRefused(t *testing.T) {
 	})
 }
 
-// TestMigrateTogether: of two processes that make a table at the same moment, PostgreSQL fails the second when the first commits;
-// the second finds the table then, as it would a moment later.
+// TestMigrateTogether: of two processes that make a table at the same moment, PostgreSQL fails the
+// second when the first commits; the second finds the table then, as it would a moment later.
 func TestMigrateTogether(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
 	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
 	first := db.Begin()
-	if err := segment.Migrate(t.Context(), first); err != nil {
-		t.Fatal(err)
+	for _, table := range sqlsource.Tables() {
+		text, err := ddl.DDL("postgres", table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, first, text)
 	}
 	second := make(chan error, 1)
-	go func() { second <- segment.Migrate(t.Context(), db) }()
+	go func() { second <- sqlsource.Migrate(t.Context(), db) }()
 	for waits := int64(0); waits == 0; time.Sleep(time.Millisecond) {
 		if err := db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Row().Scan(&waits); err != nil {
 			t.Fatal(err)
@@ -50,14 +57,15 @@ func TestMigrateTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-second; err != nil {
-		t.Errorf("Migrate beside another one = %v", err)
+		t.Errorf("Migrate at the same time as another one = %v", err)
 	}
 }
 
-// TestNames: what is no text, and PostgreSQL answers with an error, is an unknown tag everywhere; characters are counted, not bytes.
+// TestNames: what is no text, and PostgreSQL answers with an error, is an unknown tag everywhere;
+// characters are counted, not bytes.
 func TestNames(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
-		src := segment.LeafAlloc(db, nil)
+		src := sqlsource.LeafAlloc(db, nil)
 		for _, tag := range []string{"\xff", "a\x00b", strings.Repeat("段", 129)} {
 			if r, err := src.Fetch(t.Context(), tag, 1); !errors.Is(err, segment.ErrUnknownTag) {
 				t.Errorf("Fetch(%q) = %v, %v, want ErrUnknownTag", tag, r, err)
@@ -71,11 +79,40 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same but for the case.
+// TestEqualNames: where a column takes names for one another, the one in the row is a tag, and no
+// other.
+func TestEqualNames(t *testing.T) {
+	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
+		if db.Name() == "postgres" {
+			run(t, db, "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+			run(t, db, "ALTER TABLE leaf_alloc ALTER COLUMN biz_tag TYPE VARCHAR(128) COLLATE loose")
+		} else {
+			run(t, db, "DROP TABLE leaf_alloc")
+			run(t, db, "CREATE TABLE leaf_alloc (biz_tag TEXT COLLATE NOCASE PRIMARY KEY, max_id BIGINT, step INT, update_time TEXT)")
+		}
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 10)")
+		var n int64
+		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'ORDER'").Row().Scan(&n); err != nil || n != 1 {
+			t.Fatalf("the column takes ORDER for %d rows, %v, want 1", n, err)
+		}
+		src := sqlsource.LeafAlloc(db, nil)
+		for _, step := range []int64{0, 5} {
+			if r, err := src.Fetch(t.Context(), "ORDER", step); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("Fetch of ORDER = %v, %v, want ErrUnknownTag", r, err)
+			}
+		}
+		if r := fetch(t, src, "order", 0); r.From != 1 {
+			t.Errorf("the first range is %v, want it to begin at 1", r)
+		}
+	})
+}
+
+// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same
+// but for the case.
 func TestGoneBesideItsLike(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO t_sequence VALUES ('order', 0, 10), ('Order', 0, 10)")
-		g, err := segment.New(t.Context(), segment.Sequence(db, nil), nil)
+		g, err := segment.New(t.Context(), sqlsource.Sequence(db, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,12 +136,13 @@ func TestGoneBesideItsLike(t *testing.T) {
 	})
 }
 
-// TestCommitFails: a range that the statement has returned, and whose commit then fails, is not handed out.
+// TestCommitFails: a range that the statement has returned, and whose commit then fails, is not
+// handed out.
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
 	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
-	if err := segment.Migrate(t.Context(), db); err != nil {
+	if err := sqlsource.Migrate(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
@@ -114,10 +152,74 @@ func TestCommitFails(t *testing.T) {
 		run(t, db, "CREATE CONSTRAINT TRIGGER fails AFTER INSERT OR UPDATE ON "+table+" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fails()")
 	}
 	for name, src := range map[string]segment.Source{
-		"LeafAlloc": segment.LeafAlloc(db, nil), "Sequence": segment.Sequence(db, nil), "Ticket": segment.Ticket([]*gorm.DB{db}, nil),
+		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil), "Ticket": sqlsource.Ticket([]*gorm.DB{db}, nil),
 	} {
 		if r, err := src.Fetch(t.Context(), "a", 0); err == nil || !strings.Contains(err.Error(), "as told") {
 			t.Errorf("%s: Fetch whose commit fails = %v, %v, want the commit's error", name, r, err)
+		}
+	}
+}
+
+// TestForgottenTransaction: on a connection that went back to the pool inside of a transaction,
+// what is claimed is committed all the same.
+func TestForgottenTransaction(t *testing.T) {
+	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
+		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
+		for name, source := range map[string]func(*gorm.DB) segment.Source{
+			"LeafAlloc": func(db *gorm.DB) segment.Source { return sqlsource.LeafAlloc(db, nil) },
+			"Sequence":  func(db *gorm.DB) segment.Source { return sqlsource.Sequence(db, nil) },
+			"Ticket":    func(db *gorm.DB) segment.Source { return sqlsource.Ticket([]*gorm.DB{db}, nil) },
+		} {
+			forgetful := open(t)
+			pool, err := forgetful.DB()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool.SetMaxOpenConns(1)
+			src := source(forgetful)
+			last := fetch(t, src, "a", 10)
+			for range 3 {
+				if err := forgetful.Connection(func(tx *gorm.DB) error {
+					run(t, tx, "BEGIN")
+					return tx.Exec("SELECT COUNT(*) FROM leaf_alloc").Error
+				}); err != nil {
+					t.Fatal(err)
+				}
+				r := fetch(t, src, "a", 10)
+				if r.From < last.To {
+					t.Errorf("%s: the range after %v is %v", name, last, r)
+				}
+				last = r
+			}
+			if err := pool.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if r := fetch(t, source(db), "a", 10); r.From < last.To {
+				t.Errorf("%s: the range after %v, whose connection was closed, is %v", name, last, r)
+			}
+		}
+	})
+}
+
+// TestNarrowCounter: a counter that its column cannot hold any more is ErrExhausted: no call waits
+// for what does not come.
+func TestNarrowCounter(t *testing.T) {
+	t.Parallel()
+	s := servers.Postgres(t)
+	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
+	if err := sqlsource.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, "ALTER TABLE leaf_alloc ALTER COLUMN max_id TYPE INT")
+	run(t, db, "ALTER TABLE t_sequence ALTER COLUMN current_val TYPE INT")
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 2147483640, 10)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('a', 2147483640, 10)")
+	for name, src := range map[string]segment.Source{"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil)} {
+		for _, step := range []int64{0, 10} {
+			if r, err := src.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrExhausted) {
+				t.Errorf("%s: Fetch with step %d = %v, %v, want ErrExhausted", name, step, r, err)
+			}
 		}
 	}
 }
@@ -141,11 +243,11 @@ func TestTicketTables(t *testing.T) {
 		for _, statement := range tt.change {
 			run(t, tt.db, statement)
 		}
-		src := segment.Ticket([]*gorm.DB{tt.db}, nil)
-		if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, segment.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+		src := sqlsource.Ticket([]*gorm.DB{tt.db}, nil)
+		if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, %s: Check = %v, want ErrTicketServer with %q", tt.db.Name(), tt.change, err, tt.want)
 		}
-		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrTicketServer) {
+		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
 			t.Errorf("%s, %s: Fetch = %v, %v, want ErrTicketServer", tt.db.Name(), tt.change, r, err)
 		}
 	}
@@ -160,7 +262,7 @@ func TestTicketSchema(t *testing.T) {
 			run(t, db, "CREATE SCHEMA other")
 			run(t, db, "ALTER TABLE ticket SET SCHEMA other")
 		}
-		src := segment.Ticket([]*gorm.DB{db}, &segment.TicketOptions{Table: schema + ".ticket"})
+		src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: schema + ".ticket"})
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
 			t.Errorf("Check = %v", err)
 		}
@@ -168,27 +270,29 @@ func TestTicketSchema(t *testing.T) {
 	})
 }
 
-// TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not show, is refused at its first id.
+// TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not
+// show, is refused at its first id.
 func TestTicketMoved(t *testing.T) {
 	t.Parallel()
 	dbs := twoTicketServers(t)
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 101")
-	src := segment.Ticket(dbs, nil)
+	src := sqlsource.Ticket(dbs, nil)
 	for want := int64(1); want < 20; want += 2 { // server 0 serves alone
 		if r := fetch(t, src, "a", 1); r.From != want {
 			t.Errorf("the ticket is %v, want %d", r, want)
 		}
 	}
-	if r, err := segment.Ticket(dbs[1:], &segment.TicketOptions{Step: 2}).Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrTicketServer) {
+	if r, err := sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2}).Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
 		t.Errorf("Fetch from the server that was moved = %v, %v, want ErrTicketServer", r, err)
 	}
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 1002")
-	if r := fetch(t, segment.Ticket(dbs[1:], &segment.TicketOptions{Step: 2}), "a", 1); r.From != 1002 {
+	if r := fetch(t, sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2}), "a", 1); r.From != 1002 {
 		t.Errorf("the ticket after the counter was moved to an id of its own is %v, want 1002", r)
 	}
 }
 
-// TestTicketExhausted: a counter at the end of its numbers is ErrExhausted, whatever the database calls that.
+// TestTicketExhausted: a counter at the end of its numbers is ErrExhausted, whatever the database
+// calls that.
 func TestTicketExhausted(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		const last = int64(math.MaxInt64) - 1 // the end of a range of one id has to fit as well
@@ -197,7 +301,7 @@ func TestTicketExhausted(t *testing.T) {
 		} else {
 			run(t, db, fmt.Sprint("ALTER TABLE ticket ALTER COLUMN id RESTART WITH ", last))
 		}
-		src := segment.Ticket([]*gorm.DB{db}, nil)
+		src := sqlsource.Ticket([]*gorm.DB{db}, nil)
 		if r := fetch(t, src, "a", 1); r.From != last {
 			t.Errorf("the ticket is %v, want %d", r, last)
 		}

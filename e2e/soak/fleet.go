@@ -8,30 +8,38 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/e2e/soak/ledger"
 	"github.com/uidring/uidring/uid"
 )
 
-// comeback is how long a generator may take after a fault is over: the longest pause of the keeper is 15 s, one attempt may
-// hang for 10 s, and the machine may have other things to do.
+// comeback is how long a generator may take after a fault is over: the longest pause of the keeper
+// is 15 s, one attempt may hang for 10 s, and the machine may have other things to do.
 const comeback = time.Minute
 
 // errEnded stands in for the error of a process that ended without one.
-var errEnded = errors.New("nobody told it to")
+var errEnded = errors.New("it was not asked to")
 
-// kinds are what the processes of a fleet run, in turn: the generator, and whether its worker ids are leased.
-var kinds = []struct {
-	kind   string
-	leased bool
-}{{cached, true}, {standard, true}, {lanes, true}, {runOne, true}, {cached, false}, {standard, false}}
+// Where worker ids come from.
+const (
+	leased     = "leased"
+	disposable = "disposable"
+	numbered   = "numbered" // by assigner.Env: a restart has the same one
+	served     = "served"   // a lease of the service, which forgets it now and then
+)
 
-// fleet is the processes that run at one time, and what they have handed out. Its methods are safe for concurrent use.
+// fleet is the processes that run at one time, and what they have handed out. Its methods are safe
+// for concurrent use.
 type fleet struct {
-	ledger *ledger.Ledger
-	dsn    string
-	window time.Duration
-	broken bool
+	authority *authority
+	alloc     *bitsalloc.Allocator
+	ledger    *ledger.Ledger
+	windows   assignertest.Windows // of all claims of all processes
+	dsn       string
+	service   string        // the address of the service that hands worker ids out, if there is one
+	lease     time.Duration // the window of a lease
+	broken    string
 
 	mu       sync.Mutex
 	slots    []*process // nil while the slot is between two processes
@@ -42,16 +50,25 @@ type fleet struct {
 	fault    string        // what is being done to the server or the network
 	recovery time.Duration // longest
 	recFault string        // the fault that it followed
+	outside  int64         // ids outside of their process's windows
+	example  uid.ID        // the first of them
+	suspect  time.Time     // since when windows overlap; zero: they do not
+	overlap  error         // windows that overlap for certain
+	begin    time.Time
+	found    time.Duration // after which the first fault was found; 0: none
 	bad      []error
 }
 
-// newFleet starts n processes on the database at dsn.
-func newFleet(n int, dsn string, window time.Duration, broken bool) (*fleet, error) {
+// newFleet starts n processes on the authority at dsn and the service in front of it.
+func newFleet(
+	a *authority, n int, dsn, service string, lease time.Duration, broken string,
+) (*fleet, error) {
 	alloc, err := bitsalloc.New(layout())
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{ledger: ledger.New(alloc), dsn: dsn, window: window, broken: broken, slots: make([]*process, n),
+	f := &fleet{authority: a, alloc: alloc, ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
+		slots: make([]*process, n), begin: time.Now(),
 		errs: map[string]int64{}, fault: noFault}
 	for i := range n {
 		if err := f.start(i, 0); err != nil {
@@ -66,29 +83,36 @@ const noFault = "none"
 
 // start starts the process of an empty slot, for which the database's clock is off by so much.
 //
-// Ahead of the others by hours it takes over worker ids whose windows have not passed, and its own begin where those end: possibly hours
-// from here. MaxLead then makes it wait for that long, as it is told, so that nobody can expect an id of it.
+// Ahead of the others by hours it takes over worker ids whose windows have not passed, and its own
+// begin where those end: possibly hours from here. MaxLead then makes it wait for that long, as it
+// is told, so that no id is expected of it.
 func (f *fleet) start(slot int, off time.Duration) error {
-	k := kinds[slot%len(kinds)]
+	k := f.authority.kinds[slot%len(f.authority.kinds)]
 	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken}
 	if off != 0 {
-		j.DSN += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix()) // of its sessions, and it stands still
+		// of its sessions, and it stands still
+		j.DSN += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
 	}
-	if slot%2 == 0 {
-		// One request per change instead of two, so that the answer that is lost is the change's and not its preparation's.
+	if slot%2 == 0 && f.authority.tells {
+		// One request per change instead of two, so that the answer that is lost is the change's
+		// and not its preparation's.
 		j.DSN += "&interpolateParams=true"
 	}
-	if k.leased {
-		j.Window = f.window
+	if k.from == leased {
+		j.Window = f.lease
+	}
+	j.Numbered = k.from == numbered
+	if k.from == served {
+		j.DSN = f.service
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.started++
-	p, err := startProcess(j, f.started, f)
+	p, err := startProcess(j, firstNumber+slot, f.started, f)
 	if err != nil {
 		return fmt.Errorf("starting a worker process: %w", err)
 	}
-	p.ahead = k.leased && off > 0
+	p.ahead = k.from == leased && off > 0
 	f.slots[slot] = p
 	return nil
 }
@@ -128,11 +152,23 @@ func (f *fleet) at(slot int) *process {
 // ids enters what a process handed out.
 func (f *fleet) ids(p *process, ids []uid.ID, gap time.Duration) {
 	f.ledger.Add(p.serial, ids)
+	outside, first := p.guard.outside(f.alloc, ids)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.outside == 0 {
+		f.example = first
+	}
+	f.outside += outside
 	if gap > f.stall {
 		f.stall, f.stallOf = gap, p.job.Kind+", during or after: "+f.fault
 	}
+}
+
+// granted enters a window that a process was granted, extended or gave back.
+func (f *fleet) granted(p *process, w assignertest.Window) {
+	p.guard.window(w)
+	w.Claim += int64(p.serial) << 32
+	f.windows.Put(w)
 }
 
 // failed counts an error that a caller got.
@@ -156,8 +192,8 @@ func (f *fleet) during(fault string) {
 	f.fault = fault
 }
 
-// await waits until every process that runs, and may have ids, has handed out some since the call. One that does not within comeback, or that ended by
-// itself, is a failure.
+// await waits until every process that runs, and may have ids, has handed out some since the call.
+// One that does not within comeback, or that ended by itself, is a failure.
 func (f *fleet) await(after string) {
 	begin := time.Now()
 	before := map[*process]int64{}
@@ -176,7 +212,8 @@ func (f *fleet) await(after string) {
 			}
 			select {
 			case <-p.ended:
-				f.failure(fmt.Errorf("%s: process ended by itself: %w: %s", p.job.Kind, errors.Join(errEnded, p.err), &p.stderr))
+				f.failure(fmt.Errorf("%s: process ended by itself: %w: %s",
+					p.job.Kind, errors.Join(errEnded, p.err), &p.stderr))
 				delete(before, p)
 			default:
 			}
@@ -191,6 +228,41 @@ func (f *fleet) await(after string) {
 	if d := time.Since(begin); d > f.recovery {
 		f.recovery, f.recFault = d, after
 	}
+}
+
+// highest returns the highest worker id that any process had from the authority.
+func (f *fleet) highest() (n int64) {
+	for _, w := range f.windows.All() {
+		if w.Worker < firstNumber {
+			n = max(n, w.Worker)
+		}
+	}
+	return n
+}
+
+// look reports whether something was found that must not be: an id that came twice, an id outside
+// of its window, windows that have overlapped for as long as lateness, or a failure.
+func (f *fleet) look(lateness time.Duration) bool {
+	overlap := f.windows.Overlap()
+	s := f.ledger.Sum()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch now := time.Now(); {
+	case overlap == nil:
+		f.suspect = time.Time{}
+	case f.suspect.IsZero() && lateness > 0:
+		f.suspect = now
+	case now.Sub(f.suspect) >= lateness:
+		f.overlap = overlap
+	}
+	if s.Duplicates == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil &&
+		len(f.bad) == 0 {
+		return false
+	}
+	if f.found == 0 {
+		f.found = time.Since(f.begin)
+	}
+	return true
 }
 
 // stop ends all processes cleanly.

@@ -8,12 +8,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/slots"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -28,26 +34,44 @@ const (
 	standard = "default"
 )
 
-// job is what a worker process is to do: take a worker id and write ids to its standard output until its standard input ends.
+// numberEnv is the environment variable with the worker id of a numbered process.
+const numberEnv = "UIDRING_SOAK_NUMBER"
+
+// firstNumber is the lowest worker id of numbered processes, beyond what the database hands out.
+const firstNumber = 60_000
+
+// job is what a worker process is to do: take a worker id and write ids to its standard output
+// until its standard input ends.
 type job struct {
-	DSN    string
-	Kind   string
-	Window time.Duration // of the lease; 0: a disposable worker id
-	Broken bool          // ignore the windows of claims, which is a bug that the run must find
+	DSN      string
+	Kind     string
+	Window   time.Duration // of the lease; 0: a disposable worker id
+	Numbered bool          // no database: the worker id is in numberEnv
+	Broken   string        // a bug that the run must find; empty: none
 }
+
+// The bugs that a run can have planted.
+const (
+	endless = "endless" // generators ignore the ends of their windows
+	early   = "early"   // windows begin before the last one on the worker id has ended
+)
 
 // The frames that a worker process writes: a kind, the payload's length in 4 bytes, the payload.
 const (
-	frameIDs   = 'i' // 8 bytes each, little-endian
-	frameError = 'e' // the kind of an error that a call got
-	frameHead  = 5
+	frameIDs    = 'i' // 8 bytes each, little-endian
+	frameWindow = 'w' // a window that was granted, extended or given back, before its ids, as JSON
+	frameError  = 'e' // the kind of an error that a call got
+	frameHead   = 5
 )
+
+// maxLead bounds how far generators run ahead of the clock.
+const maxLead = 500 * time.Millisecond
 
 // callers is how many goroutines take ids in a process.
 const callers = 3
 
-// layout has short ticks and a small sequence space, so that a busy generator uses every id of its ticks and two generators that share
-// one meet for certain: 81,920 ids a second.
+// layout has short ticks and a small sequence space, so that a busy generator uses every id of its
+// ticks and two generators that share one meet for certain: 81,920 ids a second.
 func layout() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 13, Tick: 100 * time.Millisecond}
 }
@@ -73,14 +97,14 @@ func (j job) run() error {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however it does
 		cancel()
 	}()
-	g, err := j.generator(ctx)
+	var out output
+	g, err := j.generator(ctx, &out)
 	if ctx.Err() != nil {
 		return nil // ended before it got a worker id
 	}
 	if err != nil {
 		return err
 	}
-	var out output
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() { out.pump(ctx, g) })
@@ -93,20 +117,26 @@ func (j job) run() error {
 	return out.err
 }
 
-// generator makes the generator that the job asks for.
-func (j job) generator(ctx context.Context) (uid.Generator, error) {
-	db, err := workernode.OpenMySQL(j.DSN)
+// generator makes the generator that the job asks for, and has it report its windows.
+func (j job) generator(ctx context.Context, out *output) (uid.Generator, error) {
+	a, err := j.assigner()
 	if err != nil {
 		return nil, err
 	}
-	a := workernode.Disposable(db, nil)
-	if j.Window != 0 {
-		a = workernode.Leased(db, &workernode.LeasedOptions{Window: j.Window})
+	if j.Broken == early {
+		a = planted{a, func(from, until time.Time) (time.Time, time.Time) {
+			if !from.IsZero() {
+				from = from.Add(-time.Second)
+			}
+			return from, until
+		}}
 	}
-	if j.Broken {
-		a = endless{a}
+	a = assignertest.Watch(a, out.window)
+	if j.Broken == endless { // of which nothing is reported: the windows are right
+		a = planted{a, func(time.Time, time.Time) (from, until time.Time) { return from, until }}
 	}
-	o := &uid.Options{Layout: layout(), MaxLead: 500 * time.Millisecond, Rollback: uid.HoldUpTo(time.Second)}
+	o := &uid.Options{Layout: layout(), MaxLead: maxLead,
+		Rollback: uid.RollbackHold(time.Second)}
 	switch j.Kind {
 	case lanes:
 		o.Lanes = 8
@@ -116,6 +146,30 @@ func (j job) generator(ctx context.Context) (uid.Generator, error) {
 		return uid.NewDefault(ctx, a, o)
 	}
 	return uid.NewCached(ctx, a, o)
+}
+
+// assigner returns the job's Assigner.
+func (j job) assigner() (assigner.Assigner, error) {
+	if j.Numbered {
+		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
+	}
+	if strings.HasPrefix(j.DSN, "etcd:") {
+		return etcd.Open(j.DSN, &etcd.Options{Options: slots.Options{Window: j.Window}})
+	}
+	if strings.HasPrefix(j.DSN, "http:") {
+		return idclient.New([]string{j.DSN}, nil)
+	}
+	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
+		return kubernetes.Open(j.DSN, &kubernetes.Options{Options: slots.Options{Window: j.Window}})
+	}
+	db, err := workernode.OpenMySQL(j.DSN)
+	if err != nil {
+		return nil, err
+	}
+	if j.Window != 0 {
+		return workernode.Leased(db, &workernode.LeasedOptions{Window: j.Window}), nil
+	}
+	return workernode.Disposable(db, nil), nil
 }
 
 // output writes frames to the standard output.
@@ -153,6 +207,15 @@ func (o *output) pump(ctx context.Context, g uid.Generator) {
 	}
 }
 
+// window writes a window.
+func (o *output) window(w assignertest.Window) {
+	text, err := json.Marshal(w)
+	if err != nil {
+		text = []byte(err.Error()) // which the reader reports
+	}
+	o.write(frameWindow, text)
+}
+
 // write reports whether the frame was written.
 func (o *output) write(kind byte, payload []byte) bool {
 	o.mu.Lock()
@@ -170,8 +233,11 @@ func kindOf(err error) string {
 	for _, k := range []struct {
 		name string
 		err  error
-	}{{"ErrClaimLost", uid.ErrClaimLost}, {"ErrClaimExpired", uid.ErrClaimExpired}, {"ErrLead", uid.ErrLead},
-		{"ErrEmpty", uid.ErrEmpty}, {"ErrClockBack", uid.ErrClockBack}, {"ErrExhausted", uid.ErrExhausted}} {
+	}{
+		{"ErrClaimLost", uid.ErrClaimLost}, {"ErrClaimExpired", uid.ErrClaimExpired},
+		{"ErrLead", uid.ErrLead}, {"ErrEmpty", uid.ErrEmpty},
+		{"ErrClockBack", uid.ErrClockBack}, {"ErrExhausted", uid.ErrExhausted},
+	} {
 		if errors.Is(err, k.err) {
 			return k.name
 		}
@@ -179,17 +245,32 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// endless is an Assigner with a bug: its claims say that their windows have no end.
-type endless struct{ assigner.Assigner }
+// planted is an Assigner with a bug: what its claims say about their windows is not what was
+// granted.
+type planted struct {
+	assigner.Assigner
+	window func(from, until time.Time) (time.Time, time.Time)
+}
 
-func (e endless) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := e.Assigner.Assign(ctx, maxWorker)
+// BindLayout binds what has the bug.
+func (p planted) BindLayout(layout string) assigner.Assigner {
+	if b, ok := p.Assigner.(assigner.LayoutBinder); ok {
+		p.Assigner = b.BindLayout(layout)
+	}
+	return p
+}
+
+func (p planted) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := p.Assigner.Assign(ctx, maxWorker)
 	if err != nil {
 		return nil, err
 	}
-	return endlessClaim{c}, nil
+	return plantedClaim{c, p.window}, nil
 }
 
-type endlessClaim struct{ assigner.Claim }
+type plantedClaim struct {
+	assigner.Claim
+	window func(from, until time.Time) (time.Time, time.Time)
+}
 
-func (endlessClaim) Window() (from, until time.Time) { return time.Time{}, time.Time{} }
+func (c plantedClaim) Window() (from, until time.Time) { return c.window(c.Claim.Window()) }

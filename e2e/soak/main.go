@@ -18,9 +18,10 @@ type config struct {
 	duration  time.Duration
 	window    time.Duration
 	most      time.Duration
+	authority string
 	processes int
 	seed      uint64
-	broken    bool
+	broken    string
 	every     time.Duration // between two lines of progress
 	commit    string
 }
@@ -40,9 +41,12 @@ func command(args []string, stdout, stderr io.Writer) int {
 	set.DurationVar(&c.duration, "duration", 10*time.Minute, "how long faults are done")
 	set.DurationVar(&c.window, "window", 3*time.Second, "of the leases")
 	set.DurationVar(&c.most, "most", 8*time.Second, "that a fault lasts")
-	set.IntVar(&c.processes, "processes", len(kinds), "that run at one time")
+	set.IntVar(&c.processes, "processes", 7, "that run at one time")
+	set.StringVar(&c.authority, "authority", "mariadb", "where worker ids come from: mariadb, etcd or kubernetes")
 	set.Uint64Var(&c.seed, "seed", rand.Uint64(), "of the faults")
-	set.BoolVar(&c.broken, "broken", false, "make processes ignore the windows of their claims: the run must find duplicates")
+	set.StringVar(&c.broken, "broken", "", "plant a bug, which the run must find: "+endless+
+		", generators ignore the ends of their windows, or "+early+
+		", windows begin before the last one on the worker id has ended")
 	set.DurationVar(&c.every, "progress", 10*time.Second, "between two lines of progress")
 	out := set.String("json", "", "file for the result")
 	show := set.String("show", "", "print the result in this file as the report does, and run nothing")
@@ -61,11 +65,23 @@ func command(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, r.markdown())
 		return 0
 	}
-	if c.processes < 2 || c.duration <= 0 || c.window < time.Second || c.most < 100*time.Millisecond || c.every <= 0 {
-		fmt.Fprintln(stderr, "soak: want -processes of at least 2, -window of at least 1s, -most of at least 100ms, and times above 0")
+	if c.broken != "" && c.broken != endless && c.broken != early {
+		fmt.Fprintf(stderr, "soak: -broken is %q, want %s or %s\n", c.broken, endless, early)
 		return 2
 	}
-	fmt.Fprintf(stdout, "soak: %v, seed %d, %d processes, windows of %v\n", c.duration, c.seed, c.processes, c.window)
+	if c.processes < 2 || c.duration <= 0 || c.window < time.Second ||
+		c.most < 100*time.Millisecond || c.every <= 0 {
+		fmt.Fprintln(stderr,
+			"soak: want -processes of at least 2, -window of at least 1s, -most of at least 100ms, and "+
+				"times above 0")
+		return 2
+	}
+	if authorities[c.authority] == nil {
+		fmt.Fprintf(stderr, "soak: -authority is %q, want mariadb, etcd or kubernetes\n", c.authority)
+		return 2
+	}
+	fmt.Fprintf(stdout, "soak: %v, seed %d, %d processes, windows of %v\n", c.duration, c.seed,
+		c.processes, c.window)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	begin := time.Now()
@@ -88,8 +104,10 @@ func command(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	if r.Duplicates > 0 || r.Foreign > 0 {
-		return fail(fmt.Errorf("%d ids came twice, such as %v; %d are no ids", r.Duplicates, r.Examples, r.Foreign))
+	if r.Duplicates > 0 || r.Foreign > 0 || r.Outside > 0 || r.Overlap != "" {
+		return fail(fmt.Errorf("found after %.1f s: %d ids came twice and %d lie outside of their "+
+			"windows, such as %v; %d are no ids; windows overlap: %q",
+			r.Found, r.Duplicates, r.Outside, r.Examples, r.Foreign, r.Overlap))
 	}
 	return 0
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -26,6 +27,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr tail
+	guard  guard         // owned by read
 	ended  chan struct{} // closed at the process's end, after all that it wrote was read
 	err    error         // of the end; read it after ended
 
@@ -39,11 +41,12 @@ type process struct {
 // sink is where what a process writes goes.
 type sink interface {
 	ids(p *process, ids []uid.ID, gap time.Duration)
+	granted(p *process, w assignertest.Window)
 	failed(kind string)
 }
 
-// startProcess starts this program as a worker process.
-func startProcess(j job, serial int, s sink) (*process, error) {
+// startProcess starts this program as a worker process; number is its worker id if it is numbered.
+func startProcess(j job, number, serial int, s sink) (*process, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
@@ -52,8 +55,10 @@ func startProcess(j job, serial int, s sink) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{job: j, serial: serial, cmd: exec.CommandContext(context.Background(), self), ended: make(chan struct{}), expects: true}
-	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), "GOMAXPROCS=2")
+	p := &process{job: j, serial: serial, cmd: exec.CommandContext(context.Background(), self),
+		ended: make(chan struct{}), expects: true}
+	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), fmt.Sprint(numberEnv, "=", number),
+		"GOMAXPROCS=2")
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = dieWithParent()
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -79,8 +84,8 @@ func startProcess(j job, serial int, s sink) (*process, error) {
 	return p, <-started
 }
 
-// read hands on what the process writes, until its end. The last frame of a process that was killed may be cut; the whole ids
-// in it count, because they were handed out.
+// read hands on what the process writes, until its end. The last frame of a process that was killed
+// may be cut; the whole ids in it count, because they were handed out.
 func (p *process) read(r io.Reader, s sink) error {
 	br := bufio.NewReaderSize(r, 1<<16)
 	var head [frameHead]byte
@@ -103,6 +108,14 @@ func (p *process) read(r io.Reader, s sink) error {
 				ids = append(ids, uid.ID(binary.LittleEndian.Uint64(buf[i:])))
 			}
 			s.ids(p, ids, p.arrived())
+		case frameWindow:
+			var w assignertest.Window
+			if err == nil {
+				if err := json.Unmarshal(buf, &w); err != nil {
+					return fmt.Errorf("window %q: %w", buf, err)
+				}
+				s.granted(p, w)
+			}
 		case frameError:
 			if err == nil {
 				s.failed(string(buf))
@@ -124,7 +137,8 @@ func ended(err error) error {
 	return err
 }
 
-// arrived notes that ids came and returns how long none had come, as far as that was not the process's own pause.
+// arrived notes that ids came and returns how long none had come, as far as that was not the
+// process's own pause.
 func (p *process) arrived() (gap time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +151,7 @@ func (p *process) arrived() (gap time.Duration) {
 	return gap
 }
 
-// pause stops the process in its tracks.
+// pause stops the process (SIGSTOP).
 func (p *process) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +159,7 @@ func (p *process) pause() {
 	p.signal(syscall.SIGSTOP)
 }
 
-// resume lets it go on.
+// resume continues it.
 func (p *process) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -29,11 +30,17 @@ type result struct {
 	Window    string    `json:"window"`
 	Most      string    `json:"longest_fault"`
 	Processes int       `json:"processes"`
-	Broken    bool      `json:"broken"`
+	Broken    string    `json:"broken,omitempty"`
+	Authority string    `json:"authority,omitempty"` // empty: mariadb
 
 	IDs        int64            `json:"ids"`
 	Duplicates int64            `json:"duplicates"`
 	Foreign    int64            `json:"foreign"`
+	Outside    int64            `json:"ids_outside_their_window"`
+	Windows    int              `json:"windows"`
+	Reused     int              `json:"windows_on_a_used_worker_id"`
+	Overlap    string           `json:"overlapping_windows,omitempty"`
+	Found      float64          `json:"found_after_seconds,omitempty"`
 	Examples   []uid.ID         `json:"examples,omitempty"`
 	Starts     int              `json:"processes_started"`
 	Workers    int              `json:"worker_ids"`
@@ -52,9 +59,12 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	f, s := in.fleet, in.fleet.ledger.Sum()
 	r := &result{
 		Started: begin.UTC().Truncate(time.Second), Processor: processor(), CPUs: runtime.NumCPU(),
-		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit, Seed: c.seed, Duration: c.duration.String(),
-		Window: c.window.String(), Most: c.most.String(), Processes: c.processes, Broken: c.broken,
-		IDs: s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First, Workers: s.Workers, Shared: s.Shared,
+		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit, Seed: c.seed,
+		Duration: c.duration.String(),
+		Window:   c.window.String(), Most: c.most.String(), Processes: c.processes, Broken: c.broken,
+		Authority: c.authority,
+		IDs:       s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First, Workers: s.Workers,
+		Shared: s.Shared,
 		Errors: f.tally(), Failures: []string{},
 	}
 	in.mu.Lock()
@@ -63,6 +73,20 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r.Starts = f.started
+	all := f.windows.All()
+	r.Windows = len(all)
+	for i := 1; i < len(all); i++ {
+		if all[i].Worker == all[i-1].Worker {
+			r.Reused++
+		}
+	}
+	if r.Outside = f.outside; r.Outside > 0 {
+		r.Examples = append(r.Examples, f.example)
+	}
+	if f.overlap != nil {
+		r.Overlap = f.overlap.Error()
+	}
+	r.Found = round(f.found)
 	r.Stall, r.StallOf = round(f.stall), f.stallOf
 	r.Recovery, r.RecoveryOf = round(f.recovery), f.recFault
 	for _, err := range f.bad {
@@ -81,15 +105,28 @@ func (r *result) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | |\n| --- | ---: |\n")
 	line := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
+	if r.Authority != "" {
+		line("worker ids from", r.Authority)
+	}
 	line("duration", r.Duration)
-	line("ids issued", thousands(r.IDs))
+	line("ids issued", human.Count(r.IDs))
 	line("**ids that came twice**", fmt.Sprintf("**%d**", r.Duplicates))
+	line("**ids outside of the window that was granted**", fmt.Sprintf("**%d**", r.Outside))
+	overlaps := 0
+	if r.Overlap != "" {
+		overlaps = 1
+	}
+	line("**windows of a worker id that overlap**",
+		fmt.Sprintf("**%d** of %s", overlaps, human.Count(int64(r.Windows))))
 	line("processes at one time", r.Processes)
 	line("processes started", r.Starts)
 	line("worker ids used", r.Workers)
 	line("worker ids used by more than one process", r.Shared)
-	line("longest stall of a process that was not paused", fmt.Sprintf("%.2f s (%s)", r.Stall, r.StallOf))
-	line("longest time after a fault until every process had ids again", fmt.Sprintf("%.2f s (%s)", r.Recovery, r.RecoveryOf))
+	line("windows that began where another process's window had ended", r.Reused)
+	line("longest stall of a process that was not paused", fmt.Sprintf("%.2f s (%s)",
+		r.Stall, r.StallOf))
+	line("longest time after a fault until every process had ids again", fmt.Sprintf("%.2f s (%s)",
+		r.Recovery, r.RecoveryOf))
 	line("generators that did not come back, and processes that ended by themselves", len(r.Failures))
 	fmt.Fprintf(&b, "\n| fault | times |\n| --- | ---: |\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
@@ -97,11 +134,27 @@ func (r *result) markdown() string {
 	}
 	fmt.Fprintf(&b, "\n| error that a caller got | times |\n| --- | ---: |\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
-		line(name, thousands(r.Errors[name]))
+		line(name, human.Count(r.Errors[name]))
 	}
-	fmt.Fprintf(&b, "\n%s, %d processors, %s, %s, commit %s, seed %d, leases of %s, faults of at most %s, begun %s.\n", r.Processor, r.CPUs,
+	fmt.Fprintf(&b,
+		"\n%s, %d processors, %s, %s, commit %s, seed %d, leases of %s, faults of at most %s, "+
+			"begun %s.\n", r.Processor, r.CPUs,
 		r.OS, r.Go, r.Commit, r.Seed, r.Window, r.Most, r.Started.Format("2006-01-02 15:04 MST"))
 	return b.String()
+}
+
+// row returns the result as one line of the report's table of authorities.
+func (r *result) row() string {
+	var outer, process int64
+	for name, n := range r.Faults {
+		if strings.HasPrefix(name, "process") {
+			process += n
+		} else {
+			outer += n
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |", r.Authority, r.Duration,
+		human.Count(r.IDs), r.Duplicates, r.Outside, human.Count(int64(r.Windows)), outer, process, r.Recovery)
 }
 
 // readResult reads a result from a file.
@@ -114,16 +167,8 @@ func readResult(path string) (*result, error) {
 	return &r, json.Unmarshal(text, &r)
 }
 
-// thousands returns n with commas.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// processor returns the name of the machine's processor, or the architecture's where the system does not say.
+// processor returns the name of the machine's processor, or the architecture's where the system
+// does not say.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -134,8 +179,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// commit returns the commit that the program was built from, else that of the checkout that it is started in, "unknown" outside of one.
-// Files that were changed since are marked with a plus.
+// commit returns the commit that the program was built from, else that of the checkout that it is
+// started in, "unknown" outside of one. Files that were changed since are marked with a plus.
 func commit() string {
 	var revision, changed string
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -151,7 +196,8 @@ func commit() string {
 	if revision != "" {
 		return revision + changed
 	}
-	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12", "HEAD").Output()
+	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12",
+		"HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}

@@ -5,25 +5,19 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// The account of the worker processes, with the privileges that the library's documents ask for and none that a read-only
-// server does not bind.
-const (
-	database = "soak"
-	account  = "app"
-)
-
-// run starts a server, a proxy and a fleet, does harm to them for as long as c says or until ctx ends, and returns what came of it. The error says
-// what must not have happened, apart from duplicates; the result is nil only if nothing was run.
+// run starts a server, a proxy and a fleet, does harm to them for as long as c says or until ctx
+// ends, and returns what came of it. The error says what must not have happened, apart from
+// duplicates; the result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
-	srv, err := dbtest.NewMariaDB()
+	a := authorities[c.authority]
+	srv, err := a.start()
 	if err != nil {
 		return nil, err
 	}
@@ -31,15 +25,20 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	var clean cleanup
 	defer clean.run()
 	proxy := dbtest.NewProxy(&clean, srv.Addr())
-	if err := prepare(srv); err != nil {
-		return nil, err
+	dsn, address := a.dsn(srv, proxy.Addr()), ""
+	if slices.ContainsFunc(a.kinds, func(k kind) bool { return k.from == served }) {
+		service, err := newService(dsn, c.window)
+		if err != nil {
+			return nil, err
+		}
+		defer service.close()
+		address = service.url
 	}
-	dsn := strings.Replace(srv.DSNVia(proxy.Addr(), database), dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
-	f, err := newFleet(c.processes, dsn, c.window, c.broken)
+	f, err := newFleet(a, c.processes, dsn, address, c.window, c.broken)
 	if err != nil {
 		return nil, err
 	}
-	in := &injector{fleet: f, srv: srv, proxy: proxy, db: database, most: c.most, counts: map[string]int64{}}
+	in := &injector{fleet: f, srv: srv, proxy: proxy, most: c.most, counts: map[string]int64{}}
 	begin := time.Now()
 	f.await("start")
 
@@ -53,36 +52,29 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 
 	f.await("the last fault")
 	err = f.stop()
+	f.look(0)
 	return newResult(c, begin, in), err
 }
 
-// prepare makes the database, its tables and the account.
-func prepare(srv *dbtest.Server) error {
-	for _, q := range []string{
-		"CREATE DATABASE " + database,
-		"CREATE USER " + account + "@'%' IDENTIFIED BY '" + dbtest.Password + "'",
-		"GRANT SELECT, INSERT, UPDATE ON " + database + ".* TO " + account + "@'%'",
-	} {
-		if _, err := srv.TryQuery("", q); err != nil {
-			return err
-		}
-	}
-	db, err := workernode.OpenMySQL(srv.DSN(database))
-	if err != nil {
-		return err
-	}
-	if pool, err := db.DB(); err == nil {
-		defer pool.Close()
-	}
-	return workernode.Migrate(context.Background(), db)
-}
+const (
+	looks = 500 * time.Millisecond // between two looks at what was found
+	// A window may be read from its process's pipe before the end of the one before it is read from
+	// another's. So windows overlap only if they still do when both have been read.
+	lateness = 2 * time.Second
+)
 
-// watch prints a line of progress now and then until the time is over, ctx ends, or something has failed.
+// watch prints a line of progress now and then until the time is over, ctx ends, or a fault is
+// found.
 func watch(ctx context.Context, c config, begin time.Time, in *injector, progress io.Writer) {
-	for time.Since(begin) < c.duration {
-		if !pause(ctx.Done(), min(c.every, c.duration-time.Since(begin))) {
+	for next := begin.Add(c.every); time.Since(begin) < c.duration; {
+		if !pause(ctx.Done(), min(looks, c.duration-time.Since(begin))) {
 			return
 		}
+		found := in.fleet.look(lateness)
+		if now := time.Now(); now.Before(next) && !found {
+			continue
+		}
+		next = next.Add(c.every)
 		s := in.fleet.ledger.Sum()
 		in.mu.Lock()
 		var faults int64
@@ -91,11 +83,14 @@ func watch(ctx context.Context, c config, begin time.Time, in *injector, progres
 		}
 		in.mu.Unlock()
 		in.fleet.mu.Lock()
-		fault, failures := in.fleet.fault, len(in.fleet.bad)
+		fault := in.fleet.fault
 		in.fleet.mu.Unlock()
-		fmt.Fprintf(progress, "%6.0fs  %d ids, %d worker ids, %d used again, %d faults, %d duplicates, %d incomplete ticks; fault: %s\n",
-			time.Since(begin).Seconds(), s.IDs, s.Workers, s.Shared, faults, s.Duplicates, in.fleet.ledger.Pages(), fault)
-		if s.Duplicates > 0 || failures > 0 {
+		fmt.Fprintf(progress,
+			"%6.0fs  %d ids, %d worker ids, %d used again, %d faults, %d duplicates, %d incomplete ticks; "+
+				"fault: %s\n",
+			time.Since(begin).Seconds(), s.IDs, s.Workers, s.Shared, faults, s.Duplicates,
+			in.fleet.ledger.Pages(), fault)
+		if found {
 			return
 		}
 	}

@@ -17,6 +17,7 @@ import (
 var servers = map[string]func(testing.TB, ...string) *dbtest.Server{
 	"MariaDB":    dbtest.MariaDB,
 	"PostgreSQL": dbtest.Postgres,
+	"MySQL":      dbtest.MySQL,
 }
 
 // TestServerLifecycle: what was committed survives every way of going down, at the same address.
@@ -53,7 +54,8 @@ func TestServerLifecycle(t *testing.T) {
 	}
 }
 
-// TestServerPause: a paused server accepts connections (its kernel does) and answers nobody until it is resumed.
+// TestServerPause: a paused server accepts connections (its kernel does) and answers nobody until
+// it is resumed.
 func TestServerPause(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)
@@ -91,7 +93,8 @@ func TestServerEndsWithTestBinary(t *testing.T) {
 		t.Skip("skipped: needs Linux")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServerEndsWithTestBinary$")
-	// The kernel cannot run the child's clean-up, so its server's directory has to be under this test's.
+	// The kernel cannot run the child's clean-up, so its server's directory has to be under this
+	// test's.
 	cmd.Env = append(os.Environ(), "DBTEST_CHILD=1", "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// SmallDisk gives the test a disk of its own, of 192 MiB, and returns its folder, where servers that are started from here on keep
-// their data. A test that may not mount one is skipped. It sets TMPDIR, so the test cannot be parallel.
+// SmallDisk gives the test a disk of its own, of 192 MiB, and returns its folder, where servers
+// that are started from here on keep their data. A test that may not mount one is skipped. It sets
+// TMPDIR, so the test cannot be parallel.
 func SmallDisk(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// link is one client's connection through a Proxy. Two goroutines own a direction each; either ends both.
+// link is one client's connection through a Proxy. Two goroutines own a direction each; either ends
+// both.
 type link struct {
 	p              *Proxy
 	client, server net.Conn
@@ -67,8 +68,8 @@ func (l *link) replies() {
 	}
 }
 
-// wait holds back what is about to be passed on, for the Proxy's delay and for as long as its black hole lasts. It
-// returns false if the link was closed meanwhile.
+// wait holds back what is about to be passed on, for the Proxy's delay and for as long as its black
+// hole lasts. It returns false if the link was closed meanwhile.
 func (l *link) wait() bool {
 	delay, hole, changed := l.p.held()
 	if delay > 0 {

@@ -15,26 +15,30 @@ import (
 	"time"
 )
 
-// Postgres starts a fresh PostgreSQL server for one test, or skips the test. Each arg is passed on to postgres, such as
-// "-cdefault_transaction_read_only=on". If the test runs as root the server runs as the user postgres or nobody.
+// Postgres starts a fresh PostgreSQL server for one test, or skips the test. Each arg is passed on
+// to postgres, such as "-cdefault_transaction_read_only=on". If the test runs as root the server
+// runs as the user postgres or nobody.
 func Postgres(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s, err := NewPostgres(args...)
 	return test(tb, postgres{}, s, err)
 }
 
-// NewPostgres is Postgres outside of a test, such as in TestMain. The error wraps ErrNoServer if PostgreSQL is not
-// installed; the caller calls Close.
+// NewPostgres is Postgres outside of a test, such as in TestMain. The error wraps ErrNoServer if
+// PostgreSQL is not installed; the caller calls Close.
 func NewPostgres(args ...string) (*Server, error) { return start(postgres{args: args}) }
 
 type postgres struct{ args []string }
 
 // pgDirs is where distributions keep the programs of each major version; the highest is used.
-var pgDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin"}
+var pgDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
+	"/opt/homebrew/opt/postgresql*/bin"}
 
-func (postgres) name() string                { return "PostgreSQL" }
-func (postgres) stopSignal() syscall.Signal  { return syscall.SIGINT }  // fast shutdown
-func (postgres) deathSignal() syscall.Signal { return syscall.SIGQUIT } // immediate shutdown, children included
+func (postgres) name() string               { return "PostgreSQL" }
+func (postgres) stopSignal() syscall.Signal { return syscall.SIGINT } // fast shutdown
+
+// deathSignal shuts down at once, children included.
+func (postgres) deathSignal() syscall.Signal { return syscall.SIGQUIT }
 
 func (postgres) install(dir string) error {
 	if _, err := find("postgres", pgDirs...); err != nil {
@@ -54,7 +58,8 @@ func (postgres) install(dir string) error {
 	if err := giveAway(pwfile); err != nil {
 		return err
 	}
-	cmd := exec.Command(installer, "--pgdata="+filepath.Join(dir, "data"), "--username="+User, "--pwfile="+pwfile,
+	cmd := exec.Command(installer, "--pgdata="+filepath.Join(dir, "data"), "--username="+User,
+		"--pwfile="+pwfile,
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	cmd.Dir = dir
 	if err := unprivileged(cmd); err != nil {
@@ -78,7 +83,8 @@ func (p postgres) command(dir string, port int) (*exec.Cmd, error) {
 		"-cunix_socket_directories=",
 		"-cshared_buffers=16MB",
 		"-cmax_connections=300",
-		"-cfsync=off", // a killed process loses nothing that it wrote; a lost machine is not what is tested
+		// a killed process loses nothing that it wrote; a lost machine is not what is tested
+		"-cfsync=off",
 		"-cautovacuum=off",
 	}
 	cmd := exec.Command(server, append(args, p.args...)...)
@@ -89,8 +95,8 @@ func (p postgres) command(dir string, port int) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// ready asks for a session and is content with the question for the password: a server that is starting up or shutting
-// down answers with an error.
+// ready asks for a session and is content with the question for the password: a server that is
+// starting up or shutting down answers with an error.
 func (postgres) ready(addr string) error {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -118,7 +124,8 @@ func (postgres) dsn(addr, db string) string {
 	if db == "" {
 		db = "postgres"
 	}
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(User, Password), Host: addr, Path: "/" + db, RawQuery: "sslmode=disable"}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(User, Password), Host: addr,
+		Path: "/" + db, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
@@ -130,8 +137,10 @@ func (postgres) client(host, port, db, statement string) *exec.Cmd {
 	if err != nil {
 		program = "psql"
 	}
-	cmd := exec.Command(program, "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--field-separator=\t",
-		"--set=ON_ERROR_STOP=1", "--host="+host, "--port="+port, "--username="+User, "--dbname="+db, "--command="+statement)
+	cmd := exec.Command(program, "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
+		"--field-separator=\t",
+		"--set=ON_ERROR_STOP=1", "--host="+host, "--port="+port, "--username="+User, "--dbname="+db,
+		"--command="+statement)
 	cmd.Env = append(os.Environ(), "PGPASSWORD="+Password, "PGCONNECT_TIMEOUT=10")
 	return cmd
 }

@@ -16,7 +16,7 @@ func pause(p *process) error  { return signalAll(p, syscall.SIGSTOP) }
 func resume(p *process) error { return signalAll(p, syscall.SIGCONT) }
 
 func signalAll(p *process, sig syscall.Signal) error {
-	// The parent goes first to sleep, so that it starts no child that is missed.
+	// The parent is paused first, so that it starts no child that is missed.
 	if err := p.signal(sig); err != nil {
 		return fmt.Errorf("dbtest: %w", err)
 	}
@@ -39,7 +39,8 @@ func children(parent int) []int {
 	return pids
 }
 
-// unprivileged has cmd run as an unprivileged user if this process is root, because PostgreSQL refuses to run as root.
+// unprivileged has cmd run as an unprivileged user if this process is root, because PostgreSQL
+// refuses to run as root.
 func unprivileged(cmd *exec.Cmd) error {
 	uid, gid, err := unprivilegedUser()
 	if err != nil || uid < 0 {
@@ -80,5 +81,7 @@ func unprivilegedUser() (uid, gid int, err error) {
 		}
 		return uid, gid, nil
 	}
-	return -1, -1, fmt.Errorf("dbtest: running as root and no unprivileged user to hand over to: %w", err)
+	return -1, -1, fmt.Errorf("dbtest: running as root and no unprivileged user to hand "+
+		"over to: %w",
+		err)
 }

@@ -18,23 +18,26 @@ const (
 	// Refuse closes the open connections, and every new one as soon as it is made.
 	Refuse
 
-	// CutBeforeRequest closes the connection instead of passing the request on: the server never sees it.
+	// CutBeforeRequest closes the connection instead of passing the request on: the server never
+	// sees it.
 	CutBeforeRequest
 
-	// CutAfterRequest passes the request on and closes the connection at once. The server may or may not act on it.
+	// CutAfterRequest passes the request on and closes the connection at once. The server may or
+	// may not act on it.
 	CutAfterRequest
 
-	// CutBeforeReply passes the request on, waits for the reply and closes the connection instead of passing that on: the
-	// server has done what it was asked and the client does not know.
+	// CutBeforeReply passes the request on, waits for the reply and closes the connection instead
+	// of passing that on: the server has done what it was asked and the client does not know.
 	CutBeforeReply
 
-	// BlackHole keeps the connections open and passes nothing on, in either direction, until the fault changes; what was
-	// sent meanwhile then arrives late.
+	// BlackHole keeps the connections open and passes nothing on, in either direction, until the
+	// fault changes; what was sent meanwhile then arrives late.
 	BlackHole
 )
 
-// Proxy is a TCP proxy between a client and one server, which does the client harm as it is told to. A Proxy runs
-// goroutines until Close, which NewProxy arranges for. Its methods are safe for concurrent use.
+// Proxy is a TCP proxy between a client and one server, which injects faults on request. A Proxy
+// runs goroutines until Close, which NewProxy arranges for. Its methods are safe for concurrent
+// use.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -58,7 +61,8 @@ func NewProxy(tb testing.TB, target string) *Proxy {
 	if err != nil {
 		tb.Fatalf("proxy: %v", err)
 	}
-	p := &Proxy{listener: l, target: target, changed: make(chan struct{}), conns: map[*link]struct{}{}}
+	p := &Proxy{listener: l, target: target, changed: make(chan struct{}),
+		conns: map[*link]struct{}{}}
 	p.wg.Go(p.accept)
 	tb.Cleanup(p.Close)
 	return p
@@ -70,8 +74,8 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Set does f to every request from here on. Set(None) heals the network.
 func (p *Proxy) Set(f Fault) { p.set(f, nil, false) }
 
-// SetOnce does f to the next request for which match is true, and then nothing any more. A nil match matches every request.
-// match sees the bytes as they are on the wire and must not keep them.
+// SetOnce does f to the next request for which match is true, and then nothing any more. A nil
+// match matches every request. match sees the bytes as they are on the wire and must not keep them.
 func (p *Proxy) SetOnce(f Fault, match func(request []byte) bool) { p.set(f, match, true) }
 
 // SetMatching does f to every request for which match is true.
@@ -173,14 +177,15 @@ func (p *Proxy) next(request []byte) (Fault, <-chan struct{}) {
 		return None, p.changed
 	}
 	p.hits.Add(1)
-	// A black hole that swallowed itself would let the next request pass; it lasts until it is told otherwise.
+	// A black hole applies to every request until another fault is set.
 	if p.once && f != BlackHole {
 		p.fault = None
 	}
 	return f, p.changed
 }
 
-// held returns how long to hold something back, and whether nothing passes at all before the channel is closed.
+// held returns how long to hold something back, and whether nothing passes at all before the
+// channel is closed.
 func (p *Proxy) held() (time.Duration, bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,8 +2,10 @@ package dbtest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"os/exec"
@@ -17,8 +19,9 @@ import (
 	"time"
 )
 
-// User and Password are the account that every Server has: all privileges, over TCP, from anywhere on the machine. The
-// password is conspicuous, so that a test can look for it where it must not appear.
+// User and Password are the account that every Server has: all privileges, over TCP, from anywhere
+// on the machine. The password is conspicuous, so that a test can look for it where it must not
+// appear.
 const (
 	User     = "uidring"
 	Password = "s3cret-never-shown"
@@ -27,22 +30,23 @@ const (
 // ErrNoServer is what the constructors' errors wrap when a program that they need is not installed.
 var ErrNoServer = errors.New("server not installed")
 
-// startTries is how often a start is tried: a server that was killed may leave children that hold on to its files and memory
-// for a moment longer.
+// startTries is how often a start is tried: a server that was killed may leave children that hold
+// on to its files and memory for a moment longer.
 const startTries = 4
 
-// startTimeout bounds how long a server may take until it accepts connections, stopTimeout how long it may take to
-// stop when asked nicely.
+// startTimeout bounds how long a server may take until it accepts connections, stopTimeout how long
+// it may take to stop when asked nicely.
 const (
-	startTimeout = 60 * time.Second
+	startTimeout = 2 * time.Minute
 	stopTimeout  = 20 * time.Second
 )
 
-// Server is a database server process. Its methods are safe for concurrent use.
+// Server is a server process. Its methods are safe for concurrent use.
 type Server struct {
 	flavour flavour
 	dir     string // everything of the server's; removed by Close
 	port    int
+	store   *Server      // that keeps this server's data and is closed with it; nil: its own disk
 	serial  atomic.Int64 // numbers the databases, so that no two tests that share the server meet
 
 	mu   sync.Mutex
@@ -51,14 +55,15 @@ type Server struct {
 
 // flavour is what differs between the database systems.
 type flavour interface {
-	name() string                                      // of the suite that is skipped without it
-	install(dir string) error                          // makes a data directory
-	command(dir string, port int) (*exec.Cmd, error)   // of the server, in the foreground
-	ready(addr string) error                           // nil when the server accepts queries
-	stopSignal() syscall.Signal                        // stops the server cleanly
-	deathSignal() syscall.Signal                       // stops it at once, with all its children
-	dsn(addr, db string) string                        //
-	client(host, port, db, statement string) *exec.Cmd // runs a statement and prints the bare result
+	name() string                                    // of the suite that is skipped without it
+	install(dir string) error                        // makes a data directory
+	command(dir string, port int) (*exec.Cmd, error) // of the server, in the foreground
+	ready(addr string) error                         // nil when the server accepts queries
+	stopSignal() syscall.Signal                      // stops the server cleanly
+	deathSignal() syscall.Signal                     // stops it at once, with all its children
+	dsn(addr, db string) string                      //
+	// Runs a statement and prints the bare result.
+	client(host, port, db, statement string) *exec.Cmd
 }
 
 // start makes a data directory and starts a server on it. The caller calls Close.
@@ -72,8 +77,8 @@ func start(f flavour) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
-	// The port is free when it is chosen and may be taken a moment later, so a server that does not come up gets
-	// another one.
+	// The port is free when it is chosen and may be taken a moment later, so a server that does not
+	// come up gets another one.
 	for try := 0; ; try++ {
 		if s.port, err = freePort(); err == nil {
 			err = s.Start()
@@ -112,8 +117,8 @@ func skip(tb testing.TB, f flavour, err error) {
 	tb.Fatalf("%s suite: %v", f.name(), err)
 }
 
-// Start starts the server again, on the same data and the same port, and returns when it accepts connections. On a running
-// server it does nothing.
+// Start starts the server again, on the same data and the same port, and returns when it accepts
+// connections. On a running server it does nothing.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +164,8 @@ func (s *Server) startOnce() error {
 		if time.Now().After(deadline) {
 			p.signal(s.flavour.deathSignal())
 			<-p.done
-			return fmt.Errorf("dbtest: %s is not ready after %v: %w: %s", s.flavour.name(), startTimeout, err, s.Log())
+			return fmt.Errorf("dbtest: %s is not ready after %v: %w: %s",
+				s.flavour.name(), startTimeout, err, s.Log())
 		}
 	}
 }
@@ -167,8 +173,8 @@ func (s *Server) startOnce() error {
 // Stop stops the server cleanly and waits for its end. On a server that is down it does nothing.
 func (s *Server) Stop() error { return s.end(s.flavour.stopSignal()) }
 
-// Kill ends the server at once, with SIGKILL, as a crash of the machine's power supply would end it but for the operating
-// system's caches, and waits for its end.
+// Kill ends the server at once, with SIGKILL, as a crash of the machine's power supply would end it
+// but for the operating system's caches, and waits for its end.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
 func (s *Server) end(sig syscall.Signal) error {
@@ -190,10 +196,11 @@ func (s *Server) end(sig syscall.Signal) error {
 	}
 	p.signal(syscall.SIGKILL)
 	<-p.done
-	return fmt.Errorf("dbtest: %s did not stop within %v and was killed", s.flavour.name(), stopTimeout)
+	return fmt.Errorf("dbtest: %s did not stop within %v and was killed",
+		s.flavour.name(), stopTimeout)
 }
 
-// Pause stops the server's process in its tracks (SIGSTOP): connections stay open and nobody answers. PostgreSQL's
+// Pause stops the server's process (SIGSTOP): connections stay open and get no answer. PostgreSQL's
 // sessions are processes of their own and are paused with it.
 func (s *Server) Pause() error { return s.each(pause) }
 
@@ -213,19 +220,27 @@ func (s *Server) each(f func(*process) error) error {
 func (s *Server) Close() {
 	s.Kill()
 	os.RemoveAll(s.dir)
+	if s.store != nil {
+		s.store.Close()
+	}
 }
+
+// DataDir returns the folder of the server's data. Only a server that is down leaves it alone.
+func (s *Server) DataDir() string { return filepath.Join(s.dir, "data") }
 
 // Addr returns the server's TCP address, host:port. It stays the same over Stop and Start.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// DSN returns the data source name of a database: of the form user:password@tcp(host:port)/db?parseTime=true for
-// MariaDB, postgres://user:password@host:port/db for PostgreSQL. An empty db is the server's own (none, and postgres).
+// DSN returns the data source name of a database: of the form
+// user:password@tcp(host:port)/db?parseTime=true for MariaDB, postgres://user:password@host:port/db
+// for PostgreSQL. An empty db is the server's own (none, and postgres).
 func (s *Server) DSN(db string) string { return s.DSNVia(s.Addr(), db) }
 
 // DSNVia is DSN with another address, such as a Proxy's.
 func (s *Server) DSNVia(addr, db string) string { return s.flavour.dsn(addr, db) }
 
-// CreateDB makes an empty database with a name of its own and returns the name. The server must be up.
+// CreateDB makes an empty database with a name of its own and returns the name. The server must be
+// up.
 func (s *Server) CreateDB(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("t%d", s.serial.Add(1))
@@ -233,8 +248,34 @@ func (s *Server) CreateDB(tb testing.TB) string {
 	return name
 }
 
-// Exec runs statements through the server's command-line client, each on its own connection, and fails the test at the
-// first error.
+// Prefix returns a name that no other test on the server gets, for servers without databases.
+func (s *Server) Prefix() string { return fmt.Sprintf("t%d", s.serial.Add(1)) }
+
+// Backup stops the server, copies its data and starts it again. It returns what stops the server,
+// puts the copy in place of the data and starts it again, as often as it is called. The copy is
+// removed with the server.
+func (s *Server) Backup() (restore func() error, err error) {
+	data, kept := filepath.Join(s.dir, "data"), filepath.Join(s.dir, "kept-"+s.Prefix())
+	return func() error { return s.swap(kept, data) }, s.swap(data, kept)
+}
+
+// swap makes to a copy of from, owners and all, while the server is down.
+func (s *Server) swap(from, to string) error {
+	err := s.Stop()
+	if err == nil {
+		err = os.RemoveAll(to)
+	}
+	if err == nil {
+		err = exec.CommandContext(context.Background(), "cp", "-a", from, to).Run()
+	}
+	if err != nil {
+		return fmt.Errorf("dbtest: copying the data of %s: %w", s.flavour.name(), err)
+	}
+	return s.Start()
+}
+
+// Exec runs statements through the server's command-line client, each on its own connection, and
+// fails the test at the first error.
 func (s *Server) Exec(tb testing.TB, statements ...string) {
 	tb.Helper()
 	for _, q := range statements {
@@ -242,8 +283,8 @@ func (s *Server) Exec(tb testing.TB, statements ...string) {
 	}
 }
 
-// Query runs a statement in a database through the server's command-line client and returns its result: a line per row, a
-// tab between columns, no heading. An error fails the test.
+// Query runs a statement in a database through the server's command-line client and returns its
+// result: a line per row, a tab between columns, no heading. An error fails the test.
 func (s *Server) Query(tb testing.TB, db, statement string) string {
 	tb.Helper()
 	out, err := s.TryQuery(db, statement)
@@ -256,8 +297,8 @@ func (s *Server) Query(tb testing.TB, db, statement string) string {
 	return out
 }
 
-// TryQuery is Query for a statement that may fail. The error has the server's message, and wraps ErrNoServer if the client is
-// not installed.
+// TryQuery is Query for a statement that may fail. The error has the server's message, and wraps
+// ErrNoServer if the client is not installed.
 func (s *Server) TryQuery(db, statement string) (string, error) {
 	cmd := s.flavour.client("127.0.0.1", strconv.Itoa(s.port), db, statement)
 	if cmd.Err != nil {
@@ -266,7 +307,8 @@ func (s *Server) TryQuery(db, statement string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %s: %w: %s", s.flavour.name(), statement, err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("%s: %s: %w: %s", s.flavour.name(), statement, err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimRight(stdout.String(), "\n"), nil
 }
@@ -289,4 +331,24 @@ func freePort() (int, error) {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// tail returns the end of a program's output, for an error message.
+func tail(out []byte) []byte {
+	out = bytes.TrimSpace(out)
+	if len(out) > 2048 {
+		out = out[len(out)-2048:]
+	}
+	return out
+}
+
+// lines iterates over the lines of a program's output.
+func lines(out []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for l := range bytes.Lines(out) {
+			if !yield(string(l)) {
+				return
+			}
+		}
+	}
 }

@@ -12,6 +12,9 @@ import (
 
 const module = "github.com/uidring/uidring"
 
+// apiServer is the folder of the API server that tests start.
+const apiServer = "tools/kube-apiserver"
+
 // goMod is what "go mod edit -json" prints, as far as these tests read it.
 type goMod struct {
 	Module    struct{ Path string }
@@ -51,8 +54,9 @@ func goOutput(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestModules holds the modules together: one go line, no toolchain line, a local replace so that each builds by itself, and all of
-// them but tools in the workspace.
+// TestModules holds the modules together: one go line, no toolchain line, a local replace of each
+// module of this repository that one requires, and all of them but the tools in the
+// workspace. Kubernetes' own replacements are its module's, which no other module requires.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	var work goWork
@@ -62,7 +66,9 @@ func TestModules(t *testing.T) {
 		used = append(used, path.Clean(filepath.ToSlash(u.DiskPath)))
 	}
 	var folders []string
-	for _, file := range find(t, func(p string) bool { return path.Base(p) == "go.mod" && !strings.Contains(p, "testdata/") }) {
+	for _, file := range find(t, func(p string) bool {
+		return path.Base(p) == "go.mod" && !strings.Contains(p, "testdata/")
+	}) {
 		dir := path.Dir(file)
 		folders = append(folders, dir)
 		var mod goMod
@@ -76,23 +82,38 @@ func TestModules(t *testing.T) {
 		if mod.Toolchain != "" {
 			t.Errorf("%s: toolchain line %s: it would hide what the go line needs", file, mod.Toolchain)
 		}
+		replaced := map[string]string{}
 		for _, r := range mod.Replace {
-			if want, err := filepath.Rel(filepath.FromSlash(dir), "."); err != nil || r.Old.Path != module || r.New.Path != filepath.ToSlash(want) {
-				t.Errorf("%s: replaces %s by %s, want %s by %s and nothing else", file, r.Old.Path, r.New.Path, module, want)
-			}
+			replaced[r.Old.Path] = r.New.Path
 		}
-		if dir != "." && dir != "tools" && len(mod.Replace) != 1 {
-			t.Errorf("%s: %d replaces, want one, of %s, so that the module builds outside the workspace", file, len(mod.Replace), module)
+		for _, r := range mod.Require {
+			if r.Path != module && !strings.HasPrefix(r.Path, module+"/") {
+				continue
+			}
+			folder := "." + strings.TrimPrefix(r.Path, module)
+			want, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(folder))
+			if err != nil || replaced[r.Path] != filepath.ToSlash(want) {
+				t.Errorf("%s: replaces %s by %q, want %s, so that the module builds outside the workspace",
+					file, r.Path, replaced[r.Path], want)
+			}
+			delete(replaced, r.Path)
+		}
+		if dir == apiServer {
+			continue
+		}
+		if len(replaced) > 0 {
+			t.Errorf("%s: replaces %v, want modules of this repository that it requires", file, replaced)
 		}
 	}
 	slices.Sort(used)
 	slices.Sort(folders)
-	if want := without(folders, "tools"); !slices.Equal(used, want) {
+	want := slices.DeleteFunc(folders, func(f string) bool { return strings.HasPrefix(f, "tools") })
+	if !slices.Equal(used, want) {
 		t.Errorf("go.work uses %q, want %q", used, want)
 	}
 }
 
-// TestRequirements holds the library to the three modules that it may require.
+// TestRequirements holds the library to the four modules that it may require.
 func TestRequirements(t *testing.T) {
 	t.Parallel()
 	var mod goMod
@@ -104,21 +125,29 @@ func TestRequirements(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"golang.org/x/sys", "gorm.io/driver/mysql", "gorm.io/gorm"}; !slices.Equal(got, want) {
+	if want := []string{"github.com/go-sql-driver/mysql", "golang.org/x/sys",
+		"gorm.io/driver/mysql", "gorm.io/gorm"}; !slices.Equal(got, want) {
 		t.Errorf("go.mod requires %q, want %q", got, want)
 	}
 }
 
-// TestLinked checks that a program which uses the generators without a database links no database code.
+// TestLinked checks that a program which uses the generators without a database links no database
+// code.
 func TestLinked(t *testing.T) {
 	t.Parallel()
-	deps := strings.Fields(goOutput(t, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./uid", "./assigner"))
+	packages := []string{"uid", "assigner", "assigner/kubernetes", "segment", "idhttp", "idclient"}
+	args := []string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}
+	for _, p := range packages {
+		args = append(args, "./"+p)
+	}
+	deps := strings.Fields(goOutput(t, args...))
 	for _, dep := range deps {
 		if dep != "golang.org/x/sys/cpu" && dep != module && !strings.HasPrefix(dep, module+"/") {
-			t.Errorf("uid and assigner link %s, want only the standard library and golang.org/x/sys/cpu", dep)
+			t.Errorf("one of %q links %s, want only the standard library and golang.org/x/sys/cpu", packages, dep)
 		}
 	}
-	for _, want := range []string{module + "/uid", module + "/ringbuffer"} {
+	for _, want := range []string{module + "/uid", module + "/ringbuffer", module + "/segment",
+		module + "/assigner/kubernetes"} {
 		if !slices.Contains(deps, want) {
 			t.Errorf("%s is not among the dependencies %q: this test looks at the wrong packages", want, deps)
 		}

@@ -18,12 +18,14 @@ var (
 // names is what a package declares: "Name" for a declaration at its top level, "Type.member" for methods and fields.
 type names map[string]bool
 
-// declared returns the names that the packages of this repository declare, by package name, and the functions of all test
-// files.
+// declared returns the names that the packages of this repository declare, by package name, and the
+// functions of all test files.
 func declared(t *testing.T) (byPackage map[string]names, tests names) {
 	t.Helper()
 	byPackage, tests = map[string]names{}, names{}
-	for _, file := range find(t, func(p string) bool { return strings.HasSuffix(p, ".go") && !strings.Contains(p, "testdata/") }) {
+	for _, file := range find(t, func(p string) bool {
+		return strings.HasSuffix(p, ".go") && !strings.Contains(p, "testdata/")
+	}) {
 		f, err := parser.ParseFile(token.NewFileSet(), path.Base(file), read(t, file), parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 const (
 	english  = "README.md"
 	chinese  = "README.zh-CN.md"
-	examples = "uid/example_readme_test.go"
+	examples = "example_readme_test.go"
 )
 
 var (
@@ -26,16 +26,19 @@ var (
 	benchPattern = regexp.MustCompile(`(?s)<!-- bench: begin.*?<!-- bench: end -->\n`)
 )
 
-// snippet is the part of the READMEs that the bench report writes.
-const snippet = "docs/charts/README-snippet.md"
+// snippets are the parts of the READMEs that the bench report writes.
+var snippets = map[string]string{
+	english: "docs/charts/README-snippet.md",
+	chinese: "docs/charts/README-snippet.zh-CN.md",
+}
 
-var update = flag.Bool("update", false, "copy "+snippet+" into the READMEs")
+var update = flag.Bool("update", false, "copy the bench report's parts into the READMEs")
 
-// TestReadmeBench checks that the figures in both READMEs are those of the bench report, or with -update puts them there.
+// TestReadmeBench checks that the figures in both READMEs are those of the bench report, or with
+// -update puts them there.
 func TestReadmeBench(t *testing.T) {
-	want := read(t, snippet)
-	for _, file := range []string{english, chinese} {
-		text := read(t, file)
+	for file, snippet := range snippets {
+		want, text := read(t, snippet), read(t, file)
 		got := benchPattern.FindAllString(text, -1)
 		if len(got) != 1 {
 			t.Errorf("%s has %d parts between the bench markers, want 1", file, len(got))
@@ -45,7 +48,8 @@ func TestReadmeBench(t *testing.T) {
 			continue
 		}
 		if !*update {
-			t.Errorf("%s differs from %s; want what \"go test ./internal/repocheck -count=1 -run=TestReadmeBench -update\" writes", file, snippet)
+			t.Errorf("%s differs from %s; want what \"go test ./internal/repocheck -count=1 "+
+				"-run=TestReadmeBench -update\" writes", file, snippet)
 			continue
 		}
 		text = strings.Replace(text, got[0], want, 1)
@@ -101,33 +105,52 @@ func TestReadmeExamples(t *testing.T) {
 		t.Fatalf("%s has no Example", examples)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%s shows\n%s\nwant the bodies of the Examples in %s\n%s", english, strings.Join(got, "---\n"), examples, strings.Join(want, "---\n"))
+		t.Errorf("%s shows\n%s\nwant the bodies of the Examples in %s\n%s",
+			english, strings.Join(got, "---\n"), examples, strings.Join(want, "---\n"))
 	}
 }
 
-// TestReadmeLanguages checks that both READMEs have the same shape: the levels of their headings, their code, the rows of their
-// tables and their lists, and everything that is code within their prose.
-func TestReadmeLanguages(t *testing.T) {
-	t.Parallel()
-	en, zh := benchPattern.ReplaceAllString(read(t, english), ""), benchPattern.ReplaceAllString(read(t, chinese), "")
-	for _, c := range []struct {
-		what  string
-		parts func(text string) []string
-	}{
-		{"code blocks", func(text string) []string { return blocks(text, "") }},
-		{"heading levels", func(text string) []string { return starts(prose(text), `^#+ `) }},
-		{"table rows", func(text string) []string { return starts(prose(text), `^\|`) }},
-		{"list entries", func(text string) []string { return starts(prose(text), `^(- |\d+\. )`) }},
-		{"code in the prose", func(text string) []string {
-			code := codePattern.FindAllString(prose(text), -1)
-			slices.Sort(code)
-			return code
-		}},
-	} {
-		if e, z := c.parts(en), c.parts(zh); !slices.Equal(e, z) || len(e) == 0 {
-			t.Errorf("%s: %s has %q, %s has %q", c.what, english, e, chinese, z)
+// part is what two languages of a document have in common.
+type part struct {
+	what string
+	of   func(text string) []string
+}
+
+// shape is what a translation keeps: code blocks, the levels of headings, the rows of tables with
+// the labels that they begin with, and the entries of lists.
+var shape = []part{
+	{"code blocks", func(text string) []string { return blocks(text, "") }},
+	{"heading levels", func(text string) []string { return starts(prose(text), `^#+ `) }},
+	{"table rows", func(text string) []string { return starts(prose(text), `^\|( [A-Z]\d+ \|)?`) }},
+	{"list entries", func(text string) []string { return starts(prose(text), `^(- |\d+\. )`) }},
+}
+
+// compare compares parts of a document and its translation.
+func compare(t *testing.T, enFile, zhFile string, parts ...part) {
+	t.Helper()
+	en := benchPattern.ReplaceAllString(read(t, enFile), "")
+	zh := benchPattern.ReplaceAllString(read(t, zhFile), "")
+	for _, p := range parts {
+		if e, z := p.of(en), p.of(zh); !slices.Equal(e, z) {
+			t.Errorf("%s: %s has %q, %s has %q", p.what, enFile, e, zhFile, z)
 		}
 	}
+}
+
+// TestLanguages checks that every translation has the shape of its document, and that both READMEs
+// also name the same code in their prose.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	for _, zh := range find(t, func(path string) bool {
+		return strings.HasSuffix(path, ".zh-CN.md") && !strings.HasPrefix(path, "docs/charts/")
+	}) {
+		compare(t, strings.TrimSuffix(zh, ".zh-CN.md")+".md", zh, shape...)
+	}
+	compare(t, english, chinese, part{"code in the prose", func(text string) []string {
+		code := codePattern.FindAllString(prose(text), -1)
+		slices.Sort(code)
+		return code
+	}})
 }
 
 // starts returns what pattern matches at the beginning of each line.
@@ -153,7 +176,8 @@ func TestReadmePaths(t *testing.T) {
 		}
 		for _, m := range codePattern.FindAllStringSubmatch(text, -1) {
 			path, _, _ := strings.Cut(strings.TrimPrefix(m[1], "go run "), " ")
-			if !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "docs/") && !strings.HasPrefix(path, "internal/") && path != ".ci/run" {
+			if !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "docs/") &&
+				!strings.HasPrefix(path, "internal/") && path != ".ci/run" {
 				continue
 			}
 			path = strings.TrimSuffix(strings.TrimPrefix(path, "./"), "/...")

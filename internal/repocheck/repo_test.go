@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -87,8 +86,4 @@ func TestScriptsRun(t *testing.T) {
 			t.Errorf("%s is not executable", path)
 		}
 	}
-}
-
-func without(list []string, drop string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == drop })
 }

@@ -1,9 +1,11 @@
-// Command testrun is what "make test" runs: go test over every module of the workspace, with the race detector where
-// this machine has one, reported so that nothing hides. Failures are printed in full, each package in go test's own
-// line, and at the end every reason for a skipped test once, with the number of tests it cost.
+// Command testrun is what "make test" runs: go test over every module of the workspace, with the
+// race detector where this machine has one, reported so that nothing hides. Failures are printed in
+// full, each package in go test's own line, and at the end every reason for a skipped test once,
+// with the number of tests it cost.
 //
-// Its arguments go to go test; without a package among them it tests all modules ("work"). Without any argument, it also
-// runs the packages again that have tests which mean nothing under the race detector. It needs nothing but the go command.
+// Its arguments go to go test; without a package among them it tests all modules ("work"). Without
+// any argument, it also runs the tests that are built without the race detector only. It needs
+// nothing but the go command.
 package main
 
 import (
@@ -15,11 +17,16 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"strings"
 )
 
 // self is a package that is certain to build: the probe for the race detector.
 const self = "github.com/uidring/uidring/internal/testrun"
+
+// raceOff is the file of a package's tests that are built without the race detector only.
+const raceOff = "race_off_test.go"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -30,8 +37,8 @@ func main() {
 	}
 }
 
-// run executes go test with args and reports on stdout. The error is nil only when go test succeeded, at least one package
-// ran to its end and no test failed.
+// run executes go test with args and reports on stdout. The error is nil only when go test
+// succeeded, at least one package ran to its end and no test failed.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	race, why := raceFlag(ctx)
 	if why != "" {
@@ -40,7 +47,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	r := newReport(stdout)
 	err := pass(ctx, r, stderr, command(race, args))
 	if len(race) > 0 && len(args) == 0 {
-		// Some tests mean nothing under the race detector: those of speed, of memory and of very large numbers.
+		// Some tests mean nothing under the race detector: those of speed, of memory and of very
+		// large numbers.
 		without, listErr := withoutRace(ctx)
 		err = errors.Join(err, listErr)
 		if len(without) > 0 {
@@ -66,25 +74,47 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 	return errors.Join(r.read(events), cmd.Wait())
 }
 
-// withoutRace returns the packages that have tests which are built without the race detector only: by this repository's
-// convention they have a file race_off_test.go.
+// testName finds the names of the tests of a file.
+var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// withoutRace returns the arguments of go test for the tests that are built without the race
+// detector only: a -run flag and packages. By this repository's convention these tests are in files
+// named race_off_test.go. Without such a test it returns nil.
 func withoutRace(ctx context.Context) ([]string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.ImportPath}} {{.TestGoFiles}} {{.XTestGoFiles}}", "work").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-f",
+		"{{.ImportPath}}\t{{.Dir}}\t{{.TestGoFiles}} {{.XTestGoFiles}}", "work").Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	var packages []string
+	var packages, tests []string
 	for line := range strings.Lines(string(out)) {
-		if path, files, _ := strings.Cut(line, " "); strings.Contains(files, "race_off_test.go") {
-			packages = append(packages, path)
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) != 3 || !strings.Contains(fields[2], raceOff) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(fields[1], raceOff))
+		if err != nil {
+			return nil, err
+		}
+		found := testName.FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			continue
+		}
+		packages = append(packages, fields[0])
+		for _, m := range found {
+			tests = append(tests, m[1])
 		}
 	}
-	return packages, nil
+	if len(tests) == 0 {
+		return nil, nil
+	}
+	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, packages...), nil
 }
 
-// command returns the arguments of go for the flags and packages in args.
+// command returns the arguments of go for the flags and packages in args. Vetting is part of
+// "make lint".
 func command(race, args []string) []string {
-	c := append([]string{"test", "-json"}, race...)
+	c := append([]string{"test", "-json", "-vet=off"}, race...)
 	c = append(c, args...)
 	if len(args) == 0 || strings.HasPrefix(args[len(args)-1], "-") {
 		c = append(c, "work")
@@ -92,8 +122,8 @@ func command(race, args []string) []string {
 	return c
 }
 
-// raceFlag returns -race, or nothing and the reason. It builds a small program, because the go command's own answer
-// depends on the platform, on cgo and on a C compiler that works.
+// raceFlag returns -race, or nothing and the reason. It builds a small program, because the go
+// command's own answer depends on the platform, on cgo and on a C compiler that works.
 func raceFlag(ctx context.Context) (flag []string, why string) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, self)

@@ -73,7 +73,7 @@ func (r *report) add(e event) {
 		return
 	}
 	p := r.packages[e.Package]
-	if p == nil || p.ended && e.Action == "start" { // a second pass begins anew
+	if p == nil || p.ended && e.Action == "start" { // a second pass starts over
 		p = &pkg{tests: map[string][]string{}}
 		r.packages[e.Package] = p
 	}
@@ -111,13 +111,14 @@ func (r *report) endTest(p *pkg, e event) {
 	}
 }
 
-// endPackage prints a package's result line. A package that failed shows all its output, and that of every test which
-// did not live to its own end: a panic, a deadlock or a timeout is there.
+// endPackage prints a package's result line. A package that failed shows all its output, and that
+// of every test which did not live to its own end: a panic, a deadlock or a timeout is there.
 func (r *report) endPackage(p *pkg, failed bool) {
 	p.ended = true
 	if failed {
 		for _, name := range slices.Sorted(maps.Keys(p.tests)) {
-			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n%s", name, strings.Join(p.tests[name], ""))
+			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n%s",
+				name, strings.Join(p.tests[name], ""))
 			r.failed++
 			p.failed++
 		}
@@ -162,8 +163,8 @@ func (r *report) err() error {
 	return nil
 }
 
-// skipReason returns the reason that a test gave to Skip, as one line that begins with "skipped: ". Reasons that do not
-// say so themselves are put after the name of the test.
+// skipReason returns the reason that a test gave to Skip, as one line that begins with "skipped: ".
+// Reasons that do not say so themselves are put after the name of the test.
 func skipReason(test string, output []string) string {
 	var reason string
 	for _, line := range output {

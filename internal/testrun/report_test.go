@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,8 +45,9 @@ func TestReport(t *testing.T) {
 				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a\t0.010s\n"}`,
 				`{"Action":"fail","Package":"m/a"}`,
 			},
-			want: "    a_test.go:3: got 1, want 2\n--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
-			err:  "1 failed",
+			want: "    a_test.go:3: got 1, want 2\n--- FAIL: TestA " +
+				"(0.00s)\nFAIL\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
+			err: "1 failed",
 		},
 		{
 			name: "a test that does not end is a failure",
@@ -55,8 +57,9 @@ func TestReport(t *testing.T) {
 				`{"Action":"output","Package":"m/a","Output":"FAIL\tm/a\t0.010s\n"}`,
 				`{"Action":"fail","Package":"m/a"}`,
 			},
-			want: "--- FAIL: TestA (did not end)\nfatal error: all goroutines are asleep\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
-			err:  "1 failed",
+			want: "--- FAIL: TestA (did not end)\nfatal error: all goroutines are " +
+				"asleep\nFAIL\tm/a\t0.010s\n0 passed, 1 failed, 0 skipped\n",
+			err: "1 failed",
 		},
 		{
 			name: "a package that does not build is a failure",
@@ -135,17 +138,19 @@ func TestCommand(t *testing.T) {
 	for _, tt := range []struct {
 		args, want []string
 	}{
-		{nil, []string{"test", "-json", "-race", "work"}},
-		{[]string{"-short"}, []string{"test", "-json", "-race", "-short", "work"}},
-		{[]string{"-run=X", "./uid"}, []string{"test", "-json", "-race", "-run=X", "./uid"}},
+		{nil, []string{"-race", "work"}},
+		{[]string{"-short"}, []string{"-race", "-short", "work"}},
+		{[]string{"-run=X", "./uid"}, []string{"-race", "-run=X", "./uid"}},
 	} {
-		if got := command([]string{"-race"}, tt.args); !slices.Equal(got, tt.want) {
-			t.Errorf("command(%q): got %q, want %q", tt.args, got, tt.want)
+		got := command([]string{"-race"}, tt.args)
+		if i := slices.Index(got, "-race"); i < 0 || !slices.Equal(got[i:], tt.want) {
+			t.Errorf("command(%q): got %q, want %q at its end", tt.args, got, tt.want)
 		}
 	}
 }
 
-// TestSecondPass runs a package twice, with and without the race detector: the second run is counted and reported like the first.
+// TestSecondPass runs a package twice, with and without the race detector: the second run is
+// counted and reported like the first.
 func TestSecondPass(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -172,7 +177,24 @@ func TestSecondPass(t *testing.T) {
 	if r.passed != 1 || r.failed != 1 || r.err() == nil {
 		t.Errorf("%d passed, %d failed, %v; want 1, 1 and an error", r.passed, r.failed, r.err())
 	}
-	if got := out.String(); strings.Count(got, "ok  \tp") != 1 || strings.Count(got, "FAIL\tp") != 1 || !strings.Contains(got, "broken") {
+	if got := out.String(); strings.Count(got, "ok  \tp") != 1 ||
+		strings.Count(got, "FAIL\tp") != 1 || !strings.Contains(got, "broken") {
 		t.Errorf("the report is\n%s", got)
+	}
+}
+
+// TestWithoutRace: the second pass runs the tests of the files race_off_test.go, and no other.
+func TestWithoutRace(t *testing.T) {
+	t.Parallel()
+	args, err := withoutRace(t.Context())
+	if err != nil || len(args) < 2 {
+		t.Fatalf("withoutRace() = %q, %v, want a pattern and packages", args, err)
+	}
+	tests := regexp.MustCompile(strings.TrimPrefix(args[0], "-run="))
+	if !tests.MatchString("TestAllocations") || tests.MatchString("TestSimulation") {
+		t.Errorf("the pattern is %q, want TestAllocations in it, and not TestSimulation", args[0])
+	}
+	if !slices.Contains(args, "github.com/uidring/uidring/uid") {
+		t.Errorf("the packages are %q, want uid among them", args[1:])
 	}
 }

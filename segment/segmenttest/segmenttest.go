@@ -1,5 +1,5 @@
-// Package segmenttest is the conformance suite of segment.Source: whoever writes a source runs it through Run, over counters that
-// begin nowhere anew (no Range.Cyclic).
+// Package segmenttest is the conformance suite of segment.Source: authors of a source run it
+// through Run, over counters that begin nowhere anew (no Range.Cyclic).
 package segmenttest
 
 import (
@@ -16,21 +16,23 @@ import (
 
 // Config says what Run tests.
 type Config struct {
-	// Open returns a new Source over the same counters at every call, as another process would have it.
+	// Open returns a new Source over the same counters at every call, as another process would have
+	// it.
 	Open func(tb testing.TB) segment.Source
 
 	Tag     string // of a counter that exists; Run moves it
 	Unknown string // of one that does not; empty if there are no unknown tags
 
-	// Spare is the tag of a counter that does not exist and that Run makes, and so does one with "-max" behind it. It is
-	// looked at if the Source is a Setter, whose ranges Run wants as long as the step that it has set.
+	// Spare is the tag of a counter that does not exist and that Run makes, and so does one with
+	// "-max" behind it. It is looked at if the Source is a Setter, whose ranges Run wants as long as
+	// the step that it has set.
 	Spare string
 
 	_ struct{} // keeps literals keyed
 }
 
-// Run tests a Source, as subtests of t. Besides Fetch it tests the capabilities that the Source has but for Checker, which New
-// calls. What it makes stays: give it counters of its own.
+// Run tests a Source, as subtests of t. Besides Fetch it tests the capabilities that the Source has
+// but for Checker, which New calls. What it makes stays: give it counters of its own.
 func Run(t *testing.T, c Config) {
 	t.Run("Rising", c.rising)
 	t.Run("Disjoint", c.disjoint)
@@ -125,7 +127,8 @@ func (c Config) cancelled(t *testing.T) {
 	fetch(t, src, c.Tag, 1)
 }
 
-// set: a Setter makes a tag, changes its step, raises its counter and refuses to lower it; a Lister and a Finder show all that.
+// set: a Setter makes a tag, changes its step, raises its counter and refuses to lower it; a Lister
+// and a Finder show all that.
 func (c Config) set(t *testing.T) {
 	src := c.Open(t)
 	setter, ok := src.(segment.Setter)

@@ -2,154 +2,145 @@ package chart
 
 import (
 	"fmt"
-	"image/color"
 	"math"
+	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/uidring/uidring/internal/human"
 )
 
 // Series is one line.
 type Series struct {
 	Name   string
 	X, Y   []float64
-	Color  color.Color
 	Dashed bool
 }
 
 // Axes says what the axes of Lines are.
 type Axes struct {
-	X, Y       string
-	LogX, LogY bool
-	FromZero   bool                 // the y axis starts at zero
-	XTicks     []plot.Tick          // nil: chosen
-	YLabel     func(float64) string // of the y axis' ticks; nil: Number
-	Band       [2]float64           // a shaded stretch of y; both zero: none
-	BandName   string
+	X, Y     string
+	XLabels  []string             // at 0, 1, 2 and so on; nil: numbers
+	LogY     bool                 // values of y that are not positive are left out
+	FromZero bool                 // y starts at zero
+	YLabel   func(float64) string // of the ticks of y; nil: human.Short
 }
 
-// fewPoints is up to how many points of a line are marked.
-const fewPoints = 30
-
-// Lines draws series as lines, with the legend below the title.
-func Lines(title string, a Axes, series []Series) ([]byte, error) {
-	p := newPlot(title, a.X, a.Y)
-	p.Add(grid())
-	var entries []entry
-	if a.Band != [2]float64{} {
-		p.Add(band{a.Band})
-	}
-	for i, s := range series {
-		e, err := s.add(p, a, Palette(i))
-		if err != nil {
-			return nil, fmt.Errorf("chart: %s: %w", s.Name, err)
-		}
-		if e.name != "" {
-			entries = append(entries, e)
-		}
-	}
-	if a.BandName != "" {
-		entries = append(entries, entry{a.BandName, draw.LineStyle{Color: bandColor(), Width: 6}})
-	}
-	scale(&p.X, a.LogX, nil)
-	scale(&p.Y, a.LogY, a.YLabel)
-	if a.XTicks != nil {
-		p.X.Tick.Marker = plot.ConstantTicks(a.XTicks)
-	}
-	if a.FromZero {
-		p.Y.Min = 0
-		p.Y.Max *= 1.05
-	}
-	return render(p, 290, entries...)
+// axis maps values to pixels from p0 to p1.
+type axis struct {
+	lo, hi, p0, p1 float64
+	log            bool
 }
 
-// add adds the line to p and returns its entry in the legend; none without a point to draw.
-func (s Series) add(p *plot.Plot, a Axes, c color.Color) (entry, error) {
-	xy := make(plotter.XYs, 0, len(s.X))
-	for j := range s.X {
-		if a.LogY && s.Y[j] <= 0 || a.LogX && s.X[j] <= 0 {
-			continue
-		}
-		xy = append(xy, plotter.XY{X: s.X[j], Y: s.Y[j]})
+func (a axis) at(v float64) float64 {
+	lo, hi := a.lo, a.hi
+	if a.log {
+		lo, hi, v = math.Log10(lo), math.Log10(hi), math.Log10(v)
 	}
-	if len(xy) == 0 {
-		return entry{}, nil
-	}
-	line, points, err := plotter.NewLinePoints(xy)
-	if err != nil {
-		return entry{}, err
-	}
-	if s.Color != nil {
-		c = s.Color
-	}
-	line.Color, line.Width = c, 1.6
-	if s.Dashed {
-		line.Dashes = []vg.Length{4, 3}
-	}
-	p.Add(line)
-	if len(xy) <= fewPoints {
-		points.Color, points.Radius, points.Shape = c, 2.2, draw.CircleGlyph{}
-		p.Add(points)
-	}
-	return entry{s.Name, line.LineStyle}, nil
+	return a.p0 + (v-lo)/(hi-lo)*(a.p1-a.p0)
 }
 
-// scale sets an axis to a logarithmic or a linear scale.
-func scale(a *plot.Axis, log bool, label func(float64) string) {
-	a.Tick.Marker = short{log, label}
-	if math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) || log && a.Min <= 0 {
-		a.Min, a.Max = 1, 10 // nothing was drawn
+// ticks returns the values that get a label.
+func (a axis) ticks() (out []float64) {
+	if !a.log {
+		return ticks(a.lo, a.hi)
+	}
+	for v := a.lo; v <= a.hi*1.01; v *= 10 {
+		out = append(out, v)
+	}
+	return out
+}
+
+// fit returns an axis that holds all values.
+func fit(values []float64, log, fromZero bool, p0, p1 float64) axis {
+	a := axis{lo: math.Inf(1), hi: math.Inf(-1), p0: p0, p1: p1, log: log}
+	for _, v := range values {
+		if !log || v > 0 {
+			a.lo, a.hi = min(a.lo, v), max(a.hi, v)
+		}
+	}
+	if a.lo > a.hi {
+		a.lo, a.hi = 1, 2 // nothing to draw
+	}
+	if fromZero && !log {
+		a.lo, a.hi = min(0, a.lo), a.hi*1.05
 	}
 	if log {
-		a.Scale = plot.LogScale{}
-		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
-		return
+		a.lo, a.hi = math.Pow(10, math.Floor(math.Log10(a.lo))),
+			math.Pow(10, math.Ceil(math.Log10(a.hi)))
 	}
-	if a.Min == a.Max {
-		a.Min, a.Max = a.Min-1, a.Max+1
+	if a.lo == a.hi {
+		a.hi++
 	}
+	return a
 }
 
-// grid returns faint lines.
-func grid() *plotter.Grid {
-	g := plotter.NewGrid()
-	g.Horizontal.Color, g.Vertical.Color = color.Gray{Y: 225}, color.Gray{Y: 235}
-	return g
+// Lines draws series as lines, with the legend below the title.
+func Lines(title string, a Axes, series []Series) []byte {
+	const entry, plotHeight = 20.0, 260.0
+	if a.YLabel == nil {
+		a.YLabel = human.Short
+	}
+	var xs, ys []float64
+	for _, s := range series {
+		xs, ys = append(xs, s.X...), append(ys, s.Y...)
+	}
+	plotTop := top + entry*float64((len(series)+1)/2) + 34
+	bottom := plotTop + plotHeight
+	y := fit(ys, a.LogY, a.FromZero, bottom, plotTop)
+	var labels []string
+	for _, v := range y.ticks() {
+		labels = append(labels, a.YLabel(v))
+	}
+	left := margin + room(labels...) + 8
+	if n := len(a.XLabels); n > 0 {
+		xs = append(xs, 0, float64(n-1))
+	}
+	x := fit(xs, false, false, left+20, width-margin-40)
+	c := newCanvas(title, bottom+46)
+	c.text(margin, plotTop-12, "start", `fill="#555"`, a.Y)
+	for i, v := range y.ticks() {
+		c.line(left, y.at(v), width-margin, y.at(v), "#ddd")
+		c.text(left-8, y.at(v)+4.5, "end", `fill="#555"`, labels[i])
+	}
+	xTicks := ticks(x.lo, x.hi)
+	if a.XLabels != nil {
+		xTicks = nil
+	}
+	for i, s := range a.XLabels {
+		c.text(x.at(float64(i)), bottom+18, "middle", `fill="#555"`, s)
+	}
+	for _, v := range xTicks {
+		c.text(x.at(v), bottom+18, "middle", `fill="#555"`, human.Short(v))
+	}
+	c.text(left, bottom+38, "start", `fill="#555"`, a.X)
+	for i, s := range series {
+		color, dash := Palette(i), ""
+		if s.Dashed {
+			dash = `stroke-dasharray="5 4" `
+		}
+		ex := margin + float64(i%2)*(width-2*margin)/2
+		ey := top + entry*float64(i/2) + 10
+		stroke := fmt.Sprintf(`fill="none" stroke="%s" stroke-width="2" %s`, color, dash)
+		c.add(`<path d="M%.1f,%.1fh28" %s/>`, ex, ey, stroke)
+		c.text(ex+36, ey+4.5, "start", "", s.Name)
+		s.draw(c, x, y, stroke, color)
+	}
+	return c.end()
 }
 
-// band is a shaded stretch of y over the whole width.
-type band struct{ y [2]float64 }
-
-// bandColor is the colour of what the original publishes.
-func bandColor() color.Color { return color.RGBA{213, 94, 0, 255} }
-
-// DataRange implements plot.DataRanger.
-func (b band) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return math.Inf(1), math.Inf(-1), b.y[0], b.y[1]
-}
-
-// Plot implements plot.Plotter.
-func (b band) Plot(c draw.Canvas, p *plot.Plot) {
-	_, toY := p.Transforms(&c)
-	lo, hi := toY(b.y[0]), toY(b.y[1])
-	c.FillPolygon(bandColor(), []vg.Point{{X: c.Min.X, Y: lo}, {X: c.Max.X, Y: lo}, {X: c.Max.X, Y: hi}, {X: c.Min.X, Y: hi}})
-}
-
-// Number returns v short: "1.5", "20k", "3M", "2G".
-func Number(v float64) string {
-	abs := math.Abs(v)
-	for _, u := range []struct {
-		from float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if abs >= u.from*0.9995 {
-			return fmt.Sprintf("%.4g%s", v/u.from, u.name)
+// draw draws one line, with a dot for each point if they are few.
+func (s Series) draw(c *canvas, x, y axis, stroke, color string) {
+	var path strings.Builder
+	for i := range s.X {
+		if y.log && s.Y[i] <= 0 {
+			continue
+		}
+		px, py := x.at(s.X[i]), y.at(s.Y[i])
+		fmt.Fprintf(&path, "%c%.1f,%.1f", "ML"[min(1, path.Len())], px, py)
+		if len(s.X) <= 30 {
+			c.add(`<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, px, py, color)
 		}
 	}
-	if abs < 1e-9 {
-		return "0"
+	if path.Len() > 0 {
+		c.add(`<path d="%s" %s/>`, path.String(), stroke)
 	}
-	return fmt.Sprintf("%.3g", v)
 }

@@ -1,49 +1,52 @@
-// Package contender lists everything that is measured, each behind one small adapter: the library's own generators, the
-// floors no generator can be faster than, the peers a user could choose instead, and the rivals to the library's design.
+// Package contender lists what the bench measures, each behind one small adapter: the library's
+// generators, the floors below which no generator can go, the libraries that a program could use
+// instead, and the designs that were not chosen.
 package contender
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
+	"time"
 )
 
-// Group says what a contender is in the comparison.
+// Group is a contender's place in the tables.
 type Group string
 
 // The groups, in the order of the report.
 const (
-	Own   Group = "uidring"
-	Floor Group = "floor"
-	Peer  Group = "peer"
-	Rival Group = "rival"
+	Floor Group = "floors"
+	Own   Group = "uidring, one id a call"
+	Batch Group = "many ids a call, per id"
+	Peer  Group = "other libraries"
+	Rival Group = "designs that were not chosen"
 )
 
-// Contender is something that hands out ids, or stands for the least that handing one out can cost.
+// Contender hands out ids, or stands for the least that handing one out can cost.
 type Contender struct {
-	Name    string
-	Group   Group
-	Module  string // the peer's module path; empty for what lives in this repository
-	Bits    int    // of an id: 63 and 64 are integers, 80 and more are byte strings; 0 for a floor that makes none
-	Time    bool   // whether an id carries the time it was made
-	Ceiling Ceiling
-	Note    string // what the reader must know to read its row
+	Name   string
+	Group  Group
+	Module string // module path of another library
+	Bits   int    // of an id: up to 64 for integers, 80 and more for byte strings; 0: a floor
+	Time   bool   // an id carries the time it was made
+	Rate   Rate   // what the id's layout can sustain
+	Allocs bool   // an id costs an allocation, so the garbage collector is part of its price
+	Note   string // what a reader must know to read the row
 
-	// New returns a fresh instance. Every measurement gets its own.
-	New func() (*Instance, error)
+	// New returns a fresh instance. Every measurement has its own.
+	New func() (Instance, error)
 }
 
-// Instance is one generator at work. Run and Keys may be called by any number of goroutines.
-type Instance struct {
-	// Run makes n ids in the tightest loop that the contender's API allows: the call to the generator is direct, so that
-	// no adapter costs more than another.
-	Run func(n int) error
+// Instance is one generator at work. It is safe for concurrent use.
+type Instance interface {
+	// Run makes n ids. Its loop calls the generator directly: a test reads the machine code.
+	Run(n int) error
+	Close()
+}
 
-	// Keys sets every element of dst to an id of its own. Nil for a floor that makes no ids.
-	Keys func(dst []Key) error
-
-	// Close ends what New began. Never nil.
-	Close func()
+// Keyer is an Instance that shows its ids. All contenders with Bits are Keyers.
+type Keyer interface {
+	// Keys sets every element of dst to an id of its own.
+	Keys(dst []Key) error
 }
 
 // Key is an id of any kind, as a value to compare.
@@ -57,26 +60,32 @@ func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Hi, o.Hi), cmp.Compare(k.Lo, o.Lo), cmp.Compare(k.Ext, o.Ext))
 }
 
-// Int64 reports whether the contender hands out integers from a shared generator: what the library is to be compared with.
-func (c Contender) Int64() bool { return c.Bits == 63 || c.Bits == 64 }
+// Short is how long most measurements of a pace run: short enough for many of them to go by without
+// a disturbance on a busy machine.
+const Short = 2 * time.Millisecond
+
+// Slice returns for how long one measurement of the contender's pace runs, and in how many of the
+// rounds. What waits for ticks that are long, borrows and waits later, or leaves garbage shows its
+// pace only over a longer time.
+func (c Contender) Slice(rounds int) (d time.Duration, n int) {
+	waits, drifts, rate := c.Rate.Beyond == Waits, c.Rate.Beyond == Drifts, c.Rate.PerSecond
+	switch {
+	case waits && rate < 1e4, drifts && rate < 1e5:
+		return 2 * time.Second, min(rounds, 2)
+	case waits && rate < 1e5, c.Allocs:
+		return 250 * time.Millisecond, min(rounds, 5)
+	case waits && rate < 1e7:
+		return 25 * time.Millisecond, min(rounds, 20)
+	}
+	return Short, rounds
+}
 
 // All returns every contender, in the order of the report.
 func All() []Contender {
-	return slices.Concat(owns(), floors(), peers(), alternatives())
+	return slices.Concat(floors(), owns(), batches(), peers(), alternatives())
 }
 
-// Select returns the contenders of all whose name matches, in their order.
-func Select(all []Contender, name *regexp.Regexp) []Contender {
-	var out []Contender
-	for _, c := range all {
-		if name.MatchString(c.Name) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// ByName returns the contender of that exact name.
+// ByName returns the contender of that name.
 func ByName(name string) (Contender, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(c Contender) bool { return c.Name == name })
@@ -86,19 +95,20 @@ func ByName(name string) (Contender, bool) {
 	return all[i], true
 }
 
-// integers returns the Keys of a generator of integers.
-func integers(next func() (int64, error)) func([]Key) error {
-	return func(dst []Key) error {
-		for i := range dst {
-			id, err := next()
-			if err != nil {
-				return err
-			}
-			dst[i] = Key{Lo: uint64(id)}
+// each sets every element of dst to what next returns.
+func each(dst []Key, next func() (Key, error)) (err error) {
+	for i := range dst {
+		if dst[i], err = next(); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
 }
 
-// nothing is the Close of what needs none.
-func nothing() {}
+// integer returns the key of an integer id.
+func integer(id int64) Key { return Key{Lo: uint64(id)} }
+
+// open is the Close of what needs none.
+type open struct{}
+
+func (open) Close() {}

@@ -2,140 +2,159 @@ package contender
 
 import (
 	"context"
-	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// Names of the library's own rows that the targets are about.
+// Names of the library's rows that targets are about.
 const (
-	CachedOneLane   = "uid.Cached"
-	CachedManyLanes = "uid.Cached, many lanes"
-	CachedOriginal  = "uid.Cached, RunLength 1"
-	CachedFill      = "uid.Cached, Fill 256"
-	CachedManyFill  = "uid.Cached, many lanes, Fill 256"
-	DefaultWide     = "uid.Default 31-4-28"
-	DefaultNarrow   = "uid.Default 28-22-13"
-	CachedTwitter   = "uid.Cached, Twitter's layout"
-	DefaultTwitter  = "uid.Default, Twitter's layout"
+	OneLane        = "uid.Cached"
+	ManyLanes      = "uid.Cached, many lanes"
+	OneLaneWide    = "uid.Cached 31-4-28"
+	DefaultWide    = "uid.Default 31-4-28"
+	DefaultNarrow  = "uid.Default 28-22-13"
+	DefaultTwitter = "uid.Default 41-10-12 ms"
 
-	AtomicAdd    = "floor/atomic.Add"
-	AtomicAddOwn = "floor/atomic.Add own word"
-	TimeNow      = "floor/time.Now"
-	WUID         = "edwingeng/wuid"
+	Fill256      = "uid.Cached, Fill of 256"
+	Fill1024     = "uid.Cached, Fill of 1,024"
+	ManyFill256  = "uid.Cached, many lanes, Fill of 256"
+	ManyFill1024 = "uid.Cached, many lanes, Fill of 1,024"
 )
 
-// FillSize is the number of ids in a call of Fill.
-const FillSize = 256
-
-// worker is the worker id of every generator here. They all share it, so ids of two instances may be equal; what is counted
-// once is the ids of one instance.
+// worker is the worker id of every generator here. They share it, so ids of two instances may be
+// equal; only ids of one instance are compared.
 const worker = 1
 
-// WideLayout gives a generator that asks the clock for every id more sequence numbers than it can use: 268 million a
-// second.
-func WideLayout() bitsalloc.Layout { return bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28} }
+// wide has room for 268 million ids a second: more than one goroutine can take.
+func wide() bitsalloc.Layout { return bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28} }
+
+// second returns the rate of a layout with one-second ticks.
+func second(seqBits int, beyond Beyond) Rate { return perTick(1<<seqBits, time.Second, beyond) }
 
 func owns() []Contender {
-	second := PerTick(1<<bitsalloc.DefaultSeqBits, bitsalloc.DefaultTick, Borrows)
+	narrow := bitsalloc.DefaultSeqBits
+	row := func(name string, r Rate, start func() (Instance, error), note string) Contender {
+		return Contender{Name: name, Group: Own, Bits: 63, Time: true, Rate: r,
+			New: start, Note: note}
+	}
 	return []Contender{
-		{Name: CachedOneLane, Group: Own, Bits: 63, Time: true, Ceiling: second, New: Cached(nil), Note: "one lane: ids strictly increase"},
-		{Name: CachedManyLanes, Group: Own, Bits: 63, Time: true, Ceiling: second, New: Cached(&uid.Options{Lanes: uid.AutoLanes}),
-			Note: "Lanes: AutoLanes: ids increase per lane"},
-		{Name: CachedOriginal, Group: Own, Bits: 63, Time: true, Ceiling: second, New: Cached(&uid.Options{RunLength: 1}),
-			Note: "one id per ring slot, the original's design"},
-		{Name: CachedFill, Group: Own, Bits: 63, Time: true, Ceiling: second, New: Filled(nil), Note: "256 ids per call"},
-		{Name: CachedManyFill, Group: Own, Bits: 63, Time: true, Ceiling: second, New: Filled(&uid.Options{Lanes: uid.AutoLanes}),
-			Note: "256 ids per call"},
-		{Name: DefaultWide, Group: Own, Bits: 63, Time: true, New: Default(&uid.Options{Layout: WideLayout()}),
-			Ceiling: PerTick(1<<28, time.Second, Waits), Note: "asks the clock for every id; a layout wide enough not to be the limit"},
-		{Name: DefaultNarrow, Group: Own, Bits: 63, Time: true, New: Default(nil),
-			Ceiling: PerTick(1<<bitsalloc.DefaultSeqBits, bitsalloc.DefaultTick, Waits), Note: "asks the clock for every id; the original's layout"},
-		{Name: CachedTwitter, Group: Own, Bits: 63, Time: true, New: Cached(&uid.Options{Layout: bitsalloc.Twitter()}),
-			Ceiling: PerTick(1<<12, time.Millisecond, Borrows), Note: "Twitter's layout through the cached generator: beside bwmarrin/snowflake"},
-		{Name: DefaultTwitter, Group: Own, Bits: 63, Time: true, New: Default(&uid.Options{Layout: bitsalloc.Twitter()}),
-			Ceiling: PerTick(1<<12, time.Millisecond, Waits), Note: "Twitter's layout, the clock asked for every id"},
+		row(OneLane, second(narrow, Borrows), Cached(nil),
+			"the default: one lane, strictly increasing ids, layout 28-22-13"),
+		row(ManyLanes, second(narrow, Borrows), Cached(&uid.Options{Lanes: uid.AutoLanes}),
+			"`Lanes: uid.AutoLanes`: ids increase per lane"),
+		row(OneLaneWide, second(28, Borrows), Cached(&uid.Options{Layout: wide()}),
+			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
+		row(DefaultWide, second(28, Waits), Default(&uid.Options{Layout: wide()}),
+			"asks the clock for every id; a layout that is not its limit"),
+		row(DefaultTwitter, perTick(1<<12, time.Millisecond, Waits),
+			Default(&uid.Options{Layout: bitsalloc.Twitter()}),
+			"the same on Twitter's layout, which bwmarrin/snowflake has as well"),
+		row(DefaultNarrow, second(narrow, Waits), Default(nil), "the same on the default layout"),
 	}
 }
 
-// Cached returns the New of a contender that calls Next on a uid.Cached with the options o.
-func Cached(o *uid.Options) func() (*Instance, error) {
-	return func() (*Instance, error) {
-		ctx := context.Background()
-		g, err := uid.NewCached(ctx, assigner.Static(worker), o)
-		if err != nil {
-			return nil, err
-		}
-		return &Instance{
-			Close: func() { _ = g.Close() },
-			Keys:  integers(func() (int64, error) { id, err := g.Next(ctx); return int64(id), err }),
-			Run: func(n int) error {
-				for range n {
-					if _, err := g.Next(ctx); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
+func batches() []Contender {
+	row := func(name string, n int, o *uid.Options) Contender {
+		return Contender{Name: name, Group: Batch, Bits: 63, Time: true,
+			Rate: second(bitsalloc.DefaultSeqBits, Borrows), New: filled(n, o)}
+	}
+	many := &uid.Options{Lanes: uid.AutoLanes}
+	return append(storeFloors(), row(Fill256, 256, nil), row(Fill1024, 1024, nil),
+		row(ManyFill256, 256, many), row(ManyFill1024, 1024, many))
+}
+
+// Cached returns the New of a contender that calls Next of a uid.Cached.
+func Cached(o *uid.Options) func() (Instance, error) {
+	return func() (Instance, error) {
+		g, err := uid.NewCached(context.Background(), assignertest.Static(worker), o)
+		return cached{g}, err
 	}
 }
 
-// Filled is Cached with Fill in place of Next.
-func Filled(o *uid.Options) func() (*Instance, error) {
-	return func() (*Instance, error) {
-		ctx := context.Background()
-		g, err := uid.NewCached(ctx, assigner.Static(worker), o)
-		if err != nil {
-			return nil, err
+type cached struct{ g *uid.Cached }
+
+func (c cached) Run(n int) error {
+	ctx := context.Background()
+	for range n {
+		if _, err := c.g.Next(ctx); err != nil {
+			return err
 		}
-		buffers := sync.Pool{New: func() any { return new([FillSize]uid.ID) }}
-		return &Instance{
-			Close: func() { _ = g.Close() },
-			Keys: func(dst []Key) error {
-				ids := make([]uid.ID, len(dst))
-				n, err := g.Fill(ctx, ids)
-				for i, id := range ids[:n] {
-					dst[i] = Key{Lo: uint64(id)}
-				}
-				return err
-			},
-			Run: func(n int) error {
-				ids := buffers.Get().(*[FillSize]uid.ID) //nolint:errcheck // the pool has nothing else
-				defer buffers.Put(ids)
-				for ; n > 0; n -= FillSize {
-					if _, err := g.Fill(ctx, ids[:min(n, FillSize)]); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
+	}
+	return nil
+}
+
+func (c cached) Keys(dst []Key) error { return keysOf(c.g, dst) }
+func (c cached) Close()               { _ = c.g.Close() }
+
+// Default returns the New of a contender that calls Next of a uid.Default.
+func Default(o *uid.Options) func() (Instance, error) {
+	return func() (Instance, error) {
+		g, err := uid.NewDefault(context.Background(), assignertest.Static(worker), o)
+		return byClock{g}, err
 	}
 }
 
-// Default returns the New of a contender that calls Next on a uid.Default with the options o.
-func Default(o *uid.Options) func() (*Instance, error) {
-	return func() (*Instance, error) {
-		ctx := context.Background()
-		g, err := uid.NewDefault(ctx, assigner.Static(worker), o)
-		if err != nil {
-			return nil, err
+type byClock struct{ g *uid.Default }
+
+func (d byClock) Run(n int) error {
+	ctx := context.Background()
+	for range n {
+		if _, err := d.g.Next(ctx); err != nil {
+			return err
 		}
-		return &Instance{
-			Close: func() { _ = g.Close() },
-			Keys:  integers(func() (int64, error) { id, err := g.Next(ctx); return int64(id), err }),
-			Run: func(n int) error {
-				for range n {
-					if _, err := g.Next(ctx); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
 	}
+	return nil
+}
+
+func (d byClock) Keys(dst []Key) error { return keysOf(d.g, dst) }
+func (d byClock) Close()               { _ = d.g.Close() }
+
+func keysOf(g uid.Generator, dst []Key) error {
+	return each(dst, func() (Key, error) {
+		id, err := g.Next(context.Background())
+		return integer(int64(id)), err
+	})
+}
+
+// filled returns the New of a contender that calls Fill of a uid.Cached for n ids at a time.
+func filled(n int, o *uid.Options) func() (Instance, error) {
+	return func() (Instance, error) {
+		g, err := uid.NewCached(context.Background(), assignertest.Static(worker), o)
+		return fill{cached{g}, newBuffers[uid.ID](n)}, err
+	}
+}
+
+type fill struct {
+	cached
+	bufs buffers[uid.ID]
+}
+
+func (f fill) Run(n int) error {
+	buf, ctx := f.bufs.get(), context.Background()
+	for ; n > 0; n -= len(*buf) {
+		if _, err := f.g.Fill(ctx, (*buf)[:min(n, len(*buf))]); err != nil {
+			return err
+		}
+	}
+	f.bufs.put(buf)
+	return nil
+}
+
+func (f fill) Keys(dst []Key) error {
+	buf := f.bufs.get()
+	defer f.bufs.put(buf)
+	for len(dst) > 0 {
+		n, err := f.g.Fill(context.Background(), (*buf)[:min(len(dst), len(*buf))])
+		if err != nil {
+			return err
+		}
+		for i, id := range (*buf)[:n] {
+			dst[i] = integer(int64(id))
+		}
+		dst = dst[n:]
+	}
+	return nil
 }

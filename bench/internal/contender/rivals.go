@@ -2,108 +2,88 @@ package contender
 
 import (
 	"runtime"
-	"time"
 
 	"github.com/uidring/uidring/bench/rivals"
 )
 
-// Original is the name of the row of the original's own ring.
+// Original is the row of the original's own ring.
 const Original = "rival/original ring"
 
 // alternatives returns the designs that uid.Cached was chosen over.
 func alternatives() []Contender {
-	second := PerTick(1<<13, time.Second, Borrows)
-	row := func(name, note string, start func() (*Instance, error)) Contender {
-		return Contender{Name: name, Group: Rival, Bits: 63, Time: true, Ceiling: second, Note: note, New: start}
+	row := func(name, note string, start func() Instance) Contender {
+		return Contender{Name: name, Group: Rival, Bits: 63, Time: true, Rate: second(13, Borrows),
+			Note: note, New: startless(start)}
 	}
 	return []Contender{
-		row("rival/shared add under a limit", "one position word for all", newShared),
-		row("rival/headroom lane", "atomic add in a lane, with room for late comers", newHeadroom),
-		row("rival/striped blocks", "a block and a mutex per stripe", newStriped),
-		row("rival/sync.Pool runs", "a run per processor", newPool),
-		row("rival/channel", "a buffered channel and a producer", newChannel),
-		row(Original, "Baidu's ring as described, flaw and all", newOriginal),
+		row("rival/shared word", "one position word that all callers add to, below a limit",
+			func() Instance { return shared{rivals.NewShared(worker)} }),
+		row("rival/sync.Pool", "a run per processor in a `sync.Pool`",
+			func() Instance { return pool{rivals.NewPool(worker)} }),
+		row("rival/channel", "a buffered channel that a goroutine fills",
+			func() Instance { return channel{rivals.NewChannel(worker)} }),
+		row(Original, "Baidu's ring as its description reads, flaw included",
+			func() Instance { return original{rivals.NewOriginal(worker)} }),
 	}
 }
 
-func newShared() (*Instance, error) {
-	r := rivals.NewShared(worker)
-	return &Instance{Close: r.Close,
-		Keys: integers(func() (int64, error) { return r.Next(), nil }),
-		Run: func(n int) error {
-			for range n {
-				r.Next()
-			}
-			return nil
-		}}, nil
+type shared struct{ *rivals.Shared }
+
+func (r shared) Run(n int) error {
+	for range n {
+		r.Next()
+	}
+	return nil
 }
 
-func newHeadroom() (*Instance, error) {
-	r := rivals.NewHeadroom(worker)
-	return &Instance{Close: r.Close,
-		Keys: integers(func() (int64, error) { return r.Next(), nil }),
-		Run: func(n int) error {
-			for range n {
-				r.Next()
-			}
-			return nil
-		}}, nil
+func (r shared) Keys(dst []Key) error {
+	return each(dst, func() (Key, error) { return integer(r.Next()), nil })
 }
 
-func newStriped() (*Instance, error) {
-	r := rivals.NewStriped(worker)
-	return &Instance{Close: r.Close,
-		Keys: integers(func() (int64, error) { return r.Next(), nil }),
-		Run: func(n int) error {
-			for range n {
-				r.Next()
-			}
-			return nil
-		}}, nil
+type pool struct{ *rivals.Pool }
+
+func (r pool) Run(n int) error {
+	for range n {
+		r.Next()
+	}
+	return nil
 }
 
-func newPool() (*Instance, error) {
-	r := rivals.NewPool(worker)
-	return &Instance{Close: r.Close,
-		Keys: integers(func() (int64, error) { return r.Next(), nil }),
-		Run: func(n int) error {
-			for range n {
-				r.Next()
-			}
-			return nil
-		}}, nil
+func (r pool) Keys(dst []Key) error {
+	return each(dst, func() (Key, error) { return integer(r.Next()), nil })
 }
 
-func newChannel() (*Instance, error) {
-	r := rivals.NewChannel(worker)
-	return &Instance{Close: r.Close,
-		Keys: integers(func() (int64, error) { return r.Next(), nil }),
-		Run: func(n int) error {
-			for range n {
-				r.Next()
-			}
-			return nil
-		}}, nil
+type channel struct{ *rivals.Channel }
+
+func (r channel) Run(n int) error {
+	for range n {
+		r.Next()
+	}
+	return nil
 }
 
-// newOriginal tries again after an error, as the original's users have to; what the retries cost is in the row.
-func newOriginal() (*Instance, error) {
-	r := rivals.NewOriginal(worker)
-	again := func() int64 {
-		for {
-			id, err := r.Next()
-			if err == nil {
-				return id
-			}
+func (r channel) Keys(dst []Key) error {
+	return each(dst, func() (Key, error) { return integer(r.Next()), nil })
+}
+
+type original struct{ *rivals.Original }
+
+// Run tries again after an error, as the original's users have to. The row includes the retries.
+func (r original) Run(n int) error {
+	for range n {
+		for _, err := r.Next(); err != nil; _, err = r.Next() {
 			runtime.Gosched()
 		}
 	}
-	return &Instance{Close: r.Close, Keys: integers(func() (int64, error) { return again(), nil }), Run: func(n int) error {
-		for range n {
-			if _, err := r.Next(); err != nil {
-				again()
-			}
+	return nil
+}
+
+func (r original) Keys(dst []Key) error {
+	return each(dst, func() (Key, error) {
+		id, err := r.Next()
+		for ; err != nil; id, err = r.Next() {
+			runtime.Gosched()
 		}
-		return nil
-	}}, nil
+		return integer(id), nil
+	})
 }

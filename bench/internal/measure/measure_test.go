@@ -1,7 +1,9 @@
 package measure_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -10,111 +12,148 @@ import (
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/measure"
+	"github.com/uidring/uidring/uid"
 )
-
-// counting returns an instance that counts, hands every id out times times, and fails from the id fail on; 0: never.
-func counting(times, fail int64) (*contender.Instance, *atomic.Int64) {
-	n := new(atomic.Int64)
-	take := func() (int64, error) {
-		i := n.Add(1)
-		if fail > 0 && i >= fail {
-			return 0, errTest
-		}
-		return (i - 1) / times, nil
-	}
-	return &contender.Instance{
-		Close: func() {},
-		Run: func(c int) error {
-			for range c {
-				if _, err := take(); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		Keys: func(dst []contender.Key) error {
-			for i := range dst {
-				id, err := take()
-				if err != nil {
-					return err
-				}
-				dst[i].Lo = uint64(id)
-			}
-			return nil
-		},
-	}, n
-}
 
 var errTest = errors.New("test")
 
-func TestRunCountsEveryID(t *testing.T) {
+// counter hands every number out so many times, leaves one in skip out, and fails from the call
+// fail on; 0: never.
+type counter struct {
+	n                 atomic.Int64
+	times, skip, fail int64
+}
+
+func (c *counter) take() (int64, error) {
+	i := c.n.Add(1)
+	if c.fail > 0 && i >= c.fail {
+		return 0, errTest
+	}
+	i = (i - 1) / max(1, c.times)
+	if c.skip > 0 {
+		i += i / c.skip
+	}
+	return i, nil
+}
+
+func (c *counter) Close() {}
+
+func (c *counter) Run(n int) error {
+	for range n {
+		if _, err := c.take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *counter) Keys(dst []contender.Key) error {
+	for i := range dst {
+		id, err := c.take()
+		if err != nil {
+			return err
+		}
+		dst[i].Lo = uint64(id)
+	}
+	return nil
+}
+
+// generator is a counter as a uid.Generator. Only Next is called.
+type generator struct {
+	uid.Generator
+	counter
+}
+
+func (g *generator) Next(context.Context) (uid.ID, error) {
+	id, err := g.take()
+	return uid.ID(id), err
+}
+
+func (g *generator) Close() error { return nil }
+
+// sleeper takes a millisecond an id on every goroutine.
+type sleeper struct{ counter }
+
+func (s *sleeper) Run(n int) error {
+	time.Sleep(time.Duration(n) * time.Millisecond)
+	return s.counter.Run(n)
+}
+
+// The time per id is the wall time of all goroutines together: times the ids it is the elapsed
+// time.
+func TestPace(t *testing.T) {
 	t.Parallel()
-	in, n := counting(1, 0)
-	got, err := measure.Run(in, 3, 5*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Calibration makes ids that belong to no measurement.
-	if got.IDs <= 0 || got.IDs > n.Load() {
-		t.Errorf("IDs = %d, want 1..%d, all that were made", got.IDs, n.Load())
-	}
-	if got.Elapsed < 5*time.Millisecond {
-		t.Errorf("Elapsed = %v, want at least 5ms", got.Elapsed)
-	}
-	if want := float64(got.Elapsed.Nanoseconds()) / float64(got.IDs); got.NsPerID() != want {
-		t.Errorf("NsPerID = %v, want %v", got.NsPerID(), want)
+	for _, goroutines := range []int{1, 4} {
+		s, d := new(sleeper), 20*time.Millisecond
+		start := time.Now()
+		got, err := measure.Pace(s, goroutines, d, 1)
+		most := time.Since(start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := s.n.Load() - 2 // that is what calibration takes
+		if took := time.Duration(got.NsPerID * float64(ids)); took < d || took > most {
+			t.Errorf("%d goroutines: %v ns per id for %d ids, want %v to %v in all",
+				goroutines, got.NsPerID, ids, d, most)
+		}
+		if least := 0.99e6 / float64(goroutines); got.NsPerID < least {
+			t.Errorf("%d goroutines: %v ns per id, want %v and more", goroutines, got.NsPerID, least)
+		}
+		if got.Allocs < 0 || math.IsNaN(got.Allocs) {
+			t.Errorf("%v allocations per id", got.Allocs)
+		}
 	}
 }
 
 func TestErrorsEndAMeasurement(t *testing.T) {
 	t.Parallel()
-	in, _ := counting(1, 1_000_000)
-	if _, err := measure.Run(in, 2, time.Hour); !errors.Is(err, errTest) {
-		t.Errorf("Run: %v, want %v", err, errTest)
+	if _, err := measure.Pace(&counter{fail: 1_000_000}, 2, time.Hour, 5); !errors.Is(err, errTest) {
+		t.Errorf("Pace: %v, want %v", err, errTest)
 	}
-	in, _ = counting(1, 100)
-	if _, err := measure.FullLoad(in, 2, time.Hour); !errors.Is(err, errTest) {
+	if _, err := measure.FullLoad(&counter{fail: 100}, 2, time.Hour); !errors.Is(err, errTest) {
 		t.Errorf("FullLoad: %v, want %v", err, errTest)
 	}
-	in, _ = counting(1, 100)
-	if _, err := measure.Paced(in, 1, 1e6, time.Hour); !errors.Is(err, errTest) {
+	if _, err := measure.Paced(&counter{fail: 100}, 1, 1e6, time.Hour); !errors.Is(err, errTest) {
 		t.Errorf("Paced: %v, want %v", err, errTest)
 	}
-	in, _ = counting(1, 100)
-	if _, err := measure.Unique(in, 2, 1000); !errors.Is(err, errTest) {
-		t.Errorf("Unique: %v, want %v", err, errTest)
+	if _, err := measure.Duplicates(&counter{fail: 100}, 2, 1000); !errors.Is(err, errTest) {
+		t.Errorf("Duplicates: %v, want %v", err, errTest)
+	}
+	g := &generator{counter: counter{fail: 100}}
+	if _, _, err := measure.Skipped(g, 2, 1000, position); !errors.Is(err, errTest) {
+		t.Errorf("Skipped: %v, want %v", err, errTest)
 	}
 }
 
-func TestUnique(t *testing.T) {
+func position(id uid.ID) int64 { return int64(id) + 1000 }
+
+func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		times int64
 		want  int
 	}{{1, 0}, {2, 500}, {4, 750}} {
-		in, _ := counting(tt.times, 0)
-		got, err := measure.Unique(in, 4, 1000)
-		if err != nil || got != tt.want {
+		if got, err := measure.Duplicates(&counter{times: tt.times}, 4, 1000); err != nil || got != tt.want {
 			t.Errorf("ids handed out %d times: %d duplicates, %v, want %d", tt.times, got, err, tt.want)
 		}
 	}
 }
 
-func TestDuplicates(t *testing.T) {
+func TestSkipped(t *testing.T) {
 	t.Parallel()
-	k := func(hi, lo uint64, ext uint32) contender.Key { return contender.Key{Hi: hi, Lo: lo, Ext: ext} }
 	for _, tt := range []struct {
-		name string
-		keys []contender.Key
-		want int
+		times, skip         int64
+		skipped, duplicates int
 	}{
-		{"none", nil, 0},
-		{"all differ in one field", []contender.Key{k(0, 0, 1), k(0, 1, 0), k(1, 0, 0), k(0, 0, 0)}, 0},
-		{"a pair apart", []contender.Key{k(1, 2, 3), k(9, 9, 9), k(1, 2, 3)}, 1},
-		{"three of a kind and a pair", []contender.Key{k(1, 0, 0), k(2, 0, 0), k(1, 0, 0), k(2, 0, 0), k(1, 0, 0)}, 3},
+		{1, 0, 0, 0},
+		{1, 100, 9, 0}, // of 1,000 numbers, each hundredth but the last one has a successor
+		{2, 0, 0, 500},
+		{2, 100, 4, 500},
 	} {
-		if got := measure.Duplicates(tt.keys); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		g := &generator{counter: counter{times: tt.times, skip: tt.skip}}
+		skipped, duplicates, err := measure.Skipped(g, 4, 1000, position)
+		if err != nil || skipped != tt.skipped || duplicates != tt.duplicates {
+			t.Errorf("%+v: %d skipped, %d duplicates, %v", tt, skipped, duplicates, err)
 		}
 	}
 }
@@ -122,42 +161,39 @@ func TestDuplicates(t *testing.T) {
 // Each id of a paced run is due at its own time: as many come as the rate and the duration make.
 func TestPacedMakesWhatIsDue(t *testing.T) {
 	t.Parallel()
-	in, _ := counting(1, 0)
-	got, err := measure.Paced(in, 4, 10_000, 50*time.Millisecond)
-	if err != nil || got.IDs != 500 {
-		t.Errorf("%d ids, %v, want 500", got.IDs, err)
-	}
-	if n := got.Response.TotalCount(); n != 500 {
-		t.Errorf("%d responses, want 500", n)
+	c := new(counter)
+	h, err := measure.Paced(c, 4, 10_000, 50*time.Millisecond)
+	if err != nil || h.TotalCount() != 500 || c.n.Load() != 500 {
+		t.Errorf("%d times of %d ids, %v, want 500", h.TotalCount(), c.n.Load(), err)
 	}
 }
 
-// A call that stalls makes the ids behind it late. The service time sees one slow call, the response time all that waited.
+// staller takes 40 ms for its tenth id and no time for the others.
+type staller struct{ counter }
+
+func (s *staller) Run(int) error {
+	if n, _ := s.take(); n == 9 {
+		time.Sleep(40 * time.Millisecond)
+	}
+	return nil
+}
+
+// A call that stalls makes the ids after it late, and their times say so.
 func TestPacedSeesOmittedWaiting(t *testing.T) {
 	t.Parallel()
-	calls := 0
-	in := &contender.Instance{Close: func() {}, Run: func(int) error {
-		if calls++; calls == 10 {
-			time.Sleep(40 * time.Millisecond)
-		}
-		return nil
-	}}
-	got, err := measure.Paced(in, 1, 1000, 100*time.Millisecond)
+	h, err := measure.Paced(new(staller), 1, 1000, 100*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// 40 ids were due during the stall, evenly spread; half of them waited for 20 ms or longer.
 	late := int64(0)
-	for _, b := range got.Response.Distribution() {
+	for _, b := range h.Distribution() {
 		if b.From >= (15 * time.Millisecond).Nanoseconds() {
 			late += b.Count
 		}
 	}
 	if late < 20 {
-		t.Errorf("%d responses of 15 ms and more, want 20 at least", late)
-	}
-	if p := got.Service.ValueAtQuantile(50); p > (10 * time.Millisecond).Nanoseconds() {
-		t.Errorf("median service time is %d ns, want that of a call that does nothing", p)
+		t.Errorf("%d ids of 15 ms and more, want 20 at least", late)
 	}
 }
 
@@ -172,11 +208,16 @@ func TestProcs(t *testing.T) {
 	}
 }
 
+// holder keeps a buffer alive.
+type holder struct {
+	counter
+	buf []byte
+}
+
 func TestHeap(t *testing.T) {
 	const size = 8 << 20
-	got, err := measure.Heap(func() (*contender.Instance, error) {
-		buf := make([]byte, size)
-		return &contender.Instance{Close: func() { runtime.KeepAlive(buf) }}, nil
+	got, err := measure.Heap(func() (contender.Instance, error) {
+		return &holder{buf: make([]byte, size)}, nil
 	})
 	if err != nil || got < size*9/10 || got > 2*size {
 		t.Errorf("Heap = %d, %v, want about %d", got, err, size)

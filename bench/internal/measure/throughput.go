@@ -1,104 +1,107 @@
-// Package measure times contenders: how many ids a second they make, and how long a single one takes.
+// Package measure times contenders: how fast they make ids, how long a single one takes, and which
+// ids come out.
 package measure
 
 import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 )
 
-// Throughput is one measurement.
-type Throughput struct {
-	IDs     int64
-	Elapsed time.Duration // from the common start to the last goroutine's end
-	Allocs  float64       // per id, of the whole process
-	Bytes   float64       // per id, of the whole process
+// batchTime is how long a goroutine works between two looks at the clock: long enough for the look
+// not to count, and short against a slice.
+const batchTime = 20 * time.Microsecond
+
+// Tries is how often a short measurement is repeated to find a calm one.
+const Tries = 5
+
+// Sample is one measurement of a contender's pace.
+type Sample struct {
+	NsPerID float64 // wall time, all goroutines together
+	Allocs  float64 // per id, of the whole process
 }
 
-// NsPerID returns wall nanoseconds per id, all goroutines together.
-func (t Throughput) NsPerID() float64 { return float64(t.Elapsed.Nanoseconds()) / float64(t.IDs) }
-
-// batchTime is how long a goroutine works between two looks at the clock: long enough for the look not to count.
-const batchTime = 50 * time.Microsecond
-
-// Run makes ids on the given number of goroutines for about d and returns what came of it. It runs on as many processors as
-// GOMAXPROCS says.
-func Run(in *contender.Instance, goroutines int, d time.Duration) (Throughput, error) {
+// Pace makes ids on the given number of goroutines for about d, up to tries times, and returns the
+// calmest measurement.
+func Pace(in contender.Instance, goroutines int, d time.Duration, tries int) (Sample, error) {
 	batch, err := calibrate(in)
 	if err != nil {
-		return Throughput{}, err
+		return Sample{}, err
 	}
-	runtime.GC()
+	return calmest(tries, preemptions, func() (Sample, error) {
+		return pace(in, goroutines, batch, d)
+	})
+}
+
+func pace(in contender.Instance, goroutines, batch int, d time.Duration) (Sample, error) {
 	var (
-		wg    sync.WaitGroup
-		ready sync.WaitGroup
-		begin = make(chan struct{})
-		parts = make([]part, goroutines)
-		start time.Time
-		m0    runtime.MemStats
-		m1    runtime.MemStats
+		wg     sync.WaitGroup
+		ready  atomic.Int64
+		begin  atomic.Bool
+		start  time.Time
+		parts  = make([]part, goroutines)
+		m0, m1 runtime.MemStats
 	)
-	ready.Add(goroutines)
 	for g := range parts {
 		wg.Go(func() {
-			ready.Done()
-			<-begin
-			parts[g] = work(in, batch, start, d)
+			ready.Add(1)
+			for !begin.Load() {
+				runtime.Gosched() // a channel would start them one after another
+			}
+			parts[g].work(in, batch, start, d)
 		})
 	}
-	ready.Wait()
+	for ready.Load() < int64(goroutines) {
+		runtime.Gosched()
+	}
 	runtime.ReadMemStats(&m0)
 	start = time.Now()
-	close(begin)
+	begin.Store(true)
 	wg.Wait()
 	runtime.ReadMemStats(&m1)
-
-	var t Throughput
+	var ids int64
+	var perNs float64
 	var errs []error
 	for _, p := range parts {
-		t.IDs += p.ids
-		t.Elapsed = max(t.Elapsed, p.end)
+		ids += p.ids
+		perNs += float64(p.ids) / float64(p.took)
 		errs = append(errs, p.err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return t, err
-	}
-	t.Allocs = float64(m1.Mallocs-m0.Mallocs) / float64(t.IDs)
-	t.Bytes = float64(m1.TotalAlloc-m0.TotalAlloc) / float64(t.IDs)
-	return t, nil
+	allocs := float64(m1.Mallocs-m0.Mallocs) / float64(ids)
+	return Sample{NsPerID: 1 / perNs, Allocs: allocs}, errors.Join(errs...)
 }
 
 // part is one goroutine's share.
 type part struct {
-	ids int64
-	end time.Duration // since the common start
-	err error
+	ids  int64
+	took time.Duration // since the common start, so that waiting for a processor counts
+	err  error
 }
 
 // work makes batches until d has passed since start.
-func work(in *contender.Instance, batch int, start time.Time, d time.Duration) part {
-	var p part
-	for p.end < d {
-		if p.err = in.Run(batch); p.err != nil {
-			break
-		}
+func (p *part) work(in contender.Instance, batch int, start time.Time, d time.Duration) {
+	for p.took < d && p.err == nil {
+		p.err = in.Run(batch)
 		p.ids += int64(batch)
-		p.end = time.Since(start)
+		p.took = time.Since(start)
 	}
-	return p
 }
 
-// calibrate returns a batch size that takes about batchTime, and warms the instance up.
-func calibrate(in *contender.Instance) (int, error) {
-	for n := 1; ; n *= 2 {
+// calibrate returns a batch size that takes about batchTime, and warms the instance up. A size
+// counts only if it takes that long twice: the machine may have been busy with something else.
+func calibrate(in contender.Instance) (int, error) {
+	for n, slow := 1, 0; ; {
 		start := time.Now()
 		if err := in.Run(n); err != nil {
 			return 0, err
 		}
-		if time.Since(start) >= batchTime || n >= 1<<20 {
+		if time.Since(start) < batchTime && n < 1<<20 {
+			n, slow = 2*n, 0
+		} else if slow++; slow == 2 {
 			return n, nil
 		}
 	}
@@ -121,7 +124,7 @@ func Procs() []int {
 }
 
 // Heap returns the bytes of live heap that an instance holds.
-func Heap(start func() (*contender.Instance, error)) (int64, error) {
+func Heap(start func() (contender.Instance, error)) (int64, error) {
 	var m0, m1 runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m0)
@@ -131,6 +134,6 @@ func Heap(start func() (*contender.Instance, error)) (int64, error) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&m1)
-	in.Close()
+	defer in.Close() // the instance is alive until then
 	return max(0, int64(m1.HeapAlloc)-int64(m0.HeapAlloc)), nil
 }

@@ -1,173 +1,180 @@
-// Package report turns raw results, and nothing else, into the page docs/benchmarks.md, the charts beside it, and the
-// part of them that the README shows.
+// Package report turns raw results into the page, the charts and the README's table.
 package report
 
 import (
+	"bytes"
+	_ "embed" // the templates
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"text/template"
 
+	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/human"
 )
 
-// Report is what the results say.
+// Report is what the results say. Its exported methods are what the templates call.
 type Report struct {
-	sections map[string]string // Markdown by suite
-	metas    map[string]result.Meta
-	charts   []namedChart
-	targets  []Target
-	snippet  string
+	through result.File[result.ThroughputRow]
+	unique  result.File[result.UniqueRow]
+	latency result.File[result.LatencyRow]
+	time    result.File[result.TimeRow]
+	table   result.File[result.TableRow]
+	origin  result.File[result.OriginalRow]
+	tuning  result.File[result.TuningRow]
+
+	charts map[string][]byte // by name, as the templates ask for them
 }
 
-// namedChart is a chart and the name of its file.
-type namedChart struct {
-	name string
-	svg  []byte
-}
-
-// Load reads all results in dir and works the report out.
+// Load reads all results in dir. A suite without results leaves its part of the report empty.
 func Load(dir string) (*Report, error) {
-	r := &Report{sections: map[string]string{}, metas: map[string]result.Meta{}}
-	through, err := section(r, dir, result.Throughput, r.throughput)
-	errs := []error{err}
-	unique, err := section(r, dir, result.Unique, r.unique)
-	errs = append(errs, err)
-	_, err = section(r, dir, result.Offered, r.offered)
-	errs = append(errs, err)
-	_, err = section(r, dir, result.Latency, r.latency)
-	errs = append(errs, err)
-	_, err = section(r, dir, result.Original, r.original)
-	errs = append(errs, err)
-	_, err = section(r, dir, result.Tuning, r.tuning)
-	errs = append(errs, err)
-	honest, err := section(r, dir, result.Time, r.time)
-	errs = append(errs, err)
-	_, err = section(r, dir, result.Table, r.table)
-	errs = append(errs, err)
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	r.targets = Targets(through, unique, honest)
-	r.snippet, err = r.readme(through)
-	return r, err
+	r := &Report{charts: map[string][]byte{}}
+	return r, errors.Join(
+		load(dir, result.Throughput, &r.through), load(dir, result.Unique, &r.unique),
+		load(dir, result.Latency, &r.latency), load(dir, result.Time, &r.time),
+		load(dir, result.Table, &r.table), load(dir, result.Original, &r.origin),
+		load(dir, result.Tuning, &r.tuning))
 }
 
-// section reads one suite's file and has it written up; a file that is not there leaves its section out.
-func section[R any](r *Report, dir, suite string, write func(result.File[R]) (string, error)) ([]R, error) {
-	f, ok, err := result.Load[R](dir, suite)
-	if err != nil || !ok {
-		return nil, err
-	}
-	text, err := write(f)
-	if err != nil {
-		return nil, fmt.Errorf("report: %s: %w", suite, err)
-	}
-	r.metas[suite], r.sections[suite] = f.Meta, text
-	return f.Rows, nil
+func load[R any](dir, suite string, into *result.File[R]) (err error) {
+	*into, _, err = result.Load[R](dir, suite)
+	return err
 }
 
-// addChart keeps a chart and returns the Markdown that shows it.
-func (r *Report) addChart(name, alt string, svg []byte, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	r.charts = append(r.charts, namedChart{name, svg})
-	return fmt.Sprintf("![%s](charts/%s.svg)\n", alt, name), nil
-}
+// The templates. They hold the prose; all figures in them are calls of the Report's methods.
+var (
+	//go:embed page.tmpl
+	pageText string
+	//go:embed readme.tmpl
+	readmeText string
+	//go:embed readme.zh-CN.tmpl
+	readmeChineseText string
+)
 
-// Section returns the Markdown of one suite; empty without results.
-func (r *Report) Section(suite string) string { return r.sections[suite] }
-
-// TargetTable returns the Markdown of the targets.
-func (r *Report) TargetTable() string { return targetTable(r.targets) }
-
-// titles are the sections' headings.
-func title(suite string) string {
-	return map[string]string{
-		result.Throughput: "Throughput",
-		result.Unique:     "Are they unique?",
-		result.Offered:    "Latency at 100,000 ids a second",
-		result.Latency:    "Latency",
-		result.Original:   "The original's three tables",
-		result.Tuning:     "Tuning",
-		result.Time:       "Honest time",
-		result.Table:      "What an id does to a table",
-	}[suite]
-}
-
-// Markdown returns the page.
-func (r *Report) Markdown() string {
-	var b strings.Builder
-	b.WriteString("# Benchmarks\n\n<!-- Made by `go run ./bench/cmd/bench -report` from bench/results. Edits are lost. -->\n\n")
-	b.WriteString("Every figure on this page comes from the raw results in [`bench/results`](../bench/results). ")
-	b.WriteString("`make bench` measures them again, `make bench-quick` does so in reduced form in under two minutes.\n\n")
-	b.WriteString(r.provenance())
-	if len(r.targets) > 0 {
-		b.WriteString("## Targets\n\n" + r.TargetTable() + "\n" + targetNote(r.targets) + "\n")
-	}
-	for _, s := range result.Suites() {
-		if text := r.sections[s]; text != "" {
-			b.WriteString("## " + title(s) + "\n\n" + text + "\n" + footer(r.metas[s]) + "\n")
-		}
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
-}
-
-// provenance says what was measured on what, once if it was the same for all suites.
-func (r *Report) provenance() string {
-	var machines []string
-	quick := false
-	for _, s := range result.Suites() {
-		m, ok := r.metas[s]
-		if !ok {
-			continue
-		}
-		quick = quick || m.Quick
-		line := fmt.Sprintf("%s, %d processors, GOMAXPROCS %d, %s, %s", m.Processor, m.CPUs, m.GOMAXPROCS, m.GoVersion, m.Platform)
-		if len(machines) == 0 || machines[len(machines)-1] != line {
-			machines = append(machines, line)
-		}
-	}
-	var b strings.Builder
-	for _, m := range machines {
-		b.WriteString("Measured on: " + m + ".\n")
-	}
-	if quick {
-		b.WriteString("\n**Some of these results are from a quick run: few and short measurements, good for a look and not for a decision.** " +
-			"The line below each section says which.\n")
-	}
-	b.WriteString("\nA figure is the median of its repetitions; ± is half the width of the 95 percent confidence interval, which assumes " +
-		"nothing about the distribution, or of the whole range where the repetitions are too few for one. Contenders are measured in turn, " +
-		"round by round, so that a disturbance of the machine hits all of them alike.\n\n")
-	return b.String()
-}
-
-// footer says what a section was measured with.
-func footer(m result.Meta) string {
-	form := "full run"
-	if m.Quick {
-		form = "quick run"
-	}
-	return fmt.Sprintf("<sub>%s of %s, commit %s, `%s`, %s.</sub>\n", form, m.Date.Format("2006-01-02 15:04 UTC"), m.Commit, m.Command, seconds(m.Seconds))
-}
-
-// Write writes the page, the charts and the README's part below docs.
+// Write writes the page, the charts and the READMEs' parts below docs. The charts that are there
+// are replaced.
 func (r *Report) Write(docs string) error {
 	charts := filepath.Join(docs, "charts")
+	if err := os.RemoveAll(charts); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(charts, 0o755); err != nil {
 		return err
 	}
-	for _, c := range r.charts {
-		if err := os.WriteFile(filepath.Join(charts, c.name+".svg"), c.svg, 0o644); err != nil {
+	for _, f := range []struct{ path, text string }{
+		{filepath.Join(docs, "benchmarks.md"), pageText},
+		{filepath.Join(charts, "README-snippet.md"), readmeText},
+		{filepath.Join(charts, "README-snippet.zh-CN.md"), readmeChineseText},
+	} {
+		text, err := r.render(f.text)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.path, text, 0o644); err != nil {
 			return err
 		}
 	}
-	if r.snippet != "" {
-		if err := os.WriteFile(filepath.Join(charts, "README-snippet.md"), []byte(r.snippet), 0o644); err != nil {
+	for name, svg := range r.charts {
+		if err := os.WriteFile(filepath.Join(charts, name+".svg"), svg, 0o644); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(docs, "benchmarks.md"), []byte(r.Markdown()), 0o644)
+	return nil
+}
+
+// render executes a template on r.
+func (r *Report) render(text string) ([]byte, error) {
+	t, err := template.New("").Funcs(template.FuncMap{
+		"ns": ns, "three": three, "count": func(n int) string { return human.Count(int64(n)) },
+	}).Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, r); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
+}
+
+// chart keeps a chart and returns the Markdown that shows it.
+func (r *Report) chart(name, alt string, svg []byte) string {
+	r.charts[name] = svg
+	return fmt.Sprintf("![%s](charts/%s.svg)", alt, name)
+}
+
+// Meta says what the throughput was measured on.
+func (r *Report) Meta() result.Meta { return r.through.Meta }
+
+// Has reports whether a suite has results.
+func (r *Report) Has(suite string) bool {
+	for _, m := range r.metas() {
+		if m.Suite == suite {
+			return true
+		}
+	}
+	return false
+}
+
+// Quick reports whether some of the results are from a quick run.
+func (r *Report) Quick() bool {
+	for _, m := range r.metas() {
+		if m.Quick {
+			return true
+		}
+	}
+	return false
+}
+
+// metas returns the suites that have results.
+func (r *Report) metas() []result.Meta {
+	var out []result.Meta
+	for _, m := range []result.Meta{r.through.Meta, r.unique.Meta, r.latency.Meta, r.time.Meta,
+		r.table.Meta, r.origin.Meta, r.tuning.Meta} {
+		if m.Suite != "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Runs is the table of when each suite ran, on what and for how long.
+func (r *Report) Runs() string {
+	g := grid{head: []string{"suite", "date", "commit", "processor", "Go", "took", "command"}}
+	for _, m := range r.metas() {
+		g.add(fmt.Sprintf("[%s](../bench/results/%[1]s.json)", m.Suite),
+			m.Date.Format("2006-01-02 15:04"),
+			m.Commit, fmt.Sprintf("%d × %s", m.CPUs, m.Processor), m.GoVersion,
+			fmt.Sprintf("%.0f s", m.Seconds), "`"+strings.ReplaceAll(m.Command, "|", `\|`)+"`")
+	}
+	return g.String()
+}
+
+// Notes lists what a reader must know of the contenders.
+func (r *Report) Notes() string {
+	var b bytes.Buffer
+	for _, x := range contender.All() {
+		if x.Note != "" && x.Group != contender.Batch {
+			fmt.Fprintf(&b, "- `%s`: %s.\n", x.Name, x.Note)
+		}
+	}
+	return b.String()
+}
+
+// Versions names the other libraries with their versions.
+func (r *Report) Versions() string {
+	var out []string
+	for _, x := range contender.All() {
+		if v := r.through.Meta.Modules[x.Module]; v != "" {
+			text := strings.TrimPrefix(x.Module, "github.com/") + " " + v
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -2,177 +2,224 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/bench/internal/stats"
+	"github.com/uidring/uidring/bench/internal/suite"
 )
 
-// Target is one thing that the library promises of itself, and what came of it.
+// Target is a bound that the results meet or miss.
 type Target struct {
-	What     string
-	Want     string
-	Measured string
-	Met      bool
-	Known    bool // whether there was anything to measure it by
+	What, Against, Load string
+	Want, Measured      string
+	Called              string // the ratio to a called add; empty where that says nothing
+	Known, Met          bool
+	Why                 string // the reason, if it is missed
 }
 
-// linear is the share of perfect scaling from one processor to all that counts as linear.
-const linear = 0.9
+// verdict returns the target's result in a word.
+func (t Target) verdict() string {
+	switch {
+	case !t.Known:
+		return "not measured"
+	case t.Met:
+		return "met"
+	}
+	return "**missed**"
+}
 
-// Targets holds the results against the targets.
-func Targets(through []result.ThroughputRow, unique []result.UniqueRow, honest []result.TimeRow) []Target {
+// bound is a target that says how many times as much as a floor a contender may cost.
+type bound struct {
+	what, own      string
+	against, floor string // without a floor: the same contender alone
+	goroutines     int
+	most           float64
+	why            string
+}
+
+// bounds returns the targets of throughput, on as many processors as there are.
+func (r *Report) bounds() []bound {
+	const (
+		next, many  = "`Next`, one lane", "`Next`, many lanes"
+		loop, store = "an add in the loop", "the store loop"
+		whyFill     = "A call claims its ids by a compare-and-swap; the store loop has none."
+	)
+	called, n := r.whyCalled(), r.Procs()
+	list := []bound{
+		{next, contender.OneLane, loop, contender.Add, 1, 1.2, called},
+		{next, contender.OneLane, "edwingeng/wuid", contender.WUID, 1, 1, ""},
+		{many, contender.ManyLanes, loop, contender.Add, 1, 1.4, called},
+		{"`Fill` of 1,024", contender.Fill1024, store, contender.Store1024, 1, 1.4, whyFill},
+		{"`Fill` of 256", contender.Fill256, store, contender.Store256, 1, 1.8, whyFill},
+		{"`uid.Default` on 31-4-28", contender.DefaultWide, "`time.Now`",
+			contender.TimeNow, 1, 1, ""},
+	}
+	if n == 1 {
+		return list
+	}
+	return append(list,
+		bound{next, contender.OneLane, "a shared called add", contender.AddCalled, n, 1.1, ""},
+		bound{"a call of " + many, contender.ManyLanes, "the same alone", "", n, 1.05, fmt.Sprintf(
+			"An add to a word of the goroutine's own costs %s times what it costs alone.",
+			r.crowded(contender.AddOwn))})
+}
+
+// Targets works all targets out. A ratio meets its target by the median of its rounds.
+func (r *Report) Targets() []Target {
 	var out []Target
-	if len(through) > 0 {
-		t := throughputs(through)
-		p := last(t.procs())
-		if p > 1 {
-			out = append(out, againstPeers(t, contender.CachedManyLanes, p, true), againstPeers(t, contender.CachedManyLanes, p, false))
+	for _, procs := range slices.Compact([]int{1, r.Procs()}) {
+		for _, b := range r.bounds() {
+			// One goroutine's Next is bounded on one processor and on all, the rest on all.
+			next := strings.HasPrefix(b.what, "`Next`")
+			if procs < r.Procs() && (!next || b.goroutines > 1) {
+				continue
+			}
+			q := r.crowded(b.own)
+			if b.floor != "" {
+				q = r.times(b.own, b.floor, procs, b.goroutines)
+			}
+			t := Target{What: b.what, Against: b.against, Load: loadText(procs, b.goroutines),
+				Want: three(b.most) + " ×", Measured: q.String(), Known: !math.IsNaN(q.median),
+				Met: q.median <= b.most}
+			if b.floor == contender.Add {
+				t.Called = r.times(b.own, contender.AddCalled, procs, b.goroutines).String()
+			}
+			if !t.Met {
+				t.Why = b.why
+			}
+			out = append(out, t)
 		}
-		out = append(out, againstPeers(t, contender.CachedOneLane, 1, true))
-		out = append(out, atLeast(t, "uid.Cached, many lanes, against uid.Default", contender.CachedManyLanes, contender.DefaultWide, p, 8))
-		out = append(out, atMost(t, "one lane against an uncontended atomic.Add", contender.CachedOneLane, contender.AtomicAdd, 1, 1.5))
-		out = append(out, atMost(t, "one lane against edwingeng/wuid", contender.CachedOneLane, contender.WUID, 1, 1))
-		if p > 1 {
-			out = append(out, atMost(t, "one lane against a shared atomic.Add", contender.CachedOneLane, contender.AtomicAdd, p, 1))
-			out = append(out, scaling(t, p))
-		}
 	}
-	if len(unique) > 0 {
-		out = append(out, uniqueTarget(unique))
-	}
-	if len(honest) > 0 {
-		out = append(out, lagTarget(honest))
-	}
-	return out
+	return append(out, r.tailTarget(), r.duplicateTarget(), r.lagTarget())
 }
 
-// againstPeers is the target of ten times any peer that hands out integers; withTime leaves out those whose ids carry no time.
-func againstPeers(t throughputs, own string, p int, withTime bool) Target {
-	what := fmt.Sprintf("%s against the fastest 64-bit peer, %s", own, loadText([2]int{p, p}))
-	if withTime {
-		what = fmt.Sprintf("%s against the fastest 64-bit peer whose ids carry time, %s", own, loadText([2]int{p, p}))
+// Crowded is the median of crowded.
+func (r *Report) Crowded(name string) float64 { return r.crowded(name).median }
+
+// crowded returns what a call costs on all processors, in units of a call alone.
+func (r *Report) crowded(name string) ratio {
+	n := r.Procs()
+	perCall := slices.Clone(r.at(name, n, n).NsPerID)
+	for i := range perCall {
+		perCall[i] *= float64(n)
 	}
-	out := Target{What: what, Want: "at least 10 times"}
-	c, ok := t.at(own, p, p)
-	var best cell
-	for _, x := range contender.All() {
-		peer, found := t.at(x.Name, p, p)
-		if x.Group != contender.Peer || !x.Int64() || !found || withTime && !x.Time {
+	return ratioOf(perCall, r.at(name, n, 1).NsPerID)
+}
+
+// whyCalled says what a call itself costs on this processor.
+func (r *Report) whyCalled() string {
+	n := r.Procs()
+	return fmt.Sprintf("`Next` is a call. A locked instruction waits for the stores before it, "+
+		"and a call is a store. On this processor an add that is called costs %s times the same "+
+		"add in the loop, and one plain store before the add makes it cost %s times as much. The "+
+		"table has the ratio to the called add as well.",
+		three(r.Times(contender.AddCalled, contender.Add, n, 1)),
+		three(r.Times(contender.AddStore, contender.Add, n, 1)))
+}
+
+// tailTarget is about the p99.99 of Next at full load.
+func (r *Report) tailTarget() Target {
+	t := Target{What: "p99.99 of `Next`, one lane", Against: "the clock's own",
+		Load: loadText(r.Procs(), 1), Want: "1 µs more"}
+	var above []float64
+	clock, own := r.latencyAt(suite.ClockAlone, 1, 0), r.latencyAt(contender.OneLane, 1, 0)
+	for i := range min(len(clock.Rounds), len(own.Rounds)) {
+		above = append(above, float64(own.Rounds[i].P9999-clock.Rounds[i].P9999))
+	}
+	if t.Known = len(above) > 0; !t.Known {
+		return t
+	}
+	median := result.Median(above)
+	t.Met = median <= 1000
+	t.Measured = fmt.Sprintf("%.0f ns (%.0f ns)", median, result.Quantile(above, 0.1))
+	if !t.Met {
+		t.Why = "The first call of a run takes it from the ring, and now and then composes " +
+			"the next ones."
+	}
+	return t
+}
+
+// duplicateTarget is the target that matters.
+func (r *Report) duplicateTarget() Target {
+	t := Target{What: "equal ids of the library", Load: "several goroutines", Want: "none"}
+	ids, duplicates := 0, 0
+	for _, row := range r.unique.Rows {
+		if !strings.HasPrefix(row.Contender, "uid.") {
 			continue
 		}
-		if best.sum.N == 0 || peer.sum.Median < best.sum.Median {
-			best = peer
+		if row.Err != "" {
+			return Target{What: t.What, Load: t.Load, Want: t.Want}
 		}
+		ids, duplicates, t.Known = ids+row.IDs, duplicates+row.Duplicates, true
 	}
-	if !ok || best.sum.N == 0 {
-		return out
-	}
-	ratio := best.sum.Median / c.sum.Median
-	out.Known, out.Met = true, ratio >= 10
-	out.Measured = fmt.Sprintf("%s times %s", three(ratio), best.row.Contender)
-	return out
-}
-
-// atLeast is the target of being so many times as fast.
-func atLeast(t throughputs, what, own, other string, p int, times float64) Target {
-	out := Target{What: fmt.Sprintf("%s, %s", what, loadText([2]int{p, p})), Want: fmt.Sprintf("at least %.3g times", times)}
-	a, ok1 := t.at(own, p, p)
-	b, ok2 := t.at(other, p, p)
-	if !ok1 || !ok2 {
-		return out
-	}
-	ratio := b.sum.Median / a.sum.Median
-	out.Known, out.Met = true, ratio >= times
-	out.Measured = fmt.Sprintf("%s times (%s against %s)", three(ratio), ns(a.sum.Median), ns(b.sum.Median))
-	return out
-}
-
-// atMost is the target of costing no more than so many times as much. A difference within chance does not miss a target of once.
-func atMost(t throughputs, what, own, other string, p int, times float64) Target {
-	out := Target{What: fmt.Sprintf("%s, %s", what, loadText([2]int{p, p})), Want: fmt.Sprintf("at most %.3g times its cost", times)}
-	a, ok1 := t.at(own, p, p)
-	b, ok2 := t.at(other, p, p)
-	if !ok1 || !ok2 {
-		return out
-	}
-	ratio := a.sum.Median / b.sum.Median
-	out.Known = true
-	out.Met = ratio <= times || times == 1 && a.sum.N >= 5 && !stats.Differ(a.row.NsPerID, b.row.NsPerID)
-	out.Measured = fmt.Sprintf("%s times (%s against %s)", three(ratio), ns(a.sum.Median), ns(b.sum.Median))
-	return out
-}
-
-// scaling is the target of growing with the processors.
-func scaling(t throughputs, p int) Target {
-	out := Target{What: fmt.Sprintf("many lanes, from 1 processor to %d", p), Want: fmt.Sprintf("linear: at least %.3g times", linear*float64(p))}
-	one, ok1 := t.at(contender.CachedManyLanes, 1, 1)
-	all, ok2 := t.at(contender.CachedManyLanes, p, p)
-	if !ok1 || !ok2 {
-		return out
-	}
-	ratio := one.sum.Median / all.sum.Median
-	out.Known, out.Met = true, ratio >= linear*float64(p)
-	out.Measured = three(ratio) + " times"
-	return out
-}
-
-// uniqueTarget is the target that matters.
-func uniqueTarget(rows []result.UniqueRow) Target {
-	out := Target{What: "the library's own ids", Want: "no duplicate"}
-	var ids, dup int64
-	for _, r := range rows {
-		if x, ok := contender.ByName(r.Contender); ok && x.Group == contender.Own && r.Err == "" {
-			ids, dup, out.Known = ids+int64(r.IDs), dup+int64(r.Duplicates), true
-		}
-	}
-	out.Met = out.Known && dup == 0
-	out.Measured = fmt.Sprintf("%s among %s", thousands(dup), thousands(ids))
-	return out
+	t.Met, t.Measured = duplicates == 0, fmt.Sprintf("%d of %s", duplicates, millions(ids))
+	return t
 }
 
 // lagTarget is the bound on stale stamps.
-func lagTarget(rows []result.TimeRow) Target {
-	out := Target{What: "age of uid.Cached's stamps at every rate"}
-	var worst float64
-	for _, r := range rows {
-		if r.Bound > 0 && r.Err == "" {
-			worst, out.Known = max(worst, r.MaxLag), true
-			out.Want = fmt.Sprintf("at most MaxLag, %s", seconds(r.Bound))
-			out.Met = worst <= r.Bound
+func (r *Report) lagTarget() Target {
+	t := Target{What: "age of a stamp of `uid.Cached`", Load: "every rate"}
+	worst := 0.0
+	for _, row := range r.time.Rows {
+		if row.Bound == 0 {
+			continue
 		}
+		t.Want = fmt.Sprintf("MaxLag, %.3g s", row.Bound)
+		if row.Err != "" {
+			return Target{What: t.What, Load: t.Load, Want: t.Want}
+		}
+		worst, t.Known = max(worst, row.MaxLag), true
+		t.Met = worst <= row.Bound
 	}
-	out.Measured = fmt.Sprintf("%.3f s", worst)
-	return out
+	t.Measured = fmt.Sprintf("%.3f s", worst)
+	return t
 }
 
-// targetTable returns the Markdown.
-func targetTable(list []Target) string {
-	g := grid{head: []string{"target", "wanted", "measured", "result"}}
-	for _, t := range list {
-		switch {
-		case !t.Known:
-			g.add(t.What, t.Want, "-", "not measured")
-		case t.Met:
-			g.add(t.What, t.Want, t.Measured, "met")
-		default:
-			g.add(t.What, t.Want, t.Measured, "**missed**")
+// TargetTable is the table of targets.
+func (r *Report) TargetTable() string {
+	g := grid{head: []string{"what", "against", "load", "at most", "median (p10)", "× called add",
+		"result"}}
+	for _, t := range r.Targets() {
+		if !t.Known {
+			t.Measured, t.Called = "", ""
 		}
+		g.add(t.What, t.Against, t.Load, t.Want, t.Measured, t.Called, t.verdict())
 	}
 	return g.String()
 }
 
-// targetNote says where the missed ones are explained.
-func targetNote(list []Target) string {
-	missed := slices.DeleteFunc(slices.Clone(list), func(t Target) bool { return t.Met || !t.Known })
-	if len(missed) == 0 {
-		return "No target that was measured is missed.\n"
+// Missed returns a sentence for each reason for which targets are missed.
+func (r *Report) Missed() []string {
+	var reasons []string
+	what := map[string][]string{}
+	for _, t := range r.Targets() {
+		if t.Known && !t.Met {
+			if what[t.Why] == nil {
+				reasons = append(reasons, t.Why)
+			}
+			if name := t.What + ", against " + t.Against; !slices.Contains(what[t.Why], name) {
+				what[t.Why] = append(what[t.Why], name)
+			}
+		}
 	}
-	var names []string
-	for _, t := range missed {
-		names = append(names, t.What)
+	for i, why := range reasons {
+		reasons[i] = strings.TrimSpace(strings.Join(what[why], "; ") + ". " + why)
 	}
-	return fmt.Sprintf("Missed: %s. What an id's instructions are and what they wait for is in [concurrency.md](concurrency.md).\n", strings.Join(names, "; "))
+	return reasons
+}
+
+// loadText names a load.
+func loadText(procs, goroutines int) string {
+	return fmt.Sprintf("%d on %d", goroutines, procs)
+}
+
+// millions returns n in millions, or as it is.
+func millions(n int) string {
+	if n < 1_000_000 {
+		return fmt.Sprint(n)
+	}
+	return three(float64(n)/1e6) + " million"
 }

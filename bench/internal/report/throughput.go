@@ -2,297 +2,247 @@ package report
 
 import (
 	"fmt"
-	"image/color"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/bench/internal/chart"
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/bench/internal/stats"
+	"github.com/uidring/uidring/internal/human"
 )
 
-// cell is one contender under one load.
-type cell struct {
-	row result.ThroughputRow
-	sum stats.Summary // of nanoseconds per id
-}
-
-// perSecond returns ids a second; 0 without a measurement.
-func (c cell) perSecond() float64 {
-	if c.sum.Median == 0 {
-		return 0
+// Procs returns the number of processors of the throughput suite.
+func (r *Report) Procs() int {
+	n := 1
+	for _, row := range r.through.Rows {
+		n = max(n, row.Procs)
 	}
-	return 1e9 / c.sum.Median
+	return n
 }
 
-// throughputs answers questions about the rows of the throughput suite.
-type throughputs []result.ThroughputRow
-
-// at returns the cell of a contender on so many processors and goroutines; ok is false if it was not measured.
-func (t throughputs) at(name string, procs, goroutines int) (c cell, ok bool) {
-	for _, r := range t {
-		if r.Contender == name && r.Procs == procs && r.Goroutines == goroutines {
-			return cell{r, stats.Of(r.NsPerID)}, len(r.NsPerID) > 0
+// at returns the row of a contender on so many processors and goroutines; a row without
+// measurements if there is none.
+func (r *Report) at(name string, procs, goroutines int) result.ThroughputRow {
+	for _, row := range r.through.Rows {
+		if row.Contender == name && row.Procs == procs && row.Goroutines == goroutines {
+			return row
 		}
 	}
-	return cell{}, false
+	return result.ThroughputRow{}
 }
 
-// procs returns the numbers of processors, ascending.
-func (t throughputs) procs() []int {
-	var out []int
-	for _, r := range t {
-		out = append(out, r.Procs)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+// Ns returns the median of wall nanoseconds per id.
+func (r *Report) Ns(name string, procs, goroutines int) float64 {
+	return result.Median(r.at(name, procs, goroutines).NsPerID)
 }
 
-// loads returns the pairs of processors and goroutines in the order of the rows.
-func (t throughputs) loads() [][2]int {
-	var out [][2]int
-	for _, r := range t {
-		if l := [2]int{r.Procs, r.Goroutines}; !slices.Contains(out, l) {
-			out = append(out, l)
-		}
-	}
-	return out
+// All is Ns with one goroutine on each processor.
+func (r *Report) All(name string) float64 { return r.Ns(name, r.Procs(), r.Procs()) }
+
+// ratio is what one contender costs in units of another, round by round.
+type ratio struct{ median, p10 float64 }
+
+func ratioOf(a, b []float64) ratio {
+	v := result.Ratios(a, b)
+	return ratio{result.Median(v), result.Quantile(v, 0.1)}
 }
 
-// groupColor is the colour of a group in every chart.
-func groupColor(g contender.Group) color.Color {
-	switch g {
-	case contender.Own:
-		return chart.Palette(0)
-	case contender.Peer:
-		return chart.Palette(1)
-	case contender.Rival:
-		return chart.Palette(3)
+func (q ratio) String() string {
+	if math.IsNaN(q.median) {
+		return "-"
 	}
-	return chart.Palette(6)
+	return fmt.Sprintf("%s (%s)", three(q.median), three(q.p10))
 }
 
-// throughput writes the section up.
-func (r *Report) throughput(f result.File[result.ThroughputRow]) (string, error) {
-	t := throughputs(f.Rows)
-	var b strings.Builder
-	b.WriteString("Wall nanoseconds per id, all goroutines together. The ceiling is what the id's layout has room for in the long run: " +
-		"a row that sits at its ceiling shows its layout, not its code. " +
-		"`allocs` is per id.\n\n")
-	g := grid{head: []string{"contender", "bits", "ceiling"}}
-	for _, l := range t.loads() {
-		g.head = append(g.head, loadText(l))
-	}
-	g.head = append(g.head, "ids/s, "+loadText(last(t.loads())), "allocs", "module")
-	for _, x := range contender.All() {
-		if cells := throughputCells(t, x, f.Meta); cells != nil {
-			g.add(cells...)
-		}
-	}
-	b.WriteString(g.String())
-	b.WriteString("\n" + ceilingNote(t) + notes() + "\n")
-
-	procs := t.procs()
-	for _, p := range slices.Compact([]int{procs[0], last(procs)}) {
-		text := fmt.Sprintf("Ids a second, %s", loadText([2]int{p, p}))
-		svg, err := chart.Bars(text, "million ids a second", bars(t, p, inThroughputChart))
-		img, err := r.addChart(fmt.Sprintf("throughput-%d", p), text, svg, err)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(img + "\n")
-	}
-	rivals, err := r.rivals(t)
-	if err != nil {
-		return "", err
-	}
-	b.WriteString(rivals)
-	if len(procs) > 1 {
-		img, err := r.scaling(t)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString("\n" + img)
-	}
-	return b.String(), nil
+// times returns what name costs in units of floor.
+func (r *Report) times(name, floor string, procs, goroutines int) ratio {
+	return ratioOf(r.at(name, procs, goroutines).NsPerID, r.at(floor, procs, goroutines).NsPerID)
 }
 
-// inThroughputChart leaves out the floors but one, the rivals, which have a chart of their own, and Fill: a call for many ids
-// at once has a bar that leaves the others no room.
-func inThroughputChart(x contender.Contender) bool {
-	switch x.Name {
-	case contender.CachedFill, contender.CachedManyFill:
-		return false
-	case contender.AtomicAdd:
-		return true
-	}
-	return x.Group == contender.Own || x.Group == contender.Peer
+// Times is the median of times.
+func (r *Report) Times(name, floor string, procs, goroutines int) float64 {
+	return r.times(name, floor, procs, goroutines).median
 }
 
-// throughputCells returns x's row of the table, nil if it was not measured.
-func throughputCells(t throughputs, x contender.Contender, m result.Meta) []string {
-	bits := "-"
-	if x.Bits > 0 {
-		bits = fmt.Sprint(x.Bits)
+// cell returns nanoseconds per id with their mark.
+func (r *Report) cell(x contender.Contender, procs, goroutines int) string {
+	v := r.Ns(x.Name, procs, goroutines)
+	if math.IsNaN(v) {
+		return "-"
 	}
-	cells := []string{x.Name, bits, x.Ceiling.String()}
-	any := false
-	var c cell
-	for _, l := range t.loads() {
-		var ok bool
-		c, ok = t.at(x.Name, l[0], l[1])
-		any = any || ok
-		switch {
-		case ok && x.Ceiling.Hard() && x.Ceiling.Binds(c.perSecond()):
-			cells = append(cells, three(c.sum.Median)+" (ceiling)")
-		case ok:
-			cells = append(cells, fmt.Sprintf("%s ± %.0f%%", three(c.sum.Median), c.sum.Spread()))
-		default:
-			cells = append(cells, "-")
-		}
-	}
-	if !any {
-		return nil
-	}
-	module := ""
-	if x.Module != "" {
-		module = strings.TrimPrefix(x.Module, "github.com/") + " " + m.Modules[x.Module]
-	}
-	rate := "-"
-	if c.sum.N > 0 {
-		rate = perSecond(c.perSecond())
-	}
-	return append(cells, rate, three(c.row.Allocs), module)
+	return strings.TrimSpace(three(v) + " " + x.Rate.Mark(1e9/v))
 }
 
-// bars returns the chart's bars on p processors.
-func bars(t throughputs, p int, want func(contender.Contender) bool) []chart.Bar {
-	var out []chart.Bar
-	for _, x := range contender.All() {
-		c, ok := t.at(x.Name, p, p)
-		if !ok || !want(x) {
-			continue
-		}
-		text := three(c.perSecond() / 1e6)
-		if x.Ceiling.Hard() && x.Ceiling.Binds(c.perSecond()) {
-			text += "  (its layout's ceiling)"
-		} else if x.Ceiling.At == contender.Drifts && c.perSecond() > x.Ceiling.PerSecond {
-			text += "  (a burst above its ceiling)"
-		} else if !x.Time && x.Bits == 63 {
-			text += "  (no time in its ids)"
-		}
-		out = append(out, chart.Bar{Label: x.Name, Value: c.perSecond() / 1e6, Text: text, Color: groupColor(x.Group),
-			Lo: 1e3 / c.sum.Hi, Hi: 1e3 / c.sum.Lo})
+// ratios returns what x costs in units of the two adds. Where the layout is the limit, they say
+// nothing.
+func (r *Report) ratios(x contender.Contender, procs, goroutines int) []string {
+	if x.Rate.Mark(1e9/r.Ns(x.Name, procs, goroutines)) == contender.AtRate {
+		return []string{"-", "-"}
 	}
-	return out
+	return []string{r.times(x.Name, contender.Add, procs, goroutines).String(),
+		r.times(x.Name, contender.AddCalled, procs, goroutines).String()}
 }
 
-// rivals writes up the designs that were not chosen.
-func (r *Report) rivals(t throughputs) (string, error) {
-	p := last(t.procs())
-	list := bars(t, p, func(x contender.Contender) bool {
-		return x.Group == contender.Rival || x.Name == contender.CachedOneLane || x.Name == contender.CachedManyLanes || x.Name == contender.CachedOriginal
-	})
-	if !slices.ContainsFunc(list, func(b chart.Bar) bool { return strings.HasPrefix(b.Label, "rival/") }) {
-		return "", nil
-	}
-	svg, err := chart.Bars(fmt.Sprintf("uid.Cached and the designs it was chosen over, %s", loadText([2]int{p, p})), "million ids a second", list)
-	img, err := r.addChart("rivals", "Rival designs", svg, err)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString("### The designs that were not chosen\n\nWhat each would have to give up stands in its file in [`bench/rivals`](../bench/rivals).\n\n" + img + "\n")
-	for _, l := range t.loads() {
-		b.WriteString(rivalSentence(t, l))
-	}
-	return b.String(), nil
-}
-
-// rivalSentence says which rivals are faster than the library's own under one load, beyond chance.
-func rivalSentence(t throughputs, l [2]int) string {
-	one, ok1 := t.at(contender.CachedOneLane, l[0], l[1])
-	many, ok2 := t.at(contender.CachedManyLanes, l[0], l[1])
-	if !ok1 || !ok2 {
-		return ""
-	}
-	var faster []string
-	for _, x := range contender.All() {
-		c, ok := t.at(x.Name, l[0], l[1])
-		if x.Group != contender.Rival || !ok {
-			continue
-		}
-		for _, own := range []cell{one, many} {
-			if c.sum.Median < own.sum.Median && stats.Differ(c.row.NsPerID, own.row.NsPerID) {
-				faster = append(faster, fmt.Sprintf("%s beats %s (%s against %s)", x.Name, own.row.Contender, ns(c.sum.Median), ns(own.sum.Median)))
-			}
-		}
-	}
-	if len(faster) == 0 {
-		return fmt.Sprintf("- %s: no rival is faster than uid.Cached, with one lane or with many.\n", loadText(l))
-	}
-	return fmt.Sprintf("- %s: %s.\n", loadText(l), strings.Join(faster, "; "))
-}
-
-// scaling draws ids a second over processors.
-func (r *Report) scaling(t throughputs) (string, error) {
-	var series []chart.Series
-	for _, name := range []string{contender.CachedManyLanes, contender.CachedOneLane, contender.AtomicAdd, contender.AtomicAddOwn,
-		contender.DefaultWide, contender.WUID, "bwmarrin/snowflake"} {
-		s := chart.Series{Name: name, Dashed: strings.HasPrefix(name, "floor/")}
-		for _, p := range t.procs() {
-			if c, ok := t.at(name, p, p); ok {
-				s.X, s.Y = append(s.X, float64(p)), append(s.Y, c.perSecond()/1e6)
-			}
-		}
-		if len(s.X) > 0 {
-			series = append(series, s)
-		}
-	}
-	svg, err := chart.Lines("Ids a second by processors, one goroutine each",
-		chart.Axes{X: "processors", Y: "million ids a second", FromZero: true, XTicks: wholeTicks(t.procs())}, series)
-	return r.addChart("scaling", "Scaling", svg, err)
-}
-
-// ceilingNote names the contenders that measured faster than their layout permits in the long run.
-func ceilingNote(t throughputs) string {
-	var over []string
-	for _, x := range contender.All() {
-		for _, l := range t.loads() {
-			c, ok := t.at(x.Name, l[0], l[1])
-			if ok && x.Group == contender.Peer && x.Ceiling.PerSecond > 0 && c.perSecond() > 1.02*x.Ceiling.PerSecond {
-				over = append(over, fmt.Sprintf("%s (%s)", x.Name, x.Ceiling.At))
-				break
-			}
-		}
-	}
-	if len(over) == 0 {
-		return ""
-	}
-	return "Above their ceilings, for as long as the measurement was: " + strings.Join(over, ", ") + ".\n\n"
-}
-
-// notes lists what must be known to read a row.
-func notes() string {
-	var b strings.Builder
-	for _, x := range contender.All() {
-		if x.Note != "" {
-			fmt.Fprintf(&b, "- `%s`: %s.\n", x.Name, x.Note)
-		}
-	}
-	return b.String()
-}
-
-// loadText names a load: "1 goroutine", "16 goroutines on 2 processors".
-func loadText(l [2]int) string {
+// sustained returns the ids a second that the layout has room for.
+func sustained(x contender.Contender) string {
 	switch {
-	case l[1] == 1:
-		return "1 goroutine"
-	case l[0] == l[1]:
-		return fmt.Sprintf("%d goroutines", l[1])
+	case x.Bits == 0:
+		return ""
+	case x.Rate.PerSecond == 0:
+		return "no limit"
 	}
-	return fmt.Sprintf("%d on %d", l[1], l[0])
+	return human.Count(int64(math.Round(x.Rate.PerSecond)))
 }
 
-func last[T any](s []T) T { return s[len(s)-1] }
+// byGroup adds a row for each contender that was measured, under the name of its group.
+func (r *Report) byGroup(g *grid, groups []contender.Group,
+	cells func(contender.Contender) []string) {
+	for _, group := range groups {
+		named := len(groups) == 1
+		for _, x := range contender.All() {
+			if x.Group != group || math.IsNaN(r.Ns(x.Name, 1, 1)) {
+				continue
+			}
+			if !named {
+				g.add("**" + string(group) + "**")
+				named = true
+			}
+			g.add(append([]string{x.Name}, cells(x)...)...)
+		}
+	}
+}
+
+// single are the groups of contenders that make one id a call.
+func single() []contender.Group {
+	return []contender.Group{contender.Floor, contender.Own, contender.Peer, contender.Rival}
+}
+
+// OneGoroutine is the table of one goroutine, on one processor and on all.
+func (r *Report) OneGoroutine() string {
+	n := r.Procs()
+	g := grid{head: []string{"ns per id", "1 processor", fmt.Sprintf("%d processors", n),
+		"× add", "× called add", "sustained ids/s"}}
+	r.byGroup(&g, single(), func(x contender.Contender) []string {
+		return append(append([]string{r.cell(x, 1, 1), r.cell(x, n, 1)}, r.ratios(x, n, 1)...),
+			sustained(x))
+	})
+	return g.String()
+}
+
+// AllProcessors is the table of one goroutine on each processor.
+func (r *Report) AllProcessors() string {
+	n := r.Procs()
+	g := grid{head: []string{fmt.Sprintf("%d goroutines", n),
+		"wall ns per id", "ns per call and processor", "ids a second", "× add", "× called add",
+		"sustained ids/s", "allocs"}}
+	r.byGroup(&g, single(), func(x contender.Contender) []string {
+		wall := r.All(x.Name)
+		cells := []string{r.cell(x, n, n), three(wall * float64(n)), perSecond(1e9 / wall)}
+		cells = append(cells, r.ratios(x, n, n)...)
+		return append(cells, sustained(x), three(r.at(x.Name, n, n).Allocs))
+	})
+	return g.String()
+}
+
+// Batches is the table of many ids a call.
+func (r *Report) Batches() string {
+	n := r.Procs()
+	g := grid{head: []string{"ns per id", "1 processor",
+		fmt.Sprintf("%d processors", n), "× store loop",
+		fmt.Sprintf("%d goroutines, wall", n), "sustained ids/s"}}
+	r.byGroup(&g, []contender.Group{contender.Batch}, func(x contender.Contender) []string {
+		floor := contender.Store256
+		if strings.HasSuffix(x.Name, "1,024") {
+			floor = contender.Store1024
+		}
+		return []string{r.cell(x, 1, 1), r.cell(x, n, 1), r.times(x.Name, floor, n, 1).String(),
+			r.cell(x, n, n), sustained(x)}
+	})
+	return g.String()
+}
+
+// groupColor is the colour of a group's bars.
+func groupColor(x contender.Contender) string {
+	switch {
+	case x.Bits == 0:
+		return chart.Palette(6)
+	case x.Group == contender.Own:
+		return chart.Palette(0)
+	case x.Group == contender.Peer:
+		return chart.Palette(1)
+	}
+	return chart.Palette(3)
+}
+
+// bars returns a bar for each of the contenders that was measured.
+func (r *Report) bars(procs, goroutines int, names []string) []chart.Bar {
+	var out []chart.Bar
+	for _, name := range names {
+		x, ok := contender.ByName(name)
+		v := r.Ns(name, procs, goroutines)
+		if !ok || math.IsNaN(v) {
+			continue
+		}
+		mark := x.Rate.Mark(1e9 / v)
+		text := strings.TrimSpace(three(1e3/v) + " " + mark)
+		if mark == contender.OverRate {
+			text += " sustains " + sustained(x) + " a second"
+		}
+		out = append(out, chart.Bar{Label: strings.TrimPrefix(name, "floor/"), Value: 1e3 / v,
+			Text: text, Color: groupColor(x)})
+	}
+	return out
+}
+
+// BarChart draws ids a second of own generators and other libraries.
+func (r *Report) BarChart(goroutines int) string {
+	var names []string
+	for _, x := range contender.All() {
+		if x.Group == contender.Own || x.Group == contender.Peer || x.Name == contender.AddCalled {
+			names = append(names, x.Name)
+		}
+	}
+	title := "Ids a second, " + goroutineText(goroutines)
+	return r.chart(fmt.Sprintf("throughput-%d", goroutines), title,
+		chart.Bars(title, unit, r.bars(r.Procs(), goroutines, names)))
+}
+
+// unit is that of the charts of ids a second, with the marks.
+const unit = "million ids a second; * the limit of its layout; † more than its layout can sustain"
+
+// ScalingChart draws ids a second over processors; nothing with fewer than four.
+func (r *Report) ScalingChart() string {
+	var procs []int
+	for _, row := range r.through.Rows {
+		if row.Procs == row.Goroutines {
+			procs = append(procs, row.Procs)
+		}
+	}
+	slices.Sort(procs)
+	if procs = slices.Compact(procs); len(procs) < 3 {
+		return ""
+	}
+	var series []chart.Series
+	for _, name := range []string{contender.ManyLanes, contender.OneLane, contender.AddOwn,
+		contender.AddCalled, contender.DefaultWide, contender.WUID, "bwmarrin/snowflake"} {
+		s := chart.Series{Name: name, Dashed: strings.HasPrefix(name, "floor/")}
+		for _, p := range procs {
+			if v := r.Ns(name, p, p); !math.IsNaN(v) {
+				s.X, s.Y = append(s.X, float64(p)), append(s.Y, 1e3/v)
+			}
+		}
+		series = append(series, s)
+	}
+	const title = "Ids a second by processors, one goroutine on each"
+	axes := chart.Axes{X: "processors", Y: "million ids a second", FromZero: true}
+	return r.chart("scaling", title, chart.Lines(title, axes, series))
+}
+
+// goroutineText names a number of goroutines.
+func goroutineText(n int) string {
+	if n == 1 {
+		return "one goroutine"
+	}
+	return fmt.Sprintf("%d goroutines", n)
+}

@@ -1,136 +1,114 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-
-	"gonum.org/v1/plot"
 
 	"github.com/uidring/uidring/bench/internal/chart"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/bench/internal/stats"
+	"github.com/uidring/uidring/internal/human"
 )
 
-// setting is a row with its median.
-type setting struct {
-	result.TuningRow
-	ns float64
+// laneText names a number of lanes as in uid.Options.
+func laneText(lanes int) string {
+	if lanes == 1 {
+		return "one lane"
+	}
+	return "many lanes"
 }
 
-// tuning writes the section up.
-func (r *Report) tuning(f result.File[result.TuningRow]) (string, error) {
-	var list []setting
-	for _, row := range f.Rows {
-		if sum := stats.Of(row.NsPerID); sum.N > 0 && row.Err == "" {
-			list = append(list, setting{row, sum.Median})
-		}
-	}
-	if len(list) == 0 {
-		return "No setting was measured.\n", nil
-	}
-	var b strings.Builder
-	b.WriteString("Every combination of BoostPower, PaddingFactor, RunLength and Lanes on the default layout, with one goroutine per processor. " +
-		"Throughput is from one measurement, p99.99 of a single `Next` from another (with two readings of the clock in it). " +
-		"BoostPower 0 is `NoBoost`.\n\n")
-	for _, many := range []bool{false, true} {
-		part := slices.DeleteFunc(slices.Clone(list), func(s setting) bool { return (s.Lanes != 1) != many })
-		if len(part) == 0 {
+// TuningTable is the table of run lengths, with BoostPower and PaddingFactor at their defaults.
+func (r *Report) TuningTable() string {
+	g := grid{head: []string{"lanes", "RunLength", "one goroutine", "all processors",
+		"p99.99", "heap",
+		""}}
+	for _, row := range r.tuning.Rows {
+		if row.BoostPower != 3 || row.PaddingFactor != 50 || row.Err != "" {
 			continue
 		}
-		b.WriteString("**" + laneText(many) + ".** " + Recommend(part) + "\n\n")
-	}
-	for _, c := range []struct {
-		name, title, x string
-		log            bool
-		key            func(setting) int
-		keep           func(setting) bool
-	}{
-		{"tuning-run", "Run length, at BoostPower 3 and PaddingFactor 50", "RunLength", true,
-			func(s setting) int { return s.RunLength }, func(s setting) bool { return s.BoostPower == 3 && s.PaddingFactor == 50 }},
-		{"tuning-boost", "BoostPower, at PaddingFactor 50 and RunLength 512", "BoostPower", false,
-			func(s setting) int { return s.BoostPower }, func(s setting) bool { return s.RunLength == 512 && s.PaddingFactor == 50 }},
-	} {
-		svg, err := tuningChart(list, c.title, c.x, c.log, c.key, c.keep)
-		img, err := r.addChart(c.name, c.title, svg, err)
-		if err != nil {
-			return "", err
+		mark := ""
+		if row.Default {
+			mark = "default"
 		}
-		b.WriteString(img + "\n")
-	}
-	b.WriteString("<details><summary>All settings</summary>\n\n" + tuningTable(list) + "\n</details>\n")
-	return b.String(), nil
-}
-
-func laneText(many bool) string {
-	if many {
-		return "Many lanes"
-	}
-	return "One lane"
-}
-
-// Recommend says in words what to pick from the settings: of all that are within five percent of the fastest and have a
-// p99.99 of at most twice the lowest of those, the one that takes the least memory.
-func Recommend(list []setting) string {
-	best := slices.MinFunc(list, func(a, b setting) int { return compare(a.ns, b.ns) })
-	worst := slices.MaxFunc(list, func(a, b setting) int { return compare(a.ns, b.ns) })
-	near := slices.DeleteFunc(slices.Clone(list), func(s setting) bool { return s.ns > 1.05*best.ns })
-	calmest := slices.MinFunc(near, func(a, b setting) int { return compare(float64(a.P9999), float64(b.P9999)) })
-	calm := slices.DeleteFunc(slices.Clone(near), func(s setting) bool { return s.P9999 > 2*calmest.P9999 })
-	choice := slices.MinFunc(calm, func(a, b setting) int {
-		return compare(float64(a.HeapBytes), float64(b.HeapBytes))
-	})
-	return fmt.Sprintf("From %s to %s per id over %d settings. %d of them are within 5 percent of the fastest. "+
-		"Of those, with a p99.99 of at most twice the lowest (%s), the smallest is BoostPower %d, PaddingFactor %d, RunLength %d: "+
-		"%s per id, p99.99 %s, %s. The fastest is BoostPower %d, PaddingFactor %d, RunLength %d with %s per id in %s.",
-		ns(best.ns), ns(worst.ns), len(list), len(near), ns(float64(calmest.P9999)),
-		choice.BoostPower, choice.PaddingFactor, choice.RunLength, ns(choice.ns), ns(float64(choice.P9999)), bytesText(choice.HeapBytes),
-		best.BoostPower, best.PaddingFactor, best.RunLength, ns(best.ns), bytesText(best.HeapBytes))
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// tuningChart draws ids a second over one of the settings.
-func tuningChart(list []setting, title, x string, log bool, key func(setting) int, keep func(setting) bool) ([]byte, error) {
-	var series []chart.Series
-	var xs []int
-	for _, many := range []bool{false, true} {
-		s := chart.Series{Name: laneText(many)}
-		for _, v := range list {
-			if keep(v) && (v.Lanes != 1) == many {
-				s.X, s.Y = append(s.X, float64(key(v))), append(s.Y, 1e3/v.ns)
-				xs = append(xs, key(v))
-			}
-		}
-		if len(s.X) > 0 {
-			series = append(series, s)
-		}
-	}
-	slices.Sort(xs)
-	var ticks []plot.Tick
-	for _, v := range slices.Compact(xs) {
-		ticks = append(ticks, plot.Tick{Value: float64(v), Label: fmt.Sprint(v)})
-	}
-	return chart.Lines(title, chart.Axes{X: x, Y: "million ids a second", LogX: log, FromZero: true, XTicks: ticks}, series)
-}
-
-func tuningTable(list []setting) string {
-	g := grid{head: []string{"lanes", "RunLength", "PaddingFactor", "BoostPower", "ns per id", "p99.99", "worst", "heap"}}
-	for _, s := range list {
-		lanes := fmt.Sprint(s.Lanes)
-		if s.Lanes < 0 {
-			lanes = "auto"
-		}
-		g.add(lanes, fmt.Sprint(s.RunLength), fmt.Sprint(s.PaddingFactor), fmt.Sprint(s.BoostPower), three(s.ns), ns(float64(s.P9999)),
-			ns(float64(s.Max)), bytesText(s.HeapBytes))
+		g.add(laneText(row.Lanes), fmt.Sprint(row.RunLength), ns(result.Median(row.One)),
+			ns(result.Median(row.All)), ns(float64(row.P9999)), human.Bytes(row.HeapBytes), mark)
 	}
 	return g.String()
+}
+
+// Tuned compares the default with all settings of its number of lanes, under one load.
+type Tuned struct {
+	Load, Default, Fastest string
+	Ratio                  float64 // what the default costs in units of the fastest
+	Settings, Faster       int     // how many there are, and are more than 5 percent faster
+}
+
+// Tunings returns a Tuned for one lane and for many, on one goroutine and on all processors.
+func (r *Report) Tunings() []Tuned {
+	var out []Tuned
+	for _, lanes := range []int{1, -1} {
+		rows := slices.DeleteFunc(slices.Clone(r.tuning.Rows), func(row result.TuningRow) bool {
+			return row.Lanes != lanes || row.Err != ""
+		})
+		i := slices.IndexFunc(rows, func(row result.TuningRow) bool { return row.Default })
+		if i < 0 {
+			continue
+		}
+		for _, load := range []struct {
+			name string
+			ns   func(result.TuningRow) float64
+		}{
+			{"one goroutine", func(row result.TuningRow) float64 { return result.Median(row.One) }},
+			{"all processors", func(row result.TuningRow) float64 {
+				return result.Median(row.All)
+			}},
+		} {
+			own := load.ns(rows[i])
+			best := slices.MinFunc(rows, func(a, b result.TuningRow) int {
+				return cmp.Compare(load.ns(a), load.ns(b))
+			})
+			t := Tuned{Load: laneText(lanes) + ", " + load.name, Default: settingText(rows[i]),
+				Fastest: settingText(best), Ratio: own / load.ns(best), Settings: len(rows)}
+			for _, row := range rows {
+				if load.ns(row) < 0.95*own {
+					t.Faster++
+				}
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func settingText(row result.TuningRow) string {
+	return fmt.Sprintf("BoostPower %d, PaddingFactor %d, RunLength %d",
+		row.BoostPower, row.PaddingFactor, row.RunLength)
+}
+
+// TuningChart draws the cost of an id over run lengths, but for 1, which leaves the others no room.
+func (r *Report) TuningChart() string {
+	var series []chart.Series
+	var labels []string
+	for _, lanes := range []int{1, -1} {
+		one := chart.Series{Name: laneText(lanes) + ", one goroutine"}
+		all := chart.Series{Name: laneText(lanes) + ", all processors", Dashed: true}
+		labels = nil
+		for _, row := range r.tuning.Rows {
+			if row.Lanes != lanes || row.BoostPower != 3 || row.PaddingFactor != 50 ||
+				row.RunLength == 1 ||
+				row.Err != "" {
+				continue
+			}
+			x := float64(len(labels))
+			labels = append(labels, fmt.Sprint(row.RunLength))
+			one.X, one.Y = append(one.X, x), append(one.Y, result.Median(row.One))
+			all.X, all.Y = append(all.X, x), append(all.Y, result.Median(row.All))
+		}
+		series = append(series, one, all)
+	}
+	const title = "Cost of an id by run length"
+	axes := chart.Axes{X: "RunLength", Y: "wall nanoseconds per id",
+		XLabels: labels, FromZero: true}
+	return r.chart("tuning-run", title, chart.Lines(title, axes, series))
 }

@@ -5,39 +5,50 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/human"
 )
 
-// unique writes the section up.
-func (r *Report) unique(f result.File[result.UniqueRow]) (string, error) {
-	var b strings.Builder
-	b.WriteString("Each contender makes ids on several goroutines at once; every id is kept, and all are sorted and compared. " +
-		"A slow layout is asked for fewer.\n\n")
-	g := grid{head: []string{"contender", "goroutines", "ids", "duplicates"}}
-	var bad []string
-	for _, row := range f.Rows {
-		dup := thousands(int64(row.Duplicates))
-		switch {
-		case row.Err != "":
-			dup = row.Err
-		case row.Duplicates > 0:
-			dup = "**" + dup + "**"
-			at := ""
-			if x, ok := contender.ByName(row.Contender); ok && x.Ceiling.At == contender.Repeats {
-				at = fmt.Sprintf(", whose layout has room for %s ids a second and wraps around beyond them", thousands(int64(x.Ceiling.PerSecond)))
-			}
-			bad = append(bad, row.Contender+at)
+// UniqueIDs returns how many ids of all contenders were compared.
+func (r *Report) UniqueIDs() string {
+	n := 0
+	for _, row := range r.unique.Rows {
+		n += row.IDs
+	}
+	return millions(n)
+}
+
+// Repeated names the contenders with duplicates, or says that there are none.
+func (r *Report) Repeated() string {
+	var out []string
+	for _, row := range r.unique.Rows {
+		if row.Duplicates == 0 {
+			continue
 		}
-		g.add(row.Contender, fmt.Sprint(row.Goroutines), thousands(int64(row.IDs)), dup)
+		text := fmt.Sprintf("`%s` (%d of %s)", row.Contender, row.Duplicates, millions(row.IDs))
+		if x, ok := contender.ByName(row.Contender); ok && x.Rate.Beyond == contender.Repeats {
+			text += ", whose counter wraps around within a second"
+		}
+		out = append(out, text)
 	}
-	b.WriteString(g.String())
-	if len(bad) > 0 {
-		b.WriteString("\nDuplicates were found in: " + strings.Join(bad, "; ") + ".\n")
-	} else {
-		b.WriteString("\nNo duplicates were found.\n")
+	if len(out) == 0 {
+		return "No contender repeated an id."
 	}
-	b.WriteString("\nThe Go ports of Baidu's generator that are published are not importable modules (their go.mod names another " +
-		"path) or are not on the module proxy, so none is among the peers. `" + contender.Original +
-		"` is its ring, written for this comparison from its description.\n")
-	return b.String(), nil
+	return "Ids were repeated by " + strings.Join(out, "; ") + "."
+}
+
+// SkipTable is the table of ids that callers of one lane skip.
+func (r *Report) SkipTable() string {
+	g := grid{head: []string{"one lane, default RunLength", "ids", "skipped", "per million"}}
+	for _, row := range r.unique.Rows {
+		switch {
+		case row.Skipped == nil:
+		case row.Err != "":
+			g.add(goroutineText(row.Goroutines), row.Err)
+		default:
+			g.add(goroutineText(row.Goroutines), millions(row.IDs),
+				human.Count(int64(*row.Skipped)),
+				three(1e6*float64(*row.Skipped)/float64(row.IDs)))
+		}
+	}
+	return g.String()
 }

@@ -1,11 +1,10 @@
-// Package result holds the raw results of the suites: what was measured, on what, and nothing that is derived from it. A
-// suite is one JSON file, and the report is made from these files alone.
+// Package result holds the raw results of the suites: what was measured, on what, and nothing that
+// is derived from it. A suite is one JSON file, and the report is made from these files alone.
 package result
 
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -19,7 +18,7 @@ type Meta struct {
 	Suite      string
 	Date       time.Time
 	Seconds    float64 // that the suite took
-	Quick      bool    // reduced form: indicative figures
+	Quick      bool    // few and short measurements
 	Command    string
 	Commit     string // "+changes" when the working tree differed
 	GoVersion  string
@@ -47,12 +46,6 @@ func NewMeta(ctx context.Context, suite, command string, quick bool) Meta {
 	}
 }
 
-// Where returns the machine and the program in one line.
-func (m Meta) Where() string {
-	return fmt.Sprintf("%s, %d processors, GOMAXPROCS %d, %s %s, commit %s, %s", m.Processor, m.CPUs, m.GOMAXPROCS,
-		m.GoVersion, m.Platform, m.Commit, m.Date.Format("2006-01-02"))
-}
-
 // modules returns the versions that were linked in.
 func modules() map[string]string {
 	out := map[string]string{}
@@ -64,15 +57,18 @@ func modules() map[string]string {
 	return out
 }
 
-// commit returns the abbreviated commit, or "unknown". What the bench itself writes does not count as a change.
+// commit returns the abbreviated commit, or "unknown". What the bench itself writes does not count
+// as a change.
 func commit(ctx context.Context) string {
 	hash, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 	out := strings.TrimSpace(string(hash))
-	status, err := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain", "--",
-		":/", ":(top,exclude)bench/results", ":(top,exclude)docs/charts", ":(top,exclude)docs/benchmarks.md").Output()
+	status, err := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain",
+		"--",
+		":/", ":(top,exclude)bench/results", ":(top,exclude)docs/charts",
+		":(top,exclude)docs/benchmarks.md").Output()
 	if err != nil || len(status) > 0 {
 		out += "+changes"
 	}
@@ -89,12 +85,14 @@ func processor(ctx context.Context) string {
 		}
 		defer func() { _ = f.Close() }()
 		for s := bufio.NewScanner(f); s.Scan(); {
-			if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			if key, value, ok := strings.Cut(s.Text(), ":"); ok &&
+				strings.TrimSpace(key) == "model name" {
 				return strings.TrimSpace(value)
 			}
 		}
 	case "darwin":
-		if out, err := exec.CommandContext(ctx, "sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil {
+		out, err := exec.CommandContext(ctx, "sysctl", "-n", "machdep.cpu.brand_string").Output()
+		if err == nil {
 			return strings.TrimSpace(string(out))
 		}
 	}

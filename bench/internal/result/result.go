@@ -1,13 +1,13 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -22,63 +22,61 @@ type File[R any] struct {
 const (
 	Throughput = "throughput"
 	Unique     = "unique"
-	Offered    = "offered"
 	Latency    = "latency"
-	Original   = "original"
-	Tuning     = "tuning"
 	Time       = "time"
 	Table      = "table"
+	Original   = "original"
+	Tuning     = "tuning"
 )
 
-// ThroughputRow is one contender on so many processors and goroutines.
+// Suites returns the names of all suites.
+func Suites() []string {
+	return []string{Throughput, Unique, Latency, Time, Table, Original, Tuning}
+}
+
+// ThroughputRow is one contender on so many processors and goroutines. Element i of NsPerID is from
+// round i, in every row; some contenders take part in the first rounds only.
 type ThroughputRow struct {
 	Contender  string
 	Procs      int
 	Goroutines int
-	NsPerID    []float64 // one per repetition, wall time, all goroutines together
+	NsPerID    []float64 // wall time, all goroutines together
 	Allocs     float64   // per id
-	Bytes      float64   // per id
 	Err        string    `json:",omitempty"`
 }
 
-// UniqueRow is one contender's verification.
+// UniqueRow is one contender's verification. Skipped is there for one lane of uid.Cached.
 type UniqueRow struct {
 	Contender  string
 	Goroutines int
 	IDs        int
 	Duplicates int
-	Seconds    float64
+	Skipped    *int   `json:",omitempty"`
 	Err        string `json:",omitempty"`
 }
 
-// LatencyRow is one contender's distribution under one load.
+// LatencyRow is one contender under one load.
 type LatencyRow struct {
 	Contender  string
-	Procs      int
 	Goroutines int
-	Rate       float64 // offered ids a second; 0: as fast as it goes
-	Achieved   float64 // ids a second
-	IDs        int64
-	Service    Quantiles
-	Response   *Quantiles `json:",omitempty"` // paced loads only
-	Err        string     `json:",omitempty"`
+	Rate       float64     // offered ids a second; 0: as fast as it goes
+	Rounds     []Quantiles // of the time of one id
+	Err        string      `json:",omitempty"`
 }
 
 // Quantiles of a distribution, in nanoseconds.
-type Quantiles struct {
-	Mean                                    float64
-	P50, P90, P99, P999, P9999, P99999, Max int64
-}
+type Quantiles struct{ P50, P90, P99, P999, P9999, P99999, Max int64 }
 
 // QuantilesOf reads the quantiles off h.
 func QuantilesOf(h *hdrhistogram.Histogram) Quantiles {
 	return Quantiles{
-		Mean: h.Mean(), P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99),
-		P999: h.ValueAtQuantile(99.9), P9999: h.ValueAtQuantile(99.99), P99999: h.ValueAtQuantile(99.999), Max: h.Max(),
+		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99),
+		P999: h.ValueAtQuantile(99.9), P9999: h.ValueAtQuantile(99.99),
+		P99999: h.ValueAtQuantile(99.999), Max: h.Max(),
 	}
 }
 
-// OriginalRow is one point of one of the three tables that the original publishes.
+// OriginalRow is one point of one of the tables that the original publishes.
 type OriginalRow struct {
 	Sweep      string // "timeBits", "workerBits" or "consumers"
 	X          int    // the value swept
@@ -93,11 +91,12 @@ type OriginalRow struct {
 type TuningRow struct {
 	BoostPower, PaddingFactor, RunLength, Lanes int
 
-	Goroutines int
-	NsPerID    []float64
-	P9999, Max int64 // of a single Next at full load, in nanoseconds
-	HeapBytes  int64
-	Err        string `json:",omitempty"`
+	Default   bool      // the setting is what zero Options mean, for this number of lanes
+	One       []float64 // nanoseconds per id, one goroutine
+	All       []float64 // the same, one goroutine per processor
+	P9999     int64     // of a single Next at full load on all processors, in nanoseconds
+	HeapBytes int64
+	Err       string `json:",omitempty"`
 }
 
 // TimeRow is how far the ids' stamps were from the wall clock.
@@ -131,16 +130,28 @@ type TableRow struct {
 	Err        string `json:",omitempty"`
 }
 
-// Save writes f to dir.
+// Save writes f to dir, a line for each row.
 func Save[R any](dir string, f File[R]) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(f, "", "\t")
+	meta, err := json.MarshalIndent(f.Meta, "", "\t")
 	if err != nil {
 		return fmt.Errorf("result: %s: %w", f.Meta.Suite, err)
 	}
-	return os.WriteFile(filepath.Join(dir, f.Meta.Suite+".json"), append(b, '\n'), 0o644)
+	b := bytes.NewBufferString("{\"Meta\": " + string(meta) + ",\n\"Rows\": [")
+	for i, r := range f.Rows {
+		row, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("result: %s: row %d: %w", f.Meta.Suite, i, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "\n%s", row)
+	}
+	b.WriteString("\n]}\n")
+	return os.WriteFile(filepath.Join(dir, f.Meta.Suite+".json"), b.Bytes(), 0o644)
 }
 
 // Load reads the file of a suite from dir. A file that is not there is no error: ok is false.
@@ -156,9 +167,4 @@ func Load[R any](dir, suite string) (f File[R], ok bool, err error) {
 		return f, false, fmt.Errorf("result: %s: %w", suite, err)
 	}
 	return f, true, nil
-}
-
-// Suites returns the names of all suites in the order of the report.
-func Suites() []string {
-	return slices.Clone([]string{Throughput, Unique, Offered, Latency, Original, Tuning, Time, Table})
 }

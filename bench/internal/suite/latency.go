@@ -2,110 +2,92 @@ package suite
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/measure"
-	"github.com/uidring/uidring/bench/internal/progress"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/progress"
 )
 
-// OfferedRate is the rate, in ids a second, that every contender is offered for comparison: below the ceilings of all but the
-// narrowest layouts.
+// ClockAlone is the row that every latency is read against: a call that does nothing.
+const ClockAlone = "the clock alone"
+
+// OfferedRate is the rate of the paced load in ids a second.
 const OfferedRate = 100_000
 
-// pacedRate is the rate, in ids a second, of the latency suite's paced loads: below every ceiling.
-const pacedRate = 5_000
+// nothing makes no id.
+type nothing struct{}
 
-// timerFloor is the row that every latency is to be read against: two readings of the clock and nothing between them.
-var timerFloor = contender.Contender{
-	Name: "the two clock readings alone", Group: contender.Floor,
-	New: func() (*contender.Instance, error) {
-		return &contender.Instance{Run: func(int) error { return nil }, Close: func() {}}, nil
-	},
-}
+func (nothing) Run(int) error { return nil }
+func (nothing) Close()        {}
 
-// runOffered measures the latency of every contender at the same modest rate.
-func runOffered(ctx context.Context, c *Config) error {
-	list := append([]contender.Contender{timerFloor}, c.contenders()...)
-	d := pick(c, 100*time.Millisecond, 3*time.Second)
-	return collect(ctx, c, result.Offered, len(list), func(bar *progress.Bar) ([]result.LatencyRow, error) {
-		var rows []result.LatencyRow
-		for _, x := range list {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			bar.Step(x.Name)
-			rows = append(rows, latencyOnce(x, 1, OfferedRate, d))
-		}
-		return rows, nil
-	})
-}
-
-// runLatency measures the distribution for the library's own generators, the integer peers and a few of the rest.
+// runLatency measures the distribution of a single call, in rounds.
 func runLatency(ctx context.Context, c *Config) error {
-	list := append([]contender.Contender{timerFloor}, c.contenders(
-		contender.CachedOneLane, contender.CachedManyLanes, contender.CachedOriginal, contender.DefaultWide, contender.DefaultNarrow,
-		"bwmarrin/snowflake", "sony/sonyflake", "sony/sonyflake 15-bit seq, 1 ms", "yitter/idgenerator-go 10-bit seq",
-		contender.WUID, "muyo/sno", "rs/xid", "google/uuid v7", "rival/channel", "floor/mutex",
+	list := append([]contender.Contender{{
+		Name: ClockAlone, New: func() (contender.Instance, error) { return nothing{}, nil },
+	}}, c.contenders(
+		contender.OneLane, contender.ManyLanes, contender.DefaultWide, "bwmarrin/snowflake",
+		"sony/sonyflake 15-bit seq, 1 ms", "yitter/idgenerator-go 10-bit seq", contender.WUID,
+		contender.Sno, "rs/xid", "google/uuid v7", "rival/channel",
 	)...)
-	type point struct {
-		goroutines int
-		rate       float64
+	full := pick(c, 20*time.Millisecond, 100*time.Millisecond)
+	paced := pick(c, 100*time.Millisecond, time.Second)
+	loads := []struct {
+		goroutines, rounds int
+		rate               float64
+		d                  time.Duration
+	}{
+		{1, pick(c, 3, 20), 0, full},
+		{4 * procs(), pick(c, 3, 10), 0, full},
+		{1, pick(c, 1, 4), OfferedRate, paced},
 	}
-	points := []point{{1, 0}, {4 * allProcs(), 0}, {1, pacedRate}, {4 * allProcs(), pacedRate}}
-	full := pick(c, 150*time.Millisecond, 3*time.Second)
-	paced := pick(c, 150*time.Millisecond, 3*time.Second)
-	return collect(ctx, c, result.Latency, len(list)*len(points), func(bar *progress.Bar) ([]result.LatencyRow, error) {
-		var rows []result.LatencyRow
-		for _, p := range points {
-			for _, x := range list {
-				if err := ctx.Err(); err != nil {
+	steps := loads[0].rounds + loads[1].rounds + loads[2].rounds
+	return collect(ctx, c, result.Latency, steps,
+		func(bar *progress.Bar) ([]result.LatencyRow, error) {
+			var rows []result.LatencyRow
+			for _, l := range loads {
+				part := make([]result.LatencyRow, len(list))
+				for i, x := range list {
+					part[i] = result.LatencyRow{Contender: x.Name, Goroutines: l.goroutines,
+						Rate: l.rate}
+				}
+				err := rounds(ctx, bar, l.rounds, func(int) error {
+					for i, x := range list {
+						latencyOnce(x, l.d, &part[i])
+					}
+					return nil
+				})
+				if err != nil {
 					return nil, err
 				}
-				bar.Step(fmt.Sprintf("%s, %d goroutines", x.Name, p.goroutines))
-				d := full
-				if p.rate > 0 {
-					d = paced
-				} else if x.Ceiling.Hard() && x.Ceiling.PerSecond < slowest {
-					d = max(d, 2500*time.Millisecond) // two stalls at the end of a tick
-				}
-				rows = append(rows, latencyOnce(x, p.goroutines, p.rate, d))
+				rows = append(rows, part...)
 			}
-		}
-		return rows, nil
-	})
+			return rows, nil
+		})
 }
 
-// latencyOnce measures a fresh instance; rate 0 is full load.
-func latencyOnce(x contender.Contender, goroutines int, rate float64, d time.Duration) result.LatencyRow {
-	row := result.LatencyRow{Contender: x.Name, Procs: allProcs(), Goroutines: goroutines, Rate: rate}
-	if x.Ceiling.Hard() && x.Ceiling.PerSecond < rate {
-		row.Err = "offered more than the layout's ceiling of " + x.Ceiling.String()
-		return row
-	}
+// latencyOnce adds one measurement of a fresh instance to row.
+func latencyOnce(x contender.Contender, d time.Duration, row *result.LatencyRow) {
 	in, err := x.New()
 	if err != nil {
 		row.Err = err.Error()
-		return row
+		return
 	}
 	defer in.Close()
-	if err := in.Run(1000); err != nil { // warm caches and branch predictors, and the runtime's own
+	if err := in.Run(10_000); err != nil { // warms caches and branch predictors up
 		row.Err = err.Error()
-		return row
+		return
 	}
-	var l measure.Latency
-	if rate == 0 {
-		l, err = measure.FullLoad(in, goroutines, d)
+	var h *measure.Histogram
+	if row.Rate == 0 {
+		h, err = measure.FullLoad(in, row.Goroutines, d)
 	} else {
-		l, err = measure.Paced(in, goroutines, rate, d)
+		h, err = measure.Paced(in, row.Goroutines, row.Rate, d)
 	}
-	row.IDs, row.Achieved, row.Err = l.IDs, float64(l.IDs)/l.Elapsed.Seconds(), text(err)
-	row.Service = result.QuantilesOf(l.Service)
-	if rate > 0 {
-		q := result.QuantilesOf(l.Response)
-		row.Response = &q
+	if err != nil {
+		row.Err = err.Error()
+		return
 	}
-	return row
+	row.Rounds = append(row.Rounds, result.QuantilesOf(h))
 }

@@ -1,17 +1,19 @@
-// Package suite holds what is measured together: a suite is a list of measurements, made in turn and interleaved, and
-// one file of raw results.
+// Package suite holds what is measured together: a suite is a list of measurements, made in turn
+// and interleaved, and one file of raw results.
 package suite
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/progress"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/progress"
 )
 
 // Config is what a suite needs to know.
@@ -25,25 +27,20 @@ type Config struct {
 
 // Suite is one of them.
 type Suite struct {
-	Name  string
-	About string
-	run   func(ctx context.Context, c *Config) error
+	Name string
+	Run  func(ctx context.Context, c *Config) error // measures and saves
 }
-
-// Run measures and saves.
-func (s Suite) Run(ctx context.Context, c *Config) error { return s.run(ctx, c) }
 
 // All returns the suites in the order of the report.
 func All() []Suite {
 	return []Suite{
-		{result.Throughput, "ids a second of every contender, by processors", runThroughput},
-		{result.Unique, "whether every contender's ids are unique", runUnique},
-		{result.Offered, "the latency at 100,000 ids/s offered", runOffered},
-		{result.Latency, "the distribution of a single Next, at full load and paced", runLatency},
-		{result.Original, "the three tables that the original publishes", runOriginal},
-		{result.Tuning, "BoostPower by PaddingFactor by RunLength by Lanes", runTuning},
-		{result.Time, "how far the ids' stamps are from the wall clock", runTime},
-		{result.Table, "what a primary key does to a MariaDB table", runTable},
+		{result.Throughput, runThroughput},
+		{result.Unique, runUnique},
+		{result.Latency, runLatency},
+		{result.Time, runTime},
+		{result.Table, runTable},
+		{result.Original, runOriginal},
+		{result.Tuning, runTuning},
 	}
 }
 
@@ -55,24 +52,21 @@ func pick[T any](c *Config, quick, full T) T {
 	return full
 }
 
-// contenders returns those of the given names that the user wants, in that order; all without a name.
+// contenders returns those that the user wants, of the given names or of all.
 func (c *Config) contenders(names ...string) []contender.Contender {
-	all := contender.All()
-	if len(names) > 0 {
-		all = nil
-		for _, n := range names {
-			if x, ok := contender.ByName(n); ok {
-				all = append(all, x)
-			}
-		}
-	}
-	return contender.Select(all, c.Only)
+	return slices.DeleteFunc(contender.All(), func(x contender.Contender) bool {
+		return !c.Only.MatchString(x.Name) || len(names) > 0 && !slices.Contains(names, x.Name)
+	})
 }
 
-// collect runs a suite's steps under a bar and saves the rows.
-func collect[R any](ctx context.Context, c *Config, name string, steps int, run func(bar *progress.Bar) ([]R, error)) error {
+// collect runs a suite of so many steps, saves its rows and says how long it took.
+func collect[R any](ctx context.Context, c *Config, name string, steps int,
+	run func(*progress.Bar) ([]R, error)) error {
 	meta := result.NewMeta(ctx, name, c.Command, c.Quick)
-	bar := progress.New(c.Out, name, steps)
+	var bar *progress.Bar
+	if info, err := c.Out.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		bar = progress.New(c.Out, func() int { return 80 }, name, int64(steps))
+	}
 	start := time.Now()
 	rows, err := run(bar)
 	bar.End()
@@ -80,7 +74,23 @@ func collect[R any](ctx context.Context, c *Config, name string, steps int, run 
 		return err
 	}
 	meta.Seconds = time.Since(start).Seconds()
+	fmt.Fprintf(c.Out, "%s: %.0f s\n", name, meta.Seconds)
 	return result.Save(c.Results, result.File[R]{Meta: meta, Rows: rows})
+}
+
+// rounds calls f n times, unless ctx ends or f fails. A disturbance of the machine that outlasts a
+// measurement hits all that is measured in a round alike.
+func rounds(ctx context.Context, bar *progress.Bar, n int, f func(round int) error) error {
+	for i := range n {
+		bar.Step("")
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // text returns err's text, or nothing.
@@ -91,5 +101,5 @@ func text(err error) string {
 	return err.Error()
 }
 
-// allProcs is the number of processors that Go may use.
-func allProcs() int { return runtime.GOMAXPROCS(0) }
+// procs is the number of processors that Go may use.
+func procs() int { return runtime.GOMAXPROCS(0) }

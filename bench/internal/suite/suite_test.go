@@ -1,23 +1,25 @@
 package suite
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/progress"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
-// config runs the quick form on the contenders that only names and writes to a directory of the test's own.
+// config runs the quick form on the contenders that only names and writes to a directory of the
+// test's own.
 func config(t *testing.T, only string) *Config {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -26,6 +28,19 @@ func config(t *testing.T, only string) *Config {
 	}
 	t.Cleanup(func() { _ = null.Close() })
 	return &Config{Quick: true, Only: regexp.MustCompile(only), Results: t.TempDir(), Command: "test", Out: null}
+}
+
+// loadRows returns what a suite saved.
+func loadRows[R any](t *testing.T, c *Config, suite string) result.File[R] {
+	t.Helper()
+	f, ok, err := result.Load[R](c.Results, suite)
+	if err != nil || !ok {
+		t.Fatalf("no results: %v", err)
+	}
+	if !f.Meta.Quick || f.Meta.Suite != suite || f.Meta.Seconds <= 0 || f.Meta.Command != "test" {
+		t.Errorf("Meta = %+v", f.Meta)
+	}
+	return f
 }
 
 func TestSuitesAreThoseOfTheReport(t *testing.T) {
@@ -39,15 +54,26 @@ func TestSuitesAreThoseOfTheReport(t *testing.T) {
 	}
 }
 
+// One goroutine runs on one processor and on all, and all processors have a goroutine each.
+func TestLoads(t *testing.T) {
+	t.Parallel()
+	n := runtime.NumCPU()
+	for _, want := range []load{{1, 1}, {n, 1}, {n, n}} {
+		if !slices.Contains(loads(), want) {
+			t.Errorf("loads %v lack %v", loads(), want)
+		}
+	}
+	if got := loads(); len(slices.Compact(slices.Clone(got))) != len(got) {
+		t.Errorf("loads %v, want each once", got)
+	}
+}
+
 func TestThroughputSuite(t *testing.T) {
 	c := config(t, "^(uid.Cached|floor/mutex)$")
 	if err := runThroughput(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	f, ok, err := result.Load[result.ThroughputRow](c.Results, result.Throughput)
-	if err != nil || !ok {
-		t.Fatalf("no results: %v", err)
-	}
+	f := loadRows[result.ThroughputRow](t, c, result.Throughput)
 	if want := 2 * len(loads()); len(f.Rows) != want {
 		t.Fatalf("%d rows, want %d", len(f.Rows), want)
 	}
@@ -56,96 +82,154 @@ func TestThroughputSuite(t *testing.T) {
 			t.Errorf("%s: %v, %q, want five measurements", r.Contender, r.NsPerID, r.Err)
 		}
 	}
-	if !f.Meta.Quick || f.Meta.Suite != result.Throughput || f.Meta.Seconds <= 0 {
-		t.Errorf("Meta = %+v", f.Meta)
+}
+
+// An instance that fails leaves no measurement: the elements of two rows would not belong together.
+func TestPaceFails(t *testing.T) {
+	t.Parallel()
+	x := contender.Contender{Name: "x", New: func() (contender.Instance, error) { return nil, errJumped }}
+	row := result.ThroughputRow{Goroutines: 1, NsPerID: []float64{1}}
+	paceOnce(t.Context(), x, 1, 5, &row)
+	if row.Err != errJumped.Error() || row.NsPerID != nil {
+		t.Errorf("%+v, want the error and nothing else", row)
 	}
 }
 
-func TestUniqueSuiteFindsNoDuplicates(t *testing.T) {
+// One goroutine on one lane skips nothing and repeats nothing.
+func TestUniqueSuite(t *testing.T) {
 	c := config(t, "^uid.Cached(, many lanes)?$")
 	if err := runUnique(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	f, _, err := result.Load[result.UniqueRow](c.Results, result.Unique)
-	if err != nil || len(f.Rows) != 2 {
-		t.Fatalf("%d rows, %v", len(f.Rows), err)
+	f := loadRows[result.UniqueRow](t, c, result.Unique)
+	if len(f.Rows) != 5 {
+		t.Fatalf("%d rows, want two contenders and three counts of goroutines", len(f.Rows))
 	}
-	for _, r := range f.Rows {
-		if r.Duplicates != 0 || r.Err != "" || r.IDs != 200_000 {
-			t.Errorf("%+v, want 200,000 ids without a duplicate", r)
+	for i, r := range f.Rows {
+		want := 200_000
+		if i >= 2 {
+			want = 1 << 20
 		}
-	}
-}
-
-// Every layout of the sweeps has 63 bits, makes a generator, and stands for its place in the original's table.
-func TestSweepPoints(t *testing.T) {
-	t.Parallel()
-	points := sweepPoints(time.Now())
-	if len(points) != 8+10+8 {
-		t.Fatalf("%d points, want 26", len(points))
-	}
-	for _, p := range points {
-		l := p.layout
-		if l.TimeBits+l.WorkerBits+l.SeqBits != 63 {
-			t.Errorf("%s %d: widths %d-%d-%d", p.sweep, p.x, l.TimeBits, l.WorkerBits, l.SeqBits)
+		if r.Duplicates != 0 || r.Err != "" || r.IDs != want || (r.Skipped != nil) != (i >= 2) {
+			t.Errorf("row %d: %+v, want %d ids without a duplicate", i, r, want)
 		}
-		o := uid.Options{Layout: l}
-		if l.SeqBits <= 10 { // a slot per id of a wide sequence takes a test too long to fill
-			o.RunLength = 1
-		}
-		in, err := contender.Cached(&o)()
-		if err != nil {
-			t.Errorf("%s %d: %v", p.sweep, p.x, err)
-			continue
-		}
-		if err := in.Run(1000); err != nil {
-			t.Errorf("%s %d: %v", p.sweep, p.x, err)
-		}
-		in.Close()
-	}
-	if got := len(thin(points)); got != 10 {
-		t.Errorf("thin keeps %d, want 10", got)
-	}
-}
-
-// Every setting of the tuning suite is one that uid.NewCached takes.
-func TestSettings(t *testing.T) {
-	for _, quick := range []bool{true, false} {
-		list := settings(quick)
-		if want := map[bool]int{true: 3 * 1 * 3 * 2, false: 7 * 3 * 6 * 2}[quick]; len(list) != want {
-			t.Errorf("quick %v: %d settings, want %d", quick, len(list), want)
-		}
-		for i := 0; i < len(list); i += 19 {
-			if err := tuneOnce(&list[i], false, time.Microsecond); err != nil {
-				t.Errorf("%+v: %v", list[i], err)
-			}
+		if r.Goroutines == 1 && *r.Skipped != 0 {
+			t.Errorf("one goroutine skips %d ids, want none", *r.Skipped)
 		}
 	}
 }
 
 func TestUniqueIDs(t *testing.T) {
 	t.Parallel()
-	const long = 10 * time.Second
 	for _, tt := range []struct {
-		name    string
-		ceiling contender.Ceiling
-		longest time.Duration
-		want    int
+		name  string
+		rate  contender.Rate
+		quick bool
+		want  int
 	}{
-		{"no ceiling", contender.Ceiling{}, long, 4_000_000},
-		{"a ceiling that borrows", contender.PerTick(8192, time.Second, contender.Borrows), long, 4_000_000},
-		{"a low ceiling", contender.PerTick(8192, time.Second, contender.Waits), long, 81_920},
-		{"a high ceiling", contender.PerTick(4096, time.Millisecond, contender.Waits), long, 4_000_000},
-		{"one that repeats, when there is time", contender.PerTick(1<<24, time.Second, contender.Repeats), long, 25_165_824},
-		{"one that repeats, in a hurry", contender.PerTick(1<<24, time.Second, contender.Repeats), time.Second, 4_000_000},
+		{"no limit", contender.Rate{}, false, 2_000_000},
+		{"one that borrows", contender.Rate{PerSecond: 8192, Beyond: contender.Borrows}, false, 2_000_000},
+		{"a low one", contender.Rate{PerSecond: 8192, Beyond: contender.Waits}, false, 81_920},
+		{"a high one", contender.Rate{PerSecond: 4_096_000, Beyond: contender.Waits}, false, 2_000_000},
+		{"one that repeats", contender.Rate{PerSecond: 1 << 24, Beyond: contender.Repeats}, false, 25_165_824},
+		{"the same in a hurry", contender.Rate{PerSecond: 1 << 24, Beyond: contender.Repeats}, true, 200_000},
 	} {
-		if got := uniqueIDs(tt.ceiling, 4_000_000, tt.longest); got != tt.want {
+		if got := uniqueIDs(tt.rate, tt.quick); got != tt.want {
 			t.Errorf("%s: %d ids, want %d", tt.name, got, tt.want)
 		}
 	}
 }
 
-// A stamp of the past lags and one of the future leads, by whole ticks less the part that has gone by.
+// All contenders of a load have as many rounds, so that the clock's can be taken off.
+func TestLatencySuite(t *testing.T) {
+	c := config(t, "^uid.Cached$")
+	var rows []result.LatencyRow
+	for range 10 { // a machine that is busy for a moment cannot keep the offered rate
+		if err := runLatency(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		rows = loadRows[result.LatencyRow](t, c, result.Latency).Rows
+		if !slices.ContainsFunc(rows, func(r result.LatencyRow) bool { return r.Err != "" }) {
+			break
+		}
+	}
+	if len(rows) != 6 {
+		t.Fatalf("%d rows, want the clock and one contender under three loads", len(rows))
+	}
+	for i := 0; i < len(rows); i += 2 {
+		clock, own := rows[i], rows[i+1]
+		if clock.Contender != ClockAlone || own.Contender != contender.OneLane || clock.Err+own.Err != "" {
+			t.Errorf("rows %+v and %+v", clock, own)
+		}
+		if n := len(clock.Rounds); n == 0 || len(own.Rounds) != n || clock.Rounds[0].P50 <= 0 {
+			t.Errorf("%d and %d rounds of %+v", n, len(own.Rounds), clock)
+		}
+	}
+}
+
+// Every layout of the sweeps has 63 bits and makes ids.
+func TestSweeps(t *testing.T) {
+	t.Parallel()
+	rows := sweepRows(contender.OneLane, 1)
+	if len(rows) != 8+10+8 {
+		t.Fatalf("%d rows, want 26", len(rows))
+	}
+	for _, r := range rows {
+		l, err := sweepLayout(r)
+		if err != nil || l.TimeBits+l.WorkerBits+l.SeqBits != 63 {
+			t.Errorf("%s %d: layout %s, %v", r.Sweep, r.X, r.Layout, err)
+		}
+		in, err := contender.Cached(&uid.Options{Layout: l})()
+		if err != nil {
+			t.Errorf("%s %d: %v", r.Sweep, r.X, err)
+			continue
+		}
+		if err := in.Run(1000); err != nil {
+			t.Errorf("%s %d: %v", r.Sweep, r.X, err)
+		}
+		in.Close()
+	}
+}
+
+// Every setting of the tuning suite is one that uid.NewCached takes, and one of each number of
+// lanes is the default.
+func TestSettings(t *testing.T) {
+	for _, quick := range []bool{true, false} {
+		list, err := settings(t.Context(), quick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{true: 3 * 1 * 3 * 2, false: 7 * 3 * 6 * 2}[quick]; len(list) != want {
+			t.Errorf("quick %v: %d settings, want %d", quick, len(list), want)
+		}
+		defaults := 0
+		for i := range list {
+			if list[i].Default {
+				defaults++
+			}
+			if i%19 != 0 {
+				continue
+			}
+			if err := tuneOnce(&list[i], false); err != nil {
+				t.Errorf("%+v: %v", list[i], err)
+			}
+		}
+		if !quick && defaults != 2 {
+			t.Errorf("%d defaults, want one for each number of lanes", defaults)
+		}
+	}
+}
+
+// fixed is a generator of one id. Only Next is called.
+type fixed struct {
+	uid.Generator
+	id uid.ID
+}
+
+func (f fixed) Next(context.Context) (uid.ID, error) { return f.id, nil }
+
+// A stamp of the past lags and one of the future leads, by whole ticks less the part that has gone
+// by.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	alloc, err := bitsalloc.New(bitsalloc.Layout{})
@@ -170,7 +254,7 @@ func TestObserver(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.now = result.TimePoint{}
-			if err := o.observe(t.Context(), fixed(id)); err != nil {
+			if err := o.observe(t.Context(), fixed{id: uid.ID(id)}); err != nil {
 				t.Fatal(err)
 			}
 			if now := alloc.TickAt(time.Now()); now != tick { // a tick ended meanwhile
@@ -180,7 +264,8 @@ func TestObserver(t *testing.T) {
 			break
 		}
 		o.flush(1)
-		if r := o.row; r.MaxLag < tt.leastLag || r.MaxLag > tt.mostLag || r.MaxLead < tt.leastLead || r.MaxLead > tt.mostLeadSeconds {
+		if r := o.row; r.MaxLag < tt.leastLag || r.MaxLag > tt.mostLag ||
+			r.MaxLead < tt.leastLead || r.MaxLead > tt.mostLeadSeconds {
 			t.Errorf("%s: lag %v, lead %v", tt.name, r.MaxLag, r.MaxLead)
 		}
 	}
@@ -199,16 +284,15 @@ func TestTableFill(t *testing.T) {
 	if err := db.QueryRow("SELECT DATABASE()").Scan(&schema); err != nil {
 		t.Fatal(err)
 	}
-	g, err := uid.NewCached(t.Context(), assigner.Static(1), nil)
+	g, err := uid.NewCached(t.Context(), assignertest.Static(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = g.Close() }()
 	const rows = 2 * perInsert
-	c := config(t, "")
 	for i, k := range keyKinds(g) {
 		table := schema + ".t" + string(rune('0'+i))
-		row, err := k.fill(t.Context(), db, table, rows, progress.New(c.Out, "test", 1))
+		row, err := k.fill(t.Context(), db, table, rows, nil)
 		if err != nil {
 			t.Fatalf("%s %s: %v", k.name, k.typ, err)
 		}
@@ -216,7 +300,8 @@ func TestTableFill(t *testing.T) {
 		if err := db.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&n); err != nil || n != rows {
 			t.Errorf("%s %s: %d rows, %v, want %d", k.name, k.typ, n, err, rows)
 		}
-		if row.DataBytes == 0 || row.IndexBytes == 0 || row.Splits == 0 || row.Seconds <= 0 || row.BufferPool == 0 || row.Server == "" {
+		if row.DataBytes == 0 || row.IndexBytes == 0 || row.Splits == 0 || row.Seconds <= 0 ||
+			row.BufferPool == 0 || row.Server == "" {
 			t.Errorf("%s %s: %+v, want every figure", k.name, k.typ, row)
 		}
 	}

@@ -2,92 +2,93 @@ package suite
 
 import (
 	"context"
-	"fmt"
+	"math"
+	"runtime"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/measure"
-	"github.com/uidring/uidring/bench/internal/progress"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/progress"
 )
-
-// slowest is the ceiling below which a contender is measured for longer than a tick and less often: a short
-// measurement would see one tick's ids at once or none at all.
-const slowest = 10_000
 
 // load is a number of processors and goroutines.
 type load struct{ procs, goroutines int }
 
-// loads returns 1, 2, 4, ... goroutines on as many processors, and eight goroutines a processor on all of them.
+// loads returns one goroutine on one processor and on all of them, then one goroutine on each of 2,
+// 4, ... processors.
 func loads() []load {
-	var out []load
-	for _, p := range measure.Procs() {
+	list := measure.Procs()
+	out := []load{{1, 1}}
+	if n := list[len(list)-1]; n > 1 {
+		out = append(out, load{n, 1})
+	}
+	for _, p := range list[1:] {
 		out = append(out, load{p, p})
 	}
-	last := out[len(out)-1].procs
-	return append(out, load{last, 8 * last})
+	return out
 }
 
-// runThroughput measures every contender in turn, and then again, as often as it takes: a disturbance of the machine hits
-// all of them alike.
+// runThroughput measures all contenders under all loads in every round, so that the ratio of two
+// rows can be taken round by round.
 func runThroughput(ctx context.Context, c *Config) error {
-	var (
-		list  = c.contenders()
-		reps  = pick(c, 5, 10)
-		d     = pick(c, 10*time.Millisecond, 100*time.Millisecond)
-		steps = reps * len(list) * len(loads())
-	)
-	return collect(ctx, c, result.Throughput, steps, func(bar *progress.Bar) ([]result.ThroughputRow, error) {
-		var rows []result.ThroughputRow
-		for _, l := range loads() {
-			part := make([]result.ThroughputRow, len(list))
-			for i, x := range list {
-				part[i] = result.ThroughputRow{Contender: x.Name, Procs: l.procs, Goroutines: l.goroutines}
+	list, n := c.contenders(), pick(c, 5, 150)
+	type rowType = result.ThroughputRow
+	return collect(ctx, c, result.Throughput, n, func(bar *progress.Bar) ([]rowType, error) {
+		var rows []rowType
+		for _, x := range list {
+			for _, l := range loads() {
+				rows = append(rows, rowType{Contender: x.Name, Procs: l.procs,
+					Goroutines: l.goroutines})
 			}
-			err := measure.WithProcs(l.procs, func() error {
-				for rep := range reps {
-					for i, x := range list {
-						if err := ctx.Err(); err != nil {
-							return err
-						}
-						bar.Step(fmt.Sprintf("%s on %d", x.Name, l.procs))
-						throughputOnce(x, l, d, rep, &part[i])
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, part...)
 		}
-		return rows, nil
+		err := rounds(ctx, bar, n, func(round int) error {
+			runtime.GC()
+			for j, l := range loads() {
+				err := measure.WithProcs(l.procs, func() error {
+					for i, x := range list {
+						paceOnce(ctx, x, round, n, &rows[i*len(loads())+j])
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return rows, err
 	})
 }
 
-// throughputOnce adds one measurement of x to row.
-func throughputOnce(x contender.Contender, l load, d time.Duration, rep int, row *result.ThroughputRow) {
-	if x.Ceiling.Hard() && x.Ceiling.PerSecond < slowest {
-		if rep > 0 {
-			return
-		}
-		d = 2 * time.Second
-	}
-	t, err := once(x.New, l.goroutines, d)
-	if err != nil {
-		row.Err = err.Error()
+// paceOnce adds one measurement of x to row.
+func paceOnce(ctx context.Context, x contender.Contender, round, n int, row *result.ThroughputRow) {
+	d, times := x.Slice(n)
+	if round >= times || row.Err != "" || ctx.Err() != nil {
 		return
 	}
-	row.NsPerID = append(row.NsPerID, t.NsPerID())
-	row.Allocs, row.Bytes = t.Allocs, t.Bytes
+	s, err := once(x.New, row.Goroutines, d)
+	if err != nil {
+		row.NsPerID, row.Err = nil, err.Error()
+		return
+	}
+	row.NsPerID = append(row.NsPerID, s.NsPerID)
+	row.Allocs = s.Allocs
 }
 
-// once measures a fresh instance.
-func once(start func() (*contender.Instance, error), goroutines int, d time.Duration) (measure.Throughput, error) {
+// once measures the pace of a fresh instance, to a picosecond per id.
+func once(start func() (contender.Instance, error), goroutines int,
+	d time.Duration) (measure.Sample, error) {
 	in, err := start()
 	if err != nil {
-		return measure.Throughput{}, err
+		return measure.Sample{}, err
 	}
 	defer in.Close()
-	return measure.Run(in, goroutines, d)
+	tries := 1
+	if d == contender.Short {
+		tries = measure.Tries
+	}
+	s, err := measure.Pace(in, goroutines, d, tries)
+	s.NsPerID, s.Allocs = math.Round(s.NsPerID*1000)/1000, math.Round(s.Allocs*1000)/1000
+	return s, err
 }

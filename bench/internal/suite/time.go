@@ -6,15 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bench/internal/progress"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/progress"
 	"github.com/uidring/uidring/uid"
 )
 
-// honestCase is one generator at one rate.
-type honestCase struct {
+// timeCase is one generator at one rate.
+type timeCase struct {
 	name   string
 	layout bitsalloc.Layout
 	start  func(context.Context, bitsalloc.Layout) (uid.Generator, error)
@@ -22,34 +22,35 @@ type honestCase struct {
 	bound  time.Duration
 }
 
-// honestCases returns the cases: both generators at the rates of the issue, on the default layout and, from 50,000 ids/s on,
-// also on one whose sequence is wide enough not to borrow.
-func honestCases() []honestCase {
+// timeCases returns both generators at several rates, on the default layout and, where that would
+// borrow or wait, on one whose sequence is wide enough.
+func timeCases() []timeCase {
 	cached := func(ctx context.Context, l bitsalloc.Layout) (uid.Generator, error) {
-		return uid.NewCached(ctx, assigner.Static(1), &uid.Options{Layout: l})
+		return uid.NewCached(ctx, assignertest.Static(1), &uid.Options{Layout: l})
 	}
 	byClock := func(ctx context.Context, l bitsalloc.Layout) (uid.Generator, error) {
-		return uid.NewDefault(ctx, assigner.Static(1), &uid.Options{Layout: l})
+		return uid.NewDefault(ctx, assignertest.Static(1), &uid.Options{Layout: l})
 	}
 	var narrow bitsalloc.Layout
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 22}
 	const bound = 2 * time.Second // the default MaxLag of one-second ticks
-	var out []honestCase
+	var out []timeCase
 	for _, rate := range []float64{1, 1000, 8192, 50_000, 1_000_000} {
-		out = append(out, honestCase{"uid.Cached", narrow, cached, rate, bound})
+		out = append(out, timeCase{"uid.Cached", narrow, cached, rate, bound})
+		layout := narrow
 		if rate > 8192 {
-			out = append(out, honestCase{"uid.Cached", wide, cached, rate, bound}, honestCase{"uid.Default", wide, byClock, rate, 0})
-		} else {
-			out = append(out, honestCase{"uid.Default", narrow, byClock, rate, 0})
+			layout = wide
+			out = append(out, timeCase{"uid.Cached", wide, cached, rate, bound})
 		}
+		out = append(out, timeCase{"uid.Default", layout, byClock, rate, 0})
 	}
 	return out
 }
 
-// runTime runs all cases side by side: together they take a small part of one processor, and the clock is what is waited for.
+// runTime runs all cases concurrently. Together they take a small part of one processor.
 func runTime(ctx context.Context, c *Config) error {
-	cases := honestCases()
-	d := pick(c, 5*time.Second, 2*time.Minute)
+	cases := timeCases()
+	d := pick(c, 5*time.Second, time.Minute)
 	steps := int(d / time.Second)
 	return collect(ctx, c, result.Time, steps, func(bar *progress.Bar) ([]result.TimeRow, error) {
 		rows := make([]result.TimeRow, len(cases))
@@ -69,8 +70,9 @@ func runTime(ctx context.Context, c *Config) error {
 	})
 }
 
-// run offers k.rate ids a second, in bursts of a millisecond's worth, and compares each id's stamp with the clock.
-func (k honestCase) run(ctx context.Context, d time.Duration) result.TimeRow {
+// run asks for k.rate ids a second, a millisecond's worth at a time, and compares each stamp with
+// the clock.
+func (k timeCase) run(ctx context.Context, d time.Duration) result.TimeRow {
 	alloc, err := bitsalloc.New(k.layout)
 	if err != nil {
 		return result.TimeRow{Generator: k.name, Rate: k.rate, Err: err.Error()}
@@ -115,8 +117,8 @@ type observer struct {
 	now   result.TimePoint
 }
 
-// observe takes one id. The clock is read before and after: an id is late only if its tick was over before the call began,
-// and early only if its tick has not begun when the call returns.
+// observe takes one id. The clock is read before and after: an id is late only if its tick was over
+// before the call began, and early only if its tick has not begun when the call returns.
 func (o *observer) observe(ctx context.Context, g uid.Generator) error {
 	before := time.Now()
 	id, err := g.Next(ctx)

@@ -1,8 +1,8 @@
-// Package ledger counts every id exactly once, however many there are: for tests that record what many processes hand out.
+// Package ledger counts every id exactly once, however many there are: for tests that record what
+// many processes hand out.
 package ledger
 
 import (
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -10,16 +10,19 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Ledger has a bit for every (worker, tick, seq) that it has seen, so that two ids that are equal meet on one bit, which a count or
-// a sum would not notice when another id is missing. All methods are safe for concurrent use.
+// Ledger has a bit for every (worker, tick, seq) that it has seen, so that two ids that are equal
+// meet on one bit, which a count or a sum would not notice when another id is missing. All methods
+// are safe for concurrent use.
 //
-// A tick is a page of MaxSeq+1 bits while some of its ids are missing, and part of an interval when none is. Its memory is a page for
-// every tick and worker that was left incomplete, and 16 bytes for each stretch of complete ones, whatever the number of ids.
+// A tick is a page of MaxSeq+1 bits while some of its ids are missing, and part of an interval when
+// none is. Its memory is a page for every tick and worker that was left incomplete, and 16 bytes
+// for each stretch of complete ones, whatever the number of ids.
 type Ledger struct {
 	alloc *bitsalloc.Allocator
 
 	mu      sync.Mutex
 	workers map[int64]*worker
+	sources map[int]int64 // ids of each
 	sum     Summary
 }
 
@@ -51,13 +54,14 @@ type span struct{ from, to int64 }
 
 // New returns a Ledger for ids of alloc's layout, which has no GeneBits.
 func New(alloc *bitsalloc.Allocator) *Ledger {
-	return &Ledger{alloc: alloc, workers: map[int64]*worker{}}
+	return &Ledger{alloc: alloc, workers: map[int64]*worker{}, sources: map[int]int64{}}
 }
 
 // Add counts ids that came from one source, such as a process.
 func (l *Ledger) Add(source int, ids []uid.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sources[source] += int64(len(ids))
 	for _, id := range ids {
 		l.sum.IDs++
 		if id < 0 {
@@ -96,6 +100,13 @@ func (l *Ledger) Sum() Summary {
 		}
 	}
 	return s
+}
+
+// From returns how many ids came from one source.
+func (l *Ledger) From(source int) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sources[source]
 }
 
 // Has reports whether id has come.
@@ -176,17 +187,4 @@ func (w *worker) close(tick int64) {
 	default:
 		w.full = slices.Insert(w.full, i, span{tick, tick + 1})
 	}
-}
-
-// count returns how many different ids a worker has stamped, for the Ledger's own test.
-func (w *worker) count(space int64) (n int64) {
-	for _, s := range w.full {
-		n += (s.to - s.from) * space
-	}
-	for _, p := range w.pages {
-		for _, b := range p.bits {
-			n += int64(bits.OnesCount64(b))
-		}
-	}
-	return n
 }

@@ -1,0 +1,114 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// DefaultPrefix begins the keys where Options and URL name no other.
+const DefaultPrefix = "/uidring"
+
+const maxPrefix = 255
+
+// Options are the settings of an Assigner. A nil *Options and zero fields mean the defaults.
+type Options struct {
+	// Prefix begins every key: a path such as /ids/orders, at most 255 bytes, DefaultPrefix by
+	// default. It is one universe of ids, with one layout: IDS OF TWO PREFIXES MAY BE EQUAL.
+	Prefix string
+
+	slots.Options
+}
+
+// Assigner assigns worker ids from etcd. It is an assigner.LayoutBinder and safe for concurrent
+// use. Assign, BindLayout, Slots and Restore are those of slots.Assigner.
+type Assigner struct {
+	*slots.Assigner
+
+	client *clientv3.Client // which Close closes, or nil
+}
+
+var _ assigner.LayoutBinder = (*Assigner)(nil)
+
+// New returns an Assigner that uses client, which stays the caller's to close, after the
+// generators. It does no I/O. A client that is used for nothing else is Open's.
+func New(client *clientv3.Client, o *Options) (*Assigner, error) {
+	if client == nil {
+		return nil, errors.New("etcd: the client is nil")
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	prefix := o.Prefix
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if !strings.HasPrefix(prefix, "/") || strings.HasSuffix(prefix, "/") ||
+		strings.Contains(prefix, "//") || len(prefix) > maxPrefix {
+		return nil, fmt.Errorf("etcd: Prefix is %q, want a path such as %s of at most %d bytes",
+			prefix, DefaultPrefix, maxPrefix)
+	}
+	a, err := slots.New(&store{client.KV, prefix, client.Endpoints()}, &o.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &Assigner{Assigner: a}, nil
+}
+
+// Open connects to the etcd of a URL and returns an Assigner. The caller closes it, after the
+// generators that use it.
+//
+//	etcd://user:password@host1:2379,host2:2379/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
+//
+// User, ports (2379), path (the Prefix, where o names none) and parameters may be left out. Special
+// characters of user and password are percent-encoded. ca is a file of the certificates to trust,
+// cert and key a client's own; with any of them, or with tls=true, the connection is TLS.
+//
+// Open reads the files and does not wait for etcd; the first Assign does. Errors never show the
+// password. The client runs goroutines until Close.
+func Open(url string, o *Options) (*Assigner, error) {
+	t, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	config, err := t.config()
+	if err != nil {
+		return nil, err
+	}
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Prefix == "" {
+		opts.Prefix = t.prefix
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(t.hosts, ","), err)
+	}
+	a, err := New(client, &opts)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	a.client = client
+	return a, nil
+}
+
+// Close closes the client that Open has made. Claims stay valid until their windows end, and cannot
+// be extended or released any more. Closing twice, or what New has returned, does nothing.
+func (a *Assigner) Close() error {
+	if a.client == nil {
+		return nil
+	}
+	err := a.client.Close()
+	if errors.Is(err, context.Canceled) {
+		return nil // closed already
+	}
+	return err
+}

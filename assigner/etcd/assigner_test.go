@@ -1,0 +1,99 @@
+package etcd_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestConformance runs the suite. The checks of clocks are those of package slots.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	s := servers.Etcd(t)
+	assignertest.Run(t, assignertest.Factory{
+		Authority: func(tb testing.TB) func() assigner.Assigner {
+			prefix := s.Prefix()
+			return func() assigner.Assigner { return open(tb, s.Addr(), prefix, slots.Options{}) }
+		},
+		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
+			prefix := s.Prefix()
+			return func(first, last int64) assigner.Assigner {
+				a, err := etcd.Open("etcd://"+s.Addr()+"/"+prefix,
+					&etcd.Options{Options: slots.Options{First: first, Last: last}})
+				if err != nil {
+					return refusing{err}
+				}
+				tb.Cleanup(func() { a.Close() })
+				return a
+			}
+		},
+	})
+}
+
+// refusing is an Assigner whose options are wrong.
+type refusing struct{ err error }
+
+func (r refusing) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
+
+// TestPrefixes: two prefixes know nothing of each other, one in the other's included.
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	s := servers.Etcd(t)
+	prefix := s.Prefix()
+	for _, p := range []string{prefix, prefix + "/slot-1", prefix + "/deeper", prefix + "2"} {
+		a := open(t, s.Addr(), p, slots.Options{})
+		if c := assign(t, a); c.Worker() != 0 {
+			t.Errorf("first worker id under %s = %d, want 0", p, c.Worker())
+		}
+	}
+	a := open(t, s.Addr(), prefix, slots.Options{})
+	all, err := a.Slots(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Errorf("Slots = %v, %v, want one", all, err)
+	}
+}
+
+// TestOpenErrors: a URL or an option that is wrong is an error that says so without the password.
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	const password = dbtest.Password
+	for _, tt := range []struct{ url, prefix, want string }{
+		{"http://host", "", "no URL of etcd"},
+		{"etcd://", "", "no URL of etcd"},
+		{"etcd://user:" + password + "@", "", "no URL of etcd"},
+		{"etcd://user:" + password + "%@host", "", "no URL of etcd"},
+		{"etcd://user:" + password + "@host:1:2", "", "no URL of etcd"},
+		{"etcd://user@host", "", "no URL of etcd"},
+		{"etcd://host?password=" + password, "", "no URL of etcd"},
+		{"etcd://host/a?tls=1", "", "wants true or false"},
+		{"etcd://host/a?cert=x", "", "want both"},
+		{"etcd://host/a?ca=/nowhere", "", "/nowhere"},
+		{"etcd://host/a?cert=/nowhere&key=/x", "", "/nowhere"},
+		{"etcd://host/a//b", "", `Prefix is "/a//b", want a path such as /uidring`},
+		{"etcd://host", "a", `Prefix is "a", want a path such as /uidring`},
+	} {
+		_, err := etcd.Open(tt.url, &etcd.Options{Prefix: tt.prefix})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), password) {
+			t.Errorf("Open(%q) = %v, want an error with %q and no password", tt.url, err, tt.want)
+		}
+	}
+	if _, err := etcd.New(nil, nil); err == nil {
+		t.Error("New(nil) succeeded")
+	}
+	a, err := etcd.Open("etcd://user:"+password+"@127.0.0.1:1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	_, err = a.Assign(within(t, 300*time.Millisecond), maxWorker)
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || strings.Contains(err.Error(), password) {
+		t.Errorf("Assign with a password and no server = %v, want an error that names the server", err)
+	}
+}

@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// login adds a token to every request, and gets one when there is none or it has expired. The
+// client does so as well, but sends the expired token along when it asks for another one, and
+// servers before 3.5 refuse that: such a client never comes back from a pause.
+type login struct {
+	user, password string
+
+	mu    sync.Mutex
+	known bool
+	token string // empty: the server asks for none
+}
+
+// unary is a grpc.UnaryClientInterceptor.
+func (l *login) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+	invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if method == pb.Auth_Authenticate_FullMethodName {
+		return invoker(ctx, method, req, reply, cc, opts...)
+	}
+	var err error
+	for range 2 {
+		token, tokenErr := l.get(ctx, cc)
+		if tokenErr != nil {
+			return tokenErr
+		}
+		with := ctx
+		if token != "" {
+			with = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, token)
+		}
+		if err = invoker(with, method, req, reply, cc, opts...); !stale(err) {
+			return err
+		}
+		l.drop(token)
+	}
+	return err
+}
+
+// stale reports whether a server refuses a token that another one may replace.
+func stale(err error) bool {
+	err = rpctypes.Error(err)
+	return errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrUserEmpty) ||
+		errors.Is(err, rpctypes.ErrAuthOldRevision)
+}
+
+// get returns the token, after it has asked for one if need be.
+func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (string, error) {
+	l.mu.Lock()
+	known, token := l.known, l.token
+	l.mu.Unlock()
+	if known {
+		return token, nil
+	}
+	resp, err := pb.NewAuthClient(cc).Authenticate(ctx,
+		&pb.AuthenticateRequest{Name: l.user, Password: l.password})
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled) {
+		resp, err = &pb.AuthenticateResponse{}, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.token = true, resp.GetToken()
+	return l.token, nil
+}
+
+// drop forgets a token unless there is another one already.
+func (l *login) drop(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token == token {
+		l.known = false
+	}
+}

@@ -1,0 +1,176 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestPassword: a user with rights on the prefix gets worker ids, over a token that expires as
+// well; one without, or with a wrong password, gets a refusal that does not show the password.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	// A request times out after 5 s and two elections, which a busy machine may need.
+	s := dbtest.Etcd(t, "--auth-token-ttl=1", "--election-timeout=10000")
+	c := client(t, s)
+	ctx := t.Context()
+	ok := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(user string) {
+		ok(c.UserAdd(ctx, user, dbtest.Password))
+		ok(c.RoleAdd(ctx, user))
+		ok(c.UserGrantRole(ctx, user, user))
+	}
+	add("root")
+	add(dbtest.User)
+	add("stranger")
+	ok(c.RoleGrantPermission(ctx, dbtest.User, "/ids/", clientv3.GetPrefixRangeEnd("/ids/"),
+		clientv3.PermissionType(clientv3.PermReadWrite)))
+	ok(c.AuthEnable(ctx))
+
+	url := func(user, password string) string { return "etcd://" + user + ":" + password + "@" + s.Addr() + "/ids" }
+	a, err := etcd.Open(url(dbtest.User, dbtest.Password), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	claim := assign(t, a)
+	time.Sleep(3 * time.Second) // the token expires
+	extend(t, claim, time.Minute)
+
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, slots.ErrRefused) || strings.Contains(err.Error(), dbtest.Password) {
+			t.Errorf("%s: %v, want ErrRefused without the password", what, err)
+		}
+	}
+	stranger, err := etcd.Open(url("stranger", dbtest.Password), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	_, err = stranger.Assign(within(t, 20*time.Second), maxWorker)
+	refused("Assign without rights", err)
+	wrong, err := etcd.Open(url(dbtest.User, "not-"+dbtest.Password), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wrong.Close()
+	_, err = wrong.Assign(within(t, 20*time.Second), maxWorker)
+	refused("a wrong password", err)
+	_, err = open(t, s.Addr(), "ids", slots.Options{}).Assign(within(t, 20*time.Second), maxWorker)
+	refused("no password", err)
+}
+
+// TestTLS: the files of the URL are what the connection is made with, and without the right ones
+// there is none.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ca, file := newCA(t, dir), func(name string) string { return filepath.Join(dir, name) }
+	ca.issue(t, "server")
+	ca.issue(t, "client")
+	s := dbtest.Etcd(t, "--cert-file="+file("server.pem"), "--key-file="+file("server.key"),
+		"--trusted-ca-file="+file("ca.pem"), "--client-cert-auth")
+	secret := "ca=" + file("ca.pem") + "&cert=" + file("client.pem") + "&key=" + file("client.key")
+	for query, want := range map[string]bool{
+		secret:                 true,
+		"ca=" + file("ca.pem"): false, // the server asks for the client's certificate
+		"tls=true":             false, // the system does not know the authority
+		"":                     false,
+	} {
+		a, err := etcd.Open("etcd://"+s.Addr()+"/ids?"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		timeout := 30 * time.Second
+		if !want {
+			timeout = 500 * time.Millisecond
+		}
+		_, err = a.Assign(within(t, timeout), maxWorker)
+		if want && err != nil || !want && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Assign with %q = %v, want a claim: %v", query, err, want)
+		}
+		a.Close()
+	}
+}
+
+// authority issues certificates into a folder.
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newCA(t *testing.T, dir string) *authority {
+	t.Helper()
+	a := &authority{dir: dir}
+	a.cert, a.key = a.write(t, "ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign})
+	return a
+}
+
+// issue writes a certificate for loopback, for servers and clients, and its key.
+func (a *authority) issue(t *testing.T, name string) {
+	t.Helper()
+	a.write(t, name, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}})
+}
+
+func (a *authority) write(t *testing.T, name string, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SerialNumber = big.NewInt(time.Now().UnixNano())
+	c.Subject = pkix.Name{CommonName: name}
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ext, block := range map[string]*pem.Block{
+		".pem": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "EC PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(filepath.Join(a.dir, name+ext), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}

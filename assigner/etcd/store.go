@@ -1,0 +1,109 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// store is the entries under a prefix. Its reads are etcd's linearizable ones, which is what the
+// client asks for unless it is told otherwise.
+type store struct {
+	kv        clientv3.KV
+	prefix    string
+	endpoints []string
+}
+
+var _ slots.Store = (*store)(nil)
+
+// String says where the keys are.
+func (s *store) String() string {
+	return "etcd at " + strings.Join(s.endpoints, ",") + " under " + s.prefix
+}
+
+func (s *store) key(name string) string { return s.prefix + "/" + name }
+
+func (s *store) entry(kv *mvccpb.KeyValue) slots.Entry {
+	return slots.Entry{Name: strings.TrimPrefix(string(kv.Key), s.prefix+"/"), Value: kv.Value,
+		Version: strconv.FormatInt(kv.ModRevision, 10)}
+}
+
+// List reads the header and all slots at one revision. What else is under the prefix, such as
+// another prefix, is not read.
+func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
+	resp, err := s.kv.Txn(ctx).Then(
+		clientv3.OpGet(s.key(slots.HeaderName)),
+		clientv3.OpGet(s.key(slots.SlotPrefix), clientv3.WithPrefix())).Commit()
+	if err != nil {
+		return nil, explain(err)
+	}
+	var all []slots.Entry
+	for _, r := range resp.Responses {
+		for _, kv := range r.GetResponseRange().GetKvs() {
+			all = append(all, s.entry(kv))
+		}
+	}
+	return all, nil
+}
+
+// Get reads a key.
+func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
+	resp, err := s.kv.Get(ctx, s.key(name))
+	if err != nil {
+		return slots.Entry{}, explain(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return slots.Entry{Name: name}, nil
+	}
+	return s.entry(resp.Kvs[0]), nil
+}
+
+// Put is one transaction. It compares the value as well as the revision, because a cluster that was
+// restored from a snapshot counts from an earlier revision, and so may reach the same one again.
+func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+	key := s.key(old.Name)
+	unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)}
+	if old.Version != "" {
+		revision, err := strconv.ParseInt(old.Version, 10, 64)
+		if err != nil {
+			return slots.Entry{}, fmt.Errorf("%w: %w", slots.ErrRefused, err)
+		}
+		unchanged = []clientv3.Cmp{
+			clientv3.Compare(clientv3.ModRevision(key), "=", revision),
+			clientv3.Compare(clientv3.Value(key), "=", string(old.Value)),
+		}
+	}
+	resp, err := s.kv.Txn(ctx).If(unchanged...).Then(clientv3.OpPut(key, string(value))).Commit()
+	switch {
+	case err != nil:
+		return slots.Entry{}, explain(err)
+	case !resp.Succeeded:
+		return slots.Entry{}, slots.ErrConflict
+	}
+	return slots.Entry{Name: old.Name, Value: value,
+		Version: strconv.FormatInt(resp.Header.Revision, 10)}, nil
+}
+
+// explain marks the errors that another try does not change.
+func explain(err error) error {
+	e, ok := errors.AsType[rpctypes.EtcdError](err)
+	if !ok || errors.Is(err, rpctypes.ErrInvalidAuthToken) ||
+		errors.Is(err, rpctypes.ErrAuthOldRevision) {
+		return err // tokens expire, and rights change
+	}
+	switch e.Code() {
+	case codes.PermissionDenied, codes.InvalidArgument, codes.Unauthenticated:
+		return fmt.Errorf("%w: %w", slots.ErrRefused, err)
+	default:
+		return err
+	}
+}

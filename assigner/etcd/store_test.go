@@ -1,0 +1,44 @@
+package etcd_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// TestPut: a Put needs the entry as it was read, revision and value, or that there is none.
+func TestPut(t *testing.T) {
+	t.Parallel()
+	srv := servers.Etcd(t)
+	s := etcd.NewStore(client(t, srv), "/"+srv.Prefix())
+	ctx := t.Context()
+	none := slots.Entry{Name: slots.HeaderName}
+	first, err := s.Put(ctx, none, []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Put(ctx, first, []byte("2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A restored cluster counts its revisions again, so that another value may have the same one.
+	another := second
+	another.Value = []byte("3")
+	for what, old := range map[string]slots.Entry{"none": none, "the first": first, "another value": another} {
+		if _, err := s.Put(ctx, old, []byte("x")); !errors.Is(err, slots.ErrConflict) {
+			t.Errorf("Put in place of %s = %v, want ErrConflict", what, err)
+		}
+	}
+	got, err := s.Get(ctx, slots.HeaderName)
+	if err != nil || got.Version != second.Version || string(got.Value) != "2" || got.Name != second.Name {
+		t.Errorf("Get = %+v, %v, want %+v", got, err, second)
+	}
+	if got, err := s.Get(ctx, slots.SlotPrefix+"0"); err != nil || got.Version != "" {
+		t.Errorf("Get of none = %+v, %v, want no version", got, err)
+	}
+	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {
+		t.Errorf("List = %+v, %v, want one entry", all, err)
+	}
+}

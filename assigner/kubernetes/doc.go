@@ -1,0 +1,23 @@
+// Package kubernetes assigns worker ids from the API server of a Kubernetes cluster: a Lease object
+// (coordination.k8s.io/v1) keeps each worker id, and pods of a Deployment share them. It needs the
+// standard library and no client library, no database, no volume and no numbered pods.
+//
+// A program in a pod takes InCluster, one outside Kubeconfig:
+//
+//	cluster, err := kubernetes.InCluster()
+//	...
+//	a, err := kubernetes.New(cluster, &kubernetes.Options{Name: "orders"})
+//	...
+//	gen, err := uid.NewCached(ctx, a, nil)
+//
+// The account needs get, list, create and update on leases in one namespace. The manifests in
+// examples/kubernetes have the Role.
+//
+// # Why windows are disjoint
+//
+// A Lease object is a slot of package slots. Its annotation holds the owner's token and the end of
+// the reserved window, and its resourceVersion makes each claim, extension and release one
+// compare-and-set: the API server refuses an update of an object that has changed. A claim begins
+// at the end that it found, or later. Neither leaseDurationSeconds nor any clock takes part in
+// that; spec is filled in for whoever reads the objects.
+package kubernetes

@@ -1,0 +1,23 @@
+package kubernetes
+
+import (
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// InClusterAt is InCluster with another folder and environment.
+var InClusterAt = inCluster
+
+// ParseYAML reads the part of YAML that kubeconfig files are written in.
+var ParseYAML = parseYAML
+
+// NewStore returns the store of an Assigner.
+func NewStore(c *Cluster, name string) interface {
+	slots.Store
+	assigner.Clock
+} {
+	return newStore(c, name)
+}
+
+// TokenFile returns the file that a cluster's token is read from.
+func (c *Cluster) TokenFile() string { return c.Client.Transport.(bearer).file }

@@ -1,0 +1,97 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// The keys of an object's label and annotation.
+const (
+	nameLabel       = "uidring.github.io/ids"
+	valueAnnotation = "uidring.github.io/slot"
+)
+
+// lease is a Lease object of coordination.k8s.io/v1, as far as it is used here.
+type lease struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Metadata   metadata  `json:"metadata"`
+	Spec       leaseSpec `json:"spec"`
+}
+
+type metadata struct {
+	Name            string            `json:"name"`
+	Namespace       string            `json:"namespace,omitempty"`
+	UID             string            `json:"uid,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+}
+
+// leaseSpec shows kubectl what the annotation says. Nothing reads it back.
+type leaseSpec struct {
+	HolderIdentity string `json:"holderIdentity,omitempty"`
+	// From RenewTime to the window's end.
+	LeaseDurationSeconds int32  `json:"leaseDurationSeconds,omitempty"`
+	RenewTime            string `json:"renewTime,omitempty"`
+}
+
+// microTime is the form of an object's times.
+const microTime = "2006-01-02T15:04:05.000000Z07:00"
+
+// newLease returns the object of an entry that has the given value.
+func (s *store) newLease(old slots.Entry, value []byte) lease {
+	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+		Name: s.object(old.Name), Namespace: s.cluster.Namespace,
+		Labels:      map[string]string{nameLabel: s.name},
+		Annotations: map[string]string{valueAnnotation: string(value)},
+	}}
+	// The UID makes an update fail where the object was deleted and made again. Without it the API
+	// server would make the object anew.
+	l.Metadata.UID, l.Metadata.ResourceVersion, _ = strings.Cut(old.Version, versionSeparator)
+	l.Spec = newLeaseSpec(value)
+	return l
+}
+
+// newLeaseSpec returns what kubectl is shown of a slot's value.
+func newLeaseSpec(value []byte) (spec leaseSpec) {
+	var slot struct {
+		Owner string `json:"owner"`
+		Until int64  `json:"until_ms"`
+	}
+	if json.Unmarshal(value, &slot) != nil || slot.Owner == "" {
+		return spec
+	}
+	spec.HolderIdentity = slot.Owner
+	now := time.Now()
+	if d := time.UnixMilli(slot.Until).Sub(now); d > 0 {
+		spec.LeaseDurationSeconds = int32(min(d/time.Second+1, 1<<30))
+		spec.RenewTime = now.UTC().Format(microTime)
+	}
+	return spec
+}
+
+const versionSeparator = "/"
+
+// object returns the name of an entry's object.
+func (s *store) object(entry string) string { return s.name + "-" + entry }
+
+// entry returns what an object holds. It is an error for an object that has the name of one of the
+// store's and is not the store's.
+func (s *store) entry(l lease) (slots.Entry, error) {
+	name, ok := strings.CutPrefix(l.Metadata.Name, s.name+"-")
+	if !ok || l.Metadata.Labels[nameLabel] != s.name {
+		return slots.Entry{}, fmt.Errorf("%w: the lease %q has no label %s=%s: it is not one of "+
+			"uidring's, or its label was removed", slots.ErrRefused, l.Metadata.Name,
+			nameLabel, s.name)
+	}
+	return slots.Entry{
+		Name:    name,
+		Value:   []byte(l.Metadata.Annotations[valueAnnotation]),
+		Version: l.Metadata.UID + versionSeparator + l.Metadata.ResourceVersion,
+	}, nil
+}

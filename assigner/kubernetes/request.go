@@ -1,0 +1,122 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// Bounds of an answer: a list of 50,000 slots is about 64 MiB.
+const (
+	maxAnswer  = 64 << 20
+	maxMessage = 300
+)
+
+// answerError is an answer of the API server that is no success.
+type answerError struct {
+	code    int
+	kind    string // Status where the API server itself has answered
+	message string
+}
+
+// Error shows the code and what the API server says, which names the account and no secret.
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
+	if e.message != "" {
+		text += ": " + e.message
+	}
+	return text
+}
+
+// Unwrap makes a refusal of what trying again does not change.
+func (e *answerError) Unwrap() error {
+	if e.temporary() || e.code == http.StatusConflict {
+		return nil
+	}
+	return slots.ErrRefused
+}
+
+// temporary reports whether the same request may succeed later. The API server may have carried it
+// out all the same.
+func (e *answerError) temporary() bool {
+	return e.code == http.StatusTooManyRequests || e.code == http.StatusRequestTimeout ||
+		e.code >= 500
+}
+
+// conflict reports whether the answer to a write says that the object is not as it was read.
+func (e *answerError) conflict(method string) bool {
+	return e.code == http.StatusConflict ||
+		e.code == http.StatusNotFound && e.kind != "" && method == http.MethodPut
+}
+
+// do makes one request and reads its answer into out. It waits first for as long as the server has
+// asked for. Every error but an answerError that is not temporary leaves open whether a write was
+// carried out.
+func (s *store) do(ctx context.Context, method, target string, in, out any) error {
+	if err := s.gate.wait(ctx); err != nil {
+		return err
+	}
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "uidring")
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	s.date.note(answer.Header)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxAnswer {
+		return fmt.Errorf("%w: the answer is longer than %d bytes", slots.ErrRefused, maxAnswer)
+	}
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
+		e := newAnswerError(answer.StatusCode, text)
+		if e.temporary() {
+			s.gate.close(answer.Header, e)
+		}
+		return e
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("the answer is no JSON of the API server's: %w", err)
+	}
+	return nil
+}
+
+// newAnswerError reads a Status object, if the body is one.
+func newAnswerError(code int, body []byte) *answerError {
+	var status struct {
+		Kind    string `json:"kind"`
+		Message string `json:"message"`
+	}
+	e := &answerError{code: code}
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
+		e.kind, e.message = status.Kind, status.Message
+	}
+	if len(e.message) > maxMessage {
+		e.message = strings.ToValidUTF8(e.message[:maxMessage], "") + "..."
+	}
+	return e
+}

@@ -1,0 +1,121 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// store keeps entries in Lease objects. It is a slots.Store and an assigner.Clock. Its methods are
+// safe for concurrent use.
+type store struct {
+	cluster *Cluster
+	name    string
+	leases  string // the collection's URL
+	client  *http.Client
+	gate    gate
+	date    date
+}
+
+func newStore(c *Cluster, name string) *store {
+	s := &store{cluster: c, name: name, client: c.Client,
+		leases: c.Server + "/apis/coordination.k8s.io/v1/namespaces/" + c.Namespace + "/leases"}
+	if s.client == nil {
+		s.client = http.DefaultClient
+	}
+	return s
+}
+
+// List returns all entries. The request names no resourceVersion, so that the answer shows every
+// change that was answered before.
+func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
+	var list struct {
+		Items []lease `json:"items"`
+	}
+	query := url.Values{"labelSelector": {nameLabel + "=" + s.name}}
+	err := s.do(ctx, http.MethodGet, s.leases+"?"+query.Encode(), nil, &list)
+	if err != nil {
+		return nil, s.explain("listing leases", err)
+	}
+	entries := make([]slots.Entry, 0, len(list.Items))
+	for _, l := range list.Items {
+		// An object with the label and another name is a copy, which says nothing.
+		if e, err := s.entry(l); err == nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// Get returns an entry. Its request names no resourceVersion either.
+func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
+	var l lease
+	err := s.do(ctx, http.MethodGet, s.leases+"/"+s.object(name), nil, &l)
+	var e slots.Entry
+	if err == nil {
+		e, err = s.entry(l)
+	}
+	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusNotFound &&
+		a.kind != "" {
+		return slots.Entry{Name: name}, nil
+	}
+	if err != nil {
+		return e, s.explain("reading lease "+s.object(name), err)
+	}
+	return e, nil
+}
+
+// Put creates or updates an entry's object.
+func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+	method, target, what := http.MethodPut, s.leases+"/"+s.object(old.Name), "updating lease "
+	if old.Version == "" {
+		method, target, what = http.MethodPost, s.leases, "creating lease "
+	}
+	var l lease
+	err := s.do(ctx, method, target, s.newLease(old, value), &l)
+	var e slots.Entry
+	if err == nil {
+		e, err = s.entry(l)
+	}
+	if err == nil && (e.Name != old.Name || string(e.Value) != string(value)) {
+		err = errors.New("the answer has another lease than the one that was sent")
+	}
+	if a, ok := errors.AsType[*answerError](err); ok && a.conflict(method) {
+		err = fmt.Errorf("%w: %w", slots.ErrConflict, err)
+	}
+	if err != nil {
+		return e, s.explain(what+s.object(old.Name), err)
+	}
+	return e, nil
+}
+
+// Now returns the API server's time, to the second. It asks only if the last answer is older than
+// that.
+func (s *store) Now(ctx context.Context) (time.Time, error) {
+	if t, ok := s.date.now(); ok {
+		return t, nil
+	}
+	if _, err := s.Get(ctx, "header"); err != nil {
+		return time.Time{}, err
+	}
+	t, ok := s.date.now()
+	if !ok {
+		return t, errors.New("kubernetes: the API server's answer has no Date")
+	}
+	return t, nil
+}
+
+// explain adds what was tried, and what to do where the account lacks a right.
+func (s *store) explain(what string, err error) error {
+	hint := ""
+	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusForbidden {
+		hint = "; the account needs get, list, create and update on leases.coordination.k8s.io " +
+			"in this namespace"
+	}
+	return fmt.Errorf("kubernetes: %s in namespace %s: %w%s", what, s.cluster.Namespace, err, hint)
+}

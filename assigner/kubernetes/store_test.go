@@ -1,0 +1,357 @@
+package kubernetes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+const maxWorker = 1023
+
+func ExampleNew() {
+	cluster, err := kubernetes.InCluster()
+	if err != nil {
+		fmt.Println("not in a pod")
+		return
+	}
+	a, err := kubernetes.New(cluster, &kubernetes.Options{Name: "orders"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	claim, err := a.Assign(ctx, maxWorker)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(claim.Worker())
+	// Output: not in a pod
+}
+
+func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner.Claim {
+	t.Helper()
+	claim, err := open(c, o).Assign(t.Context(), maxWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+// TestObjects: kubectl shows who has a worker id and until when, and two names share nothing.
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	o := &kubernetes.Options{Name: "orders", Options: slots.Options{Owner: "orders-abc"}}
+	c := assign(t, f.cluster(), o)
+	other := assign(t, f.cluster(), &kubernetes.Options{Name: "users"})
+	if c.Worker() != 0 || other.Worker() != 0 {
+		t.Errorf("first workers of two names = %d and %d, want 0 and 0", c.Worker(), other.Worker())
+	}
+	for _, name := range []string{"orders-header", "orders-slot-0", "users-header", "users-slot-0"} {
+		if f.objects[name] == nil {
+			t.Errorf("there is no object %q", name)
+		}
+	}
+	l := f.objects["orders-slot-0"]
+	spec, _ := l["spec"].(map[string]any)
+	if got := spec["holderIdentity"]; got != "orders-abc" {
+		t.Errorf("holderIdentity = %v, want the owner", got)
+	}
+	if got, _ := spec["leaseDurationSeconds"].(float64); got < 1190 || got > 1201 {
+		t.Errorf("leaseDurationSeconds = %v, want the window's 1200", got)
+	}
+	if got := l.label("uidring.github.io/ids"); got != "orders" {
+		t.Errorf("label = %q, want orders", got)
+	}
+	if err := c.Release(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if spec, _ := f.objects["orders-slot-0"]["spec"].(map[string]any); spec["holderIdentity"] != nil {
+		t.Errorf("after Release: holderIdentity = %v, want none", spec["holderIdentity"])
+	}
+	now, err := other.(assigner.Clock).Now(t.Context())
+	if d := time.Since(now).Abs(); err != nil || d > 3*time.Second {
+		t.Errorf("Now = %v, %v, want the server's time", now, err)
+	}
+}
+
+// TestOverloaded: after 429 and 503 with Retry-After no request is made until that has passed, and
+// then the claim is made.
+func TestOverloaded(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, header := range []string{"3", "date"} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t)
+				turned := 0
+				f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+					if turned == 2 {
+						return false
+					}
+					turned++
+					after := header
+					if header == "date" {
+						after = time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)
+					}
+					w.Header().Set("Retry-After", after)
+					status(w, code, "TooManyRequests", "please try again later")
+					return true
+				}
+				assign(t, f.cluster(), nil)
+				least := 3 * time.Second
+				if header == "date" {
+					least -= time.Second // which has no fractions
+				}
+				for i := range 2 {
+					if d := f.times[i+1].Sub(f.times[i]); d < least || d > 6*time.Second {
+						t.Errorf("%d, Retry-After %s: request %d came %v after the answer, want %v and "+
+							"some jitter", code, header, i+2, d, least)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestOverloadedTooLong: a wait that a ctx ends says what the server said.
+func TestOverloadedTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Retry-After", "100000000")
+			status(w, http.StatusTooManyRequests, "TooManyRequests", "come back tomorrow")
+			return true
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := open(f.cluster(), nil).Assign(ctx, maxWorker)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "come back tomorrow") {
+			t.Errorf("error %v, want that of ctx and what the server said", err)
+		}
+		if n := len(f.requests); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+		// A pause of years is cut.
+		f.before = nil
+		time.Sleep(40 * time.Second)
+		assign(t, f.cluster(), nil)
+	})
+}
+
+// TestRefused: what another try does not change ends a start at once, with a message for the
+// operator.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		w    func(w http.ResponseWriter)
+		want string
+	}{
+		{"forbidden", func(w http.ResponseWriter) {
+			status(w, http.StatusForbidden, "Forbidden", `leases is forbidden: User "system:x" cannot list`)
+		}, "get, list, create and update"},
+		{"no account", func(w http.ResponseWriter) {
+			status(w, http.StatusUnauthorized, "", "")
+		}, "401"},
+		{"another server", func(w http.ResponseWriter) { http.Error(w, "not here", http.StatusNotFound) }, "404"},
+		{"invalid", func(w http.ResponseWriter) {
+			status(w, http.StatusUnprocessableEntity, "Invalid", strings.Repeat("x", 1000))
+		}, "xxx..."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			f.before = func(w http.ResponseWriter, _ *http.Request) bool { tt.w(w); return true }
+			begin := time.Now()
+			_, err := open(f.cluster(), nil).Assign(t.Context(), maxWorker)
+			if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want ErrRefused with %q", err, tt.want)
+			}
+			if len(f.requests) != 1 || time.Since(begin) > 5*time.Second {
+				t.Errorf("%d requests in %v, want 1 at once", len(f.requests), time.Since(begin))
+			}
+		})
+	}
+}
+
+// TestForeignObject: an object of another owner that has the name of a slot is not touched.
+func TestForeignObject(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.objects = map[string]object{"orders-header": {"kind": "Lease",
+		"metadata": map[string]any{"name": "orders-header", "uid": "u", "resourceVersion": "1"}}}
+	_, err := open(f.cluster(), &kubernetes.Options{Name: "orders"}).Assign(t.Context(), maxWorker)
+	if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), "uidring.github.io/ids=orders") {
+		t.Errorf("error %v, want ErrRefused that names the label", err)
+	}
+	if f.changes != 0 {
+		t.Errorf("%d changes, want none", f.changes)
+	}
+}
+
+// TestAnswers: an answer that is not the API server's leaves the outcome open.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"html":         "<html>log in</html>",
+		"empty":        "",
+		"another type": `[]`,
+		"other lease":  `{"metadata":{"name":"uidring-slot-0","labels":{"uidring.github.io/ids":"uidring"}}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(t)
+			lies := 1
+			f.before = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodGet || lies == 0 {
+					return false
+				}
+				lies--
+				f.before = nil
+				f.mu.Unlock() // carried out, and answered with something else
+				f.ServeHTTP(httptest.NewRecorder(), r)
+				f.mu.Lock()
+				w.Write([]byte(text))
+				return true
+			}
+			assign(t, f.cluster(), nil)
+			if lies != 0 {
+				t.Errorf("%s: no change was answered wrongly: the test is of no use", name)
+			}
+		})
+	}
+}
+
+// TestDeleted: an owner whose object was deleted stops at its window's end, and nobody gets the
+// worker id in its place.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := assign(t, f.cluster(), nil)
+	f.set(func(f *fake) { delete(f.objects, "uidring-slot-0") })
+	other := assign(t, f.cluster(), nil)
+	if other.Worker() == c.Worker() {
+		t.Errorf("worker id %d was deleted, and given to another owner", c.Worker())
+	}
+	_, until := c.Window()
+	_, err := c.Extend(t.Context(), until.Add(time.Minute))
+	if !errors.Is(err, slots.ErrWentBack) {
+		t.Errorf("Extend of a deleted slot: error %v, want ErrWentBack", err)
+	}
+}
+
+// TestUpdateNeverCreates: an update of an object that was deleted and made again meanwhile fails,
+// although its resourceVersion is the same.
+func TestUpdateNeverCreates(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := assign(t, f.cluster(), nil)
+	f.set(func(f *fake) {
+		f.objects["uidring-slot-0"]["metadata"].(map[string]any)["uid"] = "another"
+	})
+	_, until := c.Window()
+	before := f.changes
+	f.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			t.Errorf("%s %s: a claim must not make an object anew", r.Method, r.URL.Path)
+		}
+		return false
+	}
+	// The claim reads the object, whose token is its own, and goes on with the new one.
+	if _, err := c.Extend(t.Context(), until.Add(time.Minute)); err != nil && !errors.Is(err, assigner.ErrClaimLost) {
+		t.Errorf("Extend: %v, want no error, or ErrClaimLost", err)
+	}
+	if f.changes == before {
+		t.Log("the slot was left alone")
+	}
+}
+
+// TestRequests: what a start and an extension cost.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	assign(t, f.cluster(), nil)
+	f.requests = nil
+	c := assign(t, f.cluster(), nil)
+	if n := len(f.requests); n > 8 {
+		t.Errorf("a start makes %d requests, want at most 8: %q", n, f.requests)
+	}
+	f.requests = nil
+	_, until := c.Window()
+	if _, err := c.Extend(t.Context(), until.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.requests); n > 4 {
+		t.Errorf("an extension makes %d requests, want at most 4: %q", n, f.requests)
+	}
+	if n := count(f.requests, "PUT "+leasesPath+"/uidring-slot-1"); n != 1 {
+		t.Errorf("an extension makes %d changes, want 1: %q", n, f.requests)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	good := func() *kubernetes.Cluster { return newFake(t).cluster() }
+	for _, tt := range []struct {
+		name   string
+		o      kubernetes.Options
+		change func(c *kubernetes.Cluster)
+		want   string
+	}{
+		{"name", kubernetes.Options{Name: "Orders"}, nil, `Options.Name is "Orders"`},
+		{"long name", kubernetes.Options{Name: strings.Repeat("x", 41)}, nil, "1 to 40"},
+		{"hyphen", kubernetes.Options{Name: "-x"}, nil, "Options.Name"},
+		{"window", kubernetes.Options{Options: slots.Options{Window: 1}}, nil, "Window"},
+		{"server", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "host:6443" }, "Cluster.Server"},
+		{"password", kubernetes.Options{},
+			func(c *kubernetes.Cluster) { c.Server = "https://u:hunter2@host" }, "Cluster.Server"},
+		{"namespace", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Namespace = "a/b" }, "Cluster.Namespace"},
+	} {
+		c := good()
+		if tt.change != nil {
+			tt.change(c)
+		}
+		_, err := kubernetes.New(c, &tt.o)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+	if _, err := kubernetes.New(nil, nil); err == nil {
+		t.Error("New(nil, nil): no error")
+	}
+}
+
+// TestSlots: an operator sees who has which worker id.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	a, err := kubernetes.New(f.cluster(), &kubernetes.Options{Options: slots.Options{Owner: "me"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := a.Assign(t.Context(), maxWorker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := a.Slots(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("Slots = %v, %v, want 2", list, err)
+	}
+	if !slices.ContainsFunc(list, func(s slots.Slot) bool { return s.Worker == 1 && s.Owner == "me" }) {
+		t.Errorf("Slots = %v, want worker 1 of %q", list, "me")
+	}
+}

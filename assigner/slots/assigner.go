@@ -1,0 +1,77 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// Assigner assigns worker ids from a Store. It is an assigner.LayoutBinder: all claims of a store
+// have one layout, or layouts that succeed one another. It is safe for concurrent use, starts no
+// goroutine and holds nothing that has to be closed.
+type Assigner struct{ space space }
+
+var _ assigner.LayoutBinder = (*Assigner)(nil)
+
+// New returns an Assigner of the worker ids in a store. nil options mean the defaults. It does not
+// call the store.
+func New(store Store, options *Options) (*Assigner, error) {
+	if store == nil {
+		return nil, errors.New("slots: the store is nil")
+	}
+	o, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Assigner{space{store: store, options: o, memory: &memory{}, local: time.Now}}, nil
+}
+
+// BindLayout returns an Assigner for claims of one layout. The first claim of a store settles which
+// it is.
+func (a *Assigner) BindLayout(layout string) assigner.Assigner {
+	bound := *a
+	bound.space.layout = layout
+	return &bound
+}
+
+// Assign claims a worker id: one of those that have been free for longest, or a new one. Free is
+// one that was given back or whose window has passed, by the store's clock if it has one, else by
+// the process's. If there is neither, Assign fails with assigner.ErrWorkersExhausted and says when
+// the next one is free.
+//
+// Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
+// growing pauses; a refusal is an error at once. Errors: ErrRefused, ErrWentBack,
+// assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch, assigner.ErrSucceeded, and ctx's.
+func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	s := a.space
+	first, last := s.options.First, s.options.Last
+	if last == 0 {
+		last = maxWorker
+	}
+	if maxWorker < 0 || last > maxWorker || first > last {
+		return nil, fmt.Errorf("%w: slots: First is %d and Last %d, the layout's highest "+
+			"worker id is %d",
+			assigner.ErrWorkersExhausted, first, last, maxWorker)
+	}
+	if len(s.layout) > maxLayout {
+		return nil, fmt.Errorf("slots: the layout's text has %d bytes, want at most %d",
+			len(s.layout), maxLayout)
+	}
+	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),
+		sent: map[string]attempt{}, fresh: none}
+	var got *claim
+	err := s.retry(ctx, "claiming a worker id", 0, func(ctx context.Context) (err error) {
+		got, err = c.claim(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.store.(assigner.Clock); ok {
+		return clockClaim{got}, nil
+	}
+	return got, nil
+}

@@ -1,0 +1,292 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+const maxWorker = 1<<10 - 1
+
+// assign claims a worker id.
+func assign(tb testing.TB, a assigner.Assigner) assigner.Claim {
+	tb.Helper()
+	c, err := a.Assign(tb.Context(), maxWorker)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// extend makes a claim's window longer by d.
+func extend(tb testing.TB, c assigner.Claim, d time.Duration) {
+	tb.Helper()
+	if _, err := c.Extend(tb.Context(), until(c).Add(d)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func from(c assigner.Claim) time.Time  { from, _ := c.Window(); return from }
+func until(c assigner.Claim) time.Time { _, until := c.Window(); return until }
+
+// TestOptions: an option that is out of range is an error that names it and its bound.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]slots.Options{
+		"First is -1, want 0 or above":                           {First: -1},
+		"Last is 2, want 3, which is First, or above":            {First: 3, Last: 2},
+		"Window is 1ms, want 1s to 8784h0m0s":                    {Window: time.Millisecond},
+		"Window is 9000h0m0s, want 1s to 8784h0m0s":              {Window: 9000 * time.Hour},
+		"Owner has 192 characters, want at most 191, and valid ": {Owner: strings.Repeat("x", 192)},
+	} {
+		if _, err := slots.New(&memory{}, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New(%+v) = %v, want an error with %q", o, err, want)
+		}
+	}
+	if _, err := slots.New(nil, nil); err == nil {
+		t.Error("New(nil) succeeded")
+	}
+	a := newAssigner(t, &memory{}, &slots.Options{First: 5, Last: 9})
+	_, err := a.Assign(t.Context(), 8)
+	if !errors.Is(err, assigner.ErrWorkersExhausted) ||
+		!strings.Contains(err.Error(), "First is 5 and Last 9, the layout's highest worker id is 8") {
+		t.Errorf("Assign in a range beyond the layout = %v", err)
+	}
+}
+
+// TestReuse: worker ids that are free are used before new ones, and their windows follow one
+// another.
+func TestReuse(t *testing.T) {
+	t.Parallel()
+	a := newAssigner(t, &memory{}, nil)
+	first := assign(t, a)
+	if first.Worker() != 0 || !from(first).IsZero() {
+		t.Errorf("first claim is worker %d from %v, want 0 from the beginning of time",
+			first.Worker(), from(first))
+	}
+	if left := time.Until(until(first)); left < slots.DefaultWindow-time.Minute {
+		t.Errorf("the window is %v long, want %v", left, slots.DefaultWindow)
+	}
+	if c := assign(t, a); c.Worker() != 1 {
+		t.Errorf("second claim is worker %d, want 1", c.Worker())
+	}
+	used := time.Now().Add(-time.Second).Truncate(time.Millisecond)
+	if err := first.Release(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+	if c := assign(t, a); c.Worker() != 0 || !from(c).Equal(used) {
+		t.Errorf("third claim is worker %d from %v, want 0 from %v", c.Worker(), from(c), used)
+	}
+}
+
+// TestFleet: many processes that start at once on an empty store get a worker id each, and the
+// lowest.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	const processes = 60
+	m := &memory{}
+	var log assignertest.Windows
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() {
+			c, err := newAssigner(t, m, nil).Assign(t.Context(), processes-1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			log.Put(assignertest.Window{Claim: int64(i), Worker: c.Worker(), From: from(c), Until: until(c)})
+		})
+	}
+	wg.Wait()
+	if err := log.Overlap(); err != nil {
+		t.Error(err)
+	}
+	if _, err := newAssigner(t, m, nil).Assign(t.Context(),
+		processes-1); !errors.Is(err, assigner.ErrWorkersExhausted) ||
+		!strings.Contains(err.Error(), "the first until") {
+		t.Errorf("Assign with no slot left = %v", err)
+	}
+	t.Logf("%d calls of the store for %d processes", m.calls, processes)
+}
+
+// TestAnswerLost loses the answer of each single write in the life of a claim, carried out or not.
+// None is a lost claim, and none costs a worker id.
+func TestAnswerLost(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{true, false} {
+		for broken := 1; broken <= 5; broken++ {
+			t.Run(fmt.Sprintf("write %d done %v", broken, done), func(t *testing.T) {
+				t.Parallel()
+				puts, hit := 0, false
+				m := &memory{fault: func(op, _ string) (bool, error) {
+					if op == "put" {
+						puts++
+					}
+					if op != "put" || puts != broken || hit {
+						return true, nil
+					}
+					hit = true
+					return done, errLost
+				}}
+				a := newAssigner(t, m, nil)
+				c := assign(t, a) // writes header, header, slot
+				if c.Worker() != 0 {
+					t.Errorf("worker id = %d, want 0", c.Worker())
+				}
+				extend(t, c, time.Minute)
+				if err := c.Release(t.Context(), until(c).Add(-time.Hour)); err != nil {
+					t.Error(err)
+				}
+				if !hit {
+					t.Error("the fault was not met")
+				}
+				if c := assign(t, a); c.Worker() != 0 {
+					t.Errorf("worker id after a release = %d, want 0", c.Worker())
+				}
+			})
+		}
+	}
+}
+
+// TestLostForGood: a claim whose slot has another owner says so at once and for good, and may go on
+// to the end of its window.
+func TestLostForGood(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	old := assign(t, newAssigner(t, m, nil))
+	fast := newAssigner(t, m, nil)
+	fast.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
+	c := assign(t, fast)
+	if c.Worker() != old.Worker() || from(c).Before(until(old)) {
+		t.Fatalf("a clock that is ahead has worker %d from %v", c.Worker(), from(c))
+	}
+	end := until(old)
+	for range 2 {
+		calls := m.calls
+		_, err := old.Extend(t.Context(), end.Add(time.Hour))
+		if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, slots.ErrWentBack) {
+			t.Errorf("Extend = %v, want ErrClaimLost alone", err)
+		}
+		if m.calls > calls+2 {
+			t.Errorf("%d calls for a claim that is lost", m.calls-calls)
+		}
+	}
+	if err := old.Release(t.Context(), end); err != nil {
+		t.Errorf("Release of a lost claim = %v", err)
+	}
+	extend(t, c, time.Minute)
+}
+
+// TestRefused: a refusal is an error at once, that says where and keeps the store's words.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	m := &memory{fault: func(string, string) (bool, error) {
+		return false, fmt.Errorf("%w: no rights", slots.ErrRefused)
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := newAssigner(t, m, nil).Assign(ctx, maxWorker)
+	if !errors.Is(err, slots.ErrRefused) || ctx.Err() != nil ||
+		!strings.Contains(err.Error(), "the test's memory: slots: the store refuses: no rights") {
+		t.Errorf("Assign = %v, want ErrRefused at once", err)
+	}
+}
+
+// TestAway: Assign waits for a store that is away, and Extend does not.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	c := assign(t, newAssigner(t, m, nil))
+	away := func(string, string) (bool, error) { return false, errLost }
+	m.set(func() { m.fault = away })
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := newAssigner(t, m, nil).Assign(ctx, maxWorker)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) {
+		t.Errorf("Assign = %v, want it to wrap ctx's error and the store's", err)
+	}
+	end := until(c)
+	if _, err := c.Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, errLost) ||
+		errors.Is(err, assigner.ErrClaimLost) || !until(c).Equal(end) {
+		t.Errorf("Extend = %v, and the window ends at %v, want %v", err, until(c), end)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { m.set(func() { m.fault = nil }) })
+	if c := assign(t, newAssigner(t, m, nil)); c.Worker() != 1 {
+		t.Errorf("worker id after the outage = %d, want 1", c.Worker())
+	}
+}
+
+// TestUnreadable: a slot that a program does not understand is left alone, and so is a store whose
+// header is from another version.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, nil)
+	c := assign(t, a)
+	if err := c.Release(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	edit := func(name, old, instead string) {
+		m.set(func() {
+			e := m.entries[name]
+			e.Value = []byte(strings.Replace(string(e.Value), old, instead, 1))
+			m.version++
+			e.Version = fmt.Sprint(m.version)
+			m.entries[name] = e
+		})
+	}
+	edit("slot-0", `"v":1`, `"v":2`)
+	if c := assign(t, a); c.Worker() != 1 {
+		t.Errorf("worker id = %d, want 1, as slot 0 cannot be read", c.Worker())
+	}
+	edit("header", `"v":1`, `"v":2`)
+	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrRefused) ||
+		!strings.Contains(err.Error(), "the header has version 2, want 1") {
+		t.Errorf("Assign under a header of version 2 = %v", err)
+	}
+}
+
+// TestSlots lists what was assigned.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, &slots.Options{Owner: "the test"})
+	const layout = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+	held, given := assign(t, a.BindLayout(layout)), assign(t, a.BindLayout(layout))
+	if err := given.Release(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := a.Slots(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("Slots = %v, %v, want two", all, err)
+	}
+	for i := range all {
+		all[i].Left = 0
+	}
+	want := []slots.Slot{
+		{Worker: 0, Generation: 1, Owner: "the test", Until: until(held), Layout: layout, Newest: layout},
+		{Worker: 1, Generation: 2, Layout: layout, Newest: layout},
+	}
+	for i := range all {
+		if all[i] != want[i] {
+			t.Errorf("slot %d = %+v, want %+v", i, all[i], want[i])
+		}
+	}
+}
+
+// TestSpan: a claim says how long its windows are, whatever the store's clock says.
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	c := assign(t, newAssigner(t, told{&memory{}, &clock{shift: time.Hour}}, &slots.Options{Window: time.Minute}))
+	if w, ok := c.(assigner.Windowed); !ok || w.Span() != time.Minute {
+		t.Errorf("Span of %T = %v, want 1m", c, ok)
+	}
+}

@@ -1,0 +1,228 @@
+package slots_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// TestWentBack: whatever state the store goes back to under an owner at work, the owner stops at
+// its window's end, says what happened, and leaves a slot from which nobody finds a way into that
+// window. What it claims next begins beyond what others may have had.
+func TestWentBack(t *testing.T) {
+	t.Parallel()
+	const window = time.Hour
+	type world struct {
+		m     *memory
+		owner *slots.Assigner
+		claim assigner.Claim
+		log   assignertest.Windows
+	}
+	claim := func(t *testing.T, w *world) { w.claim = assign(t, w.owner) }
+	other := func(t *testing.T, w *world, n int64) assigner.Claim {
+		c := assign(t, newAssigner(t, w.m, nil))
+		if c.Worker() != 0 {
+			t.Fatalf("the other has worker %d, want the forgotten 0", c.Worker())
+		}
+		w.log.Put(assignertest.Window{Claim: n, From: from(c), Until: until(c)})
+		return c
+	}
+	// given leaves slot 0 free for whoever comes.
+	given := func(t *testing.T, w *world) {
+		c := assign(t, newAssigner(t, w.m, nil))
+		if err := c.Release(t.Context(), time.Now().Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		before func(*testing.T, *world) // the backup
+		after  func(*testing.T, *world) // the backup
+		since  func(*testing.T, *world) // the restore
+		is     string                   // what the error says of the slot
+		shared bool                     // another has stamped in the owner's window
+	}{
+		{name: "an extension", before: claim,
+			after: func(t *testing.T, w *world) { extend(t, w.claim, time.Minute) }, is: "is at generation 1 of owner"},
+		{name: "the claim", before: given, after: claim, is: `is at generation 2 of owner ""`},
+		{name: "everything", after: claim, is: "is gone"},
+		{name: "the claim, and another made one", before: given, after: claim, shared: true,
+			since: func(t *testing.T, w *world) { other(t, w, 100) }, is: "is at generation 3 of owner"},
+		{name: "the claim, and another made, extended and gave back one", before: given, after: claim,
+			shared: true, is: `is at generation 5 of owner ""`,
+			since: func(t *testing.T, w *world) {
+				c := other(t, w, 100)
+				extend(t, c, time.Minute)
+				if err := c.Release(t.Context(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{m: &memory{}}
+			w.owner = newAssigner(t, w.m, &slots.Options{Window: window, Owner: "the owner"})
+			if tt.before != nil {
+				tt.before(t, w)
+			}
+			restore := w.m.backup()
+			tt.after(t, w)
+			end := until(w.claim)
+			restore()
+			if tt.since != nil {
+				tt.since(t, w)
+			}
+			for range 2 {
+				_, err := w.claim.Extend(t.Context(), end.Add(window))
+				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, slots.ErrWentBack) ||
+					!strings.Contains(err.Error(), tt.is) {
+					t.Fatalf("Extend = %v, want ErrClaimLost, ErrWentBack and %q", err, tt.is)
+				}
+			}
+			if !until(w.claim).Equal(end) {
+				t.Errorf("the window ends at %v after the refusal, want %v as before", until(w.claim), end)
+			}
+			put := func(n int64, c assigner.Claim) {
+				w.log.Put(assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
+			}
+			if !tt.shared {
+				put(0, w.claim)
+			}
+			// A process that has no memory of it claims the slot with a clock beyond all windows.
+			late := newAssigner(t, w.m, nil)
+			late.SetClock(func() time.Time { return end.Add(time.Hour) })
+			if tt.name == "everything" {
+				// The header is gone as well, so that nothing is claimed until it is repaired.
+				if _, err := late.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+					t.Errorf("Assign without a header = %v, want ErrWentBack", err)
+				}
+				if err := late.Restore(t.Context(), 0, window); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for n := range int64(3) {
+				put(n+1, assign(t, late))
+			}
+			again := assign(t, w.owner)
+			if from(again).Before(end) || from(again).Before(time.Now().Add(window-time.Minute)) {
+				t.Errorf("the owner's next window begins at %v, want a Window from now and not before %v",
+					from(again), end)
+			}
+			put(10, again)
+			if err := w.log.Overlap(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAssignWentBack: a process that claims again finds that the slots of its earlier claims went
+// back.
+func TestAssignWentBack(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		before bool // the backup has the slot
+	}{{"a slot", true}, {"everything", false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &memory{}
+			a := newAssigner(t, m, nil)
+			restore := m.backup()
+			if tt.before {
+				if err := assign(t, a).Release(t.Context(), time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+				restore = m.backup()
+			}
+			c := assign(t, a)
+			end := until(c)
+			restore()
+			_, err := a.Assign(t.Context(), maxWorker)
+			if !errors.Is(err, slots.ErrWentBack) {
+				t.Fatalf("Assign = %v, want ErrWentBack", err)
+			}
+			next := assign(t, a)
+			if from(next).Before(end) {
+				t.Errorf("the next window of worker %d begins at %v, want %v or later",
+					next.Worker(), from(next), end)
+			}
+		})
+	}
+}
+
+// TestDeleted: a slot that somebody deletes is not given again, nor is anything without a header.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	gone := assign(t, newAssigner(t, m, nil))
+	m.set(func() { delete(m.entries, "slot-0") })
+	if c := assign(t, newAssigner(t, m, nil)); c.Worker() != 1 {
+		t.Errorf("worker id = %d, want 1", c.Worker())
+	}
+	_, err := newAssigner(t, m, &slots.Options{Last: 0}).Assign(t.Context(), 0)
+	if !errors.Is(err, assigner.ErrWorkersExhausted) || !strings.Contains(err.Error(), "deleted") {
+		t.Errorf("Assign of a deleted slot alone = %v, want ErrWorkersExhausted that says why", err)
+	}
+	if _, err := gone.Extend(t.Context(), until(gone).Add(time.Hour)); !errors.Is(err, slots.ErrWentBack) {
+		t.Errorf("Extend of the deleted slot = %v, want ErrWentBack", err)
+	}
+	m.set(func() { delete(m.entries, "header") })
+	if _, err := newAssigner(t, m, nil).Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+		t.Errorf("Assign without a header = %v, want ErrWentBack", err)
+	}
+}
+
+// TestRestore: after Restore nobody claims what may have been forgotten, and owners lose their
+// claims.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	const layout = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+	owner := assign(t, newAssigner(t, m, nil).BindLayout(layout))
+	a := newAssigner(t, m, nil)
+	const reach = 3 * time.Hour
+	begin := time.Now()
+	for range 2 {
+		if err := a.Restore(t.Context(), 7, reach); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := owner.Extend(t.Context(), until(owner).Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) ||
+		errors.Is(err, slots.ErrWentBack) {
+		t.Errorf("Extend after Restore = %v, want ErrClaimLost", err)
+	}
+	c := assign(t, newAssigner(t, m, nil).BindLayout(layout))
+	if c.Worker() != 8 || from(c).Before(begin.Add(reach).Truncate(time.Millisecond)) {
+		t.Errorf("the next claim is worker %d from %v, want 8 from %v", c.Worker(), from(c), begin.Add(reach))
+	}
+	for _, err := range []error{a.Restore(t.Context(), -1, reach), a.Restore(t.Context(), 1, -1)} {
+		if err == nil || !strings.Contains(err.Error(), "want 0 to ") {
+			t.Errorf("Restore out of range = %v", err)
+		}
+	}
+}
+
+// TestReleaseWentBack: a slot that was given back and is held again by the restored state is told
+// apart from one that was never given back.
+func TestReleaseWentBack(t *testing.T) {
+	t.Parallel()
+	m, k := &memory{}, &clock{}
+	a := newAssigner(t, m, nil)
+	a.SetClock(k.now)
+	c := assign(t, a)
+	restore := m.backup()
+	if err := c.Release(t.Context(), time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	restore()
+	k.step(time.Hour)
+	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+		t.Errorf("Assign = %v, want ErrWentBack", err)
+	}
+}

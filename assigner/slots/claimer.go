@@ -1,0 +1,270 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+const (
+	// candidates is how many free slots an Assign chooses from, those that have been free for
+	// longest, and tries is how many of them it tries before it looks again. Each process tries
+	// them in an order of its own.
+	candidates, tries = 128, 8
+
+	// ahead is how far beyond the local clock a free slot may end. One that ends later is free by a
+	// store's clock that is ahead, and its next owner has no ids until then.
+	ahead = time.Minute
+
+	// lastForNumber bounds the pause after a conflict over a number.
+	lastForNumber = 40 * time.Millisecond
+
+	none = -1 // stands for no worker id
+)
+
+// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome.
+type claimer struct {
+	space
+	first, last int64
+	window      int64 // milliseconds
+
+	sent map[string]attempt // by token: slots that were written without an answer
+	got  *attempt           // the one that was made
+
+	fresh       int64  // a worker id that is marked as used for this Assign, or none
+	marked      string // token of the header that marks one without an answer
+	markedFresh int64  // and which one
+}
+
+// attempt is a change to a slot, and where the window begins if it is made.
+type attempt struct {
+	mine row
+	from int64
+}
+
+// behindError is a slot that is behind what a claim of this process left there.
+type behindError struct {
+	found, known row
+}
+
+// Error says which slot it is. Callers of Assign get the error of refuse instead.
+func (e *behindError) Error() string {
+	return fmt.Sprintf("the slot of worker %d went back", e.known.worker)
+}
+
+// claim tries once to get a worker id. A temporary error leaves the claimer ready for another try.
+func (c *claimer) claim(ctx context.Context) (*claim, error) {
+	now, err := c.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.got == nil {
+		c.got, err = c.find(ctx, now)
+	}
+	if b, ok := errors.AsType[*behindError](err); ok {
+		return nil, c.refuse(ctx, b, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	got := c.got
+	cl := &claim{space: &c.space, worker: got.mine.worker, window: c.window, from: got.from,
+		row: got.mine}
+	c.memory.note(got.mine)
+	if err := cl.confirm(ctx); err != nil {
+		return nil, err
+	}
+	if until := cl.until.Load(); until <= got.from || until <= now {
+		return nil, c.succeeded(cl.header)
+	}
+	return cl, nil
+}
+
+// find claims a free slot, or makes one if none is free.
+func (c *claimer) find(ctx context.Context, now int64) (*attempt, error) {
+	h, rows, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if a, ok := c.sent[r.Token]; ok && r.is(a.mine) {
+			a.mine.entry = r.entry
+			return &a, nil
+		}
+	}
+	if h.cut > 0 && now >= h.cut {
+		return nil, c.succeeded(h)
+	}
+	free := c.free(rows, now)
+	if len(free) == 0 {
+		return c.create(ctx, h, rows, now)
+	}
+	for _, r := range free[:min(tries, len(free))] {
+		if known, ok := c.memory.row(r.worker); ok && r.behind(known) {
+			return nil, &behindError{r, known}
+		}
+		a, err := c.take(ctx, h, r, now, max(r.Until, c.memory.begin()))
+		if err == nil || !errors.Is(err, ErrConflict) {
+			return a, err
+		}
+	}
+	return nil, ErrConflict
+}
+
+// look reads all there is, after it has made a header with the layouts of the claim.
+func (c *claimer) look(ctx context.Context) (h header, rows []row, err error) {
+	for range tries {
+		h, rows, err = c.rows(ctx)
+		switch {
+		case err != nil:
+			return h, rows, err
+		case h.entry.Version == "":
+			err = c.addHeader(ctx)
+		case h.lacks:
+			err = c.addLayouts(ctx)
+		default:
+			return h, rows, nil
+		}
+		if err != nil && !errors.Is(err, ErrConflict) {
+			return h, rows, err
+		}
+	}
+	return h, rows, ErrConflict
+}
+
+// free returns the slots of the range whose window has passed, at most so many as candidates, in
+// random order. The order keeps the processes of a fleet that start together out of each other's
+// way.
+func (c *claimer) free(rows []row, now int64) []row {
+	limit := min(now, c.local().Add(ahead).UnixMilli())
+	free := slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
+		return r.worker < c.first || r.worker > c.last || r.Until > limit
+	})
+	slices.SortFunc(free, func(a, b row) int { return cmp.Compare(a.Until, b.Until) })
+	free = free[:min(candidates, len(free))]
+	rand.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	return free
+}
+
+// take changes a slot into this claim's.
+func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) (*attempt, error) {
+	until := max(old.Until, h.end(max(now, from)+c.window)) // no slot's end moves back
+	a := attempt{mine: old.next(c.options.Owner, c.layout, until), from: from}
+	// Noted first, because from then on it may happen.
+	c.sent[a.mine.Token] = a
+	var err error
+	a.mine, err = c.swap(ctx, old, a.mine)
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// create makes a slot for a worker id that nobody had.
+func (c *claimer) create(ctx context.Context, h header, rows []row, now int64) (*attempt, error) {
+	if c.marked != "" && c.marked == h.Token {
+		c.fresh = c.markedFresh
+	}
+	c.marked = ""
+	if c.fresh == none {
+		var err error
+		if h, err = c.number(ctx, h, rows); err != nil {
+			return nil, err
+		}
+	}
+	none := row{worker: c.fresh, entry: Entry{Name: slotName(c.fresh)}}
+	if known, ok := c.memory.row(c.fresh); ok {
+		return nil, &behindError{none, known}
+	}
+	a, err := c.take(ctx, h, none, now, max(h.Floor, c.memory.begin()))
+	if errors.Is(err, ErrConflict) {
+		c.fresh = -1 // it is there, and the next look tells if it is this claim's
+	}
+	return a, err
+}
+
+// numberTries bounds how often a number is tried for before the next look at all slots.
+const numberTries = 32
+
+// number takes the lowest number that is not used, and marks it as used in the header, which it
+// returns. Processes that start at once contend for the header, so that only the header is read
+// again after a conflict.
+func (c *claimer) number(ctx context.Context, h header, rows []row) (header, error) {
+	layout := h.Layout
+	for range numberTries {
+		for _, r := range rows {
+			h.Used = h.Used.with(r.worker, r.worker+1) // a header that went back lacks some
+		}
+		n, ok := h.Used.lowest(c.first, c.last)
+		if !ok {
+			return h, c.exhausted(rows)
+		}
+		h.Used = h.Used.with(n, n+1)
+		put, err := c.putHeader(ctx, h)
+		if err == nil {
+			c.fresh = n
+			return put, nil
+		}
+		c.marked, c.markedFresh = put.Token, n
+		if !errors.Is(err, ErrConflict) {
+			return h, err
+		}
+		timer := time.NewTimer(rand.N(lastForNumber))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return h, ctx.Err()
+		case <-timer.C:
+		}
+		if h, err = c.header(ctx); err != nil {
+			return h, err
+		}
+		switch {
+		case h.Token == c.marked:
+			c.fresh = n // the conflict was with itself, as when a request was sent twice
+			return h, nil
+		case h.entry.Version == "" || h.lacks || h.Layout != layout:
+			return h, ErrConflict
+		}
+	}
+	return h, ErrConflict
+}
+
+// exhausted explains that no slot is free, and when one will be.
+func (c *claimer) exhausted(rows []row) error {
+	there, first := 0, int64(maxMillis)
+	for _, r := range rows {
+		if r.worker >= c.first && r.worker <= c.last {
+			there++
+			first = min(first, r.Until)
+		}
+	}
+	if first == maxMillis {
+		return fmt.Errorf("%w: slots: the worker ids %d to %d have been given out, and %d of "+
+			"their slots are there; a slot that was deleted is not given again",
+			assigner.ErrWorkersExhausted, c.first, c.last, there)
+	}
+	return fmt.Errorf("%w: slots: all of the worker ids %d to %d are reserved, the first until %v",
+		assigner.ErrWorkersExhausted, c.first, c.last, millis(first))
+}
+
+// refuse is the end of an Assign that finds a slot behind what a claim of this process left there.
+// The next one finds it repaired.
+func (c *claimer) refuse(ctx context.Context, b *behindError, now int64) error {
+	there, err := c.repair(ctx, b.found, b.known)
+	if errors.Is(err, ErrConflict) {
+		return err
+	}
+	back := c.wentBack(b.found, b.known, now, c.window)
+	if err != nil {
+		return fmt.Errorf("%w; the slot could not be repaired: %w", back, err)
+	}
+	c.memory.note(there)
+	return back
+}

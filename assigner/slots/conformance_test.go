@@ -1,0 +1,77 @@
+package slots_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// newAssigner returns an Assigner on a store.
+func newAssigner(tb testing.TB, s slots.Store, o *slots.Options) *slots.Assigner {
+	tb.Helper()
+	a, err := slots.New(s, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// TestConformance runs the suite on a store with and without a clock, and on one that loses answers.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func() func(op, name string) (bool, error){
+		"sound":          func() func(op, name string) (bool, error) { return nil },
+		"answers lost":   func() func(op, name string) (bool, error) { return losing(3) },
+		"answers lost 5": func() func(op, name string) (bool, error) { return losing(5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assignertest.Run(t, assignertest.Factory{
+				Authority: func(tb testing.TB) func() assigner.Assigner {
+					m := &memory{fault: fault()}
+					return func() assigner.Assigner { return newAssigner(tb, m, nil) }
+				},
+				Clock: func(tb testing.TB) (func() assigner.Assigner, func(time.Duration)) {
+					m, c := &memory{fault: fault()}, &clock{}
+					return func() assigner.Assigner {
+						a := newAssigner(tb, m, nil)
+						a.SetClock(c.now)
+						return a
+					}, c.step
+				},
+				Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
+					m := &memory{fault: fault()}
+					return func(first, last int64) assigner.Assigner {
+						a, err := slots.New(m, &slots.Options{First: first, Last: last})
+						if err != nil {
+							return refusing{err}
+						}
+						return a
+					}
+				},
+			})
+		})
+	}
+	t.Run("with a clock", func(t *testing.T) {
+		t.Parallel()
+		assignertest.Run(t, assignertest.Factory{
+			Authority: func(tb testing.TB) func() assigner.Assigner {
+				s := told{&memory{}, &clock{}}
+				return func() assigner.Assigner { return newAssigner(tb, s, nil) }
+			},
+			Clock: func(tb testing.TB) (func() assigner.Assigner, func(time.Duration)) {
+				s := told{&memory{}, &clock{}}
+				return func() assigner.Assigner { return newAssigner(tb, s, nil) }, s.clock.step
+			},
+		})
+	})
+}
+
+// refusing is an Assigner whose options are wrong.
+type refusing struct{ err error }
+
+func (r refusing) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }

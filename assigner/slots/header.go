@@ -1,0 +1,177 @@
+package slots
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// header keeps the layouts of a store and the worker ids that have been given out. Its creation
+// makes the first claim's layout everybody's, however many are first.
+//
+// A claim that knows more layouts adds them in two steps, because no change covers all slots:
+//
+//	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches beyond its begin
+//	      A|B ──► A        else it is taken back
+//
+// Why no window of a claim that knows only A reaches beyond B's begin once B is settled: such a
+// claim writes its slot's new end, and reads the header after that is answered, and only then is
+// the window as long. B's claim writes the header, and reads the slots after that is answered. So
+// either the first sees B, announced or settled, and cuts its window, or the second sees the end in
+// the slot and takes B back. The compare-and-set makes sure that what is settled is what was looked
+// at.
+type header struct {
+	Version int    `json:"v"`
+	Token   string `json:"token"` // names the write, so that its author knows it again
+	Layout  string `json:"layout"`
+	Used    used   `json:"used"`
+	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
+
+	entry Entry // as it was read; no Version: there is none
+	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
+	lacks bool  // the space knows layouts that are not settled
+}
+
+// header reads the header.
+func (s *space) header(ctx context.Context) (header, error) {
+	e, err := s.get(ctx, HeaderName)
+	if err != nil {
+		return header{}, err
+	}
+	return s.parseHeader(e)
+}
+
+// parseHeader reads a header, and compares its layouts with the space's.
+func (s *space) parseHeader(e Entry) (header, error) {
+	h := header{entry: e}
+	if e.Version == "" {
+		return h, nil
+	}
+	err := json.Unmarshal(e.Value, &h)
+	switch {
+	case err != nil:
+		return h, fmt.Errorf("%w: the header: %w", ErrRefused, err)
+	case h.Version != recordVersion:
+		return h, fmt.Errorf("%w: the header has version %d, want %d",
+			ErrRefused, h.Version, recordVersion)
+	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis:
+		return h, fmt.Errorf("%w: the header has used %v and floor_ms %d",
+			ErrRefused, h.Used, h.Floor)
+	case s.layout == "":
+		return h, nil
+	case h.Layout == "":
+		h.lacks = true
+		return h, nil
+	}
+	cut, added, err := assigner.CompareLayouts(h.all(), s.layout)
+	if err != nil {
+		return h, fmt.Errorf("%w; use the same layout and epoch, or other entries of the store",
+			err)
+	}
+	if !cut.IsZero() {
+		h.cut = max(1, cut.UnixMilli())
+	}
+	h.lacks = !added.IsZero() || cut.IsZero() && h.all() != h.Layout
+	return h, nil
+}
+
+// all returns the layouts, announced ones as well.
+func (h header) all() string { return strings.ReplaceAll(h.Layout, "|", ",") }
+
+// end returns until, or where the space's windows end if that is earlier.
+func (h header) end(until int64) int64 {
+	if h.cut > 0 {
+		return min(until, h.cut)
+	}
+	return until
+}
+
+// put stores h in place of what it was read from, and returns it.
+func (s *space) putHeader(ctx context.Context, h header) (header, error) {
+	h.Version, h.Token = recordVersion, newToken()
+	e, err := s.put(ctx, h.entry, encode(h))
+	h.entry = e
+	return h, err
+}
+
+// succeeded returns the error of a window that would have to reach beyond the cut.
+func (s *space) succeeded(h header) error {
+	return fmt.Errorf("%w: the layouts are %q, and this process knows %q: it stops at %v",
+		assigner.ErrSucceeded, h.all(), s.layout, millis(h.cut))
+}
+
+// addHeader makes the header with the space's first layout, and announces the others. That another
+// process makes it first is a conflict.
+func (s *space) addHeader(ctx context.Context) error {
+	// A slot is there only after the header.
+	h, rows, err := s.rows(ctx)
+	if err != nil || h.entry.Version != "" {
+		return err
+	}
+	if len(rows) > 0 {
+		if h, err = s.header(ctx); err != nil || h.entry.Version != "" {
+			return err
+		}
+		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
+			"to run Restore", assigner.ErrClaimLost, ErrWentBack, len(rows))
+	}
+	h.entry = Entry{Name: HeaderName}
+	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
+	_, err = s.putHeader(ctx, h)
+	return err
+}
+
+// addLayouts takes the next step towards the layouts that the space knows: it announces them, or
+// settles what is announced, or takes it back. After nil the header has to be read again.
+func (s *space) addLayouts(ctx context.Context) error {
+	h, err := s.header(ctx)
+	if err != nil || !h.lacks {
+		return err
+	}
+	if h.Layout == "" {
+		h.Layout = strings.Replace(s.layout, ",", "|", 1)
+		_, err := s.putHeader(ctx, h)
+		return err
+	}
+	before, _, announced := strings.Cut(h.Layout, "|")
+	to := h.all()
+	if !announced {
+		to = h.Layout + "|" + s.layout[len(h.Layout)+1:]
+	}
+	_, begin, err := assigner.CompareLayouts(before, strings.ReplaceAll(to, "|", ","))
+	if err != nil {
+		return err
+	}
+	_, rows, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
+	refused := s.reaches(rows, begin)
+	if refused != nil && !announced {
+		return refused
+	}
+	h.Layout = to
+	if refused != nil {
+		h.Layout = before
+	}
+	if _, err := s.putHeader(ctx, h); err != nil {
+		return err
+	}
+	return refused
+}
+
+// reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond begin.
+func (s *space) reaches(rows []row, begin time.Time) error {
+	for _, r := range rows {
+		if r.Until > begin.UnixMilli() {
+			return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d "+
+				"reaches %v; let it begin later", assigner.ErrLayoutMismatch, s.layout, begin,
+				r.worker, millis(r.Until))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package slots
+
+import "sync"
+
+// memory is what one Assigner knows of the slots of its claims, beyond the claims' ends. A store
+// cannot tell that it went back; a process that has seen a later state can.
+type memory struct {
+	mu   sync.Mutex
+	rows map[int64]row // by worker id, as a claim last left it
+	gap  int64         // end of the windows that the store forgot, Unix milliseconds; 0: none
+}
+
+// note keeps a row that a claim here made or owns.
+func (m *memory) note(r row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rows == nil {
+		m.rows = map[int64]row{}
+	}
+	m.rows[r.worker] = r
+}
+
+// lower takes note that the claim on row r stamps no further than end.
+func (m *memory) lower(r row, end int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.rows[r.worker]; ok && known.is(r) {
+		known.Until = min(known.Until, end)
+		m.rows[r.worker] = known
+	}
+}
+
+// row returns what is known of a worker id's slot.
+func (m *memory) row(worker int64) (r row, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok = m.rows[worker]
+	return r, ok
+}
+
+// forgot takes note that windows up to end may not be in the store any more.
+func (m *memory) forgot(end int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gap = max(m.gap, end)
+}
+
+// begin returns where a window may begin at the earliest, whatever the store says.
+func (m *memory) begin() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gap
+}

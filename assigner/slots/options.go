@@ -1,0 +1,76 @@
+package slots
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+	"unicode/utf8"
+)
+
+// The default and the bounds of Options.
+const (
+	DefaultWindow = 20 * time.Minute
+
+	minWindow = time.Second
+	maxWindow = 366 * 24 * time.Hour
+	maxOwner  = 191 // characters
+	maxLayout = 2048
+)
+
+// Options configures an Assigner. nil and zero fields mean the defaults.
+type Options struct {
+	// First and Last are the worker ids that claims are made in. They make one universe of ids of
+	// several stores, such as one in each region: give each a range of its own. Default 0, and the
+	// highest of the layout.
+	First, Last int64
+
+	// Window is how far a claim reaches beyond the clock when it is made, and at least how far when
+	// it is extended. A generator goes on for that long while the store is away. A process that
+	// dies without Release keeps its worker id from others for that long. 1 second to 366 days.
+	// Default 20 minutes: a generator that extends at half of it rides out an outage of 10 minutes
+	// at any time.
+	Window time.Duration
+
+	// Owner describes the process to the operator who reads its slots, at most 191 characters.
+	// Default: host, process id and start.
+	Owner string
+
+	// Logger gets slots that cannot be read and, once for each Assign, the wait for a store that is
+	// away. Default: none.
+	Logger *slog.Logger
+
+	_ struct{} // keeps literals keyed
+}
+
+// withDefaults returns a copy with its zero fields filled in, or says which field is out of range.
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Owner == "" {
+		host, _ := os.Hostname() // for the operator only
+		c.Owner = fmt.Sprintf("%s pid %d since %s", host, os.Getpid(),
+			time.Now().UTC().Format(time.RFC3339))
+	}
+	switch {
+	case c.First < 0:
+		return c, fmt.Errorf("slots: First is %d, want 0 or above", c.First)
+	case c.Last < 0 || c.Last > 0 && c.Last < c.First:
+		return c, fmt.Errorf("slots: Last is %d, want %d, which is First, or above",
+			c.Last, c.First)
+	case c.Window < minWindow || c.Window > maxWindow:
+		return c, fmt.Errorf("slots: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
+	case utf8.RuneCountInString(c.Owner) > maxOwner || !utf8.ValidString(c.Owner):
+		return c, fmt.Errorf("slots: Owner has %d characters, want at most %d, and valid UTF-8",
+			utf8.RuneCountInString(c.Owner), maxOwner)
+	}
+	return c, nil
+}

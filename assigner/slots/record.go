@@ -1,0 +1,130 @@
+package slots
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// recordVersion is the form of the JSON texts. Another one is not understood, and left alone.
+const recordVersion = 1
+
+// maxMillis is the greatest time that is stored; one above it is nonsense.
+const maxMillis = 1 << 53
+
+// row is a slot. The author of a change compares with the entry that was read and writes
+// generation + 1, a token of its own and the rest; there is no other change.
+//
+//	generation:  g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
+//	until:       ───── only the owner of generation g moves it, and a new owner begins there
+type row struct {
+	Version    int    `json:"v"`
+	Generation int64  `json:"gen"`
+	Token      string `json:"token"`
+	Owner      string `json:"owner"` // empty: given back
+	Layout     string `json:"layout,omitempty"`
+	Until      int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
+
+	worker int64
+	entry  Entry // as it was read or written; no Version: there is none
+}
+
+// newToken returns 130 random bits as text. Each write gets its own, so that even two copies of one
+// process, which hold the same claim, never take the other's write for their own.
+func newToken() string { return rand.Text() }
+
+// encode returns v as it is stored.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return b
+}
+
+// next returns the row that changes r into one of another owner and end.
+func (r row) next(owner, layout string, until int64) row {
+	r.Version = recordVersion
+	r.Generation++
+	r.Token, r.Owner, r.Layout, r.Until = newToken(), owner, layout, until
+	return r
+}
+
+// is reports whether r is the row that o was when it was written.
+func (r row) is(o row) bool {
+	return r.worker == o.worker && r.Generation == o.Generation && r.Token == o.Token
+}
+
+// behind reports whether r, as it was found, cannot have come after known, a row that was there:
+// generations grow, each is written once, and no owner leaves an end that is earlier than the one
+// it found.
+func (r row) behind(known row) bool {
+	return r.Generation < known.Generation || r.Generation == known.Generation &&
+		r.Token != known.Token || r.Until < known.Until
+}
+
+// exists reports whether the store has an entry of r.
+func (r row) exists() bool { return r.entry.Version != "" }
+
+// slotName returns the name of a worker id's slot.
+func slotName(worker int64) string { return SlotPrefix + strconv.FormatInt(worker, 10) }
+
+// slotWorker returns the worker id of a slot's name.
+func slotWorker(name string) (worker int64, ok bool) {
+	digits, found := strings.CutPrefix(name, SlotPrefix)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, found && err == nil && n >= 0 && name == slotName(n)
+}
+
+// parseRow reads a slot. One that does not exist is a row of generation 0.
+func parseRow(e Entry) (row, error) {
+	worker, ok := slotWorker(e.Name)
+	r := row{worker: worker, entry: e}
+	if !ok {
+		return r, fmt.Errorf("slots: %q is not the name of a slot", e.Name)
+	}
+	if e.Version == "" {
+		return r, nil
+	}
+	err := json.Unmarshal(e.Value, &r)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("slots: %s: %w", e.Name, err)
+	case r.Version != recordVersion:
+		err = fmt.Errorf("slots: %s has version %d, want %d", e.Name, r.Version, recordVersion)
+	case r.Generation < 1 || r.Generation > maxMillis:
+		err = fmt.Errorf("slots: %s has gen %d, want 1 to %d",
+			e.Name, r.Generation, int64(maxMillis))
+	case r.Until < 0 || r.Until > maxMillis:
+		err = fmt.Errorf("slots: %s has until_ms %d, want 0 to %d",
+			e.Name, r.Until, int64(maxMillis))
+	}
+	return r, err
+}
+
+// millis returns the instant of a Unix millisecond, and the zero time for 0, which stands for the
+// beginning of time.
+func millis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// lastYear is the last whose milliseconds fit everywhere with room to spare.
+const lastYear = 9999
+
+// ceilMillis returns the first Unix millisecond at or after t, from 0 on.
+func ceilMillis(t time.Time) int64 {
+	if t.Before(time.UnixMilli(0)) {
+		return 0 // far enough back, milliseconds would wrap around
+	}
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}

@@ -1,0 +1,107 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Slot is a worker id that was given out.
+type Slot struct {
+	Worker     int64
+	Generation int64         // one more with every claim, extension and release
+	Owner      string        // empty: given back, or repaired
+	Until      time.Time     // end of the reserved window, UTC; zero: nothing was ever stamped
+	Left       time.Duration // from now to Until, by the clock that Assign uses; 0 or less: free
+	Layout     string        // of the last claim
+	Newest     string        // all layouts of the store, announced ones as well; empty: unknown
+}
+
+// Free reports whether the worker id can be claimed, at the time the slot was read.
+func (s Slot) Free() bool { return s.Left <= 0 }
+
+// Slots returns the slots of the store by worker id. Slots that cannot be read are left out and
+// logged. It waits for a store that is away until ctx ends.
+func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
+	s := a.space
+	s.layout = ""
+	var all []Slot
+	err := s.retry(ctx, "listing the slots", 0, func(ctx context.Context) error {
+		h, rows, err := s.rows(ctx)
+		if err != nil {
+			return err
+		}
+		now, err := s.now(ctx)
+		if err != nil {
+			return err
+		}
+		all = nil
+		for _, r := range rows {
+			if r.Version != 0 {
+				all = append(all, Slot{Worker: r.worker, Generation: r.Generation, Owner: r.Owner,
+					Until: millis(r.Until), Left: time.UnixMilli(r.Until).Sub(time.UnixMilli(now)),
+					Layout: r.Layout, Newest: h.all()})
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b Slot) int { return cmp.Compare(a.Worker, b.Worker) })
+	return all, err
+}
+
+// Restore makes a store fit for claims after it went back to an older state, and no process may
+// start until it has returned. highest is the highest worker id that was ever used, and reach the
+// longest Window of any process plus the longest lead, 0 to twice 366 days. Worker ids up to
+// highest that have no slot are not given out again, every slot stays unused until reach has
+// passed, and windows of new worker ids begin then. Owners that still run work to the ends of their
+// windows and then take other worker ids. Running it twice does no harm. It waits for a store that
+// is away until ctx ends.
+func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Duration) error {
+	if highest < 0 || highest > maxMillis {
+		return fmt.Errorf("slots: the highest worker id is %d, want 0 to %d",
+			highest, int64(maxMillis))
+	}
+	if reach < 0 || reach > 2*maxWindow {
+		return fmt.Errorf("slots: the longest reach is %v, want 0 to %v", reach, 2*maxWindow)
+	}
+	s := a.space
+	s.layout = ""
+	return s.retry(ctx, "repairing after a restore", 0, func(ctx context.Context) error {
+		return s.restore(ctx, highest, reach.Milliseconds())
+	})
+}
+
+// restore is one try of Restore.
+func (s *space) restore(ctx context.Context, highest, reach int64) error {
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	h, rows, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
+	h.entry.Name = HeaderName
+	h.Floor = max(h.Floor, now+reach)
+	h.Used = h.Used.with(0, highest+1)
+	for _, r := range rows {
+		h.Used = h.Used.with(r.worker, r.worker+1)
+		if h.Layout == "" {
+			h.Layout = r.Layout // the header was deleted
+		}
+	}
+	if _, err := s.putHeader(ctx, h); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Version == 0 {
+			continue // cannot be read, and is never free
+		}
+		if _, err := s.swap(ctx, r, r.next("", r.Layout, max(r.Until, now+reach))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package slots_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// memory is a Store in memory. Its fault breaks calls, and its entries can be put back.
+type memory struct {
+	mu      sync.Mutex
+	entries map[string]slots.Entry
+	version int
+	calls   int
+
+	// fault says what becomes of a call: its answer is lost if there is an error, and it is not
+	// carried out if done is false.
+	fault func(op, name string) (done bool, err error)
+}
+
+// call counts a call and asks for its fault. The caller holds mu.
+func (m *memory) call(ctx context.Context, op, name string) (done bool, err error) {
+	m.calls++
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if m.fault == nil {
+		return true, nil
+	}
+	return m.fault(op, name)
+}
+
+func (m *memory) List(ctx context.Context) ([]slots.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.call(ctx, "list", ""); err != nil {
+		return nil, err
+	}
+	var all []slots.Entry
+	for _, e := range m.entries {
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func (m *memory) Get(ctx context.Context, name string) (slots.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.call(ctx, "get", name); err != nil {
+		return slots.Entry{}, err
+	}
+	return m.entries[name], nil
+}
+
+func (m *memory) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	done, err := m.call(ctx, "put", old.Name)
+	if !done {
+		return slots.Entry{}, err
+	}
+	if m.entries[old.Name].Version != old.Version {
+		return slots.Entry{}, slots.ErrConflict
+	}
+	m.version++
+	e := slots.Entry{Name: old.Name, Value: value, Version: strconv.Itoa(m.version)}
+	if m.entries == nil {
+		m.entries = map[string]slots.Entry{}
+	}
+	m.entries[old.Name] = e
+	return e, err
+}
+
+// String says where the entries are.
+func (m *memory) String() string { return "the test's memory" }
+
+// set changes m's fields.
+func (m *memory) set(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
+// backup returns what puts the entries and their versions back.
+func (m *memory) backup() (restore func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries, version := maps.Clone(m.entries), m.version
+	return func() {
+		m.set(func() { m.entries, m.version = maps.Clone(entries), version })
+	}
+}
+
+// told is a memory that tells the time.
+type told struct {
+	*memory
+	clock *clock
+}
+
+func (t told) Now(ctx context.Context) (time.Time, error) { return t.clock.now(), ctx.Err() }
+
+// clock is a clock that steps.
+type clock struct {
+	mu    sync.Mutex
+	shift time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.shift)
+}
+
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shift += d
+}
+
+// errLost stands for an answer that did not arrive.
+var errLost = errors.New("the answer is lost")
+
+// losing makes each n-th put fail, by turns before and after it is carried out.
+func losing(n int) func(op, name string) (bool, error) {
+	puts := 0
+	return func(op, name string) (bool, error) {
+		if op != "put" {
+			return true, nil
+		}
+		puts++
+		if puts%n != 0 {
+			return true, nil
+		}
+		return puts/n%2 == 0, fmt.Errorf("%w: %s %s", errLost, op, name)
+	}
+}

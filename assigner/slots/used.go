@@ -1,0 +1,49 @@
+package slots
+
+import (
+	"cmp"
+	"slices"
+)
+
+// used is the worker ids that have been given out, as half-open ranges in ascending order that do
+// not touch. A slot that somebody deletes stays used: what was stamped with it is forgotten.
+type used [][2]int64
+
+// lowest returns the lowest number of first to last that is not used.
+func (u used) lowest(first, last int64) (n int64, ok bool) {
+	n = first
+	for _, r := range u {
+		if n >= r[0] && n < r[1] {
+			n = r[1]
+		}
+	}
+	return n, n <= last
+}
+
+// with returns u and the numbers from first up to, not including, end.
+func (u used) with(first, end int64) used {
+	all := slices.Clone(u)
+	all = append(all, [2]int64{first, end})
+	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	merged := all[:1]
+	for _, r := range all[1:] {
+		if last := &merged[len(merged)-1]; r[0] <= last[1] {
+			last[1] = max(last[1], r[1])
+		} else {
+			merged = append(merged, r)
+		}
+	}
+	return merged
+}
+
+// valid reports whether u is in order.
+func (u used) valid() bool {
+	end := int64(-1)
+	for _, r := range u {
+		if r[0] <= end || r[1] <= r[0] {
+			return false
+		}
+		end = r[1]
+	}
+	return true
+}

@@ -1,0 +1,184 @@
+package workernode
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
+)
+
+// header is the WORKER_ID of the row that stands for a namespace itself and keeps its layouts. Its
+// primary key makes the first claim's layout that of all claims, however many processes claim at
+// once.
+//
+// A claim that knows more layouts adds them in two steps, because no statement covers the whole
+// table:
+//
+//	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches beyond its begin
+//	      A|B ──► A        else it is taken back
+//
+// Why no window of a claim that knows only A reaches beyond B's begin once B is settled: such a
+// claim writes its row's new end, and reads the header after that has been committed, and only then
+// is the window as long. B's claim writes the header, and reads the rows after that has been
+// committed. So either the first sees B, announced or settled, and cuts its window, or the second
+// sees the end in the row and takes B back. The header's NONCE makes sure that what is settled is
+// what was looked at.
+const header = -1
+
+// heading is what a namespace's header says to the claims of one table. Times are in Unix
+// milliseconds.
+type heading struct {
+	layout string // as it is stored: layouts separated by commas, an announced one after a bar
+	nonce  int64  // of the last change of the header
+	now    int64  // the database's time at the read
+	floor  int64  // where the windows of new worker ids begin at the earliest
+	cut    int64  // where the windows of these claims end; 0: nowhere
+	lacks  bool   // these claims know layouts that are not settled
+}
+
+// errNew says that a namespace has no header yet.
+var errNew = fmt.Errorf("the namespace has no row: %w", sqldb.ErrChanged)
+
+// errAdd says that addLayouts has to run first.
+var errAdd = fmt.Errorf("the namespace lacks a layout: %w", sqldb.ErrChanged)
+
+// everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
+// begin at the earliest, in all namespaces that count for themselves. Restore writes it, because a
+// table that went back may have forgotten claims on worker ids that it has no row of.
+const everywhere = ""
+
+// header compares the namespace's layouts with the table's. It is errNew if the namespace has none.
+// lock is the end of the SELECT.
+func (t table) header(ctx context.Context, q *sqldb.Conn, lock string) (h heading, err error) {
+	var floor sql.NullInt64
+	err = q.Row(ctx, `SELECT LAYOUT, NONCE, {nowMillis},
+		(SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?)
+		FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?`+lock,
+		[]any{everywhere, header, t.namespace, header}, &h.layout, &h.nonce, &h.now, &floor)
+	h.floor = floor.Int64
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, errNew
+	}
+	if err != nil {
+		return h, err
+	}
+	// An announced layout cuts like a settled one: it may be settled at any moment.
+	cut, added, err := assigner.CompareLayouts(h.all(), t.layout)
+	if err != nil {
+		return h, final("namespace %q: %w; use the same layout and epoch, or another Namespace",
+			t.namespace, err)
+	}
+	if !cut.IsZero() {
+		h.cut = max(1, cut.UnixMilli()) // 0 means nowhere
+	}
+	h.lacks = !added.IsZero() || cut.IsZero() && h.all() != h.layout
+	return h, nil
+}
+
+// all returns the layouts, announced ones as well.
+func (h heading) all() string { return strings.ReplaceAll(h.layout, "|", ",") }
+
+// end returns until, or where these claims' windows end if that is earlier.
+func (h heading) end(until int64) int64 {
+	if h.cut > 0 {
+		return min(until, h.cut)
+	}
+	return until
+}
+
+// errSucceeded returns the error of a window that would have to reach beyond the cut.
+func (t table) errSucceeded(h heading) error {
+	return final("%w: workernode: namespace %q has the layouts %q, and this process knows %q: "+
+		"it stops at %v", assigner.ErrSucceeded, t.namespace, h.all(), t.layout, millis(h.cut))
+}
+
+// addHeader inserts the namespace's header with the table's first layout, and announces the others.
+// It is no error if another process inserts it first: the caller reads which layouts it has.
+func (t table) addHeader(ctx context.Context, q *sqldb.Conn) error {
+	t.layout = strings.Replace(t.layout, ",", "|", 1)
+	err := t.add(ctx, q, row{worker: header, nonce: newNonce()})
+	if err != nil && t.Failure(err) == sqldb.Duplicate {
+		return nil
+	}
+	return err
+}
+
+// addLayouts takes the next step towards the layouts that the table's claims know: it announces
+// them, or settles what is announced, or takes it back. After nil the header has to be read again.
+// Each step is one compare-and-set of the header by its NONCE, so of several processes that take
+// the same step one succeeds, and the others look again.
+func (t table) addLayouts(ctx context.Context) error {
+	return t.Do(ctx, func(q *sqldb.Conn) error {
+		h, err := t.header(ctx, q, q.ForUpdate)
+		if err != nil || !h.lacks {
+			return err
+		}
+		before, _, announced := strings.Cut(h.layout, "|")
+		to := h.all()
+		if !announced {
+			to = h.layout + "|" + t.layout[len(h.layout)+1:]
+		}
+		_, begin, err := assigner.CompareLayouts(before, strings.ReplaceAll(to, "|", ","))
+		if err != nil {
+			return final("namespace %q: %w", t.namespace, err)
+		}
+		// A layout that windows reach into is not announced, and taken back if it is.
+		refused := t.reaches(ctx, q, begin)
+		switch {
+		case refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)):
+			return refused
+		case refused != nil:
+			to = before
+		}
+		n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?,
+			GENERATION = GENERATION + 1, MODIFIED = {now}
+			WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ?`,
+			to, newNonce(), t.namespace, header, h.layout, h.nonce)
+		if err == nil && n == 0 {
+			err = sqldb.ErrChanged
+		}
+		if err != nil {
+			return err
+		}
+		return refused
+	})
+}
+
+// reaches returns an error that wraps assigner.ErrLayoutMismatch if a window of the namespace
+// reaches beyond begin.
+func (t table) reaches(ctx context.Context, q *sqldb.Conn, begin time.Time) error {
+	var worker, until int64
+	err := q.Row(ctx, `SELECT WORKER_ID, UNTIL_MS FROM WORKER_LEASE
+		WHERE NAMESPACE = ? AND WORKER_ID >= 0 ORDER BY UNTIL_MS DESC LIMIT 1`+q.ForUpdate,
+		[]any{t.namespace}, &worker, &until)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	case until > begin.UnixMilli():
+		return final("%w: a layout of %q begins at %v, and the window of worker %d in namespace "+
+			"%q reaches %v; let it begin later",
+			assigner.ErrLayoutMismatch, t.layout, begin, worker, t.namespace, millis(until))
+	}
+	return nil
+}
+
+// known returns the placeholders of an SQL list of the layouts that rows of h's namespace can have,
+// and args with these layouts appended: the first layout, the first two, and so on, because a row
+// has the list that was settled when it was inserted.
+func (h heading) known(args ...any) (list string, all []any) {
+	text := h.all()
+	for i, r := range text + "," {
+		if r == ',' {
+			args = append(args, text[:i])
+			list += ", ?"
+		}
+	}
+	return list[2:], args
+}

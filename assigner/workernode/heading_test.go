@@ -1,0 +1,143 @@
+package workernode_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+)
+
+const (
+	layoutA = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+	layoutB = "36-14-13-0/1s+99999999@"
+)
+
+// bindTo returns a Leased on a namespace for a list of layouts, as a process of its own.
+func bindTo(db *gorm.DB, list string) assigner.Assigner {
+	a := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute})
+	return a.(assigner.LayoutBinder).BindLayout(list)
+}
+
+// heading returns the layouts that the header has, and sets them if to is not empty.
+func heading(t *testing.T, db *gorm.DB, to string) (layout string) {
+	t.Helper()
+	if to != "" {
+		if err := db.Exec("UPDATE WORKER_LEASE SET LAYOUT = ? WHERE WORKER_ID = -1", to).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Raw("SELECT LAYOUT FROM WORKER_LEASE WHERE WORKER_ID = -1").Row().Scan(&layout); err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
+
+// TestErasAnnounced begins where a process died that had announced a layout: a claim that does not
+// know the layout is cut at its begin; the next claim that knows it settles it, or takes it back if
+// a window reaches further.
+func TestErasAnnounced(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	old := assign(t, bindTo(db, layoutA), 1)[0]
+	_, until := old.Window()
+	from := until.Add(10 * time.Minute).Truncate(time.Second)
+	later := layoutB + from.Format(time.RFC3339Nano)
+	both, announced := layoutA+","+later, layoutA+"|"+later
+
+	// The window grows beyond a layout that is not announced yet, as far as its owner knows: the row
+	// is written, and then the header shows the layout.
+	heading(t, db, announced)
+	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); err != nil || !end.Equal(from) {
+		t.Fatalf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, from)
+	}
+	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSucceeded) {
+		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
+	}
+	// The row reaches further than the window, so the layout is taken back, and the window may grow.
+	if _, err := bindTo(db, both).Assign(t.Context(),
+		maxWorker); !errors.Is(err, assigner.ErrLayoutMismatch) ||
+		!strings.Contains(err.Error(), "let it begin later") {
+		t.Fatalf("Assign with a layout that begins before a window's end: %v", err)
+	}
+	if got := heading(t, db, ""); got != layoutA {
+		t.Errorf("the header has %q, want what it had before the layout was announced, %q", got, layoutA)
+	}
+	end, err := old.Extend(t.Context(), from.Add(time.Hour))
+	if err != nil || end.Before(from.Add(time.Hour)) {
+		t.Fatalf("Extend after the layout was taken back = %v, %v", end, err)
+	}
+	// A layout that begins after all windows is settled by the first claim.
+	later = layoutB + end.Add(time.Minute).Format(time.RFC3339Nano)
+	both = layoutA + "," + later
+	heading(t, db, layoutA+"|"+later)
+	claims := assign(t, bindTo(db, both), 2)
+	if got := heading(t, db, ""); got != both {
+		t.Errorf("the header has %q, want %q", got, both)
+	}
+	if end, err := claims[1].Extend(t.Context(), end.Add(time.Hour)); err != nil {
+		t.Errorf("Extend beyond a settled layout = %v, %v", end, err)
+	}
+	// The rows say which layouts their owners know.
+	leases, err := workernode.Leases(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{layoutA, both, both} {
+		if leases[i].Layout != want || leases[i].Newest != both {
+			t.Errorf("lease %+v, want layout %q and the newest %q", leases[i], want, both)
+		}
+	}
+}
+
+// TestErasBegun: once a layout has begun, a process that does not know it gets no claim, and uses
+// no worker id up.
+func TestErasBegun(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	both := layoutA + "," + layoutB + time.Now().UTC().Add(-time.Minute).Format(time.RFC3339Nano)
+	assign(t, bindTo(db, both), 1)
+	for range 3 {
+		if c, err := bindTo(db, layoutA).Assign(t.Context(),
+			maxWorker); !errors.Is(err, assigner.ErrSucceeded) || !strings.Contains(err.Error(), layoutA) {
+			t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
+		}
+	}
+	usage, err := workernode.Used(t.Context(), db, time.Hour)
+	if err != nil || usage.Rows != 1 {
+		t.Errorf("%+v, %v, want one worker id", usage, err)
+	}
+}
+
+// TestErasHeaderGone: where the header was deleted, a layout is added after the windows of the
+// rows all the same.
+func TestErasHeaderGone(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	old := assign(t, bindTo(db, layoutA), 1)[0]
+	_, until := old.Window()
+	if err := db.Exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID = -1").Error; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Extend(t.Context(), until.Add(time.Minute)); err == nil {
+		t.Error("a window was extended without a look at the namespace's layouts")
+	}
+	for _, early := range []bool{true, false} {
+		from := until.Add(time.Hour)
+		if early {
+			from = until.Add(-time.Second)
+		}
+		both := layoutA + "," + layoutB + from.Format(time.RFC3339Nano)
+		_, err := bindTo(db, both).Assign(t.Context(), maxWorker)
+		if errors.Is(err, assigner.ErrLayoutMismatch) != early || (err != nil) != early {
+			t.Errorf("Assign with a layout from %v on, where a window ends at %v: %v", from, until, err)
+		}
+	}
+}

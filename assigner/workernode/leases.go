@@ -1,0 +1,179 @@
+package workernode
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"gorm.io/gorm"
+)
+
+// Lease is a row of WORKER_LEASE: a worker id of a namespace, and its last or current owner.
+type Lease struct {
+	// Namespace and Worker are the row's key.
+	Namespace string
+	Worker    int64
+
+	// Generation is the fencing token: one more with every claim, extension and release.
+	Generation int64
+
+	// Owner describes the process that has the worker id. Empty: it was given back, or reaped.
+	Owner string
+
+	// Until is the end of the reserved window, UTC. Zero: nothing was ever stamped.
+	Until time.Time
+
+	// Left is the time from the database's current time to Until. 0 or less: the worker id is free.
+	Left time.Duration
+
+	// Layout is the list of bit layouts that was settled when the row was inserted.
+	Layout string
+
+	// Newest are all layouts of the namespace, announced ones as well. Empty: unknown.
+	Newest string
+
+	// Created and Modified are UTC, to the second. Zero: unknown.
+	Created, Modified time.Time
+}
+
+// Free reports whether the worker id can be claimed, at the time the row was read.
+func (l Lease) Free() bool { return l.Left <= 0 }
+
+// Leases returns the rows of WORKER_LEASE, by namespace and worker id. Together with an
+// *UnreadableError it returns the rows that can be read. It waits for a database that is down until
+// ctx ends.
+func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
+	d, err := sqldb.Open("workernode", db, nil)
+	if err != nil {
+		return nil, err
+	}
+	var leases []Lease
+	bad := scanErrors{table: leaseTable}
+	err = do(ctx, d, "listing WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
+		leases, bad.rows = nil, nil
+		return q.Each(ctx, func(r *sql.Rows) error {
+			var l Lease
+			var until, now int64
+			var created, modified sql.NullInt64
+			var newest sql.NullString
+			ok, err := bad.keep(r,
+				r.Scan(&l.Namespace, &l.Worker, &l.Generation, &l.Owner, &until, &l.Layout,
+					&newest, &created,
+					&modified, &now))
+			if ok {
+				l.Until = millis(until)
+				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
+				l.Newest = heading{layout: newest.String}.all()
+				l.Created, l.Modified = seconds(created), seconds(modified)
+				leases = append(leases, l)
+			}
+			return err
+		}, `SELECT NAMESPACE, WORKER_ID, GENERATION, OWNER, UNTIL_MS, LAYOUT,
+			(SELECT h.LAYOUT FROM WORKER_LEASE h
+				WHERE h.NAMESPACE = WORKER_LEASE.NAMESPACE AND h.WORKER_ID = ?),
+			{seconds CREATED}, {seconds MODIFIED}, {nowMillis}
+			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`, header)
+	})
+	if err == nil {
+		err = bad.err()
+	}
+	return leases, err
+}
+
+// Reap takes the worker ids of a namespace whose windows have passed by the database's clock from
+// their owners, and returns how many. Such worker ids are free with or without it; what Reap adds
+// is that an owner which comes back late cannot go on with its claim and gets
+// assigner.ErrClaimLost. It keeps the rows and their ends of windows, which are what uniqueness
+// rests on, so a clock that is wrong can make it inconvenient and never harmful. Rows that cannot
+// be read are left alone and named by an *UnreadableError, next to the count.
+func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err error) {
+	d, err := sqldb.Open("workernode", db, nil)
+	if err != nil {
+		return 0, err
+	}
+	t := table{DB: d, namespace: namespace}
+	bad := scanErrors{table: leaseTable, namespace: namespace}
+	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
+		var passed []row
+		bad.rows = nil
+		now, err := databaseTime(ctx, q)
+		if err != nil {
+			return err
+		}
+		err = q.Each(ctx, func(r *sql.Rows) error {
+			var p row
+			ok, err := bad.keep(r, r.Scan(&p.worker, &p.token, &p.nonce, &p.until, &p.owner))
+			if ok {
+				passed = append(passed, p)
+			}
+			return err
+		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
+			WHERE NAMESPACE = ? AND WORKER_ID >= 0 AND UNTIL_MS <= ? AND OWNER <> ''`,
+			namespace, now)
+		if err != nil {
+			return err
+		}
+		for _, p := range passed {
+			ok, err := t.swap(ctx, q, p,
+				row{worker: p.worker, token: p.token + 1, nonce: newNonce(),
+					until: p.until})
+			if err != nil {
+				return err
+			}
+			if ok {
+				reaped++
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = bad.err()
+	}
+	return reaped, err
+}
+
+// isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where
+// WORKER_LEASE does not exist, it has none.
+func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
+	var n int64
+	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
+		[]any{DefaultNamespace, worker}, &n)
+	if err != nil && d.Failure(err) == sqldb.Missing {
+		return false, nil
+	}
+	return n > 0, err
+}
+
+// Now returns the time by the database's clock, UTC, to the millisecond. That clock decides which
+// worker ids are free, so a doctor compares it with the local one. Now waits for a database that is
+// down until ctx ends.
+func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
+	d, err := sqldb.Open("workernode", db, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return now(ctx, d)
+}
+
+// now is Now for a database that is open already.
+func now(ctx context.Context, d *sqldb.DB) (time.Time, error) {
+	var ms int64
+	err := do(ctx, d, "asking for the time", func(ctx context.Context, q *sqldb.Conn) (err error) {
+		ms, err = databaseTime(ctx, q)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}
+
+// do calls f in one Do, again and again while the database is down, until ctx ends. f must be safe
+// to repeat. what says in an error what was being done.
+func do(ctx context.Context, d *sqldb.DB, what string,
+	f func(context.Context, *sqldb.Conn) error) error {
+	return d.Retry(ctx, what, func(ctx context.Context) error {
+		return d.Do(ctx, func(q *sqldb.Conn) error { return f(ctx, q) })
+	})
+}

@@ -1,0 +1,185 @@
+package workernode_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+)
+
+// in returns an Assigner of a namespace with a pool of its own.
+func in(t *testing.T, dsn, namespace string) assigner.Assigner {
+	t.Helper()
+	return workernode.Leased(connect(t, dsn), &workernode.LeasedOptions{Namespace: namespace})
+}
+
+// TestNamespaces: each namespace counts from 0, however similar the names, whatever WORKER_NODE has
+// used up, and leaves it alone. The default goes on sharing it with Disposable.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	srv.Query(t, name, "INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES "+
+		"(300000, 'h', 'p', 2, '2026-01-01')")
+	for _, ns := range []string{"orders", "Orders", "örders", "orders'--", strings.Repeat("名", 64)} {
+		a := in(t, srv.DSN(name), ns)
+		for want := range int64(2) {
+			c, err := a.Assign(t.Context(), 1<<10-1)
+			if err != nil || c.Worker() != want {
+				t.Errorf("namespace %q: Assign = %v, %v, want worker %d", ns, c, err, want)
+			}
+		}
+	}
+	_, err := in(t, srv.DSN(name), workernode.DefaultNamespace).Assign(t.Context(), 1<<10-1)
+	wantError(t, err, "worker ids exhausted", "use a Namespace of your own")
+	db := connect(t, srv.DSN(name))
+	one, two := assign(t, workernode.Leased(db, nil), 1)[0], assign(t, workernode.Disposable(db, nil), 1)[0]
+	if one.Worker() != 300001 || two.Worker() != 300002 {
+		t.Errorf("default and Disposable have workers %d and %d, want 300001 and 300002", one.Worker(), two.Worker())
+	}
+}
+
+// TestNamespaceExistingRows: rows with worker ids from WORKER_NODE stay valid, and new ones are the
+// lowest that are unused.
+func TestNamespaceExistingRows(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	const orders = "orders"
+	held := assign(t, in(t, srv.DSN(name), orders), 1)[0]
+	insert := func(worker int64, until string) {
+		srv.Query(t, name, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, "+
+			"GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES ('orders', %d, 3, 7, 'old', %s, '')", worker, until))
+	}
+	const never = "9000000000000"
+	insert(2, never)
+	insert(300000, "1000")
+	if c := assign(t, in(t, srv.DSN(name), orders), 1)[0]; c.Worker() != 300000 {
+		t.Errorf("worker = %d, want 300000, which is free", c.Worker())
+	}
+	for _, want := range []int64{1, 3, 4} {
+		if c := assign(t, in(t, srv.DSN(name), orders), 1)[0]; c.Worker() != want {
+			t.Errorf("worker = %d, want %d, the lowest that is unused", c.Worker(), want)
+		}
+	}
+	if _, err := held.Extend(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+	// A hole far below the highest row is found when there is none above it.
+	o := &workernode.LeasedOptions{Namespace: "full", Last: 399}
+	a := workernode.Leased(connect(t, srv.DSN(name)), o)
+	assign(t, a, 1)
+	var rows []string
+	for i := 1; i < 400; i++ {
+		if i != 17 {
+			rows = append(rows, fmt.Sprintf("('full', %d, 1, 7, 'x', %s, '')", i, never))
+		}
+	}
+	srv.Query(t, name, "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+		"OWNER, UNTIL_MS, LAYOUT) VALUES "+
+		strings.Join(rows, ","))
+	if c := assign(t, a, 1)[0]; c.Worker() != 17 {
+		t.Errorf("worker = %d, want 17, the only one that is unused", c.Worker())
+	}
+	_, err := a.Assign(t.Context(), maxWorker)
+	wantError(t, err, "worker ids exhausted", "up to the highest, 399")
+	if n := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); n != "0" {
+		t.Errorf("rows of WORKER_NODE = %s, want 0", n)
+	}
+}
+
+// TestNamespaceFirstTogether: processes that are the first of a namespace together get different
+// worker ids, all of them low.
+func TestNamespaceFirstTogether(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	const processes = 40
+	workers := make([]int64, processes)
+	var wg sync.WaitGroup
+	for i := range workers {
+		a := in(t, srv.DSN(name), "orders")
+		wg.Go(func() {
+			c, err := a.Assign(t.Context(), 1<<10-1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			workers[i] = c.Worker()
+		})
+	}
+	wg.Wait()
+	slices.Sort(workers)
+	if len(slices.Compact(slices.Clone(workers))) != processes || workers[processes-1] >= 2*64 {
+		t.Errorf("workers = %v, want %d different ones below 128", workers, processes)
+	}
+}
+
+// TestRange: claims are made from First to Last, so that databases which share a namespace never
+// hand out the same worker id.
+func TestRange(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	regions := []string{name, srv.CreateDB(t)}
+	seen := map[int64]bool{}
+	for i, region := range regions {
+		db := connect(t, srv.DSN(region))
+		if err := workernode.Migrate(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		first := int64(512 * i)
+		a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", First: first, Last: first + 2})
+		claims := assign(t, a, 3)
+		for _, c := range claims {
+			if w := c.Worker(); w < first || w > first+2 || seen[w] {
+				t.Errorf("region %d: worker %d, want one from %d to %d that nobody has", i, w, first, first+2)
+			}
+			seen[c.Worker()] = true
+		}
+		if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWorkersExhausted) {
+			t.Errorf("region %d: Assign = %v, want ErrWorkersExhausted", i, err)
+		}
+		release(t, claims[1], time.Now().Add(-time.Second))
+		if c := assign(t, a, 1)[0]; c.Worker() != claims[1].Worker() {
+			t.Errorf("region %d: worker = %d, want %d, which is free", i, c.Worker(), claims[1].Worker())
+		}
+	}
+	// Free rows outside of the range are others'.
+	elsewhere := &workernode.LeasedOptions{Namespace: "orders", First: 100, Last: 200}
+	release(t, assign(t, workernode.Leased(connect(t, srv.DSN(name)), elsewhere), 1)[0], time.Time{})
+	elsewhere.First = 101
+	if c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), elsewhere), 1)[0]; c.Worker() != 101 {
+		t.Errorf("worker = %d, want 101", c.Worker())
+	}
+}
+
+// TestNamespaceRestored: after a restore a new worker id of a namespace that counts for itself
+// begins when forgotten windows have passed, also in a namespace that the backup does not know.
+func TestNamespaceRestored(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, in(t, srv.DSN(name), "known"), 1)
+	restore := backup(t, srv, name)
+	forgotten := map[string]assigner.Claim{}
+	for _, ns := range []string{"known", "unknown"} {
+		forgotten[ns] = assign(t, in(t, srv.DSN(name), ns), 1)[0]
+	}
+	restore()
+	repair(t, srv, name, 10, workernode.DefaultWindow+time.Minute)
+	for ns, old := range forgotten {
+		c := assign(t, in(t, srv.DSN(name), ns), 1)[0]
+		_, end := old.Window()
+		if from, until := c.Window(); c.Worker() != old.Worker() || from.Before(end) || !until.After(from) {
+			t.Errorf("namespace %q: worker %d, [%v, %v), want the forgotten worker %d from %v on", ns, c.Worker(), from,
+				until, old.Worker(), end)
+		}
+	}
+	if c := assign(t, in(t, srv.DSN(name), ""), 1)[0]; c.Worker() != 11 {
+		t.Errorf("worker = %d, want 11, above the highest", c.Worker())
+	} else if from, _ := c.Window(); !from.IsZero() {
+		t.Errorf("its window begins at %v, want the beginning of time", from)
+	}
+}

@@ -1,0 +1,142 @@
+package workernode
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"gorm.io/gorm"
+)
+
+// RestorePlan is what makes the tables fit for claims after they went back to an older state: a
+// backup was restored, or a replica promoted that lacks the last changes. docs/reliability.md says
+// when.
+type RestorePlan struct {
+	// Statements are what Restore runs, for the database's dialect, in this order.
+	Statements []string
+
+	HighestNode int64 // the highest worker id in WORKER_NODE as it is; 0: none
+	Leases      int64 // rows of WORKER_LEASE, whose owners lose their claims
+}
+
+// PlanRestore returns what Restore would do and changes nothing. highest is the highest worker id
+// that was ever used, 1 or above, and not below those in WORKER_LEASE. reach is the longest Window
+// of any service plus the longest lead, 0 to twice 366 days. It waits for a database that is down
+// until ctx ends.
+func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
+	reach time.Duration) (RestorePlan, error) {
+	d, err := sqldb.Open("workernode", db, nil)
+	if err != nil {
+		return RestorePlan{}, err
+	}
+	return planRestore(ctx, d, highest, reach)
+}
+
+// Restore makes the tables fit for claims after they went back to an older state, before any
+// process connects. A row of WORKER_NODE keeps its new worker ids above highest, over restarts of
+// the server as well, every row of WORKER_LEASE stays unused until reach has passed, and new worker
+// ids of namespaces that count for themselves have windows that begin then. Owners that still run
+// work to the ends of their windows and then take other worker ids. The account needs SELECT,
+// INSERT and UPDATE, on PostgreSQL for the sequence of WORKER_NODE too. Running it twice does no
+// harm.
+func Restore(ctx context.Context, db *gorm.DB, highest int64,
+	reach time.Duration) (RestorePlan, error) {
+	d, err := sqldb.Open("workernode", db, nil)
+	if err != nil {
+		return RestorePlan{}, err
+	}
+	plan, err := planRestore(ctx, d, highest, reach)
+	if err != nil {
+		return plan, err
+	}
+	return plan, do(ctx, d, "repairing after a restore",
+		func(ctx context.Context, q *sqldb.Conn) error {
+			for _, s := range plan.Statements {
+				if _, err := q.Exec(ctx, s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+// planRestore checks the arguments against the tables and composes the statements.
+func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
+	reach time.Duration) (p RestorePlan, err error) {
+	if highest < 1 || highest == math.MaxInt64 {
+		return p, fmt.Errorf("workernode: the highest worker id is %d, want 1 to %d",
+			highest, int64(math.MaxInt64-1))
+	}
+	if reach < 0 || reach > 2*maxWindow {
+		return p, fmt.Errorf("workernode: the longest reach is %v, want 0 to %v",
+			reach, 2*maxWindow)
+	}
+	// highest is what the operator knows, of which the tables may have forgotten a part. What they
+	// still have must not be above it: then it was read from somewhere else.
+	var worker sql.NullInt64
+	leased := true
+	err = do(ctx, d, "reading WORKER_NODE and WORKER_LEASE",
+		func(ctx context.Context, q *sqldb.Conn) error {
+			if p.HighestNode, err = highestNode(ctx, q); err != nil {
+				return err
+			}
+			err := q.Row(ctx, "SELECT COUNT(*), MAX(CASE WHEN NAMESPACE = ? THEN WORKER_ID END) "+
+				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{DefaultNamespace},
+				&p.Leases, &worker)
+			if err != nil && d.Failure(err) == sqldb.Missing {
+				leased, err = false, nil // Disposable alone does not need it
+			}
+			return err
+		})
+	if err != nil {
+		return p, err
+	}
+	if worker.Int64 > highest {
+		return p, fmt.Errorf("workernode: the highest worker id is %d, want at least %d, which "+
+			"is in WORKER_LEASE", highest, worker.Int64)
+	}
+	// The row stays, because InnoDB before MySQL 8.0 and MariaDB 10.2.4 forgets a counter that was
+	// set with ALTER TABLE and counts on from the highest row when it restarts.
+	insert := fmt.Sprintf("INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE, "+
+		"MODIFIED, CREATED)\n"+
+		"  VALUES (%d, 'restored', '', 2, {today}, {now}, {now})", highest)
+	// No end moves back: a second run, or a window that reaches further, keeps what is later.
+	later, conflict := "GREATEST", "ON CONFLICT (NAMESPACE, WORKER_ID) DO UPDATE SET\n"+
+		"  UNTIL_MS = %s(WORKER_LEASE.UNTIL_MS, EXCLUDED.UNTIL_MS)"
+	switch d.Name {
+	case "mysql":
+		p.add(d, insert+" ON DUPLICATE KEY UPDATE ID = ID")
+		conflict = "ON DUPLICATE KEY UPDATE UNTIL_MS = %s(UNTIL_MS, VALUES(UNTIL_MS))"
+	case "postgres":
+		p.add(d, insert+" ON CONFLICT DO NOTHING")
+		// A row with a key of its own does not move the sequence.
+		sequence := "PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id')"
+		p.add(d, fmt.Sprintf("SELECT SETVAL(%s,\n  GREATEST(%d, NEXTVAL(%s)))",
+			sequence, highest, sequence))
+	default:
+		p.add(d, insert+" ON CONFLICT DO NOTHING")
+		later = "MAX"
+	}
+	// The new fencing token ends the claims of all owners, and the end of the window keeps every
+	// worker id unused until the windows of all owners, forgotten ones included, have passed.
+	if leased {
+		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
+			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
+			reach.Milliseconds()))
+		// Where a namespace counts for itself, the lowest unused worker id may be that of a
+		// forgotten claim.
+		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
+			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
+			everywhere, header, reach.Milliseconds(), later))
+	}
+	return p, nil
+}
+
+// add appends a statement in the database's dialect.
+func (p *RestorePlan) add(d *sqldb.DB, statement string) {
+	p.Statements = append(p.Statements, d.Expand(statement))
+}

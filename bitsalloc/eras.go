@@ -1,0 +1,200 @@
+package bitsalloc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Era is a layout and the instant from which on it is used.
+type Era struct {
+	From time.Time
+	Layout
+}
+
+// Eras is a list of layouts that succeed one another. The ids of each lie above all ids of the ones
+// before, whatever worker stamps them and whatever its clock shows, so an id tells which era it is
+// of. An Eras is immutable. One era is the common case.
+type Eras struct {
+	eras []*Allocator
+}
+
+// NewEras returns first and the eras that succeed it. From is an era's Epoch, and rises; a
+// FirstTick of 0 stands for the lowest one that Succeed finds. All eras have the same GeneBits, and
+// there are at most 64.
+// Errors wrap ErrLayout.
+func NewEras(first Layout, later ...Era) (*Eras, error) {
+	a, err := New(first)
+	if err != nil {
+		return nil, err
+	}
+	if len(later) >= maxEras {
+		return nil, fmt.Errorf("%w: %d eras, want at most %d", ErrLayout, len(later)+1, maxEras)
+	}
+	e := &Eras{eras: []*Allocator{a}}
+	for i, era := range later {
+		a, err := nextEra(e.eras[i], era)
+		if err != nil {
+			return nil, fmt.Errorf("era %d: %w", i+1, err)
+		}
+		e.eras = append(e.eras, a)
+	}
+	return e, nil
+}
+
+// nextEra returns the Allocator of the era after prev.
+func nextEra(prev *Allocator, era Era) (*Allocator, error) {
+	if era.From.IsZero() || !era.From.After(prev.layout.Epoch) {
+		return nil, fmt.Errorf("%w: From is %v, want an instant after %v",
+			ErrLayout, era.From, prev.layout.Epoch)
+	}
+	if !era.Epoch.IsZero() && !era.Epoch.Equal(era.From) {
+		return nil, fmt.Errorf("%w: Epoch is %v, want From, %v", ErrLayout, era.Epoch, era.From)
+	}
+	if end := prev.Expires(); end.Before(era.From) {
+		return nil, fmt.Errorf("%w: From is %v, and the layout before ends at %v",
+			ErrLayout, era.From, end)
+	}
+	lowest, err := Succeed(prev.layout, era.From, era.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if era.FirstTick != 0 {
+		if era.FirstTick < lowest.FirstTick {
+			return nil, fmt.Errorf("%w: FirstTick is %d, want 0 or at least %d, so that ids lie "+
+				"above those of the layout before",
+				ErrLayout, era.FirstTick, lowest.FirstTick)
+		}
+		lowest.FirstTick = era.FirstTick
+	}
+	return New(lowest)
+}
+
+// All returns the Allocators of the eras, the first one first. The caller must not change the
+// slice.
+func (e *Eras) All() []*Allocator { return e.eras }
+
+// Of returns the Allocator of the era that id is of.
+func (e *Eras) Of(id int64) *Allocator {
+	for i := len(e.eras) - 1; i > 0; i-- {
+		if a := e.eras[i]; id>>(a.timeShift&63) >= a.firstTick {
+			return a
+		}
+	}
+	return e.eras[0]
+}
+
+// At returns the Allocator of the era that t lies in, the first one for an instant before its
+// epoch.
+func (e *Eras) At(t time.Time) *Allocator {
+	for i := len(e.eras) - 1; i > 0; i-- {
+		if !t.Before(e.eras[i].layout.Epoch) {
+			return e.eras[i]
+		}
+	}
+	return e.eras[0]
+}
+
+// opens returns when generators begin to stamp era i, 1 or above: where the tick of the era before
+// begins that From cuts off. The rest of that tick belongs to the first tick of era i.
+func (e *Eras) opens(i int) time.Time {
+	prev := e.eras[i-1]
+	return prev.TimeAt(prev.TickAt(e.eras[i].layout.Epoch))
+}
+
+// stamped returns the Allocator of the ids that are stamped at t, and t or, if that era's epoch is
+// yet to come, the epoch.
+func (e *Eras) stamped(t time.Time) (*Allocator, time.Time) {
+	for i := len(e.eras) - 1; i > 0; i-- {
+		a := e.eras[i]
+		if !t.Before(a.layout.Epoch) {
+			return a, t
+		}
+		if !t.Before(e.opens(i)) {
+			return a, a.layout.Epoch
+		}
+	}
+	return e.eras[0], t
+}
+
+// First is Allocator.First over all eras.
+func (e *Eras) First(t time.Time) int64 {
+	a, t := e.stamped(t)
+	return a.First(t)
+}
+
+// Last is Allocator.Last over all eras.
+func (e *Eras) Last(t time.Time) int64 {
+	a, t := e.stamped(t)
+	return a.Last(t)
+}
+
+// Between is Allocator.Between over all eras. Where From cuts a tick of the era before off, the
+// rest of it counts as part of the new era's first tick, which is what is stamped then.
+func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
+	lo, hi = 1, 0
+	if !from.Before(to) {
+		return lo, hi
+	}
+	for i, a := range e.eras {
+		begin, end, most := from, to, a.MaxID()
+		if epoch := a.layout.Epoch; i > 0 && begin.Before(epoch) {
+			begin = epoch
+			if !end.After(epoch) && end.After(e.opens(i)) {
+				end = epoch.Add(1)
+			}
+		}
+		if i+1 < len(e.eras) {
+			next := e.eras[i+1]
+			if next.layout.Epoch.Before(end) {
+				end = next.layout.Epoch
+			}
+			most = next.lowest() - 1 // the tick that the next era begins in is none of this one's
+		}
+		if l, h := a.Between(begin, end); l <= min(h, most) {
+			if lo > hi {
+				lo = l
+			}
+			hi = min(h, most)
+		}
+	}
+	return lo, hi
+}
+
+// lowest returns the lowest id that is ever stamped.
+func (a *Allocator) lowest() int64 { return a.firstTick << (a.timeShift & 63) }
+
+// String returns the canonical texts of the eras' layouts, joined by commas. The text of one era is
+// the layout's own.
+func (e *Eras) String() string {
+	texts := make([]string, len(e.eras))
+	for i, a := range e.eras {
+		texts[i] = a.layout.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// ParseEras reads the text that String returns. Errors wrap ErrLayout.
+func ParseEras(text string) (*Eras, error) {
+	texts := strings.Split(text, ",")
+	if len(texts) > maxEras {
+		return nil, fmt.Errorf("%w: the text has %d eras, want at most %d",
+			ErrLayout, len(texts), maxEras)
+	}
+	first, err := ParseLayout(texts[0])
+	if err != nil {
+		return nil, err
+	}
+	var later []Era
+	for _, t := range texts[1:] {
+		l, err := ParseLayout(t)
+		if err != nil {
+			return nil, err
+		}
+		later = append(later, Era{From: l.Epoch, Layout: l})
+	}
+	return NewEras(first, later...)
+}
+
+// maxEras bounds a list of eras, before ParseEras reads the elements of a long text.
+const maxEras = 64

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/doctor"
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/uid"
+)
+
+// authority is where worker ids come from in the place of a database: a store of slots.
+type authority struct {
+	*slots.Assigner
+
+	place string
+	close func() error
+}
+
+// opener makes the Assigner of an address.
+type opener func(address string, o slots.Options) (*authority, error)
+
+// openerOf returns what opens an address, nil if it is that of a database.
+func openerOf(address string) opener {
+	switch {
+	case strings.HasPrefix(address, kubernetes.Scheme):
+		return openKubernetes
+	case strings.HasPrefix(address, "etcd://"):
+		return openEtcd
+	}
+	return nil
+}
+
+func openKubernetes(address string, o slots.Options) (*authority, error) {
+	a, err := kubernetes.Open(address, &kubernetes.Options{Options: o})
+	return &authority{Assigner: a, close: func() error { return nil }}, err
+}
+
+func openEtcd(address string, o slots.Options) (*authority, error) {
+	a, err := etcd.Open(address, &etcd.Options{Options: o})
+	if err != nil {
+		return nil, err
+	}
+	return &authority{Assigner: a.Assigner, close: a.Close}, nil
+}
+
+// fromAuthority reports whether the flags name an authority and no database.
+func (f *dsnFlags) fromAuthority(p *program) bool {
+	address, _ := f.address(p)
+	return openerOf(address) != nil
+}
+
+// useAuthority opens the authority that the flags name, calls do and closes it again.
+func (f *dsnFlags) useAuthority(
+	ctx context.Context, p *program, do func(context.Context, *authority) error,
+) error {
+	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	defer cancel()
+	a, err := f.openAuthority(p, slots.Options{})
+	if err != nil {
+		return err
+	}
+	bar := p.progress("waiting for "+a.place, 0)
+	defer bar.End()
+	err = do(within, a)
+	if err != nil {
+		err = f.explain(within, dsn.Source{Place: a.place}, err)
+	}
+	return errors.Join(err, a.close())
+}
+
+func (f *dsnFlags) openAuthority(p *program, o slots.Options) (*authority, error) {
+	if f.Timeout <= 0 {
+		return nil, usagef("--timeout is %v, want above 0", f.Timeout)
+	}
+	address, origin := f.address(p)
+	a, err := openerOf(address)(address, o)
+	if err != nil {
+		return nil, usagef("%s: %w", origin, err)
+	}
+	a.place = p.redactor.Redact(address)
+	return a, nil
+}
+
+// authorityGenerator takes a worker id from the authority that the flags name and returns a
+// generator. Closing the generator gives the worker id back and closes the authority.
+func (f *dsnFlags) authorityGenerator(
+	ctx context.Context, p *program, flags *assignerFlags, o claimOptions,
+	make func(ctx context.Context, a *authority) (uid.Generator, error),
+) (*ownedGenerator, error) {
+	if flags.Namespace != "" || flags.Assigner != "leased" {
+		return nil, usagef("--namespace and --assigner are for databases; the address in --dsn names the " +
+			"universe of ids")
+	}
+	start, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	defer cancel()
+	a, err := f.openAuthority(p, slots.Options{Window: o.window, Logger: o.logger})
+	if err != nil {
+		return nil, err
+	}
+	bar := p.progress("taking a worker id from "+a.place, 0)
+	defer bar.End()
+	g, err := make(start, a)
+	if err != nil {
+		return nil, errors.Join(f.explain(start, dsn.Source{Place: a.place}, err), a.close())
+	}
+	return &ownedGenerator{g, a.close, p}, nil
+}
+
+// ofAuthority does what Run does with a database.
+func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Location) error {
+	switch {
+	case c.Action == "reap":
+		return usagef("reap is for databases; worker ids whose windows have passed are free without it")
+	case c.Namespace != "":
+		return usagef("--namespace is for databases; the address in --dsn names the universe of ids")
+	case c.Action == "restored" && c.DryRun:
+		return usagef("--dry-run is for databases")
+	}
+	return c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
+		if c.Action == "restored" {
+			if err := a.Restore(ctx, c.Highest, *c.Reach); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(p.out, "done: worker ids up to %d that have no slot are not given out "+
+				"again, and no window begins within %v\n", c.Highest, *c.Reach)
+			return err
+		}
+		leases, err := leasesOf(ctx, a)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return json.NewEncoder(p.out).Encode(workersJSON{Nodes: []nodeJSON{}, Leases: leasesJSON(leases)})
+		}
+		return p.printLeases("slots", leases, zone)
+	})
+}
+
+// leasesOf returns an authority's slots in the form of a database's rows.
+func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
+	all, err := a.Slots(ctx)
+	leases := make([]workernode.Lease, 0, len(all))
+	for _, s := range all {
+		leases = append(leases, workernode.Lease{Worker: s.Worker, Generation: s.Generation, Owner: s.Owner,
+			Until: s.Until, Left: s.Left, Layout: s.Layout, Newest: s.Newest})
+	}
+	return leases, err
+}
+
+// examineAuthority returns what the doctor finds out about the authority that the flags name.
+func (c *doctorCmd) examineAuthority(
+	ctx context.Context, p *program, patient doctor.Patient,
+) (place string, found []doctor.Finding, err error) {
+	if c.Peer != "" {
+		return "", nil, usagef("--peer is for databases")
+	}
+	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
+		place = a.place
+		patient.Place = place
+		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) { return leasesOf(ctx, a) }
+		found = patient.ExamineSlots(ctx)
+		return nil
+	})
+	return place, found, err
+}

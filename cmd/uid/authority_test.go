@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// leaseServer is as much of an API server as the command needs: objects in memory.
+type leaseServer struct {
+	mu      sync.Mutex
+	objects map[string]map[string]any
+	changes int
+}
+
+func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/team/leases"
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, leases), "/")
+	var body map[string]any
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.changes++
+		meta, _ := body["metadata"].(map[string]any)
+		name, _ = meta["name"].(string)
+		meta["uid"], meta["resourceVersion"] = "u", fmt.Sprint(s.changes)
+		s.objects[name] = body
+	}
+	switch {
+	case !strings.HasPrefix(r.URL.Path, leases) || r.Header.Get("Authorization") != "Bearer "+leaseToken:
+		w.WriteHeader(http.StatusForbidden)
+	case name == "":
+		items := []any{}
+		for _, o := range s.objects {
+			items = append(items, o)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"items": items})
+	case s.objects[name] == nil:
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind":"Status"}`)
+	default:
+		json.NewEncoder(w).Encode(s.objects[name])
+	}
+}
+
+const leaseToken = "token-never-shown"
+
+// newLeaseServer starts one and returns the address to name it with.
+func newLeaseServer(t *testing.T) (address string) {
+	t.Helper()
+	s := httptest.NewServer(&leaseServer{objects: map[string]map[string]any{}})
+	t.Cleanup(s.Close)
+	path := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf(`{"current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+		"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"team"}}],
+		"users":[{"name":"u","user":{"token":%q}}]}`, s.URL, leaseToken)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "kubernetes:orders?kubeconfig=" + path
+}
+
+// TestAuthority: gen, workers, doctor and serve take the address of an authority that is no
+// database, and say what is not for one.
+func TestAuthority(t *testing.T) {
+	t.Parallel()
+	address := newLeaseServer(t)
+	b := newBench(t)
+	r := b.check(t, exitOK, "", "", "gen", "--dsn", address, "-n", "3", "--format", "json")
+	if n := strings.Count(r.stdout, "\n"); n != 3 {
+		t.Errorf("gen -n 3 printed %d lines:\n%s", n, r.stdout)
+	}
+	b.env["UID_DSN"] = address
+	r = b.check(t, exitOK, "slots: 1 row", "", "workers")
+	if !strings.Contains(r.stdout, "28-22-13") {
+		t.Errorf("workers does not show the layout:\n%s", r.stdout)
+	}
+	b.check(t, exitOK, `"worker":0`, "", "workers", "--json")
+	b.check(t, exitOK, "lists 1 worker id in", "", "doctor")
+	b.check(t, exitOK, "worker ids up to 9", "", "workers", "restored", "--highest", "9", "--reach", "1h")
+	r = b.check(t, exitOK, "", "", "gen", "--format", "json")
+	if !strings.Contains(r.stdout, `"worker":10,`) {
+		t.Errorf("after restored --highest 9: %s, want worker 10", r.stdout)
+	}
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{"reap is for databases", []string{"workers", "reap"}},
+		{"--namespace is for databases", []string{"workers", "--namespace", "x"}},
+		{"--namespace and --assigner are for databases", []string{"gen", "--namespace", "x"}},
+		{"--namespace and --assigner are for databases", []string{"gen", "--assigner", "disposable"}},
+		{"--peer is for databases", []string{"doctor", "--peer", "x.db"}},
+		{"say --only snowflake", []string{"serve"}},
+		{"this needs a database", []string{"segment", "list"}},
+		{"no such file", []string{"gen", "--dsn", "kubernetes:x?kubeconfig=/no/such/file"}},
+	} {
+		b.check(t, exitUsage, "", tt.want, tt.args...)
+	}
+	wrong := strings.Replace(address, "orders", "elsewhere/orders", 1)
+	r = b.check(t, exitFailure, "", "403", "gen", "--dsn", wrong)
+	if strings.Contains(r.stderr, leaseToken) {
+		t.Errorf("the token is shown: %s", r.stderr)
+	}
+	b.check(t, exitFailure, "fail", "", "doctor", "--dsn", wrong)
+}
+
+// TestAuthorityServe serves ids of an authority.
+func TestAuthorityServe(t *testing.T) {
+	t.Parallel()
+	s := newBench(t).serve(t, "--dsn", newLeaseServer(t), "--only", "snowflake")
+	if id := s.ok(t, "/api/snowflake/get/x"); len(id) < 10 {
+		t.Errorf("an id is %q", id)
+	}
+}
+
+// TestAuthorityEtcd: the same commands on an etcd.
+func TestAuthorityEtcd(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.Etcd(t)
+	b := newBench(t)
+	b.env["UID_DSN"] = srv.DSN("ids")
+	b.check(t, exitOK, "slots: no rows", "", "workers")
+	if r := b.check(t, exitOK, "", "", "gen"); len(r.stdout) < 10 {
+		t.Errorf("gen printed %q, want an id", r.stdout)
+	}
+	b.check(t, exitOK, "slots: 1 row", "", "workers")
+	b.check(t, exitOK, "lists 1 worker id in", "", "doctor")
+	b.check(t, exitUsage, "", "want etcd://user:password@host:237", "gen", "--dsn", "etcd:///ids")
+	r := b.check(t, exitFailure, "", srv.Addr(), "gen", "--timeout", "200ms", "--dsn",
+		strings.Replace(srv.DSN("other"), "//", "//me:"+dbtest.Password+"@", 1)+"?tls=true")
+	if strings.Contains(r.stderr, dbtest.Password) {
+		t.Errorf("the password is in %q", r.stderr)
+	}
+}

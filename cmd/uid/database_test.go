@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestWithoutDeadline: what a deadline says about itself is said once, and nothing else is lost.
+func TestWithoutDeadline(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"context deadline exceeded":                                                    "context deadline exceeded",
+		"a: context deadline exceeded":                                                 "a",
+		"a: context deadline exceeded; last error: b refused":                          "a: b refused",
+		"a: context deadline exceeded; last error: timeout: context deadline exceeded": "a: timeout",
+		"a: context deadline exceeded; last error: context deadline exceeded":          "a",
+		"a: tls: context deadline exceeded\n\tb: dial: context deadline exceeded":      "a: tls\n\tb: dial",
+		"a refused": "a refused",
+	} {
+		if got := withoutDeadline(errors.New(text)).Error(); got != want {
+			t.Errorf("withoutDeadline(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFrozen: a database that freezes before the worker id is given back costs neither ids nor the
+// exit status. The ids do not wait for it, and the user is told that nothing need be done.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	s := dbtest.MariaDB(t)
+	b := newBench(t)
+	b.env["UID_DSN"] = s.DSN(s.CreateDB(t))
+	var stdout, stderr strings.Builder
+	p := &program{stdin: strings.NewReader(""), stderr: &stderr, now: b.clock,
+		getenv: func(key string) string { return b.env[key] }}
+	p.stdout = writeFunc(func(text []byte) (int, error) {
+		if stdout.Len() == 0 {
+			if err := s.Pause(); err != nil {
+				t.Error(err)
+			}
+		}
+		return stdout.Write(text)
+	})
+	code := p.run(t.Context(), []string{"gen", "-n", "10"})
+	if err := s.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	said := stderr.String()
+	if code != exitOK || !strings.HasPrefix(said, "uid: note: the worker id was not given back (") ||
+		!strings.Contains(said, "nothing need be done") || strings.Contains(said, "deadline") ||
+		strings.Count(said, "\n") != 1 {
+		t.Errorf("status %d, stderr %q, want 0 and a note", code, said)
+	}
+	if ids := parseIDs(t, result{stdout: stdout.String()}, decimalForm); len(ids) != 10 {
+		t.Errorf("%d ids, want 10", len(ids))
+	}
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestDoctorLeases: a worker id is free, held, or given back while the ids that were borrowed from
+// the seconds to come last.
+func TestDoctorLeases(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.now = time.Now()
+	b.check(t, exitOK, "0 held, 0 free\n", "", "doctor")
+	b.check(t, exitOK, "", "", "gen", "-n", "1000000")
+	b.check(t, exitOK, "0 held, 0 free, 1 given back and free when their windows have passed\n", "",
+		"doctor")
+}
+
+// TestDoctorMySQL: settings and accounts that hurt are found.
+func TestDoctorMySQL(t *testing.T) {
+	t.Parallel()
+	s := dbtest.MariaDB(t, "--auto-increment-increment=10")
+	db := s.CreateDB(t)
+	b := newBench(t)
+	dsn := func(user string) string {
+		return fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db)
+	}
+	s.Exec(t,
+		"CREATE USER reader IDENTIFIED BY 'hunter2'", "GRANT SELECT ON "+db+".* TO reader",
+		"CREATE USER worker IDENTIFIED BY 'hunter2'",
+		"GRANT SELECT, INSERT, UPDATE ON "+db+".* TO worker",
+		"CREATE USER nobody IDENTIFIED BY 'hunter2'")
+	b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db))
+
+	b.check(t, exitOK, "every start uses up 10 worker ids", "", "doctor", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "every start uses up 10 worker ids", "",
+		"doctor", "--strict", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "the account needs INSERT on WORKER_NODE", "",
+		"doctor", "--dsn", dsn("reader"))
+	for _, user := range []string{"nobody", "stranger"} {
+		r := b.check(t, exitFailure, "fail", "", "doctor", "--dsn", dsn(user))
+		if strings.Contains(r.stdout+r.stderr, "hunter2") {
+			t.Errorf("doctor shows the password:\n%s%s", r.stdout, r.stderr)
+		}
+	}
+	// An account that may not create tables makes ids from those that exist.
+	b.check(t, exitOK, "", "", "gen", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "", "denied", "gen", "--dsn", dsn("reader"))
+
+	// An owner that does not know the newest layout of its namespace is found.
+	b.check(t, exitOK, "every owner of a lease knows the newest layout", "", "doctor", "--dsn", s.DSN(db))
+	const first, list = "28-22-13-0/1s@2026-01-01T00:00:00Z", "28-22-13-0/1s@2026-01-01T00:00:00Z," +
+		"36-14-13-0/1s+32314982400@2030-01-01T00:00:00Z"
+	for i, l := range []string{first, list} {
+		s.Exec(t, fmt.Sprintf("INSERT INTO %s.WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
+			"UNTIL_MS, LAYOUT) VALUES ('eras', %d, 1, 1, 'host %[2]d', %d, '%s')",
+			db, i, time.Now().Add(time.Hour).UnixMilli(), l))
+	}
+	// So is one where the process that brought the layout has gone, and its row is another's.
+	for worker, l := range map[int]string{-1: list, 5: first} {
+		s.Exec(t, fmt.Sprintf("INSERT INTO %s.WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
+			"UNTIL_MS, LAYOUT) VALUES ('rolled back', %d, 1, 1, 'elder', %d, '%s')",
+			db, worker, time.Now().Add(time.Hour).UnixMilli(), l))
+	}
+	b.check(t, exitOK, "worker 5 of namespace \"rolled back\" stops at 2030-01-01T00:00:00Z", "",
+		"doctor", "--dsn", s.DSN(db))
+	r := b.check(t, exitOK, "worker 0 of namespace \"eras\" stops at 2030-01-01T00:00:00Z, where a layout "+
+		"begins that host 0 does not know", "", "doctor", "--layout", list, "--dsn", s.DSN(db))
+	if !strings.Contains(r.stdout, list+" runs out at 3183") || strings.Contains(r.stdout, "host 1") {
+		t.Errorf("doctor with a list of eras:\n%s", r.stdout)
+	}
+	later := *b
+	later.now = time.Date(2030, 1, 1, 0, 0, 1, 0, time.UTC)
+	later.check(t, exitFailure, "stops at 2030", "", "doctor", "--dsn", s.DSN(db))
+
+	s.Exec(t, "INSERT INTO "+db+".WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
+		"VALUES (4194303, 'h', 'p', 2, '2026-01-01')")
+	b.check(t, exitFailure, "0 of 4,194,303 left", "", "doctor", "--dsn", dsn("worker"))
+	b.check(t, exitFailure, "", "worker ids exhausted",
+		"gen", "--assigner", "disposable", "--dsn", dsn("worker"))
+
+	s.Exec(t, "SET GLOBAL read_only = 1")
+	b.check(t, exitFailure, "read-only", "", "doctor", "--dsn", dsn("worker"))
+}
+
+// TestDoctorProducts: a server that is not MySQL is told by its version, with what is known of it.
+// A MariaDB says that it is the other one.
+func TestDoctorProducts(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(dbtest.OracleEnv) == "1" {
+		t.Skip("skipped: MySQL's version cannot be set")
+	}
+	for _, c := range []struct {
+		version, want string
+		code          int
+	}{
+		{"8.0.11-TiDB-v7.5.0", "every server of TiDB skips up to 30000 keys", exitOK},
+		{"8.0.33-Dolt", "Dolt is known to lose one of two changes", exitFailure},
+	} {
+		t.Run(c.version, func(t *testing.T) {
+			t.Parallel()
+			s := dbtest.MariaDB(t, "--version="+c.version)
+			db := s.CreateDB(t)
+			b := newBench(t)
+			s.Query(t, db, b.check(t, exitOK, "", "", "schema", "--dialect", "mysql").stdout)
+			b.check(t, c.code, c.want, "", "doctor", "--dsn", s.DSN(db))
+			if c.code != exitOK {
+				b.check(t, exitFailure, "", "known to lose", "gen", "--dsn", s.DSN(db))
+			}
+		})
+	}
+}
+
+// TestDoctorDurability: a server that forgets commits when its machine crashes is found, by each
+// setting that makes it so, and a server that does not is left alone.
+func TestDoctorDurability(t *testing.T) {
+	t.Parallel()
+	t.Run("MariaDB", func(t *testing.T) {
+		t.Parallel()
+		s := dbtest.MariaDB(t, "--log-bin", "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
+		b := newBench(t)
+		b.env["UID_DSN"] = s.DSN(s.CreateDB(t))
+		b.check(t, exitOK, "", "", "gen")
+		good := []string{"doctor", "--strict"}
+		if strings.Contains(b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor").stdout, recomputes) {
+			good = good[:1]
+		}
+		b.check(t, exitOK, "", "", good...)
+		const flush = "innodb_flush_log_at_trx_commit"
+		for _, c := range []struct{ off, on, want string }{
+			{flush + " = 2", flush + " = 1", flush + " is 2: a crash"},
+			{flush + " = 0", flush + " = 1", flush + " is 0: a crash"},
+			{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is 0: a crash"},
+		} {
+			s.Exec(t, "SET GLOBAL "+c.off)
+			b.check(t, exitFailure, c.want, "", "doctor", "--strict")
+			b.check(t, exitOK, "warn  durability", "", "doctor")
+			s.Exec(t, "SET GLOBAL "+c.on)
+		}
+		b.check(t, exitOK, "a commit is on disk before it is answered", "", good...)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s := dbtest.Postgres(t, "-cfsync=on")
+		b := newBench(t)
+		db := s.CreateDB(t)
+		b.env["UID_DSN"] = s.DSN(db)
+		b.check(t, exitOK, "", "", "gen")
+		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
+		s.Exec(t, "ALTER DATABASE "+db+" SET synchronous_commit = off")
+		b.check(t, exitFailure, "synchronous_commit is off: a crash", "", "doctor", "--strict")
+
+		shared := servers.Postgres(t)
+		b.env["UID_DSN"] = shared.DSN(shared.CreateDB(t))
+		b.check(t, exitOK, "", "", "gen")
+		b.check(t, exitFailure, "fsync is off: a crash", "", "doctor", "--strict")
+	})
+}
+
+// TestDoctorFrozen: a check that gets no answer is told as such, without the advice for another
+// fault, and ends the examination.
+func TestDoctorFrozen(t *testing.T) {
+	t.Parallel()
+	s := servers.MariaDB(t)
+	db := s.CreateDB(t)
+	b := newBench(t)
+	b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db))
+	proxy := dbtest.NewProxy(t, s.Addr())
+	proxy.SetMatching(dbtest.BlackHole, func(request []byte) bool {
+		return bytes.Contains(request, []byte("WORKER_LEASE"))
+	})
+	r := b.check(t, exitFailure, "no answer in time", "",
+		"doctor", "--timeout", "1s", "--dsn", s.DSNVia(proxy.Addr(), db))
+	if strings.Contains(r.stdout, "uid schema") || strings.Contains(r.stdout, "deadline") ||
+		!strings.Contains(r.stdout, "ok    table WORKER_NODE") ||
+		strings.Contains(r.stdout, "privileges") || strings.Count(r.stdout, "fail") != 1 {
+		t.Errorf("doctor says\n%s\nwant the checks before the one that hangs", r.stdout)
+	}
+}
+
+// TestDoctorSettings: a table whose keys are skipped, handed out twice or not made at all is found,
+// on every kind of database, and so is what to do.
+func TestDoctorSettings(t *testing.T) {
+	t.Parallel()
+	for name, cases := range map[string][]struct{ hurt, want string }{
+		"MariaDB": {
+			{"ALTER TABLE WORKER_LEASE ENGINE = MyISAM", "WORKER_LEASE is in MyISAM"},
+			{"ALTER TABLE WORKER_LEASE ENGINE = InnoDB; ALTER TABLE WORKER_NODE ENGINE = MEMORY",
+				"WORKER_NODE is in MEMORY"},
+			{"ALTER TABLE WORKER_NODE ENGINE = InnoDB; ALTER TABLE WORKER_NODE MODIFY ID BIGINT NOT NULL",
+				"WORKER_NODE.ID is not AUTO_INCREMENT"},
+		},
+		"PostgreSQL": {
+			{"ALTER TABLE WORKER_LEASE SET UNLOGGED", "worker_lease is UNLOGGED"},
+			{"ALTER TABLE WORKER_NODE ALTER ID SET INCREMENT 5", "a start may use up 5 worker ids"},
+			{"ALTER TABLE WORKER_NODE ALTER ID SET INCREMENT 1 SET CACHE 7",
+				"ALTER SEQUENCE worker_node_id_seq INCREMENT 1 CACHE 1"},
+			{"ALTER TABLE WORKER_NODE ALTER ID SET CACHE 1 SET CYCLE",
+				"ALTER SEQUENCE worker_node_id_seq NO CYCLE"},
+			{"ALTER TABLE WORKER_NODE ALTER ID DROP IDENTITY", "ID is not generated by a sequence"},
+		},
+		"SQLite": {
+			{"CREATE TABLE N AS SELECT * FROM WORKER_NODE; DROP TABLE WORKER_NODE; " +
+				"ALTER TABLE N RENAME TO WORKER_NODE",
+				"the worker id of a deleted row is handed out again"},
+			{"ALTER TABLE WORKER_NODE RENAME TO N; CREATE VIEW WORKER_NODE AS SELECT * FROM N",
+				"WORKER_NODE is a view, not a table"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			dsns := databases(t)[name](t)
+			b.env["UID_DSN"] = dsns[0]
+			b.check(t, exitOK, "", "", "gen")
+			b.check(t, exitOK, "ok", "", "doctor")
+			for _, c := range cases {
+				for statement := range strings.SplitSeq(c.hurt, "; ") {
+					query(t, dsns[0], statement)
+				}
+				r := b.run(t.Context(), "doctor", "--strict")
+				if r.code != exitFailure || !strings.Contains(r.stdout, c.want) {
+					t.Errorf("after %s doctor = %d and says\n%s\nwant %q", c.hurt, r.code, r.stdout, c.want)
+				}
+			}
+		})
+	}
+}
+
+// query runs a statement in the database of any kind.
+func query(t *testing.T, name, statement string) {
+	t.Helper()
+	s, err := dsn.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dsn.Close(db)
+	if err := db.Exec(statement).Error; err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// TestDoctorRanges: a namespace in two databases is one universe, in which no worker id may be in
+// both.
+func TestDoctorRanges(t *testing.T) {
+	t.Parallel()
+	s := servers.MariaDB(t)
+	here, there := s.CreateDB(t), s.CreateDB(t)
+	b := newBench(t)
+	for _, db := range []string{here, there} {
+		b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db), "--namespace", "own "+db)
+	}
+	lease := func(db string, workers ...int) {
+		for _, w := range workers {
+			s.Query(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+				"OWNER, UNTIL_MS, LAYOUT) VALUES ('orders', %d, 1, 1, '', 0, '')", w))
+		}
+	}
+	doctor := func(code int, want string) {
+		t.Helper()
+		b.check(t, code, want, "", "doctor", "--dsn", s.DSN(here), "--peer", s.DSN(there))
+	}
+	lease(here, 0, 1)
+	lease(there, 512, 513)
+	doctor(exitOK, "no namespace has a worker id that ")
+	lease(there, 3)
+	lease(here, 5)
+	doctor(exitOK, "warn  ranges")
+	lease(there, 1)
+	doctor(exitFailure, "worker 1 of namespace orders is in ")
+}
+
+// TestDoctorIndex: a table of an earlier version without the index for starts is found, and Migrate
+// makes the index.
+func TestDoctorIndex(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*dbtest.Server{"mysql": servers.MariaDB(t), "postgres": servers.Postgres(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := s.CreateDB(t)
+			b := newBench(t)
+			b.env["UID_DSN"] = s.DSN(db)
+			b.check(t, exitOK, "", "", "gen")
+			b.check(t, exitOK, "without reading the others", "", "doctor")
+			drop := "DROP INDEX WORKER_LEASE_FREE"
+			if name == "mysql" {
+				drop += " ON WORKER_LEASE"
+			}
+			s.Query(t, db, drop)
+			b.check(t, exitOK, "warn  index WORKER_LEASE", "", "doctor")
+			b.check(t, exitOK, "", "", "gen") // migrates
+			b.check(t, exitOK, "without reading the others", "", "doctor")
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestDoctorSegments: a database that has only segment tables is checked for what they need, and
+// one that has none, or another application's table of such a name, is not.
+func TestDoctorSegments(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*dbtest.Server{
+		"mysql": servers.MariaDB(t), "postgres": servers.Postgres(t),
+	} {
+		for _, table := range []string{"leaf_alloc", "t_sequence", "ticket"} {
+			t.Run(name+" "+table, func(t *testing.T) {
+				t.Parallel()
+				b, db := newBench(t), s.CreateDB(t)
+				b.env["UID_DSN"] = s.DSN(db)
+				s.Query(t, db, "CREATE TABLE "+table+" (id INT)")
+				b.check(t, exitFailure, "fail  table WORKER_NODE", "", "doctor")
+				s.Query(t, db, "DROP TABLE "+table)
+				s.Query(t, db, b.check(t, exitOK, "", "", "schema", "--dialect", name, "--table", table).stdout)
+				r := b.check(t, exitOK, "no WORKER_NODE and no WORKER_LEASE", "", "doctor")
+				for _, check := range []string{"server", "durability"} {
+					if !strings.Contains(r.stdout, "  "+check) {
+						t.Errorf("doctor leaves out %s:\n%s", check, r.stdout)
+					}
+				}
+				if got := strings.Contains(r.stdout, "SELECT, UPDATE; 0 tags"); got != (table == "leaf_alloc") {
+					t.Errorf("doctor looks at leaf_alloc: %v\n%s", got, r.stdout)
+				}
+				// Half of the other tables is not "segments only".
+				s.Query(t, db, b.check(t, exitOK, "", "", "schema", "--dialect", name,
+					"--table", "WORKER_LEASE").stdout)
+				b.check(t, exitFailure, "fail  table WORKER_NODE", "", "doctor")
+			})
+		}
+	}
+}
+
+// TestDoctorLeafAlloc: what keeps leaf_alloc from giving ranges is found, with and without the
+// tables of worker ids.
+func TestDoctorLeafAlloc(t *testing.T) {
+	t.Parallel()
+	s := servers.MariaDB(t)
+	for _, c := range []struct {
+		hurt, want string
+		code       int
+	}{
+		{"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 1), ('b', 2, 2147483647)",
+			"ok    leaf_alloc  SELECT, UPDATE; 2 tags\n", exitOK},
+		{row(1, 0), `tag "a" has step 0, want 1..2147483648`, exitFailure},
+		{row(1, -5), `tag "a" has step -5, want 1..`, exitFailure},
+		{row(-1, 5), `tag "a" has max_id -1, want 1 or more`, exitFailure},
+		{row(0, 5), `warn  leaf_alloc  tag "a" has max_id 0`, exitOK},
+		{row(math.MaxInt64-5, 5), "5 ids are left", exitOK},
+		{row(math.MaxInt64-4, 5), "no range is left", exitFailure},
+		{row(math.MaxInt64-1<<40, 5), "SELECT, UPDATE; 1 tag\n", exitOK},
+		{row(math.MaxInt64-1<<40+1, 5), "1,099,511,627,775 ids are left", exitOK},
+		{"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 0), ('b', 1, 0), ('c', 1, 0)",
+			"and the same of 2 other tags\n", exitFailure},
+		{"ALTER TABLE leaf_alloc DROP PRIMARY KEY; " + row(1, 5) + "; " + row(1, 5),
+			`tag "a" has two rows`, exitFailure},
+		{"ALTER TABLE leaf_alloc ENGINE = MyISAM", "leaf_alloc is in MyISAM", exitFailure},
+		{"ALTER TABLE leaf_alloc MODIFY max_id INT NOT NULL", "column max_id is int, want bigint",
+			exitFailure},
+		{"ALTER TABLE leaf_alloc DROP step", "--table leaf_alloc prints the table", exitFailure},
+	} {
+		t.Run(c.hurt, func(t *testing.T) {
+			t.Parallel()
+			b, db := newBench(t), s.CreateDB(t)
+			b.now = time.Now()
+			b.env["UID_DSN"] = s.DSN(db)
+			b.check(t, exitOK, "", "", "segment", "init")
+			for statement := range strings.SplitSeq(c.hurt, "; ") {
+				s.Query(t, db, statement)
+			}
+			b.check(t, c.code, c.want, "", "doctor")
+			b.check(t, exitOK, "", "", "gen") // makes the other tables
+			r := b.run(t.Context(), "doctor")
+			// The columns are wider.
+			got, want := strings.Join(strings.Fields(r.stdout), " "), strings.Join(strings.Fields(c.want), " ")
+			if r.code != c.code || !strings.Contains(got, want) {
+				t.Errorf("with all tables doctor = %d, want %d and %q:\n%s", r.code, c.code, want, r.stdout)
+			}
+		})
+	}
+	t.Run("account", func(t *testing.T) {
+		t.Parallel()
+		b, db := newBench(t), s.CreateDB(t)
+		b.check(t, exitOK, "", "", "segment", "init", "--dsn", s.DSN(db))
+		user := "leaf_" + db
+		s.Exec(t, "CREATE USER "+user+" IDENTIFIED BY 'hunter2'", "GRANT SELECT ON "+db+".* TO "+user)
+		b.check(t, exitFailure, "the account needs SELECT and UPDATE", "", "doctor", "--dsn",
+			fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db))
+
+		// An account for worker ids needs no right to leaf_alloc.
+		db = s.CreateDB(t)
+		b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db))
+		user = "node_" + db
+		s.Exec(t, "CREATE USER "+user+" IDENTIFIED BY 'hunter2'",
+			"GRANT SELECT, INSERT ON "+db+".WORKER_NODE TO "+user,
+			"GRANT SELECT, INSERT, UPDATE ON "+db+".WORKER_LEASE TO "+user)
+		r := b.check(t, exitOK, "ok    worker ids", "", "doctor", "--dsn",
+			fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db))
+		if strings.Contains(r.stdout, "leaf_alloc") {
+			t.Errorf("doctor speaks of a table that is not there:\n%s", r.stdout)
+		}
+	})
+}
+
+// row returns the statement that makes the tag a.
+func row(at, step int64) string {
+	return fmt.Sprintf("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', %d, %d)", at, step)
+}
+
+// TestDoctorNarrowLayout: WORKER_NODE that is beyond the worker bits of the layout is found, by its
+// rows or by its next key alone, on every kind of database; leases of another namespace are not
+// hindered by it.
+func TestDoctorNarrowLayout(t *testing.T) {
+	t.Parallel()
+	for name, raise := range map[string]string{
+		"MariaDB":    "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 5001",
+		"PostgreSQL": "SELECT SETVAL(PG_GET_SERIAL_SEQUENCE('worker_node', 'id'), 5000)",
+		"SQLite":     "UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'WORKER_NODE'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.now = time.Now()
+			b.env["UID_DSN"] = databases(t)[name](t)[0]
+			b.check(t, exitOK, "", "", "gen")
+			b.check(t, exitOK, " of 1,023 left", "", "doctor", "--layout", "41-10-12/1ms")
+			query(t, b.env["UID_DSN"], raise)
+			b.check(t, exitOK, "4,189,303 of 4,194,303 left", "", "doctor")
+			const beyond = "0 of 1,023 left; WORKER_NODE counts on from 5,000, beyond the layout"
+			r := b.check(t, exitFailure, beyond, "", "doctor", "--layout", "41-10-12/1ms")
+			if !strings.Contains(r.stdout, "in a Namespace of your own") {
+				t.Errorf("doctor does not say what to do:\n%s", r.stdout)
+			}
+			lease := func(namespace string) {
+				query(t, b.env["UID_DSN"], "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, "+
+					"NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('"+namespace+"', 7, 1, 1, '', "+
+					"0, '41-10-12-0/1ms@2026-01-01T00:00:00Z', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)")
+			}
+			lease("own")
+			b.check(t, exitOK, "this layout's leases are in other namespaces", "",
+				"doctor", "--layout", "41-10-12/1ms")
+			lease("default")
+			b.check(t, exitFailure, beyond, "", "doctor", "--layout", "41-10-12/1ms")
+		})
+	}
+}

@@ -1,0 +1,163 @@
+// Package doctor examines a database that worker ids come from.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// Verdict is the outcome of a check.
+type Verdict string
+
+const (
+	OK   Verdict = "ok"
+	Warn Verdict = "warn" // works, but not for long or not everywhere
+	Fail Verdict = "fail" // does not work, or lets ids collide or run out
+)
+
+// Finding is one line of a Report.
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text"`
+	Advice  string  `json:"advice,omitempty"` // what to do, unless Verdict is OK
+}
+
+// ok, warn and fail return the finding of the check that is under way.
+func ok(format string, args ...any) Finding {
+	return Finding{Verdict: OK, Text: fmt.Sprintf(format, args...)}
+}
+
+func warn(text, advice string) Finding { return Finding{Verdict: Warn, Text: text, Advice: advice} }
+func fail(text, advice string) Finding { return Finding{Verdict: Fail, Text: text, Advice: advice} }
+
+// Report is what an examination has found.
+type Report struct {
+	Database string    `json:"database"`
+	OK       bool      `json:"ok"` // no check failed, nor, if strict, warned
+	Findings []Finding `json:"findings"`
+}
+
+// NewReport returns the report of findings about database.
+func NewReport(database string, strict bool, findings []Finding) *Report {
+	r := &Report{Database: database, OK: true, Findings: findings}
+	for _, f := range findings {
+		if f.Verdict == Fail || strict && f.Verdict == Warn {
+			r.OK = false
+		}
+	}
+	return r
+}
+
+// Print writes a line for each finding and, below it, what to do.
+func (r *Report) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range r.Findings {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Verdict, f.Check, f.Text)
+		if f.Advice != "" && f.Verdict != OK {
+			fmt.Fprintf(t, "\t\t-> %s\n", f.Advice)
+		}
+	}
+	return t.Flush()
+}
+
+// Patient is a database and what it is examined for.
+type Patient struct {
+	DB     *gorm.DB
+	Place  string               // where the database is, for the report
+	Layout *bitsalloc.Allocator // of the first era
+	Eras   *bitsalloc.Eras
+	Now    time.Time
+	Text   func(error) string // the text of an error, without passwords
+	Peer   *Peer              // nil: none is compared
+
+	// Leases returns the worker ids that are reused, of the database or of another authority.
+	Leases func(context.Context) ([]workernode.Lease, error)
+}
+
+// check looks at one thing. An error is a finding as well.
+type check struct {
+	name string
+	run  func(context.Context) ([]Finding, error)
+}
+
+// Examine runs the checks in order. It leaves out those that need tables which are missing. A
+// database that has only segment tables is examined for segments. It changes nothing.
+func (p *Patient) Examine(ctx context.Context) []Finding {
+	found := p.all(ctx, check{"connection", p.connection})
+	lifetime := p.all(ctx, check{"layout", p.lifetime})
+	tables := p.all(ctx, check{"table WORKER_NODE", p.table("WORKER_NODE")},
+		check{"table WORKER_LEASE", p.table("WORKER_LEASE")})
+	missing := !NewReport("", false, tables).OK
+	if missing && p.segmentsOnly(ctx) {
+		f := ok("no WORKER_NODE and no WORKER_LEASE: checked for segments only")
+		f.Check = "tables"
+		return append(append(found, f), p.all(ctx, slices.Concat(
+			[]check{{"server", p.server}}, p.settings("durability"), p.last())...)...)
+	}
+	found = slices.Concat(found, lifetime, tables, p.all(ctx, check{"clock", p.clock}))
+	if missing {
+		return found
+	}
+	return append(found, p.all(ctx, slices.Concat(
+		[]check{
+			{"privileges WORKER_NODE", p.privileges("WORKER_NODE")},
+			{"privileges WORKER_LEASE", p.privileges("WORKER_LEASE")},
+			{"server", p.server},
+		},
+		p.settings(""),
+		[]check{{"worker ids", p.workerIDs}, {"leases", p.leases}, {"eras", p.eras}},
+		p.last())...)...)
+}
+
+// ExamineSlots runs the checks of an authority that is no database, and changes nothing.
+func (p *Patient) ExamineSlots(ctx context.Context) []Finding {
+	return p.all(ctx, check{"connection", p.reach}, check{"layout", p.lifetime},
+		check{"leases", p.leases}, check{"eras", p.eras})
+}
+
+// last returns the last checks of every examination.
+func (p *Patient) last() []check {
+	checks := []check{{"leaf_alloc", p.leafAlloc}}
+	if p.Peer != nil {
+		checks = append(checks, check{"ranges", p.ranges})
+	}
+	return checks
+}
+
+// all runs checks.
+func (p *Patient) all(ctx context.Context, checks ...check) []Finding {
+	var all []Finding
+	for _, c := range checks {
+		if ctx.Err() != nil {
+			break
+		}
+		found, err := c.run(ctx)
+		if ctx.Err() != nil {
+			found, err = []Finding{fail("no answer in time; the other checks are left out",
+				"look for a server that is overloaded or a lock that is held; --timeout bounds the wait")}, nil
+		}
+		if err != nil {
+			found = append(found, fail(p.Text(err), ""))
+		}
+		for _, f := range found {
+			f.Check = c.name
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// query reads one row into dest.
+func (p *Patient) query(ctx context.Context, dest []any, text string) error {
+	return p.DB.WithContext(ctx).Raw(text).Row().Scan(dest...)
+}

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+)
+
+// probe selects no row of the columns.
+func (p *Patient) probe(ctx context.Context, columns, table string) error {
+	text := "SELECT " + columns + " FROM " + table + " WHERE 1 = 0"
+	return p.DB.WithContext(ctx).Exec(text).Error
+}
+
+// failed reports whether err is one of the failures.
+func (p *Patient) failed(err error, failures ...sqldb.Failure) bool {
+	db, badDB := sqldb.Open("doctor", p.DB, nil)
+	return err != nil && badDB == nil && slices.Contains(failures, db.Failure(err))
+}
+
+// segmentsOnly reports whether the database has a segment table and neither WORKER_NODE nor
+// WORKER_LEASE. A column tells a segment table from another one of its name.
+func (p *Patient) segmentsOnly(ctx context.Context) bool {
+	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+		if !p.failed(p.probe(ctx, "*", table), sqldb.Missing) {
+			return false
+		}
+	}
+	return p.probe(ctx, "biz_tag", "leaf_alloc") == nil ||
+		p.probe(ctx, "pk_seq_name", "t_sequence") == nil || p.probe(ctx, "stub", "ticket") == nil
+}
+
+// leafAlloc says whether ranges can be fetched from leaf_alloc, and which tags have none or not for
+// long. It says nothing without the table, or without a right to read it: MySQL does not tell such
+// an account whether there is one.
+func (p *Patient) leafAlloc(ctx context.Context) ([]Finding, error) {
+	if p.failed(p.probe(ctx, "*", "leaf_alloc"), sqldb.Missing, sqldb.Denied) {
+		return nil, nil
+	}
+	leaf, isBoth := sqlsource.LeafAlloc(p.DB, nil).(interface {
+		segment.Checker
+		segment.Lister
+	})
+	if !isBoth {
+		return nil, errors.New("LeafAlloc is no Checker and Lister")
+	}
+	if err := leaf.Check(ctx); err != nil {
+		return []Finding{fail(p.Text(err), "the account needs SELECT and UPDATE, the server must not "+
+			"be read-only, and uid schema --dialect "+p.DB.Name()+" --table leaf_alloc prints the "+
+			"table as it should be")}, nil
+	}
+	rows, err := leaf.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := tagFindings(rows)
+	if found == nil {
+		found = []Finding{ok("SELECT, UPDATE; %s", human.Plural(len(rows), "tag"))}
+	}
+	return found, nil
+}
+
+// nearEnd is how many ids before the last int64 a counter is near its end: a million ids a second
+// use them up in 13 days.
+const nearEnd = 1 << 40
+
+// tagFindings returns a finding for each thing that is wrong with rows, which are in the order of
+// Tag. It names the first tag that it is wrong with.
+func tagFindings(rows []segment.Row) (found []Finding) {
+	at := map[string]int{} // of the finding with this advice
+	more := map[int]int{}  // by index: the tags that the finding does not name
+	for i, r := range rows {
+		f := tagFinding(r)
+		if i > 0 && r.Tag == rows[i-1].Tag {
+			f = fail("has two rows: it gives no range",
+				"delete all but the one with the highest max_id, and make biz_tag the primary key")
+		}
+		if f.Verdict == OK {
+			continue
+		}
+		if j, ok := at[f.Advice]; ok {
+			more[j]++
+			continue
+		}
+		at[f.Advice] = len(found)
+		f.Text = fmt.Sprintf("tag %q %s", r.Tag, f.Text)
+		found = append(found, f)
+	}
+	for j, n := range more {
+		found[j].Text += ", and the same of " + human.Plural(n, "other tag")
+	}
+	return found
+}
+
+// tagFinding says what is wrong with one row.
+func tagFinding(r segment.Row) Finding {
+	left := math.MaxInt64 - max(0, r.Next)
+	switch {
+	case r.Step < 1 || r.Step > segment.MaxSpan:
+		return fail(fmt.Sprintf("has step %d, want 1..%d: it gives no range", r.Step, segment.MaxSpan),
+			"uid segment set TAG --step N")
+	case r.Next < 0:
+		return fail(fmt.Sprintf("has max_id %d, want 1 or more: it gives no range", r.Next),
+			"uid segment set TAG --next N, above every id in use")
+	case r.Next == 0:
+		return warn("has max_id 0: its first id is 0, which programs take for none",
+			"uid segment set TAG --next 1")
+	case left < r.Step:
+		return fail(fmt.Sprintf("has max_id %d: no range is left before the last int64", r.Next),
+			"let the service use another tag")
+	case left < nearEnd:
+		return warn(fmt.Sprintf("has max_id %d: %s ids are left before the last int64", r.Next,
+			human.Count(left)), "let the service use another tag before the counter ends")
+	}
+	return Finding{Verdict: OK}
+}

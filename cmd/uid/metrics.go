@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/uidring/uidring/idhttp"
+	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidhttp"
+)
+
+// withMetrics returns a handler that serves what the generators of o do, at /metrics for Prometheus
+// and at /debug/uid for people, and leaves the other paths to next.
+func withMetrics(next http.Handler, o *idhttp.Options) (http.Handler, io.Closer) {
+	registry := prometheus.NewRegistry()
+	sources := map[string]uidhttp.Source{}
+	if g, ok := o.Snowflake.(uidprom.Source); ok {
+		registry.MustRegister(uidprom.New("snowflake", g))
+		sources["snowflake"] = shown{g, o.ErrorText}
+	}
+	page := uidhttp.NewPage(sources)
+	if o.Segment != nil {
+		registry.MustRegister(uidprom.NewSegments("segment", o.Segment, 0))
+		page.AddSegments("segment", shownSegments{o.Segment, o.ErrorText})
+	}
+	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/metrics":
+			metrics.ServeHTTP(w, r)
+		case "/debug/uid":
+			page.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	}), page
+}
+
+// shown is a source whose errors are free of passwords.
+type shown struct {
+	uidprom.Source
+	text func(error) string
+}
+
+func (s shown) Stats() uid.Stats {
+	stats := s.Source.Stats()
+	for _, err := range []*error{&stats.Err, &stats.ExtendErr} {
+		hide(err, s.text)
+	}
+	return stats
+}
+
+// shownSegments is the same for segments.
+type shownSegments struct {
+	uidhttp.SegmentSource
+	text func(error) string
+}
+
+func (s shownSegments) Stats() segment.Stats {
+	stats := s.SegmentSource.Stats()
+	hide(&stats.ListErr, s.text)
+	for i := range stats.Tags {
+		hide(&stats.Tags[i].Err, s.text)
+	}
+	return stats
+}
+
+// hide replaces an error by its text as it may be shown.
+func hide(err *error, text func(error) string) {
+	if *err != nil {
+		*err = errors.New(text(*err))
+	}
+}

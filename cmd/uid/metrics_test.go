@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+)
+
+// failing is a generator whose errors hold a password.
+type failing struct{}
+
+func (failing) Next(context.Context) (uid.ID, error) { return 0, uid.ErrClaimExpired }
+
+func (failing) Fill(context.Context, []uid.ID) (int, error) { return 0, uid.ErrClaimExpired }
+
+func (failing) Stats() uid.Stats {
+	err := errors.New("no route to hunter2")
+	return uid.Stats{Err: err, ExtendErr: err}
+}
+
+// brokenSource is a source that hands out one range, and whose errors hold a password.
+type brokenSource struct{ fetches atomic.Int64 }
+
+func (s *brokenSource) Fetch(context.Context, string, int64) (segment.Range, error) {
+	if s.fetches.Add(1) == 1 {
+		return segment.Range{From: 0, To: 2}, nil
+	}
+	return segment.Range{}, errors.New("no route to hunter2")
+}
+
+// TestDebugPage: the page shows what the text function makes of errors.
+func TestDebugPage(t *testing.T) {
+	t.Parallel()
+	h, page := withMetrics(http.NotFoundHandler(), &idhttp.Options{
+		Snowflake: failing{},
+		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
+	})
+	defer page.Close()
+	var none io.Closer
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w
+	}
+	if body := get("/debug/uid").Body.String(); !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
+		t.Errorf("the page is %s\nwant the reason without the password", body)
+	}
+	if w := get("/debug"); w.Code != http.StatusNotFound {
+		t.Errorf("/debug is %d, want what the next handler answers", w.Code)
+	}
+
+	numbers, err := segment.New(t.Context(), &brokenSource{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer numbers.Close()
+	h, none = withMetrics(http.NotFoundHandler(), &idhttp.Options{
+		Segment:   numbers,
+		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
+	})
+	defer none.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for err == nil {
+		_, err = numbers.Next(ctx, "orders")
+	}
+	body := get("/debug/uid").Body.String()
+	if !strings.Contains(body, "<td>orders") || !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
+		t.Errorf("the page is %s\nwant the tag and its reason without the password", body)
+	}
+}

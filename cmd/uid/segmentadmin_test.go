@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestSegmentDelete: nothing is deleted without --yes, and what is printed makes the tag again
+// without repeating an id.
+func TestSegmentDelete(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitFailure, "", "unknown tag", "segment", "delete", "order")
+	b.check(t, exitUsage, "", "--source ticket has no tags to delete", "segment", "delete", "order", "--source", "ticket", "--yes")
+	b.check(t, exitUsage, "", "the tag is empty", "segment", "delete", "")
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
+	b.check(t, exitOK, "1\n2\n3\n", "", "segment", "next", "order", "-n", "3")
+	const again = `uid segment set "order" --source leaf --step 10 --next 4`
+	b.check(t, exitOK, "a dry run: nothing is changed", "", "segment", "delete", "order")
+	b.check(t, exitOK, `"order"`, "", "segment", "list", "--json")
+	b.check(t, exitOK, again, "", "segment", "delete", "order", "--yes")
+	b.check(t, exitOK, "no tags", "", "segment", "list")
+	b.check(t, exitOK, "", "", strings.Fields(strings.ReplaceAll(again, `"`, ""))[1:]...)
+	b.check(t, exitOK, "4\n", "", "segment", "next", "order")
+}
+
+// TestSegmentPace: two looks show what was claimed in between; a tag that is new has no pace.
+func TestSegmentPace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitUsage, "", "--pace is -1s", "segment", "list", "--pace=-1s")
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
+	b.check(t, exitOK, "LEFT", "", "segment", "list")
+	done := make(chan result)
+	go func() { done <- b.run(t.Context(), "segment", "list", "--pace", "2s", "--json") }()
+	b.check(t, exitOK, "", "", "segment", "next", "order", "-n", "1000")
+	b.check(t, exitOK, "", "", "segment", "set", "new", "--step", "10")
+	r := <-done
+	if !strings.Contains(r.stdout, `"ids_per_second":`) || strings.Count(r.stdout, "ids_per_second") > 2 {
+		t.Errorf("list --pace = %+v, want the pace of the tag that was there", r)
+	}
+	if r := b.check(t, exitOK, "IDS/S  LASTS", "", "segment", "list", "--pace", "1ms"); !strings.Contains(r.stdout, "  0      -") {
+		t.Errorf("list --pace without claims is\n%s\nwant a pace of 0", r.stdout)
+	}
+}
+
+// TestSegmentExpand: a dry run changes nothing, a run does it, a second one finds nothing to do;
+// and the passwords are not shown.
+func TestSegmentExpand(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var names []string
+	for i := range 2 {
+		s := dbtest.MariaDB(t, fmt.Sprint("--auto-increment-increment=", i+1), fmt.Sprint("--auto-increment-offset=", i+1))
+		names = append(names, s.DSN(s.CreateDB(t)))
+		b.env["UID_DSN"] = names[i]
+		b.check(t, exitOK, "", "", "segment", "init")
+	}
+	next := func(want string, servers ...string) {
+		t.Helper()
+		args := []string{"segment", "next", "a", "--source", "ticket", "--dsn", servers[0]}
+		for _, s := range servers[1:] {
+			args = append(args, "--server", s)
+		}
+		b.check(t, exitOK, want, "", args...)
+	}
+	next("1\n", names[0])
+	args := append([]string{"segment", "expand"}, names...)
+	b.check(t, exitUsage, "", "1 servers, want 2 or more", args[:3]...)
+	b.check(t, exitUsage, "", "which is another server of the list", append(args, names[0])...)
+	b.check(t, exitUsage, "", "Step is 1, want 2", append(args, "--step", "1")...)
+	b.check(t, exitUsage, "", "--server is for --source ticket", "segment", "next", "a", "--server", names[1])
+	r := b.check(t, exitOK, "-- a dry run: nothing is changed", "", args...)
+	if !strings.Contains(r.stdout, "REPLACE INTO `ticket` (stub) VALUES ('uid-ticket-plan 2/1/") || strings.Contains(r.stdout, dbtest.Password) {
+		t.Errorf("the dry run prints\n%s\nwant the statements and no password", r.stdout)
+	}
+	next("2\n", names[0])
+	b.env["UID_DSN"] = strings.Join(names, " ")
+	b.check(t, exitOK, "auto_increment_increment=2 auto_increment_offset=2", "", "segment", "expand", "--yes")
+	b.check(t, exitOK, "-- nothing is left to do", "", "segment", "expand")
+	b.check(t, exitOK, `"announce":[],"change":[]`, "", "segment", "expand", "--json")
+	next("100000", names[0]) // a list from before goes on
+	next("100000", names...)
+}
+
+// TestServeListed: with --listed a tag that the table has got since is unknown, and --max-step 1
+// keeps each tag's own step.
+func TestServeListed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitUsage, "", "--max-step is -1", "serve", "--max-step", "-1")
+	b.check(t, exitUsage, "", "--wait is 0s", "serve", "--wait", "0s")
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
+	s := b.serve(t, "--listed", "--max-step", "1", "--wait", "5s", "--only", "segment")
+	b.check(t, exitOK, "", "", "segment", "set", "late", "--step", "10")
+	if status, body := s.get(t, "/api/segment/get/late"); status != 404 {
+		t.Errorf("a tag that is not listed yet: %d %s, want 404", status, body)
+	}
+	for range 51 {
+		s.ok(t, "/api/segment/get/order")
+	}
+	var rows []rowJSON
+	if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "segment", "list", "--json").stdout), &rows); err != nil || len(rows) != 2 {
+		t.Fatalf("list = %v, %v", rows, err)
+	}
+	if next, err := strconv.Atoi(rows[1].Next); err != nil || next > 81 {
+		t.Errorf("after 51 ids by 10 the counter of %s is at %d, %v, want at most 81", rows[1].Tag, next, err)
+	}
+}

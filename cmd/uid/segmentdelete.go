@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/uidring/uidring/segment"
+)
+
+type segmentDeleteCmd struct {
+	Tag         string `arg:"" help:"The tag."`
+	sourceFlags `embed:""`
+	Yes         bool `help:"Delete it. Without it nothing is changed."`
+}
+
+// Run deletes the tag, or says what would be lost. A tag whose counter moves in between stays.
+func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
+	if c.Tag == "" {
+		return usagef("the tag is empty")
+	}
+	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
+		finder, canFind := src.(segment.Finder)
+		deleter, canDelete := src.(segment.Deleter)
+		if !canFind || !canDelete {
+			return usagef("--source %s has no tags to delete: old servers would repeat ids without their "+
+				"rows", c.Source)
+		}
+		row, err := finder.Find(ctx, c.Tag)
+		if errors.Is(err, segment.ErrUnknownTag) {
+			return fmt.Errorf("tag %q: %w", c.Tag, segment.ErrUnknownTag)
+		}
+		if err != nil {
+			return err
+		}
+		head := "-- a dry run: nothing is changed; --yes deletes the tag"
+		if c.Yes {
+			head = "-- deleted"
+			if err := deleter.Delete(ctx, row); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(p.out, `%s
+-- what is lost: ids below %d may be in use; a tag that is made without --next repeats them
+-- programs that run hand out the ranges that they have, and then fail with "unknown tag"
+-- makes it again:
+uid segment set %s --source %s --step %d --next %d
+`, head, row.Next, strconv.Quote(c.Tag), c.Source, row.Step, row.Next)
+		return err
+	})
+}

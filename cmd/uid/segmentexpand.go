@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+)
+
+type segmentExpandCmd struct {
+	Server  []string      `arg:"" optional:"" name:"dsn" help:"The ticket servers: the old ones in their order, then the new ones. Default: those of the environment variable UID_DSN, with a space between two."`
+	Step    int64         `placeholder:"N" help:"What the servers count by. Default: as many as there are servers."`
+	Yes     bool          `help:"Carry it out. Without it nothing is changed."`
+	Timeout time.Duration `default:"30s" help:"How long all of it may take."`
+	JSON    bool          `help:"Print one JSON object."`
+}
+
+// Help says what the command is for.
+func (*segmentExpandCmd) Help() string {
+	return "Makes one set of the ticket servers, which are MySQL or MariaDB, while they are in use. " +
+		"It may be run again at any time, and goes on where it ended."
+}
+
+// Run plans, and with --yes carries out.
+func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
+	if c.Timeout <= 0 {
+		return usagef("--timeout is %v, want above 0", c.Timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	names := c.Server
+	if len(names) == 0 {
+		names = strings.Fields(p.getenv("UID_DSN"))
+	}
+	if len(names) < 2 {
+		return usagef("%d servers, want 2 or more, of which the first are the old ones", len(names))
+	}
+	dbs, places, err := ticketServers(p, names)
+	defer func() { err = errors.Join(err, closeServers(dbs)) }()
+	if err != nil {
+		return err
+	}
+	run := sqlsource.PlanTickets
+	if c.Yes {
+		run = sqlsource.ExpandTickets
+	}
+	plans, err := run(ctx, dbs, &sqlsource.TicketOptions{Step: c.Step})
+	switch {
+	case errors.Is(err, segment.ErrOptions):
+		return usageError{err}
+	case err != nil:
+		return withHint(err)
+	case c.JSON:
+		return json.NewEncoder(p.out).Encode(expandJSON(plans, places, c.Yes))
+	}
+	c.print(p, plans, places)
+	return nil
+}
+
+// ticketServers opens the databases of several servers. A server that is down is no error.
+func ticketServers(p *program, names []string) (dbs []*gorm.DB, places []string, err error) {
+	for i, name := range names {
+		s, err := dsn.Parse(name)
+		if err != nil {
+			return dbs, places, usagef("server %d: %w", i, err)
+		}
+		p.redactor.Secret(s.Secrets...)
+		if slices.Contains(places, s.Place) {
+			return dbs, places, usagef("server %d is %s, which is another server of the list", i, s.Place)
+		}
+		db, err := s.Pool()
+		if err != nil {
+			return dbs, places, fmt.Errorf("%s: %w", s.Place, err)
+		}
+		dbs, places = append(dbs, db), append(places, s.Place)
+	}
+	return dbs, places, nil
+}
+
+// closeServers closes the databases of several servers.
+func closeServers(dbs []*gorm.DB) error {
+	var errs []error
+	for _, db := range dbs {
+		errs = append(errs, dsn.Close(db))
+	}
+	return errors.Join(errs...)
+}
+
+// print prints the plans as SQL with comments.
+func (c *segmentExpandCmd) print(p *program, plans []sqlsource.TicketPlan, places []string) {
+	left := false
+	for _, plan := range plans {
+		left = left || len(plan.Announce)+len(plan.Change) > 0
+	}
+	switch {
+	case !left:
+		fmt.Fprintln(p.out, "-- nothing is left to do")
+	case c.Yes:
+		fmt.Fprintln(p.out, "-- done")
+	default:
+		fmt.Fprintln(p.out, "-- a dry run: nothing is changed; --yes carries it out")
+	}
+	fmt.Fprintf(p.out, "-- from id %d on the servers count by %d\n", plans[0].Start, plans[0].Step)
+	for _, phase := range []struct {
+		name       string
+		statements func(sqlsource.TicketPlan) []string
+	}{
+		{"announce the plan on", func(p sqlsource.TicketPlan) []string { return p.Announce }},
+		{"change", func(p sqlsource.TicketPlan) []string { return p.Change }},
+	} {
+		for i, plan := range slices.Backward(plans) {
+			if statements := phase.statements(plan); len(statements) > 0 {
+				fmt.Fprintf(p.out, "-- %s server %d, %s\n%s;\n", phase.name, i, places[i],
+					strings.Join(statements, ";\n"))
+			}
+		}
+	}
+	for i, plan := range plans {
+		fmt.Fprintf(p.out, "-- for the configuration file of server %d: auto_increment_increment=%d "+
+			"auto_increment_offset=%d\n", i, plan.Step, plan.Offset)
+	}
+}
+
+// expandJSON is what --json prints.
+func expandJSON(plans []sqlsource.TicketPlan, places []string, yes bool) any {
+	type server struct {
+		Place    string   `json:"place"`
+		Offset   int64    `json:"offset"`
+		Announce []string `json:"announce"`
+		Change   []string `json:"change"`
+	}
+	out := struct {
+		DryRun  bool     `json:"dry_run"`
+		Start   int64    `json:"start,string"`
+		Step    int64    `json:"step"`
+		Servers []server `json:"servers"`
+	}{DryRun: !yes, Start: plans[0].Start, Step: plans[0].Step}
+	for i, p := range plans {
+		s := server{places[i], p.Offset, []string{}, []string{}}
+		out.Servers = append(out.Servers, server{s.Place, s.Offset,
+			append(s.Announce, p.Announce...), append(s.Change, p.Change...)})
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/segment"
+)
+
+type segmentListCmd struct {
+	sourceFlags `embed:""`
+	Pace        time.Duration `placeholder:"DURATION" help:"Look again after this time, and show the ids a second that were claimed meanwhile. Programs claim whole ranges, so take longer than a range lasts."`
+	JSON        bool          `help:"Print one JSON array."`
+}
+
+// rowJSON is a row of --json; numbers that JavaScript may not hold are strings.
+type rowJSON struct {
+	Tag  string   `json:"tag"`
+	Next string   `json:"next"`
+	Step int64    `json:"step"`
+	Left string   `json:"left"`
+	Pace *float64 `json:"ids_per_second,omitempty"`
+}
+
+// Run lists the tags.
+func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
+	if c.Pace < 0 {
+		return usagef("--pace is %v, want above 0", c.Pace)
+	}
+	begin := time.Now()
+	rows, err := c.look(ctx, p)
+	if err != nil {
+		return err
+	}
+	var before []segment.Row
+	if c.Pace > 0 {
+		bar := p.progress("looking again in "+c.Pace.String(), 0)
+		select {
+		case <-time.After(c.Pace - time.Since(begin)):
+		case <-ctx.Done():
+		}
+		bar.End()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		before = rows
+		if rows, err = c.look(ctx, p); err != nil {
+			return err
+		}
+	}
+	return c.print(p, rows, before, time.Since(begin))
+}
+
+// look reads the rows.
+func (c *segmentListCmd) look(ctx context.Context, p *program) (rows []segment.Row, err error) {
+	err = c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
+		lister, ok := src.(segment.Lister)
+		if !ok {
+			return usagef("--source %s has no list of tags: it takes any", c.Source)
+		}
+		rows, err = lister.List(ctx)
+		return err
+	})
+	return rows, err
+}
+
+// print prints the rows, with how many ids a second were claimed of those that were there before.
+func (c *segmentListCmd) print(
+	p *program, rows, before []segment.Row, elapsed time.Duration,
+) error {
+	was := map[string]int64{}
+	for _, r := range before {
+		was[r.Tag] = r.Next
+	}
+	pace := func(r segment.Row) *float64 {
+		next, ok := was[r.Tag]
+		if !ok || r.Next < next { // new, or made again
+			return nil
+		}
+		a := float64(r.Next-next) / elapsed.Seconds()
+		return &a
+	}
+	if c.JSON {
+		out := make([]rowJSON, len(rows))
+		for i, r := range rows {
+			out[i] = rowJSON{r.Tag, strconv.FormatInt(r.Next, 10), r.Step,
+				strconv.FormatInt(left(r), 10), pace(r)}
+		}
+		return json.NewEncoder(p.out).Encode(out)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p.out, `no tags; "uid segment set TAG --step N" makes one`)
+		return nil
+	}
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "TAG\tNEXT\tSTEP\tLEFT")
+	if before != nil {
+		fmt.Fprint(t, "\tIDS/S\tLASTS")
+	}
+	for _, r := range rows {
+		fmt.Fprintf(t, "\n%s\t%d\t%d\t%d", human.Printable(r.Tag), r.Next, r.Step, left(r))
+		if before == nil {
+			continue
+		}
+		switch a := pace(r); {
+		case a == nil:
+			fmt.Fprint(t, "\t-\t-")
+		case *a == 0:
+			fmt.Fprint(t, "\t0\t-")
+		default:
+			fmt.Fprintf(t, "\t%.1f\t%s", *a, human.Seconds(float64(left(r)) / *a))
+		}
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}
+
+// left returns how many ids a row has left.
+func left(r segment.Row) int64 { return math.MaxInt64 - max(r.Next, 0) }

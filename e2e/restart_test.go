@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// TestRestartedProcess: processes that are told their worker id take bursts, are killed or end, and
+// start again at once: no id comes twice, unless the protection is off.
+func TestRestartedProcess(t *testing.T) {
+	t.Setenv(numberEnv, "7")
+	for name, o := range map[string]assigner.LocalOptions{
+		"by the clock": {},
+		"by a file":    {File: filepath.Join(t.TempDir(), "window")},
+		"unprotected":  {RepeatsAfterRestart: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job{Env: &o}
+			l := newLedger(t, j)
+			for i := range 5 {
+				before := l.count()
+				p := j.start(t, l)
+				waitFor(t, "ids of the new process", func() bool { return l.count() > before })
+				if i%2 == 1 {
+					p.stdin.Close()
+					if err := p.wait(); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				p.kill()
+			}
+			if !o.RepeatsAfterRestart {
+				if total, workers := l.check(t); workers != 1 {
+					t.Errorf("%d ids of %d worker ids, want one", total, workers)
+				}
+			} else if l.Sum().Duplicates == 0 {
+				t.Error("no id came twice without the protection: this test cannot fail")
+			}
+			t.Logf("%d of %d ids came twice", l.Sum().Duplicates, l.count())
+		})
+	}
+}
+
+// TestFileIsLocked: a process that is told the worker id of one that runs does not start.
+func TestFileIsLocked(t *testing.T) {
+	t.Setenv(numberEnv, "7")
+	j := job{Env: &assigner.LocalOptions{File: filepath.Join(t.TempDir(), "window")}}
+	l := newLedger(t, j)
+	p := j.start(t, l)
+	waitFor(t, "ids", func() bool { return l.count() > 0 })
+	second := j.start(t, l)
+	if err := second.wait(); err == nil {
+		t.Error("a second process with the worker id and the file ran, want an error")
+	} else {
+		t.Log(err)
+	}
+	p.kill()
+	third := j.start(t, l)
+	before := l.count()
+	waitFor(t, "ids of the process after it", func() bool { return l.count() > before })
+	third.stdin.Close()
+	if err := third.wait(); err != nil {
+		t.Error(err)
+	}
+	l.check(t)
+}
+
+// TestFileUnderKills: a process that is killed at any moment while it writes its file leaves one
+// that the next process can read, and no id comes twice.
+func TestFileUnderKills(t *testing.T) {
+	t.Setenv(numberEnv, "7")
+	j := job{Env: &assigner.LocalOptions{Lead: 2 * time.Second,
+		File: filepath.Join(t.TempDir(), "window")}}
+	l := newLedger(t, j)
+	for i := range 40 {
+		before := l.count()
+		p := j.start(t, l)
+		// A burst without a bound writes the file every few milliseconds.
+		waitFor(t, "ids of the new process", func() bool { return l.count() > before+batch })
+		time.Sleep(time.Duration(i) * time.Millisecond)
+		p.kill()
+	}
+	if total, _ := l.check(t); total < 40*batch {
+		t.Errorf("%d ids, want more", total)
+	}
+}

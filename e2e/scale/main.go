@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kinds are where worker ids come from.
+const (
+	leased     = "Leased"
+	namespace  = "Leased, own namespace"
+	disposable = "Disposable"
+	env        = "Env"
+	static     = "Static"
+	zooKeeper  = "ZooKeeper"
+	etcdKind   = "etcd"
+	cluster    = "Kubernetes"
+)
+
+// scenarios are how a fleet starts.
+const (
+	cold    = "cold"                           // all at once, empty tables
+	rolling = "rolling"                        // each is replaced by another, one after the other
+	held    = "power cut, windows held"        // all are killed and started at once
+	passed  = "power cut, windows have passed" // the same, later
+)
+
+// run is one measurement.
+type run struct {
+	Kind      string
+	Scenario  string
+	Processes int
+	Took      []time.Duration    // of each start, in ascending order
+	All       time.Duration      // from the first to the last
+	PerStart  map[string]float64 // of the server's counters
+	Workers   int                // different worker ids, of all that ever ran
+	Highest   int64
+}
+
+// result is what a file holds.
+type result struct {
+	Begun       time.Time
+	Machine     string
+	Commit      string
+	Connections int // the server's limit
+	Runs        []run
+}
+
+func main() {
+	if text := os.Getenv(jobEnv); text != "" {
+		var j job
+		err := json.Unmarshal([]byte(text), &j)
+		if err == nil {
+			err = j.work()
+		}
+		exit(err)
+	}
+	processes := flag.String("processes", "50,200", "sizes of the fleet")
+	only := flag.String("only", "", "one kind of assigner")
+	repeat := flag.Int("repeat", 5, "measurements of each scenario")
+	connections := flag.Int("connections", 1000, "the server's limit")
+	out := flag.String("out", "", "write the result to this file")
+	show := flag.String("show", "", "print the tables of this file and measure nothing")
+	flag.Parse()
+	if *show != "" {
+		exit(showFile(*show))
+	}
+	r, err := measure(*processes, *only, *repeat, *connections)
+	if err != nil {
+		exit(err)
+	}
+	text, err := json.Marshal(r)
+	if err == nil && *out != "" {
+		const next = `{"Kind":` // a line for each run
+		text = bytes.ReplaceAll(text, []byte(next), []byte("\n"+next))
+		err = os.WriteFile(*out, append(text, '\n'), 0o644)
+	}
+	r.print(os.Stdout)
+	exit(err)
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// measure runs every scenario of every kind.
+func measure(sizes, only string, repeat, connections int) (*result, error) {
+	r := &result{Begun: time.Now().UTC(), Connections: connections, Commit: commit(),
+		Machine: fmt.Sprintf("%d processors, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
+	var counts []int
+	for size := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, n)
+	}
+	for _, kinds := range [][]string{
+		{leased, namespace, disposable, env, static}, {zooKeeper}, {etcdKind}, {cluster},
+	} {
+		if only != "" {
+			kinds = slices.DeleteFunc(kinds, func(k string) bool { return k != only })
+		}
+		if err := r.kinds(kinds, counts, repeat, connections); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// kinds runs every scenario of kinds that have one server.
+func (r *result) kinds(kinds []string, counts []int, repeat, connections int) error {
+	if len(kinds) == 0 {
+		return nil
+	}
+	srv, err := newSource(kinds[0], connections)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	for _, n := range counts {
+		for _, kind := range kinds {
+			for range repeat {
+				if err := r.scenarios(srv, kind, n); err != nil {
+					return fmt.Errorf("%s, %d processes: %w", kind, n, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// scenarios runs every scenario once, from an empty server.
+func (r *result) scenarios(srv source, kind string, n int) error {
+	if err := srv.reset(); err != nil {
+		return err
+	}
+	j := srv.job(kind)
+	workers := map[int64]bool{}
+	together := func(scenario string) (fleet, error) {
+		f, err := newFleet(j, n)
+		if err != nil {
+			return nil, err
+		}
+		return f, r.watch(srv, kind, scenario, workers, f.ask)
+	}
+	f, err := together(cold)
+	if err != nil {
+		f.kill()
+		return err
+	}
+	if kind == env { // which has no part in common with other processes: each start waits for the clock
+		return f.stop()
+	}
+	successors, err := newFleet(j, n)
+	if err != nil {
+		f.kill()
+		return err
+	}
+	err = r.watch(srv, kind, rolling, workers, func() ([]answer, error) {
+		var all []answer
+		for i, p := range successors {
+			if err := f[i].stop(); err != nil {
+				return nil, err
+			}
+			a, err := p.ask()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+		}
+		return all, nil
+	})
+	successors.kill()
+	for _, scenario := range []string{held, passed} {
+		if err != nil || (kind == disposable || kind == static) && scenario == passed {
+			return err
+		}
+		if scenario == passed {
+			if err := srv.pass(); err != nil {
+				return err
+			}
+		}
+		f, err = together(scenario)
+		f.kill()
+	}
+	return err
+}
+
+// watch measures one scenario.
+func (r *result) watch(
+	srv source, kind, scenario string, workers map[int64]bool, do func() ([]answer, error),
+) error {
+	before, err := srv.counters()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	answers, err := do()
+	if err != nil {
+		return err
+	}
+	m := run{Kind: kind, Scenario: scenario, Processes: len(answers), All: time.Since(begin), PerStart: map[string]float64{}}
+	after, err := srv.counters()
+	if err != nil {
+		return err
+	}
+	for name := range after {
+		m.PerStart[name] = float64(after[name]-before[name]) / float64(len(answers))
+	}
+	for _, a := range answers {
+		m.Took = append(m.Took, a.Took)
+		m.Highest = max(m.Highest, a.Worker)
+		workers[a.Worker] = true
+	}
+	slices.Sort(m.Took)
+	m.Workers = len(workers)
+	r.Runs = append(r.Runs, m)
+	return nil
+}
+
+// commit names the version that was measured.
+func commit() string {
+	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/uid"
+)
+
+// jobEnv makes the program a process of the fleet: its value is a job.
+const jobEnv = "UIDRING_SCALE_JOB"
+
+// numberEnv is the environment variable that has the number of such a process.
+const numberEnv = "UIDRING_SCALE_NUMBER"
+
+// job is what a process does.
+type job struct {
+	Kind string // where its worker id comes from: see kinds
+	DSN  string // or the address of an authority that is no database
+}
+
+// answer is what a process writes when it has its first id.
+type answer struct {
+	Took   time.Duration // from asking for the worker id to the first id
+	Worker int64
+	Err    string
+}
+
+// work is the main function of such a process. It starts at the first line of its standard input,
+// gives the worker id back at the second one, and ends.
+func (j job) work() error {
+	in := bufio.NewReader(os.Stdin)
+	fmt.Println("ready")
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	begin := time.Now()
+	g, err := j.first(context.Background())
+	a := answer{Took: time.Since(begin)}
+	if err != nil {
+		a.Err = err.Error()
+	} else {
+		a.Worker = g.Stats().Worker
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(a); err != nil || a.Err != "" {
+		return errors.Join(err, errors.New(a.Err))
+	}
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	return g.Close()
+}
+
+// first makes a generator and its first id.
+func (j job) first(ctx context.Context) (*uid.Cached, error) {
+	var a assigner.Assigner
+	switch j.Kind {
+	case env:
+		a = assigner.Env(numberEnv, nil)
+	case static:
+		number, err := strconv.ParseInt(os.Getenv(numberEnv), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		a = assigner.Static(number)
+	case zooKeeper:
+		addr, root, _ := strings.Cut(j.DSN, "/")
+		var err error
+		a, err = zookeeper.New([]string{addr}, &zookeeper.Options{Root: "/" + root,
+			Instance: os.Getenv(numberEnv)})
+		if err != nil {
+			return nil, err
+		}
+	case etcdKind:
+		var err error
+		if a, err = etcd.Open(j.DSN, nil); err != nil {
+			return nil, err
+		}
+	case cluster:
+		var err error
+		if a, err = kubernetes.Open(j.DSN, nil); err != nil {
+			return nil, err
+		}
+	default:
+		db, err := workernode.OpenMySQL(j.DSN)
+		if err != nil {
+			return nil, err
+		}
+		switch j.Kind {
+		case leased:
+			a = workernode.Leased(db, nil)
+		case namespace:
+			a = workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+		case disposable:
+			a = workernode.Disposable(db, nil)
+		default:
+			return nil, fmt.Errorf("kind is %q", j.Kind)
+		}
+	}
+	g, err := uid.NewCached(ctx, a, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = g.Next(ctx)
+	return g, err
+}
+
+// process is a running one.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start starts a process and waits until it is ready to ask for its worker id.
+func start(j job, number int) (*process, error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.CommandContext(context.Background(), self)}
+	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), fmt.Sprintf("%s=%d", numberEnv, number))
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	_, err = p.out.ReadString('\n')
+	return p, err
+}
+
+// ask lets the process start and returns its answer.
+func (p *process) ask() (a answer, err error) {
+	if _, err := io.WriteString(p.in, "start\n"); err != nil {
+		return a, err
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(line, &a); err != nil {
+		return a, err
+	}
+	if a.Err != "" {
+		return a, errors.New(a.Err)
+	}
+	return a, nil
+}
+
+// stop has the process give its worker id back.
+func (p *process) stop() error {
+	_, err := io.WriteString(p.in, "stop\n")
+	return errors.Join(err, p.cmd.Wait())
+}
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Wait()         // which reports the kill
+}
+
+// fleet is processes in their order of birth.
+type fleet []*process
+
+// newFleet starts n processes, which wait for ask.
+func newFleet(j job, n int) (f fleet, err error) {
+	for i := range n {
+		p, err := start(j, i)
+		if err != nil {
+			f.kill()
+			return nil, err
+		}
+		f = append(f, p)
+	}
+	return f, nil
+}
+
+// ask lets all start at once.
+func (f fleet) ask() ([]answer, error) {
+	answers, errs := make([]answer, len(f)), make([]error, len(f))
+	var wg sync.WaitGroup
+	for i, p := range f {
+		wg.Go(func() { answers[i], errs[i] = p.ask() })
+	}
+	wg.Wait()
+	return answers, errors.Join(errs...)
+}
+
+func (f fleet) kill() {
+	for _, p := range f {
+		p.kill()
+	}
+}
+
+func (f fleet) stop() error {
+	var errs []error
+	for _, p := range f {
+		errs = append(errs, p.stop())
+	}
+	return errors.Join(errs...)
+}

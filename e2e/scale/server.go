@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// database is the name of the fleet's.
+const database = "scale"
+
+// source is a server that worker ids come from.
+type source interface {
+	reset() error        // makes it empty
+	job(kind string) job // of a process
+	counters() (map[string]int64, error)
+	pass() error // lets the windows of all claims pass, as a wait of twenty minutes would
+	Close()
+}
+
+// newSource starts the server of a kind of assigner.
+func newSource(kind string, connections int) (source, error) {
+	switch kind {
+	case zooKeeper:
+		return newZooKeeper()
+	case etcdKind:
+		return newEtcd()
+	case cluster:
+		return newAPIServer()
+	}
+	return newMariaDB(connections)
+}
+
+// mariaDB is a source with the tables of package workernode.
+type mariaDB struct{ *dbtest.Server }
+
+// newMariaDB starts a MariaDB that writes every commit to its disk, with empty tables.
+func newMariaDB(connections int) (mariaDB, error) {
+	srv, err := dbtest.NewMariaDB("--innodb-flush-log-at-trx-commit=1",
+		fmt.Sprintf("--max-connections=%d", connections))
+	return mariaDB{srv}, err
+}
+
+func (srv mariaDB) job(kind string) job { return job{Kind: kind, DSN: srv.DSN(database)} }
+
+// reset makes the tables anew.
+func (srv mariaDB) reset() error {
+	if _, err := srv.TryQuery("", "DROP DATABASE IF EXISTS "+database+"; CREATE DATABASE "+database); err != nil {
+		return err
+	}
+	db, err := workernode.OpenMySQL(srv.DSN(database))
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return workernode.Migrate(context.Background(), db)
+}
+
+// counted are the server's counters that a run shows, each for one start.
+var counted = []string{"Questions", "Com_select", "Com_insert", "Com_update", "Com_commit", "Connections",
+	"Rows_read", "Innodb_row_lock_waits"}
+
+// counters reads them.
+func (srv mariaDB) counters() (map[string]int64, error) {
+	text, err := srv.TryQuery("", "SHOW GLOBAL STATUS WHERE Variable_name IN ('"+strings.Join(counted, "', '")+"')")
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]int64{}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if m[name], err = strconv.ParseInt(value, 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (srv mariaDB) pass() error {
+	_, err := srv.TryQuery(database, "UPDATE WORKER_LEASE SET UNTIL_MS = UNTIL_MS - 3600000 WHERE WORKER_ID >= 0")
+	return err
+}

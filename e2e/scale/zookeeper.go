@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// ensemble is a source with the nodes of a ZooKeeper of one server, which writes every change to its
+// disk. Each fleet has a root of its own.
+type ensemble struct {
+	*dbtest.Server
+	fleets int
+}
+
+func newZooKeeper() (*ensemble, error) {
+	srv, err := dbtest.NewZooKeeper("-Dzookeeper.forceSync=yes")
+	return &ensemble{Server: srv}, err
+}
+
+func (e *ensemble) job(kind string) job {
+	return job{Kind: kind, DSN: fmt.Sprintf("%s/fleet%d", e.Addr(), e.fleets)}
+}
+
+func (e *ensemble) reset() error {
+	e.fleets++
+	return nil
+}
+
+// counters are the requests, where MariaDB has statements.
+func (e *ensemble) counters() (map[string]int64, error) {
+	text, err := dbtest.ZooKeeperCounters(e.Addr())
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(text, "zk_packets_received\t")
+	var n int64
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		return nil, fmt.Errorf("no packets in %q: %w", text, err)
+	}
+	return map[string]int64{"requests": n}, nil
+}
+
+// pass moves the ends of all slots by an hour.
+func (e *ensemble) pass() error {
+	c, _, err := zk.Connect([]string{e.Addr()}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	slots := fmt.Sprintf("/fleet%d/slots", e.fleets)
+	names, _, err := c.Children(slots)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, stat, err := c.Get(slots + "/" + name)
+		if err != nil {
+			return err
+		}
+		if data, err = earlier(data); err != nil {
+			return err
+		}
+		if _, err := c.Set(slots+"/"+name, data, stat.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// comeback is how long a source may take after a fault until every process has ids of it: a server
+// that failed rests for 10 s, and the machine may have other things to do.
+const comeback = time.Minute
+
+// fleet is the processes that run at one time, and what they have handed out. Its methods are safe
+// for concurrent use.
+type fleet struct {
+	ledgers  []*ledger
+	expanded atomic.Int64 // tickets from here on are of three servers, and those below of two
+
+	mu       sync.Mutex
+	places   places // of the next process
+	slots    []*process
+	started  int
+	falls    int64 // ids that were not above the one before
+	fall     string
+	errs     map[string]int64
+	recovery time.Duration // longest
+	after    string        // the fault that it followed
+	bad      []error
+}
+
+func newFleet(n int, p places) (*fleet, error) {
+	f := &fleet{places: p, slots: make([]*process, n), errs: map[string]int64{}}
+	f.expanded.Store(math.MaxInt64)
+	for range kinds {
+		f.ledgers = append(f.ledgers, &ledger{pages: map[int64]*[pageBits / 64]uint64{}})
+	}
+	for i := range n {
+		if err := f.start(i); err != nil {
+			return f, errors.Join(err, f.stop())
+		}
+	}
+	return f, nil
+}
+
+// start starts the process of an empty slot.
+func (f *fleet) start(slot int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := startProcess(f.places, f)
+	if err != nil {
+		return fmt.Errorf("starting a worker process: %w", err)
+	}
+	f.started++
+	f.slots[slot] = p
+	return nil
+}
+
+// take empties a slot whose process runs and returns it, or nil.
+func (f *fleet) take(slot int) *process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.slots[slot]
+	if p == nil {
+		return nil
+	}
+	if _, running := p.count(); !running {
+		return nil
+	}
+	f.slots[slot] = nil
+	return p
+}
+
+// put fills the slot that take has emptied.
+func (f *fleet) put(slot int, p *process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slots[slot] = p
+}
+
+// running returns the processes.
+func (f *fleet) running() (all []*process) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.slots {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// ids enters ids of a kind that a process handed out one after the other. They rise: those of
+// several servers server by server. last has the newest of each server.
+func (f *fleet) ids(k int, ids []int64, last map[int64]int64) {
+	f.ledgers[k].add(ids)
+	for _, id := range ids {
+		server := int64(0)
+		switch {
+		case kinds[k].origin && id < f.expanded.Load():
+			server = id % 2
+		case kinds[k].origin:
+			server = 2 + id%3
+		}
+		if before, ok := last[server]; ok && id <= before {
+			f.mu.Lock()
+			if f.falls++; f.falls == 1 {
+				f.fall = fmt.Sprintf("%s: %d after %d", kinds[k].name, id, before)
+			}
+			f.mu.Unlock()
+		}
+		last[server] = id
+	}
+}
+
+// failed counts an error that a caller got. Only a database that is away or busy is none's fault.
+func (f *fleet) failed(k int, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.errs[kinds[k].name+": "+text]++
+	if !strings.Contains(text, "away or busy") && f.errs[kinds[k].name+": "+text] == 1 {
+		f.bad = append(f.bad, fmt.Errorf("%s: %s", kinds[k].name, text))
+	}
+}
+
+// failure notes something that must not happen.
+func (f *fleet) failure(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bad = append(f.bad, err)
+}
+
+// await waits until every process that runs has ids of every kind that were taken since the call.
+func (f *fleet) await(after string) {
+	begin := time.Now()
+	before := map[*process][]int64{}
+	for _, p := range f.running() {
+		before[p], _ = p.count()
+	}
+	for len(before) > 0 {
+		time.Sleep(10 * time.Millisecond)
+		late := time.Since(begin) > comeback
+		maps.DeleteFunc(before, func(p *process, then []int64) bool {
+			now, running := p.count()
+			waits := ""
+			for k := range now {
+				// A frame may have been on its way, so two have to come.
+				if running && now[k] < then[k]+2 {
+					waits = kinds[k].name
+				}
+			}
+			select {
+			case <-p.ended:
+				if running {
+					f.failure(fmt.Errorf("a process ended by itself: %w: %s", p.err, &p.stderr))
+				}
+				return true
+			default:
+			}
+			if waits != "" && late {
+				f.failure(fmt.Errorf("no id of %s within %v after %s", waits, comeback, after))
+			}
+			return waits == "" || late
+		})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := time.Since(begin); d > f.recovery {
+		f.recovery, f.after = d, after
+	}
+}
+
+// twice returns how many ids came twice.
+func (f *fleet) twice() (n int64) {
+	for _, l := range f.ledgers {
+		_, twice, _, _ := l.sum()
+		n += twice
+	}
+	return n
+}
+
+// stop ends all processes cleanly.
+func (f *fleet) stop() error {
+	var wg sync.WaitGroup
+	for _, p := range f.running() {
+		wg.Go(func() {
+			if err := p.stop(); err != nil {
+				f.failure(err)
+			}
+		})
+	}
+	wg.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.bad...)
+}

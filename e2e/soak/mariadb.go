@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// The account of the worker processes, with the privileges that the library's documents ask for and
+// none that a read-only server does not bind.
+const (
+	database = "soak"
+	account  = "app"
+)
+
+// mariaDB is worker ids from a database.
+var mariaDB = authority{
+	kinds: []kind{
+		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
+		{cached, disposable}, {standard, disposable}, {cached, numbered}, {cached, served},
+	},
+	faults: slices.Concat(unreliable("WORKER_LEASE SET"), outages(), databaseFaults),
+	tells:  true,
+	start: func() (*dbtest.Server, error) {
+		srv, err := dbtest.NewMariaDB()
+		if err != nil {
+			return nil, err
+		}
+		return srv, prepare(srv)
+	},
+	dsn: func(srv *dbtest.Server, addr string) string {
+		dsn := srv.DSNVia(addr, database)
+		return strings.Replace(dsn, dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
+	},
+}
+
+// prepare makes the database, its tables and the account.
+func prepare(srv *dbtest.Server) error {
+	for _, q := range []string{
+		"CREATE DATABASE " + database,
+		"CREATE USER " + account + "@'%' IDENTIFIED BY '" + dbtest.Password + "'",
+		"GRANT SELECT, INSERT, UPDATE ON " + database + ".* TO " + account + "@'%'",
+	} {
+		if _, err := srv.TryQuery("", q); err != nil {
+			return err
+		}
+	}
+	db, err := workernode.OpenMySQL(srv.DSN(database))
+	if err != nil {
+		return err
+	}
+	if pool, err := db.DB(); err == nil {
+		defer pool.Close()
+	}
+	return workernode.Migrate(context.Background(), db)
+}
+
+// databaseFaults are what happens to a database alone.
+var databaseFaults = []fault{
+	{"server: read-only", func(in *injector, _ time.Duration) (func() error, error) {
+		return in.then("SET GLOBAL read_only = OFF"), in.then("SET GLOBAL read_only = ON")()
+	}},
+	{"tables: locked", func(in *injector, lasts time.Duration) (func() error, error) {
+		ended := make(chan error, 1)
+		go func() {
+			ended <- in.then(fmt.Sprintf("LOCK TABLES WORKER_LEASE WRITE, WORKER_NODE WRITE; DO SLEEP(%.3f)",
+				lasts.Seconds()))()
+		}()
+		return func() error { return <-ended }, nil
+	}},
+	{"tables: full (error 1114 from triggers)",
+		func(in *injector, _ time.Duration) (func() error, error) {
+			var add, drop []string
+			for i, at := range []string{
+				"UPDATE ON WORKER_LEASE", "INSERT ON WORKER_LEASE", "INSERT ON WORKER_NODE",
+			} {
+				add = append(add,
+					fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW SIGNAL SQLSTATE 'HY000' "+
+						"SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'", i, at))
+				drop = append(drop, fmt.Sprintf("DROP TRIGGER IF EXISTS full%d", i))
+			}
+			return in.then(drop...), in.then(add...)()
+		}},
+}
+
+// then returns a function that runs statements, past the proxy.
+func (in *injector) then(statements ...string) func() error {
+	return func() error {
+		var errs []error
+		for _, s := range statements {
+			_, err := in.srv.TryQuery(database, s)
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+}

@@ -1,0 +1,129 @@
+// Package authority shows how to bring worker ids from a store of your own: Store is the whole of
+// what is to be written, and package slots does the rest. This one keeps its entries in memory, in
+// the place where yours makes a request.
+package authority
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// Store is a slots.Store on a toy server. It is safe for concurrent use.
+type Store struct {
+	server *Server
+	prefix string // of the names of one universe of ids
+}
+
+// NewStore returns a Store for the ids of one application.
+func NewStore(server *Server, application string) *Store {
+	return &Store{server, application + "/"}
+}
+
+// List returns all entries of the application.
+func (s *Store) List(ctx context.Context) ([]slots.Entry, error) {
+	found, err := s.server.List(ctx, s.prefix)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", s.prefix, err)
+	}
+	entries := make([]slots.Entry, 0, len(found))
+	for key, item := range found {
+		entries = append(entries, entry(key[len(s.prefix):], item))
+	}
+	return entries, nil
+}
+
+// Get returns one entry. A key that the server does not have is no error.
+func (s *Store) Get(ctx context.Context, name string) (slots.Entry, error) {
+	item, err := s.server.Get(ctx, s.prefix+name)
+	if err != nil {
+		return slots.Entry{}, fmt.Errorf("reading %s: %w", s.prefix+name, err)
+	}
+	return entry(name, item), nil
+}
+
+// Put is the compare-and-set. An error that leaves its outcome open, such as a timeout, is returned
+// as it is: package slots reads the entry again and finds out by the token in its value.
+func (s *Store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+	var revision int64 // 0: the key must not exist
+	if old.Version != "" {
+		var err error
+		if revision, err = strconv.ParseInt(old.Version, 10, 64); err != nil {
+			return slots.Entry{}, fmt.Errorf("version %q: %w", old.Version, err)
+		}
+	}
+	item, ok, err := s.server.CompareAndSet(ctx, s.prefix+old.Name, revision, string(value))
+	if err != nil {
+		return slots.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, err)
+	}
+	if !ok {
+		return slots.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, slots.ErrConflict)
+	}
+	return entry(old.Name, item), nil
+}
+
+// entry returns the entry of an item. One that does not exist has no version.
+func entry(name string, item Item) slots.Entry {
+	e := slots.Entry{Name: name}
+	if item.Revision > 0 {
+		e.Value, e.Version = []byte(item.Value), strconv.FormatInt(item.Revision, 10)
+	}
+	return e
+}
+
+// Server is the toy: it keeps values under keys and counts its changes. The zero value is empty. Its
+// methods are safe for concurrent use.
+type Server struct {
+	mu    sync.Mutex
+	last  int64 // revision of the newest change
+	items map[string]Item
+}
+
+// Item is a value and the revision of the change that wrote it; 0: there is none.
+type Item struct {
+	Value    string
+	Revision int64
+}
+
+// Get returns an item as every change has left it that was answered before.
+func (s *Server) Get(ctx context.Context, key string) (Item, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.items[key], ctx.Err()
+}
+
+// List returns the items whose keys begin with a prefix.
+func (s *Server) List(ctx context.Context, prefix string) (map[string]Item, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[string]Item{}
+	for key, item := range s.items {
+		if len(key) > len(prefix) && key[:len(prefix)] == prefix {
+			found[key] = item
+		}
+	}
+	return found, ctx.Err()
+}
+
+// CompareAndSet writes a value if the item is still of the given revision.
+func (s *Server) CompareAndSet(
+	ctx context.Context, key string, revision int64, value string,
+) (item Item, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return item, false, err
+	}
+	if s.items[key].Revision != revision {
+		return item, false, nil
+	}
+	if s.items == nil {
+		s.items = map[string]Item{}
+	}
+	s.last++
+	s.items[key] = Item{value, s.last}
+	return s.items[key], true, nil
+}

@@ -1,0 +1,103 @@
+package authority_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/examples/authority"
+	"github.com/uidring/uidring/uid"
+)
+
+func Example() {
+	server := new(authority.Server) // yours is reached over the network
+	a, err := slots.New(authority.NewStore(server, "orders"), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	gen, err := uid.NewCached(ctx, a, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer gen.Close() // gives the worker id back
+	id, err := gen.Next(ctx)
+	fmt.Println(gen.Parse(id).Worker, err)
+	// Output: 0 <nil>
+}
+
+// TestStore is the test to copy: the conformance suite, on a new server for each check.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	assignertest.Run(t, factory(t, func(s slots.Store) slots.Store { return s }))
+}
+
+// TestStoreUnreliable: the same with every fifth answer to a change lost, and every eleventh call.
+func TestStoreUnreliable(t *testing.T) {
+	t.Parallel()
+	assignertest.Run(t, factory(t, func(s slots.Store) slots.Store { return unreliable{s, new(atomic.Int64), new(atomic.Int64)} }))
+}
+
+func factory(t *testing.T, wrap func(slots.Store) slots.Store) assignertest.Factory {
+	process := func(s slots.Store, o *slots.Options) assigner.Assigner {
+		a, err := slots.New(wrap(s), o)
+		if err != nil {
+			return refused{err}
+		}
+		return a
+	}
+	return assignertest.Factory{
+		Authority: func(testing.TB) func() assigner.Assigner {
+			s := authority.NewStore(new(authority.Server), t.Name())
+			return func() assigner.Assigner { return process(s, nil) }
+		},
+		Ranges: func(testing.TB) func(first, last int64) assigner.Assigner {
+			s := authority.NewStore(new(authority.Server), t.Name())
+			return func(first, last int64) assigner.Assigner {
+				return process(s, &slots.Options{First: first, Last: last})
+			}
+		},
+	}
+}
+
+// refused is an Assigner that was not made.
+type refused struct{ err error }
+
+func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
+
+// unreliable is a Store behind a network that fails: one call in eleven does not arrive, and the
+// answer to one change in five is lost. The failures are counted, not drawn, so that none of three
+// tries in a row all fail.
+type unreliable struct {
+	slots.Store
+	calls, changes *atomic.Int64
+}
+
+var errNetwork = errors.New("connection reset")
+
+func (u unreliable) Get(ctx context.Context, name string) (slots.Entry, error) {
+	if u.calls.Add(1)%11 == 0 {
+		return slots.Entry{}, errNetwork
+	}
+	return u.Store.Get(ctx, name)
+}
+
+func (u unreliable) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+	if u.calls.Add(1)%11 == 0 {
+		return slots.Entry{}, errNetwork
+	}
+	e, err := u.Store.Put(ctx, old, value)
+	if u.changes.Add(1)%5 == 0 {
+		return slots.Entry{}, errNetwork
+	}
+	return e, err
+}

@@ -1,0 +1,123 @@
+// Package kubernetes has manifests to copy. Its test holds them to what the service does.
+package kubernetes
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// manifest is what the test reads of an object.
+type manifest struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string
+	Metadata   struct{ Name string }
+	Spec       struct {
+		Selector struct {
+			MatchLabels map[string]string `yaml:"matchLabels"`
+		}
+		Template struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     struct {
+				Grace      int `yaml:"terminationGracePeriodSeconds"`
+				Containers []struct {
+					Args  []string
+					Ports []struct {
+						Name          string
+						ContainerPort int `yaml:"containerPort"`
+					}
+					Env       []struct{ Name, Value string }
+					Readiness probe `yaml:"readinessProbe"`
+					Liveness  probe `yaml:"livenessProbe"`
+					Startup   probe `yaml:"startupProbe"`
+				}
+			}
+		}
+	}
+}
+
+type probe struct {
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+// TestManifests: probes ask for what the service serves, no liveness probe restarts a pod without
+// ids, and the grace period is longer than the shutdown.
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	service, err := os.ReadFile("../orders/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("files %q, %v, want 4", files, err)
+	}
+	var kinds []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+			var m manifest
+			if err := d.Decode(&m); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			kinds = append(kinds, m.Kind)
+			if m.APIVersion == "" || m.Metadata.Name == "" {
+				t.Errorf("%s: %+v has no version or name", file, m)
+			}
+			check(t, file, string(service), m)
+		}
+	}
+	slices.Sort(kinds)
+	if want := []string{"Deployment", "Deployment", "Job", "Role", "RoleBinding", "Service",
+		"ServiceAccount", "StatefulSet"}; !slices.Equal(kinds, want) {
+		t.Errorf("the kinds are %q, want %q", kinds, want)
+	}
+}
+
+// check looks at the pods of an object.
+func check(t *testing.T, file, service string, m manifest) {
+	t.Helper()
+	pod := m.Spec.Template
+	for name, value := range m.Spec.Selector.MatchLabels {
+		if pod.Metadata.Labels[name] != value {
+			t.Errorf("%s: the pods have no label %s=%s", file, name, value)
+		}
+	}
+	for _, c := range pod.Spec.Containers {
+		if m.Kind == "Job" {
+			if len(c.Args) != 1 || !strings.Contains(service, `os.Args[1] == "`+c.Args[0]+`"`) {
+				t.Errorf("%s: the service has no command %q", file, c.Args)
+			}
+			continue
+		}
+		if pod.Spec.Grace < 20 {
+			t.Errorf("%s: the grace period is %d s, want 20 or more", file, pod.Spec.Grace)
+		}
+		if path := c.Readiness.HTTPGet.Path; path == "" || !strings.Contains(service, `"GET `+path+`"`) {
+			t.Errorf("%s: the service has no %q", file, path)
+		}
+		if c.Startup.HTTPGet.Path != "" && c.Startup != c.Readiness || c.Liveness.HTTPGet.Path != "" {
+			t.Errorf("%s: probes %+v", file, c)
+		}
+		if len(c.Ports) != 1 || c.Ports[0].Name != c.Readiness.HTTPGet.Port || c.Ports[0].ContainerPort != 8080 {
+			t.Errorf("%s: ports %+v, want http, 8080", file, c.Ports)
+		}
+		for _, e := range c.Env {
+			if m.Kind == "Deployment" && !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {
+				t.Errorf("%s: the service reads no %s", file, e.Name)
+			}
+		}
+	}
+}

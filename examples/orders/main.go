@@ -1,0 +1,128 @@
+// Command orders is a service to copy: orders of users in four tables, by user, behind HTTP. An
+// order's id ends in the same bits as its user's, so each finds its table without asking another.
+//
+//	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop ADDR=:8080 go run ./examples/orders
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner/workernode"
+	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidhttp"
+	"github.com/uidring/uidring/uidgorm"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	logger := slog.Default()
+	var err error
+	if len(os.Args) == 2 && os.Args[1] == "migrate" {
+		err = migrate(ctx, os.Getenv("UID_DSN"))
+	} else {
+		err = listen(ctx, logger)
+	}
+	if err != nil {
+		logger.Error("orders", "error", err)
+		os.Exit(1)
+	}
+}
+
+// listen serves at ADDR.
+func listen(ctx context.Context, logger *slog.Logger) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080"))
+	if err != nil {
+		return err
+	}
+	return run(ctx, os.Getenv("UID_DSN"), l, logger)
+}
+
+// migrate creates the tables that are missing, for an account that may.
+func migrate(ctx context.Context, dsn string) (err error) {
+	db, err := workernode.OpenMySQL(dsn)
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	return errors.Join(workernode.Migrate(ctx, db), store{db}.migrate())
+}
+
+// run serves on l until ctx ends.
+func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (err error) {
+	db, err := workernode.OpenMySQL(dsn) // gorm.Open(mysql.Open(dsn)) does as well
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }() // third
+
+	gen, err := uidring.OpenDB(ctx, db, &uidring.Options{
+		Generator: uid.Options{Layout: layout},
+		Lease:     workernode.LeasedOptions{Namespace: "orders"},
+		Logger:    logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close()) }() // second
+	if err := db.Use(uidgorm.New(gen, nil)); err != nil {
+		return err
+	}
+	s := store{db}
+	if err := s.migrate(); err != nil {
+		return err
+	}
+
+	mux := handler(s, logger)
+	// The rest is for the cluster: have the ingress pass on /users and /orders alone.
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(uidprom.New("orders", gen))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /ready", uidhttp.Health(gen))
+	page := uidhttp.NewPage(map[string]uidhttp.Source{"orders": gen})
+	defer page.Close()
+	mux.Handle("GET /debug/uid", page)
+	return serve(ctx, l, mux) // first
+}
+
+// serve answers requests until ctx ends, and then those under way.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		return fmt.Errorf("requests under way: %w", errors.Join(err, server.Close()))
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// layout has two gene bits for four tables, and 32,768 ids a second from each of 65,536 workers
+// until 2060.
+var layout = bitsalloc.Layout{TimeBits: 30, WorkerBits: 16, SeqBits: 15, GeneBits: 2}
+
+// tables is their number. It is a power of two, and never changes: the ids hold it.
+const tables = 4
+
+// Order is in the table of its user, which the last bits of its own id name as well.
+type Order struct {
+	ID      uid.ID    `json:"id" uid:"gene=UserID"`
+	UserID  uid.ID    `json:"user" gorm:"index"`
+	Item    string    `json:"item"`
+	Cents   int64     `json:"cents"`
+	Created time.Time `json:"created" gorm:"autoCreateTime"`
+}
+
+// table returns the table of a user, or of an order.
+func table(id uid.ID) string { return fmt.Sprintf("orders_%d", id%tables) }
+
+// store keeps orders.
+type store struct{ db *gorm.DB }
+
+// migrate creates the tables that are missing.
+func (s store) migrate() error {
+	for i := range tables {
+		if err := s.db.Table(table(uid.ID(i))).AutoMigrate(&Order{}); err != nil {
+			return fmt.Errorf("creating table %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// place stores new orders of one user. The plug-in gives them their ids, all in one call.
+func (s store) place(ctx context.Context, user uid.ID, orders []Order) error {
+	for i := range orders {
+		orders[i].ID, orders[i].UserID = 0, user
+	}
+	return s.db.WithContext(ctx).Table(table(user)).CreateInBatches(orders, 1000).Error
+}
+
+// order finds an order by its id alone.
+func (s store) order(ctx context.Context, id uid.ID) (o Order, err error) {
+	err = s.db.WithContext(ctx).Table(table(id)).Take(&o, "id = ?", id).Error
+	return o, err
+}
+
+// ofUser returns a user's orders, the oldest first.
+func (s store) ofUser(ctx context.Context, user uid.ID) (orders []Order, err error) {
+	err = s.db.WithContext(ctx).Table(table(user)).Order("id").Find(&orders, "user_id = ?",
+		user).Error
+	return orders, err
+}

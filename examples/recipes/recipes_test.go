@@ -1,0 +1,225 @@
+// Package recipes has examples of storing ids: with GORM, database/sql, sqlx, bun, ent and xorm. Each
+// runs on SQLite.
+package recipes
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"entgo.io/ent"
+	_ "github.com/glebarez/go-sqlite"
+	"github.com/glebarez/sqlite"
+	"github.com/jmoiron/sqlx"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"gorm.io/gorm"
+	"xorm.io/xorm"
+	"xorm.io/xorm/core"
+
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
+	"github.com/uidring/uidring/uidgorm"
+)
+
+// open returns a database with a table of orders, and a generator whose ids are 1, 2, 3.
+func open() (db *sql.DB, gen uid.Generator) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		panic(err)
+	}
+	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	if _, err := db.Exec("CREATE TABLE orders (id BIGINT PRIMARY KEY, item TEXT)"); err != nil {
+		panic(err)
+	}
+	return db, &uidtest.Generator{}
+}
+
+// Example_gorm: the plug-in fills the keys of all rows of an INSERT. A primary key that is a uid.ID
+// needs no tag.
+func Example_gorm() {
+	type order struct {
+		ID   uid.ID
+		Item string
+	}
+	conn, gen := open()
+	defer conn.Close()
+	db, err := gorm.Open(&sqlite.Dialector{Conn: conn}, nil)
+	if err == nil {
+		err = db.Use(uidgorm.New(gen, nil))
+	}
+	orders := []order{{Item: "tea"}, {Item: "cup"}}
+	if err == nil {
+		err = db.Create(&orders).Error
+	}
+	var stored []order
+	if err == nil {
+		err = db.Order("id").Find(&stored).Error
+	}
+	fmt.Println(stored, err)
+	// Output: [{1 tea} {2 cup}] <nil>
+}
+
+// Example_databaseSQL: a uid.ID is an argument and a destination.
+func Example_databaseSQL() {
+	db, gen := open()
+	defer db.Close()
+	ctx := context.Background()
+
+	id, err := gen.Next(ctx)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "INSERT INTO orders (id, item) VALUES (?, ?)", id, "tea")
+	}
+	var stored uid.ID
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SELECT id FROM orders").Scan(&stored)
+	}
+	fmt.Println(stored, err)
+	// Output: 1 <nil>
+}
+
+// Example_sqlx: one Fill for all rows of an INSERT.
+func Example_sqlx() {
+	db, gen := open()
+	defer db.Close()
+	ctx := context.Background()
+	type order struct {
+		ID   uid.ID `db:"id"`
+		Item string `db:"item"`
+	}
+
+	orders := []order{{Item: "tea"}, {Item: "cup"}}
+	ids := make([]uid.ID, len(orders))
+	_, err := gen.Fill(ctx, ids)
+	for i := range orders {
+		orders[i].ID = ids[i]
+	}
+	x := sqlx.NewDb(db, "sqlite3")
+	if err == nil {
+		_, err = x.NamedExecContext(ctx, "INSERT INTO orders (id, item) VALUES (:id, :item)", orders)
+	}
+	var stored []order
+	if err == nil {
+		err = x.SelectContext(ctx, &stored, "SELECT * FROM orders ORDER BY id")
+	}
+	fmt.Println(stored, err)
+	// Output: [{1 tea} {2 cup}] <nil>
+}
+
+// Example_xorm: xorm's hooks have neither ctx nor error, so one Fill sets the ids before Insert.
+func Example_xorm() {
+	db, gen := open()
+	defer db.Close()
+	ctx := context.Background()
+	type order struct {
+		ID   uid.ID `xorm:"'id' pk"`
+		Item string `xorm:"'item'"`
+	}
+
+	orders := []order{{Item: "tea"}, {Item: "cup"}}
+	ids := make([]uid.ID, len(orders))
+	_, err := gen.Fill(ctx, ids)
+	for i := range orders {
+		orders[i].ID = ids[i]
+	}
+	var x *xorm.Engine
+	if err == nil {
+		x, err = xorm.NewEngineWithDB("sqlite3", ":memory:", core.FromDB(db))
+	}
+	if err == nil {
+		_, err = x.Context(ctx).Table("orders").Insert(&orders)
+	}
+	var stored []order
+	if err == nil {
+		err = x.Context(ctx).Table("orders").Asc("id").Find(&stored)
+	}
+	fmt.Println(stored, err)
+	// Output: [{1 tea} {2 cup}] <nil>
+}
+
+// bunOrder gets its id before every INSERT of bun.
+type bunOrder struct {
+	bun.BaseModel `bun:"table:orders"`
+
+	ID   uid.ID `bun:",pk"`
+	Item string
+}
+
+// generatorKey is where a context has the generator.
+type generatorKey struct{}
+
+// BeforeAppendModel is bun's hook for one row.
+func (o *bunOrder) BeforeAppendModel(ctx context.Context, query bun.Query) (err error) {
+	if _, insert := query.(*bun.InsertQuery); insert && o.ID == 0 {
+		o.ID, err = ctx.Value(generatorKey{}).(uid.Generator).Next(ctx)
+	}
+	return err
+}
+
+// Example_bun: a hook of the model, which finds the generator in the context.
+func Example_bun() {
+	db, gen := open()
+	defer db.Close()
+	ctx := context.WithValue(context.Background(), generatorKey{}, gen)
+
+	orders := []*bunOrder{{Item: "tea"}, {Item: "cup"}}
+	_, err := bun.NewDB(db, sqlitedialect.New()).NewInsert().Model(&orders).Exec(ctx)
+	fmt.Println(orders[0].ID, orders[1].ID, err)
+	// Output: 1 2 <nil>
+}
+
+// FillIDs returns an ent hook for client.Use. The schema has the field
+// field.Int64("id").GoType(uid.ID(0)). CreateBulk calls it for each row.
+func FillIDs(gen uid.Generator) ent.Hook {
+	return func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if row, ok := m.(interface {
+				ID() (uid.ID, bool)
+				SetID(uid.ID)
+			}); ok && m.Op().Is(ent.OpCreate) {
+				if _, set := row.ID(); !set {
+					id, err := gen.Next(ctx)
+					if err != nil {
+						return nil, err
+					}
+					row.SetID(id)
+				}
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+}
+
+// mutation is what ent v0.14.5 generates for that field, as far as the hook sees it.
+type mutation struct {
+	ent.Mutation
+	op ent.Op
+	id uid.ID
+}
+
+func (m *mutation) Op() ent.Op         { return m.op }
+func (m *mutation) ID() (uid.ID, bool) { return m.id, m.id != 0 }
+func (m *mutation) SetID(id uid.ID)    { m.id = id }
+
+// TestEnt: the hook fills the ids of new rows, and of no others.
+func TestEnt(t *testing.T) {
+	hook := FillIDs(&uidtest.Generator{})
+	for _, c := range []struct {
+		m    mutation
+		want uid.ID
+	}{
+		{mutation{op: ent.OpCreate}, 1},
+		{mutation{op: ent.OpCreate, id: 4711}, 4711},
+		{mutation{op: ent.OpUpdate}, 0},
+	} {
+		var got uid.ID
+		_, err := hook(ent.MutateFunc(func(_ context.Context, m ent.Mutation) (ent.Value, error) {
+			got = m.(*mutation).id
+			return nil, nil
+		})).Mutate(t.Context(), &c.m)
+		if got != c.want || err != nil {
+			t.Errorf("%+v: id %v, %v, want %v", c.m, got, err, c.want)
+		}
+	}
+}

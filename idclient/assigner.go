@@ -1,0 +1,142 @@
+package idclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/wire"
+)
+
+// Assign claims a worker id of the service, in the namespace that its servers use: it makes a Client
+// an assigner.Assigner, whose claims have the windows of the authority behind the servers. It waits
+// for a server to answer until ctx ends, with growing pauses.
+//
+// A claim is known to the server that made it. When that server is gone, or was started again, Extend
+// fails with assigner.ErrClaimLost: the generators of package uid then use the window to its end and
+// take another worker id meanwhile, without a call that fails. The old one stays reserved until its
+// window's end, so leave room for twice as many worker ids as there are clients. So does a claim
+// whose answer was lost.
+func (c *Client) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	return bound{c, ""}.Assign(ctx, maxWorker)
+}
+
+// BindLayout returns an Assigner for claims of one layout, or of one list of them. It implements
+// assigner.LayoutBinder.
+func (c *Client) BindLayout(layout string) assigner.Assigner { return bound{c, layout} }
+
+// bound is an Assigner for claims of one layout.
+type bound struct {
+	*Client
+
+	layout string
+}
+
+func (b bound) BindLayout(layout string) assigner.Assigner { return bound{b.Client, layout} }
+
+func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	ask := wire.Assign{MaxWorker: maxWorker, Layout: b.layout}
+	var (
+		at  int
+		got wire.Claim
+	)
+	err := repeat(ctx, func() (err error) {
+		at, err = b.round(ctx, int(b.first.Load()), wire.AssignPath, ask, &got)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("idclient: claiming a worker id: %w", err)
+	}
+	b.first.Store(int64(at))
+	if got.Worker < 0 || got.Worker > maxWorker {
+		return nil, fmt.Errorf("%w: idclient: %s: worker id is %d, want 0..%d",
+			assigner.ErrWorkersExhausted, b.servers[at], got.Worker, maxWorker)
+	}
+	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker, from: got.From}
+	claim.until.Store(&got.Until)
+	if got.TellsTime {
+		return clock{claim}, nil
+	}
+	return claim, nil
+}
+
+// claim is a claim on a worker id that a server has made. Extend and Release have one caller at a
+// time and own the fields that change, but until, which anyone may load.
+type claim struct {
+	client   *Client
+	home     int // the server that made it
+	key      string
+	worker   int64
+	from     time.Time
+	until    atomic.Pointer[time.Time] // only grows; zero: without end
+	closing  bool                      // Release was called
+	released bool                      // and is done
+}
+
+// Worker returns the worker id.
+func (c *claim) Worker() int64 { return c.worker }
+
+// Window returns the window that the authority has granted, as far as an answer has said.
+func (c *claim) Window() (from, until time.Time) { return c.from, *c.until.Load() }
+
+// spare is how much of a window is left at least while its claim is not given up for lost because
+// the server that made it does not answer: it may come back.
+const spare = time.Minute
+
+// Extend asks the server that made the claim for a longer window, and if it does not answer the
+// others, which may be other addresses of the same server. It asks each server once. Asked for no
+// more than there is, it returns at once.
+func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	before := *c.until.Load()
+	switch {
+	case c.closing:
+		return time.Time{}, fmt.Errorf("%w: idclient: worker id %d was given back", assigner.ErrClaimLost, c.worker)
+	case before.IsZero() || !until.After(before):
+		return before, nil
+	}
+	var got wire.Claim
+	at, err := c.client.round(ctx, c.home, wire.ExtendPath, wire.Extend{Key: c.key, Worker: c.worker, Until: until}, &got)
+	if r, ok := errors.AsType[*refusal](err); ok && r.Code == wire.UnknownClaim && at != c.home &&
+		time.Until(before) > spare {
+		err = fmt.Errorf("%s does not answer, and the claim is not known elsewhere", c.client.servers[c.home])
+	}
+	if err == nil && (got.Worker != c.worker || got.Until.Before(before)) {
+		err = fmt.Errorf("%s answers with worker id %d until %v", c.client.servers[at], got.Worker, got.Until)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w", c.worker, err)
+	}
+	c.until.Store(&got.Until)
+	return got.Until, nil
+}
+
+// Release gives the rest of the window back to the server that made the claim, which it asks once.
+// Whatever comes of it, the worker id is free when the window has passed.
+func (c *claim) Release(ctx context.Context, used time.Time) error {
+	if c.released {
+		return nil
+	}
+	c.closing = true
+	ask := wire.Release{Key: c.key, Worker: c.worker, Used: used}
+	if err := c.client.one(ctx, c.home, wire.ReleasePath, ask, &struct{}{}); err != nil {
+		return fmt.Errorf("idclient: releasing worker id %d: %w", c.worker, err)
+	}
+	c.released = true
+	return nil
+}
+
+// clock is a claim whose authority tells the time.
+type clock struct{ *claim }
+
+// Now returns the authority's time.
+func (c clock) Now(ctx context.Context) (time.Time, error) {
+	var got wire.Time
+	err := c.client.one(ctx, c.home, wire.NowPath, wire.Now{Key: c.key, Worker: c.worker}, &got)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("idclient: asking for the time: %w", err)
+	}
+	return got.Now, nil
+}

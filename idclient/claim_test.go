@@ -1,0 +1,137 @@
+package idclient_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/idclient"
+	"github.com/uidring/uidring/segment"
+)
+
+// swapped is a server whose handler is the test's.
+type swapped struct{ h atomic.Pointer[http.Handler] }
+
+func (s *swapped) set(h http.Handler) { s.h.Store(&h) }
+
+func (s *swapped) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*s.h.Load()).ServeHTTP(w, r) }
+
+// down is a server that hangs up.
+var down = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+
+// TestClaimServers: a claim is lost when the server that made it has forgotten it, and not while that
+// server is away and the window is long.
+func TestClaimServers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		length time.Duration
+		fate   func(m *assignertest.Memory) http.Handler // of the server that made the claim
+		lost   bool
+	}{
+		{"goes on", time.Hour, nil, false},
+		{"started again", time.Hour, func(m *assignertest.Memory) http.Handler { return service(t, &counters{}, m) }, true},
+		{"away", time.Hour, func(*assignertest.Memory) http.Handler { return down }, false},
+		{"away for long", time.Minute, func(*assignertest.Memory) http.Handler { return down }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &assignertest.Memory{Length: tt.length}
+			home, other := &swapped{}, &swapped{}
+			home.set(service(t, &counters{}, m))
+			other.set(down)
+			c := client(t, nil, listen(t, home), listen(t, other))
+			claim, err := c.Assign(t.Context(), 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.fate != nil {
+				home.set(tt.fate(m))
+			}
+			other.set(service(t, &counters{}, m))
+			_, until := claim.Window()
+			got, err := claim.Extend(t.Context(), until.Add(time.Hour))
+			if errors.Is(err, assigner.ErrClaimLost) != tt.lost || (err == nil) != (tt.fate == nil) {
+				t.Errorf("Extend = %v, %v, want a lost claim: %v", got, err, tt.lost)
+			}
+			if _, after := claim.Window(); err != nil && !after.Equal(until) {
+				t.Errorf("after an Extend that failed the window ends at %v, want %v", after, until)
+			}
+			next, err := c.Assign(t.Context(), 7)
+			if err != nil || next.Worker() == claim.Worker() {
+				t.Errorf("Assign = %v, %v, want another worker id than %d", next, err, claim.Worker())
+			}
+		})
+	}
+}
+
+// lossy loses the answers to the requests that it is told of.
+type lossy struct{ lose atomic.Int64 }
+
+func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && l.lose.Add(-1) >= 0 {
+		response.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return response, err
+}
+
+// TestLostAnswers: a claim whose answer was lost is made again, on another worker id; an extension
+// and a release whose answers were lost are repeated without harm.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	transport := &lossy{}
+	c := client(t, &idclient.Options{Transport: transport}, listen(t, service(t, &counters{}, m)))
+	transport.lose.Store(3)
+	claim, err := c.Assign(t.Context(), 7)
+	if err != nil || claim.Worker() != 3 {
+		t.Fatalf("Assign = %v, %v, want worker id 3", claim, err)
+	}
+	_, until := claim.Window()
+	transport.lose.Store(1)
+	if _, err := claim.Extend(t.Context(), until.Add(time.Hour)); err == nil || errors.Is(err, assigner.ErrClaimLost) {
+		t.Errorf("Extend whose answer is lost = %v, want a temporary error", err)
+	}
+	if got, err := claim.Extend(t.Context(), until.Add(time.Hour)); err != nil || !got.Equal(until.Add(time.Hour)) {
+		t.Errorf("Extend again = %v, %v, want an hour more", got, err)
+	}
+	transport.lose.Store(1)
+	if err := claim.Release(t.Context(), until); err == nil {
+		t.Error("Release whose answer is lost = nil, want an error")
+	}
+	if err := claim.Release(t.Context(), until); err != nil {
+		t.Errorf("Release again = %v", err)
+	}
+	if err := m.Windows().Overlap(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGenerator: a Client is what the generators want.
+func TestGenerator(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil, listen(t, service(t, &counters{}, &assignertest.Memory{})))
+	g, err := segment.New(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	last := int64(-1)
+	for range 1000 {
+		id, err := g.Next(t.Context(), "order")
+		if err != nil || id <= last {
+			t.Fatalf("Next = %d, %v after %d", id, err, last)
+		}
+		last = id
+	}
+	if _, err := g.Next(t.Context(), "nobody"); !errors.Is(err, segment.ErrUnknownTag) {
+		t.Errorf("Next of a tag that nobody made = %v, want ErrUnknownTag", err)
+	}
+}

@@ -1,0 +1,311 @@
+package idclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/idclient"
+	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
+)
+
+// counters is a segment.Source in memory. A tag whose name begins with "no" is unknown.
+type counters struct {
+	mu   sync.Mutex
+	next map[string]int64
+	err  error
+}
+
+func (s *counters) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return segment.Range{}, ctx.Err()
+	case s.err != nil:
+		return segment.Range{}, s.err
+	case strings.HasPrefix(tag, "no"):
+		return segment.Range{}, fmt.Errorf("%w: %q", segment.ErrUnknownTag, tag)
+	case s.next == nil:
+		s.next = map[string]int64{}
+	}
+	if step == 0 {
+		step = 100
+	}
+	r := segment.Range{From: s.next[tag], To: s.next[tag] + 2*step, Stride: 2, Step: 100, Origin: 3}
+	s.next[tag] = r.To
+	return r, nil
+}
+
+// service returns the handler of a server over a source and an authority.
+func service(tb testing.TB, src segment.Source, a assigner.Assigner) http.Handler {
+	tb.Helper()
+	g, err := segment.New(tb.Context(), src, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = g.Close() })
+	h, err := idhttp.New(&idhttp.Options{Segment: g, Workers: a})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// listen serves h and returns its address.
+func listen(tb testing.TB, h http.Handler) string {
+	tb.Helper()
+	s := httptest.NewServer(h)
+	tb.Cleanup(s.Close)
+	return s.URL
+}
+
+// client returns a Client of servers.
+func client(tb testing.TB, o *idclient.Options, servers ...string) *idclient.Client {
+	tb.Helper()
+	c, err := idclient.New(servers, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// gone returns an address that refuses connections.
+func gone(tb testing.TB) string {
+	tb.Helper()
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// TestSourceConformance: ranges over HTTP are those of the source, of one server and of two.
+func TestSourceConformance(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{1, 2} {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) {
+			t.Parallel()
+			src, addresses := &counters{}, []string{gone(t)}
+			for range servers {
+				addresses = append(addresses, listen(t, service(t, src, nil)))
+			}
+			segmenttest.Run(t, segmenttest.Config{
+				Open:    func(tb testing.TB) segment.Source { return client(tb, nil, addresses...) },
+				Tag:     "order",
+				Unknown: "nobody",
+			})
+		})
+	}
+}
+
+// TestAssignerConformance: claims over HTTP are those of the authority behind it, through one server
+// and, with a server that is gone next to them, through two.
+func TestAssignerConformance(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{1, 2} {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) {
+			t.Parallel()
+			start := func(tb testing.TB, m *assignertest.Memory) func() assigner.Assigner {
+				addresses := []string{}
+				if servers > 1 {
+					addresses = append(addresses, gone(tb))
+				}
+				for range servers {
+					addresses = append(addresses, listen(tb, service(tb, &counters{}, m)))
+				}
+				return func() assigner.Assigner { return client(tb, nil, addresses...) }
+			}
+			assignertest.Run(t, assignertest.Factory{
+				Authority: func(tb testing.TB) func() assigner.Assigner {
+					return start(tb, &assignertest.Memory{TellTime: true})
+				},
+				Clock: func(tb testing.TB) (func() assigner.Assigner, func(time.Duration)) {
+					m := &assignertest.Memory{}
+					return start(tb, m), m.Step
+				},
+			})
+		})
+	}
+}
+
+// TestFields: what a source says of a range arrives, for every tag that a path can hold.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil, listen(t, service(t, &counters{}, nil))+"/")
+	for _, tag := range []string{"order", "a/b", ".", "..", "...", "%2E", "订单 1", "a?b=c#d", "\xff", strings.Repeat("x", 128)} {
+		want := segment.Range{From: 0, To: 14, Stride: 2, Step: 100, Origin: 3}
+		if r, err := c.Fetch(t.Context(), tag, 7); r != want || err != nil {
+			t.Errorf("Fetch(%q) = %+v, %v, want %+v", tag, r, err, want)
+		}
+	}
+}
+
+// answer returns a handler that says the same to everybody.
+func answer(status int, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// TestFailOver: a server that does not answer, or not as an id service does, is passed over, and the
+// one that answered is asked first from then on.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	var asked atomic.Int64
+	count := func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			h.ServeHTTP(w, r)
+		})
+	}
+	good := listen(t, service(t, &counters{}, &assignertest.Memory{}))
+	for name, bad := range map[string]http.Handler{
+		"a page":        answer(200, "<html>welcome</html>"),
+		"an error page": answer(502, "<html>bad gateway</html>"),
+		"no segments":   service(t, &counters{err: errors.New("dial tcp: connection refused")}, nil),
+		"hangs": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-stop:
+			case <-r.Context().Done():
+			}
+		}),
+		"hangs up": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		"refuses":  answer(401, "want a token"),
+		"empty":    answer(200, `{}`),
+		"endless":  answer(200, strings.Repeat(" ", 1<<20)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(0)
+			address := listen(t, count(bad))
+			c := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address, good)
+			for range 20 { // which begins at random
+				_, err := c.Fetch(t.Context(), "order", 1)
+				if name == "empty" {
+					continue // it is a range, and no valid one
+				}
+				if err != nil {
+					t.Fatalf("Fetch: %v", err)
+				}
+			}
+			if n := asked.Load(); name != "empty" && n > 1 {
+				t.Errorf("the server was asked %d times, want once at the most", n)
+			}
+			alone := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address)
+			if r, err := alone.Fetch(t.Context(), "order", 1); err == nil {
+				t.Errorf("Fetch = %v, want an error", r)
+			}
+		})
+	}
+	close(stop)
+}
+
+// TestErrors: what the service says is an error of its package, and what is one server's trouble is
+// not.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []error{segment.ErrExhausted, segment.ErrBadRange} {
+		c := client(t, nil, listen(t, service(t, &counters{err: fmt.Errorf("row: %w", kind)}, nil)))
+		if _, err := c.Fetch(t.Context(), "order", 1); !errors.Is(err, kind) {
+			t.Errorf("Fetch = %v, want %v", err, kind)
+		}
+	}
+	c := client(t, nil, gone(t), listen(t, answer(503, "{}")))
+	_, err := c.Fetch(t.Context(), "order", 1)
+	for _, want := range []string{"connection refused", "status 503", "; "} {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Fetch = %v, want %q in it, on one line", err, want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if a, err := c.Assign(ctx, 7); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("Assign = %v, %v, want DeadlineExceeded and the reason", a, err)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("Assign took %v, want 300 ms", took)
+	}
+}
+
+// TestToken: the token reaches the servers that were named and nobody else, and no error shows it.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	const token = "s3cret"
+	var seen atomic.Int64
+	thief := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Add(1)
+		http.Error(w, r.Header.Get("Authorization"), http.StatusNotFound)
+	}))
+	h := service(t, &counters{}, &assignertest.Memory{})
+	guarded := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			http.Error(w, "want a token", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	if _, err := client(t, &idclient.Options{Token: token}, guarded).Fetch(t.Context(), "order", 1); err != nil {
+		t.Errorf("Fetch with the token: %v", err)
+	}
+	away := listen(t, http.RedirectHandler(thief, http.StatusTemporaryRedirect))
+	for _, address := range []string{guarded, away, gone(t)} {
+		c := client(t, &idclient.Options{Token: token + "2"}, address)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := c.Fetch(ctx, "order", 1)
+		_, assignErr := c.Assign(ctx, 7)
+		for _, err := range []error{err, assignErr} {
+			if err == nil || strings.Contains(err.Error(), token) {
+				t.Errorf("%s: %v, want an error without the token", address, err)
+			}
+		}
+	}
+	if n := seen.Load(); n != 0 {
+		t.Errorf("a server that was not named was asked %d times", n)
+	}
+}
+
+// TestNew: what makes no sense is an error that names it and shows no secret.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		servers []string
+		o       *idclient.Options
+		want    string
+	}{
+		{nil, nil, "servers is empty"},
+		{[]string{"http://a", "b:8080"}, nil, "servers[1]"},
+		{[]string{"a:8080"}, nil, "servers[0]"},
+		{[]string{"ftp://a"}, nil, "servers[0]"},
+		{[]string{"http://"}, nil, "servers[0]"},
+		{[]string{"http://me:hunter2@a"}, nil, "servers[0]"},
+		{[]string{"http://a?token=hunter2"}, nil, "servers[0]"},
+		{[]string{"http://a/#hunter2"}, nil, "servers[0]"},
+		{[]string{"http://hunter2%zz"}, nil, "servers[0]"},
+		{[]string{"http://a"}, &idclient.Options{Timeout: -1}, "Timeout is -1ns, want above 0"},
+		{[]string{"http://a"}, &idclient.Options{Token: "hunter2\n"}, "Token"},
+	} {
+		_, err := idclient.New(tt.servers, tt.o)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("New(%q, %+v) = %v, want %q", tt.servers, tt.o, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package idclient
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/uidring/uidring/internal/wire"
+	"github.com/uidring/uidring/segment"
+)
+
+// Fetch hands out a range of a tag that no other caller gets, whichever server it comes from: it
+// makes a Client a segment.Source. All servers have to be on the same counters. Fetch asks each
+// server once and does not wait for one to come back: a segment.Generator repeats a Fetch that
+// failed.
+//
+// Errors wrap segment.ErrUnknownTag, segment.ErrExhausted and segment.ErrBadRange where a server
+// says so, and else what went wrong at each server.
+func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if tag == "" {
+		return segment.Range{}, fmt.Errorf("idclient: the tag is empty: %w", segment.ErrUnknownTag)
+	}
+	key := url.PathEscape(tag)
+	if strings.Trim(key, ".") == "" {
+		key = strings.ReplaceAll(key, ".", "%2E") // dots alone are steps through the path
+	}
+	path := wire.RangePath + key
+	if step != 0 {
+		path += "?count=" + strconv.FormatInt(step, 10)
+	}
+	var got wire.Range
+	at, err := c.round(ctx, int(c.first.Load()), path, nil, &got)
+	if err != nil {
+		return segment.Range{}, fmt.Errorf("idclient: fetching a range: %w", err)
+	}
+	c.first.Store(int64(at))
+	if err := got.Range().Validate(); err != nil {
+		return segment.Range{}, fmt.Errorf("idclient: %s: %w", c.servers[at], err)
+	}
+	return got.Range(), nil
+}

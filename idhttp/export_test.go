@@ -1,0 +1,24 @@
+package idhttp
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Routes returns the methods that the handler answers to, by path.
+func Routes(h http.Handler) map[string][]string {
+	own, _ := h.(*handler)
+	paths := map[string][]string{}
+	for _, r := range own.routes() {
+		paths[strings.ReplaceAll(r.pattern, "{$}", "")] = r.methods
+	}
+	return paths
+}
+
+// Claims returns how many claims the handler remembers.
+func Claims(h http.Handler) int {
+	own, _ := h.(*handler)
+	own.claims.mu.Lock()
+	defer own.claims.mu.Unlock()
+	return len(own.claims.byKey)
+}

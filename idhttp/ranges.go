@@ -1,0 +1,51 @@
+package idhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/uidring/uidring/internal/wire"
+	"github.com/uidring/uidring/segment"
+)
+
+// ranges answers with a whole range, straight from the source: what package idclient counts through.
+// The engine's own ranges are not touched, so a client's ranges rise, from whichever server they
+// come.
+func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
+	if h.Segment == nil {
+		refuse(w, http.StatusNotFound, wire.NotServed, "number segments are not served here")
+		return
+	}
+	step := int64(0)
+	if counts(r) {
+		var err error
+		if step, err = count(r, segment.MaxSpan); err != nil {
+			refuse(w, http.StatusBadRequest, wire.BadRequest, err.Error())
+			return
+		}
+	}
+	key := r.PathValue("key")
+	ctx, cancel := context.WithTimeout(r.Context(), authorityTimeout)
+	defer cancel()
+	got, err := h.Segment.Fetch(ctx, key, step)
+	if err == nil {
+		writeJSON(w, http.StatusOK, wire.FromRange(got))
+		return
+	}
+	switch status := h.report(w, r, key, err); {
+	case status == http.StatusNotFound:
+		refuse(w, status, wire.UnknownTag, unknownKey(key))
+	case errors.Is(err, segment.ErrExhausted):
+		refuse(w, status, wire.TagExhausted, noIDs)
+	case errors.Is(err, segment.ErrBadRange):
+		refuse(w, status, wire.BadRange, noIDs)
+	default:
+		refuse(w, status, wire.Unavailable, noID)
+	}
+}
+
+// refuse answers with a reason that programs can read.
+func refuse(w http.ResponseWriter, status int, code wire.Code, text string) {
+	writeJSON(w, status, wire.Failure{Code: code, Text: text})
+}

@@ -1,0 +1,157 @@
+package idhttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/wire"
+)
+
+// authorityTimeout bounds a question to the database behind the handler. It is shorter than the
+// time that a client waits before it asks another server.
+const authorityTimeout = 4 * time.Second
+
+// assign makes a claim. One whose client has gone meanwhile is given back.
+func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
+	var ask wire.Assign
+	if !h.worker(w, r, &ask) {
+		return
+	}
+	ctx, cancel := detached(r)
+	defer cancel()
+	a := h.Workers
+	if b, ok := a.(assigner.LayoutBinder); ok && ask.Layout != "" {
+		a = b.BindLayout(ask.Layout)
+	}
+	made, err := a.Assign(ctx, ask.MaxWorker)
+	if err == nil && r.Context().Err() != nil {
+		err = errors.Join(r.Context().Err(), made.Release(ctx, time.Time{}))
+	}
+	if err != nil {
+		h.refuseClaim(w, r, err)
+		return
+	}
+	out := window(made)
+	out.Key = h.claims.add(made)
+	writeJSON(w, http.StatusOK, out)
+}
+
+// window returns a claim in the form that is sent.
+func window(c assigner.Claim) wire.Claim {
+	out := wire.Claim{Worker: c.Worker()}
+	out.From, out.Until = c.Window()
+	_, out.TellsTime = c.(assigner.Clock)
+	return out
+}
+
+// extend moves the end of a claim's window.
+func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
+	var ask wire.Extend
+	if !h.worker(w, r, &ask) {
+		return
+	}
+	var out wire.Claim
+	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
+		_, err := c.Extend(ctx, ask.Until)
+		out = window(c)
+		return err
+	})
+	h.answer(w, r, err, &out)
+}
+
+// release gives a claim back, if it is there to be given back.
+func (h *handler) release(w http.ResponseWriter, r *http.Request) {
+	var ask wire.Release
+	if !h.worker(w, r, &ask) {
+		return
+	}
+	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
+		return c.Release(ctx, ask.Used)
+	})
+	switch {
+	case err == nil, errors.Is(err, assigner.ErrClaimLost):
+		h.claims.forget(ask.Key)
+		err = nil
+	case errors.Is(err, errUnknownClaim): // nothing is there to be given back
+		err = nil
+	}
+	h.answer(w, r, err, struct{}{})
+}
+
+// now tells the authority's time.
+func (h *handler) now(w http.ResponseWriter, r *http.Request) {
+	var ask wire.Now
+	if !h.worker(w, r, &ask) {
+		return
+	}
+	var out wire.Time
+	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) (err error) {
+		clock, ok := c.(assigner.Clock)
+		if !ok {
+			return errors.New("the authority tells no time")
+		}
+		out.Now, err = clock.Now(ctx)
+		return err
+	})
+	h.answer(w, r, err, &out)
+}
+
+// answer answers with out, or with what err means.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error, out any) {
+	if err != nil {
+		h.refuseClaim(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// worker reads the body of a request about a worker id into ask. Where that is no use it answers
+// and returns false.
+func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
+	if h.Workers == nil {
+		refuse(w, http.StatusNotFound, wire.NotServed, "worker ids are not served here")
+		return false
+	}
+	if err := json.NewDecoder(r.Body).Decode(ask); err != nil {
+		refuse(w, http.StatusBadRequest, wire.BadRequest, fmt.Sprintf("the body is no JSON object of this route: %.200s", err))
+		return false
+	}
+	return true
+}
+
+// refuseClaim logs err and answers with what it means to the holder of a claim. What the layouts are
+// and how many worker ids there are is for the client; the rest, which names hosts, is for the log.
+func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
+		if unlogged, ok := h.gates[2].pass(time.Now()); ok {
+			h.Logger.Error("idhttp: no worker id", "error", err, "unlogged", unlogged)
+		}
+	}
+	for _, kind := range []struct {
+		err  error
+		code wire.Code
+		text string // empty: that of the error
+	}{
+		{errUnknownClaim, wire.UnknownClaim, errUnknownClaim.Error()},
+		{assigner.ErrClaimLost, wire.ClaimLost, "another process owns the worker id after the claim's window"},
+		{assigner.ErrWorkersExhausted, wire.WorkersExhausted, ""},
+		{assigner.ErrLayoutMismatch, wire.LayoutMismatch, ""},
+		{assigner.ErrSucceeded, wire.Succeeded, ""},
+	} {
+		if !errors.Is(err, kind.err) {
+			continue
+		}
+		if kind.text == "" {
+			kind.text = h.ErrorText(err)
+		}
+		refuse(w, http.StatusConflict, kind.code, kind.text)
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, wire.Unavailable, "no answer from the authority of the worker ids")
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// results are the mutants of a package, each with its outcome, in the order of their keys.
+type results struct {
+	pkg   string
+	lines []resultLine
+}
+
+type resultLine struct {
+	op, key string
+	outcome
+}
+
+// join returns the results with what a run found. all are the mutants that there are, as far as
+// their operator and key match: a recorded one that is not among them is gone.
+func (r *results) join(all []*mutant, found map[string]outcome, match *regexp.Regexp) *results {
+	joined := &results{pkg: r.pkg}
+	before := map[string]outcome{}
+	for _, l := range r.lines {
+		before[l.key] = l.outcome
+		if !match.MatchString(l.op + " " + l.key) {
+			joined.lines = append(joined.lines, l)
+		}
+	}
+	for _, m := range all {
+		was, ok := found[m.key]
+		if !ok {
+			was, ok = before[m.key]
+		}
+		if ok {
+			joined.lines = append(joined.lines, resultLine{m.op, m.key, was})
+		}
+	}
+	slices.SortFunc(joined.lines, func(a, b resultLine) int {
+		return strings.Compare(a.key, b.key)
+	})
+	return joined
+}
+
+// folder holds the tool's files below the root.
+const folder = "internal/mutate"
+
+func resultsFile(root, pkg string) string {
+	return filepath.Join(root, folder, "results", strings.ReplaceAll(pkg, "/", "-")+".txt")
+}
+
+// loadResults returns the recorded outcomes of a package, none if there is no record.
+func loadResults(root, pkg string) (*results, error) {
+	r := &results{pkg: pkg}
+	text, err := os.ReadFile(resultsFile(root, pkg))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("%s: line %q, want operator, outcome and key",
+				resultsFile(root, pkg),
+				line)
+		}
+		l := resultLine{op: fields[0], key: fields[2]}
+		if l.suite, l.by, _ = strings.Cut(fields[1], " "); l.suite == "survived" {
+			l.suite = ""
+		}
+		r.lines = append(r.lines, l)
+	}
+	return r, nil
+}
+
+// write records the results.
+func (r *results) write(root string) error {
+	var b strings.Builder
+	for _, l := range r.lines {
+		fmt.Fprintf(&b, "%s\t%s\t%s\n", l.op, l.outcome, l.key)
+	}
+	name := resultsFile(root, r.pkg)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(b.String()), 0o644)
+}
+
+// judge compares the survivors with the list of equivalents and that of open survivors: the lists
+// have to name the same mutants as the record.
+func (r *results) judge(root string, mutants int, stdout io.Writer) error {
+	equal, err := readEquivalents(root)
+	if err != nil {
+		return err
+	}
+	open, err := readOpen(root)
+	if err != nil {
+		return err
+	}
+	listed := map[string]string{} // by key: the list
+	var errs []error
+	list := func(key, as string) {
+		file, _, _ := strings.Cut(key, " ")
+		if path.Dir(file) != r.pkg {
+			return
+		}
+		if listed[key] != "" {
+			errs = append(errs, fmt.Errorf("listed twice: %s", key))
+		}
+		listed[key] = as
+	}
+	for _, e := range equal {
+		for _, key := range e.keys {
+			list(key, "equivalent")
+		}
+	}
+	for _, key := range open {
+		list(key, "open")
+	}
+	killed, unexplained := 0, 0
+	for _, l := range r.lines {
+		as := listed[l.key]
+		switch {
+		case l.suite != "":
+			killed++
+			if as != "" {
+				errs = append(errs, fmt.Errorf("listed as %s, but killed by %s: %s",
+					as, l.outcome, l.key))
+			}
+		case as == "":
+			errs = append(errs, fmt.Errorf("survived: %s", l.key))
+		case as == "open":
+			unexplained++
+		}
+		delete(listed, l.key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(listed)) {
+		errs = append(errs, fmt.Errorf("listed as %s, but not recorded: %s", listed[key], key))
+	}
+	fmt.Fprintf(stdout, "%s: %d mutants, %d killed, %d survived, %d of them open, %d not run\n",
+		r.pkg, mutants, killed, len(r.lines)-killed, unexplained, max(0, mutants-len(r.lines)))
+	return errors.Join(errs...)
+}

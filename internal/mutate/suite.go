@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// suite is a way to run a package's tests.
+type suite struct {
+	name  string
+	pkg   string // folder below the root
+	race  bool
+	short bool
+
+	mu    sync.Mutex // held while the suite is built and run without a mutant
+	bin   string     // the test binary, "" before it is built
+	whole choice     // all its tests: set by a run without a mutant
+}
+
+// suitesOf returns what a mutant of pkg has to get past: the short tests of its package first, then
+// everything else that could notice.
+func suitesOf(pkg string) []*suite {
+	list := []*suite{
+		{name: "short", pkg: pkg, short: true},
+		{name: "full", pkg: pkg},
+		{name: "race", pkg: pkg, race: true, short: true},
+	}
+	users := map[string][]string{
+		"bitsalloc":           {"uid"},
+		"ringbuffer":          {"uid", "lincheck"},
+		"uid":                 {"lincheck"},
+		"internal/sqldb":      {"assigner/workernode", "segment/sqlsource"},
+		"assigner/workernode": {"e2e"},
+	}
+	for _, user := range users[pkg] {
+		list = append(list, &suite{name: user, pkg: user, short: true})
+	}
+	return list
+}
+
+// bench builds and runs test binaries in a folder of its own.
+type bench struct {
+	root    string
+	work    string // binaries
+	overlay string // the bundle
+}
+
+// verdict is what a suite said of a mutant.
+type verdict struct {
+	killed bool
+	by     string // the test that failed; a word in parentheses where no test is to be named
+	took   time.Duration
+	cpu    time.Duration
+}
+
+// build builds the suite's tests with the mutants of a bundle.
+func (b *bench) build(ctx context.Context, s *suite) error {
+	s.bin = filepath.Join(b.work, "test-"+strings.ReplaceAll(s.name, "/", "-"))
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.bin, "-overlay", b.overlay}
+	if s.race {
+		args = append(args, "-race")
+	}
+	dir := filepath.Join(b.root, filepath.FromSlash(s.pkg))
+	cmd := exec.CommandContext(ctx, "go", append(args, ".")...) // #nosec G204
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the tests of %s: %w: %s", s.pkg, err, out)
+	}
+	return nil
+}
+
+// choice is some of a suite's tests with what they may cost.
+type choice struct {
+	pattern string // "": all tests
+	limit   time.Duration
+	cpu     time.Duration // 0: no bound
+}
+
+// choose returns the choice of some tests.
+func choose(tests []*reaching) choice {
+	names := make([]string, len(tests))
+	c := choice{limit: 10 * time.Second, cpu: 3 * time.Second}
+	for i, t := range tests {
+		names[i] = t.name
+		c.limit += 5 * t.wall
+		c.cpu += 5 * t.cpu
+	}
+	c.pattern = "^(" + strings.Join(names, "|") + ")$"
+	return c
+}
+
+// memory bounds the address space of a test binary in KiB: a mutant that allocates without end
+// ends. The race detector needs more than anyone has.
+const memory = 16 << 20
+
+// mutantEnv is the environment's variable that selects the mutant of a process, by its number.
+const (
+	mutantEnv = "UIDRING_MUTANT="
+	noMutant  = mutantEnv + "0"
+)
+
+// run runs some tests of the suite as one mutant, 0 for none, until the first failure.
+func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdict, error) {
+	args := []string{"-test.v", "-test.failfast", "-test.timeout=" + c.limit.String()}
+	if s.short {
+		args = append(args, "-test.short")
+	}
+	if c.pattern != "" {
+		args = append(args, "-test.run="+c.pattern)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.limit+10*time.Second)
+	defer cancel()
+	script := `exec "$0" "$@"`
+	if !s.race {
+		script = fmt.Sprintf("ulimit -v %d; ", memory) + script
+	}
+	if c.cpu > 0 { // a loop without end ends, however busy the machine is
+		script = fmt.Sprintf("ulimit -t %d; ", int(c.cpu.Seconds())) + script
+	}
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, s.bin}, args...)...)
+	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(s.pkg))
+	cmd.Env = append(os.Environ(), mutantEnv+strconv.Itoa(mutant))
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return verdict{}, err
+	}
+	cmd.Stderr = cmd.Stdout
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return verdict{}, err
+	}
+	v := verdict{}
+	v.by, v.killed = failure(out)
+	if v.killed {
+		cancel() // the rest does not matter
+	}
+	err = cmd.Wait()
+	v.took, v.cpu = time.Since(begin), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	if v.killed {
+		return v, nil
+	}
+	if v.killed = err != nil; !v.killed {
+		v.by = ""
+	} else if v.by == "" {
+		v.by = "(exit)"
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			v.by = "(timeout)"
+		}
+	}
+	return v, nil
+}
+
+var (
+	failLine  = regexp.MustCompile(`^\s*--- FAIL: (\w+)`)
+	inTest    = regexp.MustCompile(`\.(Test|Fuzz|Example)(\w+)[.(]`)
+	runsStill = regexp.MustCompile(`^\s+(Test\w+)[^(]* \(`)
+)
+
+// failure reads a test binary's output until a test fails and returns the test's name. Without a
+// failure it returns the first test in the stacks of a crash, if there is one.
+func failure(out io.Reader) (test string, failed bool) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	crashed := false
+	for lines.Scan() {
+		line := lines.Text()
+		if m := failLine.FindStringSubmatch(line); m != nil {
+			return m[1], true
+		}
+		switch {
+		case !crashed:
+			crashed = strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+		case test != "":
+		default:
+			if m := inTest.FindStringSubmatch(line); m != nil {
+				test = m[1] + m[2]
+			} else if m := runsStill.FindStringSubmatch(line); m != nil {
+				test = m[1]
+			}
+		}
+	}
+	return test, false
+}

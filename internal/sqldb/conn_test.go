@@ -1,0 +1,229 @@
+package sqldb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/sqldb"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+var servers dbtest.Shared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	servers.Close()
+	os.Exit(code)
+}
+
+// open returns a database with an empty table T of numbers N, and its pool.
+func open(t *testing.T, dsn string) (*sqldb.DB, *sql.DB) {
+	t.Helper()
+	g, err := gorm.Open(mysql.New(mysql.Config{DSN: dsn, SkipInitializeWithVersion: true}),
+		&gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := g.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	d, err := sqldb.Open("tester", g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, pool
+}
+
+func table(t *testing.T) (srv *dbtest.Server, name string) {
+	t.Helper()
+	srv = servers.MariaDB(t)
+	name = srv.CreateDB(t)
+	srv.Query(t, name, "CREATE TABLE T (N BIGINT PRIMARY KEY)")
+	return srv, name
+}
+
+func insert(ctx context.Context, n int64) func(*sqldb.Conn) error {
+	return func(c *sqldb.Conn) error {
+		_, err := c.Exec(ctx, "INSERT INTO T VALUES (?)", n)
+		return err
+	}
+}
+
+// TestDoFails: on a session without autocommit, a function that fails, panics or is cut short
+// leaves nothing behind, and no connection in the middle of it.
+func TestDoFails(t *testing.T) {
+	t.Parallel()
+	srv, name := table(t)
+	d, pool := open(t, srv.DSN(name)+"&autocommit=0")
+	pool.SetMaxOpenConns(1) // so that a connection that is not given back blocks the next Do
+	boom := errors.New("boom")
+	for kind, fail := range map[string]func(ctx context.Context, cancel func()) error{
+		"error":  func(context.Context, func()) error { return boom },
+		"cancel": func(ctx context.Context, cancel func()) error { cancel(); return ctx.Err() },
+		"cancel before COMMIT": func(_ context.Context, cancel func()) error {
+			cancel()
+			return nil
+		},
+		"panic": func(context.Context, func()) error { panic(boom) },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := func() (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = p.(error)
+				}
+			}()
+			return d.Do(ctx, func(c *sqldb.Conn) error {
+				if err := insert(ctx, 1)(c); err != nil {
+					return err
+				}
+				return fail(ctx, cancel)
+			})
+		}()
+		cancel()
+		if err == nil {
+			t.Errorf("%s: Do = nil, want an error", kind)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+		var n int64
+		err = d.Do(ctx, func(c *sqldb.Conn) error { return c.Row(ctx, "SELECT COUNT(*) FROM T", nil, &n) })
+		if err != nil || n != 0 {
+			t.Errorf("%s: %d rows, %v, want none", kind, n, err)
+		}
+		cancel()
+	}
+	if err := d.Do(t.Context(), insert(t.Context(), 1)); err != nil {
+		t.Errorf("Do: %v", err)
+	}
+	if got := srv.Query(t, name, "SELECT N FROM T"); got != "1" {
+		t.Errorf("rows = %q, want 1", got)
+	}
+}
+
+// TestCommitHangs: a COMMIT that is not answered ends with the ctx, though database/sql's own would
+// wait for as long as the connection is open.
+func TestCommitHangs(t *testing.T) {
+	t.Parallel()
+	srv, name := table(t)
+	proxy := dbtest.NewProxy(t, srv.Addr())
+	d, _ := open(t, srv.DSNVia(proxy.Addr(), name))
+	proxy.SetMatching(dbtest.BlackHole, func(b []byte) bool { return strings.Contains(string(b), "COMMIT") })
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- d.Do(ctx, insert(ctx, 1)) }()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Do = %v, want the ctx's error", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("Do does not end with its ctx")
+	}
+}
+
+// TestBeginRefused: connections that refuse BEGIN are closed, however many there are, and the first
+// attempt already finds one that does not.
+func TestBeginRefused(t *testing.T) {
+	t.Parallel()
+	srv, name := table(t)
+	d, pool := open(t, srv.DSN(name))
+	pool.SetMaxIdleConns(5)
+	var conns []*sql.Conn
+	for i := range 5 {
+		c, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ExecContext(t.Context(), "XA START ?", name+string(rune('a'+i))); err != nil {
+			if _, err = c.ExecContext(t.Context(), "XA START '"+name+string(rune('a'+i))+"'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conns = append(conns, c)
+	}
+	for _, c := range conns {
+		c.Close()
+	}
+	if err := d.Do(t.Context(), insert(t.Context(), 1)); err != nil {
+		t.Errorf("Do: %v", err)
+	}
+	if open := pool.Stats().OpenConnections; open != 1 {
+		t.Errorf("%d connections are open, want the one that did not refuse", open)
+	}
+}
+
+// TestRow: no row and two rows are errors of their own.
+func TestRow(t *testing.T) {
+	t.Parallel()
+	srv, name := table(t)
+	d, _ := open(t, srv.DSN(name))
+	for want, query := range map[error]string{
+		sql.ErrNoRows: "SELECT N FROM T", sqldb.ErrTwoRows: "SELECT 1 UNION SELECT 2", nil: "SELECT 1",
+	} {
+		var n int64
+		err := d.Do(t.Context(), func(c *sqldb.Conn) error { return c.Row(t.Context(), query, nil, &n) })
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", query, err, want)
+		}
+	}
+}
+
+// TestOpen: a *gorm.DB that no change can be committed through is refused.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	srv, name := table(t)
+	good, err := gorm.Open(mysql.Open(srv.DSN(name)), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := good.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	check := func(what string, db *gorm.DB, want string) {
+		t.Helper()
+		_, err := sqldb.Open("tester", db, nil)
+		if want == "" && err == nil {
+			return
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "tester: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error of the tester's with %q", what, err, want)
+		}
+	}
+	check("nil", nil, "db is nil")
+	check("zero", &gorm.DB{}, "was not opened")
+	check("a transaction", good.Begin(), "is a transaction")
+	check("a dry run", good.Session(&gorm.Session{DryRun: true}), "is a dry run")
+	check("an error", good.Where("x = ?", 1).Table("NO_SUCH").First(&struct{}{}), "carries an error")
+	check("prepared statements", good.Session(&gorm.Session{PrepareStmt: true}), "")
+	check("the same", good, "")
+	if err := good.Connection(func(tx *gorm.DB) error {
+		check("a connection", tx, "has no *sql.DB but a *sql.Conn")
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	prepared := good.Session(&gorm.Session{PrepareStmt: true}).Begin()
+	check("a transaction with prepared statements", prepared, "is a transaction")
+	cfg, err := mysqldriver.ParseDSN(srv.DSN(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := sqldb.Open("tester", good, nil)
+	if err != nil || !strings.Contains(d.Place(), cfg.Addr) || strings.Contains(d.Place(), dbtest.Password) {
+		t.Errorf("Place = %v, %v, want the address without the password", d, err)
+	}
+}

@@ -1,0 +1,183 @@
+package sqldb
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Failure is what a database's error means for the caller.
+type Failure int
+
+// The failures.
+const (
+	Transient Failure = iota // passes by itself: down, overloaded, locked, cut off, read-only
+	Duplicate                // the row or the table exists
+	Missing                  // a table or a column does not exist
+	Denied                   // wrong account, password or privileges
+	Permanent                // anything else that the database refuses
+)
+
+// The tables of codes hold what is not permanent. A code that is not listed is a refusal that would
+// be repeated.
+var (
+	// mysqlFailures: from MySQL's and MariaDB's lists of server errors; 9000 and above are TiDB's.
+	mysqlFailures = map[Failure][]uint16{
+		Duplicate: {1022, 1050, 1062, 1586},
+		Missing:   {1051, 1054, 1146},
+		Denied:    {1044, 1045, 1130, 1142, 1143, 1227, 1370, 1698, 1820, 1862, 3118, 3159, 4151},
+		Transient: {
+			3, 20, 1020, 1021, 1026, 1028, 1037, 1038, 1040, 1041, 1047, 1053, 1077,
+			1078, 1079, 1080,
+			1099, 1105, 1114, 1129, 1135, 1152, 1153, 1156, 1158, 1159, 1160, 1161,
+			1180, 1184, 1203,
+			1205, 1206, 1213, 1223, 1226, 1290, 1297, 1317, 1399, 1400, 1412, 1614,
+			1637, 1792, 1836,
+			1927, 1969, 2006, 2013, 3024, 3032, 3100, 3101, 3168, 3572, 4031, 9001,
+			9002, 9003, 9004,
+			9005, 9007,
+		},
+	}
+	// engineFailures: the numbers in the text of engineError that pass. From 120 on they are the
+	// engines' own, below the operating system's: memory, files, locks, a full or write-protected
+	// disk, and what no engine has a better word for. Not among them is what is wrong with the
+	// table itself, such as a crash mark or a missing tablespace.
+	engineFailures = []int{
+		5, 11, 12, 23, 24, 28, 30, 122, 128, 135, 136, 146, 147, 149, 157, 161, 165, 168,
+		177, 188, 189,
+		197, 200,
+	}
+	// postgresFailures: SQLSTATE codes, or the first digits of a whole class.
+	postgresFailures = map[Failure][]string{
+		Duplicate: {"23505", "42710", "42P07"},
+		Missing:   {"42P01", "42703", "3F000"},
+		Denied:    {"28", "42501"},
+		Transient: {"08", "25006", "25P02", "40", "53", "55", "57", "58", "XX000"},
+	}
+	// sqliteFailures: SQLite's messages are a fixed text and a detail, and its drivers differ in
+	// how they show the code.
+	sqliteFailures = map[Failure][]string{
+		Duplicate: {"UNIQUE constraint failed"},
+		Missing:   {"no such table", "no such column", "has no column named"},
+		Denied: {
+			"attempt to write a readonly database", "unable to open database file",
+			"authorization denied",
+		},
+		Transient: {
+			"is locked", "SQLITE_BUSY", "SQLITE_LOCKED", "disk I/O error",
+			"database or disk is full",
+			"interrupted", "within a transaction",
+		},
+	}
+	// driverRefusals: what the drivers conclude from the server's greeting and from the
+	// configuration, without a code.
+	driverRefusals = []string{
+		"TLS requested but server does not support TLS", "server refused TLS connection",
+		"this authentication plugin is not supported",
+		"this user requires clear text authentication",
+		"this user requires mysql native password authentication",
+		"this user requires old password authentication",
+		"server does not support required protocol",
+	}
+	// order is in which the tables are searched.
+	order = []Failure{Duplicate, Missing, Denied, Transient}
+)
+
+// engineError is MySQL's code for what a storage engine has no code of the server's for; its text
+// has the engine's number.
+const engineError = 1030
+
+// Failure says what err means. An error without a code from the server is the network's or the
+// driver's and transient, unless it is about a setting of the connection: the server did not refuse
+// anything.
+func (d Dialect) Failure(err error) Failure {
+	if errors.Is(err, ErrChanged) {
+		return Transient
+	}
+	if strings.Contains(err.Error(), "sql: database is closed") || Unreadable(err) {
+		return Permanent
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return Permanent
+	}
+	for _, text := range driverRefusals {
+		if strings.Contains(err.Error(), text) {
+			return Permanent
+		}
+	}
+	switch d.Name {
+	case "mysql":
+		e, ok := errors.AsType[*mysql.MySQLError](err)
+		if !ok {
+			return Transient
+		}
+		if e.Number == engineError {
+			return engine(e.Message)
+		}
+		return search(mysqlFailures, func(code uint16) bool { return code == e.Number })
+	case "postgres":
+		var e interface{ SQLState() string }
+		if !errors.As(err, &e) {
+			return Transient
+		}
+		return search(postgresFailures, func(prefix string) bool {
+			return strings.HasPrefix(e.SQLState(), prefix)
+		})
+	default:
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, context.Canceled) {
+			return Transient
+		}
+		return search(sqliteFailures, func(text string) bool {
+			return strings.Contains(err.Error(), text)
+		})
+	}
+}
+
+func search[T any](table map[Failure][]T, match func(T) bool) Failure {
+	for _, f := range order {
+		if slices.ContainsFunc(table[f], match) {
+			return f
+		}
+	}
+	return Permanent
+}
+
+// engine says what an engine's error means by the first number in its text, which is the engine's
+// in every language of the server.
+func engine(text string) Failure {
+	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
+	begin := strings.IndexFunc(text, isDigit)
+	if begin < 0 {
+		return Transient // not even the server knows
+	}
+	digits := text[begin:]
+	if end := strings.IndexFunc(digits, func(r rune) bool { return !isDigit(r) }); end >= 0 {
+		digits = digits[:end]
+	}
+	if n, err := strconv.Atoi(digits); err == nil && slices.Contains(engineFailures, n) {
+		return Transient
+	}
+	return Permanent
+}
+
+// MySQLCode returns the number of an error of MySQL's server, and 0 for any other error.
+func MySQLCode(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+// Unreadable reports whether err is about a value in a row that does not fit what it was to be read
+// into, such as text in SQLite's column of numbers. It is database/sql's own text: there is no type
+// for it.
+func Unreadable(err error) bool {
+	return strings.Contains(err.Error(), "sql: Scan error on column index")
+}

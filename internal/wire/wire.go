@@ -1,0 +1,103 @@
+// Package wire has the bodies that idhttp and idclient exchange as JSON. Ids are decimal strings,
+// because JavaScript cannot read a number above 2^53, and instants are in RFC 3339.
+package wire
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// The routes that have a client here. A key follows RangePath.
+const (
+	RangePath   = "/api/segment/range/"
+	AssignPath  = "/api/worker/assign"
+	ExtendPath  = "/api/worker/extend"
+	ReleasePath = "/api/worker/release"
+	NowPath     = "/api/worker/now"
+)
+
+// Range is a range of ids: From, From+Stride and so on, all below To.
+type Range struct {
+	From   int64 `json:"from,string"`
+	To     int64 `json:"to,string"`
+	Stride int64 `json:"stride"`
+	Step   int64 `json:"step"`   // the tag's own step; 0: not known
+	Origin int   `json:"origin"` // which of several counters it comes from
+	Cyclic bool  `json:"cyclic"` // the counter begins again when it is used up
+}
+
+// FromRange returns r in the form that is sent.
+func FromRange(r segment.Range) Range {
+	return Range{From: r.From, To: r.To, Stride: max(r.Stride, 1), Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic}
+}
+
+// Range returns the range that was sent, not yet validated.
+func (r Range) Range() segment.Range {
+	return segment.Range{From: r.From, To: r.To, Stride: r.Stride, Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic}
+}
+
+// Assign asks for a worker id in [0, MaxWorker].
+type Assign struct {
+	MaxWorker int64  `json:"max_worker"`
+	Layout    string `json:"layout,omitempty"`
+}
+
+// Extend asks for a window that ends at Until or later. Worker is the claim's, so that a claim is
+// never mistaken for another one.
+type Extend struct {
+	Key    string    `json:"claim"`
+	Worker int64     `json:"worker"`
+	Until  time.Time `json:"until"`
+}
+
+// Release gives the window back from Used on; without Used nothing was stamped.
+type Release struct {
+	Key    string    `json:"claim"`
+	Worker int64     `json:"worker"`
+	Used   time.Time `json:"used,omitzero"`
+}
+
+// Now asks for the authority's time.
+type Now struct {
+	Key    string `json:"claim"`
+	Worker int64  `json:"worker"`
+}
+
+// Claim is a claim as its authority has it.
+type Claim struct {
+	Key       string    `json:"claim,omitempty"` // its name from now on, where it was just made
+	Worker    int64     `json:"worker"`
+	From      time.Time `json:"from,omitzero"`  // absent: the beginning of time
+	Until     time.Time `json:"until,omitzero"` // absent: the window has no end
+	TellsTime bool      `json:"tells_time"`
+}
+
+// Time is the authority's time.
+type Time struct {
+	Now time.Time `json:"now"`
+}
+
+// Failure is why a request was refused. Code is for programs, Text for people.
+type Failure struct {
+	Code Code   `json:"code"`
+	Text string `json:"error"`
+}
+
+// Code is the kind of a Failure.
+type Code string
+
+// The kinds. Their meanings are those of the errors of packages segment and assigner.
+const (
+	BadRequest       Code = "bad_request"
+	NotServed        Code = "not_served"  // this server has no generator for it
+	Unavailable      Code = "unavailable" // temporary
+	UnknownTag       Code = "unknown_tag"
+	TagExhausted     Code = "exhausted"
+	BadRange         Code = "bad_range"
+	UnknownClaim     Code = "unknown_claim" // this server did not make the claim, or has forgotten it
+	ClaimLost        Code = "claim_lost"
+	WorkersExhausted Code = "workers_exhausted"
+	LayoutMismatch   Code = "layout_mismatch"
+	Succeeded        Code = "succeeded"
+)

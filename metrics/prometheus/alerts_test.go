@@ -1,0 +1,280 @@
+package prometheus_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
+)
+
+var errAway = errors.New("no route to host")
+
+const window = 20 * time.Minute // workernode's default
+
+// cached returns a generator that the scenario closes.
+func (s *scenario) cached(a assigner.Assigner, o uid.Options) *uid.Cached {
+	s.t.Helper()
+	if o.Layout.Epoch.IsZero() {
+		o.Layout = layout()
+	}
+	g, err := uid.NewCached(s.t.Context(), a, &o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { g.Close() })
+	return g
+}
+
+// source is a segment source that fails as told.
+type source struct {
+	away atomic.Bool
+	next atomic.Int64
+}
+
+func (s *source) Fetch(_ context.Context, _ string, step int64) (segment.Range, error) {
+	if s.away.Load() {
+		return segment.Range{}, errAway
+	}
+	if step == 0 {
+		step = 1000
+	}
+	to := s.next.Add(step)
+	return segment.Range{From: to - step + 1, To: to + 1, Stride: 1, Step: 1000}, nil
+}
+
+// TestNoAlerts: three hours of a service that does well, with bursts and a rolling restart.
+func TestNoAlerts(t *testing.T) {
+	play(t, func(s *scenario) {
+		a := &assignertest.Memory{Length: window}
+		g := s.cached(a, uid.Options{})
+		s.gen(g)
+		old := s.cached(a, uid.Options{})
+		s.add("b", uidprom.New("orders", old))
+		numbers, err := segment.New(s.t.Context(), &source{}, nil)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { numbers.Close() })
+		s.add("a", uidprom.NewSegments("numbers", numbers, 0))
+		work := func() {
+			if _, err := g.Fill(s.t.Context(), make([]uid.ID, 50_000)); err != nil {
+				s.t.Error(err)
+			}
+			if _, err := numbers.Fill(s.t.Context(), "order", make([]int64, 700)); err != nil {
+				s.t.Error(err)
+			}
+		}
+		s.run(90*time.Minute, work)
+		old.Close()
+		delete(s.registries, "b")
+		s.add("c", uidprom.New("orders", s.cached(a, uid.Options{})))
+		s.run(90*time.Minute, work)
+		s.fired()
+	})
+}
+
+// TestOutageAlerts takes the authority away, for longer than the window, and brings it back.
+func TestOutageAlerts(t *testing.T) {
+	play(t, func(s *scenario) {
+		a := &assignertest.Memory{Length: window}
+		g := s.cached(a, uid.Options{})
+		s.gen(g)
+		ask := func() { _, _ = g.Next(s.t.Context()) }
+		s.run(time.Hour, ask)
+		s.fired()
+		a.Fail(errAway)
+		until := g.Stats().WindowUntil
+		s.run(time.Until(until)-90*time.Second, ask)
+		s.fires("UidDegraded", "UidNotExtended")
+		s.run(10*time.Minute, ask)
+		s.fires("UidDown", "UidNotExtended", "UidRejects")
+		a.Fail(nil)
+		s.run(20*time.Minute, ask)
+		s.fires()
+		s.fired("UidDegraded", "UidDown", "UidNotExtended", "UidRejects")
+	})
+}
+
+// TestClaimLostAlert takes the worker id away.
+func TestClaimLostAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		a := &assignertest.Memory{Length: window}
+		s.gen(s.cached(a, uid.Options{}))
+		s.run(30*time.Minute, nil)
+		s.fired()
+		a.Lose(0)
+		s.run(20*time.Minute, nil)
+		s.fires("UidClaimLost")
+		s.run(time.Hour, nil)
+		s.fires()
+		s.fired("UidClaimLost")
+	})
+}
+
+// TestWorkerSharedAlert gives two processes one worker id.
+func TestWorkerSharedAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		s.gen(s.cached(assignertest.Static(7), uid.Options{}))
+		s.add("b", uidprom.New("orders", s.cached(assignertest.Static(8), uid.Options{})))
+		s.run(30*time.Minute, nil)
+		s.fired()
+		s.add("c", uidprom.New("orders", s.cached(assignertest.Static(8), uid.Options{})))
+		s.run(30*time.Minute, nil)
+		s.fired("UidWorkerShared")
+	})
+}
+
+// TestRejectsAlert asks a generator for more than it may borrow.
+func TestRejectsAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 10 * time.Second, TakePolicy: uid.TakeReject})
+		s.gen(g)
+		s.run(10*time.Minute, nil)
+		s.fired()
+		if _, err := g.Fill(s.t.Context(), make([]uid.ID, 1_000_000)); err == nil {
+			s.t.Error("there was no bound")
+		}
+		s.run(3*time.Minute, nil)
+		s.fires("UidRejects")
+		s.run(10*time.Minute, nil)
+		s.fires()
+		s.fired("UidRejects")
+	})
+}
+
+// TestWaitsAlert has callers wait at MaxLead.
+func TestWaitsAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 2 * time.Second})
+		s.gen(g)
+		s.run(10*time.Minute, nil)
+		s.fired()
+		done := make(chan struct{})
+		go func() { // 40 minutes of ids
+			defer close(done)
+			_, _ = g.Fill(s.t.Context(), make([]uid.ID, 40*60*8192))
+		}()
+		s.run(20*time.Minute, nil)
+		s.fires("UidWaits")
+		g.Close()
+		<-done
+	})
+}
+
+// TestLeadAlert has a burst run ahead of the clock by more than an hour.
+func TestLeadAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		l := layout()
+		l.TimeBits, l.WorkerBits, l.SeqBits = 35, 22, 6
+		g := s.cached(assignertest.Static(1), uid.Options{Layout: l})
+		s.gen(g)
+		s.run(30*time.Minute, nil)
+		s.fired()
+		if _, err := g.Fill(s.t.Context(), make([]uid.ID, 64*4000)); err != nil {
+			s.t.Error(err)
+		}
+		s.run(30*time.Minute, nil)
+		s.fired("UidLead")
+	})
+}
+
+// TestClockAlert moves the clock ahead by three hours.
+func TestClockAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		clock := uidtest.NewClock()
+		g := s.cached(assignertest.Static(1), uid.Options{Clock: clock.Read})
+		s.gen(g)
+		s.run(30*time.Minute, nil)
+		s.fired()
+		clock.Step(3 * time.Hour)
+		s.run(8*time.Minute, nil)
+		s.fires("UidClockHeld", "UidDegraded")
+		clock.Step(-3 * time.Hour)
+		s.run(8*time.Minute, nil)
+		s.fires()
+	})
+}
+
+// TestLayoutEndsAlert comes within 180 days of the end.
+func TestLayoutEndsAlert(t *testing.T) {
+	play(t, func(s *scenario) {
+		l := layout()
+		l.TimeBits, l.WorkerBits, l.SeqBits = 24, 22, 13 // 2^24 seconds
+		l.Epoch = time.Now().Add((180*24+4)*time.Hour - 1<<24*time.Second)
+		s.gen(s.cached(assignertest.Static(1), uid.Options{Layout: l}))
+		s.run(3*time.Hour, nil)
+		s.fired()
+		s.run(3*time.Hour, nil)
+		s.fired("UidLayoutEnds")
+	})
+}
+
+// TestSegmentAlerts takes a segment's source away, first with ids left and then without.
+func TestSegmentAlerts(t *testing.T) {
+	play(t, func(s *scenario) {
+		src := &source{}
+		g, err := segment.New(s.t.Context(), src, nil)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { g.Close() })
+		s.add("a", uidprom.NewSegments("numbers", g, 0))
+		take := func(n int) {
+			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+			defer cancel()
+			_, _ = g.Fill(ctx, "order", make([]int64, n))
+		}
+		take(10)
+		s.run(30*time.Minute, nil)
+		s.fired()
+		src.away.Store(true)
+		for g.Stats().Tags[0].Err == nil {
+			take(50)
+			synctest.Wait()
+		}
+		s.run(10*time.Minute, func() { take(1) })
+		s.fires("UidSegmentFailing")
+		take(100_000)
+		s.run(10*time.Minute, func() { take(1) })
+		s.fires("UidSegmentEmpty", "UidSegmentFailing")
+		src.away.Store(false)
+		s.run(10*time.Minute, func() { take(1) })
+		s.fires()
+	})
+}
+
+// TestAlertsTested: every rule is expected to fire in some scenario here.
+func TestAlertsTested(t *testing.T) {
+	t.Parallel()
+	tests := read(t, "alerts_test.go")
+	runbooks := []string{read(t, "../../docs/operations.md"), read(t, "../../docs/operations.zh-CN.md")}
+	rules := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(
+		read(t, "../../docs/operations/alerts.yaml"), -1)
+	var names []string
+	for _, rule := range rules {
+		names = append(names, rule[1])
+		if !strings.Contains(tests, `"`+rule[1]+`"`) {
+			t.Errorf("no scenario has %s fire", rule[1])
+		}
+		for _, runbook := range runbooks {
+			if !strings.Contains(runbook, "| `"+rule[1]+"` |") {
+				t.Errorf("a docs/operations page does not say what to do about %s", rule[1])
+			}
+		}
+	}
+	if len(names) == 0 || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		t.Errorf("the rules are %q, want some, each once", names)
+	}
+}

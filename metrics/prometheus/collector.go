@@ -1,0 +1,95 @@
+// Package prometheus exports what generators do to Prometheus:
+//
+//	registry.MustRegister(prometheus.New("orders", gen))
+//
+// Nothing is counted per id and nothing runs: the figures are read when Prometheus asks. Alert
+// rules and a dashboard are in docs/operations.
+package prometheus
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/internal/metric"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+)
+
+// Source is what is measured: every uid.Generator is one.
+type Source interface{ Stats() uid.Stats }
+
+// New returns the collector of a generator. name is the value of the label generator, which tells
+// the generators of a process apart; their collectors may share a registry.
+func New(name string, gen Source) prometheus.Collector {
+	c := &collector[uid.Stats]{read: func() []uid.Stats { return []uid.Stats{gen.Stats()} }}
+	for _, f := range metric.Generator() {
+		c.add(f, name)
+	}
+	return c
+}
+
+// Segments is what is measured: every *segment.Generator is one.
+type Segments interface{ Stats() segment.Stats }
+
+// NewSegments returns the collector of a segment generator, with the label tag. Tags beyond the
+// first maxTags are added up under the tag "(other)"; 0 means 100.
+func NewSegments(name string, gen Segments, maxTags int) prometheus.Collector {
+	tags := &metric.Tags{Max: maxTags}
+	c := &collector[segment.TagStats]{
+		read: func() []segment.TagStats { return tags.Fold(gen.Stats().Tags) },
+		tag:  func(s segment.TagStats) string { return s.Tag },
+	}
+	for _, f := range metric.Tag() {
+		c.add(f, name)
+	}
+	return c
+}
+
+// collector makes metrics of the figures of each S that read returns. It never changes.
+type collector[S any] struct {
+	read    func() []S
+	tag     func(S) string // the label tag of a figure; nil: there is none
+	figures []metric.Figure[S]
+	descs   []*prometheus.Desc // of figures
+}
+
+// add adds a figure of the generator called name.
+func (c *collector[S]) add(f metric.Figure[S], name string) {
+	constant := prometheus.Labels{"generator": name}
+	if f.Label != "" {
+		constant[f.Label] = f.Value
+	}
+	var variable []string
+	if c.tag != nil {
+		variable = []string{"tag"}
+	}
+	c.figures = append(c.figures, f)
+	c.descs = append(c.descs, prometheus.NewDesc(f.Prometheus(), f.Help, variable, constant))
+}
+
+// Describe sends the descriptions of all metrics.
+func (c *collector[S]) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		descs <- d
+	}
+}
+
+// Collect reads the figures and sends them.
+func (c *collector[S]) Collect(metrics chan<- prometheus.Metric) {
+	for _, s := range c.read() {
+		var labels []string
+		if c.tag != nil {
+			labels = []string{c.tag(s)}
+		}
+		for i, f := range c.figures {
+			v, ok := f.Read(s)
+			if !ok {
+				continue
+			}
+			kind := prometheus.GaugeValue
+			if f.Counter {
+				kind = prometheus.CounterValue
+			}
+			metrics <- prometheus.MustNewConstMetric(c.descs[i], kind, v, labels...)
+		}
+	}
+}

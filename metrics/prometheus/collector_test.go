@@ -1,0 +1,164 @@
+package prometheus_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+)
+
+var update = flag.Bool("update", false, "write testdata/metrics.txt")
+
+// fixed is a source whose figures are all different.
+type fixed struct{ stats uid.Stats }
+
+func (f fixed) Stats() uid.Stats { return f.stats }
+
+func stats() uid.Stats {
+	at := func(n int64) time.Time { return time.Unix(1_800_000_000+n, 500e6) }
+	return uid.Stats{
+		Worker: 1, WindowUntil: at(2), IDsUntil: at(3), LastExtended: at(4), Expires: at(5),
+		Lead: 6500 * time.Millisecond, Lag: 7 * time.Second, ClockHeld: 8 * time.Hour,
+		Claims: 9, ClaimsLost: 10, Extends: 11, ExtendFailures: 12, ExtendErr: errors.New("away"),
+		Waits: 13, Waited: 14250 * time.Millisecond, RejectsEmpty: 15, RejectsLead: 16, RejectsClaim: 17,
+		RejectsExhausted: 18, RejectsRollback: 19, RejectsPut: 20, Issued: 21, RunsTaken: 22, RunsStale: 23,
+		PadderRuns: 24, Pads: 25, Len: 26, Cap: 27, RunLength: 28,
+	}
+}
+
+// tags is a source of n tags.
+type tags int
+
+func (n tags) Stats() segment.Stats {
+	var s segment.Stats
+	for i := range int64(n) {
+		one := segment.TagStats{Tag: fmt.Sprintf("tag %d", i), Left: 100 + i, Step: 200 + i, Waiting: 300 + int(i),
+			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0)}
+		if i == 1 {
+			one.LastFetch, one.Err = time.Time{}, errors.New("away")
+		}
+		s.Tags = append(s.Tags, one)
+	}
+	return s
+}
+
+// TestCollect compares every name, help, type, label and value with testdata/metrics.txt.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/metrics.txt"
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(uidprom.New("orders", fixed{stats()}), uidprom.NewSegments("numbers", tags(4), 2))
+	if *update {
+		if err := prometheus.WriteToTextfile(file, registry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close()
+	if err := testutil.GatherAndCompare(registry, want); err != nil {
+		t.Error(err)
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+}
+
+// TestGenerators: the generators of a process share a registry, and a Default lacks the ring's
+// figures.
+func TestGenerators(t *testing.T) {
+	t.Parallel()
+	cached, err := uid.NewCached(t.Context(), assignertest.Static(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cached.Close()
+	plain, err := uid.NewDefault(t.Context(), assignertest.Static(2), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if _, err := cached.Fill(t.Context(), make([]uid.ID, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(uidprom.New("cached", cached), uidprom.New("plain", plain))
+	var text strings.Builder
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			fmt.Fprintln(&text, f.GetName(), m.String())
+		}
+	}
+	lines := strings.Split(text.String(), "\n")
+	has := func(name, generator string) bool {
+		return slices.ContainsFunc(lines, func(l string) bool {
+			return strings.HasPrefix(l, name+" ") && strings.Contains(l, `"`+generator+`"`)
+		})
+	}
+	for _, name := range []string{"uidring_lead_seconds", "uidring_worker_id", "uidring_rejects_total",
+		"uidring_ids_issued_total"} {
+		if !has(name, "cached") || !has(name, "plain") {
+			t.Errorf("%s is not there for both generators", name)
+		}
+	}
+	for _, name := range []string{"uidring_runs_taken_total", "uidring_ring_ids"} {
+		if !has(name, "cached") || has(name, "plain") {
+			t.Errorf("%s is there for Default, or not for Cached", name)
+		}
+	}
+	if has("uidring_window_end_timestamp_seconds", "cached") {
+		t.Error("a window without end has one")
+	}
+}
+
+// growing is a source to which tags are added in front of those that it has.
+type growing struct{ first int }
+
+func (g *growing) Stats() segment.Stats {
+	var s segment.Stats
+	for i := g.first; i < 6; i++ {
+		s.Tags = append(s.Tags, segment.TagStats{Tag: fmt.Sprint(i), Fetches: int64(10 + i)})
+	}
+	return s
+}
+
+// TestTagsStay: a tag keeps the series that it has when others come, so that no counter goes down.
+func TestTagsStay(t *testing.T) {
+	t.Parallel()
+	g := &growing{first: 3}
+	c := uidprom.NewSegments("numbers", g, 2)
+	want := func(text string) {
+		t.Helper()
+		const head = "# HELP uidring_segment_fetches_total Ranges that arrived.\n# TYPE " +
+			"uidring_segment_fetches_total counter\n"
+		if err := testutil.CollectAndCompare(c, strings.NewReader(head+text),
+			"uidring_segment_fetches_total"); err != nil {
+			t.Error(err)
+		}
+	}
+	series := `uidring_segment_fetches_total{generator="numbers",tag="3"} 13
+uidring_segment_fetches_total{generator="numbers",tag="4"} 14
+uidring_segment_fetches_total{generator="numbers",tag="(other)"} `
+	want(series + "15\n")
+	g.first = 1
+	want(series + "38\n")
+}

@@ -1,0 +1,79 @@
+package opaque
+
+import (
+	"crypto/aes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// ErrVersion means that a code names a version for which the Codec has no key.
+var ErrVersion = errors.New("opaque: no key of this version")
+
+// Key hides ids. Formatting one, in a log as well, does not show the secret. Package fmt calls no
+// method of a value in an unexported field: formatting a struct that has a Key there shows it.
+type Key struct {
+	Version int    // 0..MaxVersion; part of every code
+	Secret  []byte `json:"-"` // 16, 24 or 32 random bytes: AES-128, AES-192 or AES-256
+}
+
+// Format writes the version.
+func (k Key) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, fmt.Sprintf("key of version %d", k.Version))
+}
+
+// Codec hides the ids of one kind and reveals them. It is immutable and safe for concurrent use.
+type Codec struct {
+	keys    [MaxVersion + 1]ff1 // block is nil where there is no key
+	current uint8
+}
+
+// New returns the Codec of a kind. The kind is FF1's tweak: the same id has another code in each,
+// so that an order's code does not reveal the user of that id. It is no secret, and changing it
+// changes all codes.
+//
+// Hide uses the current key, Reveal all. To rotate keys, first give the new key as an old one to
+// every process, then make it the current one everywhere, and drop the old one when its codes are
+// out of use. A version may return with another secret after that.
+func New(kind string, current Key, old ...Key) (*Codec, error) {
+	c := &Codec{current: uint8(current.Version)}
+	for _, k := range append([]Key{current}, old...) {
+		if k.Version < 0 || k.Version > MaxVersion {
+			return nil, fmt.Errorf("opaque: Version is %d, want 0..%d", k.Version, MaxVersion)
+		}
+		if c.keys[k.Version].block != nil {
+			return nil, fmt.Errorf("opaque: Version %d is given twice", k.Version)
+		}
+		block, err := aes.NewCipher(k.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("opaque: Secret of version %d has %d bytes, want 16, 24 or 32",
+				k.Version, len(k.Secret))
+		}
+		c.keys[k.Version] = newFF1(block, 63, kind)
+	}
+	return c, nil
+}
+
+// Hide returns the code of id. A negative id has none: the result's MarshalText fails, and Reveal
+// refuses it.
+func (c *Codec) Hide(id uid.ID) ID {
+	if id < 0 {
+		return ID{-1, c.current}
+	}
+	return ID{uid.ID(c.keys[c.current].encrypt(uint64(id))), c.current}
+}
+
+// Reveal returns the id that Hide gave the code to. The error wraps ErrVersion, or uid.ErrBadID for
+// the code of a negative id.
+func (c *Codec) Reveal(id ID) (uid.ID, error) {
+	if id.code < 0 {
+		return 0, errNegative
+	}
+	f := &c.keys[id.version]
+	if f.block == nil {
+		return 0, fmt.Errorf("%w: %d", ErrVersion, id.version)
+	}
+	return uid.ID(f.decrypt(uint64(id.code))), nil
+}

@@ -1,0 +1,112 @@
+package opaque
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// MaxVersion is the highest version of a key: what two bits hold.
+const MaxVersion = 3
+
+// ID is the code that hides an id: 63 bits that look random, and the version of the key. Codec.Hide
+// makes it and Codec.Reveal reads it. IDs are comparable. Their order means nothing.
+//
+// It has two text forms of fixed width. Text, JSON and String use the first, ParseID reads both.
+//
+//	Base32   13 characters of Crockford's base 32, the version in the two highest of 65 bits
+//	decimal  20 digits, the version is the first
+type ID struct {
+	code    uid.ID // negative if there is nothing to hide
+	version uint8
+}
+
+const (
+	base32Len    = 13
+	decimalLen   = 20
+	base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+// errNegative is the error of a code that hides no id.
+var errNegative = fmt.Errorf("opaque: %w: the hidden id is negative", uid.ErrBadID)
+
+// Version returns the version of the key that hides the id.
+func (id ID) Version() int { return int(id.version) }
+
+// String returns the Base32 form. It allocates the string.
+func (id ID) String() string {
+	b, err := id.AppendText(make([]byte, 0, base32Len))
+	if err != nil {
+		return "-" // no parser accepts it
+	}
+	return string(b)
+}
+
+// Decimal returns the decimal form. It allocates the string.
+func (id ID) Decimal() string { return fmt.Sprintf("%d%019d", id.version, int64(id.code)) }
+
+// LogValue returns the Base32 form.
+func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
+
+// AppendText appends the Base32 form to b. It allocates only when b has to grow. The code of a
+// negative id is an error that wraps uid.ErrBadID, and b is returned as it was.
+func (id ID) AppendText(b []byte) ([]byte, error) {
+	if id.code < 0 {
+		return b, errNegative
+	}
+	first := len(b)
+	b = id.code.AppendBase32(b)
+	b[first] = base32Digits[id.version<<3|uint8(id.code>>60)]
+	return b, nil
+}
+
+// MarshalText returns what AppendText appends.
+func (id ID) MarshalText() ([]byte, error) {
+	if id.code < 0 { // before AppendText, which would return its buffer
+		return nil, errNegative
+	}
+	return id.AppendText(make([]byte, 0, base32Len))
+}
+
+// UnmarshalText reads what ParseID reads. On an error id is left as it was.
+func (id *ID) UnmarshalText(text []byte) error {
+	v, err := ParseID(string(text))
+	if err != nil {
+		return err
+	}
+	*id = v
+	return nil
+}
+
+// ParseID reads either text form, Base32 as uid.ParseBase32 does. It has no key, so it does not
+// tell codes that were shown from others. Errors wrap uid.ErrBadID.
+func ParseID(text string) (ID, error) {
+	var version, code uid.ID
+	var err error
+	switch len(text) {
+	case base32Len:
+		// The first character has the version and the three highest bits of the code.
+		version, err = uid.ParseBase32("000000000000" + text[:1])
+		if err == nil {
+			code, err = uid.ParseBase32(base32Digits[version&7:version&7+1] + text[1:])
+			version >>= 3
+		}
+	case decimalLen:
+		version, err = uid.ParseID(text[:1])
+		if err == nil {
+			code, err = uid.ParseID(text[1:])
+		}
+	default:
+		return ID{}, fmt.Errorf("opaque: %w: the text has %d bytes, want %d of base 32 "+
+			"or %d digits",
+			uid.ErrBadID, len(text), base32Len, decimalLen)
+	}
+	if err == nil && version > MaxVersion {
+		err = fmt.Errorf("%w: the version is %d, want 0..%d", uid.ErrBadID, version, MaxVersion)
+	}
+	if err != nil {
+		return ID{}, fmt.Errorf("opaque: %w", err)
+	}
+	return ID{code, uint8(version)}, nil
+}

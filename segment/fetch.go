@@ -1,0 +1,82 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Fetch hands out a range straight from the source, to a program that counts through it by itself.
+// It makes a Generator a Source, such as that of a server whose clients hold ranges of their own
+// (packages idhttp and idclient). The ranges that the Generator holds are not touched, and step is
+// not adapted: each client adapts its own.
+//
+// What bounds the cost of made-up names bounds it here as well: with Listed only names in the list
+// are known, a name that the source did not know is refused for a second, and a few names that the
+// Generator does not use are asked for at a time. Options.FetchTimeout bounds the call. A caller
+// compares each range with those before, as Source says.
+func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
+	if step < 0 || step > MaxSpan {
+		return Range{}, fmt.Errorf("segment: %w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
+	defer cancel()
+	leave, err := g.enter(ctx, tag)
+	if err != nil {
+		return Range{}, err
+	}
+	defer leave()
+	r, err := g.src.Fetch(ctx, tag, step)
+	if err == nil {
+		err = r.Validate()
+	}
+	if err != nil {
+		if errors.Is(err, ErrUnknownTag) {
+			g.unknown.add(tag, time.Now())
+		}
+		return Range{}, fmt.Errorf("segment: tag %q: %w", tag, err)
+	}
+	if err := g.open(); err != nil {
+		return Range{}, err // the range is a gap
+	}
+	return r, nil
+}
+
+// open returns ErrClosed after Close, and else nil.
+func (g *Generator) open() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// enter waits until the source may be asked for a range of the name, and returns what ends the
+// turn. It fails where the source is known not to have the name.
+func (g *Generator) enter(ctx context.Context, name string) (leave func(), err error) {
+	if err := g.open(); err != nil {
+		return nil, err
+	}
+	if g.unknown.has(name, time.Now()) {
+		return nil, fmt.Errorf("segment: tag %q: %w", name, ErrUnknownTag)
+	}
+	if g.find(name) != nil {
+		return func() {}, nil
+	}
+	if g.opts.Listed {
+		return nil, errUnlisted(name)
+	}
+	select {
+	case g.firsts <- struct{}{}:
+		return func() { <-g.firsts }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("segment: tag %q: other names are asked for: %w", name, ctx.Err())
+	}
+}
+
+// errUnlisted is the error of a name that is not in the list that the Generator goes by.
+func errUnlisted(name string) error {
+	return fmt.Errorf("segment: tag %q: %w: it is not in the source's list", name, ErrUnknownTag)
+}

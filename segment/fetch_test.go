@@ -1,0 +1,131 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
+)
+
+// TestGeneratorConformance: a Generator is a Source, next to the ids that it hands out itself.
+func TestGeneratorConformance(t *testing.T) {
+	t.Parallel()
+	f := newFake(10)
+	segmenttest.Run(t, segmenttest.Config{
+		Open: func(tb testing.TB) segment.Source {
+			g := generator(tb, f, nil)
+			next(tb, g, "a", 15)
+			return g
+		},
+		Tag: "a", Unknown: "nobody",
+	})
+}
+
+// TestFetch: a range comes from the source, with its step; what makes no sense is refused, and
+// nothing is left of names that nobody made.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{MaxStep: 1, FetchTimeout: time.Second})
+		for step, want := range map[int64]int64{0: 10, 7: 7} {
+			if r, err := g.Fetch(t.Context(), "a", step); err != nil || r.Len() != want || r.Step != 10 {
+				t.Errorf("Fetch(step %d) = %v, %v, want %d ids", step, r, err, want)
+			}
+		}
+		for _, step := range []int64{-1, segment.MaxSpan + 1} {
+			if r, err := g.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrOptions) {
+				t.Errorf("Fetch(step %d) = %v, %v, want ErrOptions", step, r, err)
+			}
+		}
+		calls := f.calls
+		for range 3 {
+			if _, err := g.Fetch(t.Context(), "nobody", 0); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("Fetch of a tag that nobody made = %v, want ErrUnknownTag", err)
+			}
+		}
+		if g.Known() != 0 || f.calls != calls+1 {
+			t.Errorf("%d tags are known after %d questions, want 0 after 1", g.Known(), f.calls-calls)
+		}
+		f.set(func(f *fake) { f.latency = time.Hour })
+		begin := time.Now()
+		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("Fetch from a source that hangs = %v after %v, want FetchTimeout, 1s", err, time.Since(begin))
+		}
+		f.set(func(f *fake) { f.latency = 0; f.err = errAway })
+		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, errAway) {
+			t.Errorf("Fetch = %v, want %v", err, errAway)
+		}
+	})
+}
+
+// TestFetchBounds: names that the Generator does not use are asked for a few at a time; those in use
+// need not wait for them.
+func TestFetchBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		c := &crowded{fake: f}
+		g := generator(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.latency = 100 * time.Millisecond })
+		var wg sync.WaitGroup
+		for i := range 100 {
+			wg.Go(func() {
+				if r, err := g.Fetch(t.Context(), fmt.Sprint("name", i), 0); !errors.Is(err, segment.ErrUnknownTag) {
+					t.Errorf("Fetch of a name that nobody made = %v, %v", r, err)
+				}
+			})
+		}
+		synctest.Wait()
+		begin := time.Now()
+		if _, err := g.Fetch(t.Context(), "a", 0); err != nil || time.Since(begin) > 100*time.Millisecond {
+			t.Errorf("Fetch of a tag in use = %v after %v, want no wait for strangers", err, time.Since(begin))
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := g.Fetch(short, "name", 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Fetch behind strangers = %v, want DeadlineExceeded", err)
+		}
+		wg.Wait()
+		if most := c.most.Load(); most > 8 {
+			t.Errorf("%d names were asked for at a time, want 8", most)
+		}
+	})
+}
+
+// TestFetchClosed: a Generator that is closed hands out no range, nor one whose tag is not listed.
+func TestFetchClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		g := generator(t, f, &segment.Options{Listed: true})
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
+		if r, err := g.Fetch(t.Context(), "b", 0); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Fetch of a tag that is not listed = %v, %v, want ErrUnknownTag", r, err)
+		}
+		synctest.Wait()
+		f.set(func(f *fake) { f.latency = time.Second })
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if r, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrClosed) {
+				t.Errorf("Fetch during Close = %v, %v, want ErrClosed", r, err)
+			}
+		})
+		synctest.Wait()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if r, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("Fetch after Close = %v, %v, want ErrClosed", r, err)
+		}
+	})
+}

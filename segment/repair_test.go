@@ -1,0 +1,156 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// TestRepaired: a tag that failed for a lasting reason fails at once at every call, and works after
+// the next refresh that finds it repaired, whether the source shows its rows or not. Its handle
+// does too.
+func TestRepaired(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []error{segment.ErrExhausted, segment.ErrBadRange} {
+		for _, lists := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(10)
+				var src segment.Source = f
+				if !lists {
+					src = sourceFunc(f.Fetch)
+				}
+				g := generator(t, src, &segment.Options{MaxStep: 1})
+				tag, err := g.Tag(t.Context(), "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				fail := func(err error) func(f *fake) {
+					return func(f *fake) { f.fetchErr = err; f.calls = 0 }
+				}
+				f.set(fail(fmt.Errorf("%w: as told", reason)))
+				next(t, g, "a", 20)
+				synctest.Wait()
+				f.set(func(f *fake) { f.latency = 5 * time.Second }) // nobody waits for an answer that is known
+				for range 150 {
+					begin := time.Now()
+					if id, err := tag.Next(t.Context()); !errors.Is(err, reason) || time.Since(begin) > 0 {
+						t.Fatalf("Next = %d, %v after %v, want %v at once", id, err, time.Since(begin), reason)
+					}
+					time.Sleep(time.Second)
+				}
+				if f.calls != 3 {
+					t.Errorf("the source was asked %d times in 150 s, want once and then with each refresh", f.calls)
+				}
+				f.set(fail(nil))
+				time.Sleep(time.Minute + 5*time.Second + time.Millisecond) // for the refresh, and its answer
+				if lists {
+					time.Sleep(5 * time.Second) // for the list
+				}
+				if id, err := tag.Next(t.Context()); id != 20 || err != nil {
+					t.Errorf("Next after the repair = %d, %v, want 20", id, err)
+				}
+				if s := stats(t, g, "a"); s.Err != nil {
+					t.Errorf("the figures after the repair have the error %v", s.Err)
+				}
+			})
+		}
+	}
+}
+
+// TestRaised: a tag whose counter went back takes ranges again when the counter was raised by an
+// operator, and not when other processes have lifted it past what this one knows: their ids may be
+// in use twice.
+func TestRaised(t *testing.T) {
+	t.Parallel()
+	for _, lists := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(1000)
+			var src segment.Source = f
+			if !lists {
+				src = sourceFunc(f.Fetch)
+			}
+			g := generator(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
+			next(t, g, "a", 1)
+			synctest.Wait()
+			f.set(func(f *fake) { f.tags["a"].Next = 500 }) // 2000 before
+			next(t, g, "a", 1999)
+			synctest.Wait()
+			for _, tt := range []struct {
+				at    int64
+				works bool
+			}{{500, false}, {2000, false}, {5000, false}, {1_001_999, false}, {1_002_000, true}} {
+				f.set(func(f *fake) { f.tags["a"].Next = tt.at; f.calls = 0 })
+				if err := g.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				id, err := g.Next(t.Context(), "a")
+				if tt.works && (err != nil || id != tt.at) || !tt.works && !errors.Is(err, segment.ErrRangeWentBack) {
+					t.Errorf("lists %v: Next with the counter at %d = %d, %v, want an id: %v", lists, tt.at, id, err, tt.works)
+				}
+				if lists && !tt.works && f.calls != 0 {
+					t.Errorf("a counter that was not raised, at %d, was moved by %d fetches", tt.at, f.calls)
+				}
+			}
+			next(t, g, "a", 3500)
+			synctest.Wait()
+			f.set(func(f *fake) { f.tags["a"].Next = 500 })
+			next(t, g, "a", int(stats(t, g, "a").Left))
+			synctest.Wait()
+			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+				t.Errorf("Next after the counter went back once more = %d, %v, want ErrRangeWentBack", id, err)
+			}
+		})
+	}
+}
+
+// TestRaisedToTheEnd: where a raised counter cannot be, near 2^63, the bound does not overflow.
+func TestRaisedToTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		f.tags["a"].Next = math.MaxInt64 - 1000
+		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { f.tags["a"].Next = 0 })
+		next(t, g, "a", 19)
+		for range 2 {
+			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+				t.Errorf("Next = %d, %v, want ErrRangeWentBack", id, err)
+			}
+			if err := g.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// TestExhaustedStep: a counter that has no room for a step that was doubled is asked for its own
+// step before it is exhausted.
+func TestExhaustedStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const from, limit = 1000, 1350
+		f := newFake(100)
+		f.tags["a"].Next = from
+		g := generator(t, sourceFunc(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+			if max(step, 100) > limit-f.tags["a"].Next {
+				return segment.Range{}, fmt.Errorf("%w: as told", segment.ErrExhausted)
+			}
+			return f.Fetch(ctx, tag, step)
+		}), nil)
+		ids := next(t, g, "a", 300) // 100, then 200 that were asked for, then 100 that do not fit
+		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrExhausted) {
+			t.Errorf("Next after %d ids up to %d = %d, %v, want ErrExhausted", len(ids), ids[len(ids)-1], id, err)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package sqlsource
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
+)
+
+// Fetch advances the counter and returns the range that it passed over. The counter is committed
+// before Fetch returns. When that fails nobody knows whether it was, and the range is a gap at the
+// most.
+func (t *table) Fetch(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
+	if t.err != nil {
+		return r, t.err
+	}
+	if err := checkFetch(tag, step, t.maxTag); err != nil {
+		return r, err
+	}
+	err = t.do(ctx, func(c *sqldb.Conn) (err error) {
+		r, err = t.claim(ctx, c, tag, step)
+		return err
+	})
+	if err != nil { // of the commit, too
+		return segment.Range{}, err
+	}
+	return r, nil
+}
+
+// claim advances the counter of a tag by so many ids, or by the step of its row if ids is 0, or by
+// as many blocks as hold so many. Where the number of ids is known it does not read the row.
+func (t *table) claim(
+	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
+) (segment.Range, error) {
+	if ids > 0 && !t.blocks && !t.hidden.Load() {
+		r, err := t.advance(ctx, c, tag, ids, 0)
+		if !errors.Is(err, errNotSo) {
+			return r, err
+		}
+	}
+	return t.claimRead(ctx, c, tag, ids)
+}
+
+// tries is how often a row that other processes change is read.
+const tries = 20
+
+// errNotSo says that a row is not what a statement wants it to be, and that nothing was changed.
+var errNotSo = errors.New("no such row")
+
+// claimRead is claim for a row whose step matters, or that has no room. The statement that advances
+// the counter makes sure that the row's step is as it was read. If it is not, because another
+// process has changed it, the row is read again: with a lock, which shows the row as it stands even
+// to a session that reads from a snapshot.
+func (t *table) claimRead(
+	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
+) (segment.Range, error) {
+	lock := ""
+	for range tries {
+		now, err := t.read(ctx, c, tag, lock)
+		if err != nil {
+			return segment.Range{}, err
+		}
+		n, err := t.length(now, ids)
+		if err != nil {
+			return segment.Range{}, err
+		}
+		claim := func() (segment.Range, error) { return t.advance(ctx, c, tag, n, now.step) }
+		if t.hidden.Load() {
+			claim = func() (segment.Range, error) { return t.replace(ctx, c, tag, n, now) }
+		}
+		r, err := claim()
+		if !errors.Is(err, errNotSo) {
+			return r, err
+		}
+		lock = c.ForUpdate
+	}
+	return segment.Range{}, sqldb.ErrChanged
+}
+
+// length returns how many ids to take from a row, or why it has none.
+func (t *table) length(now row, ids int64) (int64, error) {
+	if now.step < 1 || now.step > segment.MaxSpan || t.next(now) < 0 {
+		return 0, fmt.Errorf("%w: %s is %d and %s is %d, want 1..%d and no id below 0",
+			segment.ErrBadRange, t.step, now.step, t.at, now.at, segment.MaxSpan)
+	}
+	// Whole blocks, rounded up, or just as many ids as are asked for. The last blocks of a counter
+	// are handed out one by one.
+	n, room := now.step, math.MaxInt64-t.next(now)
+	switch {
+	case t.blocks:
+		n *= max(min((ids+n-1)/n, segment.MaxSpan/n), 1)
+		if n > room {
+			n = now.step
+		}
+	case ids > 0:
+		n = ids
+	}
+	if n > room && !t.cycle {
+		return 0, fmt.Errorf("%w: %d ids from %d on pass %d",
+			segment.ErrExhausted, n, t.next(now), int64(math.MaxInt64))
+	}
+	return n, nil
+}
+
+// advance adds n to the counter of a tag, or begins it again if it may and there is no room, in one
+// statement that answers with the end of the range. It returns errNotSo if there is no row with
+// this step, or with any if step is 0, that has room.
+//
+// The answer is the end because that is never 0. A 0 says that a trigger on the table hides what
+// LAST_INSERT_ID was given: the range is a gap, and from then on replace takes the place of
+// advance.
+func (t *table) advance(
+	ctx context.Context, c *sqldb.Conn, tag string, n, step int64,
+) (segment.Range, error) {
+	ahead := t.next(row{step: step})
+	end := fmt.Sprint(t.at, " + ", n+ahead)
+	least, most := -ahead, math.MaxInt64-n-ahead // of the counter, so that no sum overflows
+	if t.cycle {
+		end = fmt.Sprint("CASE WHEN ", t.at, " > ", most, " THEN ", n+ahead, " ELSE ", end, " END")
+		most = math.MaxInt64
+	}
+	where := fmt.Sprint(t.touch, " WHERE ", t.is, " AND ", t.at, " BETWEEN ", least, " AND ", most)
+	if step > 0 {
+		where += fmt.Sprint(" AND ", t.step, " = ", step)
+	}
+	to, err := t.answer(ctx, c, end, fmt.Sprint(ahead), where, tag)
+	if err != nil {
+		return segment.Range{}, err
+	}
+	return segment.Range{From: to - n, To: to, Step: step, Cyclic: t.cycle}, nil
+}
+
+// answer sets the counter of a tag to end-ahead, where the condition holds, and returns end.
+func (t *table) answer(
+	ctx context.Context, c *sqldb.Conn, end, ahead, where, tag string,
+) (to int64, err error) {
+	if t.db.Name != "mysql" {
+		err := c.Row(ctx, "UPDATE "+t.sql+" SET "+t.at+" = "+end+" - "+ahead+where+
+			" RETURNING "+t.at+" + "+ahead, []any{tag, tag}, &to)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = errNotSo
+		}
+		return to, err
+	}
+	rows, to, err := c.Advance(ctx,
+		"UPDATE "+t.sql+" SET "+t.at+" = LAST_INSERT_ID("+end+") - "+ahead+where,
+		"SELECT "+t.at+" + "+ahead+" FROM "+t.sql+" WHERE "+t.is, tag, tag)
+	if err := one(rows, err); err != nil {
+		return 0, err
+	}
+	if to == 0 {
+		t.hidden.Store(true)
+		return 0, errNotSo // the caller goes on with replace
+	}
+	return to, nil
+}
+
+// replace is advance for a row that was read: it returns errNotSo if the row is not as it was read.
+func (t *table) replace(
+	ctx context.Context, c *sqldb.Conn, tag string, n int64, now row,
+) (segment.Range, error) {
+	from := now
+	if n > math.MaxInt64-t.next(now) {
+		from.at = 0 // of a counter that begins again
+	}
+	err := one(c.Changed(ctx, fmt.Sprintf("UPDATE %s SET %s = %d%s WHERE %s AND %s = %d AND %s = %d",
+		t.sql, t.at, from.at+n, t.touch, t.is, t.at, now.at, t.step, now.step), tag, tag))
+	if err != nil {
+		return segment.Range{}, err
+	}
+	to := t.next(from) + n
+	return segment.Range{From: to - n, To: to, Step: now.step, Cyclic: t.cycle}, nil
+}
+
+// one returns nil if a statement has changed one row, which it says with n and err.
+func one(n int64, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return errNotSo
+	case n > 1:
+		return sqldb.ErrTwoRows
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package sqlsource_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+)
+
+// TestNames: a tag is measured in characters, as its column is, so that every tag of a table that
+// exists can be used; and what is no text is unknown instead of an error of the database.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	for kind, width := range map[string]int{"LeafAlloc": 128, "Sequence": 50, "Ticket": 60} {
+		src := kinds[kind](db)
+		for _, name := range []string{strings.Repeat("段", width), strings.Repeat("x", width), "it's \\ ? 100%", " ", "😀"} {
+			if setter, ok := src.(segment.Setter); ok {
+				if err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10}); err != nil {
+					t.Errorf("%s: Set(%q) = %v", kind, name, err)
+				}
+			}
+			if r, err := src.Fetch(t.Context(), name, 2); err != nil {
+				t.Errorf("%s: Fetch(%q) = %v, %v", kind, name, r, err)
+			}
+		}
+		for _, name := range []string{"", strings.Repeat("段", width+1), strings.Repeat("x", width+1), "\xff", "a\x00b", "\xed\xa0\x80"} {
+			if r, err := src.Fetch(t.Context(), name, 2); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("%s: Fetch(%q) = %v, %v, want ErrUnknownTag", kind, name, r, err)
+			}
+			if setter, ok := src.(segment.Setter); ok {
+				if err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10}); !errors.Is(err, segment.ErrOptions) {
+					t.Errorf("%s: Set(%q) = %v, want ErrOptions", kind, name, err)
+				}
+			}
+			if finder, ok := src.(segment.Finder); ok {
+				if row, err := finder.Find(t.Context(), name); !errors.Is(err, segment.ErrUnknownTag) {
+					t.Errorf("%s: Find(%q) = %v, %v, want ErrUnknownTag", kind, name, row, err)
+				}
+			}
+		}
+	}
+}
+
+// loose gives the tables a collation that ignores case, accents and spaces at the end.
+func loose(tb testing.TB, db *gorm.DB) {
+	tb.Helper()
+	for _, table := range sqlsource.Tables() {
+		run(tb, db, "ALTER TABLE "+table+" CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+	}
+}
+
+// TestEqualNames: of the names that the database takes for one another only the one in the row is a
+// tag. The others are unknown, use no id up, and leave nothing behind.
+func TestEqualNames(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	loose(t, db)
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('café', 1, 10)")
+	run(t, db, "INSERT INTO t_sequence VALUES ('café', 0, 10)")
+	for kind, first := range map[string]int64{"LeafAlloc": 1, "Sequence": 10} {
+		src := kinds[kind](db)
+		g := generator(t, src, nil)
+		names := []string{"cafe", "caḟé", "café ", "café  "}
+		for i := 1; i < 16; i++ { // all ways to write it with capitals
+			name := []rune("café")
+			for bit := range name {
+				if i>>bit&1 == 1 {
+					name[bit] = unicode.ToUpper(name[bit])
+				}
+			}
+			names = append(names, string(name))
+		}
+		for _, text := range names {
+			if id, err := g.Next(t.Context(), text); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("%s: Next(%q) = %d, %v, want ErrUnknownTag", kind, text, id, err)
+			}
+			if row, err := src.(segment.Finder).Find(t.Context(), text); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("%s: Find(%q) = %v, %v, want ErrUnknownTag", kind, text, row, err)
+			}
+			rest := segment.Range{From: first, To: first + 10}
+			if ok, err := src.(segment.Returner).Return(t.Context(), text, rest); ok || err != nil {
+				t.Errorf("%s: Return of %q = %v, %v, want false", kind, text, ok, err)
+			}
+		}
+		if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "CAFE", Step: 7}); err == nil ||
+			!strings.Contains(err.Error(), "takes for this one") {
+			t.Errorf("%s: Set of CAFE = %v, want an error that tells of the other tag", kind, err)
+		}
+		if ids := next(t, g, "café", 20); ids[0] != first || ids[19] != first+19 {
+			t.Errorf("%s: the ids are %v, want 20 from %d on", kind, ids, first)
+		}
+		if tags := g.Stats().Tags; len(tags) != 1 {
+			t.Errorf("%s: %d tags, want 1", kind, len(tags))
+		}
+	}
+}
+
+// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same
+// but for the case. The table compares byte by byte.
+func TestGoneBesideItsLike(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	for _, tag := range []string{"order", "Order", "order "} {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES (?, 1, 1000) ON DUPLICATE KEY UPDATE step = 1000", tag)
+	}
+	g := generator(t, sqlsource.LeafAlloc(db, nil), nil)
+	next(t, g, "order", 1)
+	next(t, g, "Order", 1)
+	awaitQuiet(t, g)
+	run(t, db, "DELETE FROM leaf_alloc WHERE biz_tag = 'Order'")
+	if err := g.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := g.Next(t.Context(), "Order"); !errors.Is(err, segment.ErrUnknownTag) {
+		t.Errorf("Next of the deleted tag = %d, %v, want ErrUnknownTag", id, err)
+	}
+	next(t, g, "order", 1)
+}
+
+// TestListSorted: a list is in the order of Tag, whatever the collation's order is.
+func TestListSorted(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	loose(t, db)
+	for i, tag := range []string{"b", "A", "é", "Z", "_"} {
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES (?, ?, 1)", tag, i)
+		run(t, db, "INSERT INTO t_sequence VALUES (?, ?, 1)", tag, i)
+	}
+	for _, kind := range []string{"LeafAlloc", "Sequence"} {
+		rows, err := kinds[kind](db).(segment.Lister).List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) != 5 || !slices.IsSortedFunc(rows, func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) }) {
+			t.Errorf("%s: List = %v, want the five in the order of their bytes", kind, rows)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package sqlsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
+)
+
+// TicketOptions are the options of Ticket, PlanTickets and ExpandTickets. nil means the defaults.
+type TicketOptions struct {
+	Table string // name of the table; "ticket" by default
+
+	// Step is the distance of neighbouring ids of one server, the auto_increment_increment that
+	// every server has to have. 0 means as many as there are servers, the least that keeps them
+	// apart; a larger one leaves room for servers to come. A server that ExpandTickets has changed
+	// counts by its plan, whatever Step says.
+	Step int64
+
+	// Batch is the most ids that one Fetch asks a MySQL server for, in one REPLACE of as many rows,
+	// 1..1000; 0 means 100. It is also the most rows that a tag takes in the table. 1 is the
+	// classic ticket server: a row per tag, a round trip per id.
+	Batch int
+
+	// Timeout bounds the wait for one server before the next one is asked, above 0; 0 means 2 s.
+	Timeout time.Duration
+
+	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
+	// row at the same time. Ids may then come twice. Default: they are refused.
+	AcceptLostUpdates bool
+
+	_ struct{} // keeps literals keyed
+}
+
+const (
+	defaultBatch         = 100
+	maxBatch             = 1000
+	defaultTicketTimeout = 2 * time.Second
+	ticketRest           = 10 * time.Second // a server that failed is asked after the others
+	maxStub              = 60               // of 64 characters; the rest numbers the rows of a batch
+)
+
+func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
+	var t TicketOptions
+	if o != nil {
+		t = *o
+	}
+	if t.Table == "" {
+		t.Table = "ticket"
+	}
+	if t.Step == 0 {
+		t.Step = int64(servers)
+	}
+	if t.Batch == 0 {
+		t.Batch = defaultBatch
+	}
+	if t.Timeout == 0 {
+		t.Timeout = defaultTicketTimeout
+	}
+	switch {
+	case servers == 0:
+		return t, fmt.Errorf("%w: Ticket: no servers, want 1 or more", segment.ErrOptions)
+	case t.Step < int64(servers) || t.Step > segment.MaxStride:
+		return t, fmt.Errorf("%w: Step is %d, want %d..%d",
+			segment.ErrOptions, t.Step, servers, segment.MaxStride)
+	case t.Batch < 1 || t.Batch > maxBatch:
+		return t, fmt.Errorf("%w: Batch is %d, want 1..%d", segment.ErrOptions, t.Batch, maxBatch)
+	case t.Timeout < 0:
+		return t, fmt.Errorf("%w: Timeout is %v, want above 0", segment.ErrOptions, t.Timeout)
+	}
+	return t, nil
+}
+
+// Ticket returns the Source over ticket servers: databases whose AUTO_INCREMENT columns count in
+// steps of Step from offsets of their own, so that no two give the same id. A tag is a value of the
+// table's unique column stub; REPLACE of it moves the tag's row to a fresh id. All tags of a table
+// share its counter. There are no unknown tags but those that begin with "uid-ticket-plan": every
+// other name that Fetch is called with gets its rows, so names must not come from strangers.
+//
+// The servers are asked in turn; one that fails is passed over for a while. On MySQL a REPLACE of n
+// rows reserves n neighbouring ids at once, and one more query on the same connection confirms that
+// session and server count as they should: had somebody changed the settings, the ids would be
+// thrown away with ErrTicketServer. PostgreSQL (an identity column) and SQLite (one server) give
+// one id per Fetch. The Source is a Checker; a wrong option is reported by every method.
+func Ticket(dbs []*gorm.DB, opts *TicketOptions) segment.Source {
+	o, err := opts.withDefaults(len(dbs))
+	t := &ticket{opts: o}
+	if err != nil {
+		t.err = fmt.Errorf("sqlsource: %w", err)
+	}
+	for i, db := range dbs {
+		d, err := openServer(i, db, o)
+		if err != nil {
+			t.err = err
+			return t
+		}
+		t.servers = append(t.servers, &ticketServer{
+			index: i, db: d, table: db.Statement.Quote(o.Table), opts: o,
+		})
+	}
+	return t
+}
+
+// openServer returns the database of a server.
+func openServer(index int, db *gorm.DB, o TicketOptions) (*sqldb.DB, error) {
+	return openDB(fmt.Sprint("ticket server ", index), db, o.AcceptLostUpdates)
+}
+
+// ticket is a set of ticket servers. It is the Source that Ticket returns.
+type ticket struct {
+	opts    TicketOptions
+	servers []*ticketServer
+	err     error         // what is wrong with the options
+	turn    atomic.Uint64 // counts fetches; picks the server that is asked first
+
+	mu      sync.Mutex
+	offsets map[[2]int64]int // step and offset modulo it -> index of the server; guarded by mu
+}
+
+// Fetch takes ids from the first server that answers: from the one on whose turn it is, if it does.
+// It may hand out fewer than step, because a batch is rows in the table.
+func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if t.err != nil {
+		return segment.Range{}, t.err
+	}
+	if err := checkFetch(tag, step, maxStub); err != nil {
+		return segment.Range{}, err
+	}
+	if isPlan(tag) {
+		return segment.Range{}, fmt.Errorf("sqlsource: %w: the tag begins with %q, which is kept for "+
+			"plans", segment.ErrUnknownTag, planMark)
+	}
+	n := min(max(step, 1), int64(t.opts.Batch))
+	var errs []error
+	for _, s := range t.order() {
+		if ctx.Err() != nil {
+			break
+		}
+		r, err := t.ask(ctx, s, tag, n)
+		if err == nil {
+			return r, nil
+		}
+		errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
+	}
+	err := errors.Join(append(curable(errs), ctx.Err())...)
+	return segment.Range{}, fmt.Errorf("sqlsource: table %s: %w", t.opts.Table, err)
+}
+
+// order returns all servers, each once: from the one on whose turn it is, with those that failed
+// lately last. They are asked when no other answers, so that a set of which all have failed is not
+// silent for ten seconds.
+func (t *ticket) order() []*ticketServer {
+	first := int((t.turn.Add(1) - 1) % uint64(len(t.servers)))
+	turn := slices.Concat(t.servers[first:], t.servers[:first])
+	awake, resting := make([]*ticketServer, 0, len(turn)), []*ticketServer(nil)
+	for _, s := range turn {
+		if s.resting() {
+			resting = append(resting, s)
+		} else {
+			awake = append(awake, s)
+		}
+	}
+	return append(awake, resting...)
+}
+
+// curable returns errs, of which those that are for good have become mere text unless all are: a
+// server that is used up does not end a tag that another one, away now, will serve.
+func curable(errs []error) []error {
+	if !slices.ContainsFunc(errs, func(err error) bool { return !isAnswer(err) }) {
+		return errs
+	}
+	for i, err := range errs {
+		if isAnswer(err) {
+			errs[i] = errors.New(err.Error())
+		}
+	}
+	return errs
+}
+
+// ask takes n ids from s, and notes how it went. A server that does not answer within Timeout has
+// failed: the caller's ctx has to last for the others.
+func (t *ticket) ask(
+	ctx context.Context, s *ticketServer, tag string, n int64,
+) (r segment.Range, err error) {
+	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	defer cancel()
+	if err = t.check(ctx, s); err == nil {
+		r, err = s.take(ctx, tag, n)
+	}
+	s.rest(err)
+	return r, err
+}
+
+// Check examines every server: at least one has to be of use, and each that answers has to be set
+// up right or to have a plan that says that it will be.
+func (t *ticket) Check(ctx context.Context) error {
+	if t.err != nil {
+		return t.err
+	}
+	var errs []error
+	for _, s := range t.servers {
+		ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+		err := t.check(ctx, s)
+		cancel()
+		_, planned := errors.AsType[plannedError](err)
+		switch {
+		case errors.Is(err, ErrTicketServer) && !planned:
+			return fmt.Errorf("sqlsource: ticket server %d: %w", s.index, err)
+		case errors.Is(err, sqldb.ErrUnfit):
+			return fmt.Errorf("%w (%w)", err, segment.ErrOptions)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("server %d: %w", s.index, err))
+		}
+	}
+	if len(errs) == len(t.servers) {
+		return fmt.Errorf("sqlsource: no ticket server can be used: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// check examines a server that was not found good before: its table, its step, and that its offset
+// is its own.
+func (t *ticket) check(ctx context.Context, s *ticketServer) error {
+	if s.good.Load() {
+		return nil
+	}
+	k, err := s.examine(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.offsets == nil {
+		t.offsets = make(map[[2]int64]int)
+	}
+	own := [2]int64{k.step, k.offset}
+	if other, taken := t.offsets[own]; taken && other != s.index {
+		return wrong("the offset is %d modulo %d, which server %d has, want one of its own",
+			k.offset, k.step, other)
+	}
+	// The offset is one that nobody else has, and stays this server's until it is examined again.
+	for o, i := range t.offsets { // it may have had another one before it was repaired
+		if i == s.index {
+			delete(t.offsets, o)
+		}
+	}
+	t.offsets[own] = s.index
+	s.counts.Store(&k)
+	s.good.Store(true)
+	return nil
+}

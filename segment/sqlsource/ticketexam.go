@@ -1,0 +1,216 @@
+package sqlsource
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/uidring/uidring/internal/sqldb"
+)
+
+// examine returns how the server counts, or why it must not be used. Two servers whose offsets
+// differ modulo the step never give the same id, whatever else happens to their counters: that is
+// all that keeps them apart, and each range is held against it (see rangeFrom).
+func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
+	run := s.db.Do
+	if s.db.Name == "mysql" {
+		run = s.update // which has more than one session to look at
+	}
+	err = run(ctx, func(c *sqldb.Conn) error {
+		switch s.db.Name {
+		case "postgres":
+			k.offset, err = s.examineIdentity(ctx, c)
+		case "sqlite":
+			err = s.examineFile(ctx, c)
+		default:
+			if err := s.examineTable(ctx, c); err != nil {
+				return err
+			}
+			k, err = s.examineSettings(ctx, c)
+			if err == nil && k.plan == (plan{}) {
+				if err = s.keepSettings(ctx, c); err == nil {
+					k, err = s.examineSettings(ctx, c) // another program may have been first
+				}
+			}
+			return err
+		}
+		k.step, k.below = s.opts.Step, math.MaxInt64
+		return err
+	})
+	return k, err
+}
+
+// examineTable finds the counter, and the unique key without which REPLACE is INSERT and the table
+// grows by a row per id. The counter has to be a BIGINT: at the end of a narrower one MySQL gives
+// REPLACE the last id again and again.
+func (s *ticketServer) examineTable(ctx context.Context, c *sqldb.Conn) error {
+	schema, name := schemaTable(s.opts.Table)
+	var keys, columns int64
+	err := c.Row(ctx, "SELECT COUNT(*), (SELECT COUNT(*) FROM information_schema.columns"+
+		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?"+
+		" AND column_name = 'id' AND data_type = 'bigint' AND extra LIKE '%auto_increment%')"+
+		" FROM (SELECT index_name FROM information_schema.statistics"+
+		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? GROUP BY index_name"+
+		" HAVING MAX(non_unique) = 0 AND COUNT(*) = 1 AND MAX(column_name) = 'stub') AS k",
+		[]any{schema, name, schema, name}, &keys, &columns)
+	switch {
+	case err != nil:
+		return err
+	case columns == 0:
+		return wrong("table %s has no AUTO_INCREMENT column id of type BIGINT", s.opts.Table)
+	}
+	return s.examineKeys(keys)
+}
+
+// examineKeys refuses a table with so many unique keys on stub alone, if that is none.
+func (s *ticketServer) examineKeys(keys int64) error {
+	if keys == 0 {
+		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id", s.opts.Table)
+	}
+	return nil
+}
+
+// staleError: the server is set up right, and the session is not, most likely because it began
+// before that.
+type staleError struct{ error }
+
+func (e staleError) Unwrap() error { return e.error }
+
+// plannedError: the server's settings are not those that the program wants, and the server has a
+// plan, so it may be about to change.
+type plannedError struct{ error }
+
+func (e plannedError) Unwrap() error { return e.error }
+
+// examineSettings compares what the session and the server count by with what is wanted, and
+// returns how the server counts. A server ignores an offset above the increment, and a session that
+// began before SET GLOBAL goes on as before.
+//
+// A server that counts as its plan says may be used from the plan's start on, by programs with any
+// step. One that counts by the program's step may be used up to the start of a plan for another
+// step.
+func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k counting, err error) {
+	var (
+		inc, offset, globalInc, globalOffset int64
+		stub                                 sql.NullString
+	)
+	err = c.Row(ctx, "SELECT @@session.auto_increment_increment, @@session.auto_increment_offset,"+
+		" @@global.auto_increment_increment, @@global.auto_increment_offset,"+
+		" (SELECT stub"+newestPlan(s.table)+")", nil,
+		&inc, &offset, &globalInc, &globalOffset, &stub)
+	if err != nil {
+		return k, err
+	}
+	if k.plan, err = parsePlan(stub.String); err != nil {
+		return k, err
+	}
+	k.step, k.offset, k.below = globalInc, globalOffset%globalInc, math.MaxInt64
+	p := k.plan
+	asPlanned := globalInc == p.step && globalOffset == p.offset
+	switch {
+	case p.start > 0 && asPlanned:
+		k.from = p.start
+	case p.start > 0 && (p.step == s.opts.Step || globalInc != s.opts.Step):
+		return k, plannedError{wrong("the server counts by %d from %d, want %d from %d by its plan",
+			globalInc, globalOffset, p.step, p.offset)}
+	case globalInc != s.opts.Step:
+		return k, wrong("auto_increment_increment is %d, want %d", globalInc, s.opts.Step)
+	case globalOffset < 1 || globalOffset > s.opts.Step:
+		return k, wrong("auto_increment_offset is %d, want 1..%d", globalOffset, s.opts.Step)
+	case p.start > 0:
+		k.below = p.start
+	case p != plan{} && !asPlanned:
+		return k, wrong("the server counts by %d from %d, want %d from %d as in the table's row with "+
+			"the id 0, or a call of ExpandTickets", globalInc, globalOffset, p.step, p.offset)
+	}
+	if inc != globalInc || offset != globalOffset {
+		return k, staleError{wrong("the session counts by %d from %d, the server by %d from %d, "+
+			"want both the same", inc, offset, globalInc, globalOffset)}
+	}
+	return k, nil
+}
+
+// MySQL's codes for a row that is there and a value that its column cannot hold.
+const (
+	duplicate = 1062
+	tooLong   = 1406
+)
+
+// keepSettings writes what the session counts by, which is what the server does, into the table, so
+// that other settings after a restart are found. A table whose stub is too narrow goes without.
+func (s *ticketServer) keepSettings(ctx context.Context, c *sqldb.Conn) error {
+	var p plan
+	err := c.Row(ctx, "SELECT @@session.auto_increment_increment, @@session.auto_increment_offset", nil,
+		&p.step, &p.offset)
+	for _, q := range []string{
+		"SET @uidring_sql_mode = @@session.sql_mode",
+		"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'", // which moves no counter
+		fmt.Sprintf("INSERT INTO %s (id, stub) VALUES (0, '%v')", s.table, p),
+		"SET SESSION sql_mode = @uidring_sql_mode",
+	} {
+		if err == nil {
+			_, err = c.Exec(ctx, q)
+		}
+		if code := sqldb.MySQLCode(err); code == duplicate || code == tooLong {
+			err = nil
+		}
+	}
+	if err != nil {
+		c.Discard()
+	}
+	return err
+}
+
+// examineIdentity reads how PostgreSQL's identity column counts. A cache of numbers per session
+// would make the pool's ids go up and down.
+func (s *ticketServer) examineIdentity(ctx context.Context, c *sqldb.Conn) (int64, error) {
+	var inc, start, cycle, cache, keys int64
+	err := c.Row(ctx, "SELECT seqincrement, seqstart, CAST(seqcycle AS INT), seqcache,"+
+		" (SELECT COUNT(*) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"+
+		" WHERE indrelid = CAST(? AS regclass) AND indisunique AND indnatts = 1 AND indpred IS NULL"+
+		" AND attname = 'stub')"+
+		" FROM pg_sequence WHERE seqrelid = CAST(pg_get_serial_sequence(?, 'id') AS regclass)",
+		[]any{s.table, s.table}, &inc, &start, &cycle, &cache, &keys)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, wrong("table %s has no identity column id", s.opts.Table)
+	case err != nil:
+		return 0, err
+	case inc != s.opts.Step:
+		return 0, wrong("the identity column counts by %d, want %d", inc, s.opts.Step)
+	case cycle != 0:
+		return 0, wrong("the identity column has CYCLE, want NO CYCLE")
+	case cache != 1:
+		return 0, wrong("the identity column has CACHE %d, want 1", cache)
+	}
+	return start % s.opts.Step, s.examineKeys(keys)
+}
+
+// examineFile reads how SQLite's table counts. Without AUTOINCREMENT it counts on from the highest
+// row that is left.
+func (s *ticketServer) examineFile(ctx context.Context, c *sqldb.Conn) error {
+	if s.opts.Step != 1 {
+		return wrong("SQLite counts in steps of 1, want %d", s.opts.Step)
+	}
+	schema, name := schemaTable(s.opts.Table)
+	if schema == nil {
+		schema = "main"
+	}
+	master := `"` + strings.ReplaceAll(fmt.Sprint(schema), `"`, `""`) + `".sqlite_master`
+	var counters, keys int64
+	err := c.Row(ctx, "SELECT (SELECT COUNT(*) FROM "+master+
+		" WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%AUTOINCREMENT%'),"+
+		` (SELECT COUNT(*) FROM pragma_index_list(?, ?) AS l WHERE l."unique" AND NOT l.partial`+
+		" AND (SELECT GROUP_CONCAT(name) FROM pragma_index_info(l.name, ?)) = 'stub')",
+		[]any{name, name, schema, schema}, &counters, &keys)
+	switch {
+	case err != nil:
+		return err
+	case counters == 0:
+		return wrong("table %s has no AUTOINCREMENT column", s.opts.Table)
+	}
+	return s.examineKeys(keys)
+}

@@ -1,0 +1,211 @@
+package sqlsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
+)
+
+// ExpandTickets carries out what PlanTickets says, and returns it. The servers stay in service. On
+// an error it may be called again, with the same servers in the same order: it goes on where it
+// ended.
+//
+// A server may restart at any moment, with the old settings, the new ones or none. Until its
+// settings are those of its plan no program uses ids of it from Start on, and another call repairs
+// the settings. They belong into the servers' configuration files all the same, or every restart
+// takes the server out of service.
+//
+// It needs MySQL or MariaDB, and the privileges to lock the table and to set global variables, which
+// concern every table of the server. It locks each table twice, for as long as three statements
+// take.
+//
+// # Why no id is given twice
+//
+// Start lies above every id that was given before the plan was announced, because a server's
+// counter is read while its table is locked, and the plan's row is written under the same lock. A
+// program uses an id only if, after the id was made, it read how the server counts and which plan
+// it has. An id below Start has to be counted the old way, and one from Start on as the plan says.
+// No server is changed before the plan is announced on all of them. So the ids of before lie below
+// Start on every server, and those from there on differ by their remainders.
+func ExpandTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
+	return expandTickets(ctx, dbs, opts, func(int, string) error { return nil })
+}
+
+// expandTickets is ExpandTickets. It calls after each statement a function that may end it.
+func expandTickets(
+	ctx context.Context, dbs []*gorm.DB, opts *TicketOptions, after func(int, string) error,
+) ([]TicketPlan, error) {
+	e, err := newExpansion(ctx, dbs, opts)
+	if err != nil {
+		return nil, err
+	}
+	plans := e.plans()
+	phases := []func(TicketPlan) []string{
+		func(p TicketPlan) []string { return p.Announce },
+		func(p TicketPlan) []string { return p.Change },
+	}
+	for _, phase := range phases {
+		for i, plan := range slices.Backward(plans) { // the new servers first
+			if err := e.run(ctx, i, phase(plan), after); err != nil {
+				return plans, fmt.Errorf("sqlsource: ticket server %d: %w", i, err)
+			}
+		}
+	}
+	return plans, nil
+}
+
+// expansion is a plan on its way.
+type expansion struct {
+	opts   TicketOptions
+	dbs    []*sqldb.DB
+	table  []string // quoted
+	states []ticketState
+	start  int64
+}
+
+// newExpansion reads the servers. Every server has to answer: one left out could have the highest
+// id.
+func newExpansion(
+	ctx context.Context, dbs []*gorm.DB, opts *TicketOptions,
+) (*expansion, error) {
+	o, err := opts.withDefaults(len(dbs))
+	if err != nil {
+		return nil, fmt.Errorf("sqlsource: %w", err)
+	}
+	e := &expansion{opts: o, states: make([]ticketState, len(dbs))}
+	for i, db := range dbs {
+		d, err := openServer(i, db, o)
+		if err != nil {
+			return nil, err
+		}
+		if d.Name != "mysql" {
+			return nil, fmt.Errorf("sqlsource: ticket server %d: the database is %q: %w",
+				i, d.Name, errors.ErrUnsupported)
+		}
+		table := db.Statement.Quote(o.Table)
+		err = d.Do(ctx, func(c *sqldb.Conn) error { return e.states[i].read(ctx, c, o.Table, table) })
+		if err != nil {
+			return nil, fmt.Errorf("sqlsource: ticket server %d: %w", i, err)
+		}
+		e.dbs, e.table = append(e.dbs, d), append(e.table, table)
+	}
+	if e.start, err = decide(e.states, o.Step); err != nil {
+		return nil, fmt.Errorf("sqlsource: %w", err)
+	}
+	return e, nil
+}
+
+// plan returns what server i is to have.
+func (e *expansion) plan(i int) plan { return plan{e.opts.Step, int64(i) + 1, e.start} }
+
+// A statement waits for the lock of a table for two seconds, while programs wait behind it. A value
+// that a column would cut is an error.
+const (
+	carefully = "SET @uidring_sql_mode = @@session.sql_mode, " +
+		"SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION lock_wait_timeout = 2"
+	asBefore = "SET SESSION sql_mode = @uidring_sql_mode, SESSION lock_wait_timeout = DEFAULT"
+)
+
+// The statements of both phases. Each is whole or not there after a restart.
+func (e *expansion) lock(i int) string { return "LOCK TABLES " + e.table[i] + " WRITE" }
+func (e *expansion) probe(i int) string {
+	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%s')", e.table[i], planMark)
+}
+func (e *expansion) mark(i int) string {
+	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%v')", e.table[i], e.plan(i))
+}
+func (e *expansion) move(i int) string {
+	p := e.plan(i)
+	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')", e.table[i], p.start+p.offset, p)
+}
+
+// plans returns what is left to do.
+func (e *expansion) plans() []TicketPlan {
+	const unlock = "UNLOCK TABLES"
+	plans := make([]TicketPlan, len(e.dbs))
+	for i, s := range e.states {
+		p := e.plan(i)
+		plans[i] = TicketPlan{Step: p.step, Offset: p.offset, Start: p.start}
+		if s.plan != p {
+			plans[i].Announce = []string{
+				carefully, e.lock(i), e.probe(i), e.mark(i), unlock, asBefore,
+			}
+		}
+		if s.plan != p || !s.moved() || s.step != p.step || s.offset != p.offset {
+			plans[i].Change = []string{
+				carefully, e.lock(i), e.move(i), unlock, asBefore,
+				fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", p.offset),
+				fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", p.step),
+			}
+		}
+	}
+	return plans
+}
+
+// run runs statements of a server on one connection.
+func (e *expansion) run(
+	ctx context.Context, i int, statements []string, after func(int, string) error,
+) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	return e.dbs[i].Do(ctx, func(c *sqldb.Conn) error {
+		for _, q := range statements {
+			err := e.exec(ctx, c, i, q)
+			if err == nil {
+				err = after(i, q)
+			}
+			if err != nil {
+				c.Discard() // and the server unlocks the table
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// exec runs a statement and checks what the next ones rest on. Under the table's lock the server has
+// the plan that it had when it was read, because two calls of ExpandTickets may run at once. Its
+// counter lies below the start when a plan is written, and the row of the plan is then what was
+// written, which a narrow column may have cut.
+func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) error {
+	result, err := c.Exec(ctx, q)
+	if err != nil {
+		return err
+	}
+	s := &e.states[i]
+	switch q {
+	case e.lock(i):
+		was := *s
+		if err := s.readPlan(ctx, c, e.table[i]); err != nil {
+			return err
+		}
+		if s.plan != was.plan || s.row != was.row {
+			return fmt.Errorf("%w: another call has announced or carried out a plan; call again",
+				sqldb.ErrChanged)
+		}
+	case e.probe(i):
+		id, err := result.LastInsertId()
+		if err != nil {
+			return err
+		}
+		if most := e.start - 2*segment.MaxStride; id > most { // the row of the plan comes next
+			return fmt.Errorf("%w: the counter is at %d, want at most %d for a plan that starts at %d; "+
+				"call again", sqldb.ErrChanged, id, most, e.start)
+		}
+	case e.mark(i), e.move(i):
+		if err := s.readPlan(ctx, c, e.table[i]); err != nil {
+			return err
+		}
+		if s.plan != e.plan(i) {
+			return wrong("the table did not store the plan %q, want VARCHAR(64) for stub", e.plan(i))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package sqlsource_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+)
+
+// configured is a server that begins with the settings of a file, as one does with its
+// configuration.
+type configured struct {
+	*dbtest.Server
+	file, name string
+	db         *gorm.DB
+}
+
+// configure writes the file. At a restart the counter begins at the highest row, as old InnoDB's
+// does.
+func (c *configured) configure(t *testing.T, increment, offset int) {
+	t.Helper()
+	text := fmt.Sprintf("GRANT ALL ON *.* TO %s@'%%' IDENTIFIED BY '%s' WITH GRANT OPTION;\n",
+		dbtest.User, dbtest.Password)
+	text += fmt.Sprintf("SET GLOBAL auto_increment_increment = %d;\nSET GLOBAL auto_increment_offset = %d;\n",
+		increment, offset)
+	if c.name != "" {
+		text += fmt.Sprintf("ALTER TABLE %s.ticket AUTO_INCREMENT = 1;\n", c.name)
+	}
+	if err := os.WriteFile(c.file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restart crashes the server and starts it again.
+func (c *configured) restart(t *testing.T) {
+	t.Helper()
+	if err := c.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ticketFleet is programs that take tickets and note them.
+type ticketFleet struct {
+	wg   sync.WaitGroup
+	stop chan struct{}
+	mu   sync.Mutex
+	ids  map[string][]int64 // by kind of program
+}
+
+// load takes tickets until stop is closed. A program that has just begun asks every server, and one
+// that goes on lets those rest that failed.
+func (f *ticketFleet) load(t *testing.T, kind string, src func() segment.Source) {
+	f.wg.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-f.stop:
+				return
+			default:
+			}
+			s := src()
+			if checker, ok := s.(segment.Checker); ok && checker.Check(t.Context()) != nil {
+				time.Sleep(5 * time.Millisecond) // a Generator would not begin
+				continue
+			}
+			r, err := s.Fetch(t.Context(), fmt.Sprint(kind, n%3), 5)
+			if err != nil {
+				time.Sleep(5 * time.Millisecond)
+				continue
+			}
+			f.mu.Lock()
+			for id := r.From; id < r.To; id += r.Stride {
+				f.ids[kind] = append(f.ids[kind], id)
+			}
+			f.mu.Unlock()
+		}
+	})
+}
+
+// TestTicketExpansionRestarts: a third server joins two, while programs with the old list and with
+// the new one take tickets. A server crashes after every statement, and comes back with its old
+// settings or the new ones in turn; its counter begins at the highest row. The expansion is called
+// again each time and goes on. No id is given twice, and both kinds of programs get ids in the end.
+func TestTicketExpansionRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("restarts servers some twenty times")
+	}
+	t.Parallel()
+	var (
+		servers [3]*configured
+		all     []*gorm.DB
+	)
+	old := func(i int) int { return max(2, i+1) } // the new server has the new settings from the start
+	for i := range servers {
+		c := &configured{file: filepath.Join(t.TempDir(), "init.sql")}
+		servers[i] = c
+		c.configure(t, old(i), i+1)
+		c.Server = dbtest.MariaDB(t, "--init-file="+c.file)
+		c.name = c.CreateDB(t)
+		c.db = open(t, c.DSN(c.name))
+		if err := sqlsource.Migrate(t.Context(), c.db, "ticket"); err != nil {
+			t.Fatal(err)
+		}
+		c.configure(t, old(i), i+1)
+		all = append(all, c.db)
+	}
+	f := &ticketFleet{stop: make(chan struct{}), ids: map[string][]int64{}}
+	oldList, newList := sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil)
+	fetch(t, oldList, "a", 10)
+	f.load(t, "old", func() segment.Source { return oldList })
+	f.load(t, "old", func() segment.Source { return sqlsource.Ticket(all[:2], nil) })
+	f.load(t, "new", func() segment.Source { return newList })
+	f.load(t, "new", func() segment.Source { return sqlsource.Ticket(all, nil) })
+
+	crash := errors.New("the server crashed")
+	restarts := 0
+	var start int64
+	for done := map[string]bool{}; ; {
+		plans, err := sqlsource.ExpandTicketsWith(t.Context(), all, nil, func(i int, statement string) error {
+			at := fmt.Sprint(i, statement)
+			if done[at] {
+				return nil
+			}
+			done[at] = true
+			time.Sleep(10 * time.Millisecond) // under load
+			restarts++
+			if restarts%2 == 0 {
+				servers[i].configure(t, old(i), i+1)
+			} else {
+				servers[i].configure(t, 3, i+1)
+			}
+			servers[i].restart(t)
+			time.Sleep(50 * time.Millisecond)
+			return crash
+		})
+		if err == nil {
+			start = plans[0].Start
+			break
+		}
+		if !errors.Is(err, crash) {
+			time.Sleep(10 * time.Millisecond) // a session that the crash has ended
+		}
+		if restarts > 60 {
+			t.Fatalf("the expansion does not end: %v", err)
+		}
+	}
+	for i := range 2 { // after all is done, with the settings of before and then with the new ones
+		servers[0].configure(t, 2+i, 1)
+		servers[0].restart(t)
+		time.Sleep(200 * time.Millisecond)
+	}
+	time.Sleep(500 * time.Millisecond)
+	close(f.stop)
+	f.wg.Wait()
+	for kind, list := range map[string][]*gorm.DB{"old": all[:2], "new": all} {
+		src := sqlsource.Ticket(list, nil)
+		for range 6 {
+			r := fetch(t, src, "a", 1)
+			if f.ids[kind] = append(f.ids[kind], r.From); r.From < start || r.Stride != 3 {
+				t.Errorf("after all the %s list gets %v, want it from %d on by 3", kind, r, start)
+			}
+		}
+	}
+	t.Logf("%d crashes, %d ids of the old list, %d of the new one", restarts+2, len(f.ids["old"]), len(f.ids["new"]))
+	for kind, ids := range f.ids {
+		if len(ids) < 1000 {
+			t.Errorf("%d ids of the %s list, want 1,000 or more for the test to mean something", len(ids), kind)
+		}
+	}
+	if restarts < 15 { // a statement whose effect outlasts the crash is not run again, nor are those after it
+		t.Errorf("%d restarts, want 15 or more", restarts)
+	}
+	distinct(t, append(f.ids["old"], f.ids["new"]...))
+}

@@ -1,0 +1,123 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+)
+
+// crowded is a fake that notes how many calls of Fetch for tags that it does not have were under
+// way at a time.
+type crowded struct {
+	*fake
+	now, most atomic.Int64
+}
+
+func (c *crowded) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	if tag != "a" {
+		n := c.now.Add(1)
+		defer c.now.Add(-1)
+		for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+		}
+	}
+	return c.fake.Fetch(ctx, tag, step)
+}
+
+// TestStrangers: names that strangers make up are asked for a few at a time, leave nothing behind,
+// and do not keep a tag in use from getting its ranges.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		c := &crowded{fake: f}
+		g := generator(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
+		next(t, g, "a", 1)
+		f.set(func(f *fake) { f.latency = 100 * time.Millisecond })
+		var wg sync.WaitGroup
+		for i := range 5000 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				id, err := g.Next(ctx, fmt.Sprint("name", i))
+				if !errors.Is(err, segment.ErrUnknownTag) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Next of a name that nobody made = %d, %v", id, err)
+				}
+			})
+		}
+		begin := time.Now()
+		next(t, g, "a", 1000)
+		if took := time.Since(begin); took > 1100*time.Millisecond {
+			t.Errorf("1,000 ids in ranges of 100 took %v, want ten fetches of 100 ms at the most", took)
+		}
+		wg.Wait()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if most := c.most.Load(); most != 8 {
+			t.Errorf("%d names were asked for at a time, want 8", most)
+		}
+		if n := g.Known(); n != 1 {
+			t.Errorf("%d names are remembered, want 1", n)
+		}
+		if f.calls > 200 {
+			t.Errorf("the source was asked %d times, want hardly more than 8 names in each 100 ms", f.calls)
+		}
+	})
+}
+
+// TestUnknownAgain: a name that the source did not know is asked for once a second, and at once
+// after a refresh; what is remembered of such names is bounded.
+func TestUnknownAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		g := generator(t, f, &segment.Options{Refresh: -1})
+		ask := func(name string, want int) {
+			t.Helper()
+			before := f.calls
+			if id, err := g.Next(t.Context(), name); !errors.Is(err, segment.ErrUnknownTag) {
+				t.Errorf("Next(%q) = %d, %v, want ErrUnknownTag", name, id, err)
+			}
+			synctest.Wait()
+			if got := f.calls - before; got != want {
+				t.Errorf("Next(%q) asked the source %d times, want %d", name, got, want)
+			}
+		}
+		for range 3 {
+			ask("b", 1)
+			for range 9 {
+				ask("b", 0)
+			}
+			time.Sleep(time.Second)
+		}
+		ask("b", 1)
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ask("b", 1)
+		for i := range 2500 {
+			ask(fmt.Sprint("name", i), 1)
+		}
+		if n := g.Unknown(); n > 1000 {
+			t.Errorf("%d unknown names are remembered, want at most 1,000", n)
+		}
+
+		// The same for a tag that the source had.
+		next(t, g, "a", 1)
+		synctest.Wait()
+		f.set(func(f *fake) { delete(f.tags, "a") })
+		if err := g.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ask("a", 1)
+		ask("a", 0)
+		time.Sleep(time.Second)
+		ask("a", 1)
+	})
+}

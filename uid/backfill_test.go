@@ -1,0 +1,185 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// smallTick is a layout of 16 ids a tick.
+func smallTick() bitsalloc.Layout {
+	return bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 4}
+}
+
+func newBackfill(tb testing.TB, o *uid.BackfillOptions) *uid.Backfill {
+	tb.Helper()
+	b, err := uid.NewBackfill(tb.Context(), assignertest.Static(5), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { b.Close() })
+	return b
+}
+
+// TestBackfill: ids carry the rows' times, in whatever order these come, in every era; ids of one
+// tick rise, and none comes twice, by many goroutines.
+func TestBackfill(t *testing.T) {
+	t.Parallel()
+	begin := bitsalloc.DefaultEpoch()
+	o := &uid.BackfillOptions{Eras: []bitsalloc.Era{
+		{From: begin.AddDate(0, 1, 0).Add(300 * time.Millisecond),
+			Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 14, SeqBits: 13}}}}
+	b := newBackfill(t, o)
+	var mu sync.Mutex
+	seen := map[uid.ID]time.Time{}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			last := map[int64]uid.ID{}
+			for i := range 20_000 {
+				at := begin.Add(time.Duration((i*7919+g)%(40*24*3600)) * time.Second).Add(
+					time.Duration(i) * time.Microsecond)
+				if i%2 == 0 {
+					// Around the change.
+					at = begin.AddDate(0, 1, 0).Add(
+						time.Duration(i%97-40) * 1033 * time.Millisecond)
+				}
+				id, err := b.At(t.Context(), at)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				p := b.Parse(id)
+				if off := at.Sub(p.Time); off < -300*time.Millisecond || off >= 2*time.Second ||
+					p.Worker != 5 || id <= last[p.Tick] {
+					t.Errorf("id %+v for %v, after %d", p, at, last[p.Tick])
+					return
+				}
+				last[p.Tick] = id
+				mu.Lock()
+				if other, twice := seen[id]; twice {
+					t.Errorf("id %d for %v and %v", id, at, other)
+				}
+				seen[id] = at
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestBackfillFull: a full tick fails, or spills into the ones after it, up to the end of the time
+// bits.
+func TestBackfillFull(t *testing.T) {
+	t.Parallel()
+	at := bitsalloc.DefaultEpoch().Add(time.Hour)
+	for _, spill := range []bool{false, true} {
+		b := newBackfill(t, &uid.BackfillOptions{Layout: smallTick(), Spill: spill})
+		var ids []uid.ID
+		var err error
+		for len(ids) < 200 && err == nil {
+			var id uid.ID
+			if id, err = b.At(t.Context(), at); err == nil {
+				ids = append(ids, id)
+			}
+		}
+		if !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
+			t.Errorf("spill %v: ids do not rise: %v", spill, ids)
+		}
+		if spill {
+			if p := b.Parse(ids[len(ids)-1]); err != nil || p.Time.Before(at.Add(12*time.Second)) ||
+				p.Time.After(at.Add(26*time.Second)) {
+				t.Errorf("200 ids of one tick end at %v, %v", p.Time, err)
+			}
+		} else if !errors.Is(err, uid.ErrTickFull) || len(ids) < 8 || len(ids) > 16 {
+			t.Errorf("%d ids of one tick, then %v, want 8 to 16 and ErrTickFull", len(ids), err)
+		}
+		if id, err := b.At(t.Context(), at.Add(-time.Second)); err != nil {
+			t.Errorf("a tick before the full one: %d, %v", id, err)
+		}
+	}
+	last := allocator(t, smallTick()).Expires().Add(-time.Nanosecond)
+	b := newBackfill(t, &uid.BackfillOptions{Layout: smallTick(), Spill: true})
+	var err error
+	for range 17 {
+		_, err = b.At(t.Context(), last)
+	}
+	if !errors.Is(err, uid.ErrExhausted) {
+		t.Errorf("beyond the last tick: %v", err)
+	}
+}
+
+// TestBackfillRefused: claims that begin or end, times outside, a ctx that ended, and use after
+// Close.
+func TestBackfillRefused(t *testing.T) {
+	t.Parallel()
+	for _, m := range []*assignertest.Memory{{}, {Length: assignertest.Endless, From: time.Now()}} {
+		if _, err := uid.NewBackfill(t.Context(), m, nil); !errors.Is(err, uid.ErrOptions) ||
+			!strings.Contains(err.Error(), "want all of time") {
+			t.Errorf("a claim that is not all of time: %v", err)
+		}
+		if n := len(m.Calls(assignertest.OpRelease)); n != 1 {
+			t.Errorf("the claim was released %d times", n)
+		}
+	}
+	for _, a := range []assigner.Assigner{nil, assignertest.Static(1 << 30)} {
+		if _, err := uid.NewBackfill(t.Context(), a, nil); err == nil {
+			t.Errorf("assigner %v: no error", a)
+		}
+	}
+	if _, err := uid.NewBackfill(t.Context(), assignertest.Static(1),
+		&uid.BackfillOptions{Layout: bitsalloc.Layout{TimeBits: -1}}); !errors.Is(err,
+		uid.ErrOptions) {
+		t.Errorf("a bad layout: %v", err)
+	}
+	b := newBackfill(t, nil)
+	if _, err := b.At(t.Context(), bitsalloc.DefaultEpoch().Add(-1)); !errors.Is(err, bitsalloc.ErrRange) {
+		t.Errorf("before the epoch: %v", err)
+	}
+	if _, err := b.At(t.Context(), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)); !errors.Is(err, uid.ErrExhausted) {
+		t.Errorf("after the end: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.At(ended, time.Now()); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended ctx: %v", err)
+	}
+	if err := errors.Join(b.Close(), b.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.At(t.Context(), time.Now()); !errors.Is(err, uid.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func ExampleBackfill() {
+	ctx := context.Background()
+	b, err := uid.NewBackfill(ctx, assigner.Static(9), nil) // workernode.Disposable(db, nil) in real life
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	created := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC) // of an old row
+	for range 2 {
+		id, err := b.At(ctx, created)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(id, b.Parse(id).Time)
+	}
+	// Output:
+	// 184689331804382561 2026-03-04 05:06:07 +0000 UTC
+	// 184689331804382562 2026-03-04 05:06:07 +0000 UTC
+}

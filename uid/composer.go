@@ -1,0 +1,347 @@
+package uid
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/uidring/uidring/ringbuffer"
+)
+
+// composer makes run heads ahead of demand: it owns the position and puts what it composes into the
+// ring. It counts in numbers, as lanes do. Its methods lock themselves and are safe for concurrent
+// use; functions that say "under mu" are their parts.
+//
+//	          oldest run          newest run  pos
+//	              │                   │        │
+//	──────────────▼───────────────────▼────────▼──────────►  numbers
+//	 handed out,  │  in the ring, put │ composed next
+//	 or in lanes  │  as run heads     │ (now or ahead of the clock)
+//
+// Invariants:
+//
+//   - The position only grows, and it moves before the runs below it are put. No number is composed
+//     twice, whatever happens in between.
+//   - A run is composed only when its slot is free. There is one producer at a time, so room that
+//     was seen can only grow, and nothing that was composed is thrown away for want of room.
+//   - A run lies inside one tick: every tick's first position is a multiple of the run length, and
+//     the length divides the sequence space. So a run has one time, and is too old as a whole.
+//   - Ring and lanes hold runs of one worker id, in increasing order.
+//   - Under mu nothing is waited for, the claim is not called, and no user function runs. The order
+//     of the locks is composer.mu, lane.mu, the ring's.
+//
+// The clock is read before mu is locked, because Options.Clock is a user's function. So a reading
+// may be older than what others have done meanwhile. That is harmless: it moves the position less
+// far.
+type composer struct {
+	*core
+	ring   *ringbuffer.Ring
+	lanes  []lane
+	runLen uint64 // RunLength
+	low    int    // PaddingFactor, in runs
+
+	_, _ cpu.CacheLinePad
+
+	mu      sync.Mutex
+	pos     atomic.Uint64 // what is composed next; written under mu, loaded by Stats and the keeper
+	window  *window       // guarded by mu: what the newest run was composed under
+	bounded error         // guarded by mu: what stopped the last attempt, nil if nothing did
+	heads   [64]int64     // guarded by mu: one batch, so short that callers do not wait long
+	stale   atomic.Int64  // runs that were dropped from the ring
+	wasted  atomic.Int64  // numbers that lanes dropped or passed over
+}
+
+// newComposer returns a composer whose position is the current tick, with a full ring, for lanes
+// that are used up. It does not report a bound that keeps the ring from being filled: the first
+// caller that meets the bound reports it, or waits. Its error is that of the ring's size.
+func newComposer(c *core, lanes []lane) (*composer, error) {
+	slots := c.opts.slots()
+	ring, err := ringbuffer.New(int(slots), nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &composer{
+		core: c, ring: ring, lanes: lanes, runLen: uint64(c.opts.RunLength),
+		low:    int((slots*int64(c.opts.PaddingFactor) + 99) / 100),
+		window: c.keeper.window.Load(),
+	}
+	p.jump(c.clock.now())
+	for i := range lanes {
+		lanes[i].skip = p.skip(i)
+	}
+	_ = p.fillAll()
+	return p, nil
+}
+
+// fill composes one batch. It returns how many runs it put into the ring and, if a bound stopped
+// it, the bound: ErrClosed, ErrExhausted, ErrLead, or why the claim does not cover the position.
+// 0 and nil mean that the ring is full.
+func (p *composer) fill() (n int, err error) {
+	now := p.clock.now()
+	p.mu.Lock()
+	return p.batch(now)
+}
+
+// fillAll composes until the ring is full or a bound stops it, and returns the bound. It releases
+// mu between batches, so that callers do not wait for a large ring.
+func (p *composer) fillAll() error {
+	for {
+		if n, err := p.fill(); n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// isLow reports whether fewer runs than PaddingFactor says are left in the ring.
+func (p *composer) isLow() bool { return p.ring.Len() < p.low }
+
+// top composes one batch for a caller that left the ring low, and reports whether another batch
+// would fit. It does nothing while another goroutine composes, because the caller has its ids
+// already and must not wait. It drops the bound that stopped it, for the same reason: the caller
+// that finds the ring empty gets it.
+func (p *composer) top() (more bool) {
+	now := p.clock.now()
+	if !p.mu.TryLock() {
+		return false
+	}
+	_, err := p.batch(now)
+	return err == nil && p.ring.Cap()-p.ring.Len() >= len(p.heads)
+}
+
+// batch refreshes what is too old, composes one batch, and opens the gate if that is news to
+// callers that wait. The caller has locked mu; batch unlocks it.
+func (p *composer) batch(now time.Time) (n int, err error) {
+	// Otherwise what is composed now would be dropped at the padder's next look.
+	if p.pos.Load() < p.oldestAllowed(now) {
+		p.refresh(now)
+	}
+	n, err = p.compose(now)
+	news := n > 0 || !sameKind(p.bounded, err)
+	p.bounded = err
+	renew := p.pos.Load() >= p.window.renew
+	p.mu.Unlock()
+	// Both calls take locks of their own, so they come after mu's. A waiter that this wakes finds
+	// the runs: they were put before.
+	if news {
+		p.gate.open()
+	}
+	if renew {
+		p.keeper.kick() // a burst gets there ahead of the keeper's timer
+	}
+	return n, err
+}
+
+// follow makes ring, lanes and position follow the clock. It is what bounds the lag of an idle
+// generator; the padder calls it, because no caller does then.
+func (p *composer) follow() {
+	now := p.clock.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refresh(now)
+}
+
+// bound returns what forbids composing, nil if nothing does.
+func (p *composer) bound() error {
+	now := p.clock.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.permits(p.keeper.window.Load(), p.pos.Load(), now)
+}
+
+// nextNumber returns the number that is composed next; ok reports whether there is one.
+func (p *composer) nextNumber() (n uint64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pos := p.pos.Load()
+	return p.of(pos).number(pos, p.window.worker), pos < p.end()
+}
+
+// oldest returns the number of the ring's oldest run, or the position if the ring is empty.
+func (p *composer) oldest() uint64 {
+	if n, ok := p.ring.Oldest(); ok {
+		return uint64(n)
+	}
+	return p.pos.Load()
+}
+
+// front returns the end of the position's tick: what the claim's window has to stay ahead of.
+func (p *composer) front() time.Time { return p.time(p.next(p.pos.Load())) }
+
+// ids returns how many ids a number of runs has, or the largest int64.
+func (p *composer) ids(runs int) int64 {
+	hi, lo := bits.Mul64(uint64(runs), p.runLen)
+	if hi > 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+// drain takes all ids away that were not handed out, and returns the end of the last tick that an
+// id may have been handed out of. The generator is closed, so nothing is composed afterwards, and
+// the ring is empty, so no lane is refilled.
+//
+// The oldest run in the ring tells that tick: lanes get runs in the ring's order, so every number
+// that a lane ever had lies below it. If it is not the first run of its tick, the tick may be in
+// use, and its end counts.
+func (p *composer) drain() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lockLanes()
+	defer p.unlockLanes()
+	// With all lanes held no caller takes a run: every run from the oldest one on is still in the
+	// ring.
+	oldest := p.oldest()
+	p.drop(1 << 63)
+	if p.of(oldest).begun(oldest) {
+		oldest = p.next(oldest)
+	}
+	return p.time(oldest)
+}
+
+// compose puts one batch of runs into the ring, as many as there is room for, and returns their
+// number and, if a bound stopped it, the bound. Under mu.
+//
+// The window is loaded once, so that the whole batch has one worker id. The keeper may replace it
+// meanwhile. The old one is still valid to its window's end, because the authority gives that
+// window to no other owner; the next batch uses the new one.
+func (p *composer) compose(now time.Time) (n int, err error) {
+	w := p.keeper.window.Load()
+	if w.worker != p.window.worker || p.pos.Load() < w.from {
+		p.replace(w, now)
+	}
+	p.window = w
+	room := min(p.ring.Cap()-p.ring.Len(), len(p.heads))
+	pos := p.pos.Load()
+	e := p.of(pos)
+	for ; n < room; n++ {
+		// All bounds are bounds of ticks, so one look per tick is enough.
+		if n == 0 || !e.begun(pos) {
+			if err = p.permits(w, pos, now); err != nil {
+				break
+			}
+		}
+		p.heads[n] = int64(e.number(pos, w.worker))
+		last := pos
+		if pos += p.runLen; !e.begun(pos) { // the sequence is used up
+			pos = p.next(last)
+			e = p.of(pos)
+		}
+	}
+	p.pos.Store(pos)            // before the put: what callers can see lies below the position
+	p.ring.TryPutN(p.heads[:n]) // all of them fit
+	return n, err
+}
+
+// refresh takes away the runs that begin to be too old, and jumps to the current tick if there were
+// any. Under mu.
+//
+// The ring goes first. A caller that refills a lane after that gets a run that drop has left, which
+// is not too old.
+func (p *composer) refresh(now time.Time) {
+	limit := p.oldestAllowed(now)
+	if limit == 0 {
+		return
+	}
+	stale := p.drop(limit) > 0 || p.pos.Load() < limit
+	if stale {
+		p.jump(now)
+	}
+	for i := range p.lanes {
+		l := &p.lanes[i]
+		l.mu.Lock()
+		if l.end.Load() <= limit { // a run lies inside a tick
+			p.wasted.Add(l.drop())
+		}
+		if stale && l.isUsedUp() {
+			l.skip = p.skip(i)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// oldestAllowed returns the first tick that is not MaxLag old within two padder intervals, 0 if
+// that would lie before the first one. An id that stays is looked at again an interval later. The
+// second interval is a reserve for a look that comes late. Options ensure that two intervals and a
+// tick fit into MaxLag.
+func (p *composer) oldestAllowed(now time.Time) uint64 {
+	then := now.Add(2*p.opts.ScheduleInterval - p.opts.MaxLag)
+	if then.Before(p.opts.Layout.Epoch) {
+		return 0
+	}
+	return p.next(p.at(then))
+}
+
+// jump moves the position to the current tick, at a sequence number that a hash spreads, and drops
+// the runs below. A position that is ahead stays where it is: that is why a clock that goes back
+// costs no uniqueness. Under mu.
+func (p *composer) jump(now time.Time) {
+	w := p.keeper.window.Load()
+	pos := max(p.at(now), w.from)
+	e := p.of(pos)
+	if pos < p.end() {
+		pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
+	}
+	p.drop(e.number(pos, w.worker))
+	p.pos.Store(max(p.pos.Load(), pos))
+}
+
+// drop drops the ring's runs below limit, all of them for 1<<63, and returns their number. Under
+// mu, so nothing is put meanwhile; callers may take.
+func (p *composer) drop(limit uint64) (n int) {
+	if limit < 1<<63 {
+		n = p.ring.DropBelow(int64(limit))
+	} else { // above what an int64 holds: all of them
+		var heads [16]int64
+		for k := 1; k > 0; n += k {
+			k = p.ring.TryTakeN(heads[:])
+		}
+	}
+	p.stale.Add(int64(n))
+	return n
+}
+
+// replace begins with a window of another worker id, or with one that begins above the position. It
+// drops what ring and lanes hold of the old claim while it holds all lanes, so that none gets an
+// old run afterwards: a lane's runs must rise, and the new worker id's numbers may lie below the
+// old one's within a tick. Under mu.
+func (p *composer) replace(w *window, now time.Time) {
+	p.lockLanes()
+	defer p.unlockLanes()
+	p.drop(1 << 63)
+	// The worker bits are above the sequence: with a smaller worker id the numbers would fall if
+	// the position stayed in its tick.
+	pos := p.pos.Load()
+	if p.of(pos).begun(pos) {
+		pos = p.next(pos)
+	}
+	p.pos.Store(max(pos, w.from))
+	p.jump(now)
+}
+
+// lockLanes locks all lanes and drops their rests. Under mu, which is what keeps two goroutines
+// from locking some lanes each.
+func (p *composer) lockLanes() {
+	for i := range p.lanes {
+		p.lanes[i].mu.Lock()
+		p.wasted.Add(p.lanes[i].drop())
+	}
+}
+
+// unlockLanes undoes lockLanes' locking.
+func (p *composer) unlockLanes() {
+	for i := range p.lanes {
+		p.lanes[i].mu.Unlock()
+	}
+}
+
+// skip returns how far into its next run lane i begins after a jump. Without it every refreshed
+// lane would start at a run's head, and a quiet service's ids would be multiples of RunLength.
+func (p *composer) skip(i int) uint64 {
+	pos := p.pos.Load()
+	e := p.of(pos)
+	return mix(pos>>e.tickShift<<10^uint64(i)) % min(p.runLen, e.seqStart)
+}

@@ -1,0 +1,134 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// TestTakePolicies empties rings that the padder may not fill.
+func TestTakePolicies(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("stop")
+	calls := 0
+	for _, tc := range []struct {
+		name string
+		o    uid.Options
+		want error
+	}{
+		{"reject", uid.Options{TakePolicy: uid.TakeReject}, uid.ErrLead},
+		{"func", uid.Options{TakeFunc: func(_ context.Context, reason error) error {
+			if !errors.Is(reason, uid.ErrLead) && !errors.Is(reason, uid.ErrEmpty) {
+				return fmt.Errorf("reason %w", reason)
+			}
+			if calls++; calls < 3 {
+				return nil
+			}
+			return stop
+		}}, stop},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tc.o.MaxLead = time.Nanosecond
+			c := cachedAt(t, tc.o, uid.NewTestClock())
+			defer c.Close()
+			for {
+				_, err := c.Next(t.Context())
+				if errors.Is(err, uid.ErrEmpty) {
+					synctest.Wait()
+					continue
+				}
+				if err != nil {
+					if !errors.Is(err, tc.want) {
+						t.Errorf("%s: %v, want %v", tc.name, err, tc.want)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestTakeFuncPanics lets a user's function panic in the middle: the generator is whole afterwards.
+func TestTakeFuncPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		boom := true
+		c := cachedAt(t, uid.Options{MaxLead: time.Nanosecond, TakeFunc: func(context.Context, error) error {
+			if boom {
+				panic("boom")
+			}
+			time.Sleep(time.Second)
+			return nil
+		}}, uid.NewTestClock())
+		defer c.Close()
+		seen := map[uid.ID]bool{}
+		panics := 0
+		for len(seen) < 3*8192 {
+			func() {
+				defer func() {
+					if recover() != nil {
+						panics++
+						boom = false
+					}
+				}()
+				id := mustNext(t, c)
+				if seen[id] {
+					t.Fatalf("the id %d came twice", id)
+				}
+				seen[id] = true
+			}()
+		}
+		if panics != 1 {
+			t.Errorf("%d panics, want 1", panics)
+		}
+	})
+}
+
+// TestParse checks the original's text form of an id.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	a := allocator(t, bitsalloc.Layout{})
+	id, err := a.Compose(86400, 7, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := uid.ParseParts(a, uid.ID(id))
+	want := uid.Parts{ID: uid.ID(id), Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Tick: 86400, Worker: 7, Seq: 9}
+	if p != want {
+		t.Errorf("ParseParts() = %+v, want %+v", p, want)
+	}
+}
+
+// TestLastIDOfAll lets the very last id of a 63-bit layout, 2^63-1, grow stale in the ring: it is
+// dropped as any other.
+func TestLastIDOfAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
+		a := &scriptedAssigner{worker: 1<<48 - 1}
+		time.Sleep(1020 * time.Second)
+		c, err := uid.NewCachedAt(t.Context(), a,
+			&uid.Options{Layout: l, RunLength: 1, SeqStart: 1}, uid.NewTestClock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		last := uid.ID(0)
+		for range 10 {
+			last = mustNext(t, c)
+		}
+		if s := c.Stats(); s.Len < 60 || !s.Position.Equal(s.Expires) {
+			t.Fatalf("%d ids are in the ring up to %v, want all up to the end", s.Len, s.Position)
+		}
+		time.Sleep(time.Hour)
+		if id, err := c.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
+			t.Errorf("an hour after the end of time: %d, %v after %d, want ErrExhausted", id, err, last)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package uid
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// journalLines bounds the lines that wait for a slow handler. Further ones are dropped: a state
+// that changes that often says more in Stats.
+const journalLines = 64
+
+// journal writes a generator's log lines, in order, on a goroutine that lives while there are any.
+// A handler may wait for an id of the generator that logs, so nothing that ids depend on waits for
+// a handler. All methods are safe for concurrent use.
+type journal struct {
+	logger *slog.Logger
+	wg     sync.WaitGroup // the goroutine
+
+	mu     sync.Mutex           // nothing is waited for while it is held
+	lines  []func(*slog.Logger) // guarded by mu: not written yet, oldest first
+	busy   bool                 // guarded by mu: the goroutine runs
+	closed bool                 // guarded by mu: lines are dropped from now on
+}
+
+// log has line called soon, with the logger. It never blocks. line must not use what may change
+// after log has returned.
+func (j *journal) log(line func(*slog.Logger)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || len(j.lines) == journalLines {
+		return
+	}
+	j.lines = append(j.lines, line)
+	if !j.busy {
+		j.busy = true
+		j.wg.Go(j.write)
+	}
+}
+
+// write writes lines until there are none. It clears busy under the lock under which it finds none,
+// so a line that is logged later starts another goroutine.
+func (j *journal) write() {
+	for {
+		j.mu.Lock()
+		if len(j.lines) == 0 {
+			j.busy = false
+			j.mu.Unlock()
+			return
+		}
+		line := j.lines[0]
+		j.lines = j.lines[1:]
+		j.mu.Unlock()
+		line(j.logger)
+	}
+}
+
+// close waits for the lines that were logged. Later ones are dropped, so no goroutine is started
+// while it waits.
+func (j *journal) close() {
+	j.mu.Lock()
+	j.closed = true
+	j.mu.Unlock()
+	j.wg.Wait()
+}

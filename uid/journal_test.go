@@ -1,0 +1,179 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// greedy is a handler that takes ids of the generator that logs, for as long as it may.
+type greedy struct {
+	generator atomic.Pointer[uid.Generator]
+	ids       int
+	patience  time.Duration
+	handled   atomic.Int64
+}
+
+func (h *greedy) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *greedy) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h *greedy) WithGroup(string) slog.Handler { return h }
+
+func (h *greedy) Handle(context.Context, slog.Record) error {
+	if g := h.generator.Load(); g != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), h.patience)
+		defer cancel()
+		_, _ = (*g).Fill(ctx, make([]uid.ID, h.ids))
+	}
+	h.handled.Add(1)
+	return nil
+}
+
+// TestLoggerOfFullRing has the handler take more ids for the line that the ring is full than the
+// ring holds.
+func TestLoggerOfFullRing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &greedy{ids: 12, patience: time.Hour}
+		l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: bubbleEpoch}
+		c := cachedAt(t, uid.Options{Layout: l, BoostPower: uid.NoBoost, RunLength: 1, TakePolicy: uid.TakeWait,
+			PutPolicy: uid.PutFail, Logger: slog.New(h)}, uid.NewTestClock())
+		defer c.Close()
+		g := uid.Generator(c)
+		h.generator.Store(&g)
+		begin := time.Now()
+		for range 100 {
+			mustNext(t, c)
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(begin); took > 101*time.Second || h.handled.Load() < 2 {
+			t.Errorf("100 ids, one a second, took %v with %d lines, want 100 s and some lines",
+				took, h.handled.Load())
+		}
+	})
+}
+
+// TestLoggerOfExpiredClaim has the handler wait for an id while there are none, and the take
+// function wait as well: the claim is extended all the same.
+func TestLoggerOfExpiredClaim(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			h := &greedy{ids: 1, patience: 10 * time.Hour}
+			a := &scriptedAssigner{worker: 1, from: time.Now(),
+				until: time.Now().Add(20 * time.Second), extend: errDown}
+			g, err := start(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: slog.New(h),
+				TakeFunc: func(_ context.Context, reason error) error {
+					time.Sleep(10 * time.Millisecond)
+					if errors.Is(reason, uid.ErrClaimExpired) || errors.Is(reason, uid.ErrEmpty) {
+						return nil
+					}
+					return reason
+				}}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			h.generator.Store(&g)
+			for range 40 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_, _ = g.Fill(ctx, make([]uid.ID, 20_000))
+				cancel()
+				time.Sleep(time.Second)
+			}
+			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			begin := time.Now()
+			mustNext(t, g)
+			if took := time.Since(begin); took > 16*time.Second {
+				t.Errorf("%s: an id took %v after the authority came back, want a back-off at most", kind, took)
+			}
+		})
+	}
+}
+
+// stamper is a slog.Handler that stamps every record with an id of the generator that logs.
+type stamper struct {
+	generator atomic.Pointer[uid.Generator]
+	stamped   atomic.Int64
+	failed    atomic.Pointer[error]
+}
+
+func (h *stamper) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *stamper) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h *stamper) WithGroup(string) slog.Handler { return h }
+
+func (h *stamper) Handle(context.Context, slog.Record) error {
+	g := h.generator.Load()
+	if g == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	before := time.Now()
+	ids := make([]uid.ID, 5000)
+	if _, err := (*g).Fill(ctx, ids); err != nil {
+		h.failed.Store(&err)
+	}
+	_ = (*g).Stats()
+	if time.Since(before) > 0 {
+		err := errors.New("the handler waited")
+		h.failed.Store(&err)
+	}
+	h.stamped.Add(1)
+	return nil
+}
+
+// TestLoggerTakesIds logs to a handler that needs ids for its records: whatever is logged, no lock
+// is held that Next takes.
+func TestLoggerTakesIds(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			clock, h := uid.NewTestClock(), &stamper{}
+			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute), now: time.Now}
+			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Epoch: bubbleEpoch}
+			g, err := start(t.Context(), a, &uid.Options{Layout: l, Logger: slog.New(h), PutPolicy: uid.PutFail}, clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			h.generator.Store(&g)
+			take := func(d time.Duration) {
+				for range int(d / time.Second) {
+					time.Sleep(time.Second)
+					mustNext(t, g)
+				}
+			}
+			take(5 * time.Second) // the ring is full
+			clock.Step(5 * time.Hour)
+			take(5 * time.Second) // the jump is held
+			clock.Step(-5 * time.Hour)
+			a.set(func(a *scriptedAssigner) { a.extend = errDown })
+			take(6 * time.Minute) // the claim is not extended
+			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			take(time.Minute) // it is again
+			a.set(func(a *scriptedAssigner) {
+				a.extend, a.worker = assigner.ErrClaimLost, 2
+				a.from, a.until = time.Now(), time.Now().Add(time.Hour)
+			})
+			take(6 * time.Minute) // it is lost, and replaced
+			if err := h.failed.Load(); err != nil {
+				t.Errorf("%s: stamping a record: %v", kind, *err)
+			}
+			if n := h.stamped.Load(); n < 5 {
+				t.Errorf("%s: %d records were stamped, want 5 at the least", kind, n)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package uid
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// measureTimeout bounds the question what time it is, when a claim is made. It is short, because
+// the constructor waits for it, and an answer is a refinement only.
+const measureTimeout = time.Second
+
+// measure returns how long a claim's windows are, if the claim says so. Else it is how much of a
+// new claim's window is left, by the clock of its authority if it has one, because the local clock
+// may differ. It is the length that every extension asks for, and two ticks at the least: a shorter
+// window has no whole tick to stamp. It is 0 for a window without an end.
+//
+//	             begin: now, or start if that is later
+//	start          │                         until
+//	──┼────────────┼───────────────────────────┼───►  time
+//	               └───────── measure ─────────┘
+//
+// A wrong answer costs time, not uniqueness: the generator extends too early or too late.
+func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
+	if w.until.IsZero() {
+		return 0
+	}
+	if w, ok := k.claim.(assigner.Windowed); ok {
+		return max(2*k.timeline.tick, w.Span())
+	}
+	begin := k.clock.now()
+	if c, ok := k.claim.(assigner.Clock); ok {
+		ctx, cancel := context.WithTimeout(ctx, measureTimeout)
+		defer cancel()
+		if t, err := c.Now(ctx); err == nil {
+			begin = t
+		}
+	}
+	// A window may begin long ago, where the window of the last owner ended, or ahead of the clock.
+	if w.start.After(begin) {
+		begin = w.start
+	}
+	left := w.until.Sub(begin)
+	if left <= 0 && !w.start.IsZero() {
+		left = w.until.Sub(w.start) // passed by this clock: its length is the best guess
+	}
+	return max(2*k.timeline.tick, left)
+}
+
+// confirm has a jump of the clock confirmed by the claim's authority. An authority that does not
+// answer, or does not agree, leaves the jump held back. Extending is more urgent: a kick ends the
+// question, and the next look repeats it.
+func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
+	ctx, cancel := context.WithTimeout(ctx, keeperAttempt)
+	defer cancel()
+	answered := make(chan struct{})
+	// The keeper's goroutine is in c.Now, so another one listens for the kick, takes it, ends the
+	// question and passes the kick on to the loop.
+	k.wg.Go(func() {
+		select {
+		case <-k.wake:
+			cancel()
+			k.kick()
+		case <-answered:
+		}
+	})
+	t, err := c.Now(ctx)
+	close(answered)
+	if err == nil && k.clock.confirm(t) {
+		k.changed()
+		k.journal.log(func(l *slog.Logger) {
+			l.Warn("clock jump confirmed by the claim's authority", "time", t)
+		})
+	}
+}
+
+// pause returns how long the keeper may sleep: until the window is to be extended, the last id of a
+// claim that is lost for good is due, or a jump of the clock wants another look.
+func (k *keeper) pause() time.Duration {
+	longest := time.Hour
+	if k.clock.jump() > 0 {
+		longest = keeperBackoffMax
+	}
+	return min(longest, k.due(), k.ends())
+}
+
+// due returns how long it takes until the window is to be extended: 0 when that moment has passed,
+// forever when there is nothing to extend.
+func (k *keeper) due() time.Duration {
+	w := k.window.Load()
+	if w.until.IsZero() || k.givenUp(w) {
+		return forever
+	}
+	return max(0, w.until.Sub(k.needs())-k.ahead)
+}
+
+// needs returns the later of now and the front: what the window has to stay ahead of. Under a burst
+// the front is ahead of the clock, while the position of an idle generator lags behind it.
+func (k *keeper) needs() time.Time {
+	now, front := k.clock.now(), k.front()
+	if front.After(now) {
+		return front
+	}
+	return now
+}
+
+// givenUp reports whether the claim is lost and not to be replaced.
+func (k *keeper) givenUp(w *window) bool { return k.noReassign && errors.Is(w.err, ErrClaimLost) }
+
+// ends returns how long it takes until ids stop because the claim is lost for good: 0 when that
+// moment has passed, forever when the log has said so or there is no such moment.
+func (k *keeper) ends() time.Duration {
+	w := k.window.Load()
+	if k.stopped || !k.givenUp(w) {
+		return forever
+	}
+	return max(0, k.timeline.time(w.end).Sub(k.clock.now()))
+}

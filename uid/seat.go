@@ -1,0 +1,88 @@
+package uid
+
+import "sync/atomic"
+
+// seats spreads callers over lanes: a table from a hash of the caller's stack address to a lane. A
+// goroutine keeps its seat while its stack stays where it is and its calls come from one depth. A
+// changed or a shared lane costs time, never uniqueness.
+//
+// There are more seats than lanes, because goroutines that share a seat cannot be told apart, while
+// those that share a lane can: a seat that keeps meeting others on its lane moves to the lane that
+// has waited longest for a refill.
+//
+//	stack address ── hash ──► seat ── table ──► lane
+//	                           0 ──────────────► lane 0
+//	                           1 ──────────────► lane 1
+//	                           2 ── moved ─────► lane 3, for one
+//
+// A move is one store. A caller that loaded the old lane takes from it once more, which is as good
+// as any other lane.
+type seats struct {
+	table []atomic.Pointer[lane] // any goroutine may store, in move
+	mask  uint64                 // len(table)-1; 0: one lane, which needs no table
+}
+
+const (
+	seatsPerLane = 8
+	maxSeats     = 1 << 13
+
+	// A lane's score goes up by two for a refill from another seat than the one before and down by
+	// one for a refill from the same seat. Two busy seats reach the limit in about 2*moveScore
+	// refills; a stack that moves once or twice does not.
+	moveScore = 16
+)
+
+// newSeats returns a table in which every lane has equally many seats. The number of lanes is a
+// power of two.
+func newSeats(lanes []lane) seats {
+	if len(lanes) == 1 {
+		return seats{}
+	}
+	n := max(len(lanes), min(maxSeats, seatsPerLane*len(lanes)))
+	s := seats{table: make([]atomic.Pointer[lane], n), mask: uint64(n - 1)}
+	for i := range s.table {
+		s.table[i].Store(&lanes[i%len(lanes)])
+	}
+	return s
+}
+
+// of returns the seat of a caller that has a variable at the address in its frame. Stacks are at
+// least 2 KiB apart. The multiplier is 2^64 divided by the golden ratio, so that neighbouring
+// stacks get seats far apart (Knuth, The Art of Computer Programming, volume 3, 6.4).
+func (s *seats) of(address uintptr) uint64 {
+	return uint64(address) >> 11 * 0x9E3779B97F4A7C15 >> 32 & s.mask
+}
+
+// lane returns a seat's lane.
+func (s *seats) lane(seat uint64) *lane { return s.table[seat].Load() }
+
+// note records that seat refilled l, and reports whether the seat should move because others refill
+// the same lane in turn with it. It is called once a run, so callers pay nothing for it between
+// refills. The caller holds l.mu.
+func (s *seats) note(l *lane, seat uint64) (move bool) {
+	if s.mask == 0 {
+		return false
+	}
+	if l.seat == seat {
+		l.score = max(0, l.score-1)
+		return false
+	}
+	l.seat = seat
+	if l.score += 2; l.score < moveScore {
+		return false
+	}
+	l.score = 0
+	return true
+}
+
+// move gives the seat the lane with the lowest end. Runs rise over all lanes, so that is the lane
+// whose last refill is longest ago. The caller holds no lane's mu.
+func (s *seats) move(lanes []lane, seat uint64) {
+	idle := &lanes[0]
+	for i := range lanes {
+		if lanes[i].end.Load() < idle.end.Load() {
+			idle = &lanes[i]
+		}
+	}
+	s.table[seat].Store(idle)
+}

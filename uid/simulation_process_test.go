@@ -1,0 +1,363 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/uid"
+)
+
+// process is a machine with a clock and a program that makes ids. Programs die and are started
+// again; the clock stays.
+type process struct {
+	w     *world
+	n     int
+	rnd   *rand.Rand // of its lifecycle
+	kind  string
+	o     uid.Options
+	calls int           // goroutines that take ids
+	pause time.Duration // the longest time between two calls of one of them
+	size  int           // ids per call, at most
+	skew  time.Duration // of its clock
+	lives int
+}
+
+// newProcess draws a process.
+func (w *world) newProcess(n int) *process {
+	rnd := w.random(1, uint64(n))
+	p := &process{w: w, n: n, rnd: rnd, kind: pick(rnd, "cached", "cached", "default"),
+		calls: 1 + rnd.IntN(3),
+		pause: pick(rnd, 20*time.Millisecond, time.Second, 10*time.Second),
+		size:  1 + rnd.IntN(pick(rnd, 1, 50))}
+	if len(w.processes) > 50 {
+		p.pause = max(p.pause, time.Second)
+	}
+	p.o = uid.Options{
+		Layout:        w.layout,
+		BoostPower:    pick(rnd, uid.NoBoost, 1, 3),
+		PaddingFactor: pick(rnd, 1, 50, 100),
+		RunLength:     1 << rnd.IntN(w.layout.SeqBits+1),
+		Lanes:         pick(rnd, 1, 1, 4),
+		MaxLag:        pick(rnd, 0, 2*w.layout.Tick+time.Second, 10*w.layout.Tick+time.Second),
+		MaxLead:       pick(rnd, 0, time.Nanosecond, 3*w.layout.Tick),
+		TakePolicy:    pick(rnd, uid.TakePad, uid.TakePad, uid.TakeWait, uid.TakeReject),
+		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
+			uid.RollbackHold(time.Minute)),
+		SeqStart:   pick(rnd, int64(0), 1),
+		MaxJump:    pick(rnd, 0, 10*time.Second),
+		NoReassign: rnd.IntN(8) == 0,
+	}
+	if rnd.IntN(4) == 0 {
+		most := pick(rnd, time.Second, time.Minute, 5*time.Hour)
+		p.skew = eitherWay(rnd, most)
+	}
+	return p
+}
+
+// life is one run of the program.
+type life struct {
+	p       *process
+	clock   *uid.TestClock
+	g       uid.Generator
+	started time.Time
+	wg      sync.WaitGroup
+
+	// Guarded by world.mu.
+	rnd    *rand.Rand    // what happens to its calls of the authority
+	dead   bool          //
+	resume chan struct{} // closed when a process that stands goes on; nil: it runs
+	honest bool          // its clock has been right, and it has never stood still
+	over   bool          // no more calls
+	high   int64         // what order returned for the highest id that a call has returned
+	claims []*simClaim   //
+	pulled bool          // a window's first tick was ahead of the clock
+	none   bool          // the last Assign found no worker id
+}
+
+// stand blocks while the process stands still.
+func (l *life) stand() {
+	for {
+		l.p.w.mu.Lock()
+		resume := l.resume
+		l.p.w.mu.Unlock()
+		if resume == nil {
+			return
+		}
+		<-resume
+	}
+}
+
+func (l *life) isDead() bool {
+	l.p.w.mu.Lock()
+	defer l.p.w.mu.Unlock()
+	return l.dead
+}
+
+// run starts the program again and again until the world is calm and it has shown that it works.
+func (p *process) run() {
+	time.Sleep(upTo(p.rnd, pick(p.rnd, time.Second, 5*time.Second)))
+	for {
+		calm := p.w.calm()
+		l := p.live(calm)
+		if l == nil && !calm {
+			time.Sleep(upTo(p.rnd, time.Second))
+			continue
+		}
+		if l != nil {
+			p.suffer(l)
+		}
+		if calm {
+			return
+		}
+	}
+}
+
+// live starts the program. It returns nil if that fails.
+func (p *process) live(calm bool) *life {
+	w := p.w
+	p.lives++
+	l := &life{p: p, clock: uid.NewTestClock(), started: time.Now(), honest: p.skew == 0,
+		rnd: w.random(2, uint64(p.n), uint64(p.lives))}
+	l.clock.Step(p.skew)
+	l.clock.OnRead = l.stand
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	g, err := kinds[p.kind](ctx, l, &p.o, l.clock)
+	w.log(p.n, "starts: %v", err)
+	if err != nil {
+		l.end(true)
+		if calm && !errors.Is(err, assigner.ErrWorkersExhausted) {
+			w.problem("process %d cannot start: %v", p.n, err)
+		}
+		return nil
+	}
+	l.g = g
+	w.set(func() { w.lives++ })
+	for k := range p.calls {
+		l.wg.Go(func() { l.take(w.random(3, uint64(p.n), uint64(p.lives), uint64(k))) })
+	}
+	return l
+}
+
+// end ends a life's calls; a dead one gets no answers any more.
+func (l *life) end(dead bool) {
+	l.p.w.set(func() {
+		l.over = true
+		if l.dead = dead; l.resume != nil {
+			close(l.resume)
+			l.resume = nil
+		}
+	})
+}
+
+// suffer is what happens to a program that runs, until it ends.
+func (p *process) suffer(l *life) {
+	w, rnd := p.w, p.rnd
+	for {
+		quiet := upTo(rnd, pick(rnd, time.Second, 20*time.Second))
+		time.Sleep(min(quiet, time.Until(w.end)+upTo(rnd, time.Second)))
+		if w.calm() {
+			p.settle(l)
+			return
+		}
+		switch rnd.IntN(8) {
+		case 0, 1: // killed: nothing is given back
+			w.log(p.n, "is killed")
+			l.end(true)
+			_ = l.g.Close()
+			l.wg.Wait()
+			return
+		case 2: // ended in order
+			w.log(p.n, "is closed")
+			_ = l.g.Close()
+			l.end(false)
+			l.wg.Wait()
+			return
+		case 3: // stands still in the middle of whatever it does, and is killed perhaps
+			w.log(p.n, "stands")
+			w.set(func() { l.resume, l.honest = make(chan struct{}), false })
+			time.Sleep(upTo(rnd, pick(rnd, time.Second, 3*w.window)))
+			if rnd.IntN(3) == 0 {
+				w.log(p.n, "is killed")
+				l.end(true)
+				_ = l.g.Close()
+				l.wg.Wait()
+				return
+			}
+			w.log(p.n, "goes on")
+			w.set(func() {
+				close(l.resume)
+				l.resume = nil
+			})
+		case 4: // the clock steps
+			most := pick(rnd, 100*time.Millisecond, 5*time.Second, time.Minute, 5*time.Hour)
+			by := eitherWay(rnd, most)
+			if rnd.IntN(3) == 0 {
+				by = -p.skew
+			}
+			w.log(p.n, "its clock steps by %v", by)
+			w.set(func() { l.honest = false })
+			p.skew += by
+			l.clock.Step(by)
+		}
+	}
+}
+
+// settle shows that a program hands out ids once nothing happens any more, and ends it.
+func (p *process) settle(l *life) {
+	w := p.w
+	time.Sleep(16*time.Second + 2*w.window) // longer than the keeper ever pauses
+	w.set(func() { l.over = true })
+	l.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var err error
+	for range 100 { // TakeReject
+		var id uid.ID
+		if id, err = l.g.Next(ctx); err == nil {
+			l.record([]uid.ID{id}, -1, time.Now())
+		}
+		if !errors.Is(err, uid.ErrEmpty) && !errors.Is(err, uid.ErrLead) {
+			break
+		}
+		time.Sleep(upTo(p.rnd, 100*time.Millisecond))
+	}
+	early := errors.Is(err, uid.ErrLead) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case err == nil:
+	case early && l.pulled: // it waits for its window to begin, or for what it borrowed before
+	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
+	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
+	// its window is over before it looks
+	case errors.Is(err, uid.ErrClaimLost) && w.authority.Now().Sub(l.clock.Now()) > w.window/4:
+	default:
+		w.problem("process %d (%s) hands out no ids in calm times: %v; %+v", p.n, p.kind, err,
+			l.g.Stats())
+	}
+	if err := l.g.Close(); err != nil {
+		w.problem("Close() = %v in calm times", err)
+	}
+	l.end(false)
+	w.log(p.n, "ends: %v", err)
+}
+
+// take takes ids until the life is over.
+func (l *life) take(rnd *rand.Rand) {
+	w, p := l.p.w, l.p
+	buf := make([]uid.ID, p.size)
+	for {
+		time.Sleep(upTo(rnd, p.pause))
+		if w.calm() {
+			time.Sleep(upTo(rnd, 10*p.pause))
+		}
+		l.stand()
+		var over bool
+		var high int64
+		w.set(func() { over, high = l.over, l.high })
+		if over {
+			return
+		}
+		patience := upTo(rnd, pick(rnd, time.Millisecond, time.Second, 5*time.Second))
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ids, begin := buf[:1+rnd.IntN(p.size)], time.Now()
+		n, err := l.call(ctx, ids)
+		cancel()
+		took := time.Since(begin)
+		if l.p.o.Lanes > 1 && p.kind == "cached" {
+			high = -1 // ids of several lanes have no order
+		}
+		if !l.record(ids[:n], high, begin) {
+			return
+		}
+		var honest bool
+		w.set(func() { honest = l.honest })
+		if honest && took > patience {
+			w.problem("process %d: a call took %v, its ctx had %v", p.n, took, patience)
+		}
+		if !allowed(err) {
+			w.problem("process %d (%s): %v", p.n, p.kind, err)
+		}
+	}
+}
+
+// call takes ids: one by Next, several by Fill.
+func (l *life) call(ctx context.Context, ids []uid.ID) (n int, err error) {
+	if len(ids) > 1 {
+		return l.g.Fill(ctx, ids)
+	}
+	if ids[0], err = l.g.Next(ctx); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// allowed reports whether a call may fail so.
+func allowed(err error) bool {
+	for _, e := range []error{nil, uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, uid.ErrClaimLost,
+		uid.ErrClaimExpired, uid.ErrClosed, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// record checks the ids that a call returned and notes them; high is the highest id that had been
+// returned when the call began. It returns false if the process has died meanwhile: nobody has got
+// the ids.
+func (l *life) record(ids []uid.ID, high int64, begin time.Time) bool {
+	w, o := l.p.w, l.p.o
+	w.mu.Lock()
+	dead, honest, claims := l.dead, l.honest, l.claims
+	if !dead {
+		w.ids = append(w.ids, ids...)
+		if n := len(ids); n > 0 {
+			l.high = max(l.high, l.order(ids[n-1]))
+			if o.Lanes == 1 { // which of several lanes depends on where stacks lie
+				w.trace = w.trace*31 + uint64(ids[0])
+			}
+		}
+	}
+	w.mu.Unlock()
+	if dead {
+		return false
+	}
+	now := time.Now()
+	for _, id := range ids {
+		p := l.g.Parse(id)
+		until := p.Time.Add(w.layout.Tick)
+		covered := false
+		for _, c := range claims {
+			covered = covered || c.covers(p.Worker, p.Time, until)
+		}
+		switch {
+		case !covered:
+			w.problem("process %d: %+v is in none of its windows", l.p.n, p)
+		case l.order(id) <= high:
+			w.problem("process %d (%s): %+v came after %d", l.p.n, l.p.kind, p, high)
+		case honest && o.MaxLead > 0 && p.Time.After(now.Add(o.MaxLead)):
+			w.problem("process %d: %+v leads by %v, MaxLead is %v", l.p.n, p, p.Time.Sub(now), o.MaxLead)
+		case honest && l.p.kind == "cached" && begin.Sub(p.Time) > max(o.MaxLag, 2*w.layout.Tick,
+			time.Second):
+			w.problem("process %d: %+v lags by %v, MaxLag is %v", l.p.n, p, begin.Sub(p.Time), o.MaxLag)
+		case honest && l.p.kind == "default" && !until.After(begin):
+			w.problem("process %d: %+v is of a tick that was over when the call began", l.p.n, p)
+		}
+		high = l.order(id)
+	}
+	return true
+}
+
+// order returns what rises from id to id: the id itself, except that Default may go on in the same
+// tick with a smaller worker id.
+func (l *life) order(id uid.ID) int64 {
+	if l.p.kind == "cached" {
+		return int64(id)
+	}
+	p := l.g.Parse(id)
+	return p.Tick*(l.p.w.alloc.MaxSeq()+1) + p.Seq
+}

@@ -1,0 +1,329 @@
+package uid_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+var (
+	simSeed = flag.Uint64("sim.seed", 0,
+		"run one seed of the simulation, on one processor, and print what happens")
+	simSeeds = flag.Uint64("sim.seeds", 0,
+		"how many seeds TestSimulation runs; 0: as many as fit a test")
+)
+
+// TestSimulation runs fleets of generators on one authority, in virtual time, through faults that a
+// seed chooses: requests and answers that are delayed or lost, an authority that is restarted,
+// clocks
+// that step, processes that are killed or stand still. Every id is recorded.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	if *simSeed != 0 {
+		// Several processors run what happens at one instant in any order.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		w := simulate(t, *simSeed, "", t.Logf)
+		t.Logf("%d generators, %d ids, trace %016x", len(w.processes), len(w.ids), w.trace)
+		for _, problem := range w.problems {
+			t.Error(problem)
+		}
+		return
+	}
+	seeds := *simSeeds
+	if seeds == 0 {
+		seeds = 400 / scale
+		if testing.Short() {
+			seeds /= 10
+		}
+	}
+	var mu sync.Mutex
+	var ids, generators, lives, calls int
+	t.Cleanup(func() {
+		t.Logf("%d seeds: %d generators, %d starts, %d calls of the authority, %d ids", seeds,
+			generators, lives, calls, ids)
+		if uint64(ids) < 1000*seeds {
+			t.Error("want more ids")
+		}
+	})
+	for seed := uint64(1); seed <= seeds; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := simulate(t, seed, "", nil)
+			t.Logf("%d generators, %d ids, trace %016x", len(w.processes), len(w.ids), w.trace)
+			for _, problem := range w.problems {
+				t.Error(problem)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids, generators, lives, calls = ids+len(w.ids), generators+len(w.processes), lives+w.lives,
+				calls+w.calls
+		})
+	}
+}
+
+// TestSimulationRepeats runs a seed in processes of their own until two runs are the same, down to
+// the
+// order in which ids are returned. Two differ only if the machine interrupts a goroutine.
+func TestSimulationRepeats(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Skip(err)
+	}
+	seeds := []int{1, 2, 4} // their generators have one lane
+	if scale > 1 {
+		seeds = seeds[:1]
+	}
+	for _, seed := range seeds {
+		seen, again := map[string]bool{}, false
+		for range 20 {
+			cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^TestSimulation$",
+				fmt.Sprint("-sim.seed=", seed))
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, out)
+			}
+			trace := traceLine.FindString(string(out))
+			if again = seen[trace]; again {
+				break
+			}
+			seen[trace] = true
+		}
+		if !again {
+			t.Errorf("seed %d: 20 runs are all different: %v", seed, slices.Collect(maps.Keys(seen)))
+		}
+	}
+}
+
+var traceLine = regexp.MustCompile(`\d+ generators, .*`)
+
+// flaws are faults of an authority, or of a generator as its authority sees it, that the simulation
+// has to find.
+var flaws = map[string]struct {
+	what      string
+	duplicate bool // by an id that comes twice, too
+}{
+	"two owners":     {"two processes are assigned one worker id at a time", true},
+	"early window":   {"a window begins before the end of the one before it", true},
+	"forgets":        {"Extend reports success and stores nothing", true},
+	"no fence":       {"Extend succeeds although another process has the worker id", true},
+	"ignores end":    {"a generator stamps beyond its window's end", false},
+	"restarts early": {"a generator gives back what it has used", true},
+}
+
+// TestSimulationFindsFlaws runs the simulation with each flaw until it finds it.
+func TestSimulationFindsFlaws(t *testing.T) {
+	t.Parallel()
+	const most = 50
+	for name, flaw := range flaws {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := uint64(0)
+			for seed := uint64(1); seed <= most; seed++ {
+				w := simulate(t, seed, name, nil)
+				if found == 0 && len(w.problems) > 0 {
+					found = seed
+					t.Logf("%s, seed %d: %s", name, seed, w.problems[0])
+				}
+				if w.duplicate != "" {
+					t.Logf("%s, seed %d: %s", name, seed, w.duplicate)
+				}
+				if found > 0 && (w.duplicate != "" || !flaw.duplicate) {
+					return
+				}
+			}
+			t.Errorf("%d seeds do not find that %s", most, flaw.what)
+		})
+	}
+}
+
+// world is one run of the simulation.
+type world struct {
+	seed    uint64
+	flaw    string
+	logf    func(format string, args ...any) // nil: no trace
+	start   time.Time
+	end     time.Time // of the faults
+	layout  bitsalloc.Layout
+	alloc   *bitsalloc.Allocator
+	window  time.Duration
+	trouble float64 // the share of calls that something happens to
+
+	authority, second *assignertest.Memory // the second one is part of a flaw
+	windows           assignertest.Windows // as the generators know them
+	processes         []*process
+	wg                sync.WaitGroup // requests that are on their way
+
+	mu       sync.Mutex
+	down     bool // the authority
+	ids      []uid.ID
+	claims   int64
+	lives    int
+	calls    int
+	problems []string
+	trace    uint64
+
+	duplicate string // what check says of an id that came twice
+}
+
+// simulate runs one seed.
+func simulate(t *testing.T, seed uint64, flaw string, logf func(string, ...any)) *world {
+	w := &world{seed: seed, flaw: flaw, logf: logf}
+	synctest.Test(t, func(t *testing.T) { w.run(t) })
+	w.check()
+	return w
+}
+
+// random returns the numbers of one actor: they depend on the seed and on the actor, whatever
+// others do.
+func (w *world) random(actor ...uint64) *rand.Rand {
+	h := w.seed
+	for _, a := range actor {
+		h = (h ^ a) * 0x9E3779B97F4A7C15
+		h ^= h >> 29
+	}
+	return rand.New(rand.NewPCG(w.seed, h))
+}
+
+// pick returns one of the choices.
+func pick[T any](rnd *rand.Rand, choices ...T) T { return choices[rnd.IntN(len(choices))] }
+
+// upTo returns a duration below d to the nanosecond, so that hardly any two things happen at one
+// instant.
+func upTo(rnd *rand.Rand, d time.Duration) time.Duration {
+	return 1 + time.Duration(rnd.Int64N(int64(d)))
+}
+
+// eitherWay returns a duration between -d and d.
+func eitherWay(rnd *rand.Rand, d time.Duration) time.Duration {
+	if rnd.IntN(2) == 0 {
+		return -upTo(rnd, d)
+	}
+	return upTo(rnd, d)
+}
+
+// run is the life of the world, in a bubble.
+func (w *world) run(t *testing.T) {
+	rnd := w.random(0)
+	w.start = time.Now()
+	fleet, length := 1+rnd.IntN(6), 40*time.Second
+	switch rnd.IntN(32) {
+	case 0:
+		fleet, length = 100+rnd.IntN(200), 10*time.Second
+	case 1, 2, 3, 4:
+		fleet, length = 10+rnd.IntN(30), 20*time.Second
+	}
+	workerBits := 1
+	for 1<<workerBits < fleet*pick(rnd, 1, 2, 4) {
+		workerBits++
+	}
+	w.layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: workerBits, SeqBits: 1 + rnd.IntN(8),
+		GeneBits: pick(rnd, 0, 0, 3),
+		Tick:     pick(rnd, time.Second, 200*time.Millisecond, 10*time.Millisecond),
+		Epoch:    w.start.Add(-24 * time.Hour)}
+	alloc, err := bitsalloc.New(w.layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.alloc = alloc
+	w.window = max(3*w.layout.Tick, pick(rnd, 500*time.Millisecond, 2*time.Second, 10*time.Second))
+	w.trouble = pick(rnd, 0, 0.1, 0.4, 0.8)
+	w.end = w.start.Add(length)
+	tells := rnd.IntN(2) == 0
+	for _, m := range []**assignertest.Memory{&w.authority, &w.second} {
+		*m = &assignertest.Memory{Length: w.window, TellTime: tells, From: w.start.Add(-time.Hour)}
+	}
+	var actors sync.WaitGroup
+	actors.Go(func() { w.disturb(rnd) })
+	for n := range fleet {
+		p := w.newProcess(n)
+		w.processes = append(w.processes, p)
+		actors.Go(p.run)
+	}
+	actors.Wait()
+	w.wg.Wait()
+}
+
+// disturb is what happens to the authority.
+func (w *world) disturb(rnd *rand.Rand) {
+	for {
+		time.Sleep(time.Second + upTo(rnd, 10*time.Second))
+		if w.calm() {
+			break
+		}
+		switch rnd.IntN(4) {
+		case 0:
+			w.set(func() { w.down = true })
+			time.Sleep(upTo(rnd, pick(rnd, time.Second, 3*w.window)))
+			w.set(func() { w.down = false })
+		case 1:
+			by := eitherWay(rnd, pick(rnd, time.Second, time.Minute, 3*time.Hour))
+			w.log(-1, "the authority's clock steps by %v", by)
+			w.authority.Step(by)
+			w.second.Step(by)
+		default:
+			worker := rnd.Int64N(1 << w.layout.WorkerBits)
+			w.log(-1, "worker id %d is lost", worker)
+			w.authority.Lose(worker)
+		}
+	}
+}
+
+// calm reports whether the time of faults is over.
+func (w *world) calm() bool { return !time.Now().Before(w.end) }
+
+// set changes the world.
+func (w *world) set(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// problem notes what should not have happened.
+func (w *world) problem(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.problems) == 5 {
+		return
+	}
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// log adds to the trace.
+func (w *world) log(process int, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trace = w.trace*31 + uint64(time.Since(w.start)) + uint64(process)
+	if w.logf != nil {
+		w.logf("%12v %3d "+format, append([]any{time.Since(w.start), process}, args...)...)
+	}
+}
+
+// check looks at what is to hold of the whole fleet: no id came twice, and windows are disjoint.
+func (w *world) check() {
+	ids := slices.Sorted(slices.Values(w.ids))
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			w.duplicate = fmt.Sprintf("the id %d came twice: %+v", ids[i], uid.ParseParts(w.alloc, ids[i]))
+			w.problem("%s", w.duplicate)
+			break
+		}
+	}
+	if err := w.windows.Overlap(); err != nil {
+		w.problem("%v", err)
+	}
+}

@@ -1,0 +1,137 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+)
+
+// TestStats looks at the figures of a generator whose every step is known.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 256}, uid.NewTestClock())
+		defer c.Close()
+		s := c.Stats()
+		if s.Worker != 1 || s.Cap != 65536 || s.Len != 65536 || s.Tail != 255 || s.Cursor != -1 ||
+			s.RunLength != 256 || s.Lanes != 1 {
+			t.Errorf("a new generator has %+v", s)
+		}
+		if s.Lead != 0 || time.Until(s.Position) != 8*time.Second || s.Lag != 0 || s.Err != nil ||
+			s.RunsTaken != 0 || s.PadderRuns != 0 {
+			t.Errorf("a new generator has %+v", s)
+		}
+		if want := time.Date(2034, 7, 3, 21, 24, 16, 0,
+			time.UTC).Add(bubbleEpoch.Sub(bitsalloc.DefaultEpoch())); s.Expires.Sub(
+			want).Abs() > 48*time.Hour {
+			t.Errorf("Expires = %v, want about %v", s.Expires, want)
+		}
+		for range 257 {
+			mustNext(t, c)
+		}
+		if s := c.Stats(); s.RunsTaken != 2 || s.Cursor != 1 || s.Len != 65536-512 {
+			t.Errorf("after two runs: %+v", s)
+		}
+		time.Sleep(3 * time.Second)
+		if s := c.Stats(); s.RunsStale == 0 || s.RunsTaken != 2 || s.Len != 65536 {
+			t.Errorf("after three idle seconds: %+v", s)
+		}
+	})
+}
+
+// TestStatsOfIdleRing lets the ring grow old while the padder is stopped: Lag says so. What Close
+// throws away does not count as taken.
+func TestStatsOfIdleRing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		c.StopPadder()
+		mustNext(t, c)
+		c.Empty()
+		if err := c.LatePad(); err != nil { // the ring has ids, the lane has none
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Minute)
+		if lag := c.Stats().Lag; lag < 19*time.Minute {
+			t.Errorf("Lag is %v with a ring that is 20 min old", lag)
+		}
+		before := c.Stats()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); s.RunsTaken != before.RunsTaken || s.RunsStale <= before.RunsStale || s.Len != 0 {
+			t.Errorf("Close took %d runs and dropped %d, %d ids are left, want no run taken, some dropped, none left",
+				s.RunsTaken-before.RunsTaken, s.RunsStale-before.RunsStale, s.Len)
+		}
+	})
+}
+
+// TestStatsSaturate makes a ring of more ids than an int64 counts.
+func TestStatsSaturate(t *testing.T) {
+	t.Parallel()
+	if math.MaxInt < math.MaxInt64 {
+		t.Skip("a run is an int's ids at most, and then no ring has that many")
+	}
+	l := bitsalloc.Layout{TimeBits: 1, SeqBits: 62, Tick: 365 * 24 * time.Hour}
+	c, err := uid.NewCached(t.Context(), assignertest.Static(0), &uid.Options{Layout: l, BoostPower: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if s := c.Stats(); s.Cap != 1<<63-1 || s.Len < 0 || s.Len > s.Cap {
+		t.Errorf("Len, Cap = %d, %d, want the largest int64 for Cap", s.Len, s.Cap)
+	}
+}
+
+// TestStatsOfNoIDs looks at generators that have no ids left, or fail.
+func TestStatsOfNoIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		mustNext(t, c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if lag := c.Stats().Lag; lag != 0 {
+			t.Errorf("Lag is %v after Close, want 0: there are no ids", lag)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{MaxLead: time.Second, TakeFunc: func(ctx context.Context, reason error) error {
+			if _, ends := ctx.Deadline(); !ends {
+				return reason
+			}
+			<-ctx.Done()
+			return nil
+		}}, uid.NewTestClock())
+		defer c.Close()
+		ids := make([]uid.ID, 100_000)
+		if _, err := c.Fill(t.Context(), ids); !errors.Is(err, uid.ErrLead) || c.Stats().RejectsLead != 1 {
+			t.Errorf("Fill: %v, RejectsLead = %d, want ErrLead and 1", err, c.Stats().RejectsLead)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := c.Fill(ctx, ids); !errors.Is(err, context.DeadlineExceeded) || uid.Temporary(err) {
+			t.Errorf("Fill: %v, Temporary = %v, want the ctx's end, false", err, uid.Temporary(err))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a ring that is full at the end of the time bits
+		l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now().Add(-30 * time.Second)}
+		c := cachedAt(t, uid.Options{Layout: l, BoostPower: 1, SeqStart: 1, RunLength: 4,
+			PutFunc: func(id uid.ID) error {
+				t.Errorf("PutFunc(%d) after the last id", id)
+				return nil
+			}}, uid.NewTestClock())
+		defer c.Close()
+		time.Sleep(400 * time.Millisecond)
+		synctest.Wait()
+	})
+}

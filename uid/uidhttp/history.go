@@ -1,0 +1,80 @@
+package uidhttp
+
+import (
+	"time"
+
+	"github.com/uidring/uidring/uid"
+)
+
+const (
+	every   = 2 * time.Second // between two samples
+	samples = 150             // that are kept: five minutes
+	events  = 10              // that are kept
+)
+
+// sample is what is remembered of a moment.
+type sample struct {
+	at     time.Time
+	lead   time.Duration
+	lag    time.Duration
+	issued int64
+}
+
+// event is a change of what is wrong with a generator.
+type event struct {
+	At   time.Time
+	Text string
+}
+
+// history is the last minutes of a generator.
+type history struct {
+	samples []sample // the oldest first
+	events  []event  // the newest first
+	wrong   wrong    // at the last sample
+}
+
+// wrong is what tells one trouble from the next. The reason of a Health may hold a figure that
+// changes.
+type wrong struct {
+	status         uid.Status // empty before the first sample
+	err, extendErr string
+	held           bool // a jump of the clock
+}
+
+// add adds a sample.
+func (h *history) add(now time.Time, s uid.Stats) {
+	if len(h.samples) == samples {
+		h.samples = append(h.samples[:0], h.samples[1:]...)
+	}
+	h.samples = append(h.samples, sample{now, s.Lead, s.Lag, s.Issued})
+	health := s.Health()
+	wrong := wrong{health.Status, message(s.Err), message(s.ExtendErr), s.ClockHeld > 0}
+	before := h.wrong
+	h.wrong = wrong
+	if wrong == before || wrong.status == uid.Up && before.status == "" {
+		return
+	}
+	text := string(health.Status)
+	if health.Reason != "" {
+		text += ": " + health.Reason
+	}
+	h.events = append([]event{{now, text}}, h.events[:min(len(h.events), events-1)]...)
+}
+
+// message returns the text of err, empty for none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// rate returns the ids a second over the last minute, or what there is of it.
+func (h *history) rate() float64 {
+	n := len(h.samples)
+	if n < 2 {
+		return 0
+	}
+	last, first := h.samples[n-1], h.samples[max(0, n-1-int(time.Minute/every))]
+	return float64(last.issued-first.issued) / last.at.Sub(first.at).Seconds()
+}

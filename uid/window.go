@@ -1,0 +1,69 @@
+package uid
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// window is a claim's window in positions, with the worker id: ids of that worker may be composed
+// in [from, end). It is immutable; the keeper replaces it whole.
+//
+//	   start                                         until     the claim's window
+//	─────┼───┬───────┬───────┬── ... ──┬───────┬───────┬──┼─────►  ticks
+//	         from                      renew           end
+//
+// Only ticks that lie inside the window as a whole are used, so no tick has two owners where one
+// window ends and the next one begins in it.
+type window struct {
+	worker int64
+	from   uint64    // the first tick that lies inside the window as a whole
+	end    uint64    // the first tick that does not: of the window, or of the time bits
+	renew  uint64    // from this tick on composing kicks the keeper to extend the window
+	start  time.Time // the window's beginning; zero: none
+	until  time.Time // the window's end; zero: none
+
+	extended time.Time // when the claim was made or last extended
+	failing  time.Time // since when extending has failed; zero: it does not
+	err      error     // why extending fails; nil: it does not
+}
+
+// newWindow translates a claim's window into the ticks that lie inside it from their first to their
+// last instant: from is rounded up to a tick, end down. Without a whole tick
+// end <= from, which permits nothing. renew and extended are left to the keeper. A worker id
+// that one of the eras cannot hold is an error that wraps bitsalloc.ErrRange.
+func newWindow(l *timeline, c assigner.Claim) (*window, error) {
+	if w := c.Worker(); w < 0 || w > l.maxWorker {
+		return nil, fmt.Errorf("%w: the assigner's worker id is %d, want 0..%d",
+			bitsalloc.ErrRange, w, l.maxWorker)
+	}
+	w := &window{worker: c.Worker(), from: l.eras[0].first, end: l.end()}
+	w.start, w.until = c.Window()
+	if !w.start.IsZero() {
+		if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
+			w.from = l.next(w.from)
+		}
+	}
+	if !w.until.IsZero() {
+		w.end = l.at(w.until)
+	}
+	return w, nil
+}
+
+// covers returns nil if the window covers the tick of pos, else why not: ErrExhausted, the reason
+// why the window has not been extended, or errExtending while the keeper is at work and nothing has
+// failed. It does not compare pos with from: the position has passed it when a window is in use.
+func (l *timeline) covers(w *window, pos uint64) error {
+	switch {
+	case pos >= l.end():
+		return l.exhausted()
+	case pos < w.end:
+		return nil
+	case w.err != nil:
+		return w.err
+	default:
+		return errExtending
+	}
+}

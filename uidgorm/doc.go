@@ -1,0 +1,45 @@
+// Package uidgorm fills the keys of GORM's models with ids:
+//
+//	err := db.Use(uidgorm.New(gen, nil))
+//
+// From then on every INSERT that GORM composes has its ids: Create, CreateInBatches, Save,
+// FirstOrCreate and associations, of structs, slices and maps. A zero primary key of type uid.ID or
+// *uid.ID needs no tag. A tag says the rest:
+//
+//	type Order struct {
+//		ID     uid.ID `uid:"gene=UserID"`   // ends in the gene of UserID, which routes both
+//		Number uid.ID `uid:"orders"`        // by the generator of that name
+//		Code   string `uid:"base32"`        // the 13 characters of ID.Base32
+//		UserID uid.ID                       // not a primary key, no tag: left alone
+//		Legacy uid.ID `gorm:"primaryKey" uid:"-"` // left alone
+//	}
+//
+// Parts of a tag are separated by commas: `uid:"orders,gene=UserID,base32"`. `uid:""` is an id by
+// the table's generator. A field may be an integer of 64 bits, a pointer to one, or what scans one,
+// such as sql.Null[uid.ID]; with base32 it is a text.
+//
+// # What is filled, and when
+//
+// One Fill per generator, or one FillGene per gene, gets the ids of all rows of a batch, with the
+// statement's ctx, before BEGIN and before the BeforeCreate hooks. SkipHooks does not turn it off.
+// An id is never overwritten, and a column that Omit leaves out gets none. When an id cannot be
+// had, the statement fails and nothing was sent. A DryRun takes no ids. A nil map, which has no
+// room for an id, is an error.
+//
+// A foreign key of a belongs-to association is not filled by its type: it is the key of another
+// table. The same goes for the keys of a join table after SetupJoinTable.
+//
+// A gene whose field is set by a hook or by a belongs-to association that is created in the same
+// call is taken after those have run; the error that it is missing then comes after them too.
+//
+// # On conflict
+//
+// A row that exists already keeps its id: after an INSERT with ON CONFLICT the struct holds an id
+// that was not stored, unless RETURNING reads the stored one back (PostgreSQL, SQLite). UpdateAll,
+// which Save uses for a slice, replaces the columns that are no primary key, those that are filled
+// too: load such a row before it is saved, or list the columns in DoUpdates.
+//
+// # What is not filled
+//
+// SQL that the program wrote itself, and maps without a model: db.Table("orders").Create(map).
+package uidgorm

@@ -1,0 +1,272 @@
+package uidgorm
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// batch is what one INSERT stores.
+type batch struct {
+	ctx  context.Context //nolint:containedctx // of the statement, for the length of one callback
+	rows []row
+	late bool // hooks and belongs-to associations have run
+	hook bool // the model has hooks, which may set a gene
+}
+
+// cell is a field of a row that wants an id.
+type cell struct {
+	target *target
+	row    row
+}
+
+// source is what one call of a generator fills from.
+type source struct {
+	gen  uid.Generator
+	gene bool
+	key  int64
+}
+
+// fill gives the rows of a Create their ids.
+func (p *Plugin) fill(tx *gorm.DB, late bool) {
+	stmt := tx.Statement
+	if tx.Error != nil || stmt.DryRun || stmt.Schema == nil {
+		return
+	}
+	plan, err := p.planOf(stmt.Schema)
+	if late { // the others are filled
+		plan = slices.DeleteFunc(slices.Clone(plan), func(t *target) bool { return t.gene == nil })
+	}
+	if err == nil && len(plan) > 0 {
+		s := stmt.Schema
+		b := batch{ctx: stmt.Context, late: late, hook: s.BeforeCreate || s.BeforeSave}
+		if b.rows, err = rows(stmt); err == nil {
+			err = b.fill(columns(stmt, plan))
+		}
+	}
+	if err != nil {
+		_ = tx.AddError(err) // which is what it returns
+	}
+}
+
+// columns returns the targets whose columns are stored. An INSERT of chosen columns gets its
+// primary keys all the same.
+func columns(stmt *gorm.Statement, plan []*target) []*target {
+	chosen, restricted := stmt.SelectAndOmitColumns(true, false)
+	var stored []*target
+	for _, t := range plan {
+		yes, named := chosen[t.field.DBName]
+		if !named && restricted && t.field.PrimaryKey {
+			stmt.Selects = append(slices.Clip(stmt.Selects), t.field.DBName)
+			yes = true
+		} else if !named {
+			yes = !restricted
+		}
+		if yes {
+			stored = append(stored, t)
+		}
+	}
+	return stored
+}
+
+// fill fills the targets: those without a gene together, then the others one after the other,
+// because the id of one may hold the gene of the next.
+func (b batch) fill(plan []*target) error {
+	var plain []cell
+	for _, t := range plan {
+		if t.gene == nil {
+			plain = append(plain, b.empty(t)...)
+		}
+	}
+	if err := b.fillCells(plain); err != nil {
+		return err
+	}
+	for _, t := range plan {
+		if t.gene == nil {
+			continue
+		}
+		if err := b.fillCells(b.empty(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty returns the rows in which the field of t is not set.
+func (b batch) empty(t *target) []cell {
+	cells := make([]cell, 0, len(b.rows))
+	for _, r := range b.rows {
+		if r.empty(b.ctx, t.field) {
+			cells = append(cells, cell{t, r})
+		}
+	}
+	return cells
+}
+
+// fillCells takes the ids of all cells, one call per source, and then sets them.
+func (b batch) fillCells(cells []cell) error {
+	groups := make(map[source][]cell)
+	var order []source // ids go to the rows in their order
+	for _, c := range cells {
+		s := source{gen: c.target.gen}
+		if c.target.gene != nil {
+			key, known, err := b.key(c)
+			if err != nil {
+				return err
+			}
+			if !known {
+				continue
+			}
+			s.gene, s.key = true, key
+		}
+		if groups[s] == nil {
+			order = append(order, s)
+		}
+		groups[s] = append(groups[s], c)
+	}
+	for _, s := range order {
+		if err := b.fillFrom(s, groups[s]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillFrom fills cells with one call of their generator.
+func (b batch) fillFrom(s source, cells []cell) (err error) {
+	f := cells[0].target.field
+	ids := make([]uid.ID, len(cells))
+	if s.gene {
+		_, err = s.gen.FillGene(b.ctx, s.key, ids)
+	} else {
+		_, err = s.gen.Fill(b.ctx, ids)
+	}
+	if err != nil {
+		return fmt.Errorf("uidgorm: filling %s of %d rows of %s: %w", f.DBName, len(cells),
+			f.Schema.Table, err)
+	}
+	for i, c := range cells {
+		if err := c.row.set(b.ctx, c.target.field, c.target.value(ids[i])); err != nil {
+			return fmt.Errorf("uidgorm: setting %s: %w", c.target.field.Name, err)
+		}
+	}
+	return nil
+}
+
+// key returns the gene that a cell's id gets. It is not known yet if a hook or an
+// association may still set it.
+func (b batch) key(c cell) (key int64, known bool, err error) {
+	t := c.target
+	key, set, err := number(c.row.get(b.ctx, t.gene))
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf("uidgorm: %s of %s, whose gene %s wants: %w", t.gene.Name,
+			t.gene.Schema.Table, t.field.Name, err)
+	case key == 0 && !b.late && (t.late || b.hook):
+		return 0, false, nil
+	case !set || key == 0 && t.must:
+		return 0, false, fmt.Errorf("uidgorm: %s of %s is not set, and %s wants its gene",
+			t.gene.Name,
+			t.gene.Schema.Table, t.field.Name)
+	}
+	return key & t.mask, true, nil // rows with the same gene share a call
+}
+
+// rows returns what stmt stores. What GORM refuses, such as a nil pointer, is left to it. A nil
+// map, which GORM stores as a row of zeros, has no room for an id.
+func rows(stmt *gorm.Statement) (all []row, err error) {
+	maps := func(maps ...map[string]any) ([]row, error) {
+		for i, m := range maps {
+			if m == nil {
+				return nil, fmt.Errorf("uidgorm: row %d for %s is a nil map, want one that can "+
+					"hold an id",
+					i, stmt.Schema.Table)
+			}
+			all = append(all, row{fields: m})
+		}
+		return all, nil
+	}
+	switch dest := stmt.Dest.(type) {
+	case map[string]any:
+		return maps(dest)
+	case *map[string]any:
+		return maps(*dest)
+	case []map[string]any:
+		return maps(dest...)
+	case *[]map[string]any:
+		return maps(*dest...)
+	default:
+		add := func(v reflect.Value) {
+			if v = reflect.Indirect(v); v.IsValid() && v.Type() == stmt.Schema.ModelType {
+				all = append(all, row{model: v})
+			}
+		}
+		v := stmt.ReflectValue
+		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+			add(v)
+			break
+		}
+		for i := range v.Len() {
+			add(v.Index(i))
+		}
+	}
+	return all, nil
+}
+
+// row is a struct or a map that one row is made from.
+type row struct {
+	model  reflect.Value
+	fields map[string]any // not nil: instead of model
+}
+
+// get returns the value of a field, nil if a map does not have it.
+func (r row) get(ctx context.Context, f *schema.Field) any {
+	if r.fields != nil {
+		return r.fields[r.name(f)]
+	}
+	v, _ := f.ValueOf(ctx, r.model)
+	return v
+}
+
+// empty reports whether a field has no id: it is zero, or points to zero.
+func (r row) empty(ctx context.Context, f *schema.Field) bool {
+	v := reflect.ValueOf(r.get(ctx, f))
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	return !v.IsValid() || v.IsZero()
+}
+
+// set sets a field. Where a pointer is shared with a row that has its id already, the row gets a
+// pointer of its own.
+func (r row) set(ctx context.Context, f *schema.Field, value any) error {
+	if r.fields == nil {
+		if !r.empty(ctx, f) {
+			if err := f.Set(ctx, r.model, nil); err != nil {
+				return err
+			}
+		}
+		return f.Set(ctx, r.model, value)
+	}
+	if id, ok := value.(int64); ok {
+		value = uid.ID(id)
+	}
+	r.fields[r.name(f)] = value
+	return nil
+}
+
+// name returns the key under which the map has the field: GORM takes a column's name or a field's.
+func (r row) name(f *schema.Field) string {
+	for name := range r.fields {
+		if f.Schema.LookUpField(name) == f {
+			return name
+		}
+	}
+	return f.DBName
+}

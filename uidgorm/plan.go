@@ -1,0 +1,182 @@
+package uidgorm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// The parts of a tag, apart from a generator's name.
+const (
+	partBase32 = "base32"
+	partGene   = "gene="
+)
+
+var idType = reflect.TypeFor[uid.ID]()
+
+// target is a field that gets ids.
+type target struct {
+	field *schema.Field
+	gen   uid.Generator
+	text  bool          // the id in Base32
+	gene  *schema.Field // whose gene the id ends in; nil: none
+	mask  int64         // the bits of a gene
+	late  bool          // a belongs-to association may set gene, or the gene that gene has
+	must  bool          // a gene of 0 is a field that was not set
+}
+
+// newPlan reads the tags of a schema. A target comes after the one that fills its gene.
+func (p *Plugin) newPlan(s *schema.Schema) ([]*target, error) {
+	var all []*target
+	for _, f := range s.Fields {
+		tag, tagged := f.Tag.Lookup("uid")
+		foreign := belongsTo(s, f)
+		switch {
+		case tag == "-":
+			continue
+		case s.FieldsByDBName[f.DBName] != f:
+			if tagged && f.DBName == "" {
+				return nil, fmt.Errorf("uidgorm: %s.%s has a uid tag and is no column",
+					s.Name, f.Name)
+			}
+			continue
+		case !tagged && (!f.PrimaryKey || f.IndirectFieldType != idType || foreign):
+			continue
+		case foreign && s.ModelType.Name() == "":
+			continue // of a join table that GORM makes up from both models' keys, tags included
+		}
+		t, err := p.newTarget(s, f, tag)
+		if err != nil {
+			return nil, fmt.Errorf("uidgorm: %s.%s: %w", s.Name, f.Name, err)
+		}
+		all = append(all, t)
+	}
+	return sorted(s, all)
+}
+
+// newTarget reads one tag.
+func (p *Plugin) newTarget(s *schema.Schema, f *schema.Field, tag string) (*target, error) {
+	t := &target{field: f, gen: p.gen}
+	if gen := p.opts.Tables[s.Table]; gen != nil {
+		t.gen = gen
+	}
+	for part := range strings.SplitSeq(tag, ",") {
+		part = strings.TrimSpace(part)
+		name, isGene := strings.CutPrefix(part, partGene)
+		switch {
+		case part == "":
+		case part == partBase32:
+			t.text = true
+		case isGene:
+			if t.gene = sibling(s, f, name); t.gene == nil {
+				return t, fmt.Errorf("the tag %q names a field %q, which %s does not have",
+					tag, name, s.Name)
+			}
+			if !numeric(t.gene.IndirectFieldType) {
+				return t, fmt.Errorf("the tag %q names a field %q that is a %v, want an integer",
+					tag, name, t.gene.FieldType)
+			}
+			foreign := belongsTo(s, t.gene)
+			t.late = foreign
+			t.must = foreign || t.gene.IndirectFieldType == idType
+		default:
+			if t.gen = p.opts.Named[part]; t.gen == nil {
+				return t, fmt.Errorf("the tag %q names a generator %q, which Options.Named "+
+					"does not have",
+					tag, part)
+			}
+		}
+	}
+	bits := t.gen.Stats().Layout.GeneBits
+	if t.gene != nil && bits == 0 {
+		return t, fmt.Errorf("the tag %q wants a gene: %w", tag, uid.ErrNoGene)
+	}
+	t.mask = 1<<bits - 1
+	return t, t.fits(s)
+}
+
+// fits reports whether the field can hold an id, by setting one in a model of its own.
+func (t *target) fits(s *schema.Schema) error {
+	const probe = uid.ID(math.MaxInt64 - 1)
+	ctx, model := context.Background(), reflect.New(s.ModelType).Elem()
+	err := t.field.Set(ctx, model, t.value(probe))
+	got, _ := t.field.ValueOf(ctx, model)
+	var same bool
+	if t.text {
+		same = text(got) == probe.Base32()
+	} else {
+		n, set, numErr := number(got)
+		same = set && numErr == nil && n == int64(probe)
+	}
+	if err != nil || !same {
+		return fmt.Errorf("a %v cannot hold an id, want a 64-bit integer, or a text with base32",
+			t.field.FieldType)
+	}
+	return nil
+}
+
+// value returns what GORM sets the field to.
+func (t *target) value(id uid.ID) any {
+	if t.text {
+		return id.Base32()
+	}
+	return int64(id)
+}
+
+// belongsTo reports whether f is the foreign key of a belongs-to association. The relations of a
+// join table that SetupJoinTable was given have fields of another schema, of the same columns.
+func belongsTo(s *schema.Schema, f *schema.Field) bool {
+	for _, rel := range s.Relationships.Relations {
+		if rel.Type != schema.BelongsTo {
+			continue
+		}
+		for _, ref := range rel.References {
+			if ref.ForeignKey.DBName == f.DBName && !ref.OwnPrimaryKey {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sibling returns the column of that name, the one in f's own embedded struct first.
+func sibling(s *schema.Schema, f *schema.Field, name string) *schema.Field {
+	path := f.BindNames[:len(f.BindNames)-1]
+	for _, other := range s.Fields {
+		if other.Name == name && slices.Equal(other.BindNames[:len(other.BindNames)-1], path) {
+			return other
+		}
+	}
+	return s.LookUpField(name)
+}
+
+// sorted orders targets so that a gene is there before it is asked for. Genes that wait for each
+// other are an error.
+func sorted(s *schema.Schema, all []*target) ([]*target, error) {
+	var order []*target
+	for len(all) > 0 {
+		ready := slices.IndexFunc(all, func(t *target) bool {
+			return !slices.ContainsFunc(all, func(other *target) bool {
+				return other.field == t.gene
+			})
+		})
+		if ready < 0 {
+			return nil, fmt.Errorf("uidgorm: %s.%s wants the gene of %s, which wants its own",
+				s.Name, all[0].field.Name, all[0].gene.Name)
+		}
+		t := all[ready]
+		for i := range order {
+			t.late = t.late || order[i].field == t.gene && order[i].late
+		}
+		order = append(order, t)
+		all = slices.Delete(all, ready, ready+1)
+	}
+	return order, nil
+}

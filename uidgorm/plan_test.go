@@ -1,0 +1,198 @@
+package uidgorm_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/utils/tests"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
+	"github.com/uidring/uidring/uidgorm"
+)
+
+// The models whose tags make no sense, and two that do.
+type (
+	self struct {
+		ID uid.ID `uid:"gene=ID"`
+	}
+	circle struct {
+		ID  uid.ID
+		One uid.ID `uid:"gene=Two"`
+		Two uid.ID `uid:"gene=One"`
+	}
+	noField struct {
+		ID uid.ID `uid:"gene=UserId"`
+	}
+	noName struct {
+		ID uid.ID `uid:"orderz"`
+	}
+	small struct {
+		ID int32 `uid:""`
+	}
+	flag struct {
+		ID bool `uid:""`
+	}
+	plainText struct {
+		ID string `uid:""`
+	}
+	textNumber struct {
+		ID int64 `uid:"base32"`
+	}
+	textGene struct {
+		ID   uid.ID `uid:"gene=Name"`
+		Name string
+	}
+	noColumn struct {
+		ID  uid.ID
+		Tmp uid.ID `gorm:"-" uid:""`
+	}
+	fine struct {
+		ID     *int64           `gorm:"primaryKey" uid:""`
+		Unsign uint64           `uid:"orders, gene=ID"`
+		Null   sql.Null[uid.ID] `uid:"gene=Unsign"`
+		Old    sql.NullInt64    `uid:""`
+		Code   *string          `uid:"base32"`
+		Text   sql.NullString   `uid:"base32,gene=Null"`
+		Other  string
+		Foo    int32
+	}
+)
+
+func open(t testing.TB) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// TestPlan: a tag that makes no sense is an error that names the field, at Check and before an
+// INSERT.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	for want, model := range map[string]any{
+		"self.ID wants the gene of ID, which wants its own":                                       &self{},
+		"circle.One wants the gene of Two, which wants its own":                                   &circle{},
+		`noField.ID: the tag "gene=UserId" names a field "UserId", which noFie`:                   &noField{},
+		`noName.ID: the tag "orderz" names a generator "orderz", which Options`:                   &noName{},
+		"small.ID: a int32 cannot hold an id, want a 64-bit integer, or a text":                   &small{},
+		"flag.ID: a bool cannot hold an id":                                                       &flag{},
+		"plainText.ID: a string cannot hold an id, want a 64-bit integer, or a ":                  &plainText{},
+		"textNumber.ID: a int64 cannot hold an id":                                                &textNumber{},
+		`textGene.ID: the tag "gene=Name" names a field "Name" that is a string, want an integer`: &textGene{},
+		"noColumn.Tmp has a uid tag and is no column":                                             &noColumn{},
+		"": &fine{},
+	} {
+		db, gen := open(t), &uidtest.Generator{Layout: geneLayout}
+		p := uidgorm.New(gen, &uidgorm.Options{Named: map[string]uid.Generator{"orders": gen}})
+		if err := db.Use(p); err != nil {
+			t.Fatal(err)
+		}
+		errs := []error{p.Check(db, model)}
+		if want != "" {
+			errs = append(errs, db.Create(model).Error, db.Create(model).Error)
+		}
+		for _, err := range errs {
+			if want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%T: %v, want %q", model, err, want)
+			}
+		}
+		if gen.Stats().Issued != 0 {
+			t.Errorf("%T took ids", model)
+		}
+	}
+	noGenes := uidgorm.New(&uidtest.Generator{}, nil)
+	if err := noGenes.Check(open(t), &self{}); !errors.Is(err, uid.ErrNoGene) {
+		t.Errorf("Check of a gene without GeneBits = %v, want ErrNoGene", err)
+	}
+	if err := noGenes.Check(open(t), 7); err == nil {
+		t.Error("Check of a number = nil, want an error")
+	}
+}
+
+// TestNilMap: a nil map has no room for an id, and GORM would store a row of zeros for it. No ids are
+// taken for the maps around it.
+func TestNilMap(t *testing.T) {
+	t.Parallel()
+	type user struct {
+		ID   uid.ID
+		Name string
+	}
+	one := map[string]any{"name": "one"}
+	for want, dest := range map[string]any{
+		"row 0 for users is a nil map": map[string]any(nil),
+		"row 1 for users is a nil map": []map[string]any{one, nil},
+		"row 2 for users is a nil map": &[]map[string]any{one, {"name": "two"}, nil},
+	} {
+		db, gen := open(t), &uidtest.Generator{}
+		if err := db.Use(uidgorm.New(gen, nil)); err != nil {
+			t.Fatal(err)
+		}
+		err := db.Model(&user{}).Create(dest).Error
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", dest, err, want)
+		}
+		if gen.Stats().Issued != 0 || len(one) != 1 {
+			t.Errorf("%v: %d ids were taken, and the map is %v", dest, gen.Stats().Issued, one)
+		}
+	}
+}
+
+// unhashable is a generator that cannot be the key of a map.
+type unhashable struct {
+	uid.Generator
+	_ []int
+}
+
+// TestUse refuses generators and names that cannot work.
+func TestUse(t *testing.T) {
+	t.Parallel()
+	gen := &uidtest.Generator{}
+	named := func(name string, g uid.Generator) *uidgorm.Options {
+		return &uidgorm.Options{Named: map[string]uid.Generator{name: g}}
+	}
+	for want, p := range map[string]*uidgorm.Plugin{
+		"gen is nil":               uidgorm.New(nil, nil),
+		`Named["a"] is nil`:        uidgorm.New(gen, named("a", nil)),
+		`Named has ""`:             uidgorm.New(gen, named("", gen)),
+		`Named has "base32"`:       uidgorm.New(gen, named("base32", gen)),
+		`Named has "a=b"`:          uidgorm.New(gen, named("a=b", gen)),
+		`Tables["t"] is nil`:       uidgorm.New(gen, &uidgorm.Options{Tables: map[string]uid.Generator{"t": nil}}),
+		"which cannot be compared": uidgorm.New(unhashable{}, nil),
+		`Tables["u"] is a uidgorm_tes`: uidgorm.New(gen,
+			&uidgorm.Options{Tables: map[string]uid.Generator{"u": unhashable{}}}),
+	} {
+		if err := open(t).Use(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Use() = %v, want %q", err, want)
+		}
+	}
+}
+
+// TestShardingKey: a key ends in the table's index if the layout has genes, and is 0 without an id.
+func TestShardingKey(t *testing.T) {
+	t.Parallel()
+	gen := &uidtest.Generator{}
+	if id := uidgorm.ShardingKey(gen)(7); id != 1 {
+		t.Errorf("the key is %d, want 1", id)
+	}
+	gen.Fail(uid.ErrClaimExpired)
+	if id := uidgorm.ShardingKey(gen)(7); id != 0 {
+		t.Errorf("the key is %d, want 0", id)
+	}
+	genes := &uidtest.Generator{}
+	genes.Layout.GeneBits, genes.Layout.TimeBits, genes.Layout.WorkerBits, genes.Layout.SeqBits = 3, 28, 20, 12
+	if id := uidgorm.ShardingKey(genes)(13); id != 1<<3|5 {
+		t.Errorf("the key is %d, want 13", id)
+	}
+}
+
+// geneLayout has four genes.
+var geneLayout = bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 10, GeneBits: 2, Tick: time.Millisecond}

@@ -1,0 +1,125 @@
+package uidgorm
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// Options of New. Nil means no generator but the one that New gets.
+type Options struct {
+	// Named are the generators that tags name.
+	Named map[string]uid.Generator
+
+	// Tables are generators by the table of the model, for fields whose tag names none.
+	Tables map[string]uid.Generator
+
+	_ struct{} // keeps literals keyed
+}
+
+// Plugin is a gorm.Plugin. It is safe for concurrent use, and one Plugin may serve several
+// databases.
+type Plugin struct {
+	gen   uid.Generator
+	opts  Options
+	plans sync.Map // *schema.Schema to planned
+}
+
+var _ gorm.Plugin = (*Plugin)(nil)
+
+// planned is a plan, or why there is none.
+type planned struct {
+	plan []*target
+	err  error
+}
+
+// New returns the plug-in that fills keys with ids of gen. It starts nothing and closes nothing:
+// the caller closes the generators after the last statement.
+func New(gen uid.Generator, o *Options) *Plugin {
+	p := &Plugin{gen: gen}
+	if o != nil {
+		p.opts = *o
+	}
+	return p
+}
+
+// Name is the name under which GORM keeps the plug-in.
+func (p *Plugin) Name() string { return "uidgorm" }
+
+// Initialize registers the plug-in's callbacks. db.Use calls it.
+func (p *Plugin) Initialize(db *gorm.DB) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	create := db.Callback().Create()
+	// BEGIN is the first statement, where there is one.
+	first := "gorm:begin_transaction"
+	if create.Get(first) == nil {
+		first = "gorm:before_create"
+	}
+	return errors.Join(
+		create.Before(first).
+			Register("uidgorm:fill", func(tx *gorm.DB) { p.fill(tx, false) }),
+		create.Before("gorm:create").
+			Register("uidgorm:fill_late", func(tx *gorm.DB) { p.fill(tx, true) }))
+}
+
+// check looks at the generators and their names.
+func (p *Plugin) check() error {
+	errs := []error{usable("gen", p.gen)}
+	for name, gen := range p.opts.Named {
+		errs = append(errs, usable(fmt.Sprintf("Named[%q]", name), gen))
+		if name == "" || name == "-" || name == partBase32 || strings.ContainsAny(name, "=, ") {
+			errs = append(errs, fmt.Errorf("uidgorm: Named has %q, want a name other than - and "+
+				"base32, without =, comma and space", name))
+		}
+	}
+	for table, gen := range p.opts.Tables {
+		errs = append(errs, usable(fmt.Sprintf("Tables[%q]", table), gen))
+	}
+	return errors.Join(errs...)
+}
+
+// usable refuses a generator that is nil, or that no map can tell from others.
+func usable(name string, gen uid.Generator) error {
+	switch {
+	case gen == nil:
+		return fmt.Errorf("uidgorm: %s is nil, want a generator", name)
+	case !reflect.TypeOf(gen).Comparable():
+		return fmt.Errorf("uidgorm: %s is a %T, which cannot be compared, want a pointer",
+			name, gen)
+	}
+	return nil
+}
+
+// Check parses models and returns what is wrong with their tags, which their first INSERT would say
+// otherwise. It takes no ids and sends nothing.
+func (p *Plugin) Check(db *gorm.DB, models ...any) error {
+	var errs []error
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		err := stmt.Parse(model)
+		if err == nil {
+			_, err = p.planOf(stmt.Schema)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// planOf returns the plan of a schema, made once.
+func (p *Plugin) planOf(s *schema.Schema) ([]*target, error) {
+	if made, ok := p.plans.Load(s); ok {
+		return made.(planned).plan, made.(planned).err //nolint:errcheck // nothing else is stored
+	}
+	plan, err := p.newPlan(s)
+	p.plans.Store(s, planned{plan, err})
+	return plan, err
+}

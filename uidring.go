@@ -1,0 +1,122 @@
+// Package uidring opens a generator whose worker id a database leases, in one call:
+//
+//	gen, err := uidring.Open(ctx, os.Getenv("UID_DSN"), &uidring.Options{Logger: slog.Default()})
+//	if err != nil {
+//		return err
+//	}
+//	defer gen.Close()
+//
+// The parts that it puts together are packages of their own: uid has the generators, package
+// assigner and the packages under it have the sources of worker ids.
+package uidring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/uid"
+)
+
+const (
+	defaultTimeout = 30 * time.Second // of a ctx without a deadline
+	patience       = 2 * time.Second  // after which the log has a line about waiting
+)
+
+// Options of Open, OpenDB and OpenEnv. Nil and zero fields mean the defaults.
+type Options struct {
+	// Generator are the options of the generator: layout, lanes, policies.
+	Generator uid.Options
+
+	// Lease are the options of the worker id: namespace, window.
+	Lease workernode.LeasedOptions
+
+	// NoMigrate creates no tables. By default WORKER_NODE and WORKER_LEASE are created where they
+	// are missing.
+	NoMigrate bool
+
+	// Logger is told about rare changes of state, and about waiting for the database. It is the
+	// Logger of Generator and Lease where those have none. Default: none.
+	Logger *slog.Logger
+
+	_ struct{} // keeps literals keyed
+}
+
+// Generator is a uid.Cached with a database pool of its own.
+type Generator struct {
+	*uid.Cached
+	close func() error // once
+}
+
+// Close closes the generator, which gives the unused rest of its window back, and then the pool. It
+// waits for the database for five seconds at most. After an error nothing need be done: the worker
+// id is free when its window has passed. Later calls return the first one's result.
+func (g *Generator) Close() error { return g.close() }
+
+// Open leases a worker id from a MySQL or MariaDB database and returns a generator. It waits for a
+// database that is down until ctx ends, or for 30 seconds if ctx has no deadline.
+//
+// dsn is user:password@tcp(host:port)/database?param=value, or
+// mysql://user:password@host:port/database?param=value with special characters percent-encoded. No
+// error shows it. The generator gets a pool of up to four connections, which Close closes. For a
+// pool of your own, PostgreSQL or SQLite, use OpenDB.
+func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
+	db, err := workernode.OpenMySQL(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("uidring: %w", err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, fmt.Errorf("uidring: %w", err)
+	}
+	gen, err := OpenDB(ctx, db, o)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	g := &Generator{Cached: gen}
+	g.close = sync.OnceValue(func() error { return errors.Join(gen.Close(), pool.Close()) })
+	return g, nil
+}
+
+// OpenDB is Open on a database of any dialect that the caller opened and closes after the
+// generator.
+func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	if o.Generator.Logger == nil {
+		o.Generator.Logger = o.Logger
+	}
+	if o.Lease.Logger == nil {
+		o.Lease.Logger = o.Logger
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
+		defer cancel()
+	}
+	if o.Logger != nil {
+		line := time.AfterFunc(patience, func() {
+			until, _ := ctx.Deadline()
+			o.Logger.Warn("waiting for the database, to lease a worker id", "until", until)
+		})
+		defer line.Stop()
+	}
+	if !o.NoMigrate {
+		if err := workernode.MigrateLogged(ctx, db, o.Logger); err != nil {
+			return nil, fmt.Errorf("uidring: creating the tables: %w", err)
+		}
+	}
+	gen, err := uid.NewCached(ctx, workernode.Leased(db, &o.Lease), &o.Generator)
+	if err != nil {
+		return nil, fmt.Errorf("uidring: %w", err)
+	}
+	return gen, nil
+}
