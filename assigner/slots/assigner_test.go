@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -222,6 +223,27 @@ func TestAway(t *testing.T) {
 	if c := assign(t, newAssigner(t, m, nil)); c.Worker() != 1 {
 		t.Errorf("worker id after the outage = %d, want 1", c.Worker())
 	}
+}
+
+// TestLate: a window that has passed before the header was read is not the end of an Assign, which
+// claims again.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, wrote, away := &memory{}, false, time.Now().Add(5*time.Second)
+		m.fault = func(op, name string) (bool, error) {
+			wrote = wrote || op == "put" && name == slots.SlotPrefix+"0"
+			if wrote && op == "get" && time.Now().Before(away) {
+				return false, errLost
+			}
+			return true, nil
+		}
+		c := assign(t, newAssigner(t, m, &slots.Options{Window: time.Second}))
+		if c.Worker() != 0 || !until(c).After(time.Now()) || from(c).IsZero() {
+			t.Errorf("worker %d from %v until %v, want 0 again, after the window that has passed",
+				c.Worker(), from(c), until(c))
+		}
+	})
 }
 
 // TestUnreadable: a slot that a program does not understand is left alone, and so is a store whose

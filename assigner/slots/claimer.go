@@ -80,10 +80,16 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	if err := cl.confirm(ctx); err != nil {
 		return nil, err
 	}
-	if until := cl.until.Load(); until <= got.from || until <= now {
+	if until := cl.until.Load(); until > got.from && until > now {
+		return cl, nil
+	}
+	if cl.header.cut > 0 {
 		return nil, c.succeeded(cl.header)
 	}
-	return cl, nil
+	// The window passed before the store confirmed it, and the slot is anybody's.
+	delete(c.sent, got.mine.Token)
+	c.got = nil
+	return nil, ErrConflict
 }
 
 // find claims a free slot, or makes one if none is free.

@@ -186,7 +186,8 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-// rewind is a bug that a run must find: a counter is set back.
+// rewind is a bug that a run must find: a counter is set back. It returns when that was noticed, so
+// that a run does not end before, or when nobody has noticed for too long.
 func (in *injector) rewind() {
 	for _, s := range in.servers {
 		if strings.HasPrefix(s.name, "MariaDB 1") {
@@ -195,6 +196,9 @@ func (in *injector) rewind() {
 				in.fleet.failure(err)
 			}
 		}
+	}
+	for begin := time.Now(); !in.fleet.noticed() && time.Since(begin) < comeback; {
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -183,6 +183,14 @@ func (f *fleet) twice() (n int64) {
 	return n
 }
 
+// noticed reports whether anything has happened that must not.
+func (f *fleet) noticed() bool {
+	f.mu.Lock()
+	bad := len(f.bad) > 0
+	f.mu.Unlock()
+	return bad || f.twice() > 0
+}
+
 // stop ends all processes cleanly.
 func (f *fleet) stop() error {
 	var wg sync.WaitGroup
