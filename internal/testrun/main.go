@@ -50,11 +50,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		// Some tests mean nothing under the race detector: those of speed, of memory and of very
 		// large numbers.
 		without, listErr := withoutRace(ctx)
-		err = errors.Join(err, listErr)
+		if listErr != nil {
+			return errors.Join(err, listErr)
+		}
 		if len(without) > 0 {
 			fmt.Fprintln(stdout, "without the race detector:")
 			err = errors.Join(err, pass(ctx, r, stderr, command(nil, without)))
 		}
+	}
+	if os.Getenv(againEnv) == "1" && again(ctx, r, stderr, race) {
+		err = nil // it was of go test, and said that tests had failed
 	}
 	r.finish()
 	return errors.Join(err, r.err())

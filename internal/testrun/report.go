@@ -26,7 +26,9 @@ type report struct {
 	passed, failed, skipped int
 
 	packages map[string]*pkg
-	reasons  map[string]int // skip reason: number of tests
+	reasons  map[string]int      // skip reason: number of tests
+	failures map[string]*failure // by package and test
+	flaky    []string            // tests that failed, and passed by themselves
 }
 
 // pkg is a package whose tests run or have run.
@@ -38,7 +40,8 @@ type pkg struct {
 }
 
 func newReport(w io.Writer) *report {
-	return &report{w: w, packages: map[string]*pkg{}, reasons: map[string]int{}}
+	return &report{w: w, packages: map[string]*pkg{}, reasons: map[string]int{},
+		failures: map[string]*failure{}}
 }
 
 // read consumes events until rd ends. A line that is not an event is passed on as it is.
@@ -107,6 +110,7 @@ func (r *report) endTest(p *pkg, e event) {
 	case "fail":
 		r.failed++
 		p.failed++
+		r.note(e, output)
 		fmt.Fprint(r.w, strings.Join(output, ""))
 	}
 }
@@ -148,6 +152,9 @@ func (r *report) finish() {
 			tests = "test"
 		}
 		fmt.Fprintf(r.w, "%s (%d %s)\n", reason, n, tests)
+	}
+	for _, name := range r.flaky {
+		fmt.Fprintf(r.w, "flaky: %s failed beside other tests and passed alone\n", name)
 	}
 	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 }
