@@ -61,6 +61,7 @@ const (
 type keeper struct {
 	timeline   *timeline
 	assigner   assigner.Assigner
+	authority  string // what the assigner says it is, or empty
 	clock      *clock
 	journal    *journal
 	noReassign bool
@@ -93,12 +94,16 @@ func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, l *timeline
 	if a == nil {
 		return nil, fmt.Errorf("%w: the assigner is nil", ErrOptions)
 	}
+	authority := ""
+	if s, ok := a.(fmt.Stringer); ok {
+		authority = s.String()
+	}
 	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(layout)
 	}
-	k := &keeper{timeline: l, assigner: a, clock: c, journal: &journal{logger: o.Logger},
-		noReassign: o.NoReassign,
-		wake:       make(chan struct{}, 1), stop: func() {}}
+	k := &keeper{timeline: l, assigner: a, authority: authority, clock: c,
+		journal: &journal{logger: o.Logger}, noReassign: o.NoReassign,
+		wake: make(chan struct{}, 1), stop: func() {}}
 	if err := k.assign(ctx); err != nil {
 		return nil, err
 	}

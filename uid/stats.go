@@ -24,6 +24,9 @@ type Stats struct {
 	// Worker is the claim's worker id.
 	Worker int64
 
+	// Authority says where worker ids come from, if the assigner is a fmt.Stringer.
+	Authority string
+
 	// WindowFrom and WindowUntil are the claim's window. A zero time is without bound.
 	WindowFrom, WindowUntil time.Time
 
@@ -117,7 +120,8 @@ func (c *core) stats(position uint64, left bool) Stats {
 	w := k.window.Load()
 	s := Stats{
 		Layout: c.of(position).alloc.Layout(), Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
-		Worker: w.worker, WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
+		Worker: w.worker, Authority: k.authority,
+		WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
 		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: w.err,
 		Claims: k.made.Load(), ClaimsLost: k.lost.Load(),
 		Extends: k.extends.Load(), ExtendFailures: k.failures.Load(),

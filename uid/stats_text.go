@@ -42,6 +42,7 @@ func (s Stats) attrs() []slog.Attr {
 	}
 	add("status", string(s.Health().Status))
 	add("worker", s.Worker)
+	add("authority", s.Authority)
 	add("layout", s.Layout.String())
 	add("expires", s.Expires)
 	add("window_from", s.WindowFrom)

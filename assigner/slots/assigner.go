@@ -29,6 +29,9 @@ func New(store Store, options *Options) (*Assigner, error) {
 	return &Assigner{space{store: store, options: o, memory: &memory{}, local: time.Now}}, nil
 }
 
+// String says where the entries are, as the Store does.
+func (a *Assigner) String() string { return place(a.space.store) }
+
 // BindLayout returns an Assigner for claims of one layout. The first claim of a store settles which
 // it is.
 func (a *Assigner) BindLayout(layout string) assigner.Assigner {

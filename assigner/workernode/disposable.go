@@ -66,6 +66,9 @@ type disposable struct {
 	machine machine
 }
 
+// String names the table.
+func (a *disposable) String() string { return "WORKER_NODE" }
+
 // Assign makes a row. See Disposable.
 func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	d, err := sqldb.Open("workernode", a.db, a.options.Logger)

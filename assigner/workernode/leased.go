@@ -1,6 +1,7 @@
 package workernode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -162,6 +163,11 @@ type leased struct {
 	machine machine
 	now     func() time.Time // the local clock
 	memory  *memory          // shared by all that BindLayout returns
+}
+
+// String names the table and the namespace.
+func (a *leased) String() string {
+	return fmt.Sprintf("WORKER_LEASE, namespace %q", cmp.Or(a.options.Namespace, DefaultNamespace))
 }
 
 // BindLayout returns an Assigner for claims of one layout. The first claim of a namespace settles

@@ -98,6 +98,9 @@ func (a *Assigner) Close() error {
 	return a.cache.close()
 }
 
+// String says under which node the slots are.
+func (a *Assigner) String() string { return "ZooKeeper under " + a.o.Root }
+
 // BindLayout returns an Assigner whose claims are for ids of the given layout. The first layout
 // that is bound under a root is the root's layout, with those that succeed it; another one gets
 // assigner.ErrLayoutMismatch. Close ends it together with a.

@@ -26,6 +26,11 @@ type fixed uid.Stats
 
 func (f fixed) Stats() uid.Stats { return uid.Stats(f) }
 
+// named is an authority that says where it is.
+type named struct{ *assignertest.Memory }
+
+func (named) String() string { return "the <registry>" }
+
 // get returns the answer to a request.
 func get(t testing.TB, h http.Handler) *httptest.ResponseRecorder {
 	t.Helper()
@@ -78,7 +83,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &assignertest.Memory{Length: 4 * time.Minute}
-		g, err := uid.NewCached(t.Context(), a,
+		g, err := uid.NewCached(t.Context(), named{a},
 			&uid.Options{Layout: bitsalloc.Layout{Epoch: time.Date(1999, 12, 31, 0, 0, 0, 0,
 				time.UTC)}})
 		if err != nil {
@@ -109,7 +114,7 @@ func TestPage(t *testing.T) {
 		}
 		want("<h2>gone</h2>", `"state down"`, "Failed: no claim<dd class=\"down\">17",
 			"<h2>orders <1></h2>", `"state up"`,
-			"28-22-13-0/1s@", "65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16")
+			"28-22-13-0/1s@", "from the <registry>", "65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16")
 
 		if _, err := g.Fill(t.Context(), make([]uid.ID, 240_000)); err != nil {
 			t.Fatal(err)
