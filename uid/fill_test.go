@@ -138,7 +138,7 @@ func TestFillTakesAllThatIsThere(t *testing.T) {
 			c := cachedAt(t, o, uid.NewTestClock())
 			defer c.Close()
 			for range rounds {
-				start := time.Now()
+				start, issued := time.Now(), c.Stats().Issued
 				var wg sync.WaitGroup
 				for range 4 {
 					wg.Go(func() {
@@ -153,7 +153,9 @@ func TestFillTakesAllThatIsThere(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if took := time.Since(start); took != 0 {
+				// A caller that is late at a run's change skips an id, which another one lacks then.
+				skipped := c.Stats().Issued - issued - 4*8*8
+				if took := time.Since(start); took != 0 && skipped == 0 {
 					t.Fatalf("policy %d: callers waited %v although the tick had an id for each", policy, took)
 				}
 				time.Sleep(time.Second)
