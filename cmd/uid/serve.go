@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -51,6 +52,11 @@ const (
 	headerBytes  = 16 << 10         // of a request's line and header
 	shutdownTime = 5 * time.Second  // for requests under way after a signal
 )
+
+// gcPercent is GOGC while uid serves, unless the environment sets it. The heap is a few megabytes,
+// so that Go's 100 collects it many times a second. This takes about 15 MB more memory and a fifth of
+// the processor time off each request.
+const gcPercent = 400
 
 // maxConns bounds the connections to a database that has to serve others too. Segments need one for
 // each fetch under way, and worker ids one now and then.
@@ -124,6 +130,9 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	handler, page := withMetrics(handler, options)
 	defer page.Close()
 	handler = withToken(handler, token)
+	if p.getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	fmt.Fprintf(p.stderr, "uid: serving on http://%s\n", l.Addr())
 	return serve(ctx, l, handler, logger, c.Drain)
 }

@@ -33,7 +33,7 @@ const childEnv = "UIDRING_BENCH_SERVER"
 // The constant servers.
 const (
 	bare    = "constant"
-	careful = "constant, with the limits and the headers of uid serve"
+	careful = "constant, with the limits, the headers and the GOGC of uid serve"
 )
 
 // contender is a server and the path that it is asked for.
@@ -70,6 +70,7 @@ func constant(text string) error {
 		_, _ = w.Write(answer)
 	})
 	if kind == careful {
+		debug.SetGCPercent(400)
 		server.ReadTimeout, server.WriteTimeout = 5*time.Second, 10*time.Second
 		server.IdleTimeout, server.MaxHeaderBytes = 2*time.Minute, 16<<10
 		store, sniff, plain := []string{"no-store"}, []string{"nosniff"},
