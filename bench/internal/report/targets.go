@@ -46,11 +46,13 @@ func (r *Report) bounds() []bound {
 		next, many  = "`Next`, one lane", "`Next`, many lanes"
 		loop, store = "an add in the loop", "the store loop"
 		whyFill     = "A call claims its ids by a compare-and-swap; the store loop has none."
+		whyWUID     = "Both are a call with one locked add. `Next` loads its lane and the end of " +
+			"its run as well, where wuid compares with constants and its ids carry no time."
 	)
 	called, n := r.whyCalled(), r.Procs()
 	list := []bound{
 		{next, contender.OneLane, loop, contender.Add, 1, 1.2, called},
-		{next, contender.OneLane, "edwingeng/wuid", contender.WUID, 1, 1, ""},
+		{next, contender.OneLane, "edwingeng/wuid", contender.WUID, 1, 1, whyWUID},
 		{many, contender.ManyLanes, loop, contender.Add, 1, 1.4, called},
 		{"`Fill` of 1,024", contender.Fill1024, store, contender.Store1024, 1, 1.4, whyFill},
 		{"`Fill` of 256", contender.Fill256, store, contender.Store256, 1, 1.8, whyFill},
@@ -115,7 +117,8 @@ func (r *Report) whyCalled() string {
 	return fmt.Sprintf("`Next` is a call. A locked instruction waits for the stores before it, "+
 		"and a call is a store. On this processor an add that is called costs %s times the same "+
 		"add in the loop, and one plain store before the add makes it cost %s times as much. The "+
-		"table has the ratio to the called add as well.",
+		"rest is the loads of the lane and of the end of its run. The table has the ratio to the "+
+		"called add as well.",
 		three(r.Times(contender.AddCalled, contender.Add, n, 1)),
 		three(r.Times(contender.AddStore, contender.Add, n, 1)))
 }
