@@ -97,7 +97,7 @@ func TestDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 		fetch(t, src, "a", 0)
-		if err := src.(segment.Deleter).Delete(t.Context(), row); err == nil || !strings.Contains(err.Error(), "changed under way") {
+		if err := src.(segment.Deleter).Delete(t.Context(), row); err == nil || !strings.Contains(err.Error(), "changed concurrently") {
 			t.Errorf("%s: Delete of a tag whose counter has moved = %v, want an error that says so", kind, err)
 		}
 		if row, err = src.(segment.Finder).Find(t.Context(), "a"); err != nil {
