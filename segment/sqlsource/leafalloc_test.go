@@ -132,8 +132,8 @@ func TestLeafAllocWrites(t *testing.T) {
 	}
 }
 
-// TestLeafAllocRoundTrips: a fetch of LeafAlloc is one statement and two COMMITs, and one of Sequence a
-// statement more. The originals take one more still: two statements in a transaction, and three.
+// TestLeafAllocRoundTrips: a fetch of LeafAlloc is one statement and two COMMITs. A fetch of Sequence
+// takes one statement more. The originals each take one more than that.
 func TestLeafAllocRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -296,7 +296,7 @@ func TestLeafAllocBadRow(t *testing.T) {
 			}
 		}
 	}
-	for range 2 { // the first try must not advance the counter above 0
+	for range 2 { // the first try must not advance the counter
 		r, err := sqlsource.LeafAlloc(db, nil).Fetch(t.Context(), "below", 200)
 		if !errors.Is(err, segment.ErrBadRange) {
 			t.Errorf("Fetch of a counter at -100 with step 200 = %v, %v, want ErrBadRange", r, err)
