@@ -88,12 +88,12 @@ func TestFetchBounds(t *testing.T) {
 		synctest.Wait()
 		begin := time.Now()
 		if _, err := g.Fetch(t.Context(), "a", 0); err != nil || time.Since(begin) > 100*time.Millisecond {
-			t.Errorf("Fetch of a tag in use = %v after %v, want no wait for strangers", err, time.Since(begin))
+			t.Errorf("Fetch of a tag in use = %v after %v, want no wait for unknown names", err, time.Since(begin))
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := g.Fetch(short, "name", 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Fetch behind strangers = %v, want DeadlineExceeded", err)
+			t.Errorf("Fetch while unknown names wait = %v, want DeadlineExceeded", err)
 		}
 		wg.Wait()
 		if most := c.most.Load(); most > 8 {

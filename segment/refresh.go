@@ -15,8 +15,8 @@ import (
 // take effect at once.
 //
 // A Finder is asked about each tag in use that is not in the list. If the source is not a Lister,
-// Refresh only retries the tags that failed. Refresh blocks until the source has listed its tags or
-// ctx ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
+// Refresh only retries the tags that failed. Refresh blocks until the source has answered or ctx
+// ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
 // does not answer.
 func (g *Generator) Refresh(ctx context.Context) error {
 	g.unknown.forget()

@@ -47,8 +47,8 @@ func (g *Generator) Stats() Stats {
 }
 
 // Unused returns the rows of the last listing whose tags no call has asked for, sorted by Tag. It
-// is empty before the first listing, which New makes with Listed and otherwise follows after
-// Options.Refresh. It is always empty if the source is not a Lister.
+// is empty before the first listing, which New makes with Listed, and otherwise the first refresh.
+// It is always empty if the source is not a Lister.
 func (g *Generator) Unused() []Row {
 	g.mu.Lock()
 	rows := g.rows

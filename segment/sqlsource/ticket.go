@@ -85,8 +85,8 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 // share its counter. A tag that begins with "uid-ticket-plan" is ErrUnknownTag. Every other tag
 // gets its rows with its first Fetch, so names must not come from strangers.
 //
-// The servers are asked in turn; one that fails is asked last for ten seconds. On MySQL a REPLACE
-// of n rows reserves n neighbouring ids at once. One more query on the same connection then
+// The servers are asked in turn. After a failure a server is asked last for ten seconds. On MySQL a
+// REPLACE of n rows reserves n neighbouring ids at once. One more query on the same connection then
 // confirms that session and server count as they should. If the settings were changed, the ids are
 // discarded and Fetch returns ErrTicketServer. PostgreSQL (an identity column) and SQLite (one
 // server) give one id per Fetch. The Source is a Checker. Every method returns the error of an
