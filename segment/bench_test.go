@@ -10,15 +10,15 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// BenchmarkNext has the floors and the calls side by side. Several runs interleave them, which
-// -count does not; other load on the machine only adds, so the median of several runs is the figure
-// on a busy machine and the least on a quiet one:
+// BenchmarkNext measures the calls and their floors in one run. Repeat whole runs, because -count
+// would repeat each benchmark in a row. Other load on the machine only adds time: report the median
+// of several runs on a busy machine, and the minimum on a quiet one.
 //
 //	go test -c ./segment && for i in $(seq 10); do ./segment.test -test.run '^$' -test.bench Next -test.cpu 2; done
 //
-// The ids come in ranges of a million, so that the figures have fetches in them and hardly any of
-// their time. alone is one goroutine; shared is as many as there are processors on one tag, and on
-// one word for the floor.
+// The ids come in ranges of a million, so fetches happen but take hardly any of the time. alone runs
+// one goroutine. shared runs as many as there are processors, on one tag, or on one word for the
+// floor.
 func BenchmarkNext(b *testing.B) {
 	g := generator(b, newFake(1_000_000), nil)
 	t, err := g.Tag(b.Context(), "a")
@@ -33,7 +33,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 	locked := new(lockedSegment)
 
-	// The loops are written out: a closure in between would cost as much as what is measured.
+	// The loops are written out, because calling a closure would cost as much as the call measured.
 	b.Run("alone/floor_add", func(b *testing.B) {
 		for range b.N {
 			floor.Add(1)
@@ -94,7 +94,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 }
 
-// lockedSegment is how the original's hot path works: a read lock around an atomic add.
+// lockedSegment works as the hot path of the original does: a read lock around an atomic add.
 type lockedSegment struct {
 	mu    sync.RWMutex
 	value atomic.Int64

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// buffer is a range that is handed out by one word, next: the position of the first free id, from
-// 0.
+// buffer is a range in use. The word next hands out its ids: it is the position of the first free
+// id, counted from 0.
 //
 //	0                     next                  len
 //	├──────────────────────┼─────────────────────┤
@@ -16,13 +16,13 @@ import (
 //
 // # Owners
 //
-// A buffer is open or held. While it is open, anyone may add. A caller whose add moved next from p
-// to p+n owns the positions from p to p+n-1, as far as they lie below len. An add that begins at
-// len or above finds nothing, and its trace in next means nothing.
+// A buffer is open or held. While it is open, any caller may add. A caller whose add moves next
+// from p to p+n owns the positions p to p+n-1 that lie below len. An add that begins at len or
+// above finds nothing; what it leaves in next has no meaning.
 //
-// hold swaps next for held, far above len, and hands the free positions to its caller: from there
-// on adds find nothing. release opens the buffer again, with a store of the first position that is
-// still free. Both are called under Tag.mu, and release only after hold. A new buffer is held.
+// hold swaps held, a value far above len, into next. The free positions then belong to the caller
+// of hold, and adds find nothing. release opens the buffer again: it stores the first position that
+// is still free. Both are called under Tag.mu, and release only after hold. A new buffer is held.
 //
 //	        add: next < len              add: next >= len
 //	       ┌──────────────┐             ┌──────────────┐
@@ -33,20 +33,21 @@ import (
 //
 // # Why no id is handed out twice
 //
-// Each buffer has a next of its own, so nothing is asked of its range: ranges of a tag need not
-// rise, and a caller that was delayed with an old buffer adds to the old word. While the buffer is
-// open only adds move next, and no two of them return the same position. What hold returns was not
-// returned by any add, and what release stores lies above every position that was handed out in
-// between. A buffer that was replaced is used up or held, and is never released again.
+// Each buffer has its own next, so the argument needs no property of the range: ranges of a tag
+// need not rise, and a caller that is delayed with an old buffer adds to the old word. While the
+// buffer is open, only adds move next, and no two of them return the same position. No add has
+// returned the position that hold returns or one above it. What release stores lies above every
+// position that was handed out since hold. A buffer that was replaced is used up or held, and is
+// never released again.
 //
 // # Overflow
 //
-// next has room for 2^62 failed adds before it comes round. At 10^9 a second that takes 146 years,
-// and a range is replaced long before: a caller that finds nothing waits.
+// next overflows after 2^62 failed adds. At 10^9 a second that takes 146 years. A buffer is
+// replaced long before that, because a caller that finds nothing waits.
 type buffer struct {
-	// Read-only. On the line of next, each add of another processor would take them away.
-	len    int64 // how many ids there are
-	mark   int64 // the caller that takes this position has the next range fetched; below len
+	// Read-only. Kept off the cache line of next, which every add takes from the other processors.
+	len    int64 // the number of ids
+	mark   int64 // the caller that takes this position starts the next fetch; below len
 	stride int64
 	r      Range
 
@@ -55,14 +56,14 @@ type buffer struct {
 	_    cpu.CacheLinePad
 }
 
-// held is the value of next while nobody may take ids by an add.
+// held is the value of next while adds must find nothing.
 const held = int64(1) << 62
 
-// newBuffer returns a held buffer of r, which is empty or valid. Its mark is where percent of the
-// ids are used, or at the first id.
+// newBuffer returns a held buffer of r, which is empty or valid. The mark is the position at which
+// percent of the ids are used, rounded up; it is never before the first id.
 func newBuffer(r Range, percent int) *buffer {
 	n, p := r.Len(), int64(percent)
-	used := n/100*p + (n%100*p+99)/100 // rounded up, and n*p may overflow
+	used := n/100*p + (n%100*p+99)/100 // rounded up, without n*p, which may overflow
 	b := &buffer{len: n, mark: max(used, 1) - 1, stride: r.stride(), r: r}
 	b.next.Store(held)
 	return b
@@ -71,22 +72,23 @@ func newBuffer(r Range, percent int) *buffer {
 // id returns the id at position p.
 func (b *buffer) id(p int64) int64 { return b.r.From + p*b.stride }
 
-// take claims up to n ids and returns the position of the first and their number: 0 if
-// the buffer is used up or held.
+// take claims up to n ids. It returns the position of the first and their number, which is 0 if the
+// buffer is used up or held.
 func (b *buffer) take(n int64) (p, got int64) {
 	if b.next.Load() >= b.len {
-		return 0, 0 // without an add, so that callers who try again leave no trace
+		return 0, 0 // without an add, so that repeated calls cannot overflow next
 	}
 	n = min(n, b.len)
 	p = b.next.Add(n) - n
 	return p, max(min(n, b.len-p), 0)
 }
 
-// hold takes all free ids away from the callers and returns the position of the first, or len.
+// hold takes all free ids away from the callers. It returns the position of the first, or len if
+// there is none.
 func (b *buffer) hold() int64 { return min(b.next.Swap(held), b.len) }
 
-// release publishes that the ids from position p on are free.
+// release opens the buffer: the ids from position p on are free.
 func (b *buffer) release(p int64) { b.next.Store(p) }
 
-// free returns how many ids an add may find.
+// free returns the number of ids that adds can still take.
 func (b *buffer) free() int64 { return max(b.len-b.next.Load(), 0) }

@@ -11,13 +11,13 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestBufferMark: the mark is rounded up to a whole id, and is the first one at the least.
+// TestBufferMark: the mark is rounded up to a whole id, and is at least the first one.
 func TestBufferMark(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		n       int64
 		percent int
-		want    int64 // the id, from 1, whose taker is told to fetch
+		want    int64 // the number of the id, counted from 1, at which the next fetch starts
 	}{
 		{1, 1, 1}, {1, 99, 1}, {15, 10, 2}, {20, 10, 2}, {21, 10, 3}, {99, 1, 1}, {101, 1, 2}, {101, 99, 100},
 		{1050, 50, 525}, {1 << 31, 99, 2126008812},
@@ -44,7 +44,7 @@ func TestBufferLimits(t *testing.T) {
 		if p, ok := b.Next(); !ok || b.ID(p) != r.From {
 			t.Errorf("%v: the first id is %d, %v, want %d", r, b.ID(p), ok, r.From)
 		}
-		if n > 10 { // the ids in between would take too long
+		if n > 10 { // taking each id would take too long
 			b.Hold()
 			b.Release(n - 10)
 		}
@@ -63,9 +63,9 @@ func TestBufferLimits(t *testing.T) {
 	}
 }
 
-// TestBufferConcurrent: goroutines that take ids one by one and in stretches, while another one
-// holds the buffer again and again, takes some itself and opens it, get each id once, and none is
-// lost.
+// TestBufferConcurrent: each id is handed out once and none is lost. Two goroutines take ids one by
+// one and several at a time, while a third one repeatedly holds the buffer, takes some ids and
+// releases it.
 func TestBufferConcurrent(t *testing.T) {
 	t.Parallel()
 	const n, takers = 400_000 / scale, 2
@@ -96,7 +96,7 @@ func TestBufferConcurrent(t *testing.T) {
 		fs = append(fs, func() {
 			defer over.Store(true)
 			for p := int64(0); p < n; {
-				for next := p + int64(round*5); p < next; { // let the others take some
+				for next := p + int64(round*5); p < next; { // let the takers get some
 					p = n - b.Free()
 				}
 				p = b.Hold()
@@ -115,7 +115,8 @@ func TestBufferConcurrent(t *testing.T) {
 	}
 }
 
-// TestBufferHeld: no call that begins after a hold gets an id, and hold returns what is left once.
+// TestBufferHeld: no take that begins after a hold gets an id, and only the first of two holds
+// returns what is left.
 func TestBufferHeld(t *testing.T) {
 	t.Parallel()
 	for round := range 2000 / scale {
@@ -154,8 +155,8 @@ func TestBufferHeld(t *testing.T) {
 	}
 }
 
-// TestBufferLines: what every call writes has lines of its own, and what every call only reads has
-// none of those.
+// TestBufferLines: next, which every call writes, shares no cache line with the fields that every
+// call only reads.
 func TestBufferLines(t *testing.T) {
 	t.Parallel()
 	const line = 64
@@ -163,11 +164,12 @@ func TestBufferLines(t *testing.T) {
 	r, _ := typ.FieldByName("r")
 	next, ok := typ.FieldByName("next")
 	if read := r.Offset + r.Type.Size(); !ok || next.Offset-read < line || typ.Size()-next.Offset < line {
-		t.Errorf("read up to %d, next at %d of %d bytes: want %d or more between each", read, next.Offset, typ.Size(), line)
+		t.Errorf("read up to %d, next at %d of %d bytes: want %d or more between each",
+			read, next.Offset, typ.Size(), line)
 	}
 }
 
-// together runs the functions at the same time: none begins before all of them are running.
+// together runs the functions concurrently. None begins before a goroutine runs for each.
 func together(fs ...func()) {
 	var (
 		wg    sync.WaitGroup

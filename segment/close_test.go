@@ -14,11 +14,11 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestClose: calls that wait are woken, every call fails with ErrClosed, goroutines end, and a
+// TestClose: waiting calls are woken, every call fails with ErrClosed, all goroutines end, and a
 // second Close does nothing.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left over
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left over
 		f := newFake(10)
 		g := generator(t, f, &segment.Options{MaxStep: 1})
 		tag, err := g.Tag(t.Context(), "a")
@@ -67,7 +67,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseWithIDsLeft: the ids that are left when Close begins are not handed out.
+// TestCloseWithIDsLeft: ids that are left when Close begins are not handed out.
 func TestCloseWithIDsLeft(t *testing.T) {
 	t.Parallel()
 	g := generator(t, newFake(1000), nil)
@@ -90,13 +90,14 @@ func TestCloseWithIDsLeft(t *testing.T) {
 	}
 }
 
-// TestCloseWithoutDatabase: giving ids back waits for a source that does not answer once, not once
-// per tag.
+// TestCloseWithoutDatabase: if the source does not answer, Close waits for FetchTimeout once and not
+// once per tag.
 func TestCloseWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g, err := segment.New(t.Context(), slowReturn{f}, &segment.Options{Checkpoint: true, FetchTimeout: 3 * time.Second})
+		g, err := segment.New(t.Context(), slowReturn{f},
+			&segment.Options{Checkpoint: true, FetchTimeout: 3 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,8 +118,8 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	})
 }
 
-// TestCloseDuringFetch: a range that arrives while Close runs is given back too, before what it
-// lies above.
+// TestCloseDuringFetch: a range that arrives while Close runs is given back too, before the ranges
+// below it.
 func TestCloseDuringFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,12 +137,13 @@ func TestCloseDuringFetch(t *testing.T) {
 			t.Errorf("Close = %v", err)
 		}
 		if f.tags["a"].Next != 12 || f.calls != 3 {
-			t.Errorf("after 12 ids and %d fetches the source's counter is at %d, want 12 after 3", f.calls, f.tags["a"].Next)
+			t.Errorf("after 12 ids and %d fetches the source's counter is at %d, want 12 after 3",
+				f.calls, f.tags["a"].Next)
 		}
 	})
 }
 
-// TestCheckpoint: what is left of both ranges is given back, and without Checkpoint nothing is.
+// TestCheckpoint: with Checkpoint, what is left of both ranges is given back.
 func TestCheckpoint(t *testing.T) {
 	t.Parallel()
 	for checkpoint, want := range map[bool]int64{true: 3, false: 20} {
@@ -154,14 +156,15 @@ func TestCheckpoint(t *testing.T) {
 			next(t, g, "a", 3)
 			synctest.Wait()
 			if err := g.Close(); err != nil || f.tags["a"].Next != want {
-				t.Errorf("checkpoint %v: Close = %v, and the source's counter is at %d after 3 ids, want %d", checkpoint, err, f.tags["a"].Next, want)
+				t.Errorf("checkpoint %v: Close = %v, and the source's counter is at %d after 3 ids, want %d",
+					checkpoint, err, f.tags["a"].Next, want)
 			}
 		})
 	}
 }
 
-// TestCloseInRound: ids that are held back for callers that wait are given back too, and those that
-// a caller was given and has not seen yet are not.
+// TestCloseInRound: ids that are reserved for waiting callers are given back too. Those that a
+// caller was served, even if it did not run since, are not.
 func TestCloseInRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +188,7 @@ func TestCloseInRound(t *testing.T) {
 			_, err := g.Next(t.Context(), "a")
 			queued <- err
 		}()
-		synctest.Wait() // it comes while the round is under way
+		synctest.Wait() // the caller comes while the round is under way
 		if s := stats(t, g, "a"); s.Used != 2 || s.Waiting != 1 {
 			t.Errorf("%d ids of the range are handed out and %d callers wait, want 2 and 1", s.Used, s.Waiting)
 		}
@@ -197,12 +200,12 @@ func TestCloseInRound(t *testing.T) {
 		}
 		leave()
 		if got := f.tags["a"].Next; got != ids[0]+1 {
-			t.Errorf("the source's counter is at %d after %d was handed out, want it behind that", got, ids[0])
+			t.Errorf("the source's counter is at %d after %d was handed out, want the next id", got, ids[0])
 		}
 	})
 }
 
-// TestFailedInRound: a source that fails for good takes no ids away from callers that wait for
+// TestFailedInRound: a lasting error of the source takes no ids away from callers that wait for
 // their round.
 func TestFailedInRound(t *testing.T) {
 	t.Parallel()
@@ -226,11 +229,12 @@ func TestFailedInRound(t *testing.T) {
 		synctest.Wait()
 		next(t, g, "a", 20)
 		leave := tag.Stall()
-		next(t, g, "a", 1) // both come with the third range, and the stalled caller holds the rest of it up
+		next(t, g, "a", 1) // both wait for the third range; then the stalled caller holds up its rest
 		var wg sync.WaitGroup
 		for i := range 10 {
 			wg.Go(func() {
-				if _, err := g.Next(t.Context(), "a"); i < 8 && err != nil || i >= 8 && !errors.Is(err, segment.ErrExhausted) {
+				_, err := g.Next(t.Context(), "a")
+				if i < 8 && err != nil || i >= 8 && !errors.Is(err, segment.ErrExhausted) {
 					t.Errorf("caller %d for one of 8 ids: %v", i, err)
 				}
 			})
@@ -247,10 +251,10 @@ func TestFailedInRound(t *testing.T) {
 	})
 }
 
-// TestCloseUnderLoad: ids that were handed out while Close ran are not given back as well.
+// TestCloseUnderLoad: no id that is handed out while Close runs is given back too.
 func TestCloseUnderLoad(t *testing.T) {
 	t.Parallel()
-	f := newFake(100_000) // so that Close meets a range in use
+	f := newFake(100_000) // so that a range is in use when Close begins
 	var all []int64
 	for range 20 {
 		g := generator(t, f, &segment.Options{MaxStep: 1, Checkpoint: true})

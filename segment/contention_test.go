@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// leafBuffer hands out ids as the original's double buffer does: under a lock that readers share,
-// on a counter. It tells whether a call would have to wait for the lock.
+// leafBuffer hands out ids as the original's double buffer does: it adds to a counter under a read
+// lock. next reports whether a call would have to wait for the lock.
 type leafBuffer struct {
-	mu    sync.RWMutex // written to by the loader, and by who switches the buffers
+	mu    sync.RWMutex // write-locked by the loader and to switch the buffers
 	value atomic.Int64
 }
 
@@ -23,16 +23,16 @@ func (b *leafBuffer) next() (id int64, waits bool) {
 	return b.value.Add(1), false
 }
 
-// TestNextTakesNoLock: a call of the original's takes a lock, gives it back, and waits when another
-// goroutine has it: two goroutines spend their time on passing the lock's cache line to and fro.
-// Here a call takes none: while every lock of the Generator is held, goroutines get what is left of
-// a range, by Next and by Fill.
+// TestNextTakesNoLock: a call of the original takes and releases a lock, and waits while another
+// goroutine holds it. Goroutines contend for the lock's cache line. Here a call takes no lock: while
+// the test holds every lock of the Generator, goroutines get what is left of a range, by Next and by
+// Fill.
 func TestNextTakesNoLock(t *testing.T) {
 	t.Parallel()
 	var original leafBuffer
 	original.mu.Lock()
 	if id, waits := original.next(); !waits {
-		t.Errorf("the original handed out %d while somebody held the lock", id)
+		t.Errorf("the original handed out %d while its lock was held", id)
 	}
 	original.mu.Unlock()
 

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Backoff is the pause after so many failures in a row.
+// Backoff returns the pause after a number of failures in a row.
 func Backoff(failures int, least, most time.Duration) time.Duration {
 	return backoff(failures, least, most)
 }
 
-// Buffer lets tests at a range that is handed out.
+// Buffer is a range in use.
 type Buffer = buffer
 
-// NewBuffer is newBuffer, and opens the buffer.
+// NewBuffer returns an open buffer.
 func NewBuffer(r Range, percent int) *Buffer {
 	b := newBuffer(r, percent)
 	b.release(0)
@@ -34,10 +34,11 @@ func (b *buffer) ID(p int64) int64            { return b.id(p) }
 func (b *buffer) Mark() int64                 { return b.mark }
 func (b *buffer) Free() int64                 { return b.free() }
 
-// Trace returns the word of the tag's range in use.
+// Trace returns the word next of the tag's range in use.
 func (t *Tag) Trace() int64 { return t.cur.Load().next.Load() }
 
-// Late returns what a caller does that was told to fetch, and one that found no id.
+// Late returns what a caller does after it took the mark, and what it does after it found no id. A
+// test calls them later than a caller would.
 func (t *Tag) Late() (prefetch func(), wait func(ctx context.Context, n int64) (int64, error)) {
 	return t.prefetch, func(ctx context.Context, n int64) (int64, error) {
 		c, err := t.wait(ctx, n)
@@ -45,10 +46,10 @@ func (t *Tag) Late() (prefetch func(), wait func(ctx context.Context, n int64) (
 	}
 }
 
-// ErrDropped is what no caller sees.
+// ErrDropped is the error that Tag returns inside the package only.
 var ErrDropped = errDropped
 
-// Stall is a caller that waits, and does not get to run when it is served, until leave.
+// Stall adds a waiting caller that does not run after it is served, until leave is called.
 func (t *Tag) Stall() (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,13 +63,13 @@ func (t *Tag) Stall() (leave func()) {
 	}
 }
 
-// Open makes a tag as a caller does, before it waits for its first range.
+// Open returns a tag as a caller gets it, before it waits for the first range.
 func (g *Generator) Open(name string) (*Tag, error) { return g.lookUp(name) }
 
 // Known returns how many tags the Generator remembers.
 func (g *Generator) Known() int { return len(g.all()) }
 
-// Locked takes every lock that there is in a Generator and returns what gives them back.
+// Locked locks every mutex of the Generator and its tags, and returns what unlocks them.
 func (g *Generator) Locked() (unlock func()) {
 	held := []*sync.Mutex{&g.mu}
 	for _, t := range g.all() {
@@ -84,7 +85,7 @@ func (g *Generator) Locked() (unlock func()) {
 	}
 }
 
-// Unknown returns how many names the Generator remembers that the source did not know.
+// Unknown returns how many unknown names the Generator remembers.
 func (g *Generator) Unknown() int {
 	g.unknown.mu.Lock()
 	defer g.unknown.mu.Unlock()

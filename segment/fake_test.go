@@ -14,20 +14,20 @@ import (
 	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// errAway is what a fake source answers while it is away.
+// errAway is the error of a fake source while it is away.
 var errAway = errors.New("connection refused")
 
-// fake is a Source in memory, whose latency and outages are the test's. It is a Lister and a
+// fake is a Source in memory. The test sets its latency and its outages. It is a Lister and a
 // Returner.
 type fake struct {
 	mu       sync.Mutex
 	tags     map[string]*segment.Row
 	latency  time.Duration
 	away     bool
-	err      error // answers everything, if set
-	fetchErr error // answers every Fetch, if set
-	calls    int   // of Fetch
-	asked    []int64
+	err      error   // of every call, if set
+	fetchErr error   // of every Fetch, if set
+	calls    int     // of Fetch
+	asked    []int64 // the steps of these calls
 }
 
 // newFake returns a fake with one tag "a" at 0.
@@ -41,7 +41,7 @@ func (f *fake) set(change func(*fake)) {
 	change(f)
 }
 
-// answer waits for the latency and returns the failure that the test wants.
+// answer waits for the latency and returns the failure that the test has set.
 func (f *fake) answer(ctx context.Context) error {
 	f.mu.Lock()
 	latency := f.latency
@@ -111,7 +111,7 @@ func (f *fake) Return(_ context.Context, tag string, rest segment.Range) (bool, 
 	return true, nil
 }
 
-// slowReturn is a fake whose Return gets no answer.
+// slowReturn is a fake whose Return blocks until ctx ends.
 type slowReturn struct{ *fake }
 
 func (slowReturn) Return(ctx context.Context, _ string, _ segment.Range) (bool, error) {
@@ -119,15 +119,14 @@ func (slowReturn) Return(ctx context.Context, _ string, _ segment.Range) (bool, 
 	return false, ctx.Err()
 }
 
-// deaf is a fake whose Fetch goes on when its ctx has ended, as a statement does that the server
-// has begun.
+// deaf is a fake whose Fetch ignores the end of its ctx, like a statement that the server has begun.
 type deaf struct{ *fake }
 
 func (d deaf) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	return d.fake.Fetch(context.WithoutCancel(ctx), tag, step)
 }
 
-// listed is a Source with a list of its own.
+// listed is a Source with a fixed list of names.
 type listed struct {
 	sourceFunc
 	names []string
@@ -140,7 +139,7 @@ func (l listed) List(context.Context) (rows []segment.Row, err error) {
 	return rows, nil
 }
 
-// sourceFunc is a Source and nothing else.
+// sourceFunc is a Source without optional interfaces.
 type sourceFunc func(ctx context.Context, tag string, step int64) (segment.Range, error)
 
 func (f sourceFunc) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
@@ -176,18 +175,18 @@ func next(tb testing.TB, g *segment.Generator, tag string, n int) []int64 {
 	return ids
 }
 
-// distinct sorts ids and fails the test for each one that is there twice.
+// distinct sorts ids and reports each one that occurs twice.
 func distinct(tb testing.TB, ids []int64) {
 	tb.Helper()
 	slices.Sort(ids)
 	for i := 1; i < len(ids); i++ {
 		if ids[i] == ids[i-1] {
-			tb.Errorf("id %d is there twice", ids[i])
+			tb.Errorf("id %d occurs twice", ids[i])
 		}
 	}
 }
 
-// stretch is a range without what its source knows besides.
+// stretch returns only the bounds of a range, without the source's step.
 func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
 
 // awaitQuiet waits until no fetch is under way.
@@ -198,13 +197,15 @@ func awaitQuiet(tb testing.TB, g *segment.Generator) {
 			return
 		}
 	}
-	tb.Fatal("a fetch is under way for 10 s")
+	tb.Fatal("a fetch is still under way after 10 s")
 }
 
-// TestConformanceFake runs it over the fake, so that the tests of the Generator stand on a Source
-// that is one.
+// TestConformanceFake runs the suite over the fake, so that the tests of the Generator use a correct
+// Source.
 func TestConformanceFake(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
-	segmenttest.Run(t, segmenttest.Config{Open: func(testing.TB) segment.Source { return f }, Tag: "a", Unknown: "nobody"})
+	segmenttest.Run(t, segmenttest.Config{
+		Open: func(testing.TB) segment.Source { return f }, Tag: "a", Unknown: "nobody",
+	})
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Fetch hands out a range straight from the source, to a program that counts through it by itself.
-// It makes a Generator a Source, such as that of a server whose clients hold ranges of their own
-// (packages idhttp and idclient). The ranges that the Generator holds are not touched, and step is
-// not adapted: each client adapts its own.
+// Fetch returns a range straight from the source, for a program that counts through it itself. It
+// makes a Generator a Source: a server can hand ranges to clients that hold their own (packages
+// idhttp and idclient). Fetch does not touch the ranges that the Generator holds, and it does not
+// adapt step: each client adapts its own.
 //
-// What bounds the cost of made-up names bounds it here as well: with Listed only names in the list
-// are known, a name that the source did not know is refused for a second, and a few names that the
-// Generator does not use are asked for at a time. Options.FetchTimeout bounds the call. A caller
-// compares each range with those before, as Source says.
+// The bounds on made-up names apply here too. With Listed, only names in the list are known. A name
+// that the source did not know is refused for a second. At most a few names that the Generator does
+// not use are asked for at a time. Options.FetchTimeout bounds the call. The caller must compare
+// each range with the earlier ones, as Source says.
 func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
 	if step < 0 || step > MaxSpan {
 		return Range{}, fmt.Errorf("segment: %w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
@@ -43,7 +43,7 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 	return r, nil
 }
 
-// open returns ErrClosed after Close, and else nil.
+// open returns ErrClosed after Close, and nil before.
 func (g *Generator) open() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,8 +53,8 @@ func (g *Generator) open() error {
 	return nil
 }
 
-// enter waits until the source may be asked for a range of the name, and returns what ends the
-// turn. It fails where the source is known not to have the name.
+// enter waits until the source may be asked for a range of name. The caller must call leave when
+// the source has answered. enter fails at once if the source is known not to have the name.
 func (g *Generator) enter(ctx context.Context, name string) (leave func(), err error) {
 	if err := g.open(); err != nil {
 		return nil, err
@@ -72,11 +72,12 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 	case g.firsts <- struct{}{}:
 		return func() { <-g.firsts }, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("segment: tag %q: other names are asked for: %w", name, ctx.Err())
+		return nil, fmt.Errorf("segment: tag %q: waiting for fetches of other names: %w",
+			name, ctx.Err())
 	}
 }
 
-// errUnlisted is the error of a name that is not in the list that the Generator goes by.
+// errUnlisted is the error for a name that is not in the list, with Options.Listed.
 func errUnlisted(name string) error {
 	return fmt.Errorf("segment: tag %q: %w: it is not in the source's list", name, ErrUnknownTag)
 }

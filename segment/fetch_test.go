@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// TestGeneratorConformance: a Generator is a Source, next to the ids that it hands out itself.
+// TestGeneratorConformance: a Generator is a Source, while it hands out ids of the same tag itself.
 func TestGeneratorConformance(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
@@ -27,8 +27,8 @@ func TestGeneratorConformance(t *testing.T) {
 	})
 }
 
-// TestFetch: a range comes from the source, with its step; what makes no sense is refused, and
-// nothing is left of names that nobody made.
+// TestFetch: a range comes from the source, with its step. A step out of range is refused, and an
+// unknown name leaves nothing behind.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,16 +47,17 @@ func TestFetch(t *testing.T) {
 		calls := f.calls
 		for range 3 {
 			if _, err := g.Fetch(t.Context(), "nobody", 0); !errors.Is(err, segment.ErrUnknownTag) {
-				t.Errorf("Fetch of a tag that nobody made = %v, want ErrUnknownTag", err)
+				t.Errorf("Fetch of an unknown tag = %v, want ErrUnknownTag", err)
 			}
 		}
 		if g.Known() != 0 || f.calls != calls+1 {
-			t.Errorf("%d tags are known after %d questions, want 0 after 1", g.Known(), f.calls-calls)
+			t.Errorf("%d tags are known after %d fetches, want 0 after 1", g.Known(), f.calls-calls)
 		}
 		f.set(func(f *fake) { f.latency = time.Hour })
 		begin := time.Now()
-		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
-			t.Errorf("Fetch from a source that hangs = %v after %v, want FetchTimeout, 1s", err, time.Since(begin))
+		_, err := g.Fetch(t.Context(), "a", 0)
+		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != time.Second {
+			t.Errorf("Fetch from a source that hangs = %v after %v, want FetchTimeout, 1s", err, took)
 		}
 		f.set(func(f *fake) { f.latency = 0; f.err = errAway })
 		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, errAway) {
@@ -65,8 +66,8 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestFetchBounds: names that the Generator does not use are asked for a few at a time; those in use
-// need not wait for them.
+// TestFetchBounds: names that the Generator does not use are fetched a few at a time. Tags in use do
+// not wait for them.
 func TestFetchBounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,28 +81,29 @@ func TestFetchBounds(t *testing.T) {
 		for i := range 100 {
 			wg.Go(func() {
 				if r, err := g.Fetch(t.Context(), fmt.Sprint("name", i), 0); !errors.Is(err, segment.ErrUnknownTag) {
-					t.Errorf("Fetch of a name that nobody made = %v, %v", r, err)
+					t.Errorf("Fetch of an unknown name = %v, %v, want ErrUnknownTag", r, err)
 				}
 			})
 		}
 		synctest.Wait()
 		begin := time.Now()
 		if _, err := g.Fetch(t.Context(), "a", 0); err != nil || time.Since(begin) > 100*time.Millisecond {
-			t.Errorf("Fetch of a tag in use = %v after %v, want no wait for strangers", err, time.Since(begin))
+			t.Errorf("Fetch of a tag in use = %v after %v, want no wait for unknown names", err, time.Since(begin))
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := g.Fetch(short, "name", 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Fetch behind strangers = %v, want DeadlineExceeded", err)
+			t.Errorf("Fetch while unknown names wait = %v, want DeadlineExceeded", err)
 		}
 		wg.Wait()
 		if most := c.most.Load(); most > 8 {
-			t.Errorf("%d names were asked for at a time, want 8", most)
+			t.Errorf("%d names were fetched at a time, want at most 8", most)
 		}
 	})
 }
 
-// TestFetchClosed: a Generator that is closed hands out no range, nor one whose tag is not listed.
+// TestFetchClosed: a closed Generator hands out no range, and neither does one with Listed for a tag
+// that is not in the list.
 func TestFetchClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,42 +10,44 @@ import (
 	"time"
 )
 
-// Generator hands out ids from a Source's ranges, two of which it holds per tag. New starts a
-// goroutine that refreshes the tags now and then, and each fetch is a goroutine of its own, one per
-// tag at a time; Close ends and awaits them. All methods are safe for concurrent use.
+// Generator hands out ids from the ranges of a Source, of which it holds two per tag. New starts a
+// goroutine that refreshes the tags periodically. Each fetch runs in its own goroutine, one per tag
+// at a time. Close stops these goroutines and waits for them. All methods are safe for concurrent
+// use.
 //
-// No id is handed out twice, by any number of Generators on sources over the same tables. The ids
-// of a tag rise within a Generator if the source's ranges do. Over several Generators, each of
-// which counts through a range of its own, they only tend to.
+// No id is handed out twice, by any number of Generators on sources over the same tables. Within a
+// Generator the ids of a tag rise if the source's ranges do. Across Generators they are only
+// roughly increasing, because each counts through its own range.
 type Generator struct {
-	// tags finds a tag by its name: string -> *Tag. Tags are added under mu. A tag that never had a
-	// range removes itself, and no other tag is ever removed.
+	// tags maps names to tags: string -> *Tag. Tags are added under mu. A tag that never had a
+	// range may remove itself. No other tag is ever removed.
 	tags sync.Map
 
 	// Read-only after New.
 	src   Source
 	opts  Options
-	spawn func(f func(context.Context)) // runs f in a goroutine, whose ctx stop ends
+	spawn func(f func(context.Context)) // runs f in a goroutine; stop ends its ctx
 	stop  func()
 
-	// What strangers, who make names up, may cost; see stranger.go.
+	// Bounds on the cost of unknown names; see stranger.go.
 	unknown unknown
-	firsts  chan struct{} // has a token for each first fetch under way
+	firsts  chan struct{} // holds a token for each first fetch under way
 
-	// mu comes before any Tag.mu. Nobody waits or does I/O while holding it.
+	// mu guards what follows. It is locked before any Tag.mu, never after. No goroutine waits or
+	// does I/O while it holds mu.
 	mu        sync.Mutex
 	closed    bool
 	refreshed time.Time // when the source was last listed
-	rows      []Row     // what it listed then; read-only
+	rows      []Row     // the rows that it listed then; read-only
 	listErr   error     // of the last listing
 
-	running   sync.WaitGroup // the goroutines of spawn
+	running   sync.WaitGroup // counts the goroutines of spawn; not guarded by mu
 	closeOnce sync.Once
 	closeErr  error // guarded by closeOnce
 }
 
-// New returns a Generator over src. It asks a Checker whether it is fit for use and, with Listed,
-// fetches ranges for all tags; it fails if the source is away.
+// New returns a Generator over src. If src is a Checker, New calls Check. With Options.Listed it
+// also waits for the first range of every tag. It fails if the source does not answer.
 func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	o, err := opts.withDefaults()
 	lister, isLister := src.(Lister)
@@ -77,10 +79,10 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	return g, nil
 }
 
-// Next returns an id of tag that no other call ever returns: it is Tag.Next after a look-up in a
-// map. The first call with a tag waits for the tag's first range.
+// Next returns an id of tag that no other call ever returns. It looks the tag up in a map and calls
+// Tag.Next. The first call for a tag waits for the tag's first range.
 func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
-	for { // once, unless the tag is dropped meanwhile
+	for { // one iteration, unless the tag is dropped after the look-up
 		t, err := g.lookUp(tag)
 		if err != nil {
 			return 0, err
@@ -91,8 +93,8 @@ func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 	}
 }
 
-// Fill sets every element of ids to an id of tag of its own and returns how many it set: len(ids),
-// or fewer together with the error that stopped it. It is Tag.Fill after a look-up.
+// Fill sets every element of ids to its own id of tag and returns how many it set: len(ids), or
+// fewer together with the error that stopped it. It looks the tag up and calls Tag.Fill.
 func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, error) {
 	for {
 		t, err := g.lookUp(tag)
@@ -105,8 +107,8 @@ func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, err
 	}
 }
 
-// Tag returns the handle of a tag, after waiting for its first range if need be. A tag that the
-// source does not have is ErrUnknownTag.
+// Tag returns the handle of a tag. It waits for the tag's first range, if there is none yet. It
+// returns ErrUnknownTag if the source does not have the tag.
 func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 	for {
 		t, err := g.lookUp(tag)
@@ -122,7 +124,7 @@ func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 	}
 }
 
-// lookUp returns the tag of that name, which it makes if there is none.
+// lookUp returns the tag of that name and creates it if there is none.
 func (g *Generator) lookUp(name string) (*Tag, error) {
 	if t := g.find(name); t != nil {
 		return t, nil
@@ -148,22 +150,22 @@ func (g *Generator) find(name string) *Tag {
 	return t
 }
 
-// add returns the tag of that name. If there is none it makes one, and starts its first fetch. The
-// caller holds mu.
+// add returns the tag of that name. If there is none, it creates one and starts its first fetch.
+// The caller holds mu.
 func (g *Generator) add(name string) *Tag {
 	t := g.find(name)
 	if t == nil {
-		t = newTag(g, strings.Clone(name)) // name may be part of a long request
+		t = newTag(g, strings.Clone(name)) // name may keep a long request in memory
 		g.tags.Store(t.name, t)
 		t.prefetch()
 	}
 	return t
 }
 
-// Close stops the Generator: no id is handed out from here on, and calls, those that wait included,
-// fail with ErrClosed. It waits for its goroutines, whose fetches are cancelled. With Checkpoint it
-// then gives the unused ids back, for FetchTimeout at most; an error says what could not be given
-// back, which leaves a gap and no more. Closing twice does nothing.
+// Close stops the Generator. Calls fail with ErrClosed from then on, waiting ones included. Close
+// cancels the fetches and waits for the goroutines. With Checkpoint it then gives the unused ids
+// back, for at most FetchTimeout. An error says which ids could not be given back; they are a gap,
+// which does no other harm. Further calls return the result of the first.
 func (g *Generator) Close() error {
 	g.closeOnce.Do(func() { g.closeErr = g.close() })
 	return g.closeErr
@@ -171,19 +173,19 @@ func (g *Generator) Close() error {
 
 func (g *Generator) close() error {
 	g.mu.Lock()
-	g.closed = true // from here on no tag is added, and all returns every one
+	g.closed = true // no tag is added after this, so all returns every tag
 	g.mu.Unlock()
 	g.stop()
 	tags := g.all()
 	for _, t := range tags {
 		t.end(ErrClosed)
 	}
-	g.running.Wait() // a range that arrives meanwhile is among what its tag gives back
+	g.running.Wait() // a range that arrives meanwhile is given back too
 	returner, ok := g.src.(Returner)
 	if !ok || !g.opts.Checkpoint {
 		return nil
 	}
-	// One deadline for all tags: a source that hangs would otherwise hold Close up once for each.
+	// One deadline for all tags, or a source that hangs would delay Close once for each tag.
 	ctx, cancel := context.WithTimeout(context.Background(), g.opts.FetchTimeout)
 	defer cancel()
 	var errs []error
@@ -200,8 +202,8 @@ func (g *Generator) close() error {
 	return errors.Join(errs...)
 }
 
-// giveBack returns what the tag had left when it ended, the newest range first: the source takes
-// back the end of the newest range only.
+// giveBack returns the ids that the tag had left when it ended. The newest range goes first,
+// because the source takes back only the end of its newest range.
 func (t *Tag) giveBack(ctx context.Context, returner Returner) error {
 	for _, r := range t.rest {
 		if ok, err := returner.Return(ctx, t.name, r); err != nil || !ok {

@@ -25,7 +25,7 @@ func stats(tb testing.TB, g *segment.Generator, tag string) segment.TagStats {
 	return segment.TagStats{}
 }
 
-// TestNext: ids are the ranges' in order, tags do not touch each other, and ids of one tag rise.
+// TestNext: a tag hands out the ids of its ranges in order, and tags are independent of each other.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
@@ -53,12 +53,12 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestExactlyOnce: goroutines that take ids one by one and in stretches, through ranges from a
-// single id on, get each id once, and of a range that is used up none is missing. What a call gets
-// is above all that was returned before it began, and rises.
+// TestExactlyOnce: goroutines take ids one by one and several at a time, with ranges of one id and
+// more. Each id is handed out once, and no id of a used-up range is missing. The ids of a call rise,
+// and lie above every id that was returned before the call began.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	for _, latency := range []time.Duration{0, 100 * time.Microsecond} { // without it callers hardly ever wait
+	for _, latency := range []time.Duration{0, 100 * time.Microsecond} { // without latency callers rarely wait
 		for _, step := range []int64{1, 2, 3, 7, 100, 1500, 20_000} {
 			t.Run(fmt.Sprint("latency ", latency, " step ", step), func(t *testing.T) {
 				t.Parallel()
@@ -109,7 +109,7 @@ func TestExactlyOnce(t *testing.T) {
 				distinct(t, all)
 				s := stats(t, g, "a")
 				if n := int64(len(all)); s.Current.From+s.Used != n {
-					t.Errorf("%d ids were handed out, the figures say %d of %v and all before", n, s.Used, s.Current)
+					t.Errorf("%d ids were handed out, but Stats has %d of %v and all before", n, s.Used, s.Current)
 				}
 				for i, id := range all[:s.Current.From] {
 					if id != int64(i) {
@@ -124,8 +124,7 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestStride: the ids of a range with a stride, such as a ticket server's, are handed out by both
-// calls.
+// TestStride: Next and Fill hand out the ids of a range with a stride, such as a ticket server's.
 func TestStride(t *testing.T) {
 	t.Parallel()
 	at := int64(1)
@@ -144,8 +143,8 @@ func TestStride(t *testing.T) {
 	}
 }
 
-// TestPrefetch: the next range is fetched when a tenth is used, or up to an eighth less, and the
-// buffers are switched when the first one is used up.
+// TestPrefetch: the next range is fetched when the share of Prefetch is used, and not at 7/8 of it.
+// It comes into use when the current one is used up.
 func TestPrefetch(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -161,25 +160,29 @@ func TestPrefetch(t *testing.T) {
 				next(t, g, "a", int(used-stats(t, g, "a").Used%1000))
 				synctest.Wait()
 				if s := stats(t, g, "a"); f.calls != 2 || s.Ready.Len() != 0 && used > 0 {
-					t.Errorf("%d percent: %d fetches with %d ids of the second range used, want 2", tt.percent, f.calls, used)
+					t.Errorf("%d percent: %d fetches with %d ids of the second range used, want 2",
+						tt.percent, f.calls, used)
 				}
 			}
 			next(t, g, "a", int(tt.used-stats(t, g, "a").Used))
 			synctest.Wait()
-			if s := stats(t, g, "a"); f.calls != 3 || stretch(s.Ready) != "[2000, 3000)" || stretch(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
-				t.Errorf("%d percent: %d fetches with %d ids of the second range used, %+v, want 3", tt.percent, f.calls, tt.used, s)
+			if s := stats(t, g, "a"); f.calls != 3 || stretch(s.Ready) != "[2000, 3000)" ||
+				stretch(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
+				t.Errorf("%d percent: %d fetches with %d ids of the second range used, %+v, want 3",
+					tt.percent, f.calls, tt.used, s)
 			}
 			next(t, g, "a", 1000-int(tt.used)+1)
 			synctest.Wait()
 			if s := stats(t, g, "a"); stretch(s.Current) != "[2000, 3000)" || s.Used != 1 {
-				t.Errorf("%d percent: after the second range the buffers are %+v, want [2000, 3000) with one id used", tt.percent, s)
+				t.Errorf("%d percent: after the second range Stats has %+v, want [2000, 3000) with one id used",
+					tt.percent, s)
 			}
 		})
 	}
 }
 
-// TestStep: the rule of 15 and 30 minutes, with a maximum that is reached: the original doubles
-// 1000 to 512,000 and stops, because the next double is above its maximum of 1,000,000.
+// TestStep: the step follows the rule of 15 and 30 minutes and reaches its maximum. The original
+// doubles 1000 up to 512,000 and stops, because the next double is above its maximum of 1,000,000.
 func TestStep(t *testing.T) {
 	t.Parallel()
 	original := int64(1000)
@@ -196,7 +199,7 @@ func TestStep(t *testing.T) {
 		g := generator(t, f, nil)
 		last := func() int64 { return f.asked[len(f.asked)-1] }
 		ids := make([]int64, 1<<20)
-		use := func() { // all that is left, so that more is fetched
+		use := func() { // takes all ids that are left, so that a fetch follows
 			synctest.Wait()
 			for left := stats(t, g, "a").Left; left > 0; left -= int64(min(int(left), len(ids))) {
 				if _, err := g.Fill(t.Context(), "a", ids[:min(int(left), len(ids))]); err != nil {
@@ -217,8 +220,8 @@ func TestStep(t *testing.T) {
 			want   int64
 		}{
 			{15 * time.Minute, 1_000_000}, {30*time.Minute - time.Second, 1_000_000},
-			{30 * time.Minute, 500_000}, {24 * time.Hour, 250_000}, {20 * time.Minute, 250_000}, {15 * time.Minute, 250_000},
-			{15*time.Minute - time.Second, 500_000},
+			{30 * time.Minute, 500_000}, {24 * time.Hour, 250_000}, {20 * time.Minute, 250_000},
+			{15 * time.Minute, 250_000}, {15*time.Minute - time.Second, 500_000},
 			{time.Hour, 250_000}, {time.Hour, 125_000}, {time.Hour, 62_500}, {time.Hour, 31_250}, {time.Hour, 15_625},
 			{time.Hour, 7812}, {time.Hour, 3906}, {time.Hour, 1953}, {time.Hour, 1000}, {time.Hour, 1000},
 		} {
@@ -233,8 +236,8 @@ func TestStep(t *testing.T) {
 }
 
 // TestStepRaised: a step that is raised in the source takes effect with the next fetch after a
-// refresh; the original applies it to its minimum only, and asks for the old one until that has
-// doubled its way up.
+// refresh. The original raises only its minimum, and keeps asking for the old step until doubling
+// gets there.
 func TestStepRaised(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +257,7 @@ func TestStepRaised(t *testing.T) {
 		if got := f.asked[len(f.asked)-1]; got < 50_000 {
 			t.Errorf("the step asked for is %d, want 50000 or more", got)
 		}
-		// Above the maximum of the rule the stored step stands, and doubles once.
+		// A stored step above the default maximum is kept, and doubled once.
 		f.set(func(f *fake) { f.tags["a"].Step = 6_000_000 })
 		if err := g.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
@@ -267,8 +270,8 @@ func TestStepRaised(t *testing.T) {
 	})
 }
 
-// TestTagBeginsAnother: a tag whose bytes are the first ones of another tag's, in memory as well,
-// is another tag.
+// TestTagBeginsAnother: a tag that is a prefix of another tag, even in the same memory, is a
+// different tag.
 func TestTagBeginsAnother(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)

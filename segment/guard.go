@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// guard compares each range of a tag with those that came before. Guarded by Tag.mu. The zero value
-// is ready to use.
+// guard compares each range of a tag with the earlier ones. Guarded by Tag.mu. The zero value is
+// ready to use.
 //
-// A process knows its own ranges only. When a counter has lost writes, those of other processes may
-// be lost as well, and the ranges that other processes fetch and use meanwhile may lift the counter
-// past what this one knows. So a tag whose range went back takes ranges again only from far above:
-// where an operator has raised the counter.
+// A process knows only its own ranges. A counter that loses writes may also lose those of other
+// processes, and the ranges that they fetch afterwards may move the counter past the highest id
+// that this process knows. So after a range went back, the tag accepts only ranges far above that
+// id: there the counter must have been raised by an operator.
 type guard struct {
-	high map[int]int64 // by Range.Origin: the end of the highest range, where the next may begin
-	back bool          // a range went back, and none has been admitted since
+	high map[int]int64 // Range.Origin -> end of the highest range, the least From of the next one
+	back bool          // a range went back, and none was admitted since
 }
 
-// repairGap is how far above the highest id a counter that went back has to be raised.
+// repairGap is how far above the highest known id a counter that went back has to be raised.
 const repairGap = 1_000_000
 
-// admit notes r as handed out, or returns why none of its ids may be. Ranges of a tag arrive in the
+// admit records r as handed out, or returns why its ids must not be. Ranges of a tag arrive in the
 // order in which the source handed them out, because a tag has one fetch under way at a time.
 func (g *guard) admit(r Range) error {
 	if err := r.Validate(); err != nil {
@@ -41,7 +41,7 @@ func (g *guard) admit(r Range) error {
 	return nil
 }
 
-// floor is the least id that a range of origin may begin with.
+// floor returns the least id that a range of origin may begin with.
 func (g *guard) floor(origin int) int64 {
 	high := g.high[origin]
 	if g.back && high > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestLatePrefetch: a caller that was told to fetch, and comes when the range is used up, starts no
-// fetch on behalf of the next one.
+// TestLatePrefetch: a caller that took the mark, but runs only when the range is used up, starts no
+// early fetch for the range that follows.
 func TestLatePrefetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,13 +28,13 @@ func TestLatePrefetch(t *testing.T) {
 		prefetch()
 		synctest.Wait()
 		if f.calls != 2 {
-			t.Errorf("the source was asked %d times with one id of the second range used, want twice", f.calls)
+			t.Errorf("%d fetches with one id of the second range used, want 2", f.calls)
 		}
 	})
 }
 
-// TestLateWaiter: a caller that found nothing takes from the range that another one has put in use
-// since, and has the next one fetched if that is due.
+// TestLateWaiter: a caller that found no id takes from the range that another caller has put in use
+// since, and starts the next fetch if that is due.
 func TestLateWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,17 +47,17 @@ func TestLateWaiter(t *testing.T) {
 		next(t, g, "a", 11)
 		_, wait := tag.Late()
 		if n, err := wait(t.Context(), 20); n != 9 || err != nil {
-			t.Errorf("a caller that is late got %d ids, %v, want the 9 that are left", n, err)
+			t.Errorf("the late caller got %d ids, %v, want the 9 that are left", n, err)
 		}
 		synctest.Wait()
 		if s := stats(t, g, "a"); s.Left < 10 {
-			t.Errorf("after the mark was taken by a caller that is late %d ids are there, want another range", s.Left)
+			t.Errorf("%d ids are left after the late caller took the mark, want another range", s.Left)
 		}
 	})
 }
 
-// TestLateDropped: a caller that has looked a tag up which is then dropped, because the source does
-// not know it, looks again.
+// TestLateDropped: a caller repeats the look-up of a tag that was dropped since, because the source
+// did not know it.
 func TestLateDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,17 +70,18 @@ func TestLateDropped(t *testing.T) {
 		synctest.Wait() // the source does not know b
 		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
 		if id, err := old.Next(t.Context()); err != segment.ErrDropped {
-			t.Errorf("Next of a tag that was dropped = %d, %v, want ErrDropped, so that the caller looks again", id, err)
+			t.Errorf("Next of a tag that was dropped = %d, %v, want ErrDropped", id, err)
 		}
-		time.Sleep(time.Second) // for so long b counts as unknown
+		time.Sleep(time.Second) // b counts as unknown until then
 		next(t, g, "b", 2)
 		if tag, err := g.Open("b"); tag == old || err != nil || g.Known() != 1 {
-			t.Errorf("the tag after one of its name was dropped is %p, %v, one of %d, want another one than %p", tag, err, g.Known(), old)
+			t.Errorf("Open after a tag of that name was dropped = %p, %v, one of %d tags, want one other than %p",
+				tag, err, g.Known(), old)
 		}
 	})
 }
 
-// TestDroppedUnseen: callers that come while a tag is dropped notice nothing of it.
+// TestDroppedUnseen: no caller sees that a tag is dropped during its call.
 func TestDroppedUnseen(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
@@ -102,9 +103,8 @@ func TestDroppedUnseen(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLateWait: a caller whose tag's first fetch has failed before it waits, waits for the next
-// try. If it were to start over, a source that refuses at once could be asked again and again
-// without a pause.
+// TestLateWait: if the first fetch of a tag fails before its caller waits, the caller waits for the
+// next try. If it started over instead, a source that fails at once could be asked without a pause.
 func TestLateWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,8 +117,9 @@ func TestLateWait(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := g.Tag(ctx, "a"); !errors.Is(err, errAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
-			t.Errorf("Tag = %v after %d calls of the source, want errAway and the end of ctx after one", err, f.calls)
+		_, err := g.Tag(ctx, "a")
+		if !errors.Is(err, errAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
+			t.Errorf("Tag = %v after %d fetches, want errAway and the end of ctx after one", err, f.calls)
 		}
 	})
 }

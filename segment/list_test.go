@@ -1,14 +1,21 @@
 package segment_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/uidring/uidring/segment"
 )
 
-// staleList is a Source whose list is older than its answers.
+// staleList is a Source whose list is older than what Fetch and Find answer.
 type staleList struct {
 	*fake
 	list []segment.Row
@@ -28,8 +35,8 @@ func (s staleList) Find(_ context.Context, tag string) (segment.Row, error) {
 	return segment.Row{}, segment.ErrUnknownTag
 }
 
-// TestListOlderThanTag: a tag that came while the list was read, or was deleted and made again, is
-// not taken for gone, nor is any tag while a Finder does not answer.
+// TestListOlderThanTag: a tag that was added while the list was read, or was deleted and created
+// again, does not count as gone. Neither does any tag while a Finder does not answer.
 func TestListOlderThanTag(t *testing.T) {
 	t.Parallel()
 	f := staleList{fake: newFake(10)}
@@ -62,7 +69,7 @@ func TestListOlderThanTag(t *testing.T) {
 		t.Errorf("Stats has the list's error %v, want errAway", err)
 	}
 	if id, err := handles["a"].Next(t.Context()); err != nil {
-		t.Errorf("Next while nobody knows whether the tag is gone = %d, %v", id, err)
+		t.Errorf("Next while it is unknown whether the tag is gone = %d, %v", id, err)
 	}
 	f.set(func(f *fake) { f.away = false })
 	if err := g.Refresh(t.Context()); err != nil {
@@ -71,4 +78,147 @@ func TestListOlderThanTag(t *testing.T) {
 	if id, err := handles["a"].Next(t.Context()); !errors.Is(err, segment.ErrUnknownTag) {
 		t.Errorf("Next of the tag that is gone = %d, %v, want ErrUnknownTag", id, err)
 	}
+}
+
+// TestListed: New fetches ranges for all tags, a refresh adds new tags every 60 s, and other tags are
+// refused without a fetch.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		for i := range 50 {
+			name := fmt.Sprint("tag", i)
+			f.tags[name] = &segment.Row{Tag: name, Step: 10}
+		}
+		g := generator(t, f, &segment.Options{Listed: true})
+		synctest.Wait()
+		if f.calls != 2*51 {
+			t.Errorf("%d fetches for 51 tags, want two each", f.calls)
+		}
+		f.set(func(f *fake) { f.calls = 0; f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
+		time.Sleep(time.Minute - time.Millisecond)
+		if id, err := g.Next(t.Context(), "b"); !errors.Is(err, segment.ErrUnknownTag) || f.calls != 0 {
+			t.Errorf("Next of a tag that is not in the list = %d, %v after %d fetches, want ErrUnknownTag after none",
+				id, err, f.calls)
+		}
+		f.set(func(f *fake) { f.latency = 3 * time.Second }) // of the list and of the first range
+		time.Sleep(time.Millisecond + 3500*time.Millisecond)
+		if ids := next(t, g, "b", 1); ids[0] != 0 {
+			t.Errorf("the first id of a tag that the list added is %d, want 0", ids[0])
+		}
+	})
+}
+
+// TestListedBack: a tag that is gone is refused without a fetch, and works again after a refresh whose
+// list has it. A tag whose first fetch fails stays listed.
+func TestListedBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		var log bytes.Buffer
+		g := generator(t, f, &segment.Options{
+			Listed: true, MaxStep: 1, Refresh: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		refresh := func() {
+			t.Helper()
+			if err := g.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		next(t, g, "a", 1)
+		synctest.Wait()
+		row := *f.tags["a"]
+		f.set(func(f *fake) { delete(f.tags, "a") })
+		for range 2 {
+			refresh()
+		}
+		f.set(func(f *fake) { f.tags["a"] = &row; f.calls = 0 })
+		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) || f.calls != 0 {
+			t.Errorf("Next of a tag that is gone = %d, %v after %d fetches, want ErrUnknownTag after none",
+				id, err, f.calls)
+		}
+		refresh()
+		if id := next(t, g, "a", 1)[0]; id != 20 {
+			t.Errorf("the first id of a tag that the list has again is %d, want 20", id)
+		}
+		if n := strings.Count(log.String(), "tag is gone"); n != 1 {
+			t.Errorf("the log says %d times that the tag is gone, want once: %s", n, log.String())
+		}
+		// A listed tag is not dropped while the source is away and no caller waits for the tag.
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10}; f.fetchErr = errAway })
+		refresh()
+		time.Sleep(time.Minute)
+		f.set(func(f *fake) { f.fetchErr = nil })
+		next(t, g, "b", 1)
+	})
+}
+
+// TestListedTwice: a tag that the list has twice is added once, so that Close stops all of its fetches.
+func TestListedTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := int64(0)
+		generator(t, listed{func(context.Context, string, int64) (segment.Range, error) {
+			if calls++; calls > 1000 {
+				panic("the fetches do not end")
+			}
+			if calls > 2 {
+				return segment.Range{}, errAway
+			}
+			return segment.Range{From: calls * 10, To: calls*10 + 10}, nil
+		}, []string{"a", "a"}}, &segment.Options{Listed: true})
+		synctest.Wait()
+		if calls != 2 {
+			t.Errorf("the source was asked %d times, want twice for the two ranges of one tag", calls)
+		}
+	})
+}
+
+// TestListedFirstFetchFails: New waits for the first range of every tag, even if the first fetch fails
+// before New waits for it.
+func TestListedFirstFetchFails(t *testing.T) {
+	t.Parallel()
+	var (
+		mu    sync.Mutex
+		calls = make(map[string]int64)
+		names []string
+	)
+	for i := range 400 {
+		names = append(names, fmt.Sprint("tag", i))
+	}
+	src := listed{func(_ context.Context, tag string, _ int64) (segment.Range, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[tag]++
+		if calls[tag] == 1 {
+			return segment.Range{}, errAway
+		}
+		return segment.Range{From: calls[tag] * 10, To: calls[tag]*10 + 10}, nil
+	}, names}
+	g := generator(t, src, &segment.Options{Listed: true, RetryMin: time.Microsecond})
+	for _, name := range names {
+		if _, err := g.Next(t.Context(), name); err != nil {
+			t.Errorf("Next(%q) after New = %v, want an id", name, err)
+		}
+	}
+}
+
+// TestListFails: while the list cannot be read, no tag counts as gone.
+func TestListFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(1000)
+		g := generator(t, f, nil)
+		next(t, g, "a", 1)
+		f.set(func(f *fake) { f.away = true })
+		time.Sleep(10 * time.Minute)
+		next(t, g, "a", 1)
+		if s := g.Stats(); !errors.Is(s.ListErr, errAway) || !s.Refreshed.IsZero() {
+			t.Errorf("Stats has the list's error %v, last read %v, want errAway and never", s.ListErr, s.Refreshed)
+		}
+		if err := g.Refresh(t.Context()); !errors.Is(err, errAway) {
+			t.Errorf("Refresh = %v, want errAway", err)
+		}
+	})
 }

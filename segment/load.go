@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// startLoad fetches the next range in a goroutine of its own, unless that is under way, there is
-// one already, it is not due, or the source has failed for good. Everything that may make it due
-// calls startLoad: it decides by the state of the tag, not by what the caller saw. The caller holds
-// mu.
+// startLoad starts a goroutine that fetches the next range. It does nothing if a fetch is under
+// way, the next range is there, it is not due yet, or a lasting error stands. Every event that may
+// make a fetch due calls startLoad, which decides by the state of the tag and not by what the
+// caller saw. The caller holds mu.
 func (t *Tag) startLoad() {
 	if t.failed == nil && t.ready.Len() == 0 && t.due() {
 		t.forceLoad()
 	}
 }
 
-// forceLoad fetches although the source has failed, and may have been repaired. It starts nothing
-// after the tag has ended, so that Close, which ends the tags first, finds every goroutine that it
-// has to wait for. The caller holds mu.
+// forceLoad starts a fetch even after a lasting error, because the source may have been repaired.
+// It starts nothing after the tag has ended. Close ends the tags first, so it then waits for every
+// goroutine that was started. The caller holds mu.
 func (t *Tag) forceLoad() {
 	if !t.loading && !t.dropped && t.ended == nil {
 		t.loading = true
@@ -28,16 +28,17 @@ func (t *Tag) forceLoad() {
 	}
 }
 
-// due reports whether the next range should be fetched: when the mark of the range in use is handed
-// out, and at the start, so that the reserve is whole from the first id on.
+// due reports whether it is time to fetch the next range: once the mark of the range in use was
+// handed out. The first two ranges are fetched at once, so that the tag starts with a full reserve.
+// The caller holds mu.
 func (t *Tag) due() bool {
 	b := t.cur.Load()
 	return t.fetches < 2 || b.len-b.free()-t.reserved > b.mark
 }
 
-// load fetches until there is a next range, the tag has failed or ended, or ctx ends. It is the
-// only goroutine that asks the source for the tag, however many callers wait: a database that comes
-// back is not met by a crowd.
+// load tries to fetch until a range arrives, the tag fails or ends, or ctx ends. It is the only
+// goroutine that asks the source for ranges of the tag, however many callers wait, so a database
+// that comes back is not flooded.
 func (t *Tag) load(ctx context.Context) {
 	for failures := 0; ; {
 		leave, ok := t.enter(ctx)
@@ -63,11 +64,12 @@ func (t *Tag) load(ctx context.Context) {
 	}
 }
 
-// fetch asks the source once, or twice where the counter has no room left for a step that was
-// doubled. FetchTimeout bounds both together.
+// fetch asks the source once. It asks a second time, with the source's own step, if the counter has
+// no room left for a larger one. FetchTimeout bounds both calls together.
 func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	t.mu.Lock()
-	// The rule is about how long a range lasts, not about how long the source is away.
+	// Only the first try adapts the step: what counts is how long a range lasted, not how long the
+	// source was away.
 	if failures == 0 && t.failed == nil {
 		t.pace.next(time.Now())
 	}
@@ -77,7 +79,7 @@ func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.g.opts.FetchTimeout)
 	defer cancel()
 	r, err := t.g.src.Fetch(ctx, t.name, step)
-	// The last ids of a counter are worth another question, which comes once in its life.
+	// The last ids of a counter are worth a second call, which happens once in its life.
 	if errors.Is(err, ErrExhausted) && step > base {
 		r, err = t.g.src.Fetch(ctx, t.name, base)
 	}
@@ -89,8 +91,8 @@ func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	return r, t.guard.admit(r)
 }
 
-// arrive takes in a range. It becomes the range in use if that one is used up, and the next one
-// otherwise. After Close it is kept, to be given back.
+// arrive takes a range from the source. It becomes the range in use if that one is used up, and the
+// next range otherwise. After Close it is kept, to be given back.
 func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
 	t.loading = false
@@ -99,7 +101,7 @@ func (t *Tag) arrive(r Range) {
 		t.mu.Unlock()
 		return
 	}
-	// Whatever was wrong, the source has just proved that it is over.
+	// A range arrived, so any earlier failure is over.
 	recovered := t.lastErr != nil
 	t.lastErr, t.failed, t.gone = nil, nil, false
 	t.fetches++
@@ -116,26 +118,26 @@ func (t *Tag) arrive(r Range) {
 	}
 }
 
-// fail notes a failed fetch, the failures-th in a row, and reports whether to try again.
+// fail records a failed fetch, the failures-th in a row, and reports whether to try again.
 //
-// Four kinds of errors have four outcomes. An unknown tag is lost, with the ids that it has left:
-// its row was deleted on purpose. Another lasting error stops the fetching until the next refresh;
-// ids that are left are handed out. A temporary error is tried again, as long as anybody may profit
-// from it. And after Close nothing matters any more.
+// An unknown tag loses the ids that it has left, because its row was deleted on purpose. Another
+// lasting error stops fetching until the next refresh; ids that are left are handed out. After a
+// temporary error fetch is tried again, unless the tag has no range and no caller waits for one.
+// After Close no fetch is tried again.
 func (t *Tag) fail(err error, failures int) (again bool) {
 	t.mu.Lock()
-	if t.ended != nil { // and err most likely says that ctx was cancelled
+	if t.ended != nil { // err most likely says that ctx was cancelled
 		t.loading = false
 		t.mu.Unlock()
 		return false
 	}
 	unknown, permanent := errors.Is(err, ErrUnknownTag), isPermanent(err)
-	news := failures == 1 && t.failed == nil // an outage is logged once, and so is a repair that failed
+	news := failures == 1 && t.failed == nil // log an outage once, and no failed repair
 	t.lastErr = err
 	t.failures++
-	// Names that come up while the source is away, and that nobody waits for any more, are
-	// forgotten, or a stranger could fill the memory with them. Not at the first failure, which
-	// may come before the caller that asked has joined the queue. A listed name is no stranger's.
+	// A name that was first asked for while the source is away is dropped once no caller waits for
+	// it. Otherwise made-up names could fill the memory. The first failure does not drop it,
+	// because it may come before the caller has joined the queue. With Listed every name is known.
 	idle := (t.fetches == 0 || t.gone) && failures > 1 && t.queue.Len() == 0 && !t.g.opts.Listed
 	t.loading = !permanent && !idle
 	again = t.loading
@@ -158,14 +160,15 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 	case unknown && fetched && news:
 		t.g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
 	case !unknown && news:
-		t.g.opts.Logger.Warn("segment: fetch failed", "tag", t.name, "permanent", permanent, "error", err)
+		t.g.opts.Logger.Warn("segment: fetch failed",
+			"tag", t.name, "permanent", permanent, "error", err)
 	}
 	return again
 }
 
-// backoff returns the pause after so many failures in a row: at random from half of a value that
-// doubles up to all of it, so that processes which lost the database together do not come back
-// together.
+// backoff returns the pause after a number of failures in a row. It is random, between half of a
+// bound and the bound, which doubles with each failure from least to most. Processes that lost the
+// database together do not retry together.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	d := least
 	for range failures - 1 {
@@ -178,7 +181,7 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// pause waits for d and reports whether ctx lasted as long.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -6,45 +6,46 @@ import (
 	"time"
 )
 
-// Options are the options of New. nil and zero fields mean the defaults.
+// Options are the options of New. nil means the defaults, as does a zero field.
 type Options struct {
-	// Prefetch is how many percent of a range are used when the next one is fetched, 1..99; 10 by
+	// Prefetch is the percentage of a range that is used when the next one is fetched, 1..99; 10 by
 	// default. When the source goes away, at least 100-Prefetch percent of a range are left. The
 	// second range of a tag is fetched right after its first.
 	Prefetch int
 
-	// MaxStep bounds the dynamic step, 1 or more; the default is 1,000,000, or twice the source's
-	// own step for the tag if that is more. The source's own step is always asked for, so MaxStep 1
-	// keeps the step as stored.
+	// MaxStep bounds the adapted step, 1 or more; by default it is 1,000,000, or twice the source's
+	// own step for the tag if that is more. It never cuts the source's own step, so with MaxStep 1
+	// the step stays as stored.
 	MaxStep int64
 
-	// StepWindow is how long a range should last, above 0; 15 minutes by default. A range used up
-	// faster is followed by one of double the step, one that lasted twice as long or longer by one
-	// of half, down to the source's own step.
+	// StepWindow is how long a range should last, above 0; 15 minutes by default. After a range
+	// that lasted less, the step is doubled. After one that lasted twice as long or longer, it is
+	// halved, down to the source's own step.
 	StepWindow time.Duration
 
 	// FetchTimeout bounds one call of the source, above 0; 10 s by default.
 	FetchTimeout time.Duration
 
-	// RetryMin and RetryMax bound the pause after a failed fetch, above 0: it doubles from RetryMin
-	// (50 ms) to RetryMax (2 s), less up to half of it at random. One fetch per tag is under way at
-	// a time, however many callers wait.
+	// RetryMin and RetryMax bound the pause after a failed fetch, above 0; 50 ms and 2 s by
+	// default. The pause doubles from RetryMin to RetryMax, and each is shortened by up to half at
+	// random. One fetch per tag is under way at a time, however many callers wait.
 	RetryMin, RetryMax time.Duration
 
-	// Refresh is how often the Generator calls its method Refresh: 60 s by default; -1 for never.
+	// Refresh is the interval at which the Generator calls its method Refresh: 60 s by default; -1
+	// for never.
 	Refresh time.Duration
 
-	// Listed has New list the source's tags and fetch for all of them; a tag that is not in the
-	// list is refused without asking the source. By default a tag is found when it is first asked
-	// for. The source has to be a Lister.
+	// Listed makes New list the source's tags and fetch a range for each. A tag that is not in the
+	// list is refused without asking the source. By default a tag is looked up at its first call.
+	// The source has to be a Lister.
 	Listed bool
 
-	// Checkpoint has Close give the unused ids back to a source that is a Returner, which takes
-	// them if nobody has fetched since. Without it they are a gap.
+	// Checkpoint makes Close give the unused ids back, if the source is a Returner. The source
+	// takes them if no later range was fetched. Ids that are not given back are a gap.
 	Checkpoint bool
 
-	// Logger gets the rare changes of state: the source away and back, tags that are gone. Silent
-	// by default.
+	// Logger gets rare changes of state: the source fails or is back, a tag is gone. nil logs
+	// nothing.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -82,13 +83,15 @@ func (o *Options) withDefaults() (Options, error) {
 		}
 	}
 	if c.RetryMax < c.RetryMin {
-		return c, fmt.Errorf("%w: RetryMax is %v, want at least RetryMin, %v", ErrOptions, c.RetryMax, c.RetryMin)
+		return c, fmt.Errorf("%w: RetryMax is %v, want at least RetryMin, %v",
+			ErrOptions, c.RetryMax, c.RetryMin)
 	}
 	if c.Refresh == 0 {
 		c.Refresh = time.Minute
 	}
 	if c.Refresh < -1 {
-		return c, fmt.Errorf("%w: Refresh is %v, want above 0, or -1 for never", ErrOptions, c.Refresh)
+		return c, fmt.Errorf("%w: Refresh is %v, want above 0, or -1 for never",
+			ErrOptions, c.Refresh)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

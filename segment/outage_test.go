@@ -14,9 +14,9 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestLatency: no call notices whether the database answers in 1 ms or in 50 ms, as long as a range
-// lasts longer than that. A single buffer stalls at each end of a range: that is the spike in the
-// original's TP999.
+// TestLatency: calls take the same time whether the database answers in 1 ms or in 50 ms, as long as a
+// range lasts longer than that. With a single buffer a call stalls at the end of each range, which is
+// the spike in the original's TP999.
 func TestLatency(t *testing.T) {
 	t.Parallel()
 	const calls, every = 100_000 / scale, time.Millisecond // 10^5 calls: ten of them are the p99.99
@@ -55,18 +55,19 @@ func TestLatency(t *testing.T) {
 	fast, _ := run(time.Millisecond)
 	slow, single := run(50 * time.Millisecond)
 	if fast[at] != slow[at] || slow[calls-1] != 0 {
-		t.Errorf("p99.99 is %v at 1 ms and %v at 50 ms, and the longest call %v, want none to take any time", fast[at], slow[at], slow[calls-1])
+		t.Errorf("p99.99 is %v at 1 ms and %v at 50 ms, and the longest call %v, want none to take any time",
+			fast[at], slow[at], slow[calls-1])
 	}
 	if single[at] < 50*time.Millisecond {
 		t.Errorf("p99.99 of a single buffer is %v at 50 ms, want it to show the stall", single[at])
 	}
 }
 
-// TestOutage: the database is away for ten minutes, at a step of 600 times the rate. Whenever that
-// begins, no call fails or even waits. (A single buffer has nothing to wait on at all.)
+// TestOutage: the database is away for ten minutes, at a step of 600 times the rate. Whenever the
+// outage begins, no call fails or waits.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	const rate, tick = 2, 5 * time.Second // ids a second, taken every 5 s; the arithmetic is the same at any rate
+	const rate, tick = 2, 5 * time.Second // ids a second, taken every 5 s; the result holds at any rate
 	for start := time.Duration(0); start < 80*time.Minute; start += 55 * time.Second * scale {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(600 * rate)
@@ -87,24 +88,25 @@ func TestOutage(t *testing.T) {
 			f.set(func(f *fake) { f.away = false })
 			serve(5 * time.Minute)
 			if s := stats(t, g, "a"); s.Waits > 1 || s.Err != nil {
-				t.Errorf("outage from %v on: %d waits, error %v, want one wait for the first range", start, s.Waits, s.Err)
+				t.Errorf("outage from %v on: %d waits, error %v, want one wait for the first range",
+					start, s.Waits, s.Err)
 			}
 		})
 	}
 }
 
-// TestOutageLength: how long a step of 600 times the rate lasts without the database: from 10
-// minutes less a tenth, when that goes away right before a fetch, to 20, right after one; with the
-// step that adapts from 18 minutes on.
+// TestOutageLength: without the database, a step of 600 times the rate lasts from 9 minutes, if the
+// database goes away right before a fetch, to 20 minutes, right after one. With the adapted step it
+// lasts at least 18 minutes.
 func TestOutageLength(t *testing.T) {
 	t.Parallel()
 	const rate, tick = 2, 10 * time.Second
 	over, cancel := context.WithCancel(t.Context())
-	cancel() // a call gets what there is
+	cancel() // so that a call takes what is left and does not wait
 	for _, tt := range []struct {
 		maxStep     int64
-		least, most time.Duration
-	}{{1, 9*time.Minute + tick, 20 * time.Minute}, {0, 18*time.Minute + tick, 76 * time.Minute}} { // the fetch comes with the next tick
+		least, most time.Duration // least has a tick more, because the fetch comes with a tick
+	}{{1, 9*time.Minute + tick, 20 * time.Minute}, {0, 18*time.Minute + tick, 76 * time.Minute}} {
 		least, most := 24*time.Hour, time.Duration(0)
 		for start := time.Duration(0); start < 60*time.Minute; start += tick * scale {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,9 +140,9 @@ func TestOutageLength(t *testing.T) {
 	}
 }
 
-// TestReason: who finds both buffers used up waits for as long as its ctx allows, gets the source's
-// reason with it, and is served as soon as the source is back. The original answers -3 at once,
-// while the loader is about to succeed.
+// TestReason: a caller that finds both ranges used up waits until its ctx ends and then gets the
+// source's error too. It is served as soon as the source is back. The original answers -3 at once,
+// even while its loader is about to succeed.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +157,8 @@ func TestReason(t *testing.T) {
 		begin := time.Now()
 		id, err := g.Next(ctx, "a")
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) || !strings.Contains(err.Error(), `"a"`) {
-			t.Errorf("Next with both buffers used up = %d, %v, want the ctx's error, the source's, and the tag", id, err)
+			t.Errorf("Next with both ranges used up = %d, %v, want the ctx's error, the source's, and the tag",
+				id, err)
 		}
 		if took := time.Since(begin); took != 700*time.Millisecond {
 			t.Errorf("Next took %v, want all of its 700 ms", took)
@@ -170,7 +173,7 @@ func TestReason(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if s := stats(t, g, "a"); s.Waiting != 5 || !errors.Is(s.Err, errAway) || s.Left != 0 {
-			t.Errorf("while 5 callers wait the figures are %+v", s)
+			t.Errorf("while 5 callers wait Stats has %+v", s)
 		}
 		f.set(func(f *fake) { f.away = false })
 		begin = time.Now()
@@ -179,14 +182,14 @@ func TestReason(t *testing.T) {
 			t.Errorf("the callers were served %v after the source came back, want at most RetryMax, 2s", took)
 		}
 
-		// A slow source: the loader is running, so -3 would be the original's answer.
+		// With a slow source, while the loader runs, the original would answer -3.
 		f.set(func(f *fake) { f.latency = 300 * time.Millisecond })
 		next(t, g, "a", 100)
 	})
 }
 
-// TestBackoff: while the source is away it is asked at growing intervals by one goroutine, however
-// many calls there are. The original asks at every call.
+// TestBackoff: while the source is away, one goroutine asks it at growing intervals, however many
+// calls there are. The original asks at every call.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +199,7 @@ func TestBackoff(t *testing.T) {
 		synctest.Wait()
 		f.set(func(f *fake) { f.away = true; f.calls = 0 })
 		failed := 0
-		for range 6000 { // a minute of a call every 10 ms
+		for range 6000 { // a call every 10 ms for a minute
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			if _, err := g.Next(ctx, "a"); err != nil {
 				failed++
@@ -205,7 +208,8 @@ func TestBackoff(t *testing.T) {
 			time.Sleep(9 * time.Millisecond)
 		}
 		if f.calls < 25 || f.calls > 80 {
-			t.Errorf("%d calls of which %d failed asked the source %d times in a minute, want about 45", 6000, failed, f.calls)
+			t.Errorf("%d calls, of which %d failed, led to %d fetches in a minute, want about 45",
+				6000, failed, f.calls)
 		}
 	})
 	for failures, ms := range map[int]int{1: 50, 2: 100, 3: 200, 6: 1600, 7: 2000, 8: 2000, 1000: 2000} {
@@ -216,13 +220,14 @@ func TestBackoff(t *testing.T) {
 			least, most = min(least, d), max(most, d)
 		}
 		if least < want/2 || most > want || most-least < want/4 {
-			t.Errorf("the pause after %d failures is %v..%v, want it spread over %v..%v", failures, least, most, want/2, want)
+			t.Errorf("the pause after %d failures is %v..%v, want it spread over %v..%v",
+				failures, least, most, want/2, want)
 		}
 	}
 }
 
-// TestFailedAdds: calls that find nothing add at most one to the word of the range in use, so that
-// it cannot come round, and the next range begins where it should.
+// TestFailedAdds: a call that finds no id adds at most one to the word of the range in use, so that the
+// word cannot overflow. The next range begins with its first id.
 func TestFailedAdds(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
@@ -255,7 +260,7 @@ func TestFailedAdds(t *testing.T) {
 	}
 }
 
-// TestWaits: the figures count the calls that had to wait for a range.
+// TestWaits: Stats counts the calls that had to wait for a range.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,19 +277,19 @@ func TestWaits(t *testing.T) {
 		}
 		s := stats(t, g, "a")
 		if ranges := (s.Current.From - 20 + 10) / 10; s.Waits-before != ranges || s.Waiting != 0 {
-			t.Errorf("%d calls waited, %d wait still, want %d and 0", s.Waits-before, s.Waiting, ranges)
+			t.Errorf("%d calls waited and %d still wait, want %d and 0", s.Waits-before, s.Waiting, ranges)
 		}
 	})
 }
 
-// TestLastRange: after a lasting failure the source is not asked again, whatever is left.
+// TestLastRange: after a lasting error the source is not asked again, however many ids are left.
 func TestLastRange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
 			if calls++; calls > 1 {
-				return segment.Range{}, fmt.Errorf("%w: for good", segment.ErrExhausted)
+				return segment.Range{}, fmt.Errorf("%w: as told", segment.ErrExhausted)
 			}
 			return segment.Range{From: 0, To: 1000}, nil
 		}), nil)
@@ -297,7 +302,7 @@ func TestLastRange(t *testing.T) {
 		}
 		synctest.Wait()
 		if calls != 3 {
-			t.Errorf("the source was asked %d times, want three times: for twice the step, and then for its own", calls)
+			t.Errorf("%d fetches, want 3: one more for twice the step, and one for the source's own", calls)
 		}
 		if stats(t, g, "a").Loading {
 			t.Error("a fetch is under way after the last one")
@@ -305,8 +310,8 @@ func TestLastRange(t *testing.T) {
 	})
 }
 
-// TestStepWhileAway: however often a source that is away is asked, the step stays what it was. It
-// is doubled by the first fetch after a range that did not last, and by no other.
+// TestStepWhileAway: repeated fetches from a source that is away do not change the step. Only the
+// first fetch after a range that did not last doubles it.
 func TestStepWhileAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -336,7 +341,8 @@ func TestStepWhileAway(t *testing.T) {
 		}
 		steps := slices.Compact(slices.Clone(f.asked))
 		if !slices.Equal(steps, []int64{0, 2000, 4000, 8000}) || len(f.asked) < 12 {
-			t.Errorf("the source was asked for %v in %d fetches, want the source's own, 2000, 4000, 8000", steps, len(f.asked))
+			t.Errorf("the source was asked for %v in %d fetches, want the source's own, 2000, 4000, 8000",
+				steps, len(f.asked))
 		}
 	})
 }

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// waiter is a caller that found no id. Its fields are guarded by Tag.mu. The caller reads got and
-// err without it after done is closed, when nobody writes them any more.
+// waiter is a caller that found no id. Its fields are guarded by Tag.mu. After done is closed they
+// do not change, and the caller reads got and err without the lock.
 type waiter struct {
-	want  int64     // the most ids that it takes; 0 to wait for a range and take none
-	since time.Time // when it came
+	want  int64     // the most ids that it takes; 0 waits for a range and takes none
+	since time.Time // when it joined the queue
 	done  chan struct{}
 
-	// One of them is set before done is closed.
+	// One of these is set before done is closed.
 	got claim
 	err error
 }
 
-// served reports whether the caller need not wait any longer.
+// served reports whether the waiter has its ids or an error.
 func (w *waiter) served() bool { return w.got.b != nil || w.err != nil }
 
-// wait claims up to n ids for a caller that found none, behind all callers that came before it.
+// wait claims up to n ids for a caller that found none. Callers that came earlier are served first.
 func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The Generator may have made another tag of this name, and only that one is served and closed.
+	// The Generator may have a newer tag of this name. Only that one is served and closed.
 	if t.dropped {
 		return claim{}, errDropped
 	}
-	// Another caller may have put the next range in use since. It is held while callers wait.
+	// Another caller may have put the next range in use. It is held while callers wait.
 	b := t.cur.Load()
 	if p, got := b.take(n); got > 0 {
 		t.startLoad() // if the mark is among the ids
@@ -38,8 +38,8 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	if t.gone && !t.g.opts.Listed && !t.g.unknown.has(t.name, time.Now()) {
 		t.forceLoad() // the source may have it again
 	}
-	// The caller joins the queue even if the next range is ready, and leaves it at once: there is
-	// one way to put a range in use.
+	// The caller joins the queue even if the next range is ready, and leaves it at once. Only serve
+	// puts a ready range in use.
 	w := &waiter{want: n, since: time.Now(), done: make(chan struct{})}
 	e := t.queue.PushBack(w)
 	t.serve()
@@ -52,8 +52,8 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 		}
 		t.mu.Lock()
 	}
-	// What counts is whether the caller was served, not why it woke up: ids that it was given while
-	// its ctx ended would be lost.
+	// Test whether the caller was served, not why it woke up: it may have been given ids while its
+	// ctx ended, and they must not be lost.
 	switch {
 	case w.err != nil:
 		return claim{}, w.err
@@ -65,8 +65,8 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	return w.got, nil
 }
 
-// leave notes that a caller that was served leaves with its ids. One that was served from an
-// earlier range holds nobody up any more. The caller holds mu.
+// leave records that a served caller returns with its ids. A caller that was served from an earlier
+// range no longer counts for the round. The caller holds mu.
 func (t *Tag) leave(w *waiter) {
 	if w.got.b == t.cur.Load() {
 		t.granted--
@@ -74,8 +74,8 @@ func (t *Tag) leave(w *waiter) {
 	t.serve()
 }
 
-// timeout is the error of a caller whose ctx ended with err before an id came. It has the reason of
-// the source as well, which an operator needs and a ctx does not tell.
+// timeout returns the error of a caller whose ctx ended with err before it got an id. It wraps the
+// source's last error too, which tells an operator the reason.
 func (t *Tag) timeout(err error) error {
 	if t.lastErr != nil {
 		return fmt.Errorf("segment: tag %q: no id left: %w; last error: %w", t.name, err, t.lastErr)
@@ -83,15 +83,15 @@ func (t *Tag) timeout(err error) error {
 	return fmt.Errorf("segment: tag %q: no id left, and no answer yet: %w", t.name, err)
 }
 
-// serve does what follows from a change of the tag: it serves the queue, has the next range fetched
-// when that is due, and turns the queue away if there will be none. The caller holds mu.
+// serve acts on a change of the tag's state. It serves the queue, starts the next fetch if that is
+// due, and fails the waiting callers if there will be no further range. The caller holds mu.
 //
-// While callers wait the range in use is used up or held, so that nobody overtakes them. A range
-// that callers have waited for is handed out in rounds: those who came back for more are served
-// when all of the last round have left with their ids. Without rounds the first one to wake up
-// would take the rest of the range before the others have run, again and again. A round costs each
-// caller a lock and a switch of goroutines, so it ends early once the range was held for as long as
-// the callers had waited for it.
+// While callers wait, the range in use is used up or held, so that no other caller overtakes them.
+// A range that callers have waited for is handed out in rounds: a caller that comes back for more
+// is served after all callers of the last round have left with their ids. Without rounds the first
+// caller to wake up could take the rest of the range before the others have run. A round costs each
+// caller a lock and a goroutine switch, so it ends early once the range was held for as long as its
+// first caller had waited for it.
 func (t *Tag) serve() {
 	if t.granted == 0 || !time.Now().Before(t.until) {
 		t.round()
@@ -106,9 +106,9 @@ func (t *Tag) serve() {
 	}
 }
 
-// round serves the callers that wait, in the order in which they came, from the range in use and
-// from the next one. It opens the range in use when nobody who was served from it is left: then
-// nobody has waited for it, or all who did have come back for nothing more. The caller holds mu.
+// round serves the waiting callers in the order in which they came, from the range in use and then
+// from the next one. It opens the range in use for adds once the queue is empty and no caller that
+// was served from it still has to leave, or the round's time is over. The caller holds mu.
 func (t *Tag) round() {
 	for t.queue.Len() > 0 && (t.reserved > 0 || t.ready.Len() > 0) {
 		if t.reserved == 0 {
@@ -129,13 +129,13 @@ func (t *Tag) round() {
 	}
 }
 
-// begin puts r in use, held and reserved for the queue. The range in use before is used up, and the
+// begin puts r in use, held and reserved for the queue. The range that it replaces is used up. The
 // caller holds mu.
 func (t *Tag) begin(r Range) {
 	b := newBuffer(r, t.g.opts.Prefetch)
 	t.issued += t.cur.Load().len
 	t.cur.Store(b) // publishes the buffer's fields
-	// The first caller has waited the longest. If nobody waits the round ends as it begins.
+	// The first caller has waited the longest. With an empty queue the round ends as it begins.
 	t.reserved, t.granted, t.until = b.len, 0, time.Now()
 	if first := t.queue.Front(); first != nil {
 		w, _ := first.Value.(*waiter)
@@ -143,12 +143,12 @@ func (t *Tag) begin(r Range) {
 	}
 }
 
-// over returns why there will be no further range, or nil while one may come.
+// over returns why there will be no further range, or nil while one may come. The caller holds mu.
 func (t *Tag) over() error {
 	switch {
 	case t.ended != nil:
 		return t.ended
-	case t.gone && t.loading: // the source is being asked whether it has the tag again
+	case t.gone && t.loading: // a fetch asks whether the source has the tag again
 		return nil
 	}
 	return t.failed

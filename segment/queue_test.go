@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// usedUp returns a Generator over f whose tag "a" has no id left, and what has been handed out.
+// usedUp returns a Generator over f whose tag "a" has no id left, and the ids that it handed out.
 func usedUp(t *testing.T, f *fake) (*segment.Generator, []int64) {
 	t.Helper()
 	g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
@@ -25,8 +25,8 @@ func usedUp(t *testing.T, f *fake) (*segment.Generator, []int64) {
 	return g, append(ids, next(t, g, "a", int(stats(t, g, "a").Left))...)
 }
 
-// TestFirstCome: callers that wait are served in the order in which they came, by Next and by Fill,
-// over as many ranges as it takes, and nobody who comes later overtakes them.
+// TestFirstCome: waiting callers are served in the order in which they came, over as many ranges as it
+// takes, and no later caller overtakes them.
 func TestFirstCome(t *testing.T) {
 	t.Parallel()
 	for _, step := range []int64{1, 2, 7, 10, 1000} {
@@ -46,17 +46,17 @@ func TestFirstCome(t *testing.T) {
 						t.Errorf("caller %d: Fill = %d, %v", i, n, err)
 					}
 				})
-				synctest.Wait() // it waits
+				synctest.Wait() // until the caller is in the queue
 				if i == callers/2 {
-					time.Sleep(1500 * time.Millisecond) // for the first range, or the first ranges
+					time.Sleep(1500 * time.Millisecond) // until the first range, or several, have come
 				}
 			}
 			wg.Wait()
 			last := int64(len(before)) - 1
 			for i, ids := range got {
-				// Only what a caller gets from the range that served it first is in its turn.
+				// Only the ids from the first range that serves a caller are in its turn.
 				if ids[0] <= last {
-					t.Errorf("step %d: caller %d got %d after %d was promised to the one before", step, i, ids[0], last)
+					t.Errorf("step %d: caller %d got %d, and the caller before it %d", step, i, ids[0], last)
 				}
 				last = ids[0]
 			}
@@ -65,8 +65,8 @@ func TestFirstCome(t *testing.T) {
 	}
 }
 
-// TestFair: goroutines that take ids as fast as they can from a source that has too few get as many
-// as each other, and none is left waiting for longer than the queue takes.
+// TestFair: goroutines that take ids as fast as they can from a slow source get about the same number
+// of ids, and none waits longer than the queue takes.
 func TestFair(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestFair(t *testing.T) {
 			f := newFake(tt.step)
 			g, all := usedUp(t, f)
 			f.set(func(f *fake) { f.latency = tt.latency })
-			queue := (time.Duration(int64(tt.goroutines)/tt.step) + 2) * tt.latency // how long one's turn takes
+			queue := (time.Duration(int64(tt.goroutines)/tt.step) + 2) * tt.latency // the longest wait
 			got := make([][]int64, tt.goroutines)
 			var wg sync.WaitGroup
 			end := time.Now().Add(200 * queue)
@@ -106,7 +106,8 @@ func TestFair(t *testing.T) {
 			}
 			t.Logf("%d goroutines, %d ids per %v: %d to %d ids each", tt.goroutines, tt.step, tt.latency, least, most)
 			if 2*most > 3*least || least < 50 {
-				t.Errorf("the luckiest of %d goroutines got %d ids and the unluckiest %d, want at most 1.5 times as many", tt.goroutines, most, least)
+				t.Errorf("%d goroutines got between %d and %d ids each, want at most 1.5 times the least",
+					tt.goroutines, least, most)
 			}
 			distinct(t, all)
 			if n := len(all); all[n-1] != int64(n-1) {
@@ -116,8 +117,8 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// TestWaitEnds: a caller whose ctx ends leaves the queue, and takes no id along. Those behind it
-// are served.
+// TestWaitEnds: a caller whose ctx ends leaves the queue without an id. The callers after it are
+// served.
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,8 +160,7 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// TestServedAsCtxEnds: a caller that is served at the moment that its ctx ends gets its id; it is
-// not lost.
+// TestServedAsCtxEnds: a caller that is served at the moment its ctx ends gets its id. No id is lost.
 func TestServedAsCtxEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestServedAsCtxEnds(t *testing.T) {
 			)
 			for range 8 {
 				wg.Go(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // the source answers then
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // as the source answers
 					defer cancel()
 					if id, err := g.Next(ctx, "a"); err == nil {
 						mu.Lock()
@@ -194,8 +194,8 @@ func TestServedAsCtxEnds(t *testing.T) {
 	})
 }
 
-// TestRoundEnds: a caller that is served and does not get to run holds up those that come back for
-// more, and for no longer than it had waited for the range itself.
+// TestRoundEnds: a served caller that does not run delays the callers that come back for more, but no
+// longer than the first caller had waited for the range.
 func TestRoundEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,15 +211,16 @@ func TestRoundEnds(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, tt := range []struct{ comes, served time.Duration }{
 			{0, time.Second}, // with the range
-			{1500 * time.Millisecond, 2100 * time.Millisecond}, // while the stalled caller holds the range up
-			{2100 * time.Millisecond, 2100 * time.Millisecond}, // when that is over
+			{1500 * time.Millisecond, 2100 * time.Millisecond}, // while the stalled caller delays the round
+			{2100 * time.Millisecond, 2100 * time.Millisecond}, // as the round ends
 			{2200 * time.Millisecond, 2200 * time.Millisecond}, // by an add
 		} {
 			wg.Go(func() {
 				time.Sleep(tt.comes)
 				id, err := g.Next(t.Context(), "a")
 				if took := time.Since(begin); took != tt.served || err != nil {
-					t.Errorf("caller %d, which came after %v, was served after %v: %d, %v, want %v", i, tt.comes, took, id, err, tt.served)
+					t.Errorf("caller %d, which came after %v, was served after %v: %d, %v, want %v",
+						i, tt.comes, took, id, err, tt.served)
 				}
 			})
 		}
@@ -231,8 +232,7 @@ func TestRoundEnds(t *testing.T) {
 	})
 }
 
-// TestOneWord: while nobody waits a range that was waited for is handed out by adds, whatever it
-// began with.
+// TestOneWord: a range that callers had to wait for is handed out by adds once the queue is empty.
 func TestOneWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

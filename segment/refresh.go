@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Refresh lists the source's tags: tags that are gone end with ErrUnknownTag, changed steps take
-// effect, and with Listed new tags come. A tag that failed for a lasting reason is fetched for
-// again, unless the list shows that its counter, which went back, was not raised. A Generator does
-// all this by itself every Options.Refresh; a program that changed the table and does not want to
-// wait calls it.
+// Refresh lists the source's tags. Calls for tags that are gone fail with ErrUnknownTag, changed
+// steps take effect, and with Listed new tags are added. A tag that failed with a lasting error is
+// fetched again, unless the list shows that its counter went back and was not raised. A Generator
+// calls Refresh by itself every Options.Refresh. A program calls it to make a change of the table
+// take effect at once.
 //
-// A Finder is asked about each tag in use that is not in the list. With a source that is not a
-// Lister only the tags that failed are looked at. Refresh blocks until the source has answered or
-// ctx ends, but for the fetches; while it does not answer no tag counts as gone.
+// A Finder is asked about each tag in use that is not in the list. If the source is not a Lister,
+// Refresh only retries the tags that failed. Refresh blocks until the source has answered or ctx
+// ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
+// does not answer.
 func (g *Generator) Refresh(ctx context.Context) error {
 	g.unknown.forget()
-	tags := g.all() // before the list is read, or a tag that is made meanwhile would count as gone
+	tags := g.all() // read before the list, so that a newer tag does not count as gone
 	g.mu.Lock()
 	closed := g.closed
 	g.mu.Unlock()
@@ -43,8 +44,7 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	return err
 }
 
-// list lists the source's tags, by name, and adds those that are new if the Generator goes by the
-// list.
+// list returns the source's rows by tag. With Listed it adds the new tags.
 func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, error) {
 	list, err := lister.List(ctx)
 	if err != nil {
@@ -63,9 +63,9 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 	return rows, nil
 }
 
-// compare tells the tags what their rows say. A tag that is not in the list is looked up before it
-// counts as gone. One that counts as gone already is not looked up again: a call that asks for it
-// does that, and the list will have it.
+// compare gives each tag its row. A tag that is not in the list is looked up before it counts as
+// gone. A tag that is gone already is not looked up: the next call for it does that, or a later
+// list has it.
 func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Row) error {
 	for _, t := range tags {
 		r, ok := rows[t.name]
@@ -89,7 +89,7 @@ func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Ro
 	return nil
 }
 
-// lookAt asks the source for a tag that it has not listed.
+// lookAt asks the source for the row of a tag that it has not listed.
 func (g *Generator) lookAt(ctx context.Context, name string) (Row, error) {
 	if f, ok := g.src.(Finder); ok {
 		return f.Find(ctx, name)
@@ -104,15 +104,15 @@ func (t *Tag) lost() bool {
 	return t.gone
 }
 
-// refresh notes what the tag's row says, if the source shows rows, and fetches if the tag has
-// failed.
+// refresh applies the tag's row, which is nil if the source is not a Lister. It starts a fetch if
+// the tag has failed.
 func (t *Tag) refresh(r *Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r != nil && r.Step > 0 {
 		t.pace.setBase(r.Step)
 	}
-	// A fetch moves the counter, so one that went back is looked at first.
+	// A fetch would move the counter, so one that went back is not fetched from until it is raised.
 	raised := r == nil || !t.guard.back || r.Next >= t.guard.floor(0)
 	if t.failed != nil && raised {
 		t.forceLoad()
@@ -132,9 +132,8 @@ func (g *Generator) refreshLoop(ctx context.Context) {
 	}
 }
 
-// loadAll lists the tags and waits for the first range of each, a few tags at a time. A tag that
-// cannot have one, such as one that is exhausted, does not keep the others from working: it reports
-// its failure when it is asked for.
+// loadAll lists the tags and waits for the first range of each, a few tags at a time. A tag with a
+// lasting error, such as an exhausted counter, does not fail New: calls for the tag report it.
 func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
 	list, err := lister.List(ctx)
 	if err != nil {

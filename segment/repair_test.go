@@ -12,9 +12,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TestRepaired: a tag that failed for a lasting reason fails at once at every call, and works after
-// the next refresh that finds it repaired, whether the source shows its rows or not. Its handle
-// does too.
+// TestRepaired: after a lasting error every call fails at once. The tag and its handle work after the
+// next refresh that finds the source repaired, whether the source lists its rows or not.
 func TestRepaired(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []error{segment.ErrExhausted, segment.ErrBadRange} {
@@ -37,7 +36,7 @@ func TestRepaired(t *testing.T) {
 				f.set(fail(fmt.Errorf("%w: as told", reason)))
 				next(t, g, "a", 20)
 				synctest.Wait()
-				f.set(func(f *fake) { f.latency = 5 * time.Second }) // nobody waits for an answer that is known
+				f.set(func(f *fake) { f.latency = 5 * time.Second }) // no call waits for the source
 				for range 150 {
 					begin := time.Now()
 					if id, err := tag.Next(t.Context()); !errors.Is(err, reason) || time.Since(begin) > 0 {
@@ -46,10 +45,10 @@ func TestRepaired(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				if f.calls != 3 {
-					t.Errorf("the source was asked %d times in 150 s, want once and then with each refresh", f.calls)
+					t.Errorf("%d fetches in 150 s, want one and then one with each refresh", f.calls)
 				}
 				f.set(fail(nil))
-				time.Sleep(time.Minute + 5*time.Second + time.Millisecond) // for the refresh, and its answer
+				time.Sleep(time.Minute + 5*time.Second + time.Millisecond) // for the refresh, and the fetch
 				if lists {
 					time.Sleep(5 * time.Second) // for the list
 				}
@@ -57,16 +56,16 @@ func TestRepaired(t *testing.T) {
 					t.Errorf("Next after the repair = %d, %v, want 20", id, err)
 				}
 				if s := stats(t, g, "a"); s.Err != nil {
-					t.Errorf("the figures after the repair have the error %v", s.Err)
+					t.Errorf("Stats after the repair has the error %v", s.Err)
 				}
 			})
 		}
 	}
 }
 
-// TestRaised: a tag whose counter went back takes ranges again when the counter was raised by an
-// operator, and not when other processes have lifted it past what this one knows: their ids may be
-// in use twice.
+// TestRaised: a tag whose counter went back accepts ranges again after an operator has raised the
+// counter. It does not when other processes have moved the counter past the highest id that this
+// process knows, because their ids may be in use twice.
 func TestRaised(t *testing.T) {
 	t.Parallel()
 	for _, lists := range []bool{true, false} {
@@ -79,7 +78,7 @@ func TestRaised(t *testing.T) {
 			g := generator(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
 			next(t, g, "a", 1)
 			synctest.Wait()
-			f.set(func(f *fake) { f.tags["a"].Next = 500 }) // 2000 before
+			f.set(func(f *fake) { f.tags["a"].Next = 500 }) // from 2000
 			next(t, g, "a", 1999)
 			synctest.Wait()
 			for _, tt := range []struct {
@@ -93,10 +92,11 @@ func TestRaised(t *testing.T) {
 				synctest.Wait()
 				id, err := g.Next(t.Context(), "a")
 				if tt.works && (err != nil || id != tt.at) || !tt.works && !errors.Is(err, segment.ErrRangeWentBack) {
-					t.Errorf("lists %v: Next with the counter at %d = %d, %v, want an id: %v", lists, tt.at, id, err, tt.works)
+					t.Errorf("lists %v: Next with the counter at %d = %d, %v, want an id: %v",
+						lists, tt.at, id, err, tt.works)
 				}
 				if lists && !tt.works && f.calls != 0 {
-					t.Errorf("a counter that was not raised, at %d, was moved by %d fetches", tt.at, f.calls)
+					t.Errorf("%d fetches moved a counter at %d that was not raised, want 0", f.calls, tt.at)
 				}
 			}
 			next(t, g, "a", 3500)
@@ -105,13 +105,13 @@ func TestRaised(t *testing.T) {
 			next(t, g, "a", int(stats(t, g, "a").Left))
 			synctest.Wait()
 			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
-				t.Errorf("Next after the counter went back once more = %d, %v, want ErrRangeWentBack", id, err)
+				t.Errorf("Next after the counter went back again = %d, %v, want ErrRangeWentBack", id, err)
 			}
 		})
 	}
 }
 
-// TestRaisedToTheEnd: where a raised counter cannot be, near 2^63, the bound does not overflow.
+// TestRaisedToTheEnd: near 2^63, where the counter cannot be raised, the bound does not overflow.
 func TestRaisedToTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestRaisedToTheEnd(t *testing.T) {
 	})
 }
 
-// TestExhaustedStep: a counter that has no room for a step that was doubled is asked for its own
-// step before it is exhausted.
+// TestExhaustedStep: a counter that has no room for the doubled step is asked for its own step before
+// the tag is exhausted.
 func TestExhaustedStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestExhaustedStep(t *testing.T) {
 			}
 			return f.Fetch(ctx, tag, step)
 		}), nil)
-		ids := next(t, g, "a", 300) // 100, then 200 that were asked for, then 100 that do not fit
+		ids := next(t, g, "a", 300) // ranges of 100 and 200; then 400 do not fit, and neither do 100
 		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrExhausted) {
 			t.Errorf("Next after %d ids up to %d = %d, %v, want ErrExhausted", len(ids), ids[len(ids)-1], id, err)
 		}

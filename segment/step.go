@@ -4,23 +4,22 @@ import "time"
 
 // pace decides how many ids to ask for. Guarded by Tag.mu.
 //
-// It follows Leaf's rule: a range that lasted less than a window (15 minutes) is followed by one of
-// twice the step, one that lasted two windows or more by half of it, never less than what the
-// source stores. So the database is asked about once a window, and an outage of a window is
-// survived.
+// It follows Leaf's rule. A range that lasted less than a window (15 minutes) doubles the step, one
+// that lasted two windows or more halves it. The step is never less than the source's own. So the
+// source is asked about once a window, and the ids outlast an outage of about a window.
 type pace struct {
 	base   int64         // the source's own step; 0: not known yet
-	step   int64         // the step asked for last
+	step   int64         // the adapted step; 0: ask for the source's own
 	last   time.Time     // when the last range arrived; zero: never
 	window time.Duration // Options.StepWindow
 	limit  int64         // Options.MaxStep; 0: the default
 }
 
-// defaultMaxStep is where Leaf's rule stops doubling.
+// defaultMaxStep is the step at which Leaf's rule stops doubling.
 const defaultMaxStep = 1_000_000
 
-// max is the largest step to ask for. The original compares before it doubles and so stops at up to
-// half of its maximum; here the maximum is reached. A source's own step is never cut.
+// max returns the largest step to ask for. Leaf compares before it doubles, so it may stop anywhere
+// above half of its maximum; here the maximum is reached. A source's own step is never cut.
 func (p *pace) max() int64 {
 	limit := p.limit
 	if limit == 0 {
@@ -32,7 +31,7 @@ func (p *pace) max() int64 {
 	return max(limit, p.base)
 }
 
-// next returns the step to ask for at now; 0 is the source's own.
+// next adapts the step at now and returns it; 0 asks for the source's own.
 func (p *pace) next(now time.Time) int64 {
 	if p.last.IsZero() {
 		return 0
@@ -51,7 +50,7 @@ func (p *pace) next(now time.Time) int64 {
 	return p.step
 }
 
-// fetched notes what the source handed out at now.
+// fetched records that the source handed out r at now.
 func (p *pace) fetched(r Range, now time.Time) {
 	p.last = now
 	switch {
@@ -62,8 +61,8 @@ func (p *pace) fetched(r Range, now time.Time) {
 	}
 }
 
-// setBase notes the source's own step. A raised one takes effect with the next range, a lowered one
-// by and by.
+// setBase sets the source's own step. A raised step takes effect with the next range. After a
+// lowered one the adapted step only shrinks by halving.
 func (p *pace) setBase(base int64) {
 	p.base = min(base, MaxSpan) // a larger one could not be asked for
 	p.step = max(p.step, p.base)

@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// Names may come from strangers, who make up as many as they like. A name that the source does not
-// know leaves nothing behind but, for a second, itself; and however many names come up, the source
-// is asked about a few at a time, so that tags in use go on to get their ranges.
+// Names may come from strangers, who can make up any number of them. This file bounds what unknown
+// names cost: such a name is remembered for a second and then leaves nothing in memory, and the
+// source is asked for only a few new names at a time, so that tags in use still get their ranges.
 
 const (
 	unknownFor = time.Second // how long a name that the source did not know counts as unknown
-	maxUnknown = 1000        // how many such names are remembered
-	maxFirsts  = 8           // how many tags may fetch their first range at a time
+	maxUnknown = 1000        // the most such names that are remembered
+	maxFirsts  = 8           // the most tags that fetch their first range at a time
 )
 
 // unknown remembers names that the source did not know. The zero value is ready to use.
 type unknown struct {
-	mu    sync.Mutex // nothing else is locked or waited for while it is held
+	mu    sync.Mutex // a leaf: its holder neither waits nor takes another lock
 	until map[string]time.Time
 }
 
-// add notes that the source does not know the name at now.
+// add records that the source did not know name at now. When there are too many names it forgets
+// all of them.
 func (u *unknown) add(name string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -33,7 +34,7 @@ func (u *unknown) add(name string, now time.Time) {
 	u.until[strings.Clone(name)] = now.Add(unknownFor)
 }
 
-// has reports whether the source did not know the name a moment ago.
+// has reports whether, at now, name still counts as unknown.
 func (u *unknown) has(name string, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,9 +53,10 @@ func (u *unknown) forget() {
 	u.until = nil
 }
 
-// enter waits until the tag may ask the source, and returns what ends its turn. Only a tag without
-// a range has to wait. A tag that nobody waits for any more when its turn comes is dropped, and
-// enter returns false, as it does when ctx ends.
+// enter waits until the tag may ask the source. The caller must call leave when the source has
+// answered. Only a tag that never had a range has to wait. If ctx ends first, or no caller waits
+// for the tag any more, enter ends the load and returns false; in the latter case it also drops
+// the tag.
 func (t *Tag) enter(ctx context.Context) (leave func(), ok bool) {
 	t.mu.Lock()
 	first := t.fetches == 0 && !t.g.opts.Listed
@@ -87,7 +89,7 @@ func (t *Tag) enter(ctx context.Context) (leave func(), ok bool) {
 	return nil, false
 }
 
-// drop has the Generator forget the tag, which never had a range. The caller holds mu.
+// drop removes the tag, which never had a range, from the Generator. The caller holds mu.
 func (t *Tag) drop() {
 	t.dropped = true
 	t.g.tags.CompareAndDelete(t.name, t)

@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// crowded is a fake that notes how many calls of Fetch for tags that it does not have were under
-// way at a time.
+// crowded is a fake that records the most calls of Fetch for unknown tags that were under way at a
+// time.
 type crowded struct {
 	*fake
 	now, most atomic.Int64
@@ -30,8 +30,8 @@ func (c *crowded) Fetch(ctx context.Context, tag string, step int64) (segment.Ra
 	return c.fake.Fetch(ctx, tag, step)
 }
 
-// TestStrangers: names that strangers make up are asked for a few at a time, leave nothing behind,
-// and do not keep a tag in use from getting its ranges.
+// TestStrangers: unknown names are fetched a few at a time, leave nothing behind, and do not delay the
+// ranges of a tag in use.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,32 +47,32 @@ func TestStrangers(t *testing.T) {
 				defer cancel()
 				id, err := g.Next(ctx, fmt.Sprint("name", i))
 				if !errors.Is(err, segment.ErrUnknownTag) && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Next of a name that nobody made = %d, %v", id, err)
+					t.Errorf("Next of an unknown name = %d, %v", id, err)
 				}
 			})
 		}
 		begin := time.Now()
 		next(t, g, "a", 1000)
 		if took := time.Since(begin); took > 1100*time.Millisecond {
-			t.Errorf("1,000 ids in ranges of 100 took %v, want ten fetches of 100 ms at the most", took)
+			t.Errorf("1,000 ids in ranges of 100 took %v, want at most ten fetches of 100 ms", took)
 		}
 		wg.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if most := c.most.Load(); most != 8 {
-			t.Errorf("%d names were asked for at a time, want 8", most)
+			t.Errorf("%d names were fetched at a time, want 8", most)
 		}
 		if n := g.Known(); n != 1 {
 			t.Errorf("%d names are remembered, want 1", n)
 		}
 		if f.calls > 200 {
-			t.Errorf("the source was asked %d times, want hardly more than 8 names in each 100 ms", f.calls)
+			t.Errorf("%d fetches, want about 8 names in each 100 ms", f.calls)
 		}
 	})
 }
 
-// TestUnknownAgain: a name that the source did not know is asked for once a second, and at once
-// after a refresh; what is remembered of such names is bounded.
+// TestUnknownAgain: an unknown name is fetched at most once a second, and at once after a refresh. The
+// number of unknown names that are remembered is bounded.
 func TestUnknownAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package metric says what is measured of a generator: one list of figures, from which each
-// exporter makes its own kind of metric. All of them are read from Stats when the exporter asks.
+// Package metric lists the figures of a generator. Each exporter makes its own kind of metric from
+// the list. All figures are read from Stats when the exporter collects.
 package metric
 
 import (
@@ -9,20 +9,20 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Figure is a number that S has.
+// Figure is a number that can be read from an S.
 type Figure[S any] struct {
 	Name    string // in snake case, without prefix, unit and _total
 	Unit    string // "s", or empty for a count
 	Help    string
-	Counter bool   // it only grows; else it is a gauge
-	Label   string // the label that tells the figures of one Name apart; empty: there is one figure
+	Counter bool   // it never decreases; else it is a gauge
+	Label   string // distinguishes figures with the same Name; empty: there is one figure
 	Value   string // of the label
 
 	// Read returns the figure. ok is false if this S does not have it.
 	Read func(S) (v float64, ok bool)
 }
 
-// Prometheus returns the name by Prometheus' rules: base units, and _total for a counter.
+// Prometheus returns the name by Prometheus' conventions: the unit, and _total for a counter.
 func (f Figure[S]) Prometheus() string {
 	name := "uidring_" + f.Name
 	if f.Unit == "s" {
@@ -34,7 +34,7 @@ func (f Figure[S]) Prometheus() string {
 	return name
 }
 
-// OpenTelemetry returns the name by OpenTelemetry's rules, which keep the unit apart.
+// OpenTelemetry returns the name by OpenTelemetry's conventions, without the unit.
 func (f Figure[S]) OpenTelemetry() string { return "uidring." + f.Name }
 
 // Generator returns the figures of a time-ordered generator.
@@ -106,7 +106,7 @@ func Generator() []Figure[uid.Stats] {
 		f.Label, f.Value = "reason", reject.reason
 		all = append(all, f)
 	}
-	// What only Cached has.
+	// The figures of a uid.Cached only.
 	for _, f := range []Figure[stats]{
 		count("runs_taken", "Runs taken from the ring.",
 			func(s stats) int64 { return s.RunsTaken }),
@@ -160,7 +160,7 @@ func Tag() []Figure[segment.TagStats] {
 	return append(all, last)
 }
 
-// seconds returns unix seconds; the zero time has none.
+// seconds returns t in unix seconds. It returns false for the zero time.
 func seconds(t time.Time) (float64, bool) {
 	return float64(t.UnixMilli()) / 1000, !t.IsZero()
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Other is the tag that stands for all that MaxTags leaves no series of their own.
+// Other is the tag of the sum of all tags without their own series.
 const Other = "(other)"
 
-// MaxTags is the default bound of the tags of one generator.
+// MaxTags is the default bound on the tags with their own series.
 const MaxTags = 100
 
-// Tags bounds how many tags have series of their own: the first Max that it saw. It is safe for
-// concurrent use. A tag that has its series keeps it, so that its counters never go down.
+// Tags bounds how many tags of a generator have their own series: the first Max that it saw. A tag
+// keeps its series, so that no counter decreases. Tags is safe for concurrent use.
 type Tags struct {
 	Max int // 0: MaxTags
 
@@ -21,7 +21,7 @@ type Tags struct {
 	seen map[string]bool // guarded by mu
 }
 
-// Fold returns the tags that have series of their own, and one more for all others, if any.
+// Fold returns the tags with their own series, and Other with the sum of the rest, if there is any.
 func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +52,7 @@ func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 	return own
 }
 
-// add adds what can be added up; of times the newest counts, and any error.
+// add adds s to sum. LastFetch becomes the newer one, and Err that of s if it has one.
 func add(sum *segment.TagStats, s segment.TagStats) {
 	sum.Left += s.Left
 	sum.Issued += s.Issued

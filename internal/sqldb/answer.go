@@ -7,8 +7,8 @@ import (
 )
 
 // Insert runs an INSERT of one row into a table whose key the database generates, and returns the
-// key, which is 0 if it generates none. The first time on MySQL it compares the server's answer
-// with what the session says.
+// key, which is 0 if it generates none. On MySQL the first call compares the key in the server's
+// answer with LAST_INSERT_ID() in the session.
 func (c *Conn) Insert(ctx context.Context, key, query string, args ...any) (id int64, err error) {
 	if c.returning {
 		err = c.Row(ctx, query+" RETURNING "+key, args, &id)
@@ -29,11 +29,12 @@ func (c *Conn) Insert(ctx context.Context, key, query string, args ...any) (id i
 }
 
 // Advance runs MySQL's UPDATE of one row that sets a column to LAST_INSERT_ID(expr). It returns how
-// many rows were changed and, where that is 1, the value of expr: with 0 rows some servers answer
-// with the value of an earlier statement. A trigger may hide the value; it is 0 then.
+// many rows were changed and, if that is 1, the value of expr. With 0 rows some servers answer with
+// the value of an earlier statement. If a trigger hides the value, it is 0.
 //
-// The first time it holds the value against what look, a SELECT with the same arguments, finds in
-// the row. Both are in one transaction, so that no other process changes the row in between.
+// The first call compares the value with the one in the row, which look, a SELECT with the same
+// arguments, reads. Both statements run in one transaction, so no other process changes the row in
+// between.
 func (c *Conn) Advance(
 	ctx context.Context, update, look string, args ...any,
 ) (rows, value int64, err error) {
@@ -59,7 +60,7 @@ func (c *Conn) Advance(
 	return rows, value, err
 }
 
-// answer returns how many rows a statement changed and the id that it answered with.
+// answer returns how many rows a statement changed and, if that is 1, the id in its answer.
 func answer(result sql.Result) (rows, id int64, err error) {
 	if rows, err = result.RowsAffected(); err != nil || rows != 1 {
 		return rows, 0, err
@@ -68,7 +69,8 @@ func answer(result sql.Result) (rows, id int64, err error) {
 	return rows, id, err
 }
 
-// prove compares the id that a statement answered with and what a query says.
+// prove compares the id in a statement's answer with the result of a query. It returns an error
+// that wraps ErrUnfit if they differ.
 func (c *Conn) prove(ctx context.Context, id int64, query string, args []any) error {
 	var found int64
 	if err := c.Row(ctx, query, args, &found); err != nil {

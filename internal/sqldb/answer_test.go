@@ -14,8 +14,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// TestAnswers: a server whose answer is not what it stored is refused by its name, once; the answer
-// to a statement that changed no row is not read.
+// TestAnswers: a server that answers with another id than it stored is refused by name. One correct
+// answer ends the comparison. The answer to a statement that changed no row is not used.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 			if want := tt.answer * tt.rows; !tt.refused && (rows != tt.rows || value != want) {
 				t.Errorf("%s: Advance = %d rows, %d, want %d, %d", tt.name, rows, value, tt.rows, want)
 			}
-			// Once is enough where it went well.
+			// A successful comparison is not repeated.
 			if begun := try+1 == l.begun; tt.name == "right" && l.begun != 1 || tt.name != "right" && !begun {
 				t.Errorf("%s: %d transactions after %d calls", tt.name, l.begun, try+1)
 			}
@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// liar is a server that answers changes and stores rows as it is told.
+// liar is a server whose answers to a change and to a query the test sets.
 type liar struct {
 	greeter
 	rows, answer int64

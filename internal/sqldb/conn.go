@@ -9,38 +9,36 @@ import (
 	"time"
 )
 
-// Conn is a connection whose statements commit themselves. One goroutine uses it, until the
-// function that got it returns.
+// Conn is a connection whose statements commit themselves. Only one goroutine may use it, and not
+// after the function that got it returns.
 type Conn struct {
 	Dialect
 	conn   *sql.Conn
 	proven *atomic.Bool // of the DB
 }
 
-// Do runs f on a connection of its own. When Do returns nil, every change that f made is committed.
-// When it returns an error, each may or may not be made: the caller has to read it back, in another
-// Do and with ForUpdate.
+// Do runs f on its own connection. If Do returns nil, every change that f made is committed. If it
+// returns an error, each change may or may not be committed: the caller has to read it back, in
+// another Do and with ForUpdate.
 //
-// That holds whatever the application has left on the pooled connection, because Do first ends the
-// transaction that may be open, and because the statements of f are committed one by one:
+// This holds whatever state the application has left the pooled connection in, because Do first
+// ends any open transaction, and because the statements of f are committed one by one:
 //
-// - A transaction that was begun and forgotten is committed, with its savepoints, or rolled back if
-// it
+//   - A transaction that was begun and forgotten is committed, with its savepoints, or rolled back
+//     if it has failed. SQLite's is rolled back. A connection inside an XA transaction is closed.
+//   - Without autocommit, which only MySQL has, the COMMIT after f commits its statements together.
+//   - With READ UNCOMMITTED, a row that is read FOR UPDATE still shows committed values, because
+//     the read waits for the transaction that changed the row last.
 //
-//	  has failed. SQLite's is rolled back. A connection inside an XA transaction is closed.
-//	- Without autocommit, which is MySQL's alone, the COMMIT that follows f commits them together.
-//	- READ UNCOMMITTED: what a row FOR UPDATE shows is committed at every isolation level, because
-//	  it waits for the transaction that changed the row last.
-//
-// There is no BEGIN before a change, because a client that vanishes between a change and its COMMIT
-// leaves the row locked until the server gives up on the connection, which takes hours.
+// There is no BEGIN before a change. A client that vanishes between a change and its COMMIT would
+// leave the row locked until the server gives up on the connection, which takes hours.
 func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 	conn, err := d.begin(ctx)
 	if err != nil {
 		return err
 	}
 	committed := d.end == ""
-	defer func() { // after a panic of f as well
+	defer func() { // also after a panic of f
 		if !committed {
 			d.rollback(ctx, conn)
 		}
@@ -57,8 +55,9 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 	return err
 }
 
-// begin returns a connection without an open transaction. One that refuses to be is rolled back.
-// When as many have refused as were idle, the next is new, and what it says is final.
+// begin returns a connection without an open transaction. If a connection cannot end its
+// transaction, begin discards it and tries the next. After as many failures as there were idle
+// connections the next one is new, and its error is returned.
 func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
 	for idle := d.pool.Stats().Idle; ; idle-- {
 		conn, err := d.pool.Conn(ctx)
@@ -76,24 +75,24 @@ func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// rollbackTimeout bounds a ROLLBACK, which has to be sent after ctx has ended too.
+// rollbackTimeout bounds a ROLLBACK, which is sent even if ctx has ended.
 const rollbackTimeout = time.Second
 
-// rollback ends the transaction that is open on a connection, if one is, or makes Close end the
-// connection.
+// rollback rolls back the transaction that is open on a connection, if any. If that fails, the
+// connection will be closed and not go back to the pool.
 func (d *DB) rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		// How database/sql is told to close it.
+		// ErrBadConn makes database/sql close the connection.
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }
 
-// Discard closes the connection. Its place in the pool is taken by a new one, which begins with the
-// server's settings.
+// Discard closes the connection after use. The pool replaces it by a new one, whose session begins
+// with the server's settings.
 func (c *Conn) Discard() {
-	// How database/sql is told to close it.
+	// ErrBadConn makes database/sql close the connection.
 	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
@@ -114,7 +113,8 @@ func (c *Conn) Changed(ctx context.Context, query string, args ...any) (int64, e
 // ErrTwoRows says that a key which has to be unique is not.
 var ErrTwoRows = errors.New("more than one row has the key, want a unique key on it")
 
-// Row reads the only row of a query into dest. None is sql.ErrNoRows, two are ErrTwoRows.
+// Row reads the only row of a query into dest. It returns sql.ErrNoRows if there is no row, and
+// ErrTwoRows if there are several.
 func (c *Conn) Row(ctx context.Context, query string, args []any, dest ...any) error {
 	n := 0
 	err := c.Each(ctx, func(r *sql.Rows) error {
@@ -129,7 +129,7 @@ func (c *Conn) Row(ctx context.Context, query string, args []any, dest ...any) e
 	return err
 }
 
-// Each calls scan for every row of a query.
+// Each calls scan for every row of a query, until scan returns an error.
 func (c *Conn) Each(ctx context.Context, scan func(*sql.Rows) error, query string,
 	args ...any) error {
 	rows, err := c.conn.QueryContext(ctx, c.Expand(query), args...)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open returns a database with an empty table T of numbers N, and its pool.
+// open opens a database, and returns its pool too.
 func open(t *testing.T, dsn string) (*sqldb.DB, *sql.DB) {
 	t.Helper()
 	g, err := gorm.Open(mysql.New(mysql.Config{DSN: dsn, SkipInitializeWithVersion: true}),
@@ -45,6 +45,7 @@ func open(t *testing.T, dsn string) (*sqldb.DB, *sql.DB) {
 	return d, pool
 }
 
+// table creates a database with an empty table T of numbers N.
 func table(t *testing.T) (srv *dbtest.Server, name string) {
 	t.Helper()
 	srv = servers.MariaDB(t)
@@ -60,13 +61,13 @@ func insert(ctx context.Context, n int64) func(*sqldb.Conn) error {
 	}
 }
 
-// TestDoFails: on a session without autocommit, a function that fails, panics or is cut short
-// leaves nothing behind, and no connection in the middle of it.
+// TestDoFails: on a session without autocommit, a function that fails, panics or is cancelled leaves
+// no change and no open transaction behind.
 func TestDoFails(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)
 	d, pool := open(t, srv.DSN(name)+"&autocommit=0")
-	pool.SetMaxOpenConns(1) // so that a connection that is not given back blocks the next Do
+	pool.SetMaxOpenConns(1) // a connection that does not go back to the pool blocks the next Do
 	boom := errors.New("boom")
 	for kind, fail := range map[string]func(ctx context.Context, cancel func()) error{
 		"error":  func(context.Context, func()) error { return boom },
@@ -111,8 +112,8 @@ func TestDoFails(t *testing.T) {
 	}
 }
 
-// TestCommitHangs: a COMMIT that is not answered ends with the ctx, though database/sql's own would
-// wait for as long as the connection is open.
+// TestCommitHangs: a COMMIT without an answer ends with ctx. That of database/sql would wait for as
+// long as the connection is open.
 func TestCommitHangs(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)
@@ -133,8 +134,8 @@ func TestCommitHangs(t *testing.T) {
 	}
 }
 
-// TestBeginRefused: connections that refuse BEGIN are closed, however many there are, and the first
-// attempt already finds one that does not.
+// TestBeginRefused: connections that refuse BEGIN are closed, however many there are. The first Do
+// finds one that does not refuse.
 func TestBeginRefused(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)
@@ -164,7 +165,7 @@ func TestBeginRefused(t *testing.T) {
 	}
 }
 
-// TestRow: no row and two rows are errors of their own.
+// TestRow: no row and two rows are distinct errors.
 func TestRow(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)
@@ -180,7 +181,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestOpen: a *gorm.DB that no change can be committed through is refused.
+// TestOpen: a *gorm.DB through which no change can be committed is refused.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)

@@ -7,10 +7,10 @@ import (
 	"github.com/uidring/uidring/sql"
 )
 
-// Create makes the tables of the given names, whose texts are those of package sql, where they are
-// missing. It changes and drops nothing that exists, so it may run at every start, by many
-// processes at once, and without the privilege to create tables once they exist. It waits for a
-// database that is down until ctx ends.
+// Create creates the named tables, with the DDL of package sql, if they are missing. It changes and
+// drops nothing that exists. So it may run at every start, in many processes at once, and without
+// the privilege to create tables once they exist. If the database is down, Create waits for it
+// until ctx ends.
 func (d *DB) Create(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
 		ddl, err := sql.DDL(d.Name, table)
@@ -25,9 +25,9 @@ func (d *DB) Create(ctx context.Context, tables ...string) error {
 			if err == nil {
 				return nil
 			}
-			// A failure does not count if the table is there. Of two processes at once PostgreSQL
-			// tells one that it met the other. An account that may not create a table may not do so
-			// if it exists either, and neither may any on a replica.
+			// A failure does not count if the table exists. If two processes create it at once,
+			// PostgreSQL fails one of them. CREATE TABLE IF NOT EXISTS also fails without the
+			// privilege to create tables, and on a replica, even if the table exists.
 			var n int64
 			if d.Do(ctx, func(c *Conn) error {
 				return c.Row(ctx, "SELECT COUNT(*) FROM "+table+" WHERE 1 = 0", nil, &n)
@@ -43,9 +43,9 @@ func (d *DB) Create(ctx context.Context, tables ...string) error {
 	return nil
 }
 
-// Index makes an index of a table that an earlier version has made without it. Only MySQL needs it:
-// the text of the table makes the index where it is missing elsewhere. An account that may not is
-// no error, because an index changes how fast statements are and nothing else.
+// Index creates an index of a table that an earlier version created without it. It does nothing but
+// on MySQL: the DDL for the other databases creates a missing index itself. A lack of privileges is
+// no error, because an index only changes how fast statements are.
 func (d *DB) Index(ctx context.Context, table, name, columns string) error {
 	if d.Name != "mysql" {
 		return nil
@@ -68,6 +68,5 @@ func (d *DB) Index(ctx context.Context, table, name, columns string) error {
 	})
 }
 
-// duplicateIndex is MySQL's code for an index that exists, such as one that another process has
-// made.
+// duplicateIndex is MySQL's code for an index that exists: another process may have created it.
 const duplicateIndex = 1061

@@ -11,25 +11,24 @@ import (
 	"gorm.io/gorm"
 )
 
-// DB is a database. It is immutable, so any number of goroutines may use it.
+// DB is a database. It is safe for concurrent use.
 type DB struct {
 	Dialect
 
 	pool   *sql.DB
-	name   string       // of the package that uses it: the first word of its errors
-	place  string       // which database, for messages; without the password
-	logger *slog.Logger // told when an operation begins to wait; nil for none
+	name   string       // of the package that uses it: the prefix of its errors
+	place  string       // names the database in messages, without the password
+	logger *slog.Logger // gets a message when an operation begins to wait; may be nil
 
-	unknown *atomic.Bool // Do has to ask which product the server is; nil: it need not
-	proven  *atomic.Bool // the ids that statements answer with were compared with the rows' once
+	unknown *atomic.Bool // Do still has to ask for the server's product; nil: it never has to
+	proven  *atomic.Bool // an id in a statement's answer was once compared with the stored one
 }
 
-// Open returns the database of db for the package of the given name, or says why db cannot be
+// Open returns the database of db, for the package called name. It returns an error if db cannot be
 // used. It does not connect. logger may be nil.
 //
-// Only the *sql.DB counts: GORM's cache of prepared statements and the like are left out. A db that
-// has none, because it is a transaction, a single connection or a pool of another type, is an
-// error.
+// Open uses only the *sql.DB of db, and bypasses GORM's cache of prepared statements and the like.
+// A db without one is an error: a transaction, a single connection or a pool of another type.
 func Open(name string, db *gorm.DB, logger *slog.Logger) (*DB, error) {
 	refuse := func(reason string) (*DB, error) { return nil, fmt.Errorf("%s: %s", name, reason) }
 	switch {
@@ -49,7 +48,8 @@ func Open(name string, db *gorm.DB, logger *slog.Logger) (*DB, error) {
 	if db.Statement != nil && db.Statement.ConnPool != nil {
 		conn = db.Statement.ConnPool
 	}
-	// Its end would decide, long after a change was relied on, whether the change was made.
+	// The end of the transaction would decide whether a change is committed, long after Do has said
+	// that it is.
 	if _, ok := conn.(gorm.TxCommitter); ok {
 		return refuse("db is a transaction, want one outside of any")
 	}
@@ -73,7 +73,7 @@ func place(d gorm.Dialector) string {
 	return d.Name() + " database"
 }
 
-// Place returns which database it is, for messages. It shows no password.
+// Place names the database, for messages. It contains no password.
 func (d *DB) Place() string { return d.place }
 
 // Idle returns how many connections of the pool are idle.

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Dialect is what differs between the databases. Times in rows are the database's, because the
-// clocks of the machines that write them differ.
+// Dialect holds what differs between the databases. Times in rows are of the database's clock,
+// because the clocks of the machines that write rows differ.
 type Dialect struct {
-	// Of GORM's dialector: "mysql", which is MariaDB as well, "postgres" or "sqlite".
+	// Name is that of GORM's dialector: "mysql", also for MariaDB, "postgres" or "sqlite".
 	Name      string
-	ForUpdate string // the end of a SELECT that locks its rows and shows what is committed
+	ForUpdate string // ends a SELECT that locks its rows and reads committed values
 
-	clear     string // ends the transaction that is open in a session, if one is
-	end       string // commits what statements have not committed by themselves; empty: nothing
+	clear     string // ends the transaction that is open in a session, if any
+	end       string // commits what statements have not committed themselves; empty: not needed
 	nowMillis string // the current time in unix milliseconds, whatever the session's time zone
 	now       string // the current time as the tables' columns hold it
-	today     string // the current day, UTC
+	today     string // the current date, UTC
 	seconds   string // a column of such times in unix seconds; $ stands for the column
 	numbered  bool   // placeholders are $1, $2, ... instead of ?
 	returning bool   // the key of a new row comes from RETURNING, not from the driver
 }
 
-// dialects are the supported ones, by Name.
+// dialects are the supported dialects by Name.
 var dialects = map[string]Dialect{
 	"mysql": {
 		Name:      "mysql",
 		ForUpdate: " FOR UPDATE",
 		clear:     "COMMIT",
-		end:       "COMMIT", // which does nothing with autocommit
-		// UNIX_TIMESTAMP(NOW(3)) would go through local time and be an hour off when clocks are set
-		// back.
+		end:       "COMMIT", // does nothing with autocommit
+		// UNIX_TIMESTAMP(NOW(3)) would convert from local time and be an hour off when clocks are
+		// set back.
 		nowMillis: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000",
 		now:       "UTC_TIMESTAMP()",
 		today:     "UTC_DATE()",
@@ -39,7 +39,7 @@ var dialects = map[string]Dialect{
 	"postgres": {
 		Name:      "postgres",
 		ForUpdate: " FOR UPDATE",
-		clear:     "BEGIN; COMMIT", // a COMMIT alone is a warning in the server's log
+		clear:     "BEGIN; COMMIT", // a COMMIT alone logs a warning on the server
 		nowMillis: "CAST(FLOOR(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000) AS BIGINT)",
 		now:       "CLOCK_TIMESTAMP()",
 		today:     "CAST(CLOCK_TIMESTAMP() AT TIME ZONE 'UTC' AS DATE)",
@@ -49,7 +49,7 @@ var dialects = map[string]Dialect{
 	},
 	"sqlite": {
 		Name:      "sqlite",
-		clear:     "BEGIN; COMMIT", // refused inside a transaction
+		clear:     "BEGIN; COMMIT", // fails inside a transaction
 		nowMillis: "CAST((JULIANDAY('now') - 2440587.5) * 86400000 AS INTEGER)",
 		now:       "CURRENT_TIMESTAMP",
 		today:     "CURRENT_DATE",
@@ -57,9 +57,9 @@ var dialects = map[string]Dialect{
 	},
 }
 
-// Expand fills in a statement's placeholders: {nowMillis}, {now}, {today} and {seconds COLUMN} with
-// the dialect's expressions, and ? with $1, $2, ... where the dialect wants that. Statements hold
-// no other braces or question marks. Every statement of a Conn is expanded.
+// Expand replaces the placeholders of a statement: {nowMillis}, {now}, {today} and {seconds COLUMN}
+// by the dialect's expressions, and ? by $1, $2, ... if the dialect needs that. A statement must
+// not have other braces or question marks. A Conn expands every statement.
 func (d Dialect) Expand(query string) string {
 	query = strings.NewReplacer("{nowMillis}", d.nowMillis, "{now}", d.now, "{today}",
 		d.today).Replace(query)

@@ -12,20 +12,20 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Failure is what a database's error means for the caller.
+// Failure classifies an error of a database by what the caller can do.
 type Failure int
 
 // The failures.
 const (
-	Transient Failure = iota // passes by itself: down, overloaded, locked, cut off, read-only
+	Transient Failure = iota // another attempt may succeed: down, overloaded, locked, read-only
 	Duplicate                // the row or the table exists
 	Missing                  // a table or a column does not exist
 	Denied                   // wrong account, password or privileges
-	Permanent                // anything else that the database refuses
+	Permanent                // any other refusal
 )
 
-// The tables of codes hold what is not permanent. A code that is not listed is a refusal that would
-// be repeated.
+// The tables list the codes that are not permanent. An unlisted code is a refusal that would be
+// repeated.
 var (
 	// mysqlFailures: from MySQL's and MariaDB's lists of server errors; 9000 and above are TiDB's.
 	mysqlFailures = map[Failure][]uint16{
@@ -44,10 +44,10 @@ var (
 			9005, 9007,
 		},
 	}
-	// engineFailures: the numbers in the text of engineError that pass. From 120 on they are the
-	// engines' own, below the operating system's: memory, files, locks, a full or write-protected
-	// disk, and what no engine has a better word for. Not among them is what is wrong with the
-	// table itself, such as a crash mark or a missing tablespace.
+	// engineFailures: the transient numbers in the text of engineError. From 120 on they are the
+	// storage engines' own; below, those of the operating system. They are about memory, files,
+	// locks, a full or write-protected disk, and generic errors. Damage of the table itself, such
+	// as a crash mark or a missing tablespace, is not listed.
 	engineFailures = []int{
 		5, 11, 12, 23, 24, 28, 30, 122, 128, 135, 136, 146, 147, 149, 157, 161, 165, 168,
 		177, 188, 189,
@@ -60,8 +60,8 @@ var (
 		Denied:    {"28", "42501"},
 		Transient: {"08", "25006", "25P02", "40", "53", "55", "57", "58", "XX000"},
 	}
-	// sqliteFailures: SQLite's messages are a fixed text and a detail, and its drivers differ in
-	// how they show the code.
+	// sqliteFailures: parts of SQLite's messages, because its drivers differ in how they expose the
+	// code.
 	sqliteFailures = map[Failure][]string{
 		Duplicate: {"UNIQUE constraint failed"},
 		Missing:   {"no such table", "no such column", "has no column named"},
@@ -75,8 +75,8 @@ var (
 			"interrupted", "within a transaction",
 		},
 	}
-	// driverRefusals: what the drivers conclude from the server's greeting and from the
-	// configuration, without a code.
+	// driverRefusals: errors without a code, which the drivers derive from the server's greeting
+	// and from the configuration.
 	driverRefusals = []string{
 		"TLS requested but server does not support TLS", "server refused TLS connection",
 		"this authentication plugin is not supported",
@@ -85,17 +85,16 @@ var (
 		"this user requires old password authentication",
 		"server does not support required protocol",
 	}
-	// order is in which the tables are searched.
+	// order is the order in which the tables are searched.
 	order = []Failure{Duplicate, Missing, Denied, Transient}
 )
 
-// engineError is MySQL's code for what a storage engine has no code of the server's for; its text
-// has the engine's number.
+// engineError is MySQL's code for an error of a storage engine that has no code of its own. The
+// text has the engine's number.
 const engineError = 1030
 
-// Failure says what err means. An error without a code from the server is the network's or the
-// driver's and transient, unless it is about a setting of the connection: the server did not refuse
-// anything.
+// Failure classifies err. An error without a code of the server comes from the network or the
+// driver. It is transient, unless it is about a setting of the connection.
 func (d Dialect) Failure(err error) Failure {
 	if errors.Is(err, ErrChanged) {
 		return Transient
@@ -149,13 +148,13 @@ func search[T any](table map[Failure][]T, match func(T) bool) Failure {
 	return Permanent
 }
 
-// engine says what an engine's error means by the first number in its text, which is the engine's
-// in every language of the server.
+// engine classifies an error of a storage engine by the first number in its text, which is the
+// engine's number in every language of the server.
 func engine(text string) Failure {
 	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
 	begin := strings.IndexFunc(text, isDigit)
 	if begin < 0 {
-		return Transient // not even the server knows
+		return Transient // the server does not say
 	}
 	digits := text[begin:]
 	if end := strings.IndexFunc(digits, func(r rune) bool { return !isDigit(r) }); end >= 0 {
@@ -167,7 +166,7 @@ func engine(text string) Failure {
 	return Permanent
 }
 
-// MySQLCode returns the number of an error of MySQL's server, and 0 for any other error.
+// MySQLCode returns the code of a MySQL server's error, and 0 for any other error.
 func MySQLCode(err error) uint16 {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number
@@ -175,9 +174,9 @@ func MySQLCode(err error) uint16 {
 	return 0
 }
 
-// Unreadable reports whether err is about a value in a row that does not fit what it was to be read
-// into, such as text in SQLite's column of numbers. It is database/sql's own text: there is no type
-// for it.
+// Unreadable reports whether err says that a value in a row cannot be converted to the type it is
+// scanned into, such as text in a column of numbers on SQLite. It matches the text of database/sql,
+// which has no type for the error.
 func Unreadable(err error) bool {
 	return strings.Contains(err.Error(), "sql: Scan error on column index")
 }

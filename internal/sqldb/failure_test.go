@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// pgError is shaped as the drivers' errors are.
+// pgError has the method of the PostgreSQL drivers' errors.
 type pgError string
 
 func (e pgError) Error() string    { return "ERROR: " + string(e) }

@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// Product is the server that speaks a dialect, by what it says of itself. Many servers speak
-// MySQL's and are not MySQL.
+// Product is a server product, as the server identifies itself. Many of them speak MySQL's dialect.
 type Product string
 
-// The products that are told apart. Any other counts as the one whose dialect it speaks.
+// The products that are distinguished. Any other counts as the one whose dialect it speaks.
 const (
 	MySQL     Product = "MySQL"
 	MariaDB   Product = "MariaDB"
@@ -28,8 +27,8 @@ const (
 	SQLite    Product = "SQLite"
 )
 
-// marks are the texts that tell the products of MySQL's dialect, in VERSION() or @@version_comment.
-// The first that is found counts: Dolt is built on Vitess.
+// marks are the texts in VERSION() or @@version_comment that identify the products of MySQL's
+// dialect. The first match counts: Dolt is built on Vitess, and comes before it.
 var marks = []struct {
 	text string
 	Product
@@ -39,8 +38,7 @@ var marks = []struct {
 	{"matrixone", MatrixOne}, {"dolt", Dolt}, {"vitess", Vitess}, {"percona", Percona},
 }
 
-// ProductOf returns the product of MySQL's dialect that has the VERSION() and the
-// @@version_comment.
+// ProductOf returns the product of MySQL's dialect with the given VERSION() and @@version_comment.
 func ProductOf(version, comment string) Product {
 	text := strings.ToLower(version + "\n" + comment)
 	for _, m := range marks {
@@ -51,11 +49,11 @@ func ProductOf(version, comment string) Product {
 	return MySQL
 }
 
-// LosesUpdates reports whether, of two changes of one row at the same time, the product is known to
-// answer both and forget one. Nothing that rests on a compare-and-set is unique on it.
+// LosesUpdates reports whether the product is known to confirm two concurrent changes of one row
+// and lose one of them. An id that depends on a compare-and-set is not unique on it.
 //
-// Dolt merges transactions when they commit and has no row locks: its issue 7148, and 2600 of
-// Doltgres.
+// Dolt has no row locks and merges transactions when they commit: see issue 7148 of Dolt and issue
+// 2600 of Doltgres.
 func (p Product) LosesUpdates() bool { return p == Dolt || p == Doltgres }
 
 // Product asks the server which product it is.
@@ -70,7 +68,8 @@ func (c *Conn) Product(ctx context.Context) (Product, error) {
 		if err != nil {
 			return "", err
 		}
-		// PostgreSQL adds what it was built on. Doltgres adds nothing and has this function.
+		// PostgreSQL's version ends with the platform. That of Doltgres does not, and only Doltgres
+		// has this function.
 		if !strings.Contains(version, " on ") &&
 			c.Row(ctx, "SELECT DOLT_VERSION()", nil, &version) == nil {
 			return Doltgres, nil
@@ -80,10 +79,11 @@ func (c *Conn) Product(ctx context.Context) (Product, error) {
 	return SQLite, nil
 }
 
-// ErrUnfit says why a server is refused.
-var ErrUnfit = errors.New("ids would come twice")
+// ErrUnfit is the reason for which a server is refused.
+var ErrUnfit = errors.New("ids would repeat")
 
-// Strict returns d with a Do that fails on a server which is known to lose updates. It asks once.
+// Strict returns d with a Do that fails on a server which is known to lose updates. Do asks the
+// server until it has learned the product once.
 func (d *DB) Strict() *DB {
 	strict := *d
 	strict.unknown = &atomic.Bool{}
@@ -91,7 +91,7 @@ func (d *DB) Strict() *DB {
 	return &strict
 }
 
-// admit is an error if d is strict and the server is known to lose updates.
+// admit returns an error if d is strict and the server is known to lose updates.
 func (d *DB) admit(ctx context.Context, c *Conn) error {
 	if d.unknown == nil || !d.unknown.Load() {
 		return nil
@@ -101,8 +101,8 @@ func (d *DB) admit(ctx context.Context, c *Conn) error {
 		return err
 	}
 	if p.LosesUpdates() {
-		return Final(fmt.Errorf("%s: %s is %s, which is known to lose one of two changes at the "+
-			"same time: %w; use another database, or set AcceptLostUpdates",
+		return Final(fmt.Errorf("%s: %s is %s, which is known to lose one of two concurrent "+
+			"changes: %w; use another database, or set AcceptLostUpdates",
 			d.name, d.place, p, ErrUnfit))
 	}
 	d.unknown.Store(false)

@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// products are what servers say of themselves, from their own sources and reports.
+// products are versions and comments of servers, from their sources and from bug reports.
 var products = []struct {
 	version, comment string
 	want             sqldb.Product
@@ -46,8 +46,8 @@ func TestProductOf(t *testing.T) {
 	}
 }
 
-// TestStrict: a server that is known to lose updates is refused for good, by every product's own
-// words, and no other is.
+// TestStrict: a server that identifies itself as a product which loses updates is refused, without
+// another attempt. No other server is.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	try := func(dialect string, g greeter, want sqldb.Product) {
@@ -91,7 +91,7 @@ func TestStrict(t *testing.T) {
 	try("sqlite", greeter{}, sqldb.SQLite)
 }
 
-// named is a dialector of another dialect, for a pool that exists.
+// named is a dialector with the name of another dialect.
 type named struct {
 	gorm.Dialector
 	name string
@@ -99,7 +99,7 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// TestProduct: real servers are what they are.
+// TestProduct: a real server is identified correctly.
 func TestProduct(t *testing.T) {
 	t.Parallel()
 	srv, name := table(t)
@@ -116,7 +116,7 @@ func TestProduct(t *testing.T) {
 	}
 }
 
-// greeter is a server that knows its version and comment, and nothing else.
+// greeter is a server that only answers with its version and comment.
 type greeter [2]string
 
 func (g greeter) Connect(context.Context) (driver.Conn, error) { return g, nil }
@@ -137,7 +137,7 @@ func (g greeter) QueryContext(_ context.Context, query string, _ []driver.NamedV
 	return &greeting{values: g[:1]}, nil
 }
 
-// greeting is its one row.
+// greeting is a result of one row.
 type greeting struct{ values []string }
 
 func (r *greeting) Close() error      { return nil }

@@ -9,42 +9,42 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one attempt, so that a connection into a black hole is given up for a
+	// attemptTimeout bounds one attempt, so that a connection that gets no answer is replaced by a
 	// new one.
 	attemptTimeout = 10 * time.Second
 
-	// Pauses double from the first to the last, and each is cut at random to between half and all
-	// of it: a fleet that lost its database together must not come back in step.
+	// The pause doubles from the first to the last. Each is shortened by up to half at random, so
+	// that processes that lost the database together do not retry together.
 	firstPause = 20 * time.Millisecond
 	lastPause  = 3 * time.Second
 )
 
-// ErrChanged asks for another attempt: what was read is not what was there when it was to be
-// changed.
-var ErrChanged = errors.New("the row changed under way")
+// ErrChanged says that a row changed between a read and the change that depends on it. Another
+// attempt may succeed.
+var ErrChanged = errors.New("the row was changed concurrently")
 
-// finalError is an error that another attempt would not change. Retry unwraps it.
+// finalError is an error that another attempt would not change. Retry returns the error inside.
 type finalError struct{ error }
 
-// Unwrap returns the error that the caller gets.
+// Unwrap returns the error inside.
 func (e *finalError) Unwrap() error { return e.error }
 
-// Final returns an error that ends Retry, which then returns err.
+// Final returns an error that makes Retry stop and return err.
 func Final(err error) error { return &finalError{err} }
 
-// Retry calls do until it succeeds, until it fails for good, or until ctx ends, with growing
-// pauses. The error says what was being done and where, and wraps ctx's error if that is why it
-// ended.
+// Retry calls do until it succeeds, until it returns an error that is not transient, or until ctx
+// ends, with growing pauses. Each call has a time limit. The error names the operation, what, and
+// the database. It wraps ctx's error if ctx ended.
 func (d *DB) Retry(ctx context.Context, what string, do func(context.Context) error) error {
 	return d.retry(ctx, what, 0, do)
 }
 
-// Few is Retry for a caller with a schedule of its own: do is called three times at most.
+// Few is Retry for a caller that has its own schedule of retries: it calls do at most three times.
 func (d *DB) Few(ctx context.Context, what string, do func(context.Context) error) error {
 	return d.retry(ctx, what, 3, do)
 }
 
-// retry calls do at most so many times, 0 for no limit.
+// retry calls do at most tries times; 0 means no limit.
 func (d *DB) retry(ctx context.Context, what string, tries int,
 	do func(context.Context) error) error {
 	var last error
@@ -90,8 +90,8 @@ func attempt(ctx context.Context, f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// gaveUp is the error of an operation whose ctx ended; last is the last thing that went wrong
-// before, if anything did.
+// gaveUp returns the error of an operation whose ctx ended. last is the error of an earlier attempt
+// or nil.
 func (d *DB) gaveUp(ctx context.Context, what string, last error) error {
 	if last == nil {
 		return fmt.Errorf("%s: %s: %s: %w", d.name, what, d.place, ctx.Err())
@@ -100,7 +100,7 @@ func (d *DB) gaveUp(ctx context.Context, what string, last error) error {
 		d.name, what, d.place, ctx.Err(), last)
 }
 
-// refused is the error of an operation that would fail again, with what to do about it.
+// refused returns the error of an operation that would fail again, with advice.
 func (d *DB) refused(what string, err error) error {
 	advice := ""
 	switch d.Failure(err) {

@@ -1,8 +1,8 @@
-// Package otel exports what generators do to OpenTelemetry, as observable instruments:
+// Package otel exports the statistics of generators to OpenTelemetry, as observable instruments:
 //
 //	registration, err := otel.Register(meter, "orders", gen)
 //
-// Nothing is counted per id and nothing runs: the figures are read when the meter's reader
+// It adds no work per id and starts no goroutine: it reads the figures when the meter's reader
 // collects. Alert rules and a dashboard are in docs/operations.
 package otel
 
@@ -18,22 +18,22 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source is what is measured: every uid.Generator is one.
+// Source has the statistics of a generator. Every uid.Generator is a Source.
 type Source interface{ Stats() uid.Stats }
 
-// Register makes the instruments of a generator. name is the value of the attribute generator,
-// which tells the generators of a process apart; they may share a meter. Unregister ends the
-// observation.
+// Register creates the instruments of a generator. name is the value of the attribute generator,
+// which distinguishes the generators of a process. They may share a meter. Unregister of the result
+// ends the observation.
 func Register(meter api.Meter, name string, gen Source) (api.Registration, error) {
 	return register(meter, name, metric.Generator(),
 		func() []uid.Stats { return []uid.Stats{gen.Stats()} },
 		func(uid.Stats) []attribute.KeyValue { return nil })
 }
 
-// Segments is what is measured: every *segment.Generator is one.
+// Segments has the statistics of a segment generator. Every *segment.Generator is one.
 type Segments interface{ Stats() segment.Stats }
 
-// RegisterSegments makes the instruments of a segment generator, with the attribute tag. Tags
+// RegisterSegments creates the instruments of a segment generator, with the attribute tag. Tags
 // beyond the first maxTags are added up under the tag "(other)"; 0 means 100.
 func RegisterSegments(
 	meter api.Meter, name string, gen Segments, maxTags int,
@@ -46,7 +46,7 @@ func RegisterSegments(
 		})
 }
 
-// register makes an instrument of each figure, observed of each S that read returns.
+// register creates an instrument for each figure. It observes each S that read returns.
 func register[S any](
 	meter api.Meter, name string, figures []metric.Figure[S],
 	read func() []S, attributes func(S) []attribute.KeyValue,
@@ -75,7 +75,7 @@ func register[S any](
 				if !ok {
 					continue
 				}
-				own := shared // which no observation keeps
+				own := shared // WithAttributes copies it
 				if f.Label != "" {
 					own = append(own, attribute.String(f.Label, f.Value))
 				}

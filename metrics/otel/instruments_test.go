@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/metrics.txt")
 
-// fixed is a source whose figures are all different.
+// fixed is a Source whose figures are all different.
 type fixed struct{}
 
 func (fixed) Stats() uid.Stats {
@@ -47,7 +47,7 @@ func (tags) Stats() (s segment.Stats) {
 	return s
 }
 
-// collect returns a line for each figure that reader gets.
+// collect returns a line for each figure that reader collects.
 func collect(t *testing.T, reader *metric.ManualReader) string {
 	t.Helper()
 	var data metricdata.ResourceMetrics
@@ -80,8 +80,8 @@ func collect(t *testing.T, reader *metric.ManualReader) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestRegister compares every instrument, attribute and value with testdata/metrics.txt, and ends
-// the observation.
+// TestRegister compares every instrument, attribute and value with testdata/metrics.txt, and checks
+// that Unregister ends the observation.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/metrics.txt"

@@ -37,7 +37,7 @@ func (s *scenario) cached(a assigner.Assigner, o uid.Options) *uid.Cached {
 	return g
 }
 
-// source is a segment source that fails as told.
+// source is a segment.Source that the test can take away.
 type source struct {
 	away atomic.Bool
 	next atomic.Int64
@@ -54,7 +54,7 @@ func (s *source) Fetch(_ context.Context, _ string, step int64) (segment.Range, 
 	return segment.Range{From: to - step + 1, To: to + 1, Stride: 1, Step: 1000}, nil
 }
 
-// TestNoAlerts: three hours of a service that does well, with bursts and a rolling restart.
+// TestNoAlerts: no alert fires in three hours of a healthy service, with bursts and a rolling restart.
 func TestNoAlerts(t *testing.T) {
 	play(t, func(s *scenario) {
 		a := &assignertest.Memory{Length: window}
@@ -136,7 +136,7 @@ func TestWorkerSharedAlert(t *testing.T) {
 	})
 }
 
-// TestRejectsAlert asks a generator for more than it may borrow.
+// TestRejectsAlert asks a generator for more ids than MaxLead allows.
 func TestRejectsAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 10 * time.Second, TakePolicy: uid.TakeReject})
@@ -144,7 +144,7 @@ func TestRejectsAlert(t *testing.T) {
 		s.run(10*time.Minute, nil)
 		s.fired()
 		if _, err := g.Fill(s.t.Context(), make([]uid.ID, 1_000_000)); err == nil {
-			s.t.Error("there was no bound")
+			s.t.Error("Fill beyond MaxLead succeeded")
 		}
 		s.run(3*time.Minute, nil)
 		s.fires("UidRejects")
@@ -154,7 +154,7 @@ func TestRejectsAlert(t *testing.T) {
 	})
 }
 
-// TestWaitsAlert has callers wait at MaxLead.
+// TestWaitsAlert makes a caller wait at MaxLead.
 func TestWaitsAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 2 * time.Second})
@@ -173,7 +173,7 @@ func TestWaitsAlert(t *testing.T) {
 	})
 }
 
-// TestLeadAlert has a burst run ahead of the clock by more than an hour.
+// TestLeadAlert makes a burst run ahead of the clock by more than an hour.
 func TestLeadAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		l := layout()
@@ -207,7 +207,7 @@ func TestClockAlert(t *testing.T) {
 	})
 }
 
-// TestLayoutEndsAlert comes within 180 days of the end.
+// TestLayoutEndsAlert runs up to 180 days before the layout's end.
 func TestLayoutEndsAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		l := layout()
@@ -255,7 +255,7 @@ func TestSegmentAlerts(t *testing.T) {
 	})
 }
 
-// TestAlertsTested: every rule is expected to fire in some scenario here.
+// TestAlertsTested: every alert rule fires in a scenario here and has an entry in the runbooks.
 func TestAlertsTested(t *testing.T) {
 	t.Parallel()
 	tests := read(t, "alerts_test.go")
@@ -266,7 +266,7 @@ func TestAlertsTested(t *testing.T) {
 	for _, rule := range rules {
 		names = append(names, rule[1])
 		if !strings.Contains(tests, `"`+rule[1]+`"`) {
-			t.Errorf("no scenario has %s fire", rule[1])
+			t.Errorf("no scenario expects %s to fire", rule[1])
 		}
 		for _, runbook := range runbooks {
 			if !strings.Contains(runbook, "| `"+rule[1]+"` |") {

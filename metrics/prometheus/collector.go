@@ -1,9 +1,9 @@
-// Package prometheus exports what generators do to Prometheus:
+// Package prometheus exports the statistics of generators to Prometheus:
 //
 //	registry.MustRegister(prometheus.New("orders", gen))
 //
-// Nothing is counted per id and nothing runs: the figures are read when Prometheus asks. Alert
-// rules and a dashboard are in docs/operations.
+// It adds no work per id and starts no goroutine: it reads the figures when Prometheus scrapes.
+// Alert rules and a dashboard are in docs/operations.
 package prometheus
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source is what is measured: every uid.Generator is one.
+// Source has the statistics of a generator. Every uid.Generator is a Source.
 type Source interface{ Stats() uid.Stats }
 
-// New returns the collector of a generator. name is the value of the label generator, which tells
-// the generators of a process apart; their collectors may share a registry.
+// New returns the collector of a generator. name is the value of the label generator, which
+// distinguishes the generators of a process. Their collectors may share a registry.
 func New(name string, gen Source) prometheus.Collector {
 	c := &collector[uid.Stats]{read: func() []uid.Stats { return []uid.Stats{gen.Stats()} }}
 	for _, f := range metric.Generator() {
@@ -27,7 +27,7 @@ func New(name string, gen Source) prometheus.Collector {
 	return c
 }
 
-// Segments is what is measured: every *segment.Generator is one.
+// Segments has the statistics of a segment generator. Every *segment.Generator is one.
 type Segments interface{ Stats() segment.Stats }
 
 // NewSegments returns the collector of a segment generator, with the label tag. Tags beyond the
@@ -44,15 +44,16 @@ func NewSegments(name string, gen Segments, maxTags int) prometheus.Collector {
 	return c
 }
 
-// collector makes metrics of the figures of each S that read returns. It never changes.
+// collector makes metrics of the figures of each S that read returns. It is read-only after New and
+// NewSegments.
 type collector[S any] struct {
 	read    func() []S
-	tag     func(S) string // the label tag of a figure; nil: there is none
+	tag     func(S) string // the value of the label tag; nil: no such label
 	figures []metric.Figure[S]
-	descs   []*prometheus.Desc // of figures
+	descs   []*prometheus.Desc // descs[i] describes figures[i]
 }
 
-// add adds a figure of the generator called name.
+// add adds a figure. name is the generator's.
 func (c *collector[S]) add(f metric.Figure[S], name string) {
 	constant := prometheus.Labels{"generator": name}
 	if f.Label != "" {

@@ -21,11 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/metrics.txt")
 
-// fixed is a source whose figures are all different.
+// fixed is a Source with fixed statistics.
 type fixed struct{ stats uid.Stats }
 
 func (f fixed) Stats() uid.Stats { return f.stats }
 
+// stats returns statistics whose figures are all different.
 func stats() uid.Stats {
 	at := func(n int64) time.Time { return time.Unix(1_800_000_000+n, 500e6) }
 	return uid.Stats{
@@ -79,8 +80,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestGenerators: the generators of a process share a registry, and a Default lacks the ring's
-// figures.
+// TestGenerators: two generators of a process share a registry, and a Default has no figures of a
+// ring.
 func TestGenerators(t *testing.T) {
 	t.Parallel()
 	cached, err := uid.NewCached(t.Context(), assignertest.Static(1), nil)
@@ -117,20 +118,20 @@ func TestGenerators(t *testing.T) {
 	for _, name := range []string{"uidring_lead_seconds", "uidring_worker_id", "uidring_rejects_total",
 		"uidring_ids_issued_total"} {
 		if !has(name, "cached") || !has(name, "plain") {
-			t.Errorf("%s is not there for both generators", name)
+			t.Errorf("%s is missing for a generator", name)
 		}
 	}
 	for _, name := range []string{"uidring_runs_taken_total", "uidring_ring_ids"} {
 		if !has(name, "cached") || has(name, "plain") {
-			t.Errorf("%s is there for Default, or not for Cached", name)
+			t.Errorf("%s exists for Default, or is missing for Cached", name)
 		}
 	}
 	if has("uidring_window_end_timestamp_seconds", "cached") {
-		t.Error("a window without end has one")
+		t.Error("a window without an end has an end")
 	}
 }
 
-// growing is a source to which tags are added in front of those that it has.
+// growing is a source that has the tags from first to 5. A lower first adds tags before the others.
 type growing struct{ first int }
 
 func (g *growing) Stats() segment.Stats {
@@ -141,7 +142,7 @@ func (g *growing) Stats() segment.Stats {
 	return s
 }
 
-// TestTagsStay: a tag keeps the series that it has when others come, so that no counter goes down.
+// TestTagsStay: a tag keeps its series when other tags are added, so that no counter decreases.
 func TestTagsStay(t *testing.T) {
 	t.Parallel()
 	g := &growing{first: 3}

@@ -26,7 +26,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// dashboard is what this test reads of a Grafana dashboard.
+// dashboard has the fields of a Grafana dashboard that the test reads.
 type dashboard struct {
 	Panels []struct {
 		ID                 int
@@ -36,13 +36,13 @@ type dashboard struct {
 	}
 }
 
-// server is a Prometheus of the test's own.
+// server is a Prometheus that a test has started.
 type server struct {
 	t    *testing.T
 	addr string
 }
 
-// get decodes the data of an answer of Prometheus' API.
+// get decodes the data of a response of Prometheus' API.
 func (s server) get(path string, into any) error {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, http.NoBody)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s server) get(path string, into any) error {
 	return json.Unmarshal(body, &struct{ Data any }{into})
 }
 
-// series returns the number of series that an expression has.
+// series returns the number of series in the result of an expression.
 func (s server) series(expr string) (int, error) {
 	var data struct{ Result []json.RawMessage }
 	err := s.get("/api/v1/query?query="+url.QueryEscape(expr), &data)
@@ -111,7 +111,7 @@ func startPrometheus(t *testing.T, target string) server {
 	return s
 }
 
-// await repeats a look until it returns nil.
+// await calls look until it returns nil. After a minute it reports look's error.
 func await(t *testing.T, look func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -126,8 +126,8 @@ func await(t *testing.T, look func() error) {
 	}
 }
 
-// TestPrometheus has a real Prometheus load the rules and scrape a real process, and asks it every
-// question of the dashboard.
+// TestPrometheus makes a real Prometheus load the rules and scrape a process, and runs every query of
+// the dashboard.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	cached, err := uid.NewCached(t.Context(), &assignertest.Memory{Length: time.Hour}, nil)
@@ -182,7 +182,7 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 	if asked < 10 {
-		t.Errorf("the dashboard asks %d questions, want more", asked)
+		t.Errorf("the dashboard has %d queries, want at least 10", asked)
 	}
 	await(t, func() error {
 		var data struct {

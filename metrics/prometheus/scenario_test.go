@@ -19,20 +19,20 @@ import (
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 )
 
-// interval is how often a scenario is scraped.
+// interval is the time between two scrapes of a scenario.
 const interval = 15 * time.Second
 
-// scenario is a stretch of simulated time in which generators run, are scraped, and meet a fault.
+// scenario is a period of simulated time in which generators run, are scraped, and meet a fault.
 type scenario struct {
 	t          *testing.T
 	start      time.Time
 	registries map[string]*prometheus.Registry // by instance
-	series     map[string][]string             // in promtool's form, a value for each scrape
+	series     map[string][]string             // by promtool's notation: a value for each scrape
 	scrapes    int
-	expect     []string // promtool's tests of what fires
+	expect     []string // promtool's tests of which alerts fire
 }
 
-// play runs a scenario in a bubble, and then has promtool evaluate the rules on what was scraped.
+// play runs a scenario in a synctest bubble. promtool then evaluates the rules on the scraped series.
 func play(t *testing.T, run func(s *scenario)) {
 	t.Parallel()
 	promtool := program(t, "promtool")
@@ -69,12 +69,12 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// layout is one whose epoch lies before the time of a bubble.
+// layout returns a layout whose epoch lies before the time of a bubble.
 func layout() bitsalloc.Layout {
 	return bitsalloc.Layout{Epoch: time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC)}
 }
 
-// add has an instance export a generator.
+// add registers a collector with an instance.
 func (s *scenario) add(instance string, c prometheus.Collector) {
 	if s.registries[instance] == nil {
 		s.registries[instance] = prometheus.NewPedanticRegistry()
@@ -82,10 +82,10 @@ func (s *scenario) add(instance string, c prometheus.Collector) {
 	s.registries[instance].MustRegister(c)
 }
 
-// gen has the instance a export a generator as orders.
+// gen makes the instance a export a generator called orders.
 func (s *scenario) gen(g uidprom.Source) { s.add("a", uidprom.New("orders", g)) }
 
-// run lets time go by, and calls each before every scrape.
+// run lets d pass, and calls each before every scrape.
 func (s *scenario) run(d time.Duration, each func()) {
 	s.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -112,7 +112,7 @@ func (s *scenario) scrape() {
 		}
 	}
 	s.scrapes++
-	for name, values := range s.series { // of what is gone
+	for name, values := range s.series { // for series of closed generators
 		for len(values) < s.scrapes {
 			values = append(values, "stale")
 		}
@@ -120,7 +120,7 @@ func (s *scenario) scrape() {
 	}
 }
 
-// value adds one value. Time begins at 0 for promtool.
+// value adds one value. Timestamps become relative to start, because promtool's time begins at 0.
 func (s *scenario) value(instance string, f *dto.MetricFamily, m *dto.Metric) {
 	v := m.GetGauge().GetValue() + m.GetCounter().GetValue()
 	if strings.HasSuffix(f.GetName(), "_timestamp_seconds") {
@@ -132,18 +132,18 @@ func (s *scenario) value(instance string, f *dto.MetricFamily, m *dto.Metric) {
 	}
 	name := f.GetName() + "{" + strings.Join(labels, ",") + "}"
 	values := s.series[name]
-	for len(values) < s.scrapes { // before it was there
+	for len(values) < s.scrapes { // before the series began
 		values = append(values, "_")
 	}
 	s.series[name] = append(values, fmt.Sprint(v))
 }
 
-// fires expects that exactly these alerts fire now.
+// fires expects exactly these alerts to fire now.
 func (s *scenario) fires(alerts ...string) {
 	s.check(`count by (alertname) (ALERTS{alertstate="firing"})`, alerts)
 }
 
-// fired expects that exactly these alerts have fired at some time until now.
+// fired expects exactly these alerts to have fired at some time until now.
 func (s *scenario) fired(alerts ...string) {
 	s.check(`count by (alertname) (max_over_time(ALERTS{alertstate="firing"}[1d]))`, alerts)
 }

@@ -1,5 +1,5 @@
-// Package segmenttest is the conformance suite of segment.Source: authors of a source run it
-// through Run, over counters that begin nowhere anew (no Range.Cyclic).
+// Package segmenttest is the conformance suite of segment.Source. Authors of a source call Run in a
+// test. The counters must not be cyclic (Range.Cyclic).
 package segmenttest
 
 import (
@@ -16,23 +16,22 @@ import (
 
 // Config says what Run tests.
 type Config struct {
-	// Open returns a new Source over the same counters at every call, as another process would have
-	// it.
+	// Open returns at every call a new Source over the same counters, as another process would use.
 	Open func(tb testing.TB) segment.Source
 
-	Tag     string // of a counter that exists; Run moves it
-	Unknown string // of one that does not; empty if there are no unknown tags
+	Tag     string // of a counter that exists; Run advances it
+	Unknown string // of a counter that does not exist; empty if every tag exists
 
-	// Spare is the tag of a counter that does not exist and that Run makes, and so does one with
-	// "-max" behind it. It is looked at if the Source is a Setter, whose ranges Run wants as long as
-	// the step that it has set.
+	// Spare is the tag of a counter that does not exist. If the Source is a Setter, Run creates
+	// counters of this tag and of Spare+"-max". It expects their ranges to be as long as the step
+	// that it has set.
 	Spare string
 
 	_ struct{} // keeps literals keyed
 }
 
-// Run tests a Source, as subtests of t. Besides Fetch it tests the capabilities that the Source has
-// but for Checker, which New calls. What it makes stays: give it counters of its own.
+// Run tests a Source in subtests of t. It tests Fetch and the optional interfaces of the Source,
+// except Checker, which New calls. It does not delete what it creates: give it counters of its own.
 func Run(t *testing.T, c Config) {
 	t.Run("Rising", c.rising)
 	t.Run("Disjoint", c.disjoint)
@@ -101,7 +100,7 @@ func (c Config) unknown(t *testing.T) {
 		t.Skip("skipped: the source has no unknown tags")
 	}
 	src := c.Open(t)
-	for range 2 { // the answer leaves nothing behind
+	for range 2 { // the first answer must not create the tag
 		if r, err := src.Fetch(t.Context(), c.Unknown, 10); !errors.Is(err, segment.ErrUnknownTag) {
 			t.Errorf("Fetch of an unknown tag = %v, %v, want ErrUnknownTag", r, err)
 		}
@@ -127,15 +126,16 @@ func (c Config) cancelled(t *testing.T) {
 	fetch(t, src, c.Tag, 1)
 }
 
-// set: a Setter makes a tag, changes its step, raises its counter and refuses to lower it; a Lister
-// and a Finder show all that.
+// set: a Setter creates a tag, changes its step, raises its counter and refuses to lower it. A
+// Lister and a Finder return the changed row.
 func (c Config) set(t *testing.T) {
 	src := c.Open(t)
 	setter, ok := src.(segment.Setter)
 	if !ok {
 		t.Skip("skipped: the source is no Setter")
 	}
-	if err := setter.Set(t.Context(), segment.Row{Tag: c.Spare, Next: 5000}); !errors.Is(err, segment.ErrOptions) {
+	err := setter.Set(t.Context(), segment.Row{Tag: c.Spare, Next: 5000})
+	if !errors.Is(err, segment.ErrOptions) {
 		t.Errorf("Set of a new tag without a step = %v, want ErrOptions", err)
 	}
 	set(t, setter, segment.Row{Tag: c.Spare, Next: 5000, Step: 100})
@@ -149,7 +149,8 @@ func (c Config) set(t *testing.T) {
 	if r := fetch(t, src, c.Spare, 0); r.From != 5100 || r.To != 6100 {
 		t.Errorf("the range after the step was set to 1000 is %v, want [5100, 6100)", r)
 	}
-	if err := setter.Set(t.Context(), segment.Row{Tag: c.Spare, Next: 6099}); !errors.Is(err, segment.ErrRangeWentBack) {
+	err = setter.Set(t.Context(), segment.Row{Tag: c.Spare, Next: 6099})
+	if !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Set below the counter = %v, want ErrRangeWentBack", err)
 	}
 	set(t, setter, segment.Row{Tag: c.Spare, Next: 9000})
@@ -182,7 +183,7 @@ func (c Config) list(t *testing.T, src segment.Source, want segment.Row) {
 	}
 }
 
-// giveBack: a Returner takes the end of the newest range back, once, and of no other.
+// giveBack: a Returner takes back the end of its newest range, once, and of no other range.
 func (c Config) giveBack(t *testing.T) {
 	src, other := c.Open(t), c.Open(t)
 	returner, ok := src.(segment.Returner)
@@ -209,15 +210,17 @@ func (c Config) giveBack(t *testing.T) {
 		}
 		after := fetch(t, src, c.Tag, 0)
 		if tt.want && after.From != rest.From {
-			t.Errorf("%s: the range after the return is %v, want it to begin at %d", tt.name, after, rest.From)
+			t.Errorf("%s: the range after the return is %v, want it to begin at %d",
+				tt.name, after, rest.From)
 		}
 		if !tt.want && after.From < rest.To {
-			t.Errorf("%s: the range after the refused return is %v, want it from %d on", tt.name, after, rest.To)
+			t.Errorf("%s: the range after the refused return is %v, want it from %d on",
+				tt.name, after, rest.To)
 		}
 	}
 }
 
-// exhausted: a counter ends with ErrExhausted before 2^63 and not in an overflow.
+// exhausted: a counter fails with ErrExhausted before 2^63 and does not overflow.
 func (c Config) exhausted(t *testing.T) {
 	src := c.Open(t)
 	setter, ok := src.(segment.Setter)

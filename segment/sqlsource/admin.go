@@ -14,13 +14,13 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// List returns the rows of the table, in the order of Tag, which no ORDER BY promises: that of a
-// text depends on its collation.
+// List returns the rows of the table, sorted by Tag. An ORDER BY would sort by the column's
+// collation instead.
 func (t *table) List(ctx context.Context) ([]segment.Row, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	// Rows that make no sense are listed too: an operator looks for them here.
+	// Invalid rows are listed too, so that an operator finds them here.
 	var list []segment.Row
 	err := t.db.Do(ctx, func(c *sqldb.Conn) error {
 		return c.Each(ctx, func(rows *sql.Rows) error {
@@ -40,7 +40,7 @@ func (t *table) List(ctx context.Context) ([]segment.Row, error) {
 	return list, nil
 }
 
-// Find returns the row of a tag. Next is the first id of the next range.
+// Find returns the row of a tag, with the first id of the next range as Next.
 func (t *table) Find(ctx context.Context, tag string) (segment.Row, error) {
 	if t.err != nil {
 		return segment.Row{}, t.err
@@ -59,7 +59,7 @@ func (t *table) Find(ctx context.Context, tag string) (segment.Row, error) {
 	return segment.Row{Tag: tag, Next: t.next(r), Step: r.step}, nil
 }
 
-// Set makes or changes a tag. A change of the step keeps the first id of the next range: where the
+// Set creates or changes a tag. A change of the step keeps the first id of the next range. If the
 // counter is a step behind, lowering the step alone would make the next range overlap the last one.
 func (t *table) Set(ctx context.Context, to segment.Row) error {
 	if t.err != nil {
@@ -71,16 +71,17 @@ func (t *table) Set(ctx context.Context, to segment.Row) error {
 	if err := t.examine(ctx); err != nil {
 		return t.failed(err)
 	}
-	// Deadlocks and a row that two processes make at once pass with another attempt. What is wrong
-	// with the arguments does not.
+	// Another attempt succeeds after a deadlock, or if two processes insert a row at the same time.
+	// It does not help against wrong arguments.
 	what := fmt.Sprintf("set tag %q in %s", to.Tag, t.name)
 	return t.db.Few(ctx, what, func(ctx context.Context) error {
 		err := t.db.Do(ctx, func(c *sqldb.Conn) error { return t.set(ctx, c, to) })
 		switch {
 		case errors.Is(err, segment.ErrOptions), errors.Is(err, segment.ErrRangeWentBack):
 			return sqldb.Final(fmt.Errorf("sqlsource: %s: %w", what, err))
-		case err != nil && t.db.Failure(err) == sqldb.Duplicate: // another process made it meanwhile
-			return fmt.Errorf("%w, or a tag is there that the table takes for this one: %w",
+		case err != nil && t.db.Failure(err) == sqldb.Duplicate:
+			// Another process inserted the row since, or the collation equates another tag.
+			return fmt.Errorf("%w, or the table has a tag that its collation treats as equal: %w",
 				sqldb.ErrChanged, err)
 		}
 		return err
@@ -104,8 +105,8 @@ func (t *table) set(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 	return sqldb.ErrChanged
 }
 
-// insert makes a tag. If another process has made it meanwhile, the key is taken, and Set begins
-// again.
+// insert creates a tag. If another process has inserted the row since, the key is a duplicate and
+// Set tries again.
 func (t *table) insert(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 	if to.Step == 0 {
 		return fmt.Errorf("%w: Step is 0, want 1 or more for a new tag", segment.ErrOptions)
@@ -114,27 +115,31 @@ func (t *table) insert(ctx context.Context, c *sqldb.Conn, to segment.Row) error
 	if to.Next > 0 {
 		at = t.counter(to.Next, to.Step)
 	}
-	_, err := c.Exec(ctx, "INSERT INTO "+t.sql+" ("+t.tag+", "+t.at+", "+t.step+") VALUES (?, ?, ?)",
+	_, err := c.Exec(ctx,
+		"INSERT INTO "+t.sql+" ("+t.tag+", "+t.at+", "+t.step+") VALUES (?, ?, ?)",
 		to.Tag, at, to.Step)
 	return err
 }
 
-// change changes the row of a tag that was read. A row with a useless step is what it repairs, too:
-// with a first id, if the row's counter is a step behind and so does not tell where the last range
-// ends.
+// change changes the row of a tag from now, as it was read, to to. It also repairs a row with an
+// invalid step. If the row's counter is a step behind, the row does not tell where the last range
+// ends, so the repair needs a first id (Next).
 //
-// The statement takes no counter from what was read, so fetches of other processes come before or
-// after it. It makes sure that the row's step is as it was read, and that a first id lies above the
-// last range. It returns errNotSo if not, and if there is nothing to change.
+// The statement does not write back the counter that was read, so fetches of other processes come
+// before or after it. Its condition is that the row's step is as it was read, and that Next, if
+// given, lies above the last range. change returns errNotSo if the condition does not hold, and
+// nil without a statement if there is nothing to change.
 func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.Row) error {
 	useless := now.step < 1 || now.step > segment.MaxSpan
 	step := cmp.Or(to.Step, now.step)
 	switch {
 	case useless && to.Step == 0:
-		return fmt.Errorf("%w: Step is 0, want 1 or more: the row has %d", segment.ErrOptions, now.step)
+		return fmt.Errorf("%w: Step is 0, want 1 or more: the row has %d",
+			segment.ErrOptions, now.step)
 	case useless && t.ahead && to.Next == 0:
-		return fmt.Errorf("%w: Next is 0, want it above every id in use: with %s %d the row does not "+
-			"tell where its last range ends", segment.ErrOptions, t.step, now.step)
+		return fmt.Errorf("%w: Next is 0, want it above every id in use: "+
+			"with %s %d the row does not tell where its last range ends",
+			segment.ErrOptions, t.step, now.step)
 	case to.Next > 0 && to.Next < t.next(now) && !t.cycle:
 		return fmt.Errorf("%w: Next is %d, want at least %d",
 			segment.ErrRangeWentBack, to.Next, t.next(now))
@@ -142,9 +147,10 @@ func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.R
 		return nil
 	}
 	at := t.at
-	if d := t.counter(0, step) - t.counter(0, now.step); d != 0 { // up to the end of an exhausted counter
-		end := t.counter(math.MaxInt64, now.step)
-		at = fmt.Sprint("CASE WHEN ", t.at, " > ", end, " THEN ", end+d, " ELSE ", t.at, " + ", d, " END")
+	if d := t.counter(0, step) - t.counter(0, now.step); d != 0 {
+		end := t.counter(math.MaxInt64, now.step) // an exhausted counter may lie above
+		at = fmt.Sprint(
+			"CASE WHEN ", t.at, " > ", end, " THEN ", end+d, " ELSE ", t.at, " + ", d, " END")
 	}
 	where := fmt.Sprint(t.touch, " WHERE ", t.is, " AND ", t.step, " = ", now.step)
 	if to.Next > 0 {
@@ -158,7 +164,7 @@ func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.R
 		to.Tag, to.Tag))
 }
 
-// Delete deletes the row of a tag, if it is as given.
+// Delete deletes the row of a tag if it equals r, and otherwise returns an error.
 func (t *table) Delete(ctx context.Context, r segment.Row) error {
 	err := t.do(ctx, func(c *sqldb.Conn) error {
 		return one(c.Changed(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s AND %s = %d AND %s = %d",
@@ -170,21 +176,22 @@ func (t *table) Delete(ctx context.Context, r segment.Row) error {
 	return err
 }
 
-// Return sets the counter back to where rest begins, if no later range was handed out: then the
-// next range would begin where rest ends.
+// Return sets the counter back to the first id of rest if the next range would begin where rest
+// ends: then no later range was handed out.
 func (t *table) Return(ctx context.Context, tag string, rest segment.Range) (bool, error) {
 	if err := rest.Validate(); err != nil {
 		return false, fmt.Errorf("sqlsource: %w", err)
 	}
 	if t.cycle {
-		return false, nil // the counter may have come round to the same value
+		return false, nil // the counter may have cycled to the same value
 	}
 	ahead := "0"
 	if t.ahead {
 		ahead = t.step
 	}
 	err := t.do(ctx, func(c *sqldb.Conn) error {
-		return one(c.Changed(ctx, fmt.Sprintf("UPDATE %s SET %s = %s - %d%s WHERE %s AND %s = %d - %s",
+		return one(c.Changed(ctx, fmt.Sprintf(
+			"UPDATE %s SET %s = %s - %d%s WHERE %s AND %s = %d - %s",
 			t.sql, t.at, t.at, rest.To-rest.From, t.touch, t.is, t.at, rest.To, ahead), tag, tag))
 	})
 	if errors.Is(err, errNotSo) {
@@ -202,7 +209,8 @@ func (t *table) checkRow(r segment.Row) error {
 	case r.Next < 0:
 		return fmt.Errorf("sqlsource: %w: Next is %d, want 0 or more", segment.ErrOptions, r.Next)
 	case r.Step < 0 || r.Step > math.MaxInt32: // the columns are INT
-		return fmt.Errorf("sqlsource: %w: Step is %d, want 0..%d", segment.ErrOptions, r.Step, math.MaxInt32)
+		return fmt.Errorf("sqlsource: %w: Step is %d, want 0..%d",
+			segment.ErrOptions, r.Step, math.MaxInt32)
 	}
 	return nil
 }

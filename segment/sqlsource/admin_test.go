@@ -13,16 +13,17 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestSequenceSetAtTheEnd: a counter that is used up can be neither lowered nor made usable by a
-// change of its step: the numbers of its next block do not fit into an int64, and would count as
-// low ones.
+// TestSequenceSetAtTheEnd: a used-up counter cannot be lowered, and a change of its step does not make
+// it usable. The ids of its next block overflow int64 and must not count as low ones.
 func TestSequenceSetAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const current = math.MaxInt64 - 5
 	_, db := sequenceRow(t, current, 1000)
 	src := sqlsource.Sequence(db, nil)
 	set := src.(segment.Setter).Set
-	for _, row := range []segment.Row{{Tag: "a", Next: 1}, {Tag: "a", Next: 1000, Step: 10}, {Tag: "a", Next: current}} {
+	for _, row := range []segment.Row{
+		{Tag: "a", Next: 1}, {Tag: "a", Next: 1000, Step: 10}, {Tag: "a", Next: current},
+	} {
 		if err := set(t.Context(), row); !errors.Is(err, segment.ErrRangeWentBack) {
 			t.Errorf("Set(%+v) of a used-up counter = %v, want ErrRangeWentBack", row, err)
 		}
@@ -39,13 +40,13 @@ func TestSequenceSetAtTheEnd(t *testing.T) {
 		}
 		rows, err := src.(segment.Lister).List(t.Context())
 		if err != nil || len(rows) != 1 || rows[0].Next != math.MaxInt64 {
-			t.Errorf("List = %v, %v, want the last int64 as the next id", rows, err)
+			t.Errorf("List = %v, %v, want the largest int64 as the next id", rows, err)
 		}
 	}
 }
 
-// TestSetUnderLoad: processes that make one tag at the same moment, and change it while others
-// fetch, all succeed, and no id is in two ranges.
+// TestSetUnderLoad: processes create one tag at the same time, and change it while others fetch. All
+// succeed, and no id is in two ranges.
 func TestSetUnderLoad(t *testing.T) {
 	t.Parallel()
 	dsn, _ := database(t)
@@ -61,7 +62,8 @@ func TestSetUnderLoad(t *testing.T) {
 				src := kinds[kind](open(t, dsn))
 				fs[i] = func() {
 					for n := range 10 {
-						if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: tag, Step: int64(1 + (i+n)%50)}); err != nil {
+						row := segment.Row{Tag: tag, Step: int64(1 + (i+n)%50)}
+						if err := src.(segment.Setter).Set(t.Context(), row); err != nil {
 							t.Errorf("%s: Set = %v", kind, err)
 							return
 						}
@@ -87,8 +89,8 @@ func TestSetUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSequenceSetRepairs: a row whose increment makes no sense does not tell where its last block
-// ends, so that it takes a first id to repair it, unless blocks end at current_val.
+// TestSequenceSetRepairs: a row with an invalid increment does not tell where its last block ends, so
+// its repair needs a first id, unless blocks end at current_val.
 func TestSequenceSetRepairs(t *testing.T) {
 	t.Parallel()
 	_, db := sequenceRow(t, 500, 0) // the last block may have been [500, 1500)

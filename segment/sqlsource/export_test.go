@@ -9,14 +9,15 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// ReadingLeafAlloc is LeafAlloc as it fetches without a step: it reads the row first.
+// ReadingLeafAlloc is LeafAlloc with a Fetch that always reads the row first, as one without a step
+// does.
 func ReadingLeafAlloc(db *gorm.DB) segment.Source {
 	t, _ := LeafAlloc(db, nil).(*table)
 	return reading{t}
 }
 
-// ExpandTicketsWith is ExpandTickets with a function that is called after each statement and may
-// end it.
+// ExpandTicketsWith is ExpandTickets with a function that is called after each statement. An error of
+// the function ends it.
 var ExpandTicketsWith = expandTickets
 
 type reading struct{ *table }

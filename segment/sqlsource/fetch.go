@@ -11,9 +11,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Fetch advances the counter and returns the range that it passed over. The counter is committed
-// before Fetch returns. When that fails nobody knows whether it was, and the range is a gap at the
-// most.
+// Fetch advances the counter and returns the range that it passed. The advance is committed before
+// Fetch returns. If Fetch fails, the outcome is unknown: the range is a gap, or was not claimed.
 func (t *table) Fetch(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
 	if t.err != nil {
 		return r, t.err
@@ -25,14 +24,15 @@ func (t *table) Fetch(ctx context.Context, tag string, step int64) (r segment.Ra
 		r, err = t.claim(ctx, c, tag, step)
 		return err
 	})
-	if err != nil { // of the commit, too
+	if err != nil { // possibly of the commit, after r was set
 		return segment.Range{}, err
 	}
 	return r, nil
 }
 
-// claim advances the counter of a tag by so many ids, or by the step of its row if ids is 0, or by
-// as many blocks as hold so many. Where the number of ids is known it does not read the row.
+// claim advances the counter of a tag by ids, or by the step of its row if ids is 0. If the table
+// hands out blocks, it rounds ids up to whole ones. It reads the row first unless the number of ids
+// is known.
 func (t *table) claim(
 	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
 ) (segment.Range, error) {
@@ -45,16 +45,16 @@ func (t *table) claim(
 	return t.claimRead(ctx, c, tag, ids)
 }
 
-// tries is how often a row that other processes change is read.
+// tries is how often a row is read again because other processes change it.
 const tries = 20
 
-// errNotSo says that a row is not what a statement wants it to be, and that nothing was changed.
+// errNotSo says that no row met a statement's condition, so nothing was changed.
 var errNotSo = errors.New("no such row")
 
-// claimRead is claim for a row whose step matters, or that has no room. The statement that advances
-// the counter makes sure that the row's step is as it was read. If it is not, because another
-// process has changed it, the row is read again: with a lock, which shows the row as it stands even
-// to a session that reads from a snapshot.
+// claimRead is claim with a read of the row first: for a row whose step is needed, or that has no
+// room for the ids. The statement that advances the counter requires that the row's step is as it
+// was read. If another process has changed it, the row is read again with a lock, which shows the
+// current row even to a session that reads from a snapshot.
 func (t *table) claimRead(
 	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
 ) (segment.Range, error) {
@@ -81,14 +81,14 @@ func (t *table) claimRead(
 	return segment.Range{}, sqldb.ErrChanged
 }
 
-// length returns how many ids to take from a row, or why it has none.
+// length returns how many ids to take from a row that was read, or why it has none.
 func (t *table) length(now row, ids int64) (int64, error) {
 	if now.step < 1 || now.step > segment.MaxSpan || t.next(now) < 0 {
 		return 0, fmt.Errorf("%w: %s is %d and %s is %d, want 1..%d and no id below 0",
 			segment.ErrBadRange, t.step, now.step, t.at, now.at, segment.MaxSpan)
 	}
-	// Whole blocks, rounded up, or just as many ids as are asked for. The last blocks of a counter
-	// are handed out one by one.
+	// Whole blocks, rounded up, or exactly the ids that were asked for. Near its end a counter
+	// hands out single blocks.
 	n, room := now.step, math.MaxInt64-t.next(now)
 	switch {
 	case t.blocks:
@@ -106,19 +106,18 @@ func (t *table) length(now row, ids int64) (int64, error) {
 	return n, nil
 }
 
-// advance adds n to the counter of a tag, or begins it again if it may and there is no room, in one
-// statement that answers with the end of the range. It returns errNotSo if there is no row with
-// this step, or with any if step is 0, that has room.
+// advance adds n to the counter of a tag in one statement that answers with the end of the range.
+// A cyclic counter without room begins again. advance returns errNotSo if the tag has no row with
+// room and with this step; a step of 0 matches any row.
 //
-// The answer is the end because that is never 0. A 0 says that a trigger on the table hides what
-// LAST_INSERT_ID was given: the range is a gap, and from then on replace takes the place of
-// advance.
+// The answer is the end because that is never 0. An answer of 0 says that a trigger on the table
+// hides the value of LAST_INSERT_ID. The range is then a gap, and later fetches use replace.
 func (t *table) advance(
 	ctx context.Context, c *sqldb.Conn, tag string, n, step int64,
 ) (segment.Range, error) {
 	ahead := t.next(row{step: step})
 	end := fmt.Sprint(t.at, " + ", n+ahead)
-	least, most := -ahead, math.MaxInt64-n-ahead // of the counter, so that no sum overflows
+	least, most := -ahead, math.MaxInt64-n-ahead // bounds of the counter, so that no sum overflows
 	if t.cycle {
 		end = fmt.Sprint("CASE WHEN ", t.at, " > ", most, " THEN ", n+ahead, " ELSE ", end, " END")
 		most = math.MaxInt64
@@ -134,7 +133,8 @@ func (t *table) advance(
 	return segment.Range{From: to - n, To: to, Step: step, Cyclic: t.cycle}, nil
 }
 
-// answer sets the counter of a tag to end-ahead, where the condition holds, and returns end.
+// answer sets the counter of a tag to end-ahead, if the condition where holds, and returns end. The
+// arguments are SQL expressions.
 func (t *table) answer(
 	ctx context.Context, c *sqldb.Conn, end, ahead, where, tag string,
 ) (to int64, err error) {
@@ -154,20 +154,22 @@ func (t *table) answer(
 	}
 	if to == 0 {
 		t.hidden.Store(true)
-		return 0, errNotSo // the caller goes on with replace
+		return 0, errNotSo // claimRead tries again, with replace
 	}
 	return to, nil
 }
 
-// replace is advance for a row that was read: it returns errNotSo if the row is not as it was read.
+// replace is advance by compare-and-set, without LAST_INSERT_ID. It returns errNotSo if the row is
+// not as it was read.
 func (t *table) replace(
 	ctx context.Context, c *sqldb.Conn, tag string, n int64, now row,
 ) (segment.Range, error) {
 	from := now
 	if n > math.MaxInt64-t.next(now) {
-		from.at = 0 // of a counter that begins again
+		from.at = 0 // the counter cycles
 	}
-	err := one(c.Changed(ctx, fmt.Sprintf("UPDATE %s SET %s = %d%s WHERE %s AND %s = %d AND %s = %d",
+	err := one(c.Changed(ctx, fmt.Sprintf(
+		"UPDATE %s SET %s = %d%s WHERE %s AND %s = %d AND %s = %d",
 		t.sql, t.at, from.at+n, t.touch, t.is, t.at, now.at, t.step, now.step), tag, tag))
 	if err != nil {
 		return segment.Range{}, err
@@ -176,7 +178,7 @@ func (t *table) replace(
 	return segment.Range{From: to - n, To: to, Step: now.step, Cyclic: t.cycle}, nil
 }
 
-// one returns nil if a statement has changed one row, which it says with n and err.
+// one returns nil if a statement with the result n and err changed exactly one row.
 func one(n int64, err error) error {
 	switch {
 	case err != nil:

@@ -14,7 +14,7 @@ import (
 // errAway is the error of a database that is away.
 var errAway = errors.New("connection refused")
 
-// sourceFunc is a Source and nothing else.
+// sourceFunc is a Source without optional interfaces.
 type sourceFunc func(ctx context.Context, tag string, step int64) (segment.Range, error)
 
 func (f sourceFunc) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
@@ -50,18 +50,18 @@ func next(tb testing.TB, g *segment.Generator, tag string, n int) []int64 {
 	return ids
 }
 
-// distinct sorts ids and fails the test for each one that is there twice.
+// distinct sorts ids and reports each one that occurs twice.
 func distinct(tb testing.TB, ids []int64) {
 	tb.Helper()
 	slices.Sort(ids)
 	for i := 1; i < len(ids); i++ {
 		if ids[i] == ids[i-1] {
-			tb.Errorf("id %d is there twice", ids[i])
+			tb.Errorf("id %d occurs twice", ids[i])
 		}
 	}
 }
 
-// together runs the functions at the same time.
+// together runs the functions concurrently and waits for them.
 func together(fs ...func()) {
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
@@ -83,11 +83,10 @@ func awaitQuiet(tb testing.TB, g *segment.Generator) {
 			return
 		}
 	}
-	tb.Fatal("a fetch is under way for 10 s")
+	tb.Fatal("a fetch is still under way after 10 s")
 }
 
-// refuses uses up the ids of g's tag that were fetched before and returns the error that follows
-// them.
+// refuses takes ids of tag until a call fails, and returns its error.
 func refuses(tb testing.TB, g *segment.Generator, tag string) error {
 	tb.Helper()
 	for range 100_000 {

@@ -11,10 +11,10 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// BenchmarkLatency times every call by itself, one every 10 µs, on a MariaDB that answers a fetch
-// in 1 ms and one that does in 50 ms. A step of 8,000 covers both: 7,200 ids are left at the mark,
-// for 72 ms. Beside Tag.Next there is nothing at all, which shows what the clock and the machine
-// take, and a single buffer, whose caller fetches: once in 8,000 calls, so it shows at p99.99.
+// BenchmarkLatency times each call by itself, one every 10 µs, on a MariaDB that answers a fetch in
+// 1 ms or in 50 ms. A step of 8,000 covers both: 7,200 ids are left at the mark, for 72 ms. Two
+// benchmarks compare Tag.Next: floor_nothing, which shows the time of the clock and the machine, and
+// single_buffer, whose caller fetches once in 8,000 calls, so that the fetch shows at p99.99.
 //
 //	go test -run '^$' -bench Latency -benchtime 1000000x ./segment/sqlsource
 func BenchmarkLatency(b *testing.B) {
@@ -60,7 +60,7 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// timed reports quantiles of the time that a call of f takes, in nanoseconds.
+// timed reports quantiles of the time of a call of f, in nanoseconds.
 func timed(b *testing.B, f func() error) {
 	b.Helper()
 	times := make([]uint32, b.N) // up to 4 s

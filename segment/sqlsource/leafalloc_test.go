@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestLeafAllocTable: the table has the original's columns, with its types and defaults.
+// TestLeafAllocTable: the table has the columns of the original, with the same types and defaults.
 func TestLeafAllocTable(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -35,21 +35,23 @@ func TestLeafAllocTable(t *testing.T) {
 		if def == nil {
 			def = new(string)
 		}
-		value := strings.TrimSuffix(strings.ToLower(*def), "()") // as every server writes it
+		value := strings.TrimSuffix(strings.ToLower(*def), "()") // servers differ in the notation
 		got = append(got, strings.Join([]string{name, typ, key, strings.TrimPrefix(value, "null")}, " "))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"biz_tag varchar(128) PRI ", "max_id bigint(20)  1", "step int(11)  ", "desc varchar(256)  ", "update_time timestamp  current_timestamp"}
+	want := []string{
+		"biz_tag varchar(128) PRI ", "max_id bigint(20)  1", "step int(11)  ",
+		"desc varchar(256)  ", "update_time timestamp  current_timestamp",
+	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the columns are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// TestLeafAllocNumbers: three nodes with step 1000 get 1..1000, 1001..2000 and 2001..3000, and the
-// node that comes back gets 3001..4000 while max_id goes from 3001 to 4001, each range half-open.
-// Tags do not touch each other.
+// TestLeafAllocNumbers: three nodes with step 1000 get 1..1000, 1001..2000 and 2001..3000. The node
+// that fetches again gets 3001..4000, and max_id goes from 3001 to 4001. Tags are independent.
 func TestLeafAllocNumbers(t *testing.T) {
 	t.Parallel()
 	dsn, db := database(t)
@@ -79,21 +81,22 @@ func TestLeafAllocNumbers(t *testing.T) {
 	}
 }
 
-// TestLeafBesideOurs: nodes of Leaf's and of ours take turns on a table that Leaf made, whose
-// remarks have another name, and get ranges of their own.
+// TestLeafBesideOurs: nodes of Leaf and LeafAlloc take turns on a table that Leaf created, whose column
+// for remarks has another name. Their ranges are disjoint.
 func TestLeafBesideOurs(t *testing.T) {
 	t.Parallel()
 	dsn, db := database(t)
 	run(t, db, "DROP TABLE leaf_alloc")
-	run(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, step int(11) NOT NULL,"+
-		" description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,"+
+	run(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '',"+
+		" max_id bigint(20) NOT NULL DEFAULT 1, step int(11) NOT NULL, description varchar(256) DEFAULT NULL,"+
+		" update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,"+
 		" PRIMARY KEY (biz_tag)) ENGINE = InnoDB DEFAULT CHARSET = utf8 COLLATE = utf8_general_ci")
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, description) VALUES ('a', 10, 'remarks')")
 	leaf := open(t, dsn)
 	src := sqlsource.LeafAlloc(db, nil)
 	at := int64(1)
 	for range 5 {
-		var value, end int64 // of Leaf's segment: value is handed out while it is below end
+		var value, end int64 // of Leaf's segment, which hands out value up to end-1
 		err := leaf.Transaction(func(tx *gorm.DB) error {
 			run(t, tx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'a'")
 			end = number(t, tx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'a'")
@@ -119,7 +122,7 @@ func TestLeafAllocWrites(t *testing.T) {
 	_, db := database(t)
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 100)")
 	g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
-	next(t, g, "a", 1000) // of the 1000th, the range 901..1000 is used up, and 1001..1100 was fetched at the 910th
+	next(t, g, "a", 1000) // the range 901..1000 is used up, and 1001..1100 was fetched at the 910th id
 	awaitQuiet(t, g)
 	if fetches := g.Stats().Tags[0].Fetches; fetches != 11 {
 		t.Errorf("1000 ids at a step of 100 took %d fetches, want 11", fetches)
@@ -129,8 +132,8 @@ func TestLeafAllocWrites(t *testing.T) {
 	}
 }
 
-// TestLeafAllocRoundTrips: a fetch of LeafAlloc is one statement in a transaction; the original's
-// takes two. One of Sequence takes two, and the original's three. The session counts its own.
+// TestLeafAllocRoundTrips: a fetch of LeafAlloc is one statement and two COMMITs. A fetch of Sequence
+// takes one statement more. The originals each take one more than that.
 func TestLeafAllocRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -169,7 +172,7 @@ func TestLeafAllocRoundTrips(t *testing.T) {
 			}
 		}, 40},
 	} {
-		tt.fetch() // examines the server and prepares the statement
+		tt.fetch() // the first fetch also examines the server
 		before := questions()
 		between := questions() - before
 		for range 10 {
@@ -181,8 +184,8 @@ func TestLeafAllocRoundTrips(t *testing.T) {
 	}
 }
 
-// TestLeafAllocTwoStatements: the original's update and select, without a transaction around them,
-// give two nodes the same segment when they interleave; a fetch cannot come apart.
+// TestLeafAllocTwoStatements: if the original's update and select of two nodes interleave, without a
+// transaction, both nodes get the same segment. A fetch is one statement and cannot interleave.
 func TestLeafAllocTwoStatements(t *testing.T) {
 	t.Parallel()
 	dsn, db := database(t)
@@ -226,16 +229,19 @@ func TestLeafAllocTwoStatements(t *testing.T) {
 	}
 }
 
-// TestLeafAllocOverflow: the original's update runs into the database's error 1690 at 2^63 after it
-// handed out the last segments; ours is refused before, at every step, and the row stays as it was.
+// TestLeafAllocOverflow: at 2^63 the original's update fails with the database's error 1690. A fetch
+// without room returns ErrExhausted, at every step, and leaves the row as it is.
 func TestLeafAllocOverflow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', ?, 10)", int64(math.MaxInt64-5))
-	if err := db.Exec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'a'").Error; err == nil || !strings.Contains(err.Error(), "1690") {
+	err := db.Exec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'a'").Error
+	if err == nil || !strings.Contains(err.Error(), "1690") {
 		t.Errorf("the original's update = %v, want error 1690", err)
 	}
-	for name, src := range map[string]segment.Source{"one statement": sqlsource.LeafAlloc(db, nil), "read first": sqlsource.ReadingLeafAlloc(db)} {
+	for name, src := range map[string]segment.Source{
+		"one statement": sqlsource.LeafAlloc(db, nil), "read first": sqlsource.ReadingLeafAlloc(db),
+	} {
 		for _, step := range []int64{0, 6, 1000, 1 << 31} {
 			if r, err := src.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrExhausted) {
 				t.Errorf("%s: Fetch(step %d) = %v, %v, want ErrExhausted", name, step, r, err)
@@ -247,16 +253,16 @@ func TestLeafAllocOverflow(t *testing.T) {
 	}
 }
 
-// TestLeafAllocWentBack: a database that forgot its last writes gives an error and no id twice, and
-// goes on giving it.
+// TestLeafAllocWentBack: after the database has lost its last writes, calls fail with
+// ErrRangeWentBack, also later ones, and no id is handed out twice.
 func TestLeafAllocWentBack(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10), ('b', 1, 10)")
 	g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
-	ids := next(t, g, "a", 31) // in the fourth range, and the fifth is there
+	ids := next(t, g, "a", 31) // the fourth range is in use, and the fifth is fetched
 	awaitQuiet(t, g)
-	run(t, db, "UPDATE leaf_alloc SET max_id = 45 WHERE biz_tag = 'a'") // 51 before
+	run(t, db, "UPDATE leaf_alloc SET max_id = 45 WHERE biz_tag = 'a'") // from 51
 	ids = append(ids, next(t, g, "a", 19)...)
 	for range 3 {
 		id, err := g.Next(t.Context(), "a")
@@ -270,15 +276,16 @@ func TestLeafAllocWentBack(t *testing.T) {
 	}
 }
 
-// TestLeafAllocBadRow: a row that makes no sense is an error that names the value, and is left
-// alone.
+// TestLeafAllocBadRow: an invalid row is ErrBadRange and is not changed.
 func TestLeafAllocBadRow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "ALTER TABLE leaf_alloc MODIFY step BIGINT NOT NULL")
 	run(t, db, "ALTER TABLE t_sequence MODIFY increment_val BIGINT NOT NULL")
-	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('zero', 1, 0), ('below', -100, 10), ('long', 1, 2147483649), ('longest', 1, 9223372036854775807)")
-	run(t, db, "INSERT INTO t_sequence VALUES ('zero', 1, 0), ('below', -100, 10), ('long', 1, 2147483649), ('longest', 1, 9223372036854775807)")
+	const rows = " VALUES ('zero', 1, 0), ('below', -100, 10), ('long', 1, 2147483649)," +
+		" ('longest', 1, 9223372036854775807)"
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step)"+rows)
+	run(t, db, "INSERT INTO t_sequence"+rows)
 	for name, src := range map[string]segment.Source{
 		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "LeafAlloc that reads": sqlsource.ReadingLeafAlloc(db),
 		"Sequence": sqlsource.Sequence(db, nil),
@@ -289,18 +296,21 @@ func TestLeafAllocBadRow(t *testing.T) {
 			}
 		}
 	}
-	for range 2 { // it takes a range that begins below 0 no further
-		if r, err := sqlsource.LeafAlloc(db, nil).Fetch(t.Context(), "below", 200); !errors.Is(err, segment.ErrBadRange) {
+	for range 2 { // the first try must not advance the counter
+		r, err := sqlsource.LeafAlloc(db, nil).Fetch(t.Context(), "below", 200)
+		if !errors.Is(err, segment.ErrBadRange) {
 			t.Errorf("Fetch of a counter at -100 with step 200 = %v, %v, want ErrBadRange", r, err)
 		}
 	}
-	if got := number(t, db, "SELECT COUNT(*) FROM leaf_alloc JOIN t_sequence ON pk_seq_name = biz_tag WHERE max_id = 1 AND current_val = 1"); got != 3 {
-		t.Errorf("%d counters of the rows with a step that makes no sense are as they were, want 3", got)
+	got := number(t, db, "SELECT COUNT(*) FROM leaf_alloc JOIN t_sequence ON pk_seq_name = biz_tag"+
+		" WHERE max_id = 1 AND current_val = 1")
+	if got != 3 {
+		t.Errorf("%d rows with an invalid step have their counters unchanged, want 3", got)
 	}
 }
 
-// TestTwoRows: a table that lost its unique key and has a tag twice gives no range: the statement's
-// answer is that of either row.
+// TestTwoRows: a table without its unique key that has a tag twice gives no range, because the
+// statement's answer may be from either row.
 func TestTwoRows(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -313,8 +323,9 @@ func TestTwoRows(t *testing.T) {
 		"Sequence": sqlsource.Sequence(db, nil),
 	} {
 		for _, step := range []int64{0, 20} {
-			if r, err := src.Fetch(t.Context(), "a", step); err == nil || !strings.Contains(err.Error(), "more than one row") {
-				t.Errorf("%s: Fetch with step %d = %v, %v, want an error that names the two rows", name, step, r, err)
+			r, err := src.Fetch(t.Context(), "a", step)
+			if err == nil || !strings.Contains(err.Error(), "more than one row") {
+				t.Errorf("%s: Fetch with step %d = %v, %v, want an error about two rows", name, step, r, err)
 			}
 		}
 	}
@@ -332,8 +343,8 @@ func TestLeafAllocOptions(t *testing.T) {
 		t.Errorf("the first range is %v, want [1, 4)", r)
 	}
 	for name, src := range map[string]segment.Source{
-		"LeafAlloc": sqlsource.LeafAlloc(nil, nil), "Sequence": sqlsource.Sequence(nil, nil), "Ticket": sqlsource.Ticket(nil, nil),
-		"Ticket of nil": sqlsource.Ticket([]*gorm.DB{nil}, nil),
+		"LeafAlloc": sqlsource.LeafAlloc(nil, nil), "Sequence": sqlsource.Sequence(nil, nil),
+		"Ticket": sqlsource.Ticket(nil, nil), "Ticket of nil": sqlsource.Ticket([]*gorm.DB{nil}, nil),
 	} {
 		if _, err := src.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("%s without a database: Fetch = %v, want ErrOptions", name, err)
@@ -342,14 +353,16 @@ func TestLeafAllocOptions(t *testing.T) {
 			t.Errorf("%s without a database: New = %v, want ErrOptions", name, err)
 		}
 	}
-	if _, err := segment.New(t.Context(), sqlsource.LeafAlloc(db, &sqlsource.LeafAllocOptions{Table: "nowhere"}), nil); err == nil || !strings.Contains(err.Error(), "nowhere") {
+	missing := sqlsource.LeafAlloc(db, &sqlsource.LeafAllocOptions{Table: "nowhere"})
+	if _, err := segment.New(t.Context(), missing, nil); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("New without the table = %v, want an error that names it", err)
 	}
+	src = sqlsource.LeafAlloc(db, nil)
 	long := strings.Repeat("x", 129)
-	if _, err := sqlsource.LeafAlloc(db, nil).Fetch(context.Background(), long, 0); !errors.Is(err, segment.ErrUnknownTag) {
-		t.Errorf("Fetch of a tag of 129 bytes = %v, want ErrUnknownTag", err)
+	if _, err := src.Fetch(context.Background(), long, 0); !errors.Is(err, segment.ErrUnknownTag) {
+		t.Errorf("Fetch of a tag of 129 characters = %v, want ErrUnknownTag", err)
 	}
-	if _, err := sqlsource.LeafAlloc(db, nil).Fetch(context.Background(), "a", -1); !errors.Is(err, segment.ErrOptions) {
+	if _, err := src.Fetch(context.Background(), "a", -1); !errors.Is(err, segment.ErrOptions) {
 		t.Errorf("Fetch with step -1 = %v, want ErrOptions", err)
 	}
 }

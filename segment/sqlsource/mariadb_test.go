@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open opens a pool of its own on a MySQL data source.
+// open opens a new pool on a MySQL data source.
 func open(tb testing.TB, dsn string) *gorm.DB {
 	tb.Helper()
 	db, err := openDB(dsn)
@@ -46,14 +46,14 @@ func openDB(dsn string) (*gorm.DB, error) {
 	return gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard})
 }
 
-// database makes a database with the tables of segment on the shared MariaDB server and returns its
-// DSN and a pool on it.
+// database creates a database with the tables of this package on the shared MariaDB server. It
+// returns its DSN and a pool.
 func database(tb testing.TB) (string, *gorm.DB) {
 	tb.Helper()
 	s := servers.MariaDB(tb)
 	dsn := s.DSN(s.CreateDB(tb))
 	db := open(tb, dsn)
-	for range 2 { // the second time nothing is missing
+	for range 2 { // the second time the tables exist
 		if err := sqlsource.Migrate(tb.Context(), db); err != nil {
 			tb.Fatalf("Migrate: %v", err)
 		}
@@ -69,7 +69,7 @@ func run(tb testing.TB, db *gorm.DB, statement string, args ...any) {
 	}
 }
 
-// number returns the only value of a query.
+// number returns the only value in the result of a query.
 func number(tb testing.TB, db *gorm.DB, query string, args ...any) int64 {
 	tb.Helper()
 	var n int64
@@ -89,11 +89,11 @@ func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Ra
 	return r
 }
 
-// stretch is a range without what its source knows besides.
+// stretch returns only the bounds of a range, without the source's step.
 func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
 
-// TestConformance runs the suite over each source on MariaDB, with the statement that this database
-// gets and with the row lock that unknown ones get.
+// TestConformance runs the suite over each source on MariaDB, and over LeafAlloc with a read of the row
+// before each claim.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

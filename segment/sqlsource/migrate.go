@@ -11,17 +11,18 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Tables returns the names of the tables that Migrate makes.
+// Tables returns the names of the tables that Migrate creates.
 func Tables() []string { return []string{"leaf_alloc", "t_sequence", "ticket"} }
 
-// Migrate makes the tables of the given names, or all of Tables, where they are missing. It changes
-// and drops nothing that exists. The texts are those of package sql. It waits for a database that
-// is down until ctx ends.
+// Migrate creates the named tables, or all of Tables, if they are missing. It changes and drops
+// nothing that exists. The DDL is that of package sql. If the database is down, Migrate waits for
+// it until ctx ends.
 func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
 	return MigrateLogged(ctx, db, nil, tables...)
 }
 
-// MigrateLogged is Migrate with a logger, which may be nil. It is told when Migrate begins to wait.
+// MigrateLogged is Migrate with a logger, which gets a message when Migrate begins to wait. The
+// logger may be nil.
 func MigrateLogged(
 	ctx context.Context, db *gorm.DB, logger *slog.Logger, tables ...string,
 ) error {

@@ -13,14 +13,16 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestNames: a tag is measured in characters, as its column is, so that every tag of a table that
-// exists can be used; and what is no text is unknown instead of an error of the database.
+// TestNames: the length of a tag is counted in characters, as that of its column is, so every tag that
+// a table can hold works. A tag that is not text is ErrUnknownTag and not an error of the database.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	for kind, width := range map[string]int{"LeafAlloc": 128, "Sequence": 50, "Ticket": 60} {
 		src := kinds[kind](db)
-		for _, name := range []string{strings.Repeat("段", width), strings.Repeat("x", width), "it's \\ ? 100%", " ", "😀"} {
+		for _, name := range []string{
+			strings.Repeat("段", width), strings.Repeat("x", width), "it's \\ ? 100%", " ", "😀",
+		} {
 			if setter, ok := src.(segment.Setter); ok {
 				if err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10}); err != nil {
 					t.Errorf("%s: Set(%q) = %v", kind, name, err)
@@ -30,12 +32,15 @@ func TestNames(t *testing.T) {
 				t.Errorf("%s: Fetch(%q) = %v, %v", kind, name, r, err)
 			}
 		}
-		for _, name := range []string{"", strings.Repeat("段", width+1), strings.Repeat("x", width+1), "\xff", "a\x00b", "\xed\xa0\x80"} {
+		for _, name := range []string{
+			"", strings.Repeat("段", width+1), strings.Repeat("x", width+1), "\xff", "a\x00b", "\xed\xa0\x80",
+		} {
 			if r, err := src.Fetch(t.Context(), name, 2); !errors.Is(err, segment.ErrUnknownTag) {
 				t.Errorf("%s: Fetch(%q) = %v, %v, want ErrUnknownTag", kind, name, r, err)
 			}
 			if setter, ok := src.(segment.Setter); ok {
-				if err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10}); !errors.Is(err, segment.ErrOptions) {
+				err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10})
+				if !errors.Is(err, segment.ErrOptions) {
 					t.Errorf("%s: Set(%q) = %v, want ErrOptions", kind, name, err)
 				}
 			}
@@ -48,7 +53,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// loose gives the tables a collation that ignores case, accents and spaces at the end.
+// loose gives the tables a collation that ignores case, accents and trailing spaces.
 func loose(tb testing.TB, db *gorm.DB) {
 	tb.Helper()
 	for _, table := range sqlsource.Tables() {
@@ -56,8 +61,8 @@ func loose(tb testing.TB, db *gorm.DB) {
 	}
 }
 
-// TestEqualNames: of the names that the database takes for one another only the one in the row is a
-// tag. The others are unknown, use no id up, and leave nothing behind.
+// TestEqualNames: of the names that the collation treats as equal, only the one in the row is a tag.
+// The others are unknown, use up no ids, and leave nothing behind.
 func TestEqualNames(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -68,7 +73,7 @@ func TestEqualNames(t *testing.T) {
 		src := kinds[kind](db)
 		g := generator(t, src, nil)
 		names := []string{"cafe", "caḟé", "café ", "café  "}
-		for i := 1; i < 16; i++ { // all ways to write it with capitals
+		for i := 1; i < 16; i++ { // every spelling with capitals
 			name := []rune("café")
 			for bit := range name {
 				if i>>bit&1 == 1 {
@@ -90,8 +95,8 @@ func TestEqualNames(t *testing.T) {
 			}
 		}
 		if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "CAFE", Step: 7}); err == nil ||
-			!strings.Contains(err.Error(), "takes for this one") {
-			t.Errorf("%s: Set of CAFE = %v, want an error that tells of the other tag", kind, err)
+			!strings.Contains(err.Error(), "collation treats as equal") {
+			t.Errorf("%s: Set of CAFE = %v, want an error that mentions the equal tag", kind, err)
 		}
 		if ids := next(t, g, "café", 20); ids[0] != first || ids[19] != first+19 {
 			t.Errorf("%s: the ids are %v, want 20 from %d on", kind, ids, first)
@@ -102,13 +107,14 @@ func TestEqualNames(t *testing.T) {
 	}
 }
 
-// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same
-// but for the case. The table compares byte by byte.
+// TestGoneBesideItsLike: a deleted tag is gone, even if another tag differs only in case. The table
+// compares byte by byte.
 func TestGoneBesideItsLike(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	for _, tag := range []string{"order", "Order", "order "} {
-		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES (?, 1, 1000) ON DUPLICATE KEY UPDATE step = 1000", tag)
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES (?, 1, 1000)"+
+			" ON DUPLICATE KEY UPDATE step = 1000", tag)
 	}
 	g := generator(t, sqlsource.LeafAlloc(db, nil), nil)
 	next(t, g, "order", 1)
@@ -124,7 +130,7 @@ func TestGoneBesideItsLike(t *testing.T) {
 	next(t, g, "order", 1)
 }
 
-// TestListSorted: a list is in the order of Tag, whatever the collation's order is.
+// TestListSorted: a list is sorted by the bytes of Tag, whatever the order of the collation.
 func TestListSorted(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -138,7 +144,8 @@ func TestListSorted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(rows) != 5 || !slices.IsSortedFunc(rows, func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) }) {
+		byTag := func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) }
+		if len(rows) != 5 || !slices.IsSortedFunc(rows, byTag) {
 			t.Errorf("%s: List = %v, want the five in the order of their bytes", kind, rows)
 		}
 	}

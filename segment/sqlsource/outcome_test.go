@@ -15,27 +15,29 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// executed matches the request that runs a prepared statement of MySQL's protocol: a head of four
+// executed matches a request of MySQL's protocol that runs a prepared statement: a header of four
 // bytes, then the command.
 func executed(request []byte) bool { return len(request) > 4 && request[4] == 0x17 }
 
-// commits matches the request that ends a transaction.
+// commits matches a request that commits.
 func commits(request []byte) bool { return strings.HasSuffix(string(request), "COMMIT") }
 
-// second matches what match matches, but for the first of it.
+// second matches what match matches, except the first time.
 func second(match func([]byte) bool) func([]byte) bool {
 	var n atomic.Int64
 	return func(request []byte) bool { return match(request) && n.Add(1) > 1 }
 }
 
-// TestOutcomeUnknown: a connection that dies before, while or after the database claims a range.
-// Nobody knows then whether it did; the range is a gap at the most, and no id is handed out twice,
-// by two processes of which one has such a line.
+// TestOutcomeUnknown: a connection dies before, while or after the database claims a range, so the
+// outcome of the claim is unknown. The range is at most a gap. No id is handed out twice by two
+// processes, of which one has such connections.
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
 	for _, kind := range []string{"LeafAlloc", "Sequence"} {
-		for name, fault := range map[string]dbtest.Fault{"before": dbtest.CutBeforeRequest, "while": dbtest.CutAfterRequest, "after": dbtest.CutBeforeReply} {
+		for name, fault := range map[string]dbtest.Fault{
+			"before": dbtest.CutBeforeRequest, "while": dbtest.CutAfterRequest, "after": dbtest.CutBeforeReply,
+		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
 				database := s.CreateDB(t)
@@ -72,7 +74,7 @@ func TestOutcomeUnknown(t *testing.T) {
 				}
 				wg.Wait()
 				if proxy.Hits() < 10 {
-					t.Errorf("%d connections died, want 10 or more for the test to mean something", proxy.Hits())
+					t.Errorf("%d connections died, want at least 10 for a meaningful test", proxy.Hits())
 				}
 				all := append(got[0], got[1]...)
 				distinct(t, all)
@@ -84,8 +86,8 @@ func TestOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// TestReturnUnknown: a return whose outcome nobody knows has happened or has not. The next range
-// begins where it should either way.
+// TestReturnUnknown: a Return whose outcome is unknown has happened or has not. Either way the next
+// range begins where the counter stands.
 func TestReturnUnknown(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
@@ -104,20 +106,21 @@ func TestReturnUnknown(t *testing.T) {
 			rest.From += 4
 			proxy.SetOnce(fault, executed)
 			if ok, err := src.(segment.Returner).Return(t.Context(), "a", rest); ok || err == nil {
-				t.Errorf("%s: Return over a line that dies = %v, %v, want an error", kind, ok, err)
+				t.Errorf("%s: Return over a connection that dies = %v, %v, want an error", kind, ok, err)
 			}
 			want := "[20, 30)"
 			if taken {
 				want = "[14, 24)"
 			}
 			if r, err := src.Fetch(t.Context(), "a", 0); err != nil || stretch(r) != want {
-				t.Errorf("%s: the range after a return of unknown outcome, taken %v, is %v, %v, want %s", kind, taken, r, err, want)
+				t.Errorf("%s: the range after a return of unknown outcome, taken %v, is %v, %v, want %s",
+					kind, taken, r, err, want)
 			}
 		}
 	}
 }
 
-// TestReturnNonsense: what is no rest of a range is refused before it moves a counter.
+// TestReturnNonsense: an invalid rest is refused before it moves a counter.
 func TestReturnNonsense(t *testing.T) {
 	t.Parallel()
 	_, db := counters(t)
@@ -127,7 +130,8 @@ func TestReturnNonsense(t *testing.T) {
 		for _, from := range []int64{-1, r.To, r.To + 1000} {
 			rest := r
 			rest.From = from
-			if ok, err := src.(segment.Returner).Return(t.Context(), "a", rest); ok || !errors.Is(err, segment.ErrBadRange) {
+			ok, err := src.(segment.Returner).Return(t.Context(), "a", rest)
+			if ok || !errors.Is(err, segment.ErrBadRange) {
 				t.Errorf("%s: Return(%v) = %v, %v, want ErrBadRange", kind, rest, ok, err)
 			}
 		}
@@ -137,7 +141,7 @@ func TestReturnNonsense(t *testing.T) {
 	}
 }
 
-// address is one that means a server, and later another one.
+// address is a TCP address that forwards to a server, which can change.
 type address struct {
 	listener net.Listener
 
@@ -176,7 +180,7 @@ func newAddress(tb testing.TB, target string) *address {
 	return a
 }
 
-// move has the address mean another server from here on.
+// move closes all connections and forwards later ones to target.
 func (a *address) move(target string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -187,9 +191,8 @@ func (a *address) move(target string) {
 	a.conns = nil
 }
 
-// TestPromotedReplica: the address of the database comes to mean a replica that did not get the
-// last writes. The process that has seen them uses up what it has, then gets an error, and no id
-// twice.
+// TestPromotedReplica: the address of the database moves to a replica that did not get the last writes.
+// A process that has seen these writes uses up its ids and then gets an error. It gets no id twice.
 func TestPromotedReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := dbtest.MariaDB(t), dbtest.MariaDB(t)
@@ -207,7 +210,8 @@ func TestPromotedReplica(t *testing.T) {
 	}
 	for kind, source := range kinds {
 		a := newAddress(t, primary.Addr())
-		g := generator(t, source(open(t, primary.DSNVia(a.listener.Addr().String(), name))), &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
+		src := source(open(t, primary.DSNVia(a.listener.Addr().String(), name)))
+		g := generator(t, src, &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
 		ids := next(t, g, "a", 300)
 		awaitQuiet(t, g)
 		a.move(replica.Addr())

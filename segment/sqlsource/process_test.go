@@ -16,18 +16,17 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// The environment of a worker process: the DSN, the kind of source, and the file that it appends
-// what it got to.
+// The environment of a worker process: the DSN, the kind of source, and the file to which the worker
+// appends its ranges and ids.
 const (
 	workerEnv     = "UIDRING_SEGMENT_WORKER"
 	workerKindEnv = "UIDRING_SEGMENT_KIND"
 	workerFileEnv = "UIDRING_SEGMENT_FILE"
 )
 
-// worker is a process of its own that takes ids until it is killed. It writes each id, and before
-// the first id of a range that range, to its file. Ids reach the file in one write per batch, so a
-// batch that was handed out and not yet written when the process is killed is not seen; it cannot
-// hide an id that two processes wrote.
+// worker is the main function of a process that takes ids until it is killed. It writes each range to
+// its file, and then each id. Ids are written in batches, so the last batch before the kill may be
+// missing. That cannot hide an id that two processes wrote.
 func worker() {
 	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -72,8 +71,9 @@ func work() error {
 	}
 }
 
-// TestProcesses: many processes on one server and one tag, killed at random. No id is handed out
-// twice, no two ranges overlap, and every id is in a range of the process that handed it out.
+// TestProcesses: many processes take ids of one tag from one server and are killed at random. No id is
+// handed out twice, no two ranges overlap, and every id is in a range of the process that handed it
+// out.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -91,7 +91,8 @@ func testProcesses(t *testing.T, kind string) {
 	start := func() *exec.Cmd {
 		started++
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), workerEnv+"="+dsn, workerKindEnv+"="+kind, workerFileEnv+"="+filepath.Join(dir, strconv.Itoa(started)))
+		cmd.Env = append(os.Environ(), workerEnv+"="+dsn, workerKindEnv+"="+kind,
+			workerFileEnv+"="+filepath.Join(dir, strconv.Itoa(started)))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -102,7 +103,7 @@ func testProcesses(t *testing.T, kind string) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Errorf("kill: %v (the worker should not end by itself)", err)
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // says that the process was killed
 	}
 	const processes, kills = 6, 8
 	var running []*exec.Cmd
@@ -134,7 +135,7 @@ func testProcesses(t *testing.T, kind string) {
 	}
 	t.Logf("%d processes, %d ranges, %d ids", started, len(ranges), len(ids))
 	if len(ids) < 500 {
-		t.Errorf("the workers handed out %d ids, want 500 or more for the test to mean something", len(ids))
+		t.Errorf("the workers handed out %d ids, want at least 500 for a meaningful test", len(ids))
 	}
 	distinct(t, ids)
 	slices.SortFunc(ranges, func(a, b segment.Range) int { return int(a.From - b.From) })
@@ -145,7 +146,7 @@ func testProcesses(t *testing.T, kind string) {
 	}
 }
 
-// readWorker reads a worker's file. A line that the kill cut short is left out.
+// readWorker reads a worker's file. It ignores a last line that the kill cut off.
 func readWorker(t *testing.T, name string) (ranges []segment.Range, ids []int64) {
 	t.Helper()
 	f, err := os.Open(name)

@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestRestart: a restart goes on at the source's counter, which leaves a gap; with Checkpoint there
-// is none, unless another process has fetched since.
+// TestRestart: a restart continues at the source's counter, which leaves a gap. With Checkpoint there is
+// no gap, unless another process has fetched since.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -45,9 +45,9 @@ func TestRestart(t *testing.T) {
 		}
 		at := tt.first
 		takeAndClose(start(false), at)
-		at += 2000 // both buffers are lost
+		at += 2000 // both ranges are lost
 		takeAndClose(start(true), at)
-		at += 50 // nothing is
+		at += 50 // no id is lost
 		g := start(true)
 		next(t, g, "a", 1)
 		awaitQuiet(t, g)
@@ -57,12 +57,12 @@ func TestRestart(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Errorf("%s: Close after another process fetched: %v", name, err)
 		}
-		takeAndClose(start(true), at+4000) // refused, because the counter has moved on
+		takeAndClose(start(true), at+4000) // the return was refused, because the counter had moved
 	}
 }
 
-// TestStartWithoutDatabase: New fails when the database is away, listed or not, Migrate waits and
-// logs so, and neither shows the password.
+// TestStartWithoutDatabase: if the database is away, New fails, with and without Listed, and Migrate
+// waits and logs that. Neither shows the password.
 func TestStartWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)
@@ -82,7 +82,9 @@ func TestStartWithoutDatabase(t *testing.T) {
 		!strings.Contains(text, s.Addr()) || strings.Contains(text, dbtest.Password) {
 		t.Errorf("MigrateLogged = %v and logs %q, want one line about waiting for %s", err, text, s.Addr())
 	}
-	for name, src := range map[string]segment.Source{"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil)} {
+	for name, src := range map[string]segment.Source{
+		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil),
+	} {
 		for _, listed := range []bool{false, true} {
 			g, err := segment.New(t.Context(), src, &segment.Options{Listed: listed})
 			if err == nil {

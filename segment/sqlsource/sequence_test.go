@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// channelNo is a node of the original: blocks of 1000, whatever the row's increment is.
+// channelNo is a node of the original. Its blocks have 1000 ids, whatever the row's increment is.
 type channelNo struct {
 	db         *gorm.DB
 	start, now int64
@@ -25,7 +25,7 @@ const cacheNum = 1000
 // fetch is the original's transaction: lock the row, add the increment, read the value.
 func (c *channelNo) fetch(tb testing.TB) {
 	tb.Helper()
-	if c.start >= math.MaxInt64-cacheNum { // not under the row's lock: another node may have reset it already
+	if c.start >= math.MaxInt64-cacheNum { // without the row's lock: another node may have reset it
 		run(tb, c.db, "UPDATE t_sequence SET current_val = 0 WHERE pk_seq_name = 'a'")
 	}
 	err := c.db.Transaction(func(tx *gorm.DB) error {
@@ -57,14 +57,17 @@ func sequenceRow(tb testing.TB, current int64, increment int) (string, *gorm.DB)
 	return dsn, db
 }
 
-// TestSequenceTable: the columns, with the original's types and its defaults of 0 and 1.
+// TestSequenceTable: the table has the columns of the original, with its types and its defaults of 0
+// and 1.
 func TestSequenceTable(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	var columns string
-	err := db.Raw("SELECT GROUP_CONCAT(column_name, ' ', column_type, ' ', column_key ORDER BY ordinal_position SEPARATOR '; ')" +
-		" FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't_sequence'").Row().Scan(&columns)
-	if want := "pk_seq_name varchar(50) PRI; current_val bigint(20) ; increment_val int(11) "; err != nil || columns != want {
+	err := db.Raw("SELECT GROUP_CONCAT(column_name, ' ', column_type, ' ', column_key" +
+		" ORDER BY ordinal_position SEPARATOR '; ') FROM information_schema.columns" +
+		" WHERE table_schema = DATABASE() AND table_name = 't_sequence'").Row().Scan(&columns)
+	want := "pk_seq_name varchar(50) PRI; current_val bigint(20) ; increment_val int(11) "
+	if err != nil || columns != want {
 		t.Errorf("the columns are %q, %v, want %q", columns, err, want)
 	}
 	run(t, db, "INSERT INTO t_sequence (pk_seq_name) VALUES ('a')")
@@ -77,14 +80,14 @@ func TestSequenceTable(t *testing.T) {
 	}
 }
 
-// TestSequenceNumbers: with 0 and 1000 stored the first id is 1000, the next block begins at 2000,
-// and the original's node gets the same; the two share the table.
+// TestSequenceNumbers: with 0 and 1000 stored the first id is 1000 and the next block begins at 2000,
+// as for a node of the original, with which Sequence shares the table.
 func TestSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
 	original := &channelNo{db: open(t, dsn)}
 	ours := generator(t, sqlsource.Sequence(db, nil), &segment.Options{MaxStep: 1})
-	ids := next(t, ours, "a", 1) // and 2000..2999 is fetched ahead
+	ids := next(t, ours, "a", 1) // and 2000..2999 is prefetched
 	awaitQuiet(t, ours)
 	if ids[0] != 1000 {
 		t.Errorf("the first id is %d, want 1000", ids[0])
@@ -107,8 +110,8 @@ func TestSequenceNumbers(t *testing.T) {
 	}
 }
 
-// TestSequenceIncrement: with an increment other than its own 1000 the original hands out ids
-// twice, or leaves gaps; a block is as long as the stored increment here.
+// TestSequenceIncrement: with an increment other than 1000 the original hands out ids twice or leaves
+// gaps. A block of Sequence is as long as the stored increment.
 func TestSequenceIncrement(t *testing.T) {
 	t.Parallel()
 	dsn, _ := sequenceRow(t, 0, 1)
@@ -131,7 +134,8 @@ func TestSequenceIncrement(t *testing.T) {
 	}
 	last := node.now
 	if id := node.next(t); last != 2999 || id != 4000 {
-		t.Errorf("with an increment of 2000 the original goes on from %d to %d, want it to leave the gap from 2999 to 4000", last, id)
+		t.Errorf("with an increment of 2000 the original goes on from %d to %d, want a gap from 2999 to 4000",
+			last, id)
 	}
 
 	for _, increment := range []int{1, 7, 1000, 2000} {
@@ -147,8 +151,8 @@ func TestSequenceIncrement(t *testing.T) {
 	}
 }
 
-// TestSequenceIncrementChanges: a node that remembers another increment than the row's claims
-// nothing by it.
+// TestSequenceIncrementChanges: a claim uses the increment that the row has now, and not an earlier
+// one.
 func TestSequenceIncrementChanges(t *testing.T) {
 	t.Parallel()
 	_, db := sequenceRow(t, 0, 10)
@@ -162,7 +166,7 @@ func TestSequenceIncrementChanges(t *testing.T) {
 			t.Errorf("increment %d: the block is %v with step %d, want %s", tt.increment, r, r.Step, tt.want)
 		}
 	}
-	// Lowered by hand, the next block of the original's way of counting begins inside the last one.
+	// After the increment is lowered by hand, the next block begins inside the last one.
 	g := generator(t, src, &segment.Options{MaxStep: 1})
 	next(t, g, "a", 1)
 	awaitQuiet(t, g)
@@ -183,16 +187,19 @@ func TestSequenceIncrementChanges(t *testing.T) {
 }
 
 // TestSequenceReset: two nodes of the original that find the counter used up reset it one after the
-// other, outside the lock, and both get 1000. Here a used-up counter is an error, or begins again
-// once, inside the lock.
+// other, outside the lock, and both get 1000. A used-up counter of Sequence is an error, or begins
+// again once, in the statement that claims.
 func TestSequenceReset(t *testing.T) {
 	t.Parallel()
 	const limit = math.MaxInt64 - cacheNum
 	dsn, db := sequenceRow(t, limit, 1000)
-	nodes := []*channelNo{{db: open(t, dsn), start: limit, now: math.MaxInt64 - 1}, {db: open(t, dsn), start: limit, now: math.MaxInt64 - 1}}
+	nodes := []*channelNo{
+		{db: open(t, dsn), start: limit, now: math.MaxInt64 - 1},
+		{db: open(t, dsn), start: limit, now: math.MaxInt64 - 1},
+	}
 	for i, n := range nodes {
 		if id := n.next(t); id != 1000 {
-			t.Errorf("node %d of the original got %d after the reset, want 1000 as its neighbour", i+1, id)
+			t.Errorf("node %d of the original got %d after the reset, want 1000 as the other one", i+1, id)
 		}
 	}
 
@@ -210,13 +217,14 @@ func TestSequenceReset(t *testing.T) {
 		for i, src := range []segment.Source{a, b, a} {
 			r := fetch(t, src, "a", 0)
 			if want := int64(1000 * (i + 1)); r.From != want || !r.Cyclic {
-				t.Errorf("%s: block %d after the counter was used up is %v, cyclic %v, want it to begin at %d", name, i+1, r, r.Cyclic, want)
+				t.Errorf("%s: block %d after the counter was used up is %v, cyclic %v, want it to begin at %d",
+					name, i+1, r, r.Cyclic, want)
 			}
 		}
 	}
 }
 
-// TestSequenceMissingRow: a name that has no row is ErrUnknownTag, and works once it has one.
+// TestSequenceMissingRow: a name without a row is ErrUnknownTag. It works once it has a row.
 func TestSequenceMissingRow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -229,16 +237,16 @@ func TestSequenceMissingRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ids := next(t, g, "a", 1); ids[0] != 1000 {
-		t.Errorf("the first id after the row was made is %d, want 1000", ids[0])
+		t.Errorf("the first id after the row was inserted is %d, want 1000", ids[0])
 	}
 }
 
-// TestSequenceOverflow: a counter that the original's update cannot advance any more is refused
-// before the update.
+// TestSequenceOverflow: a counter that the original's update cannot advance is ErrExhausted.
 func TestSequenceOverflow(t *testing.T) {
 	t.Parallel()
 	_, db := sequenceRow(t, math.MaxInt64-5, 1000)
-	if err := db.Exec("UPDATE t_sequence SET current_val = current_val + increment_val").Error; err == nil || !strings.Contains(err.Error(), "1690") {
+	err := db.Exec("UPDATE t_sequence SET current_val = current_val + increment_val").Error
+	if err == nil || !strings.Contains(err.Error(), "1690") {
 		t.Errorf("the original's update = %v, want error 1690", err)
 	}
 	for _, step := range []int64{0, 1, 5000} {
@@ -248,8 +256,8 @@ func TestSequenceOverflow(t *testing.T) {
 	}
 }
 
-// TestSequenceBlocks: a fetch takes as many blocks as hold the ids that are asked for, and never
-// less than one, next to the original's node, which takes one; and as many as there is room for.
+// TestSequenceBlocks: a fetch takes as many blocks as hold the ids that are asked for, and at least
+// one. If they do not all fit below 2^63, it takes one. A node of the original takes one in between.
 func TestSequenceBlocks(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
@@ -258,8 +266,8 @@ func TestSequenceBlocks(t *testing.T) {
 		step int64
 		want string
 	}{
-		{0, "[1000, 2000)"}, {1, "[2000, 3000)"}, {1000, "[3000, 4000)"}, {1001, "[4000, 6000)"}, {5000, "[6000, 11000)"},
-		{-1, "[11000, 12000)"}, {2500, "[12000, 15000)"},
+		{0, "[1000, 2000)"}, {1, "[2000, 3000)"}, {1000, "[3000, 4000)"}, {1001, "[4000, 6000)"},
+		{5000, "[6000, 11000)"}, {-1, "[11000, 12000)"}, {2500, "[12000, 15000)"},
 	} {
 		if tt.step < 0 {
 			if id := original.next(t); id != 11000 {
@@ -275,21 +283,27 @@ func TestSequenceBlocks(t *testing.T) {
 		opts  sqlsource.SequenceOptions
 		wants []string // for a counter with room for three blocks
 	}{
-		{sqlsource.SequenceOptions{}, []string{"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)", ""}},
-		{sqlsource.SequenceOptions{Cycle: true}, []string{"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)", "[1000, 2000)"}},
+		{sqlsource.SequenceOptions{}, []string{
+			"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)", "",
+		}},
+		{sqlsource.SequenceOptions{Cycle: true}, []string{
+			"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)",
+			"[1000, 2000)",
+		}},
 	} {
 		src := sqlsource.Sequence(db, &tt.opts)
 		run(t, db, "UPDATE t_sequence SET current_val = ?", int64(math.MaxInt64-4000))
 		for i, step := range []int64{5000, 2000, 2000} {
 			r, err := src.Fetch(t.Context(), "a", step)
-			if want := tt.wants[i]; want == "" && !errors.Is(err, segment.ErrExhausted) || want != "" && stretch(r) != want {
+			want := tt.wants[i]
+			if want == "" && !errors.Is(err, segment.ErrExhausted) || want != "" && stretch(r) != want {
 				t.Errorf("%+v: Fetch number %d at the end = %v, %v, want %q", tt.opts, i, r, err, want)
 			}
 		}
 	}
 }
 
-// TestSequenceFew: with the table's default increment of 1 a tag is not a fetch per id.
+// TestSequenceFew: with the table's default increment of 1, a tag needs far less than a fetch per id.
 func TestSequenceFew(t *testing.T) {
 	t.Parallel()
 	_, db := sequenceRow(t, 0, 1)
@@ -324,9 +338,8 @@ func TestSequenceFromCurrent(t *testing.T) {
 	}
 }
 
-// TestSequenceNamesApart: a fetch that waits for its row, which somebody holds locked, keeps the
-// other names' fetches from nothing, in one Generator too, where the original has one lock for all
-// names.
+// TestSequenceNamesApart: a fetch that waits for a locked row does not delay the fetches of other names,
+// even in the same Generator. The original has one lock for all names.
 func TestSequenceNamesApart(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
@@ -340,8 +353,9 @@ func TestSequenceNamesApart(t *testing.T) {
 		_, err := g.Next(t.Context(), "a")
 		held <- err
 	}()
-	for number(t, db, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%t_sequence%FOR UPDATE%'") == 0 {
-		time.Sleep(time.Millisecond) // until the database has it
+	for number(t, db, "SELECT COUNT(*) FROM information_schema.processlist"+
+		" WHERE db = DATABASE() AND info LIKE '%t_sequence%FOR UPDATE%'") == 0 {
+		time.Sleep(time.Millisecond) // until the database has the statement
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -351,7 +365,7 @@ func TestSequenceNamesApart(t *testing.T) {
 	}
 	select {
 	case err := <-held:
-		t.Errorf("Next of the locked name came back: %v", err)
+		t.Errorf("Next of the locked name = %v, want it to wait", err)
 	default:
 	}
 	if err := tx.Rollback().Error; err != nil {

@@ -16,67 +16,68 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// table is a table of counters, a row per tag. It is the Source that LeafAlloc and Sequence return.
+// table is a table of counters with a row per tag. It is the Source that LeafAlloc and Sequence
+// return.
 //
-// The two differ in what the counter means. Leaf's max_id is the next free id:
+// The two differ in the meaning of the counter. Leaf's max_id is the next free id:
 //
 //	          at           at+n
 //	──────────├────────────┤──────────►  the range is [at, at+n)
 //
-// The original of t_sequence advances current_val by the increment first and begins the block
-// there, so its counter is a step behind (ahead is true):
+// The original of t_sequence first advances current_val by the increment and then begins the block
+// there, so the next range begins a step ahead of its counter (ahead is true):
 //
 //	          at           at+step      at+step+n
 //	──────────┼────────────├────────────┤──────────►  the range is [at+step, at+step+n)
 //
-// In both n is added to the counter. next and counter translate between a counter and the first id
-// of the next range, so that nothing else has to know.
+// A claim adds n to either counter. The methods next and counter convert between a counter and the
+// first id of the next range.
 type table struct {
 	columns
 	db   *sqldb.DB
 	name string // for messages
 	sql  string // quoted, for statements
-	is   string // the condition for the row of a tag, which is given twice: see exact
-	err  error  // what is wrong with the options
+	is   string // the condition for the row of a tag, an argument used twice: see exact
+	err  error  // of the options, or of db
 
 	// Read-only.
-	blocks bool // a range is whole steps, and not any number of ids
-	ahead  bool // the next range begins a step above the counter, and not at it
+	blocks bool // a range is a whole number of steps; else any number of ids
+	ahead  bool // the next range begins a step above the counter; else at it
 	cycle  bool // a counter that is used up begins again
 
 	examined atomic.Bool // see examine
-	hidden   atomic.Bool // a trigger hides what LAST_INSERT_ID was given: see advance
+	hidden   atomic.Bool // a trigger hides the value of LAST_INSERT_ID: see advance
 }
 
-// columns are the columns of a table, and what is fixed with them.
+// columns are the names of a table's columns, and what depends on them.
 type columns struct {
 	tag, at, step string
-	maxTag        int    // how many characters a tag may have
+	maxTag        int    // the most characters of a tag
 	first         int64  // the counter of a new tag
-	touch         string // the assignment that each update makes besides, after a comma
+	touch         string // an assignment that is added to each update, with a leading comma
 }
 
-// row is a row of a table, but for its tag.
+// row is a row of a table, without its tag.
 type row struct {
 	at   int64 // the counter
 	step int64
 }
 
-// open sets t up to stand on db.
+// open completes t with db and returns it. An error is kept in t.err.
 func (t *table) open(kind string, db *gorm.DB, lossy bool) *table {
 	if t.db, t.err = openDB(kind, db, lossy); t.err != nil {
 		return t
 	}
 	if t.db.Name == "mysql" {
-		t.touch = "" // the column does it by itself
+		t.touch = "" // the column updates itself
 	}
 	t.sql = db.Statement.Quote(t.name)
 	t.is = t.tag + " = ? AND " + fmt.Sprintf(exact[t.db.Name], t.tag)
 	return t
 }
 
-// openDB returns the database of a source of a kind. It is refused when it is asked first if it is
-// known to lose updates, unless lossy is true.
+// openDB returns the database of a source. kind names the source in errors. Unless lossy is true,
+// using the database fails if its product is known to lose updates.
 func openDB(kind string, db *gorm.DB, lossy bool) (*sqldb.DB, error) {
 	d, err := sqldb.Open("sqlsource: "+kind, db, nil)
 	if err != nil {
@@ -88,17 +89,18 @@ func openDB(kind string, db *gorm.DB, lossy bool) (*sqldb.DB, error) {
 	return d, nil
 }
 
-// exact are the conditions that a column holds a text byte by byte, whatever its collation takes
-// for equal. A tag is one text: otherwise "order", "Order" and "ORDER" would be tags that use up
-// the ranges of one row, and strangers could make up any number of them. They stand next to a plain
-// comparison, which has an index.
+// exact are the conditions that a column equals a text byte by byte, by dialect, whatever the
+// column's collation treats as equal. Otherwise "order", "Order" and "ORDER" would be tags that use
+// up the ranges of one row, and strangers could make up any number of them. The condition follows a
+// plain comparison, which uses the index.
 var exact = map[string]string{
-	"mysql":    "CAST(CONVERT(%s USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY)",
+	"mysql": "CAST(CONVERT(%s USING utf8mb4) AS BINARY)" +
+		" = CAST(CONVERT(? USING utf8mb4) AS BINARY)",
 	"postgres": `CAST(%s AS TEXT) COLLATE "C" = CAST(? AS TEXT)`,
 	"sqlite":   "%s = ? COLLATE BINARY",
 }
 
-// do runs f on a connection. When it returns nil every change that f made is committed.
+// do runs f on a connection. If it returns nil, every change that f made is committed.
 func (t *table) do(ctx context.Context, f func(c *sqldb.Conn) error) error {
 	if t.err != nil {
 		return t.err
@@ -110,14 +112,15 @@ func (t *table) do(ctx context.Context, f func(c *sqldb.Conn) error) error {
 	return t.failed(err)
 }
 
-// failed adds the table to an error of the database, and says which ones are answers about the tag.
-// After any other failure another server may be at the same address, so it is examined again.
+// failed adds the table's name to an error of the database and wraps the matching error of package
+// segment. After a failure that is not an answer about the tag, another server may be at the same
+// address, so the server is examined again.
 func (t *table) failed(err error) error {
 	if err == nil {
 		return nil
 	}
 	switch {
-	case sqldb.Unreadable(err): // an unsigned counter above 2^63, say
+	case sqldb.Unreadable(err): // such as an unsigned counter above 2^63
 		err = fmt.Errorf("%w: %w", segment.ErrBadRange, err)
 	case errors.Is(err, sqldb.ErrUnfit):
 		err = fmt.Errorf("%w: %w", segment.ErrOptions, err)
@@ -130,15 +133,15 @@ func (t *table) failed(err error) error {
 	return fmt.Errorf("sqlsource: table %s: %w", t.name, err)
 }
 
-// examine makes sure, once, that MySQL's counter is a BIGINT. A server without strict mode cuts
-// what it stores into a narrower column at its maximum, and then hands the same range out again and
-// again. Other databases, and a strict server, refuse such an update.
+// examine makes sure, once, that MySQL's counter is a BIGINT. Without strict mode a server clips a
+// value to the maximum of a narrower column, so every later fetch would return the same range. A
+// strict server and the other databases refuse such an update.
 func (t *table) examine(ctx context.Context) error {
 	if t.db.Name != "mysql" || t.examined.Load() {
 		return nil
 	}
 	schema, name := schemaTable(t.name)
-	var typ sql.NullString // not there for a temporary table
+	var typ sql.NullString // NULL for a temporary table
 	err := t.db.Do(ctx, func(c *sqldb.Conn) error {
 		return c.Row(ctx, "SELECT MAX(data_type) FROM information_schema.columns"+
 			" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?",
@@ -163,21 +166,22 @@ func (t *table) Check(ctx context.Context) error {
 	err := t.examine(ctx)
 	if err == nil {
 		err = t.db.Do(ctx, func(c *sqldb.Conn) error {
-			if _, err := t.read(ctx, c, "", ""); err != nil && !errors.Is(err, segment.ErrUnknownTag) {
+			_, err := t.read(ctx, c, "", "")
+			if err != nil && !errors.Is(err, segment.ErrUnknownTag) {
 				return err
 			}
-			if t.db.Name == "sqlite" { // which would wait for the lock of the file
+			if t.db.Name == "sqlite" { // the update would wait for the lock of the file
 				return nil
 			}
-			// It changes nothing, and a replica refuses it nevertheless.
-			_, err := c.Exec(ctx, "UPDATE "+t.sql+" SET "+t.at+" = "+t.at+" WHERE 1 = 0")
+			// The update changes no row, but a read-only replica refuses it.
+			_, err = c.Exec(ctx, "UPDATE "+t.sql+" SET "+t.at+" = "+t.at+" WHERE 1 = 0")
 			return err
 		})
 	}
 	return t.failed(err)
 }
 
-// read returns the row of a tag as it stands, or locked if lock is ForUpdate.
+// read returns the row of a tag. It locks the row if lock is ForUpdate.
 func (t *table) read(ctx context.Context, c *sqldb.Conn, tag, lock string) (r row, err error) {
 	err = c.Row(ctx, "SELECT "+t.at+", "+t.step+" FROM "+t.sql+" WHERE "+t.is+lock,
 		[]any{tag, tag}, &r.at, &r.step)
@@ -187,17 +191,17 @@ func (t *table) read(ctx context.Context, c *sqldb.Conn, tag, lock string) (r ro
 	return r, err
 }
 
-// next returns the first id of the next range, or the last int64 if there is none: a sum that
-// overflowed would look like a low id.
+// next returns the first id of the next range. It returns math.MaxInt64 if there is none, because
+// an overflowed sum would look like a low id.
 func (t *table) next(r row) int64 {
 	if !t.ahead {
 		return r.at
 	}
-	step := max(r.step, 0) // of a row that makes no sense
+	step := max(r.step, 0) // an invalid row may have a step below 0
 	return r.at + min(step, math.MaxInt64-max(r.at, 0))
 }
 
-// counter is the inverse of next: the counter with which the next range begins at next.
+// counter is the inverse of the method next: the counter of a row whose next range begins at next.
 func (t *table) counter(next, step int64) int64 {
 	if t.ahead {
 		return next - step
@@ -205,8 +209,8 @@ func (t *table) counter(next, step int64) int64 {
 	return next
 }
 
-// checkTag checks a tag against its column. PostgreSQL answers every other text with an error that
-// looks like an outage.
+// checkTag checks that a tag is a text that fits its column. PostgreSQL would answer any other text
+// with an error that looks like an outage.
 func checkTag(tag string, maxTag int) error {
 	switch n := utf8.RuneCountInString(tag); {
 	case n < 1 || n > maxTag:
@@ -229,7 +233,7 @@ func checkFetch(tag string, step int64, maxTag int) error {
 	return nil
 }
 
-// schemaTable splits schema.table. The schema of a bare table is nil, which SQL's COALESCE turns
+// schemaTable splits schema.table. Without a schema it returns nil, which COALESCE in SQL turns
 // into the current one.
 func schemaTable(table string) (schema any, name string) {
 	if before, after, ok := strings.Cut(table, "."); ok {
@@ -238,15 +242,15 @@ func schemaTable(table string) (schema any, name string) {
 	return nil, table
 }
 
-// isAnswer reports whether err is the database's answer about the tag, which asking again does not
-// change.
+// isAnswer reports whether err is the database's answer about the tag, which another attempt would
+// not change.
 func isAnswer(err error) bool {
 	return errors.Is(err, segment.ErrUnknownTag) || errors.Is(err, segment.ErrExhausted) ||
 		errors.Is(err, segment.ErrBadRange)
 }
 
-// isOverflow reports whether the database refused to store a number that its column cannot hold, so
-// that calls fail at once and do not wait for a fetch that cannot succeed.
+// isOverflow reports whether the database refused a number that its column cannot hold. No fetch
+// can succeed then, so calls should fail at once.
 func isOverflow(err error) bool {
 	if code := sqldb.MySQLCode(err); code == 1264 || code == 1690 {
 		return true

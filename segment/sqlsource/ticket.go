@@ -19,22 +19,22 @@ import (
 type TicketOptions struct {
 	Table string // name of the table; "ticket" by default
 
-	// Step is the distance of neighbouring ids of one server, the auto_increment_increment that
-	// every server has to have. 0 means as many as there are servers, the least that keeps them
-	// apart; a larger one leaves room for servers to come. A server that ExpandTickets has changed
-	// counts by its plan, whatever Step says.
+	// Step is the distance between neighbouring ids of one server: the auto_increment_increment
+	// that every server must have, at least the number of servers and at most 65535. 0 means the
+	// number of servers. A larger step leaves room for more servers. A server that ExpandTickets
+	// has changed counts by its plan, whatever Step says.
 	Step int64
 
-	// Batch is the most ids that one Fetch asks a MySQL server for, in one REPLACE of as many rows,
-	// 1..1000; 0 means 100. It is also the most rows that a tag takes in the table. 1 is the
-	// classic ticket server: a row per tag, a round trip per id.
+	// Batch is the most ids that one Fetch takes from a MySQL server, in one REPLACE of as many
+	// rows, 1..1000; 0 means 100. It is also the most rows of a tag in the table. 1 is the classic
+	// ticket server: a row per tag, a round trip per id.
 	Batch int
 
 	// Timeout bounds the wait for one server before the next one is asked, above 0; 0 means 2 s.
 	Timeout time.Duration
 
-	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
-	// row at the same time. Ids may then come twice. Default: they are refused.
+	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two concurrent
+	// changes of a row. Ids may then repeat. By default these databases are refused.
 	AcceptLostUpdates bool
 
 	_ struct{} // keeps literals keyed
@@ -44,8 +44,8 @@ const (
 	defaultBatch         = 100
 	maxBatch             = 1000
 	defaultTicketTimeout = 2 * time.Second
-	ticketRest           = 10 * time.Second // a server that failed is asked after the others
-	maxStub              = 60               // of 64 characters; the rest numbers the rows of a batch
+	ticketRest           = 10 * time.Second // how long a server that failed is asked last
+	maxStub              = 60               // of 64; the rest numbers the rows of a batch
 )
 
 func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
@@ -79,17 +79,18 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 	return t, nil
 }
 
-// Ticket returns the Source over ticket servers: databases whose AUTO_INCREMENT columns count in
-// steps of Step from offsets of their own, so that no two give the same id. A tag is a value of the
-// table's unique column stub; REPLACE of it moves the tag's row to a fresh id. All tags of a table
-// share its counter. There are no unknown tags but those that begin with "uid-ticket-plan": every
-// other name that Fetch is called with gets its rows, so names must not come from strangers.
+// Ticket returns a Source over ticket servers: databases whose AUTO_INCREMENT columns count in
+// steps of Step from different offsets, so that no two servers give the same id. A tag is a value
+// of the table's unique column stub; a REPLACE moves the tag's row to a new id. All tags of a table
+// share its counter. A tag that begins with "uid-ticket-plan" is ErrUnknownTag. Every other tag
+// gets its rows with its first Fetch, so names must not come from strangers.
 //
-// The servers are asked in turn; one that fails is passed over for a while. On MySQL a REPLACE of n
-// rows reserves n neighbouring ids at once, and one more query on the same connection confirms that
-// session and server count as they should: had somebody changed the settings, the ids would be
-// thrown away with ErrTicketServer. PostgreSQL (an identity column) and SQLite (one server) give
-// one id per Fetch. The Source is a Checker; a wrong option is reported by every method.
+// The servers are asked in turn. After a failure a server is asked last for ten seconds. On MySQL a
+// REPLACE of n rows reserves n neighbouring ids at once. One more query on the same connection then
+// confirms that session and server count as they should. If the settings were changed, the ids are
+// discarded and Fetch returns ErrTicketServer. PostgreSQL (an identity column) and SQLite (one
+// server) give one id per Fetch. The Source is a Checker. Every method returns the error of an
+// invalid option or database.
 func Ticket(dbs []*gorm.DB, opts *TicketOptions) segment.Source {
 	o, err := opts.withDefaults(len(dbs))
 	t := &ticket{opts: o}
@@ -118,15 +119,15 @@ func openServer(index int, db *gorm.DB, o TicketOptions) (*sqldb.DB, error) {
 type ticket struct {
 	opts    TicketOptions
 	servers []*ticketServer
-	err     error         // what is wrong with the options
-	turn    atomic.Uint64 // counts fetches; picks the server that is asked first
+	err     error         // of the options, or of a database
+	turn    atomic.Uint64 // counts fetches; selects the server that is asked first
 
 	mu      sync.Mutex
-	offsets map[[2]int64]int // step and offset modulo it -> index of the server; guarded by mu
+	offsets map[[2]int64]int // {step, offset % step} -> index of the server; guarded by mu
 }
 
-// Fetch takes ids from the first server that answers: from the one on whose turn it is, if it does.
-// It may hand out fewer than step, because a batch is rows in the table.
+// Fetch takes ids from the first server that answers, beginning with the one whose turn it is. It
+// hands out at most Batch ids.
 func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	if t.err != nil {
 		return segment.Range{}, t.err
@@ -135,8 +136,9 @@ func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 		return segment.Range{}, err
 	}
 	if isPlan(tag) {
-		return segment.Range{}, fmt.Errorf("sqlsource: %w: the tag begins with %q, which is kept for "+
-			"plans", segment.ErrUnknownTag, planMark)
+		return segment.Range{}, fmt.Errorf(
+			"sqlsource: %w: the tag begins with %q, which is reserved for plans",
+			segment.ErrUnknownTag, planMark)
 	}
 	n := min(max(step, 1), int64(t.opts.Batch))
 	var errs []error
@@ -154,9 +156,9 @@ func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	return segment.Range{}, fmt.Errorf("sqlsource: table %s: %w", t.opts.Table, err)
 }
 
-// order returns all servers, each once: from the one on whose turn it is, with those that failed
-// lately last. They are asked when no other answers, so that a set of which all have failed is not
-// silent for ten seconds.
+// order returns all servers, beginning with the one whose turn it is. Servers that failed recently
+// come last. They are still asked if no other answers, so that a set of which every server failed
+// does not fail without a try for ten seconds.
 func (t *ticket) order() []*ticketServer {
 	first := int((t.turn.Add(1) - 1) % uint64(len(t.servers)))
 	turn := slices.Concat(t.servers[first:], t.servers[:first])
@@ -171,8 +173,9 @@ func (t *ticket) order() []*ticketServer {
 	return append(awake, resting...)
 }
 
-// curable returns errs, of which those that are for good have become mere text unless all are: a
-// server that is used up does not end a tag that another one, away now, will serve.
+// curable returns errs. Unless all of them are answers about the tag, it replaces those that are by
+// errors with the same text that do not wrap a sentinel. A server that is exhausted must not make
+// the tag fail permanently if another one, which is away, can still serve it.
 func curable(errs []error) []error {
 	if !slices.ContainsFunc(errs, func(err error) bool { return !isAnswer(err) }) {
 		return errs
@@ -185,8 +188,8 @@ func curable(errs []error) []error {
 	return errs
 }
 
-// ask takes n ids from s, and notes how it went. A server that does not answer within Timeout has
-// failed: the caller's ctx has to last for the others.
+// ask takes n ids from s and records whether that failed. A server that does not answer within
+// Timeout counts as failed, so that ctx leaves time for the others.
 func (t *ticket) ask(
 	ctx context.Context, s *ticketServer, tag string, n int64,
 ) (r segment.Range, err error) {
@@ -199,8 +202,8 @@ func (t *ticket) ask(
 	return r, err
 }
 
-// Check examines every server: at least one has to be of use, and each that answers has to be set
-// up right or to have a plan that says that it will be.
+// Check examines every server. At least one has to be usable. Each server that answers has to be
+// configured correctly, or has to have a plan that will make it so.
 func (t *ticket) Check(ctx context.Context) error {
 	if t.err != nil {
 		return t.err
@@ -227,8 +230,8 @@ func (t *ticket) Check(ctx context.Context) error {
 	return nil
 }
 
-// check examines a server that was not found good before: its table, its step, and that its offset
-// is its own.
+// check examines a server unless it is known to be good: its table, its step, and that no other
+// server has its offset.
 func (t *ticket) check(ctx context.Context, s *ticketServer) error {
 	if s.good.Load() {
 		return nil
@@ -247,8 +250,8 @@ func (t *ticket) check(ctx context.Context, s *ticketServer) error {
 		return wrong("the offset is %d modulo %d, which server %d has, want one of its own",
 			k.offset, k.step, other)
 	}
-	// The offset is one that nobody else has, and stays this server's until it is examined again.
-	for o, i := range t.offsets { // it may have had another one before it was repaired
+	// No other server has the offset. It stays this server's until the server is examined again.
+	for o, i := range t.offsets { // drop the offset that it had before a repair
 		if i == s.index {
 			delete(t.offsets, o)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestTicketServers runs the tests that need servers of their own, on three of them: step 2 and
-// offset 1, 2 and 0. One after the other, because they change the servers' settings.
+// TestTicketServers runs the tests that need their own servers, on three of them: step 2 and offset 1,
+// 2 and 0. They run one after the other, because they change the servers' settings.
 func TestTicketServers(t *testing.T) {
 	t.Parallel()
 	var s [3]*dbtest.Server
@@ -30,7 +30,7 @@ func TestTicketServers(t *testing.T) {
 	t.Run("Expansion", func(t *testing.T) { testTicketExpansion(t, s[0], s[1], s[2]) })
 }
 
-// ticketDB makes a database with the table on a server and returns its DSN and a pool on it.
+// ticketDB creates a database with the table on a server. It returns its DSN and a pool.
 func ticketDB(t *testing.T, s *dbtest.Server) (string, *gorm.DB) {
 	t.Helper()
 	dsn := s.DSN(s.CreateDB(t))
@@ -40,6 +40,10 @@ func ticketDB(t *testing.T, s *dbtest.Server) (string, *gorm.DB) {
 	}
 	return dsn, db
 }
+
+// classicTable creates the table of the article on ticket servers.
+const classicTable = "CREATE TABLE T_TEST (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY," +
+	" value CHAR(1) NOT NULL, UNIQUE KEY (value))"
 
 // tickets fetches n ids one by one.
 func tickets(t *testing.T, src segment.Source, n int) []int64 {
@@ -55,12 +59,12 @@ func tickets(t *testing.T, src segment.Source, n int) []int64 {
 	return ids
 }
 
-// TestTicketOneServer: the classic statements give 1, 2, 3 and leave one row; ours go on from
-// there, in the same row.
+// TestTicketOneServer: the classic statements give 1, 2, 3, 4 and leave one row. So does a Ticket, on
+// its own table, and a batch leaves as many rows as it has ids.
 func TestTicketOneServer(t *testing.T) {
 	t.Parallel()
 	dsn, db := database(t)
-	run(t, db, "CREATE TABLE T_TEST (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, value CHAR(1) NOT NULL, UNIQUE KEY (value))")
+	run(t, db, classicTable)
 	err := db.Connection(func(tx *gorm.DB) error { // LAST_INSERT_ID belongs to the connection
 		for want := int64(1); want <= 4; want++ {
 			res := tx.Exec("REPLACE INTO T_TEST (value) VALUES ('b')")
@@ -68,7 +72,8 @@ func TestTicketOneServer(t *testing.T) {
 				return res.Error
 			}
 			if affected := min(want, 2); res.RowsAffected != affected {
-				t.Errorf("REPLACE number %d affected %d rows, want %d: a delete and an insert", want, res.RowsAffected, affected)
+				t.Errorf("REPLACE number %d affected %d rows, want %d: a delete and an insert",
+					want, res.RowsAffected, affected)
 			}
 			if got := number(t, tx, "SELECT LAST_INSERT_ID()"); got != want {
 				t.Errorf("LAST_INSERT_ID() = %d, want %d", got, want)
@@ -83,7 +88,7 @@ func TestTicketOneServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := number(t, open(t, dsn), "SELECT LAST_INSERT_ID()"); got != 0 {
-		t.Errorf("LAST_INSERT_ID() on another connection = %d, want 0: it knows of no insert", got)
+		t.Errorf("LAST_INSERT_ID() on another connection = %d, want 0", got)
 	}
 
 	src := sqlsource.Ticket([]*gorm.DB{db}, nil)
@@ -91,22 +96,22 @@ func TestTicketOneServer(t *testing.T) {
 		t.Errorf("tickets %v, want %v", got, want)
 	}
 	if got := number(t, db, "SELECT COUNT(*) FROM ticket"); got != 2 {
-		t.Errorf("%d rows after 5 tickets, want 1 and what the server counts by", got)
+		t.Errorf("%d rows after 5 tickets, want 1 and the one with the server's settings", got)
 	}
-	fetch(t, src, "a", 1000) // as many as Batch, 100
+	fetch(t, src, "a", 1000) // gets Batch ids, 100
 	fetch(t, src, "a", 1000)
 	if got := number(t, db, "SELECT COUNT(*) FROM ticket"); got != 101 {
-		t.Errorf("%d rows after two batches of 100, want 100 and what the server counts by", got)
+		t.Errorf("%d rows after two batches of 100, want 100 and the one with the server's settings", got)
 	}
 }
 
-// TestTicketPool: with a pool of connections and many goroutines the id is that of the own REPLACE.
-// LAST_INSERT_ID() as a statement of its own may go to another connection and see what that one
-// inserted.
+// TestTicketPool: with a pool of connections and many goroutines, each fetch gets the ids of its own
+// REPLACE. A separate SELECT LAST_INSERT_ID() may run on another connection and return the id of an
+// insert there.
 func TestTicketPool(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
-	run(t, db, "CREATE TABLE T_TEST (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, value CHAR(1) NOT NULL, UNIQUE KEY (value))")
+	run(t, db, classicTable)
 	pool, err := db.DB()
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +123,8 @@ func TestTicketPool(t *testing.T) {
 	if _, err := one.ExecContext(t.Context(), "REPLACE INTO T_TEST (value) VALUES ('b')"); err != nil {
 		t.Fatal(err)
 	}
-	if got := number(t, db, "SELECT LAST_INSERT_ID()"); got != 0 { // the first connection is taken, so this is another one
+	// The first connection is in use, so this statement runs on another one.
+	if got := number(t, db, "SELECT LAST_INSERT_ID()"); got != 0 {
 		t.Errorf("LAST_INSERT_ID() through the pool = %d, want 0", got)
 	}
 	if err := one.Close(); err != nil {
@@ -152,12 +158,13 @@ func TestTicketPool(t *testing.T) {
 	}
 }
 
-// TestTicketNoUniqueKey: without the key REPLACE is INSERT: 1 row affected each time and 4 rows
-// after 4 calls. Such a table is refused.
+// TestTicketNoUniqueKey: without a unique key on stub REPLACE only inserts: it affects 1 row each time
+// and leaves 4 rows after 4 calls. Such a table is refused.
 func TestTicketNoUniqueKey(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
-	run(t, db, "CREATE TABLE bare (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, stub VARCHAR(64) NOT NULL, KEY (stub), UNIQUE KEY (stub, id))")
+	run(t, db, "CREATE TABLE bare (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, stub VARCHAR(64) NOT NULL,"+
+		" KEY (stub), UNIQUE KEY (stub, id))")
 	for range 4 {
 		if n := db.Exec("REPLACE INTO bare (stub) VALUES ('a')").RowsAffected; n != 1 {
 			t.Errorf("REPLACE without a unique key affected %d rows, want 1", n)
@@ -167,9 +174,12 @@ func TestTicketNoUniqueKey(t *testing.T) {
 		t.Errorf("%d rows after 4 REPLACEs without a unique key, want 4", n)
 	}
 	run(t, db, "CREATE TABLE counterless (id BIGINT NOT NULL PRIMARY KEY, stub VARCHAR(64) NOT NULL UNIQUE)")
-	for table, want := range map[string]string{"bare": "no UNIQUE key on stub", "counterless": "no AUTO_INCREMENT column"} {
+	for table, want := range map[string]string{
+		"bare": "no UNIQUE key on stub", "counterless": "no AUTO_INCREMENT column",
+	} {
 		src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: table})
-		if _, err := segment.New(t.Context(), src, nil); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), want) {
+		_, err := segment.New(t.Context(), src, nil)
+		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), want) {
 			t.Errorf("New over table %s = %v, want ErrTicketServer with %q", table, err, want)
 		}
 		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
@@ -178,9 +188,9 @@ func TestTicketNoUniqueKey(t *testing.T) {
 	}
 }
 
-// testTicketTwoServers: node 1 gives 1, 3, 5, 7, 9, 11 and node 2 gives 2, 4, 6, 8, 10; ids of one
-// node rise, those of both only tend to. A node that is away is passed over, and taken back when it
-// returns.
+// testTicketTwoServers: node 1 gives 1, 3, 5, 7, 9, 11 and node 2 gives 2, 4, 6, 8, 10. Ids of one
+// node rise; those of both are only roughly increasing. A node that is away is skipped, and is used
+// again when it is back.
 func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 	var dbs []*gorm.DB
 	for _, s := range servers {
@@ -198,7 +208,7 @@ func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 		t.Fatalf("Check: %v", err)
 	}
 	if got, want := tickets(t, both, 4), []int64{13, 12, 15, 14}; !slices.Equal(got, want) {
-		t.Errorf("both nodes in turn give %v, want %v: a trend and no more", got, want)
+		t.Errorf("both nodes in turn give %v, want %v", got, want)
 	}
 	if r := fetch(t, both, "a", 10); r.From != 17 || r.To != 17+9*2+1 || r.Stride != 2 || r.Len() != 10 {
 		t.Errorf("a batch of 10 is %v, want 10 ids from 17 on by 2", r)
@@ -218,7 +228,8 @@ func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 	if err := servers[0].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := both.Fetch(t.Context(), "a", 1); err == nil || !strings.Contains(err.Error(), "server 0") || !strings.Contains(err.Error(), "server 1") {
+	r, err := both.Fetch(t.Context(), "a", 1)
+	if err == nil || !strings.Contains(err.Error(), "server 0") || !strings.Contains(err.Error(), "server 1") {
 		t.Errorf("Fetch with both nodes down = %v, %v, want an error about each", r, err)
 	}
 	if strings.Contains(fmt.Sprint(both.(segment.Checker).Check(t.Context())), dbtest.Password) {
@@ -235,16 +246,16 @@ func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 	}
 }
 
-// testTicketSettings: what the article on ticket servers proposes, offsets 0 to N-1, is not what a
-// server does: it makes 1 of 0, and ignores an offset above the increment. Each is refused, as are
-// two servers with one offset, and a change under way.
+// testTicketSettings: an article on ticket servers proposes the offsets 0 to N-1. A server stores an
+// offset of 0 as 1, and ignores one above the increment. Both are refused, and so are two servers
+// with one offset, and a change of the settings while the Ticket is in use.
 func testTicketSettings(t *testing.T, s *dbtest.Server) {
 	dsn, db := ticketDB(t, s)
 	if got := number(t, db, "SELECT @@global.auto_increment_offset"); got != 1 {
 		t.Errorf("offset 0 is stored as %d, want 1", got)
 	}
 	admin := open(t, s.DSN(""))
-	set := func(increment, offset int) *gorm.DB { // a pool whose sessions have the new settings
+	set := func(increment, offset int) *gorm.DB { // returns a pool whose sessions have the settings
 		run(t, admin, fmt.Sprint("SET GLOBAL auto_increment_increment = ", increment))
 		run(t, admin, fmt.Sprint("SET GLOBAL auto_increment_offset = ", offset))
 		return open(t, dsn)
@@ -252,7 +263,7 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 	odd := set(2, 5)
 	run(t, odd, "REPLACE INTO ticket (stub) VALUES ('x')")
 	if id := number(t, odd, "SELECT MAX(id) FROM ticket"); id%2 != 1 {
-		t.Errorf("increment 2 and offset 5 give %d; an odd one was expected", id)
+		t.Errorf("increment 2 and offset 5 give %d, want an odd id", id)
 	}
 	for _, tt := range []struct {
 		increment, offset int
@@ -264,7 +275,8 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 		{1, 1, 2, "auto_increment_increment is 1, want 2"},
 	} {
 		src := sqlsource.Ticket([]*gorm.DB{set(tt.increment, tt.offset)}, &sqlsource.TicketOptions{Step: tt.step})
-		if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+		err := src.(segment.Checker).Check(t.Context())
+		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Check = %v, want ErrTicketServer with %q", err, tt.want)
 		}
 		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
@@ -273,12 +285,12 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 	}
 	db = set(2, 1)
 	twice := sqlsource.Ticket([]*gorm.DB{db, db}, nil)
-	if err := twice.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "which server 0 has") {
+	err := twice.(segment.Checker).Check(t.Context())
+	if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "which server 0 has") {
 		t.Errorf("Check of two servers with one offset = %v, want ErrTicketServer", err)
 	}
 
-	// A session that began before the change counts the old way, from wherever the counter is moved
-	// to.
+	// A session that began before the change keeps counting by the old settings.
 	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2})
 	fetch(t, src, "a", 5)
 	set(3, 1)
@@ -287,7 +299,7 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 	}
 }
 
-// TestTicketWentBack: a server that forgot its last tickets gives an error.
+// TestTicketWentBack: the ids of a server that has lost its last tickets are refused.
 func TestTicketWentBack(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
@@ -297,17 +309,17 @@ func TestTicketWentBack(t *testing.T) {
 	run(t, db, "TRUNCATE TABLE ticket")
 	run(t, db, "REPLACE INTO ticket (stub) VALUES ('classic')")
 	if id := number(t, db, "SELECT id FROM ticket"); id != 1 {
-		t.Errorf("the classic statements give %d, want 1, which is in use", id)
+		t.Errorf("the classic statements give %d, want 1 again", id)
 	}
 	if err := refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Next = %v, want ErrRangeWentBack", err)
 	}
 }
 
-// testTicketExpansion: node 2 joins a lone node that counts by 2 from 1, at 14 when that one is at
-// 7; the evens are node 2's. Then a third joins. The programs with the old list and those with the
-// new one take tickets after every statement, and no id is given twice, although the servers then
-// count on from their highest rows, as old servers do that were restarted.
+// testTicketExpansion: node 1 counts by 2 from 1. When it is at 7, node 2 joins at 14 and gives even
+// ids. Then a third node joins. After every statement, programs with the old list and with the new
+// one take tickets. No id is given twice, although the servers then count on from their highest
+// rows, as old servers do after a restart.
 func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 	var dbs []*gorm.DB
 	for _, s := range servers {
@@ -337,14 +349,14 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 	plans, err := sqlsource.ExpandTicketsWith(t.Context(), all, nil, func(i int, statement string) error {
 		statements++
 		if strings.HasPrefix(statement, "LOCK") || strings.HasPrefix(statement, "REPLACE") {
-			return nil // a program would wait for the table
+			return nil // a program would wait for the lock of the table
 		}
-		for range 2 { // one from each server
+		for range 2 { // one id from each server
 			ids = append(ids, fetch(t, before, "a", 1).From)
 		}
 		if r, err := after.Fetch(t.Context(), "a", 1); err == nil {
 			if ids = append(ids, r.From); r.From < start {
-				t.Errorf("after %q on server %d the new list gives %d, want %d or more", statement, i, r.From, start)
+				t.Errorf("after %q on server %d the new list gives %d, want at least %d", statement, i, r.From, start)
 			}
 		}
 		return nil
@@ -359,13 +371,14 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 		if got, want := len(p.Announce)+len(p.Change), statements/3; got != want {
 			t.Errorf("plan %d has %d statements, want the %d that were run", i, got, want)
 		}
-		// What the restart of an old server leaves.
+		// Moves the counter back to the highest row, as the restart of an old server does.
 		run(t, all[i], "ALTER TABLE ticket AUTO_INCREMENT = 1")
 	}
-	if left, err := sqlsource.PlanTickets(t.Context(), all, nil); err != nil || len(left[0].Announce)+len(left[0].Change) > 0 || left[0].Start != start {
+	left, err := sqlsource.PlanTickets(t.Context(), all, nil)
+	if err != nil || len(left[0].Announce)+len(left[0].Change) > 0 || left[0].Start != start {
 		t.Errorf("PlanTickets after the plan was carried out = %+v, %v, want nothing left", left, err)
 	}
-	for _, src := range []segment.Source{before, after} { // each goes on
+	for _, src := range []segment.Source{before, after} {
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
 			t.Errorf("Check after the change = %v", err)
 		}

@@ -12,12 +12,12 @@ import (
 )
 
 // examine returns how the server counts, or why it must not be used. Two servers whose offsets
-// differ modulo the step never give the same id, whatever else happens to their counters: that is
-// all that keeps them apart, and each range is held against it (see rangeFrom).
+// differ modulo the step never give the same id, whatever else happens to their counters. Nothing
+// else keeps their ids apart, so rangeFrom checks it for each range.
 func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
 	run := s.db.Do
 	if s.db.Name == "mysql" {
-		run = s.update // which has more than one session to look at
+		run = s.update // discards sessions that are older than the server's settings
 	}
 	err = run(ctx, func(c *sqldb.Conn) error {
 		switch s.db.Name {
@@ -32,7 +32,7 @@ func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
 			k, err = s.examineSettings(ctx, c)
 			if err == nil && k.plan == (plan{}) {
 				if err = s.keepSettings(ctx, c); err == nil {
-					k, err = s.examineSettings(ctx, c) // another program may have been first
+					k, err = s.examineSettings(ctx, c) // another program may have written the row
 				}
 			}
 			return err
@@ -43,9 +43,9 @@ func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
 	return k, err
 }
 
-// examineTable finds the counter, and the unique key without which REPLACE is INSERT and the table
-// grows by a row per id. The counter has to be a BIGINT: at the end of a narrower one MySQL gives
-// REPLACE the last id again and again.
+// examineTable checks the columns of the table. Without a unique key on stub REPLACE only inserts,
+// and the table grows by a row per id. The counter has to be a BIGINT: at the end of a narrower one
+// MySQL gives every REPLACE the last id.
 func (s *ticketServer) examineTable(ctx context.Context, c *sqldb.Conn) error {
 	schema, name := schemaTable(s.opts.Table)
 	var keys, columns int64
@@ -65,33 +65,34 @@ func (s *ticketServer) examineTable(ctx context.Context, c *sqldb.Conn) error {
 	return s.examineKeys(keys)
 }
 
-// examineKeys refuses a table with so many unique keys on stub alone, if that is none.
+// examineKeys returns an error if the number of unique keys on stub alone is 0.
 func (s *ticketServer) examineKeys(keys int64) error {
 	if keys == 0 {
-		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id", s.opts.Table)
+		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id",
+			s.opts.Table)
 	}
 	return nil
 }
 
-// staleError: the server is set up right, and the session is not, most likely because it began
-// before that.
+// staleError says that the server's settings are right and the session's are not, most likely
+// because the session began before the settings were changed.
 type staleError struct{ error }
 
 func (e staleError) Unwrap() error { return e.error }
 
-// plannedError: the server's settings are not those that the program wants, and the server has a
-// plan, so it may be about to change.
+// plannedError says that the server's settings are not those that the program wants, but that the
+// server has a plan, so its settings may be about to change.
 type plannedError struct{ error }
 
 func (e plannedError) Unwrap() error { return e.error }
 
-// examineSettings compares what the session and the server count by with what is wanted, and
-// returns how the server counts. A server ignores an offset above the increment, and a session that
-// began before SET GLOBAL goes on as before.
+// examineSettings compares the settings of the session and the server with the program's step and
+// the server's plan, and returns how the server counts. A server ignores an offset above the
+// increment. A session that began before SET GLOBAL keeps its settings.
 //
-// A server that counts as its plan says may be used from the plan's start on, by programs with any
-// step. One that counts by the program's step may be used up to the start of a plan for another
-// step.
+// A server that counts as its plan says may be used from the plan's start on, whatever the
+// program's step is. A server that counts by the program's step may be used below the start of a
+// plan for another step.
 func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k counting, err error) {
 	var (
 		inc, offset, globalInc, globalOffset int64
@@ -123,8 +124,8 @@ func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k co
 	case p.start > 0:
 		k.below = p.start
 	case p != plan{} && !asPlanned:
-		return k, wrong("the server counts by %d from %d, want %d from %d as in the table's row with "+
-			"the id 0, or a call of ExpandTickets", globalInc, globalOffset, p.step, p.offset)
+		return k, wrong("the server counts by %d from %d, want %d from %d as in the table's row "+
+			"with the id 0, or a call of ExpandTickets", globalInc, globalOffset, p.step, p.offset)
 	}
 	if inc != globalInc || offset != globalOffset {
 		return k, staleError{wrong("the session counts by %d from %d, the server by %d from %d, "+
@@ -133,21 +134,24 @@ func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k co
 	return k, nil
 }
 
-// MySQL's codes for a row that is there and a value that its column cannot hold.
+// MySQL's codes for a duplicate key and for a value that is too long for its column.
 const (
 	duplicate = 1062
 	tooLong   = 1406
 )
 
-// keepSettings writes what the session counts by, which is what the server does, into the table, so
-// that other settings after a restart are found. A table whose stub is too narrow goes without.
+// keepSettings writes the session's settings, which are the server's too, into the table as the row
+// with the id 0. So a server that restarts with other settings is detected. If stub is too narrow
+// for the row, the table has none.
 func (s *ticketServer) keepSettings(ctx context.Context, c *sqldb.Conn) error {
 	var p plan
-	err := c.Row(ctx, "SELECT @@session.auto_increment_increment, @@session.auto_increment_offset", nil,
-		&p.step, &p.offset)
+	err := c.Row(ctx,
+		"SELECT @@session.auto_increment_increment, @@session.auto_increment_offset",
+		nil, &p.step, &p.offset)
 	for _, q := range []string{
 		"SET @uidring_sql_mode = @@session.sql_mode",
-		"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'", // which moves no counter
+		// With this mode an id of 0 is stored as it is and does not move the counter.
+		"SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'",
 		fmt.Sprintf("INSERT INTO %s (id, stub) VALUES (0, '%v')", s.table, p),
 		"SET SESSION sql_mode = @uidring_sql_mode",
 	} {
@@ -164,14 +168,15 @@ func (s *ticketServer) keepSettings(ctx context.Context, c *sqldb.Conn) error {
 	return err
 }
 
-// examineIdentity reads how PostgreSQL's identity column counts. A cache of numbers per session
-// would make the pool's ids go up and down.
+// examineIdentity reads how PostgreSQL's identity column counts, and returns its offset. It refuses
+// a cache of numbers per session, with which the ids of a pool would not rise.
 func (s *ticketServer) examineIdentity(ctx context.Context, c *sqldb.Conn) (int64, error) {
 	var inc, start, cycle, cache, keys int64
 	err := c.Row(ctx, "SELECT seqincrement, seqstart, CAST(seqcycle AS INT), seqcache,"+
-		" (SELECT COUNT(*) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"+
-		" WHERE indrelid = CAST(? AS regclass) AND indisunique AND indnatts = 1 AND indpred IS NULL"+
-		" AND attname = 'stub')"+
+		" (SELECT COUNT(*) FROM pg_index"+
+		" JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"+
+		" WHERE indrelid = CAST(? AS regclass) AND indisunique AND indnatts = 1"+
+		" AND indpred IS NULL AND attname = 'stub')"+
 		" FROM pg_sequence WHERE seqrelid = CAST(pg_get_serial_sequence(?, 'id') AS regclass)",
 		[]any{s.table, s.table}, &inc, &start, &cycle, &cache, &keys)
 	switch {
@@ -189,8 +194,8 @@ func (s *ticketServer) examineIdentity(ctx context.Context, c *sqldb.Conn) (int6
 	return start % s.opts.Step, s.examineKeys(keys)
 }
 
-// examineFile reads how SQLite's table counts. Without AUTOINCREMENT it counts on from the highest
-// row that is left.
+// examineFile checks how SQLite's table counts. Without AUTOINCREMENT it would go on from the
+// highest row that is left.
 func (s *ticketServer) examineFile(ctx context.Context, c *sqldb.Conn) error {
 	if s.opts.Step != 1 {
 		return wrong("SQLite counts in steps of 1, want %d", s.opts.Step)

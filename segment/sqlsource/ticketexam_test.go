@@ -16,14 +16,15 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestTicketTable: the counter has to be as wide as an id, because at the end of a narrower one
-// REPLACE may be given the last id again; and the table may be another schema's.
+// TestTicketTable: the counter has to be a BIGINT, because at the end of a narrower one a REPLACE may
+// get the last id again. The table may be in another schema.
 func TestTicketTable(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "CREATE TABLE narrow (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, stub VARCHAR(64) NOT NULL UNIQUE)")
 	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: "narrow"})
-	if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "of type BIGINT") {
+	err := src.(segment.Checker).Check(t.Context())
+	if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "of type BIGINT") {
 		t.Errorf("Check with an INT = %v, want ErrTicketServer that says BIGINT", err)
 	}
 
@@ -38,18 +39,18 @@ func TestTicketTable(t *testing.T) {
 	}
 	fetch(t, src, "a", 7)
 	if got := number(t, other, "SELECT COUNT(*) FROM ticket"); got != 8 {
-		t.Errorf("%d rows in the other schema's table, want 7 and what the server counts by", got)
+		t.Errorf("%d rows in the other schema's table, want 7 and the one with the server's settings", got)
 	}
 }
 
-// TestTicketAskedOnce: a fetch asks a server that fails once, so that a lone one that hangs costs
-// one Timeout.
+// TestTicketAskedOnce: a fetch asks each server at most once, so a single server that hangs costs one
+// Timeout.
 func TestTicketAskedOnce(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	src := sqlsource.Ticket([]*gorm.DB{db}, nil)
 	run(t, db, "ALTER TABLE ticket RENAME TO elsewhere")
-	for range 3 { // the second time it has failed lately
+	for range 3 { // after the first time the server has failed recently
 		if err := fetchErr(t, src, "a", 1); strings.Count(fmt.Sprint(err), "server 0") != 1 {
 			t.Errorf("Fetch = %v, want one failure of server 0", err)
 		}
@@ -58,8 +59,8 @@ func TestTicketAskedOnce(t *testing.T) {
 	fetch(t, src, "a", 1)
 }
 
-// testTicketExhausted: a server whose counter has come to its end is ErrExhausted, unless another
-// one may still serve.
+// testTicketExhausted: a server whose counter is at its end is ErrExhausted, unless another server is
+// away and may still have ids.
 func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 	var dbs []*gorm.DB
 	for i, s := range s {
@@ -70,7 +71,7 @@ func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 	src := sqlsource.Ticket(dbs, nil)
 	for i, s := range s {
 		alone := sqlsource.Ticket(dbs[i:i+1], &sqlsource.TicketOptions{Step: 2})
-		for range 3 { // from the first id that does not fit, to where the server says so
+		for range 3 { // first the batch does not fit, and in the end the server has no id
 			if r, err := alone.Fetch(t.Context(), "a", 10); !errors.Is(err, segment.ErrExhausted) {
 				t.Errorf("Fetch of 10 at the end of the counter = %v, %v, want ErrExhausted", r, err)
 			}
@@ -96,7 +97,8 @@ func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 		if err := s.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := fetchErr(t, src, "a", 1); err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "counter exhausted") {
+		err := fetchErr(t, src, "a", 1)
+		if err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "counter exhausted") {
 			t.Errorf("Fetch with one server used up and the other away = %v, want the text and not the sentinel", err)
 		}
 		if err := s.Start(); err != nil {
@@ -105,8 +107,8 @@ func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 	}
 }
 
-// testTicketOffset: an offset that is changed while nobody holds a session to compare it with is
-// not what the table keeps.
+// testTicketOffset: a change of the offset while no session is open is detected by the settings that
+// the table keeps.
 func testTicketOffset(t *testing.T, s *dbtest.Server) {
 	dsn, _ := ticketDB(t, s)
 	admin := open(t, s.DSN(""))
@@ -117,18 +119,20 @@ func testTicketOffset(t *testing.T, s *dbtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool.SetMaxIdleConns(-1) // each fetch has a session of its own
+	pool.SetMaxIdleConns(-1) // each fetch has a new session
 	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2, Timeout: time.Minute})
 	fetch(t, src, "a", 5)
 	run(t, admin, "SET GLOBAL auto_increment_offset = 2")
-	for range 2 { // the second time it is examined first
-		if r, err := src.Fetch(t.Context(), "a", 5); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "want 2 from 1 as in the table") {
+	for range 2 { // the second time the server is examined first
+		r, err := src.Fetch(t.Context(), "a", 5)
+		if !errors.Is(err, sqlsource.ErrTicketServer) ||
+			!strings.Contains(err.Error(), "want 2 from 1 as in the table") {
 			t.Errorf("Fetch after the offset was changed = %v, %v, want ErrTicketServer", r, err)
 		}
 	}
 	run(t, db, "DELETE FROM ticket WHERE id = 0")
 	if r := fetch(t, src, "a", 5); r.From%2 != 0 { // no other server has the offset
-		t.Errorf("the range after the table has forgotten the old offset is %v, want even ids", r)
+		t.Errorf("the range after the old offset was deleted is %v, want even ids", r)
 	}
 }
 
@@ -143,7 +147,8 @@ func TestTicketOptions(t *testing.T) {
 		"Batch is -1":    {Batch: -1},
 		"Timeout is -1s": {Timeout: -1e9},
 	} {
-		if _, err := sqlsource.Ticket(one, o).Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrOptions) || !strings.Contains(err.Error(), want) {
+		_, err := sqlsource.Ticket(one, o).Fetch(t.Context(), "a", 1)
+		if !errors.Is(err, segment.ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Fetch = %v, want ErrOptions with %q", err, want)
 		}
 	}

@@ -12,32 +12,34 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// ExpandTickets carries out what PlanTickets says, and returns it. The servers stay in service. On
-// an error it may be called again, with the same servers in the same order: it goes on where it
-// ended.
+// ExpandTickets carries out the plans of PlanTickets and returns them. The servers stay in service.
+// After an error it may be called again, with the same servers in the same order: it continues
+// where it stopped.
 //
 // A server may restart at any moment, with the old settings, the new ones or none. Until its
-// settings are those of its plan no program uses ids of it from Start on, and another call repairs
-// the settings. They belong into the servers' configuration files all the same, or every restart
-// takes the server out of service.
+// settings are those of its plan, no program uses its ids from Start on. Another call of
+// ExpandTickets repairs the settings. They must be in the servers' configuration files all the
+// same, or every restart takes the server out of service.
 //
-// It needs MySQL or MariaDB, and the privileges to lock the table and to set global variables, which
-// concern every table of the server. It locks each table twice, for as long as three statements
-// take.
+// ExpandTickets needs MySQL or MariaDB, and the privileges to lock the table and to set global
+// variables. The variables affect every table of the server. It locks each table twice, for as long
+// as three statements take.
 //
 // # Why no id is given twice
 //
-// Start lies above every id that was given before the plan was announced, because a server's
-// counter is read while its table is locked, and the plan's row is written under the same lock. A
-// program uses an id only if, after the id was made, it read how the server counts and which plan
-// it has. An id below Start has to be counted the old way, and one from Start on as the plan says.
-// No server is changed before the plan is announced on all of them. So the ids of before lie below
-// Start on every server, and those from there on differ by their remainders.
+// Start lies above every id that a server gave before its plan was announced, because the server's
+// counter is checked and the plan's row is written under one lock of the table. A program uses an
+// id only if, after the server gave it, the program read how the server counts and which plan it
+// has. An id below Start must be counted the old way, and one from Start on as the plan says. No
+// server is changed before the plan is announced on all of them. So on every server, ids that are
+// counted the old way lie below Start, and the ids of different servers from Start on differ by
+// their remainders.
 func ExpandTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
 	return expandTickets(ctx, dbs, opts, func(int, string) error { return nil })
 }
 
-// expandTickets is ExpandTickets. It calls after each statement a function that may end it.
+// expandTickets is ExpandTickets. It calls after following each statement of a server, with the
+// server's index and the statement. An error of after ends it.
 func expandTickets(
 	ctx context.Context, dbs []*gorm.DB, opts *TicketOptions, after func(int, string) error,
 ) ([]TicketPlan, error) {
@@ -51,7 +53,7 @@ func expandTickets(
 		func(p TicketPlan) []string { return p.Change },
 	}
 	for _, phase := range phases {
-		for i, plan := range slices.Backward(plans) { // the new servers first
+		for i, plan := range slices.Backward(plans) { // new servers come first
 			if err := e.run(ctx, i, phase(plan), after); err != nil {
 				return plans, fmt.Errorf("sqlsource: ticket server %d: %w", i, err)
 			}
@@ -60,17 +62,17 @@ func expandTickets(
 	return plans, nil
 }
 
-// expansion is a plan on its way.
+// expansion is a set of servers that is being expanded. The slices are indexed by server.
 type expansion struct {
 	opts   TicketOptions
 	dbs    []*sqldb.DB
 	table  []string // quoted
 	states []ticketState
-	start  int64
+	start  int64 // of every plan
 }
 
-// newExpansion reads the servers. Every server has to answer: one left out could have the highest
-// id.
+// newExpansion reads the states of the servers. Every server has to answer, because any of them may
+// have the highest id.
 func newExpansion(
 	ctx context.Context, dbs []*gorm.DB, opts *TicketOptions,
 ) (*expansion, error) {
@@ -89,7 +91,9 @@ func newExpansion(
 				i, d.Name, errors.ErrUnsupported)
 		}
 		table := db.Statement.Quote(o.Table)
-		err = d.Do(ctx, func(c *sqldb.Conn) error { return e.states[i].read(ctx, c, o.Table, table) })
+		err = d.Do(ctx, func(c *sqldb.Conn) error {
+			return e.states[i].read(ctx, c, o.Table, table)
+		})
 		if err != nil {
 			return nil, fmt.Errorf("sqlsource: ticket server %d: %w", i, err)
 		}
@@ -101,18 +105,18 @@ func newExpansion(
 	return e, nil
 }
 
-// plan returns what server i is to have.
+// plan returns the plan that server i is to have.
 func (e *expansion) plan(i int) plan { return plan{e.opts.Step, int64(i) + 1, e.start} }
 
-// A statement waits for the lock of a table for two seconds, while programs wait behind it. A value
-// that a column would cut is an error.
+// The session's settings during a phase. LOCK TABLES waits for at most two seconds, because
+// programs queue up behind it. In strict mode a value that is too long for its column is an error.
 const (
 	carefully = "SET @uidring_sql_mode = @@session.sql_mode, " +
 		"SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION lock_wait_timeout = 2"
 	asBefore = "SET SESSION sql_mode = @uidring_sql_mode, SESSION lock_wait_timeout = DEFAULT"
 )
 
-// The statements of both phases. Each is whole or not there after a restart.
+// The statements of both phases. Each is atomic: a crash leaves all of its effect or none.
 func (e *expansion) lock(i int) string { return "LOCK TABLES " + e.table[i] + " WRITE" }
 func (e *expansion) probe(i int) string {
 	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%s')", e.table[i], planMark)
@@ -122,10 +126,11 @@ func (e *expansion) mark(i int) string {
 }
 func (e *expansion) move(i int) string {
 	p := e.plan(i)
-	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')", e.table[i], p.start+p.offset, p)
+	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')",
+		e.table[i], p.start+p.offset, p)
 }
 
-// plans returns what is left to do.
+// plans returns the plans of all servers, with the statements that are left to run.
 func (e *expansion) plans() []TicketPlan {
 	const unlock = "UNLOCK TABLES"
 	plans := make([]TicketPlan, len(e.dbs))
@@ -162,7 +167,7 @@ func (e *expansion) run(
 				err = after(i, q)
 			}
 			if err != nil {
-				c.Discard() // and the server unlocks the table
+				c.Discard() // the server then unlocks the table
 				return err
 			}
 		}
@@ -170,10 +175,10 @@ func (e *expansion) run(
 	})
 }
 
-// exec runs a statement and checks what the next ones rest on. Under the table's lock the server has
-// the plan that it had when it was read, because two calls of ExpandTickets may run at once. Its
-// counter lies below the start when a plan is written, and the row of the plan is then what was
-// written, which a narrow column may have cut.
+// exec runs a statement and checks what the following statements depend on. Two calls of
+// ExpandTickets may run at once, so under the table's lock the server must still have the plan that
+// it had when it was read. Its counter must lie below the start before a plan is written. The row
+// of the plan must be stored as written, which a narrow column may prevent.
 func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) error {
 	result, err := c.Exec(ctx, q)
 	if err != nil {
@@ -195,16 +200,17 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 		if err != nil {
 			return err
 		}
-		if most := e.start - 2*segment.MaxStride; id > most { // the row of the plan comes next
-			return fmt.Errorf("%w: the counter is at %d, want at most %d for a plan that starts at %d; "+
-				"call again", sqldb.ErrChanged, id, most, e.start)
+		if most := e.start - 2*segment.MaxStride; id > most { // the plan's row takes the next id
+			return fmt.Errorf("%w: the counter is at %d, want at most %d for a plan that starts "+
+				"at %d; call again", sqldb.ErrChanged, id, most, e.start)
 		}
 	case e.mark(i), e.move(i):
 		if err := s.readPlan(ctx, c, e.table[i]); err != nil {
 			return err
 		}
 		if s.plan != e.plan(i) {
-			return wrong("the table did not store the plan %q, want VARCHAR(64) for stub", e.plan(i))
+			return wrong("the table did not store the plan %q, want VARCHAR(64) for stub",
+				e.plan(i))
 		}
 	}
 	return nil

@@ -14,25 +14,27 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TicketPlan says how one server of a set that changes is to count.
+// TicketPlan says how one server of a changed set is to count.
 type TicketPlan struct {
 	Step   int64 // auto_increment_increment
 	Offset int64 // auto_increment_offset, 1..Step
-	Start  int64 // ids from here on are counted this way, and those below as before
+	Start  int64 // ids from Start on are counted by the plan, and ids below as before
 
-	// Announce and Change are the statements that are left to run, each list on one connection.
-	// Announce writes the plan into the server's table, from where every program reads it. Change
-	// moves the counter to Start and sets the variables of the server. An empty list is done.
+	// Announce and Change are the statements that are left to run. Each list must run on one
+	// connection. Announce writes the plan into the server's table, where every program reads it.
+	// Change moves the counter to Start and sets the server's variables. A list that is done is
+	// empty.
 	Announce, Change []string
 }
 
-// PlanTickets works out how the servers of dbs become one set, of which some may be new with an
-// empty table. It reads every server and changes nothing: ExpandTickets does.
+// PlanTickets returns the plans, one per server, that make the servers of dbs one set. New servers
+// have an empty table. PlanTickets reads every server and changes nothing; ExpandTickets carries
+// the plans out.
 //
-// Each server is to count by Options.Step, or by as many as there are servers, from the offset that
-// is its place in dbs. So old servers keep their places, and new ones follow. The set begins at
-// Start, above every id of any server. If the tables have a plan for the same set that is not
-// carried out everywhere, PlanTickets returns what is left of it.
+// Each server is to count by TicketOptions.Step, or by the number of servers if that is 0. Its
+// offset is its place in dbs, counted from 1. So old servers must keep their places, and new ones
+// follow. The set begins at Start, above every id of any server. If the tables have a plan for the
+// same set that is not carried out on all servers, PlanTickets returns what is left of it.
 func PlanTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
 	e, err := newExpansion(ctx, dbs, opts)
 	if err != nil {
@@ -41,16 +43,17 @@ func PlanTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]Ti
 	return e.plans(), nil
 }
 
-// planMark begins the stub of a row that has a plan. No tag may begin so.
+// planMark is the prefix of the stub of a plan's row. No tag may have it.
 const planMark = "uid-ticket-plan"
 
-// plan is how a server counts from an id on. The server keeps it as a row of its ticket table, the
-// newest one if there are several, so that no restart forgets it. The zero value is no plan. One
-// that starts at 0 says how the server has counted from the beginning; its row has the id 0.
+// plan says how a server counts from the id start on. It is stored as a row of the server's ticket
+// table, so that it survives restarts. If there are several such rows, the newest counts. The zero
+// value is no plan. A plan that starts at 0 says how the server has counted from the beginning; its
+// row has the id 0.
 //
-// Until the plan is carried out the id of its row lies below start. The row is the one that moves
-// the counter, so from then on its id is start or more. It stays: InnoDB before MySQL 8.0 and
-// MariaDB 10.2.4 counts on from the highest row when it restarts.
+// Until the plan is carried out, the id of its row lies below start. Writing the row again moves
+// the counter, and from then on the row's id is start or more. The row must stay: InnoDB before
+// MySQL 8.0 and MariaDB 10.2.4 counts on from the highest row after a restart.
 type plan struct{ step, offset, start int64 }
 
 // String returns the stub of the plan's row.
@@ -58,7 +61,7 @@ func (p plan) String() string {
 	return fmt.Sprintf("%s %d/%d/%d", planMark, p.step, p.offset, p.start)
 }
 
-// parsePlan is the inverse of String; an empty stub is no plan.
+// parsePlan is the inverse of String. For an empty stub it returns no plan.
 func parsePlan(stub string) (p plan, err error) {
 	if stub == "" {
 		return p, nil
@@ -70,32 +73,32 @@ func parsePlan(stub string) (p plan, err error) {
 	return p, nil
 }
 
-// isPlan reports whether a tag is kept for plans. Collations take upper case for lower case.
+// isPlan reports whether a tag is reserved for plans, in any case: a collation may ignore case.
 func isPlan(tag string) bool {
 	return len(tag) >= len(planMark) && strings.EqualFold(tag[:len(planMark)], planMark)
 }
 
-// newestPlan is the rest of a SELECT that has the row of a server's plan. The first condition has an
-// index, and the second keeps to the case. The order by an expression keeps MySQL from going through
-// the primary key instead, past what REPLACE has left there.
+// newestPlan returns the end of a SELECT, from FROM on, of the row of a server's plan. The first
+// condition uses the index, and the second one respects case. The ORDER BY is an expression, so
+// that MySQL does not scan the primary key instead, past the deleted rows that REPLACE left.
 func newestPlan(table string) string {
 	like := " LIKE '" + planMark + " %'"
 	return " FROM " + table + " WHERE stub" + like + " AND CAST(stub AS BINARY)" + like +
 		" ORDER BY id + 0 DESC LIMIT 1"
 }
 
-// ticketState is what a server says of itself. Its plan is one of ExpandTickets, or none.
+// ticketState is the state of a server.
 type ticketState struct {
-	high         int64 // no id of the server is above
+	high         int64 // no id that the server gave is above
 	step, offset int64 // of the server's settings
-	plan         plan
+	plan         plan  // written by ExpandTickets; zero: none
 	row          int64 // id of the plan's row
 }
 
-// moved reports whether the server's counter was moved to the plan's start.
+// moved reports whether the server has a plan and its counter was moved to the plan's start.
 func (s *ticketState) moved() bool { return s.row >= s.plan.start && s.plan != plan{} }
 
-// readPlan reads the newest plan.
+// readPlan reads the newest plan. A plan that starts at 0 counts as none.
 func (s *ticketState) readPlan(ctx context.Context, c *sqldb.Conn, table string) error {
 	var stub string
 	s.row, s.plan = 0, plan{}
@@ -112,8 +115,8 @@ func (s *ticketState) readPlan(ctx context.Context, c *sqldb.Conn, table string)
 	return err
 }
 
-// read reads the state of a server. A tag's row keeps the tag's last id; what a row that was
-// deleted had lies below the counter, as long as the server has not been started since.
+// read reads the state of a server. The row of a tag has the tag's last id. The id of a deleted row
+// lies below the counter, unless the server has restarted since.
 func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, name, table string) error {
 	var next int64
 	schema, bare := schemaTable(name)
@@ -132,13 +135,13 @@ func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, name, table strin
 	return nil
 }
 
-// ticketGap is how far above the highest id a plan starts: more than servers hand out while the
-// plan is announced. If they hand out more, ExpandTickets says so and changes nothing.
+// ticketGap is how far above the highest id a plan starts: more than the servers hand out while the
+// plan is announced. If they hand out more, ExpandTickets returns an error.
 const ticketGap = 1_000_000
 
-// decide returns where the set of a plan for step begins: where the plan that the servers have says,
-// or above every id. Servers are announced from the last to the first, so a plan that the last one
-// does not have is another set's.
+// decide returns the start of the plans for step: that of the plan that the servers have for the
+// same set, or a new one above every id. Plans are announced from the last server to the first, so
+// a plan that the last server does not have belongs to another set.
 func decide(states []ticketState, step int64) (start int64, err error) {
 	last := len(states) - 1
 	high, ours, moved := int64(0), 0, false
@@ -147,11 +150,11 @@ func decide(states []ticketState, step int64) (start int64, err error) {
 		switch p := s.plan; {
 		case p == plan{}:
 		case p.step != step && !s.moved():
-			return 0, fmt.Errorf("server %d has a plan for step %d that is not carried out, want it "+
-				"finished first", i, p.step)
+			return 0, fmt.Errorf("server %d has a plan for step %d that is not carried out, "+
+				"want it finished first", i, p.step)
 		case p.step == step && p.offset != int64(i)+1:
-			return 0, fmt.Errorf("server %d has offset %d in its plan, want it at place %d of the list",
-				i, p.offset, p.offset)
+			return 0, fmt.Errorf("server %d has offset %d in its plan, "+
+				"want it at place %d of the list", i, p.offset, p.offset)
 		case p.step == step:
 			ours, moved = ours+1, moved || s.moved()
 		}
@@ -161,25 +164,27 @@ func decide(states []ticketState, step int64) (start int64, err error) {
 	case ours == 0:
 		return above(high, step)
 	case plan.step != step || moved && ours <= last:
-		return 0, fmt.Errorf("%d of %d servers have a plan for step %d, and server %d is not among "+
-			"them: it would repeat the ids of the one whose place it takes; add it at the end of the "+
-			"whole list, with a step of its own", ours, last+1, step, missing(states, step))
+		return 0, fmt.Errorf("%d of %d servers have a plan for step %d, and server %d is not "+
+			"among them: it would repeat the ids of the server whose place it takes; "+
+			"add it at the end of the whole list, with another step",
+			ours, last+1, step, missing(states, step))
 	}
 	for i, s := range states {
 		mine := s.plan.step == step
 		switch {
 		case mine && (s.plan.start > plan.start || moved && s.plan.start != plan.start):
-			return 0, fmt.Errorf("server %d has a plan that starts at %d, and server %d one that starts "+
-				"at %d, want one plan", i, s.plan.start, last, plan.start)
+			return 0, fmt.Errorf("server %d has a plan that starts at %d, "+
+				"and server %d one that starts at %d, want one plan",
+				i, s.plan.start, last, plan.start)
 		case s.plan.start != plan.start && s.high >= plan.start:
-			// The server came to the start before the plan was announced on it, which it never will be.
+			// The server reached the start before the plan was announced on it. It is too late now.
 			return above(high, step)
 		}
 	}
 	return plan.start, nil
 }
 
-// missing returns the first server that has no plan for step.
+// missing returns the index of the first server that has no plan for step.
 func missing(states []ticketState, step int64) int {
 	for i, s := range states {
 		if s.plan.step != step {
@@ -189,7 +194,7 @@ func missing(states []ticketState, step int64) int {
 	return 0
 }
 
-// above returns the start of a new plan.
+// above returns the start of a new plan: a multiple of step, more than ticketGap above high.
 func above(high, step int64) (int64, error) {
 	if high > math.MaxInt64/2-ticketGap {
 		return 0, fmt.Errorf("%w: the highest id is %d, want at most %d",

@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// ticketTables makes n databases with the table on the shared server, whose settings are for all
-// tests: no plan is carried out there.
+// ticketTables creates n databases with the table on the shared server. All tests share the server's
+// settings, so no plan may be carried out there.
 func ticketTables(t *testing.T, n int) (dbs []*gorm.DB) {
 	t.Helper()
 	for range n {
@@ -24,8 +24,8 @@ func ticketTables(t *testing.T, n int) (dbs []*gorm.DB) {
 	return dbs
 }
 
-// TestTicketPlanStart: a plan starts above the ids of every server, of rows that were deleted, and
-// of an older plan.
+// TestTicketPlanStart: a plan starts above the ids of every server, those of deleted rows included, and
+// above an older plan.
 func TestTicketPlanStart(t *testing.T) {
 	t.Parallel()
 	dbs := ticketTables(t, 2)
@@ -38,7 +38,8 @@ func TestTicketPlanStart(t *testing.T) {
 	run(t, dbs[0], "DELETE FROM ticket WHERE stub LIKE 'old%'")
 	plans, err := sqlsource.PlanTickets(t.Context(), dbs, nil)
 	if err != nil || plans[1].Start < last.To+1_000_000 {
-		t.Errorf("the plan after rows up to %d were deleted is %+v, %v, want it to start 1,000,000 above", last.To-1, plans, err)
+		t.Errorf("the plan after rows up to %d were deleted is %+v, %v, want it to start 1,000,000 above",
+			last.To-1, plans, err)
 	}
 	run(t, dbs[1], "REPLACE INTO ticket (id, stub) VALUES (5000007, 'uid-ticket-plan 7/2/5000000')")
 	plans, err = sqlsource.PlanTickets(t.Context(), dbs, nil)
@@ -47,7 +48,7 @@ func TestTicketPlanStart(t *testing.T) {
 	}
 }
 
-// TestTicketPlans: what is left of a plan goes on; what would repeat ids is refused.
+// TestTicketPlans: an unfinished plan is continued. A plan that would repeat ids is refused.
 func TestTicketPlans(t *testing.T) {
 	t.Parallel()
 	const start = 3_000_000
@@ -55,29 +56,38 @@ func TestTicketPlans(t *testing.T) {
 		return fmt.Sprintf("REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan %d/%d/%d')", step, offset, start)
 	}
 	moved := func(step, offset, start int) string {
-		return fmt.Sprintf("REPLACE INTO ticket (id, stub) VALUES (%d, 'uid-ticket-plan %d/%d/%d')", start+offset, step, offset, start)
+		return fmt.Sprintf("REPLACE INTO ticket (id, stub) VALUES (%d, 'uid-ticket-plan %d/%d/%d')",
+			start+offset, step, offset, start)
 	}
 	const none = "DO 0"
 	high := fmt.Sprintf("REPLACE INTO ticket (id, stub) VALUES (%d, 'a')", start+100)
 	for _, tt := range []struct {
 		name   string
 		tables [3]string
-		want   string // of the error; empty: the start is below
-		start  int64  // 0: a new one
+		want   string // part of the error; empty: no error, and start is wanted
+		start  int64  // 0: a new start
 	}{
 		{"none", [3]string{none, none, none}, "", 0},
 		{"announced on the last", [3]string{none, none, announced(3, 3, start)}, "", start},
-		{"announced on all", [3]string{announced(3, 1, start), announced(3, 2, start), announced(3, 3, start)}, "", start},
+		{"announced on all", [3]string{
+			announced(3, 1, start), announced(3, 2, start), announced(3, 3, start),
+		}, "", start},
 		{"moved on one", [3]string{announced(3, 1, start), announced(3, 2, start), moved(3, 3, start)}, "", start},
 		{"too late on the first", [3]string{high, announced(3, 2, start), announced(3, 3, start)}, "", 0},
 		{"older set", [3]string{moved(2, 1, start), moved(2, 2, start), none}, "", 0},
-		{"older set, and announced again", [3]string{moved(2, 1, start), moved(2, 2, start), announced(3, 3, 2*start)}, "", 2 * start},
+		{"older set, and announced again", [3]string{
+			moved(2, 1, start), moved(2, 2, start), announced(3, 3, 2*start),
+		}, "", 2 * start},
 		{"another place", [3]string{announced(3, 2, start), none, announced(3, 3, start)}, "server 0 has offset 2", 0},
-		{"unfinished set", [3]string{announced(2, 1, start), announced(2, 2, start), none}, "server 0 has a plan for step 2 that is not carried out", 0},
+		{"unfinished set", [3]string{announced(2, 1, start), announced(2, 2, start), none},
+			"server 0 has a plan for step 2 that is not carried out", 0},
 		{"replaced server", [3]string{moved(3, 1, start), none, moved(3, 3, start)}, "server 1 is not among them", 0},
-		{"another last server", [3]string{announced(3, 1, start), announced(3, 2, start), none}, "server 2 is not among them", 0},
-		{"two plans", [3]string{moved(3, 1, start), announced(3, 2, 2*start), announced(3, 3, start)}, "want one plan", 0},
-		{"a stranger's row", [3]string{"REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan 3/x')", none, none}, "is no plan", 0},
+		{"another last server", [3]string{announced(3, 1, start), announced(3, 2, start), none},
+			"server 2 is not among them", 0},
+		{"two plans", [3]string{moved(3, 1, start), announced(3, 2, 2*start), announced(3, 3, start)},
+			"want one plan", 0},
+		{"an invalid row", [3]string{"REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan 3/x')", none, none},
+			"is no plan", 0},
 	} {
 		dbs := ticketTables(t, 3)
 		for i, statement := range tt.tables {
@@ -87,14 +97,16 @@ func TestTicketPlans(t *testing.T) {
 		switch {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: PlanTickets = %+v, %v, want an error with %q", tt.name, plans, err, tt.want)
-		case tt.want == "" && (err != nil || tt.start > 0 && plans[0].Start != tt.start || tt.start == 0 && plans[0].Start <= start+1_000_000 && tt.name != "none"):
-			t.Errorf("%s: PlanTickets = %+v, %v, want it to start at %d, or anew if that is 0", tt.name, plans, err, tt.start)
+		case tt.want == "" && (err != nil || tt.start > 0 && plans[0].Start != tt.start ||
+			tt.start == 0 && plans[0].Start <= start+1_000_000 && tt.name != "none"):
+			t.Errorf("%s: PlanTickets = %+v, %v, want it to start at %d, or at a new start if that is 0",
+				tt.name, plans, err, tt.start)
 		}
 	}
 }
 
-// TestTicketExpandTogether: of two calls at once with different plans, none goes on when the other
-// has changed a table that it has read; and the one that stays finishes.
+// TestTicketExpandTogether: of two concurrent calls with different plans, each stops if the other has
+// changed a table since it read the table.
 func TestTicketExpandTogether(t *testing.T) {
 	t.Parallel()
 	dbs := ticketTables(t, 3)
@@ -106,15 +118,16 @@ func TestTicketExpandTogether(t *testing.T) {
 			}
 			return nil
 		}); !errors.Is(err, failed) {
-			t.Errorf("the call inside = %v, want it to end as told", err)
+			t.Errorf("the inner call = %v, want %v", err, failed)
 		}
 		return failed
 	})
 	if !errors.Is(err, failed) {
-		t.Errorf("the call around = %v, want it to end as told", err)
+		t.Errorf("the outer call = %v, want %v", err, failed)
 	}
-	if _, err := sqlsource.PlanTickets(t.Context(), dbs[:2], nil); err == nil || !strings.Contains(err.Error(), "not carried out") {
-		t.Errorf("PlanTickets of two servers of which one is part of a plan for three = %v, want an error that says so", err)
+	_, err = sqlsource.PlanTickets(t.Context(), dbs[:2], nil)
+	if err == nil || !strings.Contains(err.Error(), "not carried out") {
+		t.Errorf("PlanTickets of two servers, one of them in a plan for three = %v, want an error that says so", err)
 	}
 	_, err = sqlsource.ExpandTicketsWith(t.Context(), dbs, nil, func(i int, statement string) error {
 		if i == 0 && strings.HasPrefix(statement, "SET @") {
@@ -124,11 +137,11 @@ func TestTicketExpandTogether(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, sqldb.ErrChanged) {
-		t.Errorf("ExpandTickets over a plan that was announced meanwhile = %v, want ErrChanged", err)
+		t.Errorf("ExpandTickets over a plan that was announced since = %v, want ErrChanged", err)
 	}
 }
 
-// TestTicketPlanTags: a tag cannot take the place of a plan.
+// TestTicketPlanTags: a tag that would look like a plan is refused.
 func TestTicketPlanTags(t *testing.T) {
 	t.Parallel()
 	dbs := ticketTables(t, 1)
@@ -140,8 +153,8 @@ func TestTicketPlanTags(t *testing.T) {
 	}
 }
 
-// TestTicketNarrowStub: a column that cannot hold a plan is refused before anything is changed, and
-// its table is not left locked.
+// TestTicketNarrowStub: a column that cannot hold a plan is refused before any change, and its table is
+// not left locked.
 func TestTicketNarrowStub(t *testing.T) {
 	t.Parallel()
 	dbs := ticketTables(t, 2)

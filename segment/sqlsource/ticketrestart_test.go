@@ -16,16 +16,15 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// configured is a server that begins with the settings of a file, as one does with its
-// configuration.
+// configured is a server that starts with the settings of a file, as with a configuration file.
 type configured struct {
 	*dbtest.Server
 	file, name string
 	db         *gorm.DB
 }
 
-// configure writes the file. At a restart the counter begins at the highest row, as old InnoDB's
-// does.
+// configure writes the file. After a restart the counter begins at the highest row, as that of old
+// InnoDB does.
 func (c *configured) configure(t *testing.T, increment, offset int) {
 	t.Helper()
 	text := fmt.Sprintf("GRANT ALL ON *.* TO %s@'%%' IDENTIFIED BY '%s' WITH GRANT OPTION;\n",
@@ -51,7 +50,7 @@ func (c *configured) restart(t *testing.T) {
 	}
 }
 
-// ticketFleet is programs that take tickets and note them.
+// ticketFleet is a set of programs that take tickets and record them.
 type ticketFleet struct {
 	wg   sync.WaitGroup
 	stop chan struct{}
@@ -59,8 +58,8 @@ type ticketFleet struct {
 	ids  map[string][]int64 // by kind of program
 }
 
-// load takes tickets until stop is closed. A program that has just begun asks every server, and one
-// that goes on lets those rest that failed.
+// load starts a program that takes tickets until stop is closed. It calls src for each ticket. A new
+// Ticket asks every server, and one that is used again asks the servers that failed last.
 func (f *ticketFleet) load(t *testing.T, kind string, src func() segment.Source) {
 	f.wg.Go(func() {
 		for n := 0; ; n++ {
@@ -71,7 +70,7 @@ func (f *ticketFleet) load(t *testing.T, kind string, src func() segment.Source)
 			}
 			s := src()
 			if checker, ok := s.(segment.Checker); ok && checker.Check(t.Context()) != nil {
-				time.Sleep(5 * time.Millisecond) // a Generator would not begin
+				time.Sleep(5 * time.Millisecond) // a Generator would not start
 				continue
 			}
 			r, err := s.Fetch(t.Context(), fmt.Sprint(kind, n%3), 5)
@@ -88,10 +87,10 @@ func (f *ticketFleet) load(t *testing.T, kind string, src func() segment.Source)
 	})
 }
 
-// TestTicketExpansionRestarts: a third server joins two, while programs with the old list and with
-// the new one take tickets. A server crashes after every statement, and comes back with its old
-// settings or the new ones in turn; its counter begins at the highest row. The expansion is called
-// again each time and goes on. No id is given twice, and both kinds of programs get ids in the end.
+// TestTicketExpansionRestarts: a third server joins two, while programs with the old list and with the
+// new one take tickets. A server crashes after every statement. It comes back with its old settings
+// or the new ones in turn, and its counter begins at the highest row. The expansion is called again
+// each time and continues. No id is given twice, and in the end both kinds of programs get ids.
 func TestTicketExpansionRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("restarts servers some twenty times")
@@ -149,13 +148,13 @@ func TestTicketExpansionRestarts(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, crash) {
-			time.Sleep(10 * time.Millisecond) // a session that the crash has ended
+			time.Sleep(10 * time.Millisecond) // a session that the crash ended
 		}
 		if restarts > 60 {
 			t.Fatalf("the expansion does not end: %v", err)
 		}
 	}
-	for i := range 2 { // after all is done, with the settings of before and then with the new ones
+	for i := range 2 { // in the end restart with the old settings, and then with the new ones
 		servers[0].configure(t, 2+i, 1)
 		servers[0].restart(t)
 		time.Sleep(200 * time.Millisecond)
@@ -168,18 +167,18 @@ func TestTicketExpansionRestarts(t *testing.T) {
 		for range 6 {
 			r := fetch(t, src, "a", 1)
 			if f.ids[kind] = append(f.ids[kind], r.From); r.From < start || r.Stride != 3 {
-				t.Errorf("after all the %s list gets %v, want it from %d on by 3", kind, r, start)
+				t.Errorf("after the expansion the %s list gets %v, want it from %d on by 3", kind, r, start)
 			}
 		}
 	}
 	t.Logf("%d crashes, %d ids of the old list, %d of the new one", restarts+2, len(f.ids["old"]), len(f.ids["new"]))
 	for kind, ids := range f.ids {
 		if len(ids) < 1000 {
-			t.Errorf("%d ids of the %s list, want 1,000 or more for the test to mean something", len(ids), kind)
+			t.Errorf("%d ids of the %s list, want at least 1,000 for a meaningful test", len(ids), kind)
 		}
 	}
-	if restarts < 15 { // a statement whose effect outlasts the crash is not run again, nor are those after it
-		t.Errorf("%d restarts, want 15 or more", restarts)
+	if restarts < 15 { // statements whose effect outlasts a crash are not run again
+		t.Errorf("%d restarts, want at least 15", restarts)
 	}
 	distinct(t, append(f.ids["old"], f.ids["new"]...))
 }

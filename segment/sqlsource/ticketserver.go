@@ -22,27 +22,27 @@ type ticketServer struct {
 	db     *sqldb.DB
 	table  string // quoted
 	opts   TicketOptions
-	good   atomic.Bool               // examined, and right since
-	counts atomic.Pointer[counting]  // as of the examination
-	failed atomic.Pointer[time.Time] // when it failed last; nil after a success
+	good   atomic.Bool               // the server was examined and has not failed since
+	counts atomic.Pointer[counting]  // as of the last examination
+	failed atomic.Pointer[time.Time] // when the server failed last; nil after a success
 }
 
-// counting is how a server counts: which ids are its own.
+// counting says which ids are a server's own.
 type counting struct {
 	step        int64
 	offset      int64 // modulo step
 	from, below int64 // bounds of the ids that may be used: from <= id < below
-	plan        plan  // that the server has, whether or not it counts by it
+	plan        plan  // the server's plan, whether or not it counts by it
 }
 
-// resting reports whether the server failed a moment ago.
+// resting reports whether the server failed less than ticketRest ago.
 func (s *ticketServer) resting() bool {
 	at := s.failed.Load()
 	return at != nil && time.Since(*at) < ticketRest
 }
 
-// rest notes how asking the server went. After a failure everything about it is examined again:
-// another machine may be at the same address.
+// rest records the result of asking the server. After a failure the server is examined again,
+// because another machine may be at the same address.
 func (s *ticketServer) rest(err error) {
 	if err == nil {
 		s.failed.Store(nil)
@@ -53,7 +53,7 @@ func (s *ticketServer) rest(err error) {
 	s.good.Store(false)
 }
 
-// take takes n ids, or one from a database whose statement gives one.
+// take takes n ids. PostgreSQL and SQLite give one, whatever n is.
 func (s *ticketServer) take(ctx context.Context, tag string, n int64) (r segment.Range, err error) {
 	if s.db.Name != "mysql" {
 		n = 1
@@ -71,17 +71,17 @@ func (s *ticketServer) take(ctx context.Context, tag string, n int64) (r segment
 	return r, nil
 }
 
-// replace gives the tag's row, and n-1 others, fresh ids, and returns the first of them and how the
+// replace gives new ids to the tag's row and n-1 other rows. It returns the first id and how the
 // server counts.
 //
-// A statement that says how many rows it has gets neighbouring ids from MySQL, in every
-// innodb_autoinc_lock_mode, and the result names the first. The stubs of the other rows are the tag
-// and a number. (n rows of one stub would do as well, but the time for them grows with the square
-// of n: each has to get past the marks that its deleted predecessors left in the unique key.) That
-// "a1" may be a tag too does no harm.
+// MySQL gives neighbouring ids to a statement whose number of rows is known in advance, in every
+// innodb_autoinc_lock_mode, and the result has the first of them. The stubs of the other rows are
+// the tag and a number. (n rows of one stub would work too, but their time grows with the square of
+// n: each row passes the deleted rows before it in the unique key.) It does no harm that "a1" may
+// be a tag too.
 //
 // The settings and the plan are read after the REPLACE, on its connection. A plan is written before
-// the counter is moved, so a caller that got an id from above the move sees the plan here.
+// the counter is moved, so a caller whose id was given after the move sees the plan here.
 func (s *ticketServer) replace(
 	ctx context.Context, c *sqldb.Conn, tag string, n int64,
 ) (first int64, k counting, err error) {
@@ -91,7 +91,8 @@ func (s *ticketServer) replace(
 			" ON CONFLICT (stub) DO UPDATE SET id = EXCLUDED.id RETURNING id", []any{tag}, &first)
 		return first, *s.counts.Load(), err
 	case "sqlite":
-		err = c.Row(ctx, "REPLACE INTO "+s.table+" (stub) VALUES (?) RETURNING id", []any{tag}, &first)
+		err = c.Row(ctx, "REPLACE INTO "+s.table+" (stub) VALUES (?) RETURNING id",
+			[]any{tag}, &first)
 		return first, *s.counts.Load(), err
 	}
 	stubs := []any{tag}
@@ -110,38 +111,40 @@ func (s *ticketServer) replace(
 	return first, k, err
 }
 
-// rangeFrom returns the range of n ids from first on, which a server gave that counts by k. That
-// first is one of the server's own ids is the last word on what its settings say: a counter that
-// was moved off its offset, or an offset that was changed, would meet another server's ids.
+// rangeFrom returns the range of n ids from first on, which the server gave while it counted by k.
+// It checks that first is one of the server's own ids, whatever the settings say: if the counter
+// was moved off its offset, or the offset was changed, the ids could be another server's.
 func (s *ticketServer) rangeFrom(first, n int64, k counting) (segment.Range, error) {
-	if first < 1 || first > math.MaxInt64-n*k.step { // from 2^63 on an unsigned id arrives as a negative one
+	// An unsigned id of 2^63 or more arrives as a negative one.
+	if first < 1 || first > math.MaxInt64-n*k.step {
 		return segment.Range{}, fmt.Errorf("%w: %d ids from %d on by %d pass %d",
 			segment.ErrExhausted, n, uint64(first), k.step, int64(math.MaxInt64))
 	}
 	last := first + (n-1)*k.step
 	switch then := s.counts.Load(); {
 	case k.step != then.step || first%k.step != then.offset:
-		return segment.Range{}, wrong("it gave %d, which is %d modulo %d, want %d modulo %d as at its "+
-			"examination", first, first%k.step, k.step, then.offset, then.step)
+		return segment.Range{}, wrong("it gave %d, which is %d modulo %d, "+
+			"want %d modulo %d as when it was examined",
+			first, first%k.step, k.step, then.offset, then.step)
 	case first < k.from:
-		return segment.Range{}, wrong("it gave %d, want %d or more by its plan: its counter is not "+
-			"moved yet", first, k.from)
+		return segment.Range{}, wrong("it gave %d, want %d or more by its plan: "+
+			"its counter is not moved yet", first, k.from)
 	case last >= k.below:
-		return segment.Range{}, wrong("it gave %d, want ids below %d, from where its plan for step %d "+
-			"counts", last, k.below, k.plan.step)
+		return segment.Range{}, wrong("it gave %d, want ids below %d, "+
+			"where its plan for step %d starts", last, k.below, k.plan.step)
 	}
 	return segment.Range{From: first, To: last + 1, Stride: k.step, Origin: s.index}, nil
 }
 
-// spent turns the database's way of saying that a counter has no further id into ErrExhausted, so
-// that callers learn it at once.
+// spent wraps err in ErrExhausted if it is the database's error for a counter that has no further
+// id, so that calls fail at once.
 func (s *ticketServer) spent(ctx context.Context, err error) error {
 	over := false
 	switch s.db.Name {
 	case "mysql":
 		code := sqldb.MySQLCode(err)
 		over = code == 167 || code == 1467
-		if code == 1062 { // MySQL 5.6 says that the last id is a duplicate
+		if code == 1062 { // MySQL 5.6 reports the last id as a duplicate
 			_, text, _ := strings.Cut(err.Error(), "Duplicate entry '")
 			digits, _, _ := strings.Cut(text, "'")
 			id, _ := strconv.ParseInt(digits, 10, 64)
@@ -150,7 +153,7 @@ func (s *ticketServer) spent(ctx context.Context, err error) error {
 	case "postgres":
 		var state interface{ SQLState() string }
 		over = errors.As(err, &state) && state.SQLState() == "2200H"
-	case "sqlite": // says that the disk is full
+	case "sqlite": // reports a full disk
 		var high sql.NullInt64
 		over = s.db.Do(ctx, func(c *sqldb.Conn) error {
 			return c.Row(ctx, "SELECT MAX(id) FROM "+s.table, nil, &high)
@@ -163,17 +166,17 @@ func (s *ticketServer) spent(ctx context.Context, err error) error {
 }
 
 // MySQL's code for a deadlock, and the longest pause after one. Two REPLACEs of one row can
-// deadlock in InnoDB, because each deletes the row and inserts it again. The winner is done a
-// moment later.
+// deadlock in InnoDB, because each deletes the row and inserts it again. The other one finishes
+// soon.
 const (
 	deadlock      = 1213
 	deadlockPause = 5 * time.Millisecond
 )
 
-// update runs f in a transaction and commits it. It runs f again after a deadlock. If the session
-// of a connection counts otherwise than the server, because it is older than the server's settings,
-// that connection is closed and f runs on another one: once for each that may be as old, and once
-// on a new one.
+// update runs f on a connection and commits what it did. It runs f again after a deadlock. If f
+// returns a staleError, because the session is older than the server's settings, update closes the
+// connection and runs f on another one: once for each connection of the pool that may be as old,
+// and once on a new one.
 func (s *ticketServer) update(ctx context.Context, f func(c *sqldb.Conn) error) error {
 	for old := s.db.Idle(); ; {
 		err := s.db.Do(ctx, func(c *sqldb.Conn) error {

@@ -8,9 +8,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestTriggers: a trigger on the table, as one that keeps a log, hides what LAST_INSERT_ID was
-// given, and the result says 0. The ranges that come are the next ones all the same, after the one
-// that nobody heard of.
+// TestTriggers: a trigger on the table, such as one that keeps a log, hides the value of LAST_INSERT_ID,
+// so the statement answers 0. One range is a gap, and the following fetches return the next ranges.
 func TestTriggers(t *testing.T) {
 	t.Parallel()
 	for _, statements := range [][]string{
@@ -37,15 +36,15 @@ func TestTriggers(t *testing.T) {
 			}
 			for i := range int64(3) {
 				if r := fetch(t, src, "a", 10); r.From != begin+10*(i+1) || r.Len() != 10 {
-					t.Errorf("%s with %q: range %d is %v, want 10 ids from %d on", table, statements, i, r, begin+10*(i+1))
+					t.Errorf("%s with %q: range %d is %v, want 10 ids from %d on",
+						table, statements, i, r, begin+10*(i+1))
 				}
 			}
 		}
 	}
 }
 
-// TestSequenceFromBelow: a counter that is advanced to 0 is not taken for one whose value is
-// hidden.
+// TestSequenceFromBelow: a counter that is advanced to 0 is not mistaken for one whose value is hidden.
 func TestSequenceFromBelow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestNoTransactions: on a table whose engine has neither transactions nor row locks the way for
-// unknown databases gives an error to the loser, and nobody a range twice.
+// TestNoTransactions: on a table whose engine has neither transactions nor row locks, a fetch that reads
+// the row first fails if it loses a race. No range is handed out twice.
 func TestNoTransactions(t *testing.T) {
 	t.Parallel()
 	dsn, db := counters(t)
@@ -64,17 +64,19 @@ func TestNoTransactions(t *testing.T) {
 	}
 }
 
-// TestTransient: what a database answers while it is busy, full, read only or failing over is not
-// taken for the end of the tag: a call waits with the reason, and is served when that is over, by
-// ids that nobody had.
+// TestTransient: an error of a database that is busy, full, read-only or failing over is not lasting. A
+// call waits, returns the error if its ctx ends, and gets new ids once the database works again.
 func TestTransient(t *testing.T) {
 	t.Parallel()
 	_, db := counters(t)
 	for _, number := range []int{1205, 1213, 1290, 1792, 1836, 1040, 1203, 1021, 1114, 1030, 1053, 1142, 1020, 1180} {
-		g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1, Prefetch: 99, RetryMin: time.Millisecond, RetryMax: time.Millisecond})
+		g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{
+			MaxStep: 1, Prefetch: 99, RetryMin: time.Millisecond, RetryMax: time.Millisecond,
+		})
 		ids := next(t, g, "a", 1)
 		awaitQuiet(t, g)
-		run(t, db, fmt.Sprintf("CREATE TRIGGER fails BEFORE UPDATE ON leaf_alloc FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'as told'", number))
+		run(t, db, fmt.Sprintf("CREATE TRIGGER fails BEFORE UPDATE ON leaf_alloc FOR EACH ROW"+
+			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'as told'", number))
 		ids = append(ids, next(t, g, "a", 19)...)
 		id, err := int64(0), error(nil)
 		for heard := false; !heard; heard = err == nil || !strings.Contains(err.Error(), "no answer yet") {
@@ -82,16 +84,18 @@ func TestTransient(t *testing.T) {
 			id, err = g.Next(ctx, "a")
 			cancel()
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprint("Error ", number, " ")) {
-			t.Errorf("Next while the database answers %d = %d, %v, want ctx's error with the reason", number, id, err)
+		reason := fmt.Sprint("Error ", number, " ")
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("Next while the database answers %d = %d, %v, want ctx's error with the reason",
+				number, id, err)
 		}
 		run(t, db, "DROP TRIGGER fails")
 		distinct(t, append(ids, next(t, g, "a", 1)...))
 	}
 }
 
-// TestManyListed: more tags than the server has connections for come with the list, and none of
-// them is refused.
+// TestManyListed: the list may add more tags at once than the server has connections. All of them
+// work.
 func TestManyListed(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t, "--max-connections=10")

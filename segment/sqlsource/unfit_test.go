@@ -17,8 +17,8 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// TestLostUpdates: a server that is known to lose updates is refused by its name, before it is
-// asked for anything else, unless the caller accepts that.
+// TestLostUpdates: a server that is known to lose updates is refused by name before any other
+// statement, unless AcceptLostUpdates is set.
 func TestLostUpdates(t *testing.T) {
 	t.Parallel()
 	var d dolt
@@ -31,7 +31,9 @@ func TestLostUpdates(t *testing.T) {
 	}
 	for kind, source := range kinds {
 		src := source(db)
-		for name, err := range map[string]error{"Fetch": fetchErr(t, src, "a", 1), "Check": src.(segment.Checker).Check(t.Context())} {
+		for name, err := range map[string]error{
+			"Fetch": fetchErr(t, src, "a", 1), "Check": src.(segment.Checker).Check(t.Context()),
+		} {
 			if err == nil || !strings.Contains(err.Error(), "is Dolt, which is known to lose") {
 				t.Errorf("%s: %s on Dolt = %v, want an error that names it", kind, name, err)
 			}
@@ -48,12 +50,12 @@ func TestLostUpdates(t *testing.T) {
 		"Ticket":    sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{AcceptLostUpdates: true}),
 	} {
 		if err := fetchErr(t, src, "a", 1); err == nil || strings.Contains(err.Error(), "known to lose") {
-			t.Errorf("%s: Fetch on Dolt when that is accepted = %v, want what it answers to the rest", kind, err)
+			t.Errorf("%s: Fetch on Dolt with AcceptLostUpdates = %v, want an error of a later statement", kind, err)
 		}
 	}
 }
 
-// dolt is a server that says that it is Dolt, and knows nothing else.
+// dolt is a server that only answers that it is Dolt.
 type dolt struct{}
 
 func (d *dolt) Connect(context.Context) (driver.Conn, error) { return d, nil }
@@ -73,7 +75,7 @@ func (d *dolt) QueryContext(_ context.Context, query string, _ []driver.NamedVal
 	return nil, errors.New("not known")
 }
 
-// versions is the row that has them.
+// versions is a result of one row with the version and the comment.
 type versions struct{ read bool }
 
 func (v *versions) Columns() []string { return make([]string, 2) }
@@ -86,7 +88,7 @@ func (v *versions) Next(dest []driver.Value) error {
 	return nil
 }
 
-// TestDelete: a tag is deleted as it was read, and not after its counter has moved.
+// TestDelete: a tag is deleted if its row is as it was read, and not after its counter has moved.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	_, db := counters(t)
@@ -97,7 +99,8 @@ func TestDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 		fetch(t, src, "a", 0)
-		if err := src.(segment.Deleter).Delete(t.Context(), row); err == nil || !strings.Contains(err.Error(), "changed under way") {
+		err = src.(segment.Deleter).Delete(t.Context(), row)
+		if err == nil || !strings.Contains(err.Error(), "changed concurrently") {
 			t.Errorf("%s: Delete of a tag whose counter has moved = %v, want an error that says so", kind, err)
 		}
 		if row, err = src.(segment.Finder).Find(t.Context(), "a"); err != nil {
