@@ -93,8 +93,9 @@ func TestEras(t *testing.T) {
 	b.check(t, exitOK, `"until":"20487-10-20T00:36:16Z"`, "", "eras", "--json", "--next", "40-10-13", "--from", "2030-01-01")
 	b.check(t, exitOK, `"expires":"1116974-`, "", "plan", "--json", "--layout", "45-5-13")
 	for want, layout := range map[string]string{
-		"want the instant from which on": "default,36-14-13", "era 1": "default,36-14-13@2020-01-01T00:00:00Z",
-		"has no eras": "keyworker-original,41-10-12@2030-01-01T00:00:00Z",
+		"want the instant at which": "default,36-14-13",
+		"era 1":                     "default,36-14-13@2020-01-01T00:00:00Z",
+		"has no eras":               "keyworker-original,41-10-12@2030-01-01T00:00:00Z",
 	} {
 		b.check(t, exitUsage, "", want, "parse", "--layout", layout, "5")
 	}
