@@ -59,7 +59,7 @@ func (r *refusal) Unwrap() error {
 // final reports whether every server would refuse the request in the same way.
 func (r *refusal) final() bool { return r.Unwrap() != nil || r.Code == wire.BadRequest }
 
-// failures are the errors of one round, one for each server that was asked. Their text is one line.
+// failures are the errors of one round. Their text is one line.
 type failures []error
 
 func (f failures) Error() string {

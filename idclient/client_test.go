@@ -166,8 +166,8 @@ func answer(status int, body string) http.Handler {
 	})
 }
 
-// TestFailOver: a Client passes over a server that does not answer as an id service does, and then
-// asks the server that answered first.
+// TestFailOver: a Client passes over a server that does not answer as an id service does. From then on
+// it starts with the server that answered.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})

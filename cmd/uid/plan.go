@@ -24,8 +24,8 @@ type planCmd struct {
 type goalFlags struct {
 	Years    float64       `placeholder:"N" help:"Time bits for this many years from today."`
 	Workers  int64         `placeholder:"N" help:"Processes that make ids at the same time."`
-	Rate     float64       `placeholder:"N" help:"Ids a second and worker."`
-	Restarts float64       `placeholder:"N" help:"Restarts a day and worker; each takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
+	Rate     float64       `placeholder:"N" help:"Ids a second of each worker."`
+	Restarts float64       `placeholder:"N" help:"Restarts a day of each worker. Every restart takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
 	Burst    time.Duration `placeholder:"DURATION" help:"How long --rate lasts at a time. Default: always."`
 	Bits     int           `default:"63" help:"Bits that an id may have; 53 for ids that JavaScript numbers hold."`
 	GeneBits int           `placeholder:"N" help:"Low bits that carry a shard gene."`

@@ -79,8 +79,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	switch ticket := c.Source == "ticket" && c.Only != "snowflake"; {
 	case ticket && len(c.Tag) == 0:
-		return usagef("--source ticket needs --tag: it would make a counter of every key " +
-			"that a stranger asks for")
+		return usagef("--source ticket needs --tag: it would make a counter for every key " +
+			"that a client asks for")
 	case !ticket && len(c.Tag) > 0:
 		return usagef("--tag is for --source ticket; the tags of a table are its rows")
 	case c.Only != "snowflake" && c.fromAuthority(p):
