@@ -55,7 +55,7 @@ func pageHandler(t *testing.T) http.Handler {
 	}}})
 }
 
-// settle waits until every fetch under way has failed at least once.
+// settle waits until no fetch is under way, except those that have failed and are repeated.
 func settle(t *testing.T, g *segment.Generator) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
