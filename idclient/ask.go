@@ -18,10 +18,10 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the most bytes of an answer that are read.
 const maxAnswer = 64 << 10
 
-// refusal is an answer with another status than 200.
+// refusal is an answer with a status other than 200.
 type refusal struct {
 	status int
 	wire.Failure
@@ -56,11 +56,10 @@ func (r *refusal) Unwrap() error {
 	return nil
 }
 
-// final reports whether the refusal is the service's and not that of one server: the others would
-// say the same.
+// final reports whether every server would refuse the request in the same way.
 func (r *refusal) final() bool { return r.Unwrap() != nil || r.Code == wire.BadRequest }
 
-// failures are why the servers that were asked did not do what they were asked for.
+// failures are the errors of one round. Their text is one line.
 type failures []error
 
 func (f failures) Error() string {
@@ -73,8 +72,8 @@ func (f failures) Error() string {
 
 func (f failures) Unwrap() []error { return f }
 
-// round asks the servers in turn, beginning with first, until one has done what it was asked for, or
-// has refused it for all of them. It returns the server's index. out is what it answered.
+// round sends in to the servers in turn, starting at index first, until one does what it is asked
+// or refuses for all of them. It decodes the answer into out and returns the index of that server.
 func (c *Client) round(ctx context.Context, first int, path string, in, out any) (int, error) {
 	var body []byte
 	if in != nil {
@@ -101,7 +100,7 @@ func (c *Client) round(ctx context.Context, first int, path string, in, out any)
 	return first, errs
 }
 
-// one asks one server.
+// one sends in to one server and decodes its answer into out.
 func (c *Client) one(ctx context.Context, at int, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err == nil {
@@ -113,8 +112,8 @@ func (c *Client) one(ctx context.Context, at int, path string, in, out any) erro
 	return nil
 }
 
-// send asks one server. Requests are POST, which no cache answers and which net/http does not send
-// twice.
+// send posts body to one server and decodes its answer into out. No cache answers a POST, and
+// net/http does not send one twice.
 func (c *Client) send(ctx context.Context, base, path string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -139,7 +138,7 @@ func (c *Client) send(ctx context.Context, base, path string, body []byte, out a
 	}
 	if response.StatusCode != http.StatusOK {
 		f := &refusal{status: response.StatusCode}
-		// A proxy's page is no reason that a program could read.
+		// A proxy answers with a page, which is not a Failure.
 		if json.Unmarshal(answer, &f.Failure) != nil {
 			f.Failure = wire.Failure{}
 		}
@@ -151,7 +150,7 @@ func (c *Client) send(ctx context.Context, base, path string, body []byte, out a
 	return nil
 }
 
-// plain returns err without the method and the address, which the caller names.
+// plain returns err without the method and the URL that net/http adds. The caller names the server.
 func plain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -159,15 +158,15 @@ func plain(err error) error {
 	return err
 }
 
-// The pauses of repeat.
+// The bounds of a pause of repeat.
 const (
 	pauseMin = 50 * time.Millisecond
 	pauseMax = 2 * time.Second
 )
 
-// repeat calls try until it succeeds, is refused for good, or ctx ends, with pauses that grow and
-// are cut at random to between half and all of it. Clients which lost the service together must not
-// come back together. The error of a ctx that ended has what went wrong before that.
+// repeat calls try until it succeeds, is refused for good, or ctx ends. The pause between two calls
+// doubles up to pauseMax. A random part of it, at most half, is left out, so that clients that lost
+// the service together do not return together. When ctx ends, the error wraps the last failure too.
 func repeat(ctx context.Context, try func() error) error {
 	var last error
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {
@@ -175,7 +174,8 @@ func repeat(ctx context.Context, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		if r, ok := errors.AsType[*refusal](err); ok && (r.final() || r.status == http.StatusUnauthorized) {
+		r, ok := errors.AsType[*refusal](err)
+		if ok && (r.final() || r.status == http.StatusUnauthorized) {
 			return err
 		}
 		if ctx.Err() == nil || last == nil {

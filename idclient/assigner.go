@@ -11,20 +11,20 @@ import (
 	"github.com/uidring/uidring/internal/wire"
 )
 
-// Assign claims a worker id of the service, in the namespace that its servers use: it makes a Client
-// an assigner.Assigner, whose claims have the windows of the authority behind the servers. It waits
-// for a server to answer until ctx ends, with growing pauses.
+// Assign claims a worker id in the namespace that the servers use. It implements assigner.Assigner.
+// The windows of its claims are those of the authority behind the servers. While no server answers,
+// Assign asks again after growing pauses, until ctx ends.
 //
-// A claim is known to the server that made it. When that server is gone, or was started again, Extend
-// fails with assigner.ErrClaimLost: the generators of package uid then use the window to its end and
-// take another worker id meanwhile, without a call that fails. The old one stays reserved until its
-// window's end, so leave room for twice as many worker ids as there are clients. So does a claim
-// whose answer was lost.
+// Only the server that made a claim knows it. When that server is gone or was restarted, Extend
+// fails with assigner.ErrClaimLost. The generators of package uid then use the window to its end
+// and claim another worker id meanwhile, and no call fails. The old worker id stays reserved until
+// its window ends, and so does a worker id whose claim was lost with the answer. Leave room for
+// twice as many worker ids as there are clients.
 func (c *Client) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	return bound{c, ""}.Assign(ctx, maxWorker)
 }
 
-// BindLayout returns an Assigner for claims of one layout, or of one list of them. It implements
+// BindLayout returns an Assigner for claims of one layout, or of one list of layouts. It implements
 // assigner.LayoutBinder.
 func (c *Client) BindLayout(layout string) assigner.Assigner { return bound{c, layout} }
 
@@ -63,8 +63,8 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 	return claim, nil
 }
 
-// claim is a claim on a worker id that a server has made. Extend and Release have one caller at a
-// time and own the fields that change, but until, which anyone may load.
+// claim is a claim that a server has made. One goroutine at a time calls Extend or Release, and
+// only they write closing, released and until. Any goroutine may load until.
 type claim struct {
 	client   *Client
 	home     int // the server that made it
@@ -73,48 +73,53 @@ type claim struct {
 	from     time.Time
 	until    atomic.Pointer[time.Time] // only grows; zero: without end
 	closing  bool                      // Release was called
-	released bool                      // and is done
+	released bool                      // Release has succeeded
 }
 
 // Worker returns the worker id.
 func (c *claim) Worker() int64 { return c.worker }
 
-// Window returns the window that the authority has granted, as far as an answer has said.
+// Window returns the window that the last answer reported.
 func (c *claim) Window() (from, until time.Time) { return c.from, *c.until.Load() }
 
-// spare is how much of a window is left at least while its claim is not given up for lost because
-// the server that made it does not answer: it may come back.
+// spare is the part of a window that is kept for claiming another worker id. While more than that
+// is left, a claim is not reported lost just because its server does not answer: it may come back.
 const spare = time.Minute
 
-// Extend asks the server that made the claim for a longer window, and if it does not answer the
-// others, which may be other addresses of the same server. It asks each server once. Asked for no
-// more than there is, it returns at once.
+// Extend asks the server that made the claim for a longer window. If that one does not answer, it
+// asks the others, which may be other addresses of the same server. It asks each server once. If
+// the window already reaches until, Extend returns at once.
 func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	before := *c.until.Load()
 	switch {
 	case c.closing:
-		return time.Time{}, fmt.Errorf("%w: idclient: worker id %d was given back", assigner.ErrClaimLost, c.worker)
+		return time.Time{}, fmt.Errorf("%w: idclient: worker id %d was given back",
+			assigner.ErrClaimLost, c.worker)
 	case before.IsZero() || !until.After(before):
 		return before, nil
 	}
+	ask := wire.Extend{Key: c.key, Worker: c.worker, Until: until}
 	var got wire.Claim
-	at, err := c.client.round(ctx, c.home, wire.ExtendPath, wire.Extend{Key: c.key, Worker: c.worker, Until: until}, &got)
+	at, err := c.client.round(ctx, c.home, wire.ExtendPath, ask, &got)
 	if r, ok := errors.AsType[*refusal](err); ok && r.Code == wire.UnknownClaim && at != c.home &&
 		time.Until(before) > spare {
-		err = fmt.Errorf("%s does not answer, and the claim is not known elsewhere", c.client.servers[c.home])
+		err = fmt.Errorf("%s does not answer, and the claim is not known elsewhere",
+			c.client.servers[c.home])
 	}
 	if err == nil && (got.Worker != c.worker || got.Until.Before(before)) {
-		err = fmt.Errorf("%s answers with worker id %d until %v", c.client.servers[at], got.Worker, got.Until)
+		err = fmt.Errorf("%s answers with worker id %d until %v",
+			c.client.servers[at], got.Worker, got.Until)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w", c.worker, err)
+		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w",
+			c.worker, err)
 	}
 	c.until.Store(&got.Until)
 	return got.Until, nil
 }
 
-// Release gives the rest of the window back to the server that made the claim, which it asks once.
-// Whatever comes of it, the worker id is free when the window has passed.
+// Release gives the rest of the window back. It asks the server that made the claim, once. Even if
+// that fails, the worker id is free when the window ends.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
 		return nil

@@ -14,28 +14,30 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// swapped is a server whose handler is the test's.
+// swapped is a handler that a test replaces while it serves.
 type swapped struct{ h atomic.Pointer[http.Handler] }
 
 func (s *swapped) set(h http.Handler) { s.h.Store(&h) }
 
 func (s *swapped) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*s.h.Load()).ServeHTTP(w, r) }
 
-// down is a server that hangs up.
+// down closes every connection without an answer.
 var down = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 
-// TestClaimServers: a claim is lost when the server that made it has forgotten it, and not while that
-// server is away and the window is long.
+// TestClaimServers: a claim is lost when the server that made it has forgotten it, but not while that
+// server is away and much of the window is left.
 func TestClaimServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		length time.Duration
-		fate   func(m *assignertest.Memory) http.Handler // of the server that made the claim
+		fate   func(m *assignertest.Memory) http.Handler // what replaces the server that made the claim
 		lost   bool
 	}{
 		{"goes on", time.Hour, nil, false},
-		{"started again", time.Hour, func(m *assignertest.Memory) http.Handler { return service(t, &counters{}, m) }, true},
+		{"restarted", time.Hour, func(m *assignertest.Memory) http.Handler {
+			return service(t, &counters{}, m)
+		}, true},
 		{"away", time.Hour, func(*assignertest.Memory) http.Handler { return down }, false},
 		{"away for long", time.Minute, func(*assignertest.Memory) http.Handler { return down }, true},
 	} {
@@ -60,7 +62,7 @@ func TestClaimServers(t *testing.T) {
 				t.Errorf("Extend = %v, %v, want a lost claim: %v", got, err, tt.lost)
 			}
 			if _, after := claim.Window(); err != nil && !after.Equal(until) {
-				t.Errorf("after an Extend that failed the window ends at %v, want %v", after, until)
+				t.Errorf("after a failed Extend the window ends at %v, want %v", after, until)
 			}
 			next, err := c.Assign(t.Context(), 7)
 			if err != nil || next.Worker() == claim.Worker() {
@@ -70,7 +72,7 @@ func TestClaimServers(t *testing.T) {
 	}
 }
 
-// lossy loses the answers to the requests that it is told of.
+// lossy loses the answers to the next lose requests.
 type lossy struct{ lose atomic.Int64 }
 
 func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -82,8 +84,8 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// TestLostAnswers: a claim whose answer was lost is made again, on another worker id; an extension
-// and a release whose answers were lost are repeated without harm.
+// TestLostAnswers: a claim whose answer was lost is made again, on another worker id. An extension
+// and a release whose answers were lost can be repeated.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	m := &assignertest.Memory{}
@@ -114,7 +116,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestGenerator: a Client is what the generators want.
+// TestGenerator: segment.Generator works on a Client.
 func TestGenerator(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil, listen(t, service(t, &counters{}, &assignertest.Memory{})))
@@ -132,6 +134,6 @@ func TestGenerator(t *testing.T) {
 		last = id
 	}
 	if _, err := g.Next(t.Context(), "nobody"); !errors.Is(err, segment.ErrUnknownTag) {
-		t.Errorf("Next of a tag that nobody made = %v, want ErrUnknownTag", err)
+		t.Errorf("Next of an unknown tag = %v, want ErrUnknownTag", err)
 	}
 }

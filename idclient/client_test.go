@@ -95,7 +95,7 @@ func gone(tb testing.TB) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestSourceConformance: ranges over HTTP are those of the source, of one server and of two.
+// TestSourceConformance: ranges over HTTP keep the rules of a source, with one server and with two.
 func TestSourceConformance(t *testing.T) {
 	t.Parallel()
 	for _, servers := range []int{1, 2} {
@@ -114,8 +114,8 @@ func TestSourceConformance(t *testing.T) {
 	}
 }
 
-// TestAssignerConformance: claims over HTTP are those of the authority behind it, through one server
-// and, with a server that is gone next to them, through two.
+// TestAssignerConformance: claims over HTTP keep the rules of an authority, with one server, and with
+// two servers and an address that refuses connections.
 func TestAssignerConformance(t *testing.T) {
 	t.Parallel()
 	for _, servers := range []int{1, 2} {
@@ -144,11 +144,13 @@ func TestAssignerConformance(t *testing.T) {
 	}
 }
 
-// TestFields: what a source says of a range arrives, for every tag that a path can hold.
+// TestFields: every field of a range arrives, for every tag that a path can hold.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil, listen(t, service(t, &counters{}, nil))+"/")
-	for _, tag := range []string{"order", "a/b", ".", "..", "...", "%2E", "订单 1", "a?b=c#d", "\xff", strings.Repeat("x", 128)} {
+	for _, tag := range []string{
+		"order", "a/b", ".", "..", "...", "%2E", "订单 1", "a?b=c#d", "\xff", strings.Repeat("x", 128),
+	} {
 		want := segment.Range{From: 0, To: 14, Stride: 2, Step: 100, Origin: 3}
 		if r, err := c.Fetch(t.Context(), tag, 7); r != want || err != nil {
 			t.Errorf("Fetch(%q) = %+v, %v, want %+v", tag, r, err, want)
@@ -156,7 +158,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// answer returns a handler that says the same to everybody.
+// answer returns a handler that gives every request the same answer.
 func answer(status int, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -164,8 +166,8 @@ func answer(status int, body string) http.Handler {
 	})
 }
 
-// TestFailOver: a server that does not answer, or not as an id service does, is passed over, and the
-// one that answered is asked first from then on.
+// TestFailOver: a Client passes over a server that does not answer as an id service does. From then on
+// it starts with the server that answered.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
@@ -196,17 +198,17 @@ func TestFailOver(t *testing.T) {
 			asked.Store(0)
 			address := listen(t, count(bad))
 			c := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address, good)
-			for range 20 { // which begins at random
+			for range 20 { // the first is sent to either server
 				_, err := c.Fetch(t.Context(), "order", 1)
 				if name == "empty" {
-					continue // it is a range, and no valid one
+					continue // {} is read as a range, but not as a valid one
 				}
 				if err != nil {
 					t.Fatalf("Fetch: %v", err)
 				}
 			}
 			if n := asked.Load(); name != "empty" && n > 1 {
-				t.Errorf("the server was asked %d times, want once at the most", n)
+				t.Errorf("the server was asked %d times, want at most once", n)
 			}
 			alone := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address)
 			if r, err := alone.Fetch(t.Context(), "order", 1); err == nil {
@@ -217,8 +219,8 @@ func TestFailOver(t *testing.T) {
 	close(stop)
 }
 
-// TestErrors: what the service says is an error of its package, and what is one server's trouble is
-// not.
+// TestErrors: a refusal for all servers wraps an error of package segment. When each server fails for
+// itself, the error has what each of them said.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []error{segment.ErrExhausted, segment.ErrBadRange} {
@@ -237,7 +239,8 @@ func TestErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	if a, err := c.Assign(ctx, 7); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
+	a, err := c.Assign(ctx, 7)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Assign = %v, %v, want DeadlineExceeded and the reason", a, err)
 	}
 	if took := time.Since(begin); took > 2*time.Second {
@@ -245,7 +248,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestToken: the token reaches the servers that were named and nobody else, and no error shows it.
+// TestToken: only the servers of New receive the token, and no error shows it.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	const token = "s3cret"
@@ -279,11 +282,11 @@ func TestToken(t *testing.T) {
 		}
 	}
 	if n := seen.Load(); n != 0 {
-		t.Errorf("a server that was not named was asked %d times", n)
+		t.Errorf("a server that is not one of New's was asked %d times", n)
 	}
 }
 
-// TestNew: what makes no sense is an error that names it and shows no secret.
+// TestNew: the error for an invalid argument names it and shows no secret.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

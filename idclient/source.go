@@ -11,20 +11,19 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Fetch hands out a range of a tag that no other caller gets, whichever server it comes from: it
-// makes a Client a segment.Source. All servers have to be on the same counters. Fetch asks each
-// server once and does not wait for one to come back: a segment.Generator repeats a Fetch that
-// failed.
+// Fetch returns a range of the tag that no other caller gets, whichever server it comes from. It
+// implements segment.Source. All servers must use the same counters. Fetch asks each server once
+// and does not wait for one to come back, because segment.Generator repeats a Fetch that failed.
 //
 // Errors wrap segment.ErrUnknownTag, segment.ErrExhausted and segment.ErrBadRange where a server
-// says so, and else what went wrong at each server.
+// says so, and otherwise the error of each server.
 func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	if tag == "" {
 		return segment.Range{}, fmt.Errorf("idclient: the tag is empty: %w", segment.ErrUnknownTag)
 	}
 	key := url.PathEscape(tag)
 	if strings.Trim(key, ".") == "" {
-		key = strings.ReplaceAll(key, ".", "%2E") // dots alone are steps through the path
+		key = strings.ReplaceAll(key, ".", "%2E") // "." and ".." would be resolved in the path
 	}
 	path := wire.RangePath + key
 	if step != 0 {

@@ -17,11 +17,13 @@ import (
 	"github.com/uidring/uidring/idhttp"
 )
 
-// TestMethods: only GET and POST use an id up; a probe with another method gets none and is told
-// so.
+// TestMethods: only GET and POST use an id up. A probe with another method gets 405.
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	h := newHandler(t, &idhttp.Options{Segment: newSegments(t, map[string]*tagRow{"order": {next: 1, step: 10}}), Snowflake: &snowflake{id: 100}})
+	h := newHandler(t, &idhttp.Options{
+		Segment:   newSegments(t, map[string]*tagRow{"order": {next: 1, step: 10}}),
+		Snowflake: &snowflake{id: 100},
+	})
 	for _, tt := range []struct {
 		method, path, want string
 		status             int
@@ -54,7 +56,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// countingReader counts what is read of a body of 1 MiB.
+// countingReader is a body of 1 MiB that begins with head. It counts the bytes that are read.
 type countingReader struct {
 	head io.Reader
 	n    int
@@ -72,8 +74,8 @@ func (c *countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestBody: an id may come in a form of either kind, and a longer one is not read on, nor kept in a
-// file.
+// TestBody: an id may come in a form of either kind. The handler stops reading a form that is too
+// long.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &idhttp.Options{Snowflake: &snowflake{}})
@@ -99,7 +101,10 @@ func TestBody(t *testing.T) {
 		}
 	}
 	file := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n"
-	for kind, head := range map[string]string{"application/x-www-form-urlencoded": "snowflakeId=1", "multipart/form-data; boundary=b": file} {
+	for kind, head := range map[string]string{
+		"application/x-www-form-urlencoded": "snowflakeId=1",
+		"multipart/form-data; boundary=b":   file,
+	} {
 		body := &countingReader{head: strings.NewReader(head)}
 		if w := post(kind, body); w.Code != http.StatusBadRequest || body.n > 64<<10 {
 			t.Errorf("%s of 1 MiB: %d after %d bytes, want 400 after a few KiB", kind, w.Code, body.n)
@@ -125,13 +130,16 @@ func TestHugeKey(t *testing.T) {
 	}
 }
 
-// TestLogLimit: an outage does not fill the log: one line of each status a second, which counts
-// those that were left out.
+// TestLogLimit: an outage does not fill the log. It has one line of each status a second, with the
+// number of lines that were left out.
 func TestLogLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		h := newHandler(t, &idhttp.Options{Snowflake: &snowflake{err: errAway}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		h := newHandler(t, &idhttp.Options{
+			Snowflake: &snowflake{err: errAway},
+			Logger:    slog.New(slog.NewTextHandler(&log, nil)),
+		})
 		for range 3 {
 			for range 1000 {
 				if w := get(h, "/api/snowflake/get/x"); w.Code != 503 {

@@ -11,19 +11,19 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// errUnknownClaim says that a claim is not among those that this process has made and remembers.
+// errUnknownClaim says that this process did not make the claim, or has forgotten it.
 var errUnknownClaim = errors.New("this server does not know the claim")
 
-// rememberFor is how long a claim is remembered that nobody uses any more, after its window's end.
+// rememberFor is how long an unused claim is remembered after the end of its window.
 const rememberFor = time.Hour
 
-// claims are those that were made for clients. The zero value is ready to use.
+// claims holds the claims that were made for clients. The zero value is ready to use.
 //
-// A claim that is not known is lost to its client, which costs a worker id until the window's end
-// and nothing else: the authority grants no instant of a window twice. So they are kept in memory.
-// Their names are made here: two programs that use one name by mistake would share a worker id.
+// It keeps them in memory only. A client loses a claim that is forgotten, which costs one worker id
+// until the window's end and nothing else, because the authority grants no instant of a window
+// twice. The server names the claims: two clients that chose the same name would share a worker id.
 type claims struct {
-	mu    sync.Mutex // nothing is waited for while it is held
+	mu    sync.Mutex // not held while waiting
 	byKey map[string]*claim
 	swept time.Time
 }
@@ -32,7 +32,7 @@ type claims struct {
 type claim struct {
 	assigner.Claim
 
-	turn chan struct{} // holds a token while somebody extends or releases the claim
+	turn chan struct{} // of capacity 1, full while a request uses the claim
 	last time.Time     // when it was last used; guarded by claims.mu
 }
 
@@ -52,9 +52,8 @@ func (s *claims) add(made assigner.Claim) (key string) {
 	return key
 }
 
-// use calls do with the claim of a name and a worker id, one caller at a time. It goes on when the
-// client has gone, so that what was asked for is found when it is asked for again, for
-// authorityTimeout at most.
+// use calls do with the claim of that name and worker id, one request at a time. It goes on for up
+// to authorityTimeout when the client has gone, so that a client that asks again finds it done.
 func (s *claims) use(
 	r *http.Request, key string, worker int64, do func(context.Context, assigner.Claim) error,
 ) error {
@@ -73,7 +72,7 @@ func (s *claims) use(
 	return do(ctx, c.Claim)
 }
 
-// detached returns a context that outlives the client.
+// detached returns a context that lasts authorityTimeout, whether or not the client goes.
 func detached(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), authorityTimeout)
 }
@@ -96,12 +95,13 @@ func (s *claims) forget(key string) {
 	delete(s.byKey, key)
 }
 
-// sweep forgets the claims that nobody uses and whose windows have ended. The caller holds mu.
+// sweep forgets the unused claims whose windows ended rememberFor ago. The caller holds mu.
 func (s *claims) sweep(now time.Time) {
 	s.swept = now
 	for key, c := range s.byKey {
 		_, until := c.Window()
-		if now.Sub(c.last) > rememberFor && now.Sub(until) > rememberFor { // until is zero without an end
+		// A window without an end has the zero time, which is long ago.
+		if now.Sub(c.last) > rememberFor && now.Sub(until) > rememberFor {
 			delete(s.byKey, key)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/idhttp"
 )
 
-// TestClaimsForgotten: a claim that nobody uses is forgotten an hour after its window's end, one that
-// is used is not, and one that was given back is forgotten at once.
+// TestClaimsForgotten: an unused claim is forgotten an hour after its window's end, one that is in use
+// is not, and one that was given back is forgotten at once.
 func TestClaimsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +24,8 @@ func TestClaimsForgotten(t *testing.T) {
 		used := claimed(t, h)
 		for range 3 {
 			time.Sleep(30 * time.Minute)
-			if w := send(h, "POST", "/api/worker/extend", `{`+used+`,"worker":1,"until":"2000-01-01T08:00:00Z"}`); w.Code != 200 {
+			w := send(h, "POST", "/api/worker/extend", `{`+used+`,"worker":1,"until":"2000-01-01T08:00:00Z"}`)
+			if w.Code != 200 {
 				t.Fatalf("extend = %d %s", w.Code, w.Body)
 			}
 		}
@@ -32,16 +33,18 @@ func TestClaimsForgotten(t *testing.T) {
 		if n := idhttp.Claims(h); n != 2 {
 			t.Errorf("%d claims are remembered, want the one in use and the new one", n)
 		}
-		if w := send(h, "POST", "/api/worker/release", `{`+given+`,"worker":7}`); w.Code != 200 || idhttp.Claims(h) != 2 {
-			t.Errorf("releasing another worker id = %d %s and leaves %d claims, want 200 and 2", w.Code, w.Body, idhttp.Claims(h))
+		w := send(h, "POST", "/api/worker/release", `{`+given+`,"worker":7}`)
+		if n := idhttp.Claims(h); w.Code != 200 || n != 2 {
+			t.Errorf("releasing another worker id = %d %s and leaves %d claims, want 200 and 2", w.Code, w.Body, n)
 		}
-		if w := send(h, "POST", "/api/worker/release", `{`+given+`,"worker":0}`); w.Code != 200 || idhttp.Claims(h) != 1 {
-			t.Errorf("releasing = %d %s and leaves %d claims, want 200 and 1", w.Code, w.Body, idhttp.Claims(h))
+		w = send(h, "POST", "/api/worker/release", `{`+given+`,"worker":0}`)
+		if n := idhttp.Claims(h); w.Code != 200 || n != 1 {
+			t.Errorf("releasing = %d %s and leaves %d claims, want 200 and 1", w.Code, w.Body, n)
 		}
 	})
 }
 
-// TestClientGone: a claim whose client has gone before it was made is given back.
+// TestClientGone: a claim whose client goes while it is made is given back.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,20 +7,24 @@ import (
 	"strconv"
 )
 
-// decode takes an id apart. Keys and forms are the original's: everything is text, and the time is
-// milliseconds since 1970 followed by the same in words. A gene, which the original does not have,
-// is there if the layout has one.
+// decode answers with the parts of an id. Names and forms are Leaf's: every value is text, and the
+// timestamp is milliseconds since 1970 followed by the date and time in parentheses. A gene, which
+// Leaf does not have, is added if the layout has one.
 func (h *handler) decode(w http.ResponseWriter, r *http.Request) {
 	text := r.FormValue("snowflakeId")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 || id > h.alloc.MaxID() {
-		writeJSON(w, http.StatusBadRequest, map[string]string{"errorMsg": fmt.Sprintf("snowflakeId is %.40q, want a decimal number from 0 to %d", text, h.alloc.MaxID())})
+		writeJSON(w, http.StatusBadRequest, map[string]string{
+			"errorMsg": fmt.Sprintf("snowflakeId is %.40q, want a decimal number from 0 to %d",
+				text, h.alloc.MaxID()),
+		})
 		return
 	}
 	tick, worker, seq, gene := h.alloc.Split(id)
 	t := h.alloc.TimeAt(tick)
+	date := t.In(h.Location).Format("2006-01-02 15:04:05.000")
 	parts := map[string]string{
-		"timestamp":  fmt.Sprintf("%d(%s)", t.UnixMilli(), t.In(h.Location).Format("2006-01-02 15:04:05.000")),
+		"timestamp":  fmt.Sprintf("%d(%s)", t.UnixMilli(), date),
 		"workerId":   strconv.FormatInt(worker, 10),
 		"sequenceId": strconv.FormatInt(seq, 10),
 	}

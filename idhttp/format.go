@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// group writes a number with a thin space between groups of three digits, which is how long ids can
-// be read.
+// group formats n with a narrow space between groups of three digits, so that long ids are easy to
+// read.
 func group(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	var b strings.Builder
@@ -24,7 +24,7 @@ func group(n int64) string {
 	return b.String()
 }
 
-// ago writes how long before now t was.
+// ago formats how long before now t was.
 func ago(now, t time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -35,10 +35,10 @@ func ago(now, t time.Time) string {
 	return "just now"
 }
 
-// maxSpan is the longest time that span writes.
+// maxSpan is the shortest time that span calls "for good".
 const maxSpan = 100 * 365 * 24 * time.Hour
 
-// span writes how long d is, in one unit.
+// span formats d in one unit. Below a second it returns "".
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -56,7 +56,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// pace writes how many ids a second x is.
+// pace formats x ids a second.
 func pace(x float64) string {
 	switch {
 	case x <= 0:
@@ -70,15 +70,16 @@ func pace(x float64) string {
 	}
 }
 
-// label writes a tag so that it reads as what it is: in quotes if a page would show it otherwise,
-// because of spaces that it swallows or characters that nobody sees.
+// label formats a tag for a page. It quotes a tag that a page would not show as it is: one with
+// spaces that HTML collapses, or with characters that do not print.
 func label(tag string) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
-	if tag != strings.Join(strings.Fields(tag), " ") || tag == "" || strings.ContainsFunc(tag, odd) {
+	if tag != strings.Join(strings.Fields(tag), " ") || tag == "" ||
+		strings.ContainsFunc(tag, odd) {
 		return strconv.Quote(tag)
 	}
 	return tag
 }
 
-// last returns the last id of a range that is not empty.
+// last returns the last id of r, which must not be empty.
 func last(r segment.Range) int64 { return r.From + (r.Len()-1)*max(r.Stride, 1) }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// gate lets one log line through per second and counts the others. The zero value is ready; its
-// methods may be called at the same time.
+// gate lets one log line a second pass and counts the others. The zero value is ready to use. Its
+// methods are safe for concurrent use.
 type gate struct {
-	mu       sync.Mutex
-	next     time.Time // from when on a line may pass
-	unlogged int       // lines held back since the last one that passed
+	mu       sync.Mutex // guards the fields below
+	next     time.Time  // when the next line may pass
+	unlogged int        // lines held back since the last one that passed
 }
 
-// pass reports whether a line may pass at now, and how many before it did not.
+// pass reports whether a line may pass at now, and if so, how many were held back since the last.
 func (g *gate) pass(now time.Time) (unlogged int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

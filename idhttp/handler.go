@@ -1,25 +1,28 @@
 // Package idhttp serves ids over HTTP at the addresses that Leaf's clients call, with a health
 // check and a page that shows the state of the buffers.
 //
-//	/api/segment/get/{key}         an id of the tag, as plain decimal text
-//	/api/snowflake/get/{key}       a time-ordered id, as plain decimal text; the key is not looked at
-//	...?count=N                    up to N ids, 1..1000, as a JSON array of decimal strings; at least 1
-//	/api/segment/range/{key}       a range of ids to count through, as JSON; ?count=N: of about N ids
-//	/api/worker/assign, extend, release, now  worker ids with their windows, as JSON
-//	/decodeSnowflakeId?snowflakeId=  a time-ordered id taken apart, as JSON
-//	/openapi.json                  this list for programs, as OpenAPI
-//	/health                        "up", "degraded" or "down", as JSON
-//	/ and /cache                   the status page
+//	/api/segment/get/{key}     an id of the tag, as plain decimal text
+//	/api/snowflake/get/{key}   a time-ordered id, as plain decimal text; the key is ignored
+//	...?count=N                1 to N ids as a JSON array of decimal strings; N is 1..1000
+//	/api/segment/range/{key}   a range of ids to count through, as JSON
+//	...?count=N                a range of about N ids
+//	/api/worker/assign, extend, release, now
+//	                           worker ids with their windows, as JSON
+//	/decodeSnowflakeId?snowflakeId=N
+//	                           the parts of a time-ordered id, as JSON
+//	/openapi.json              the description of these routes, as OpenAPI
+//	/health                    "up", "degraded" or "down", as JSON
+//	/ and /cache               the status page
 //
-// Where the original answers 500 to every failure, the status here says what a client may do about
-// it: 404 for an unknown tag, 503 with Retry-After for what passes, 500 for what does not. An id is
-// handed out to GET and POST only: a probe with HEAD or OPTIONS uses none up. Package idclient is
-// the client of the range and worker routes.
+// Leaf answers every failure with 500. Here the status tells a client what to do: 404 is an unknown
+// tag, 503 with Retry-After a temporary failure, and 500 a permanent one. Only GET and POST hand
+// out ids, so a probe with HEAD or OPTIONS uses none up. Package idclient is the client of the
+// range and worker routes.
 //
-// The handler has no authentication and hands ids to every client, and its page shows the reasons
-// of failures, with the names of hosts and tables, unless ErrorText hides them. Serve it on a
-// loopback or private address. Every unknown key is a question to the source; a segment.Generator
-// with Options.Listed asks none. The server's own timeouts bound a slow client.
+// The handler has no authentication and hands ids to every client. Its page shows the texts of
+// errors, which name hosts and tables unless Options.ErrorText hides them. Serve it on a loopback
+// or private address. Each request for an unknown key asks the source, unless the segment.Generator
+// has Options.Listed. Slow clients are bounded by the timeouts of the http.Server.
 package idhttp
 
 import (
@@ -52,40 +55,40 @@ type Options struct {
 	Segment   *segment.Generator
 	Snowflake Snowflake
 
-	// Workers gives clients their worker ids: an authority that keeps windows apart, such as
-	// workernode.Leased, whatever process they are for. nil: the worker routes answer 404.
+	// Workers makes the claims of clients. It must keep claims apart that all come from this
+	// process, as workernode.Leased does. nil: the worker routes answer 404.
 	Workers assigner.Assigner
 
-	// Layout is that of the time-ordered ids, for decodeSnowflakeId. nil means Leaf's: 41, 10 and 12
-	// bits of milliseconds since 2010-11-04T01:42:54.657Z, worker and sequence.
+	// Layout is the layout that decodeSnowflakeId reads ids in. nil means Leaf's: 41 bits of
+	// milliseconds since 2010-11-04T01:42:54.657Z, 10 of worker id and 12 of sequence.
 	Layout *bitsalloc.Layout
 
-	// Location is the zone of the time text that decodeSnowflakeId gives; time.Local by default, as in
-	// the original.
+	// Location is the time zone of decodeSnowflakeId's answer; time.Local by default, as in Leaf.
 	Location *time.Location
 
 	// Timeout is how long a call for an id may wait when there is none, above 0; 1 s by default.
 	Timeout time.Duration
 
-	// Stopping, once closed, has /health answer 503, so that a load balancer sends requests elsewhere
-	// before the server closes its listener. Ids are handed out as before. nil: never.
+	// Stopping, once closed, makes /health answer 503, so that a load balancer sends requests
+	// elsewhere before the server closes its listener. Ids are still handed out. nil: never.
 	Stopping <-chan struct{}
 
-	// ErrorText says how an error reads on the status page; by default it is the error's text. Several
-	// requests may call it at once.
+	// ErrorText formats an error for the status page and for the refusal of a claim; error.Error by
+	// default. It must be safe for concurrent use.
 	ErrorText func(error) string
 
-	// Logger gets the failures that a client sees as 500 or 503, at most one of each status a second:
-	// an outage must not fill the disk. Silent by default.
+	// Logger gets the failures that a client sees as 500 or 503, at most one line of each kind a
+	// second, so that an outage does not fill the disk. Silent by default.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
 }
 
-// New returns the handler. It starts nothing and closes nothing: the generators stay the caller's.
+// New returns the handler. It starts no goroutine. The caller closes the generators.
 func New(opts *Options) (http.Handler, error) {
 	if opts == nil || opts.Segment == nil && opts.Snowflake == nil && opts.Workers == nil {
-		return nil, errors.New("idhttp: none of Segment, Snowflake and Workers is set, want at least one")
+		return nil, errors.New("idhttp: none of Segment, Snowflake and Workers is set, " +
+			"want at least one")
 	}
 	h := &handler{Options: *opts, version: version(), begin: time.Now()}
 	h.paces.old.at, h.paces.recent.at = h.begin, h.begin
@@ -122,7 +125,7 @@ func New(opts *Options) (http.Handler, error) {
 	return h, nil
 }
 
-// route is what the handler answers to.
+// route is a pattern of the mux and the methods that it answers to.
 type route struct {
 	pattern string
 	methods []string
@@ -150,9 +153,10 @@ func (h *handler) routes() []route {
 	}
 }
 
-// Header values that many answers share. Nobody changes them: a header is set to another slice.
+// Header values that answers share. They are never changed in place, and without spare capacity an
+// append to one copies it.
 var (
-	noStore   = []string{"no-store"} // an id that a cache answers with is an id given twice
+	noStore   = []string{"no-store"} // a cached answer would hand out an id twice
 	noSniff   = []string{"nosniff"}
 	plainText = []string{"text/plain; charset=utf-8"}
 	jsonText  = []string{"application/json; charset=utf-8"}
@@ -170,8 +174,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxBody bounds a request's body in bytes. A form with an id is far shorter, and one that is not
-// would be kept, in files too.
+// maxBody is the most bytes of a request's body that are read. A form with an id is far shorter,
+// and net/http would keep a longer one in memory and in files.
 const maxBody = 4 << 10
 
 type handler struct {
@@ -183,10 +187,10 @@ type handler struct {
 	paces    paces
 	mux      *http.ServeMux
 	claims   claims
-	gates    [3]gate // of the log: failures that pass, failures that do not, worker ids
+	gates    [3]gate // of the log: temporary failures, permanent ones, worker ids
 }
 
-// methods returns f for the methods of the given names, and 405 for all others.
+// methods returns a handler that calls f for the methods in names and answers 405 to all others.
 func methods(f http.HandlerFunc, names ...string) http.HandlerFunc {
 	allow := strings.Join(names, ", ")
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -12,33 +12,34 @@ import (
 // The three states of the service, of a generator and of a tag.
 const (
 	up       = "up"       // all is well
-	degraded = "degraded" // ids are handed out, and something is wrong
+	degraded = "degraded" // ids are handed out, but something is wrong
 	down     = "down"     // no ids
 )
 
-// maxProblems bounds the list of what is wrong.
+// maxProblems is the most problems that /health lists.
 const maxProblems = 20
 
 // health answers 503 when the service is down, so that a load balancer sends requests elsewhere,
-// and else 200. What that means is said at view.state.
+// and 200 otherwise. view.state defines down.
 func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 	v := h.view()
 	status := http.StatusOK
 	problems := []string{} // [] rather than null
 	select {
-	case <-h.Stopping: // never, if it is nil
+	case <-h.Stopping: // never if it is nil
 		v.State, problems = down, append(problems, "the server is stopping")
 	default:
 	}
 	if v.State == down {
 		status = http.StatusServiceUnavailable
 	}
-	for _, t := range v.Tags { // those with problems are the first ones
+	for _, t := range v.Tags { // those with problems come first
 		if t.State == up {
 			break
 		}
 		if len(problems) == maxProblems {
-			problems = append(problems, fmt.Sprintf("and %d more tags", v.Down+v.Degraded-maxProblems))
+			more := v.Down + v.Degraded - maxProblems
+			problems = append(problems, fmt.Sprintf("and %d more tags", more))
 			break
 		}
 		problems = append(problems, t.Tag+": "+t.State)
@@ -56,8 +57,8 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 	}{v.State, len(v.Tags), problems})
 }
 
-// until says until when a degraded generator has ids, or what its clock does. The error that
-// extending fails with is for the page, which may need a token.
+// until returns, for a degraded generator, when its ids end or what is wrong with its clock. The
+// error of an extension is shown on the page only, because /health may need no token.
 func (v *snowflakeView) until() string {
 	switch h := v.Health(); {
 	case h.Status != uid.Degraded:
@@ -71,11 +72,12 @@ func (v *snowflakeView) until() string {
 	}
 }
 
-// state judges the service. It is down where sending requests elsewhere helps or does no harm: when
-// one of its generators hands out no id at all for a reason of this process's own, such as a
-// database that it cannot reach, or when none does for whatever reason. One tag that is used up has
-// no ids on any server, and is no reason to take the other tags away; neither is a key that nobody
-// has heard of and that somebody asks for while the database is away.
+// state returns the state of the service. It is down where sending requests elsewhere helps or does
+// no harm: when one of its generators hands out no id for a reason of this process alone, such as a
+// database that it cannot reach, or when no generator hands out any id, for any reason.
+//
+// One exhausted tag does not make it down, because that tag has no ids on any server. Neither does
+// an unknown key that is asked for while the database is away.
 func (v *view) state() string {
 	out, kinds, own := 0, 0, false
 	if v.Segment {
@@ -97,14 +99,15 @@ func (v *view) state() string {
 	switch {
 	case own || kinds > 0 && out == kinds:
 		return down
-	case out+v.Down+v.Degraded > 0 || v.ListErr != nil || v.Snowflake != nil && v.Snowflake.State != up:
+	case out+v.Down+v.Degraded > 0 || v.ListErr != nil ||
+		v.Snowflake != nil && v.Snowflake.State != up:
 		return degraded
 	default:
 		return up
 	}
 }
 
-// tagState judges a tag by its figures.
+// tagState returns the state of a tag.
 func tagState(s segment.TagStats) string {
 	switch {
 	case s.Err != nil && s.Left == 0:

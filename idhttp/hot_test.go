@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// nowhere is a ResponseWriter that keeps nothing.
+// nowhere is a ResponseWriter that discards the body.
 type nowhere struct {
 	header http.Header
 	status int
@@ -21,7 +21,7 @@ func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) WriteHeader(status int)      { n.status = status }
 func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestAllocs: an id that is there costs two allocations, its context and its digits.
+// TestAllocs: an id that needs no wait costs two allocations, for its context and its digits.
 func TestAllocs(t *testing.T) {
 	g := newSegments(t, map[string]*tagRow{"order": {next: 1 << 40, step: 1 << 20}})
 	if _, err := g.Tag(t.Context(), "order"); err != nil {
@@ -37,8 +37,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkHandler is what the handler itself costs, without a connection, next to a handler that
-// answers with a constant.
+// BenchmarkHandler measures the handler itself, without a connection, next to a handler that answers
+// with a constant.
 func BenchmarkHandler(b *testing.B) {
 	g := newSegments(b, map[string]*tagRow{"order": {next: 1 << 40, step: 1 << 30}})
 	served := newHandler(b, &idhttp.Options{Segment: g, Snowflake: &snowflake{id: 1 << 60}})
@@ -47,7 +47,9 @@ func BenchmarkHandler(b *testing.B) {
 		name, path string
 		h          http.Handler
 	}{
-		{"constant", "/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(digits) })},
+		{"constant", "/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(digits)
+		})},
 		{"segment", "/api/segment/get/order", served},
 		{"time-ordered", "/api/snowflake/get/any", served},
 	} {
@@ -70,23 +72,31 @@ func TestHeaders(t *testing.T) {
 	w.Header().Add("Cache-Control", "public")
 	w.Header().Set("Content-Type", "text/html")
 	after := get(h, "/api/snowflake/get/a").Header()
-	if got := after.Values("Cache-Control"); len(got) != 1 || got[0] != "no-store" || after.Get("Content-Type") != "text/plain; charset=utf-8" {
-		t.Errorf("after another answer was changed the header is %v", after)
+	got := after.Values("Cache-Control")
+	if len(got) != 1 || got[0] != "no-store" || after.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("after a change of another answer's header, the header is %v", after)
 	}
 }
 
-// TestPaths: a path whose key needs no decoding is served as any other.
+// TestPaths: paths that bypass the mux get the same answers as others.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &idhttp.Options{Segment: newSegments(t, map[string]*tagRow{
-		"order": {next: 1, step: 10}, "a/b": {next: 100, step: 10}, ".": {next: 200, step: 10}, "%2E": {next: 300, step: 10},
+		"order": {next: 1, step: 10},
+		"a/b":   {next: 100, step: 10},
+		".":     {next: 200, step: 10},
+		"%2E":   {next: 300, step: 10},
 	})})
 	for _, tt := range []struct {
 		path, want string
 		status     int
 	}{
-		{"/api/segment/get/order", "1", 200}, {"/api/segment/get/order?", "2", 200}, {"/api/segment/get/order?x=y", "3", 200},
-		{"/api/segment/get/%6Frder", "4", 200}, {"/api/segment/get/a%2Fb", "100", 200}, {"/api/segment/get/%2E", "200", 200},
+		{"/api/segment/get/order", "1", 200},
+		{"/api/segment/get/order?", "2", 200},
+		{"/api/segment/get/order?x=y", "3", 200},
+		{"/api/segment/get/%6Frder", "4", 200},
+		{"/api/segment/get/a%2Fb", "100", 200},
+		{"/api/segment/get/%2E", "200", 200},
 		{"/api/segment/get/%252E", "300", 200},
 		{"/api/segment/get/a/b", "", 404}, {"/api/segment/get/", "", 404}, {"/api/segment/get", "", 404},
 		{"/api/segment/get/.", "", 307}, {"/api/segment/get/..", "", 307}, {"/api//segment/get/order", "", 307},
@@ -98,7 +108,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPatience: the time of a call runs from when it waits, and ends with its client.
+// TestPatience: a call for a tag without ids fails after the timeout.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,11 +18,12 @@ const (
 	snowflakePath = "/api/snowflake/get/"
 )
 
-// hot serves a request for one id whose key needs no decoding, without the work that the other
-// routes need. It reports whether the request is one of those.
+// hot serves a request for one id whose key needs no decoding, without the cost of the mux. It
+// reports whether the request is one of those.
 func (h *handler) hot(w http.ResponseWriter, r *http.Request) bool {
 	u := r.URL
-	if u.RawQuery != "" || u.RawPath != "" || r.Method != http.MethodGet && r.Method != http.MethodPost {
+	if u.RawQuery != "" || u.RawPath != "" ||
+		r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return false
 	}
 	if key, ok := strings.CutPrefix(u.Path, segmentPath); ok && plain(key) {
@@ -36,7 +37,7 @@ func (h *handler) hot(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// plain reports whether a path that ends in the key is the path of its route as it stands.
+// plain reports whether the mux would take the key from the end of a path as it is.
 func plain(key string) bool {
 	return key != "" && key != "." && key != ".." && strings.IndexByte(key, '/') < 0
 }
@@ -84,15 +85,15 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request, key string, id int
 	}
 	w.Header()["Content-Type"] = plainText
 	var digits [20]byte
-	// It fails if the client is gone, and the id with it.
+	// Write fails only if the client is gone, and then the id is lost.
 	_, _ = w.Write(strconv.AppendInt(digits[:0], id, 10)) //nolint:gosec // digits, as plain text
 }
 
-// maxCount is how many ids one request may ask for.
+// maxCount is the most ids that one request may ask for.
 const maxCount = 1000
 
-// many answers with as many ids as the request asks for. Where there are fewer it answers with
-// those: they are handed out, and would be lost.
+// many answers with as many ids as the request asks for. If fill fails halfway, it answers with the
+// ids that are there, which would be lost otherwise.
 func many[T int64 | uid.ID](
 	h *handler, w http.ResponseWriter, r *http.Request, key string, fill func([]T) (int, error),
 ) {
@@ -124,8 +125,8 @@ func count(r *http.Request, most int64) (int64, error) {
 	return n, nil
 }
 
-// fail answers with what a client may act upon. The details, which name tables and hosts, go to the
-// log.
+// fail answers with a status and a text that a client can act upon. The details, which name tables
+// and hosts, go to the log.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, key string, err error) {
 	switch status := h.report(w, r, key, err); status {
 	case http.StatusNotFound:
@@ -144,8 +145,8 @@ const (
 
 func unknownKey(key string) string { return fmt.Sprintf("unknown key %.128q", key) }
 
-// report logs err, unless the key is to blame or the client has gone, which is no failure of the
-// server's, and returns the status that says what the client may do. It sets Retry-After with 503.
+// report returns the status that tells the client what to do about err, and sets Retry-After for
+// 503. It logs err, except for an unknown key or a client that has gone: the server has not failed.
 func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err error) int {
 	if errors.Is(err, segment.ErrUnknownTag) {
 		return http.StatusNotFound
@@ -156,7 +157,8 @@ func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err
 	}
 	if r.Context().Err() == nil {
 		if unlogged, ok := g.pass(time.Now()); ok {
-			h.Logger.Error("idhttp: no id", "key", fmt.Sprintf("%.128s", key), "status", status, "error", err, "unlogged", unlogged)
+			h.Logger.Error("idhttp: no id", "key", fmt.Sprintf("%.128s", key), "status", status,
+				"error", err, "unlogged", unlogged)
 		}
 	}
 	if status == http.StatusServiceUnavailable {
@@ -165,15 +167,17 @@ func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err
 	return status
 }
 
-// permanent reports whether the generator stays without ids until somebody has looked into it.
+// permanent reports whether err lasts until an operator has looked into it.
 func permanent(err error) bool {
 	return errors.Is(err, uid.ErrClaimLost) || everywhere(err)
 }
 
-// everywhere reports whether no other server could do better than this one: the reason is in the
-// row or in the layout, which they share.
+// everywhere reports whether err is the same on all servers, because its cause is in the row or in
+// the layout, which they share.
 func everywhere(err error) bool {
-	for _, e := range []error{segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange, uid.ErrExhausted} {
+	for _, e := range []error{
+		segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange, uid.ErrExhausted,
+	} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -45,7 +45,7 @@ type description struct {
 	Components struct{ Schemas map[string]schema }
 }
 
-// problem returns what is wrong with a value, or "".
+// problem returns how v violates s, or "".
 func (d description) problem(s schema, v any) string {
 	if s.Ref != "" {
 		return d.problem(d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")], v)
@@ -96,8 +96,8 @@ func unless(ok bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// TestOpenAPI: the description has every route with its methods and no other, every status of it can
-// be had, and every answer is as it says.
+// TestOpenAPI: the description has exactly the routes of the handler and their methods. Every status
+// in it occurs, and every answer matches its schema.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	full := fmt.Errorf("row full: %w", segment.ErrExhausted)
@@ -120,7 +120,7 @@ func TestOpenAPI(t *testing.T) {
 	close(stopping)
 	stopped := newHandler(t, &idhttp.Options{Snowflake: &snowflake{}, Stopping: stopping})
 
-	// The requests of "METHOD path status", whose answers are looked at.
+	// The requests for each "METHOD path status" of the description.
 	type request struct {
 		h          http.Handler
 		path, body string
@@ -130,15 +130,20 @@ func TestOpenAPI(t *testing.T) {
 	key, failingKey, other := claimed(t, served), claimed(t, failing), `"claim":"nobody's"`
 	memory.Fail(errAway)
 	requests := map[string][]request{
-		"POST /api/worker/assign 200":  {{served, "/api/worker/assign", `{"max_worker":7}`}},
-		"POST /api/worker/assign 400":  {{served, "/api/worker/assign", `x`}},
-		"POST /api/worker/assign 404":  {{without, "/api/worker/assign", `{}`}},
-		"POST /api/worker/assign 409":  {{served, "/api/worker/assign", `{"max_worker":-1}`}},
-		"POST /api/worker/assign 503":  {{broken, "/api/worker/assign", `{}`}},
-		"POST /api/worker/extend 200":  {{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`}},
-		"POST /api/worker/extend 400":  {{served, "/api/worker/extend", ``}},
-		"POST /api/worker/extend 404":  {{without, "/api/worker/extend", `{}`}},
-		"POST /api/worker/extend 409":  {{served, "/api/worker/extend", `{` + other + `}`}, {served, "/api/worker/extend", `{` + key + `,"worker":1}`}},
+		"POST /api/worker/assign 200": {{served, "/api/worker/assign", `{"max_worker":7}`}},
+		"POST /api/worker/assign 400": {{served, "/api/worker/assign", `x`}},
+		"POST /api/worker/assign 404": {{without, "/api/worker/assign", `{}`}},
+		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1}`}},
+		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{}`}},
+		"POST /api/worker/extend 200": {
+			{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`},
+		},
+		"POST /api/worker/extend 400": {{served, "/api/worker/extend", ``}},
+		"POST /api/worker/extend 404": {{without, "/api/worker/extend", `{}`}},
+		"POST /api/worker/extend 409": {
+			{served, "/api/worker/extend", `{` + other + `}`},
+			{served, "/api/worker/extend", `{` + key + `,"worker":1}`},
+		},
 		"POST /api/worker/extend 503":  nil, // below
 		"POST /api/worker/now 200":     {{served, "/api/worker/now", `{` + key + `}`}},
 		"POST /api/worker/now 400":     {{served, "/api/worker/now", `[]`}},
@@ -151,7 +156,9 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/worker/release 503": nil,
 	}
 	for _, op := range []string{"extend", "release", "now"} {
-		requests["POST /api/worker/"+op+" 503"] = []request{{failing, "/api/worker/" + op, `{` + failingKey + `,"until":"2999-01-01T00:00:00Z"}`}}
+		requests["POST /api/worker/"+op+" 503"] = []request{
+			{failing, "/api/worker/" + op, `{` + failingKey + `,"until":"2999-01-01T00:00:00Z"}`},
+		}
 	}
 	for _, m := range []string{"GET", "POST", "HEAD"} {
 		more := map[string][]request{
@@ -160,19 +167,32 @@ func TestOpenAPI(t *testing.T) {
 		}
 		if m != "HEAD" {
 			maps.Copy(more, map[string][]request{
-				"/api/segment/get/{key} 200":   {{served, "/api/segment/get/order", ""}, {served, "/api/segment/get/order?count=3", ""}},
-				"/api/segment/get/{key} 400":   {{served, "/api/segment/get/order?count=1001", ""}},
-				"/api/segment/get/{key} 404":   {{served, "/api/segment/get/nobody", ""}, {nothing, "/api/segment/get/order", ""}},
-				"/api/segment/get/{key} 500":   {{served, "/api/segment/get/full", ""}},
-				"/api/segment/get/{key} 503":   {{hasty, "/api/segment/get/away", ""}},
-				"/api/snowflake/get/{key} 200": {{served, "/api/snowflake/get/a", ""}, {served, "/api/snowflake/get/a?count=3", ""}},
+				"/api/segment/get/{key} 200": {
+					{served, "/api/segment/get/order", ""}, {served, "/api/segment/get/order?count=3", ""},
+				},
+				"/api/segment/get/{key} 400": {{served, "/api/segment/get/order?count=1001", ""}},
+				"/api/segment/get/{key} 404": {
+					{served, "/api/segment/get/nobody", ""}, {nothing, "/api/segment/get/order", ""},
+				},
+				"/api/segment/get/{key} 500": {{served, "/api/segment/get/full", ""}},
+				"/api/segment/get/{key} 503": {{hasty, "/api/segment/get/away", ""}},
+				"/api/snowflake/get/{key} 200": {
+					{served, "/api/snowflake/get/a", ""}, {served, "/api/snowflake/get/a?count=3", ""},
+				},
 				"/api/snowflake/get/{key} 400": {{served, "/api/snowflake/get/a?count=0", ""}},
 				"/api/snowflake/get/{key} 404": {{nothing, "/api/snowflake/get/a", ""}},
 				"/api/snowflake/get/{key} 500": {{lost, "/api/snowflake/get/a", ""}},
 				"/api/snowflake/get/{key} 503": {{broken, "/api/snowflake/get/a", ""}},
-				"/api/segment/range/{key} 200": {{served, "/api/segment/range/order", ""}, {served, "/api/segment/range/order?count=3", ""}},
-				"/api/segment/range/{key} 400": {{served, "/api/segment/range/order?count=2147483649", ""}, {served, "/api/segment/range/order?count=x", ""}},
-				"/api/segment/range/{key} 404": {{served, "/api/segment/range/nobody", ""}, {nothing, "/api/segment/range/order", ""}},
+				"/api/segment/range/{key} 200": {
+					{served, "/api/segment/range/order", ""}, {served, "/api/segment/range/order?count=3", ""},
+				},
+				"/api/segment/range/{key} 400": {
+					{served, "/api/segment/range/order?count=2147483649", ""},
+					{served, "/api/segment/range/order?count=x", ""},
+				},
+				"/api/segment/range/{key} 404": {
+					{served, "/api/segment/range/nobody", ""}, {nothing, "/api/segment/range/order", ""},
+				},
 				"/api/segment/range/{key} 500": {{served, "/api/segment/range/full", ""}},
 				"/api/segment/range/{key} 503": {{hasty, "/api/segment/range/away", ""}},
 			})
@@ -203,7 +223,7 @@ func TestOpenAPI(t *testing.T) {
 			for status, response := range operation.Responses {
 				name := m + " " + path + " " + status
 				if len(requests[name]) == 0 {
-					t.Errorf("%s is described, and no request here gets it", name)
+					t.Errorf("%s is described, but no request of this test gets it", name)
 				}
 				for _, r := range requests[name] {
 					w := send(r.h, m, r.path, r.body)
@@ -234,16 +254,16 @@ func TestOpenAPI(t *testing.T) {
 		slices.Sort(methods)
 		slices.Sort(described[path])
 		if !slices.Equal(methods, described[path]) {
-			t.Errorf("%s takes %q and is described with %q", path, methods, described[path])
+			t.Errorf("%s answers %q, but is described with %q", path, methods, described[path])
 		}
 		delete(described, path)
 	}
 	for path := range described {
-		t.Errorf("%s is described, and there is no such route", path)
+		t.Errorf("%s is described, but there is no such route", path)
 	}
 }
 
-// claimed makes a claim on worker id 0 and returns the member of a body that names it.
+// claimed makes a claim and returns the member of a request's body that names it.
 func claimed(t *testing.T, h http.Handler) string {
 	t.Helper()
 	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7}`)
@@ -261,21 +281,26 @@ func send(h http.Handler, method, path, body string) *httptest.ResponseRecorder 
 	return w
 }
 
-// TestDescribed finds what a description is wrong about: the checks of TestOpenAPI can fail.
+// TestDescribed: the checks of TestOpenAPI find values that violate their schema.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	closed, least := false, 1.0
 	d := description{}
 	d.Components.Schemas = map[string]schema{"Id": {Type: "string", Pattern: "^[0-9]+$"}}
 	object := schema{Type: "object", Required: []string{"a"}, Closed: &closed, Properties: map[string]schema{
-		"a": {Type: "integer", Minimum: &least}, "b": {Type: "array", MinItems: 1, Items: &schema{Ref: "#/components/schemas/Id"}},
-		"c": {Type: "string", Enum: []string{"x"}}, "d": {Type: "boolean"}, "e": {Type: "string", Format: "date-time"},
+		"a": {Type: "integer", Minimum: &least},
+		"b": {Type: "array", MinItems: 1, Items: &schema{Ref: "#/components/schemas/Id"}},
+		"c": {Type: "string", Enum: []string{"x"}},
+		"d": {Type: "boolean"},
+		"e": {Type: "string", Format: "date-time"},
 	}}
 	for text, want := range map[string]string{
 		`{"a":1,"b":["7"],"c":"x","d":true,"e":"2026-01-01T00:00:00Z"}`: "",
-		`{}`: "lacks a", `{"a":1,"z":1}`: "has z", `{"a":0}`: "a is 0", `{"a":"1"}`: `a is "1"`, `{"a":1,"b":[]}`: "b is an array of 0",
-		`{"a":1,"b":["x"]}`: `b has an item that is "x"`, `{"a":1,"b":[7]}`: "b has an item that is 7", `{"a":1,"c":"y"}`: `c is "y"`,
-		`{"a":1,"d":"true"}`: `d is "true"`, `{"a":1,"e":"now"}`: `e is "now"`, `{"a":null}`: "a is <nil>", `[]`: "is an array of 0",
+		`{}`: "lacks a", `{"a":1,"z":1}`: "has z", `{"a":0}`: "a is 0", `{"a":"1"}`: `a is "1"`,
+		`{"a":1,"b":[]}`:    "b is an array of 0",
+		`{"a":1,"b":["x"]}`: `b has an item that is "x"`, `{"a":1,"b":[7]}`: "b has an item that is 7",
+		`{"a":1,"c":"y"}`: `c is "y"`, `{"a":1,"d":"true"}`: `d is "true"`, `{"a":1,"e":"now"}`: `e is "now"`,
+		`{"a":null}`: "a is <nil>", `[]`: "is an array of 0",
 	} {
 		var v any
 		err := json.Unmarshal([]byte(text), &v)

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// paceOver is over how long a pace is an average at the least, once the page has been shown for as
-// long.
+// paceOver is the shortest time that a pace is an average over, once the page has been shown for
+// that long.
 const paceOver = 30 * time.Second
 
-// paces remembers what tags had handed out when the page was shown before, so that it can say how
-// fast they go. Its methods are safe for concurrent use.
+// paces remembers how many ids each tag had handed out when the page was shown before. The page
+// shows the difference as ids a second. Its methods are safe for concurrent use.
 type paces struct {
-	mu     sync.Mutex
-	old    sample // what paces are measured from
-	recent sample // what they will be measured from
+	mu     sync.Mutex // guards the fields below
+	old    sample     // paces are measured from here
+	recent sample     // replaces old when it is paceOver old
 }
 
-// sample is what tags had handed out at an instant. It is not changed once it is made.
+// sample is how much each tag had handed out at an instant. It does not change once look returns.
 type sample struct {
 	at   time.Time
 	tags map[string]tally // by tag; one that is missing had handed out nothing
@@ -26,7 +26,7 @@ type sample struct {
 // tally is how many ids a tag had handed out, and how many calls had waited for them.
 type tally struct{ issued, waits int64 }
 
-// look returns the sample to measure from at now, when the tags are as they are.
+// look returns the sample to measure paces from at now. tags are the tags as they are now.
 func (p *paces) look(now time.Time, tags []tagView) sample {
 	p.mu.Lock()
 	defer p.mu.Unlock()

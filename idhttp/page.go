@@ -28,7 +28,7 @@ const pageRows = 50
 type view struct {
 	State          string
 	At             time.Time
-	Tags           []tagView // those that are down, then the degraded ones, then the others; each in the order of Tag
+	Tags           []tagView // first those that are down, then the degraded ones; by Tag within
 	Down, Degraded int       // how many tags are
 	Left           int64     // ids of all tags that can be handed out without the source
 	Refreshed      time.Time
@@ -44,7 +44,7 @@ type tagView struct {
 
 type snowflakeView struct {
 	uid.Stats
-	Known bool // the generator reports figures
+	Known bool // the generator has Stats
 	State string
 }
 
@@ -92,7 +92,7 @@ type pageView struct {
 	Query   string
 	Page    int // from 1
 	Pages   int
-	Over    time.Duration // what the paces are averages over
+	Over    time.Duration // the time that the paces are averages over
 	Uptime  time.Duration
 	Version string
 }
@@ -107,7 +107,8 @@ type row struct {
 	Unused     bool    // nobody has asked for the tag
 }
 
-// Refresh reports whether the page renews itself. A text that is being typed would be lost.
+// Refresh reports whether the page reloads itself. An empty search form does not, because the text
+// that a user types would be lost.
 func (p pageView) Refresh() bool { return !p.Search || p.Query != "" }
 
 // Lasts returns how long the ids that are left last at the tag's pace, 0 if it has none.
@@ -115,7 +116,8 @@ func (r row) Lasts() time.Duration {
 	if r.Pace <= 0 || r.Left == 0 {
 		return 0
 	}
-	return time.Duration(min(float64(r.Left)/r.Pace, float64(maxSpan/time.Second)) * float64(time.Second))
+	seconds := min(float64(r.Left)/r.Pace, float64(maxSpan/time.Second))
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // page shows the state of the buffers. It has no script and loads nothing.
@@ -127,7 +129,8 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; "+
+		"frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 	_, _ = w.Write(b.Bytes()) // fails only if the client is gone
 }
 
@@ -147,7 +150,8 @@ func (h *handler) pageView(r *http.Request) pageView {
 	}
 	for _, t := range h.Segment.Unused() {
 		p.Unused++
-		rows = append(rows, row{tagView: tagView{segment.TagStats{Tag: t.Tag, BaseStep: t.Step}, ""}, Next: t.Next, Unused: true})
+		stats := segment.TagStats{Tag: t.Tag, BaseStep: t.Step}
+		rows = append(rows, row{tagView: tagView{stats, ""}, Next: t.Next, Unused: true})
 	}
 	if p.Query != "" {
 		rows = slices.DeleteFunc(rows, func(r row) bool {
@@ -156,7 +160,7 @@ func (h *handler) pageView(r *http.Request) pageView {
 	}
 	p.Found = len(rows)
 	p.Pages = max((p.Found+pageRows-1)/pageRows, 1)
-	p.Page, _ = strconv.Atoi(q.Get("page")) // 0 for what is no number
+	p.Page, _ = strconv.Atoi(q.Get("page")) // 0 if it is not a number
 	p.Page = min(max(p.Page, 1), p.Pages)
 	p.Rows = rows[(p.Page-1)*pageRows : min(p.Page*pageRows, p.Found)]
 	return p
@@ -174,7 +178,7 @@ func newRow(t tagView, before sample, over time.Duration) row {
 	if over > 0 {
 		r.Pace = float64(t.Issued-was.issued) / over.Seconds()
 	}
-	if ok { // a tag's first call has to wait
+	if ok { // the first call for a tag always waits
 		r.Waited = int(t.Waits - was.waits)
 	}
 	return r

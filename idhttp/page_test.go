@@ -2,7 +2,6 @@ package idhttp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -23,17 +22,21 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// pageHandler serves a page that shows every state.
+// pageHandler returns a handler whose page shows every state.
 func pageHandler(t *testing.T) http.Handler {
 	t.Helper()
+	long := strings.Repeat("long-", 12)
+	full := fmt.Errorf("row refund: %w", segment.ErrExhausted)
 	g := newSegments(t, map[string]*tagRow{
-		"order":                     {next: 1_204_000_001, step: 60_000},
-		"user":                      {next: 900_001, step: 2000, until: 904_001, err: errAway},
-		"refund":                    {next: 1, step: 100, until: 201, err: fmt.Errorf("row refund: %w", segment.ErrExhausted)},
-		"<b>quoted</b>":             {next: 7, step: 10},
-		strings.Repeat("long-", 12): {next: 4_611_686_018_427_000_000, step: 1_000_000},
+		"order":         {next: 1_204_000_001, step: 60_000},
+		"user":          {next: 900_001, step: 2000, until: 904_001, err: errAway},
+		"refund":        {next: 1, step: 100, until: 201, err: full},
+		"<b>quoted</b>": {next: 7, step: 10},
+		long:            {next: 4_611_686_018_427_000_000, step: 1_000_000},
 	})
-	for tag, n := range map[string]int{"order": 41_350, "user": 2650, "refund": 200, "<b>quoted</b>": 3, strings.Repeat("long-", 12): 123_456} {
+	for tag, n := range map[string]int{
+		"order": 41_350, "user": 2650, "refund": 200, "<b>quoted</b>": 3, long: 123_456,
+	} {
 		if _, err := g.Fill(t.Context(), tag, make([]int64, n)); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +55,7 @@ func pageHandler(t *testing.T) http.Handler {
 	}}})
 }
 
-// settle waits until no fetch is under way that has not failed.
+// settle waits until no fetch is under way, except those that have failed and are repeated.
 func settle(t *testing.T, g *segment.Generator) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -62,7 +65,7 @@ func settle(t *testing.T, g *segment.Generator) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("a fetch is under way for 10 s")
+			t.Fatal("a fetch is still under way after 10 s")
 		}
 	}
 }
@@ -73,8 +76,10 @@ func TestPage(t *testing.T) {
 	w := get(pageHandler(t), "/")
 	body := strings.ReplaceAll(w.Body.String(), "\u202f", " ")
 	for _, want := range []string{
-		"<title>degraded", "5 tags in use, 1 down, 1 degraded.", ">1 204 041 351<", ">1 204 120 000<", "41 350 of 60 000 of the range", `value="41350" max="60000"`,
-		"connection refused", "row refund", "&lt;b&gt;quoted&lt;/b&gt;", "4 611 686 018 427 123 456", "4711", "28-22-13-0/1s@", "2034-07-04 21:24:16 UTC",
+		"<title>degraded", "5 tags in use, 1 down, 1 degraded.", ">1 204 041 351<", ">1 204 120 000<",
+		"41 350 of 60 000 of the range", `value="41350" max="60000"`,
+		"connection refused", "row refund", "&lt;b&gt;quoted&lt;/b&gt;", "4 611 686 018 427 123 456",
+		"4711", "28-22-13-0/1s@", "2034-07-04 21:24:16 UTC",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
@@ -90,7 +95,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageOrder: problems come before the rest, however many tags there are, and pages are short.
+// TestPageOrder: tags with problems come first, however many tags there are, and pages are short.
 func TestPageOrder(t *testing.T) {
 	t.Parallel()
 	const tags = 500
@@ -126,14 +131,15 @@ func TestPageOrder(t *testing.T) {
 			got = append(got, name)
 		}
 		if len(got) != want.rows || want.rows > 0 && got[0] != want.first || !strings.Contains(body, want.page) {
-			t.Errorf("%s shows %d tags, first %q, want %d, first %q, and %q", path, len(got), got[:min(1, len(got))], want.rows, want.first, want.page)
+			t.Errorf("%s shows %d tags, first %q, want %d, first %q, and %q",
+				path, len(got), got[:min(1, len(got))], want.rows, want.first, want.page)
 		}
 		if len(body) > 50_000 {
-			t.Errorf("%s has %d bytes, want 50 kB at the most", path, len(body))
+			t.Errorf("%s has %d bytes, want at most 50 kB", path, len(body))
 		}
-		// What is being typed must not be lost.
+		// A reload would lose the text that a user types.
 		if refresh := strings.Contains(body, `http-equiv="refresh"`); refresh != (path != "/?q=") {
-			t.Errorf("%s renews itself: %v", path, refresh)
+			t.Errorf("%s reloads itself: %v", path, refresh)
 		}
 	}
 }
@@ -151,12 +157,16 @@ func (l *listed) List(context.Context) ([]segment.Row, error) {
 	return rows, nil
 }
 
-// TestPagePace: the page shows how fast tags go, how long what is left lasts, the tags that nobody
-// has asked for, and calls that had to wait.
+// TestPagePace: the page shows how many ids a second each tag hands out, how long the rest lasts, the
+// tags that nobody has asked for, and calls that had to wait.
 func TestPagePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src := &listed{source{tags: map[string]*tagRow{"order": {next: 1, step: 12_000}, "unused": {next: 7_777_777, step: 3}, "idle": {next: 1, step: 10}}}}
+		src := &listed{source{tags: map[string]*tagRow{
+			"order":  {next: 1, step: 12_000},
+			"unused": {next: 7_777_777, step: 3},
+			"idle":   {next: 1, step: 10},
+		}}}
 		g, err := segment.New(t.Context(), src, &segment.Options{MaxStep: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -183,18 +193,19 @@ func TestPagePace(t *testing.T) {
 		time.Sleep(100 * time.Second)
 		fill("order", 1000)
 		fill("idle", 1)
-		show(`"A second">10<`, `"Lasts">38 min<`, "Paces are those of the last 100 s.", "up for 100 s", ">7 777 777<", "not asked for", "and 1 that nobody")
+		show(`"A second">10<`, `"Lasts">38 min<`, "Paces are those of the last 100 s.", "up for 100 s",
+			">7 777 777<", "not asked for", "and 1 that nobody")
 		time.Sleep(40 * time.Second)
 		fill("order", 12_000)
 		show(`"A second">300<`, `"Lasts">36 s<`, `"A second">0<td class="n" data-l="Lasts"><`, "last 40 s")
 		if body := get(h, "/").Body.String(); strings.Contains(body, "had to wait") {
-			t.Error("the page says that calls had to wait, and none had")
+			t.Error("the page says that calls had to wait, but none had")
 		}
 		src.mu.Lock()
 		src.tags["order"].err = errAway
 		src.mu.Unlock()
 		g2 := make(chan error)
-		fill("order", 11_000) // what is left
+		fill("order", 11_000) // the rest
 		go func() {
 			_, err := g.Next(t.Context(), "order")
 			g2 <- err
@@ -210,33 +221,15 @@ func TestPagePace(t *testing.T) {
 	})
 }
 
-// TestHealthBounded: the list of problems is bounded.
-func TestHealthBounded(t *testing.T) {
-	t.Parallel()
-	rows := map[string]*tagRow{}
-	for i := range 30 {
-		rows[fmt.Sprintf("tag-%02d", i)] = &tagRow{err: segment.ErrExhausted}
-	}
-	g := newSegments(t, rows)
-	for name := range rows {
-		if _, err := g.Next(t.Context(), name); err == nil {
-			t.Fatalf("%s has ids", name)
-		}
-	}
-	var got struct{ Problems []string }
-	w := get(newHandler(t, &idhttp.Options{Segment: g}), "/health")
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Problems) != 21 || got.Problems[20] != "and 10 more tags" {
-		t.Errorf("health is %d %s, %v, want 20 problems and how many more", w.Code, w.Body, err)
-	}
-}
-
-// TestPageTexts: tags read as what they are, strides as what they mean, and errors as the owner of
-// the page wants.
+// TestPageTexts: the page quotes tags that would be misread, explains strides, and formats errors with
+// ErrorText.
 func TestPageTexts(t *testing.T) {
 	t.Parallel()
 	g := newSegments(t, map[string]*tagRow{
-		" ": {step: 1}, "a  b": {step: 1}, "a\nb": {step: 1}, "a\u200bb": {step: 1}, "\xff": {step: 1}, "订单 1": {step: 1},
-		"even": {next: 2, step: 100, stride: 2}, "full": {err: fmt.Errorf("hunter2: %w", segment.ErrExhausted)},
+		" ": {step: 1}, "a  b": {step: 1}, "a\nb": {step: 1}, "a\u200bb": {step: 1}, "\xff": {step: 1},
+		"订单 1": {step: 1},
+		"even": {next: 2, step: 100, stride: 2},
+		"full": {err: fmt.Errorf("hunter2: %w", segment.ErrExhausted)},
 	})
 	for _, tag := range []string{" ", "a  b", "a\nb", "a\u200bb", "\xff", "订单 1", "even"} {
 		if _, err := g.Next(t.Context(), tag); err != nil {
@@ -261,11 +254,11 @@ func TestPageTexts(t *testing.T) {
 		}
 	}
 	if strings.Contains(body, "hunter2") || strings.Contains(body, "The list of tags was read") {
-		t.Error("the page shows an error in full, or a list that nobody read")
+		t.Error("the page shows a secret, or a list that was never read")
 	}
 }
 
-// shown serves a page that shows every state.
+// shown serves pageHandler and returns the address of its page.
 func shown(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(pageHandler(t))
@@ -273,16 +266,22 @@ func shown(t *testing.T) string {
 	return server.URL + "/"
 }
 
-// TestPageInBrowser renders the page in a real browser, light and dark, and looks for what a reader
-// sees: the bars and the three states in their colours.
+// TestPageInBrowser renders the page in a real browser, light and dark, and looks for the colours of
+// the bars and of the three states.
 func TestPageInBrowser(t *testing.T) {
 	t.Parallel()
 	url := shown(t)
 	for name, colours := range map[string]map[string]browsertest.RGB{
-		"light": {"ground": {0xf5, 0xf7, 0xf8}, "paper": {0xff, 0xff, 0xff}, "bar": bar, "track": track,
-			"up": {0x1b, 0x7f, 0x4b}, "degraded": {0x9a, 0x62, 0x00}, "down": {0xb3, 0x26, 0x1e}, "ink": {0x1d, 0x23, 0x29}},
-		"dark": {"ground": {0x17, 0x1b, 0x20}, "paper": {0x1f, 0x25, 0x2b}, "bar": {0x6a, 0xa5, 0xea}, "track": {0x30, 0x39, 0x44},
-			"up": {0x58, 0xc4, 0x8d}, "degraded": {0xe0, 0xac, 0x4b}, "down": {0xf2, 0x8b, 0x82}, "ink": {0xe8, 0xec, 0xef}},
+		"light": {
+			"ground": {0xf5, 0xf7, 0xf8}, "paper": {0xff, 0xff, 0xff}, "ink": {0x1d, 0x23, 0x29},
+			"bar": bar, "track": track,
+			"up": {0x1b, 0x7f, 0x4b}, "degraded": {0x9a, 0x62, 0x00}, "down": {0xb3, 0x26, 0x1e},
+		},
+		"dark": {
+			"ground": {0x17, 0x1b, 0x20}, "paper": {0x1f, 0x25, 0x2b}, "ink": {0xe8, 0xec, 0xef},
+			"bar": {0x6a, 0xa5, 0xea}, "track": {0x30, 0x39, 0x44},
+			"up": {0x58, 0xc4, 0x8d}, "degraded": {0xe0, 0xac, 0x4b}, "down": {0xf2, 0x8b, 0x82},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,8 +296,8 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// TestPageOnPhone: on a phone nothing is cut off. The bars of the four tags with ids are as wide as
-// a column of their card each.
+// TestPageOnPhone: on a phone nothing is cut off. Each bar of the four tags with ids is as wide as a
+// column of its card.
 func TestPageOnPhone(t *testing.T) {
 	t.Parallel()
 	pixels := browsertest.Pixels(t, shown(t), image.Point{X: 390, Y: 2600}, false)
@@ -331,6 +330,7 @@ document.title = "wide " + (w.scrollWidth - w.clientWidth) + " high " + Math.max
 		t.Fatalf("%v: %.300s", err, dom)
 	}
 	if wide > 0 || high < 20 || high > 50 {
-		t.Errorf("the table is %d pixels too wide, and its highest row has %d, want 0, and 20..50: one line and a bar", wide, high)
+		t.Errorf("the table is %d pixels too wide, and its highest row has %d, want 0, and 20..50: one line and a bar",
+			wide, high)
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// patience is a request's context with a timeout that begins when somebody first waits for it. A
-// call that finds an id sets no timer.
+// patience is a request's context with a timeout that starts with the first call of Done or
+// Deadline. A call that finds an id without waiting sets no timer.
 type patience struct {
 	context.Context //nolint:containedctx // the request's; this is a context
 	timeout         time.Duration
 
-	mu    sync.Mutex // of start
+	mu    sync.Mutex // held by start, the only writer of timed
 	timed atomic.Pointer[timed]
 }
 
-// timed is the context once its time runs.
+// timed is the context once its timeout has started.
 type timed struct {
 	context.Context //nolint:containedctx // this is a context
 	cancel          context.CancelFunc
@@ -29,7 +29,7 @@ func (h *handler) patience(r *http.Request) *patience {
 	return &patience{Context: r.Context(), timeout: h.Timeout}
 }
 
-// start has the time run, from the first call on.
+// start starts the timeout on its first call.
 func (p *patience) start() *timed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *patience) Done() <-chan struct{} { return p.start().Done() }
 // Deadline returns when the time is up.
 func (p *patience) Deadline() (time.Time, bool) { return p.start().Deadline() }
 
-// Err says why the context has ended. Time that nobody waits for does not run out.
+// Err returns why the context has ended. A timeout that has not started does not end it.
 func (p *patience) Err() error {
 	if t := p.timed.Load(); t != nil {
 		return t.Err()

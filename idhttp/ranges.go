@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// ranges answers with a whole range, straight from the source: what package idclient counts through.
-// The engine's own ranges are not touched, so a client's ranges rise, from whichever server they
-// come.
+// ranges answers with a whole range, which package idclient counts through. The range comes
+// straight from the source and not from the generator's buffers, so that the ranges of a client
+// increase, whichever servers they come from.
 func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
 	if h.Segment == nil {
 		refuse(w, http.StatusNotFound, wire.NotServed, "number segments are not served here")

@@ -12,11 +12,11 @@ import (
 	"github.com/uidring/uidring/internal/wire"
 )
 
-// authorityTimeout bounds a question to the database behind the handler. It is shorter than the
-// time that a client waits before it asks another server.
+// authorityTimeout bounds a call to the authority or the source behind the handler. It is shorter
+// than the time that a client of package idclient waits before it asks another server.
 const authorityTimeout = 4 * time.Second
 
-// assign makes a claim. One whose client has gone meanwhile is given back.
+// assign makes a claim. If the client has gone meanwhile, it gives the claim back.
 func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Assign
 	if !h.worker(w, r, &ask) {
@@ -41,7 +41,7 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// window returns a claim in the form that is sent.
+// window returns c as it is sent, without a Key.
 func window(c assigner.Claim) wire.Claim {
 	out := wire.Claim{Worker: c.Worker()}
 	out.From, out.Until = c.Window()
@@ -64,7 +64,8 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 	h.answer(w, r, err, &out)
 }
 
-// release gives a claim back, if it is there to be given back.
+// release gives a claim back. It succeeds for a claim that is lost or unknown, which leaves nothing
+// to give back.
 func (h *handler) release(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Release
 	if !h.worker(w, r, &ask) {
@@ -77,27 +78,28 @@ func (h *handler) release(w http.ResponseWriter, r *http.Request) {
 	case err == nil, errors.Is(err, assigner.ErrClaimLost):
 		h.claims.forget(ask.Key)
 		err = nil
-	case errors.Is(err, errUnknownClaim): // nothing is there to be given back
+	case errors.Is(err, errUnknownClaim):
 		err = nil
 	}
 	h.answer(w, r, err, struct{}{})
 }
 
-// now tells the authority's time.
+// now answers with the authority's time.
 func (h *handler) now(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Now
 	if !h.worker(w, r, &ask) {
 		return
 	}
 	var out wire.Time
-	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) (err error) {
+	tell := func(ctx context.Context, c assigner.Claim) (err error) {
 		clock, ok := c.(assigner.Clock)
 		if !ok {
 			return errors.New("the authority tells no time")
 		}
 		out.Now, err = clock.Now(ctx)
 		return err
-	})
+	}
+	err := h.claims.use(r, ask.Key, ask.Worker, tell)
 	h.answer(w, r, err, &out)
 }
 
@@ -110,22 +112,23 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error, out 
 	writeJSON(w, http.StatusOK, out)
 }
 
-// worker reads the body of a request about a worker id into ask. Where that is no use it answers
-// and returns false.
+// worker decodes the body of a request about a worker id into ask. If it cannot, or if worker ids
+// are not served, it answers the request and returns false.
 func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 	if h.Workers == nil {
 		refuse(w, http.StatusNotFound, wire.NotServed, "worker ids are not served here")
 		return false
 	}
 	if err := json.NewDecoder(r.Body).Decode(ask); err != nil {
-		refuse(w, http.StatusBadRequest, wire.BadRequest, fmt.Sprintf("the body is no JSON object of this route: %.200s", err))
+		refuse(w, http.StatusBadRequest, wire.BadRequest,
+			fmt.Sprintf("the body is not a JSON object of this route: %.200s", err))
 		return false
 	}
 	return true
 }
 
-// refuseClaim logs err and answers with what it means to the holder of a claim. What the layouts are
-// and how many worker ids there are is for the client; the rest, which names hosts, is for the log.
+// refuseClaim logs err and answers with its code. The client sees the text of an error about
+// layouts or about the number of worker ids. Other texts name hosts and go to the log only.
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
 		if unlogged, ok := h.gates[2].pass(time.Now()); ok {
@@ -138,7 +141,8 @@ func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error)
 		text string // empty: that of the error
 	}{
 		{errUnknownClaim, wire.UnknownClaim, errUnknownClaim.Error()},
-		{assigner.ErrClaimLost, wire.ClaimLost, "another process owns the worker id after the claim's window"},
+		{assigner.ErrClaimLost, wire.ClaimLost,
+			"another process owns the worker id after the claim's window"},
 		{assigner.ErrWorkersExhausted, wire.WorkersExhausted, ""},
 		{assigner.ErrLayoutMismatch, wire.LayoutMismatch, ""},
 		{assigner.ErrSucceeded, wire.Succeeded, ""},
@@ -153,5 +157,6 @@ func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	w.Header().Set("Retry-After", "1")
-	refuse(w, http.StatusServiceUnavailable, wire.Unavailable, "no answer from the authority of the worker ids")
+	refuse(w, http.StatusServiceUnavailable, wire.Unavailable,
+		"no answer from the authority of the worker ids")
 }

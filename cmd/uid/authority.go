@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// authority is where worker ids come from in the place of a database: a store of slots.
+// authority is a store of slots that worker ids come from instead of a database.
 type authority struct {
 	*slots.Assigner
 
@@ -25,10 +25,10 @@ type authority struct {
 	close func() error
 }
 
-// opener makes the Assigner of an address.
+// opener opens the authority at an address.
 type opener func(address string, o slots.Options) (*authority, error)
 
-// openerOf returns what opens an address, nil if it is that of a database.
+// openerOf returns the opener for an address, nil if the address names a database.
 func openerOf(address string) opener {
 	switch {
 	case strings.HasPrefix(address, kubernetes.Scheme):
@@ -52,7 +52,7 @@ func openEtcd(address string, o slots.Options) (*authority, error) {
 	return &authority{Assigner: a.Assigner, close: a.Close}, nil
 }
 
-// fromAuthority reports whether the flags name an authority and no database.
+// fromAuthority reports whether the flags name an authority and not a database.
 func (f *dsnFlags) fromAuthority(p *program) bool {
 	address, _ := f.address(p)
 	return openerOf(address) != nil
@@ -97,8 +97,8 @@ func (f *dsnFlags) authorityGenerator(
 	make func(ctx context.Context, a *authority) (uid.Generator, error),
 ) (*ownedGenerator, error) {
 	if flags.Namespace != "" || flags.Assigner != "leased" {
-		return nil, usagef("--namespace and --assigner are for databases; the address in --dsn names the " +
-			"universe of ids")
+		return nil, usagef("--namespace and --assigner are for databases; the address in --dsn " +
+			"names the universe of ids")
 	}
 	start, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
 	defer cancel()
@@ -115,13 +115,15 @@ func (f *dsnFlags) authorityGenerator(
 	return &ownedGenerator{g, a.close, p}, nil
 }
 
-// ofAuthority does what Run does with a database.
+// ofAuthority is Run for an authority.
 func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Location) error {
 	switch {
 	case c.Action == "reap":
-		return usagef("reap is for databases; worker ids whose windows have passed are free without it")
+		return usagef("reap is for databases; worker ids whose windows have passed are free " +
+			"without it")
 	case c.Namespace != "":
-		return usagef("--namespace is for databases; the address in --dsn names the universe of ids")
+		return usagef("--namespace is for databases; the address in --dsn names the universe " +
+			"of ids")
 	case c.Action == "restored" && c.DryRun:
 		return usagef("--dry-run is for databases")
 	}
@@ -130,8 +132,8 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 			if err := a.Restore(ctx, c.Highest, *c.Reach); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(p.out, "done: worker ids up to %d that have no slot are not given out "+
-				"again, and no window begins within %v\n", c.Highest, *c.Reach)
+			_, err := fmt.Fprintf(p.out, "done: worker ids up to %d that have no slot are not "+
+				"given out again, and no window begins within %v\n", c.Highest, *c.Reach)
 			return err
 		}
 		leases, err := leasesOf(ctx, a)
@@ -139,24 +141,28 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 		case err != nil:
 			return err
 		case c.JSON:
-			return json.NewEncoder(p.out).Encode(workersJSON{Nodes: []nodeJSON{}, Leases: leasesJSON(leases)})
+			return json.NewEncoder(p.out).Encode(workersJSON{
+				Nodes: []nodeJSON{}, Leases: leasesJSON(leases),
+			})
 		}
 		return p.printLeases("slots", leases, zone)
 	})
 }
 
-// leasesOf returns an authority's slots in the form of a database's rows.
+// leasesOf returns the slots of an authority as the rows of a database.
 func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
 	all, err := a.Slots(ctx)
 	leases := make([]workernode.Lease, 0, len(all))
 	for _, s := range all {
-		leases = append(leases, workernode.Lease{Worker: s.Worker, Generation: s.Generation, Owner: s.Owner,
-			Until: s.Until, Left: s.Left, Layout: s.Layout, Newest: s.Newest})
+		leases = append(leases, workernode.Lease{
+			Worker: s.Worker, Generation: s.Generation, Owner: s.Owner, Until: s.Until,
+			Left: s.Left, Layout: s.Layout, Newest: s.Newest,
+		})
 	}
 	return leases, err
 }
 
-// examineAuthority returns what the doctor finds out about the authority that the flags name.
+// examineAuthority returns the doctor's findings about the authority that the flags name.
 func (c *doctorCmd) examineAuthority(
 	ctx context.Context, p *program, patient doctor.Patient,
 ) (place string, found []doctor.Finding, err error) {
@@ -166,7 +172,9 @@ func (c *doctorCmd) examineAuthority(
 	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
 		place = a.place
 		patient.Place = place
-		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) { return leasesOf(ctx, a) }
+		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) {
+			return leasesOf(ctx, a)
+		}
 		found = patient.ExamineSlots(ctx)
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// leaseServer is as much of an API server as the command needs: objects in memory.
+// leaseServer is a Kubernetes API server that has only Lease objects, in memory.
 type leaseServer struct {
 	mu      sync.Mutex
 	objects map[string]map[string]any
@@ -57,7 +57,7 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const leaseToken = "token-never-shown"
 
-// newLeaseServer starts one and returns the address to name it with.
+// newLeaseServer starts a leaseServer and returns its address for --dsn.
 func newLeaseServer(t *testing.T) (address string) {
 	t.Helper()
 	s := httptest.NewServer(&leaseServer{objects: map[string]map[string]any{}})
@@ -72,8 +72,8 @@ func newLeaseServer(t *testing.T) (address string) {
 	return "kubernetes:orders?kubeconfig=" + path
 }
 
-// TestAuthority: gen, workers, doctor and serve take the address of an authority that is no
-// database, and say what is not for one.
+// TestAuthority: gen, workers, doctor and serve take the address of an authority that is not a
+// database, and refuse flags that are only for databases.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
 	address := newLeaseServer(t)

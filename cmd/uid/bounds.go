@@ -23,7 +23,7 @@ type boundsJSON struct {
 	Layout string    `json:"layout"`
 }
 
-// Run prints the bounds of the ids that anyone can stamp from --from up to --to, --to excluded.
+// Run prints the bounds of the ids that any worker can stamp from --from up to --to, exclusive.
 func (c *boundsCmd) Run(p *program) error {
 	layout, err := c.resolveToMake()
 	if err != nil {

@@ -31,7 +31,7 @@ func (c *completionCmd) Run(p *program) error {
 	return err
 }
 
-// completeLine prints the words that the line before the cursor can go on with. A shell passes the
+// completeLine prints the words that can continue the line before the cursor. A shell passes the
 // line in the environment.
 func (p *program) completeLine(root *kong.Node) {
 	line := p.getenv("COMP_LINE")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCompletion: what a shell asks for on the way to a command line.
+// TestCompletion: "uid completion words" prints the words that can follow a command line.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -49,7 +49,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionBash: bash itself completes with what the command prints.
+// TestCompletionBash: the script that the command prints works in a real bash.
 func TestCompletionBash(t *testing.T) {
 	t.Parallel()
 	bash, home := command(t, "completion", "bash")

@@ -22,8 +22,8 @@ type dsnFlags struct {
 	Timeout time.Duration `default:"10s" help:"How long to wait for the database."`
 }
 
-// open opens the database that the flags, else the environment, else the cache folder name, and
-// makes sure that it answers. ctx bounds the whole of it. The caller closes it with dsn.Close.
+// open opens the database that --dsn names, or else UID_DSN, or else the embedded one, and makes
+// sure that it answers before ctx ends. The caller closes it with dsn.Close.
 func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn.Source, error) {
 	s, err := f.resolve(p)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *dsnFlags) use(
 	return nil
 }
 
-// resolve finds the data source name. The redactor learns the passwords that it stands for.
+// resolve finds and parses the data source name. The redactor learns its passwords.
 func (f *dsnFlags) resolve(p *program) (dsn.Source, error) {
 	if f.Timeout <= 0 {
 		return dsn.Source{}, usagef("--timeout is %v, want above 0", f.Timeout)
@@ -87,7 +87,8 @@ func (f *dsnFlags) resolve(p *program) (dsn.Source, error) {
 	return s, nil
 }
 
-// address returns what the flag, else the environment, names, and which of them did.
+// address returns the data source name of the flag, or else of the environment, and the name of
+// the one that has it.
 func (f *dsnFlags) address(p *program) (text, origin string) {
 	if f.DSN != "" {
 		return strings.TrimSpace(f.DSN), "--dsn"
@@ -119,8 +120,8 @@ func (p *program) embedded() (dsn.Source, error) {
 	return s, nil
 }
 
-// explain says which database err is about, and what a deadline that passed means here. ctx is the
-// one that the timeout bounds.
+// explain adds to err which database it is about, and --timeout if that has passed. ctx is the
+// context that --timeout bounds.
 func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 	late := context.DeadlineExceeded
 	switch {
@@ -133,8 +134,8 @@ func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 	return fmt.Errorf("%s: %w", s.Place, err)
 }
 
-// withoutDeadline returns err with the words "context deadline exceeded" left out, which the
-// message around it says better. Only if it has no others, they stay, once.
+// withoutDeadline returns err without the words "context deadline exceeded", for a message that
+// explains the deadline. If err has no other words, it keeps them, once.
 func withoutDeadline(err error) error {
 	text, late := err.Error(), context.DeadlineExceeded.Error()
 	for _, words := range []string{late + "; last error: ", ": " + late, late} {

@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestWithoutDeadline: what a deadline says about itself is said once, and nothing else is lost.
+// TestWithoutDeadline: the words of the deadline are removed, and no others.
 func TestWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -26,8 +26,8 @@ func TestWithoutDeadline(t *testing.T) {
 	}
 }
 
-// TestFrozen: a database that freezes before the worker id is given back costs neither ids nor the
-// exit status. The ids do not wait for it, and the user is told that nothing need be done.
+// TestFrozen: if the database freezes before the worker id is given back, the run still succeeds. The
+// ids do not wait for the database, and a note says that nothing need be done.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)

@@ -56,7 +56,7 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// examine returns what the doctor finds out about the database that the flags name.
+// examine returns the doctor's findings about the database that the flags name.
 func (c *doctorCmd) examine(
 	ctx context.Context, p *program, patient doctor.Patient,
 ) (place string, found []doctor.Finding, err error) {
@@ -75,7 +75,7 @@ func (c *doctorCmd) examine(
 	return place, found, err
 }
 
-// peer reads the leases of the other database, nil if there is none.
+// peer reads the leases of the database that --peer names. Without --peer it returns nil.
 func (c *doctorCmd) peer(ctx context.Context, p *program) (peer *doctor.Peer, err error) {
 	if c.Peer == "" {
 		return nil, nil

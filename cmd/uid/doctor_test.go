@@ -12,8 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestDoctorLeases: a worker id is free, held, or given back while the ids that were borrowed from
-// the seconds to come last.
+// TestDoctorLeases: a worker id that was given back is not free until its last id's time has passed.
 func TestDoctorLeases(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -24,7 +23,7 @@ func TestDoctorLeases(t *testing.T) {
 		"doctor")
 }
 
-// TestDoctorMySQL: settings and accounts that hurt are found.
+// TestDoctorMySQL: the doctor finds harmful settings, and accounts that lack privileges.
 func TestDoctorMySQL(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t, "--auto-increment-increment=10")
@@ -55,7 +54,7 @@ func TestDoctorMySQL(t *testing.T) {
 	b.check(t, exitOK, "", "", "gen", "--dsn", dsn("worker"))
 	b.check(t, exitFailure, "", "denied", "gen", "--dsn", dsn("reader"))
 
-	// An owner that does not know the newest layout of its namespace is found.
+	// The doctor finds an owner that does not know the newest layout of its namespace.
 	b.check(t, exitOK, "every owner of a lease knows the newest layout", "", "doctor", "--dsn", s.DSN(db))
 	const first, list = "28-22-13-0/1s@2026-01-01T00:00:00Z", "28-22-13-0/1s@2026-01-01T00:00:00Z," +
 		"36-14-13-0/1s+32314982400@2030-01-01T00:00:00Z"
@@ -64,7 +63,7 @@ func TestDoctorMySQL(t *testing.T) {
 			"UNTIL_MS, LAYOUT) VALUES ('eras', %d, 1, 1, 'host %[2]d', %d, '%s')",
 			db, i, time.Now().Add(time.Hour).UnixMilli(), l))
 	}
-	// So is one where the process that brought the layout has gone, and its row is another's.
+	// It also finds one if only the row of the namespace itself still has the newest layout.
 	for worker, l := range map[int]string{-1: list, 5: first} {
 		s.Exec(t, fmt.Sprintf("INSERT INTO %s.WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
 			"UNTIL_MS, LAYOUT) VALUES ('rolled back', %d, 1, 1, 'elder', %d, '%s')",
@@ -91,8 +90,8 @@ func TestDoctorMySQL(t *testing.T) {
 	b.check(t, exitFailure, "read-only", "", "doctor", "--dsn", dsn("worker"))
 }
 
-// TestDoctorProducts: a server that is not MySQL is told by its version, with what is known of it.
-// A MariaDB says that it is the other one.
+// TestDoctorProducts: the doctor recognizes a product by its version, and reports what is known about
+// it. A MariaDB stands in for the product.
 func TestDoctorProducts(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(dbtest.OracleEnv) == "1" {
@@ -119,8 +118,8 @@ func TestDoctorProducts(t *testing.T) {
 	}
 }
 
-// TestDoctorDurability: a server that forgets commits when its machine crashes is found, by each
-// setting that makes it so, and a server that does not is left alone.
+// TestDoctorDurability: the doctor finds each setting with which a server forgets commits when its
+// machine crashes, and finds no fault without them.
 func TestDoctorDurability(t *testing.T) {
 	t.Parallel()
 	t.Run("MariaDB", func(t *testing.T) {
@@ -130,7 +129,8 @@ func TestDoctorDurability(t *testing.T) {
 		b.env["UID_DSN"] = s.DSN(s.CreateDB(t))
 		b.check(t, exitOK, "", "", "gen")
 		good := []string{"doctor", "--strict"}
-		if strings.Contains(b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor").stdout, recomputes) {
+		const durable = "a commit is on disk before it is answered"
+		if strings.Contains(b.check(t, exitOK, durable, "", "doctor").stdout, recomputes) {
 			good = good[:1]
 		}
 		b.check(t, exitOK, "", "", good...)
@@ -145,7 +145,7 @@ func TestDoctorDurability(t *testing.T) {
 			b.check(t, exitOK, "warn  durability", "", "doctor")
 			s.Exec(t, "SET GLOBAL "+c.on)
 		}
-		b.check(t, exitOK, "a commit is on disk before it is answered", "", good...)
+		b.check(t, exitOK, durable, "", good...)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -165,8 +165,8 @@ func TestDoctorDurability(t *testing.T) {
 	})
 }
 
-// TestDoctorFrozen: a check that gets no answer is told as such, without the advice for another
-// fault, and ends the examination.
+// TestDoctorFrozen: a check that gets no answer is reported as such, without the advice for other
+// faults, and is the last one.
 func TestDoctorFrozen(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
@@ -186,8 +186,8 @@ func TestDoctorFrozen(t *testing.T) {
 	}
 }
 
-// TestDoctorSettings: a table whose keys are skipped, handed out twice or not made at all is found,
-// on every kind of database, and so is what to do.
+// TestDoctorSettings: on every kind of database, the doctor finds a table whose keys are skipped, handed
+// out twice or not made at all.
 func TestDoctorSettings(t *testing.T) {
 	t.Parallel()
 	for name, cases := range map[string][]struct{ hurt, want string }{
@@ -235,7 +235,7 @@ func TestDoctorSettings(t *testing.T) {
 	}
 }
 
-// query runs a statement in the database of any kind.
+// query runs a statement in the database that name names, of any kind.
 func query(t *testing.T, name, statement string) {
 	t.Helper()
 	s, err := dsn.Parse(name)
@@ -252,8 +252,7 @@ func query(t *testing.T, name, statement string) {
 	}
 }
 
-// TestDoctorRanges: a namespace in two databases is one universe, in which no worker id may be in
-// both.
+// TestDoctorRanges: no worker id of a namespace may be in two databases.
 func TestDoctorRanges(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
@@ -282,8 +281,8 @@ func TestDoctorRanges(t *testing.T) {
 	doctor(exitFailure, "worker 1 of namespace orders is in ")
 }
 
-// TestDoctorIndex: a table of an earlier version without the index for starts is found, and Migrate
-// makes the index.
+// TestDoctorIndex: the doctor finds a table of an earlier version without the index for starts, and
+// Migrate makes the index.
 func TestDoctorIndex(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*dbtest.Server{"mysql": servers.MariaDB(t), "postgres": servers.Postgres(t)} {

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestDoctorSegments: a database that has only segment tables is checked for what they need, and
-// one that has none, or another application's table of such a name, is not.
+// TestDoctorSegments: a database that has only segment tables is checked for segments only. A table of
+// another application with such a name is not a segment table.
 func TestDoctorSegments(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*dbtest.Server{
@@ -35,7 +35,7 @@ func TestDoctorSegments(t *testing.T) {
 				if got := strings.Contains(r.stdout, "SELECT, UPDATE; 0 tags"); got != (table == "leaf_alloc") {
 					t.Errorf("doctor looks at leaf_alloc: %v\n%s", got, r.stdout)
 				}
-				// Half of the other tables is not "segments only".
+				// With one of the other tables it is not "segments only".
 				s.Query(t, db, b.check(t, exitOK, "", "", "schema", "--dialect", name,
 					"--table", "WORKER_LEASE").stdout)
 				b.check(t, exitFailure, "fail  table WORKER_NODE", "", "doctor")
@@ -44,7 +44,7 @@ func TestDoctorSegments(t *testing.T) {
 	}
 }
 
-// TestDoctorLeafAlloc: what keeps leaf_alloc from giving ranges is found, with and without the
+// TestDoctorLeafAlloc: the doctor finds what keeps leaf_alloc from giving ranges, with and without the
 // tables of worker ids.
 func TestDoctorLeafAlloc(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestDoctorLeafAlloc(t *testing.T) {
 			b.check(t, c.code, c.want, "", "doctor")
 			b.check(t, exitOK, "", "", "gen") // makes the other tables
 			r := b.run(t.Context(), "doctor")
-			// The columns are wider.
+			// The columns are wider now.
 			got, want := strings.Join(strings.Fields(r.stdout), " "), strings.Join(strings.Fields(c.want), " ")
 			if r.code != c.code || !strings.Contains(got, want) {
 				t.Errorf("with all tables doctor = %d, want %d and %q:\n%s", r.code, c.code, want, r.stdout)
@@ -110,19 +110,18 @@ func TestDoctorLeafAlloc(t *testing.T) {
 		r := b.check(t, exitOK, "ok    worker ids", "", "doctor", "--dsn",
 			fmt.Sprintf("mysql://%s:hunter2@%s/%s", user, s.Addr(), db))
 		if strings.Contains(r.stdout, "leaf_alloc") {
-			t.Errorf("doctor speaks of a table that is not there:\n%s", r.stdout)
+			t.Errorf("doctor names a table that is not there:\n%s", r.stdout)
 		}
 	})
 }
 
-// row returns the statement that makes the tag a.
+// row returns the statement that makes the tag a, with its counter at at.
 func row(at, step int64) string {
 	return fmt.Sprintf("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', %d, %d)", at, step)
 }
 
-// TestDoctorNarrowLayout: WORKER_NODE that is beyond the worker bits of the layout is found, by its
-// rows or by its next key alone, on every kind of database; leases of another namespace are not
-// hindered by it.
+// TestDoctorNarrowLayout: on every kind of database, the doctor finds that the next key of WORKER_NODE
+// is beyond the worker bits of the layout. That is only a warning if the leases are in other namespaces.
 func TestDoctorNarrowLayout(t *testing.T) {
 	t.Parallel()
 	for name, raise := range map[string]string{

@@ -12,8 +12,8 @@ import (
 
 type erasCmd struct {
 	layoutFlags `embed:""`
-	Next        string `placeholder:"LAYOUT" help:"Widths of the era to add, and optionally /TICK. Default: what is found to last longest."`
-	From        string `placeholder:"TIME" help:"The instant from which on it is used, in the forms of --epoch. Default: the first of January half-way to the end."`
+	Next        string `placeholder:"LAYOUT" help:"Widths of the era to add, and optionally /TICK. Default: at most 14 bits for the worker id, and all free ones for the time."`
+	From        string `placeholder:"TIME" help:"The instant at which it begins, in the forms of --epoch. Default: the first of January halfway to the end of the last era."`
 	JSON        bool   `help:"Print one JSON object."`
 }
 
@@ -32,7 +32,7 @@ type eraJSON struct {
 	Workers int64     `json:"workers"`
 }
 
-// Run shows the eras that --layout lists, with the next one.
+// Run shows the eras that --layout lists, followed by the next one.
 func (c *erasCmd) Run(p *program) error {
 	n, err := c.resolveToMake()
 	if err != nil {
@@ -52,10 +52,11 @@ func (c *erasCmd) Run(p *program) error {
 	}
 	if !end.After(now) {
 		return fmt.Errorf("the layout %s ended at %s, and an era has to begin before that; "+
-			"\"uid plan --above ID\" tries to find a layout whose ids lie above those that exist", n.last().Layout(), end.Format(time.RFC3339))
+			"\"uid plan --above ID\" tries to find a layout whose ids lie above those that exist",
+			n.last().Layout(), end.Format(time.RFC3339))
 	}
 	from := time.Date((now.UTC().Year()+end.Year()+1)/2, time.January, 1, 0, 0, 0, 0, time.UTC)
-	if !from.After(now) { // it ends this year
+	if !from.After(now) { // the layout ends this year
 		from = now.Add(end.Sub(now) / 2).UTC().Truncate(time.Second)
 	}
 	if c.From != "" {
@@ -64,31 +65,36 @@ func (c *erasCmd) Run(p *program) error {
 		}
 	}
 	if !from.After(now) {
-		return usagef("--from is %s, want an instant after now: windows that were granted may reach further",
-			from.Format(time.RFC3339))
+		return usagef("--from is %s, want an instant after now: windows that were granted "+
+			"may reach further", from.Format(time.RFC3339))
 	}
 	o := n.options()
-	eras, err := bitsalloc.NewEras(o.Layout, append(o.Eras, bitsalloc.Era{From: from, Layout: next})...)
+	eras, err := bitsalloc.NewEras(o.Layout,
+		append(o.Eras, bitsalloc.Era{From: from, Layout: next})...)
 	if err != nil {
 		return err
 	}
 	a := eras.All()[len(eras.All())-1]
 	if c.Next == "" && !a.Expires().After(end.AddDate(1, 0, 0)) {
-		return c.show(p, n.eras, fmt.Sprintf("%s ends in %s: with %s workers and %s ids a tick nothing lasts longer, "+
-			"--next names other widths", widths(n.last().Layout()), human.Between(now, end),
+		return c.show(p, n.eras, fmt.Sprintf("%s ends in %s: with %s workers and %s ids a tick "+
+			"nothing lasts longer, --next names other widths",
+			widths(n.last().Layout()), human.Between(now, end),
 			human.Count(n.last().MaxWorker()+1), human.Count(n.last().MaxSeq()+1)))
 	}
-	return c.show(p, eras, fmt.Sprintf("%s ends in %s: continue as %s from %s on, %s", widths(n.last().Layout()),
-		human.Between(now, end), widths(next), from.Format(time.DateOnly), human.Between(from, a.Expires())))
+	return c.show(p, eras, fmt.Sprintf("%s ends in %s: continue as %s from %s on, %s",
+		widths(n.last().Layout()), human.Between(now, end), widths(next),
+		from.Format(time.DateOnly), human.Between(from, a.Expires())))
 }
 
-// show prints the list.
+// show prints advice and the list of eras.
 func (c *erasCmd) show(p *program, eras *bitsalloc.Eras, advice string) error {
 	all := eras.All()
 	list := erasJSON{Layout: eras.String()}
 	for i, a := range all {
-		e := eraJSON{From: a.Layout().Epoch, Until: instant{a.Expires()}, Layout: a.Layout().String(),
-			Lowest: fmt.Sprint(a.First(a.Layout().Epoch)), Workers: a.MaxWorker() + 1}
+		e := eraJSON{
+			From: a.Layout().Epoch, Until: instant{a.Expires()}, Layout: a.Layout().String(),
+			Lowest: fmt.Sprint(a.First(a.Layout().Epoch)), Workers: a.MaxWorker() + 1,
+		}
 		if i+1 < len(all) {
 			e.Until = instant{all[i+1].Layout().Epoch}
 		}
@@ -103,7 +109,8 @@ func (c *erasCmd) show(p *program, eras *bitsalloc.Eras, advice string) error {
 	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "FROM\tUNTIL\tLAYOUT\tLOWEST ID\tWORKERS")
 	for _, e := range list.Eras {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", e.From.Format(time.RFC3339Nano), e.Until.Format(time.RFC3339Nano),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
+			e.From.Format(time.RFC3339Nano), e.Until.Format(time.RFC3339Nano),
 			e.Layout, e.Lowest, human.Count(e.Workers))
 	}
 	if err := t.Flush(); err != nil {
@@ -113,10 +120,10 @@ func (c *erasCmd) show(p *program, eras *bitsalloc.Eras, advice string) error {
 	return err
 }
 
-// suggest returns a layout that lasts longer than l: all 63 bits, and the time gets what the worker
-// has above 14 bits.
+// suggest returns a layout that lasts longer than l. It has all 63 bits, and the time gets the bits
+// that l has unused and those that its worker id has above 14.
 func suggest(l bitsalloc.Layout) bitsalloc.Layout {
-	const leased = 14 // bits of worker ids that are leased and so used again
+	const leased = 14 // enough bits for leased worker ids, which are used again
 	l.WorkerBits = min(l.WorkerBits, leased)
 	l.TimeBits = bitsMax - l.WorkerBits - l.SeqBits - l.GeneBits
 	l.FirstTick, l.Epoch = 0, time.Time{}

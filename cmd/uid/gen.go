@@ -21,16 +21,16 @@ type genCmd struct {
 	Zone          string `default:"local" placeholder:"ZONE" help:"Time zone of the times in json and table."`
 }
 
-// batch is how many ids are made at a time. Between two batches the run looks for a signal.
+// batch is how many ids are made at a time. Between two batches the run checks for a signal.
 const batch = 1024
 
 // Run makes ids until there are enough of them, the reader is gone or ctx ends. It prints whole
-// lines, and gives the worker id back on every way out.
+// lines, and always gives the worker id back.
 func (c *genCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.Count < 1 {
 		return usagef("-n is %d, want 1 or more", c.Count)
 	}
-	// What the layout alone decides is found out before a worker id is spent on it.
+	// A layout that cannot make ids is an error before a worker id is claimed.
 	layout, err := c.resolveToMake()
 	if err == nil {
 		err = layout.usable(p.now())
@@ -76,7 +76,7 @@ func (c *genCmd) Run(ctx context.Context, p *program) (err error) {
 		left -= int64(n)
 		bar.Add(int64(n))
 		if now := time.Now(); now.Sub(flushed) > 100*time.Millisecond {
-			// A generator that waits for the clock is slower than its reader.
+			// Show the ids of a generator that waits for the clock without delay.
 			if err := p.out.Flush(); err != nil {
 				return err
 			}

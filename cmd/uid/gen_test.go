@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// parseIDs reads the output of gen, one id a line, and checks that no id is there twice.
+// parseIDs parses the output of gen, one id a line, and checks that no id occurs twice.
 func parseIDs(t *testing.T, r result, form idForm) []uid.ID {
 	t.Helper()
 	var ids []uid.ID
@@ -27,7 +27,7 @@ func parseIDs(t *testing.T, r result, form idForm) []uid.ID {
 	return ids
 }
 
-// unique fails the test when an id is in ids twice.
+// unique fails the test if an id is in ids twice.
 func unique(t *testing.T, ids []uid.ID) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(ids))
@@ -38,7 +38,7 @@ func unique(t *testing.T, ids []uid.ID) {
 	}
 }
 
-// TestGenFormats: every text form of the ids reads back, in the number asked for.
+// TestGenFormats: gen makes as many ids as it is asked for, and every text form can be parsed.
 func TestGenFormats(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -48,7 +48,8 @@ func TestGenFormats(t *testing.T) {
 			r := b.check(t, exitOK, "", "", "gen", "-n", strconv.Itoa(n), "--format", string(form))
 			ids := parseIDs(t, r, form)
 			if len(ids) != n || !slices.IsSorted(ids) {
-				t.Errorf("gen -n %d --format %s made %d ids, increasing: %v, want %d that increase", n, form, len(ids), slices.IsSorted(ids), n)
+				t.Errorf("gen -n %d --format %s made %d ids, increasing: %v, want %d that increase",
+					n, form, len(ids), slices.IsSorted(ids), n)
 			}
 			all = append(all, ids...)
 		}
@@ -56,11 +57,12 @@ func TestGenFormats(t *testing.T) {
 	unique(t, all)
 }
 
-// TestGenJSON: one object a line, with the parts.
+// TestGenJSON: each line is an object with an id and its parts.
 func TestGenJSON(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.check(t, exitOK, "", "", "gen", "-n", "3", "-f", "json", "--zone", "UTC", "--layout", "shardgene", "--worker", "33", "--gene", "7")
+	r := b.check(t, exitOK, "", "", "gen", "-n", "3", "-f", "json", "--zone", "UTC",
+		"--layout", "shardgene", "--worker", "33", "--gene", "7")
 	var ids []uid.ID
 	for _, line := range r.lines() {
 		var j idJSON
@@ -72,7 +74,8 @@ func TestGenJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids = append(ids, id)
-		if j.DataCentre == nil || *j.DataCentre != 1 || j.Worker != 1 || j.Gene == nil || *j.Gene != 3 || j.Base32 != id.Base32() || j.Base62 != id.Base62() {
+		if j.DataCentre == nil || *j.DataCentre != 1 || j.Worker != 1 || j.Gene == nil || *j.Gene != 3 ||
+			j.Base32 != id.Base32() || j.Base62 != id.Base62() {
 			t.Errorf("%s: want data centre 1, worker 1, gene 3 and the text forms of the id", line)
 		}
 		if at, err := time.Parse(time.RFC3339Nano, j.Time); err != nil || time.Since(at).Abs() > time.Minute {
@@ -102,8 +105,8 @@ func TestGenTable(t *testing.T) {
 	}
 }
 
-// TestGenWorkers: runs at once, on a folder that is empty at first, share no id; with disposable
-// worker ids they share no worker id either.
+// TestGenWorkers: concurrent runs, the first on this folder, share no id. With disposable worker ids
+// they share no worker id either.
 func TestGenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, assigner := range []string{"leased", "disposable"} {
@@ -135,8 +138,8 @@ func TestGenWorkers(t *testing.T) {
 	}
 }
 
-// TestGenReuse: runs one after the other do not use up worker ids, although each may have to leave
-// the ones alone whose last tick is not over.
+// TestGenReuse: runs one after the other do not use up worker ids, although each has to leave out a
+// worker id whose last tick is not over.
 func TestGenReuse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -156,7 +159,8 @@ func TestGenReuse(t *testing.T) {
 func TestGenKindDefault(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.check(t, exitOK, "", "", "gen", "-n", "3000", "--kind", "default", "--worker", "1", "--layout", "39-10-10-0/1ms@2026-01-01T00:00:00Z")
+	r := b.check(t, exitOK, "", "", "gen", "-n", "3000", "--kind", "default", "--worker", "1",
+		"--layout", "39-10-10-0/1ms@2026-01-01T00:00:00Z")
 	ids := parseIDs(t, r, decimalForm)
 	last := uid.ParseParts(mustLayout(t, "39-10-10-0/1ms@2026-01-01T00:00:00Z").alloc, ids[len(ids)-1])
 	if len(ids) != 3000 || last.Time.After(time.Now()) {
@@ -164,7 +168,7 @@ func TestGenKindDefault(t *testing.T) {
 	}
 }
 
-// TestGenErrors: what cannot work fails with its reason, and with nothing on stdout.
+// TestGenErrors: a run that cannot work fails with the reason, and prints nothing on stdout.
 func TestGenErrors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -180,7 +184,7 @@ func TestGenErrors(t *testing.T) {
 			t.Errorf("uid %s prints %q, want nothing", c.args, r.stdout)
 		}
 	}
-	// A command line that no run can carry out fails as such, before a database is looked at.
+	// A command line that can never work is a usage error, before the database is opened.
 	b.cache = ""
 	b.check(t, exitUsage, "", "--gene: the layout", "gen", "--gene", "5")
 	b.check(t, exitUsage, "", "begins at 2200-01-01T00:00:00Z", "gen", "--epoch", "2200-01-01")

@@ -21,7 +21,7 @@ type assignerFlags struct {
 	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids, a universe of ids with one layout: ids of two may be equal. Default: default, which is also that of disposable worker ids."`
 }
 
-// claimOptions are what a command wants of its worker id.
+// claimOptions are the options of a command's claim on a worker id.
 type claimOptions struct {
 	window time.Duration // how long a claim lasts without the database
 	logger *slog.Logger
@@ -55,7 +55,7 @@ func (c *genCmd) generator(
 		}
 		return g, nil
 	}
-	// --timeout is for the start alone.
+	// --timeout bounds only the start.
 	start, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	db, s, err := c.open(start, p)
@@ -64,8 +64,8 @@ func (c *genCmd) generator(
 	}
 	bar := p.progress("taking a worker id from "+s.Place, 0)
 	defer bar.End()
-	// An account that may not create tables can use those that exist. So this error counts only if
-	// the claim fails as well, and not because of what the tables hold.
+	// An account that may not create tables can use those that exist. So this error is reported
+	// only if the claim fails as well, for another reason than what the tables hold.
 	migrateErr := workernode.Migrate(start, db)
 	g, err := c.newGenerator(start, c.assigner(db, claimOptions{window: genWindow}), layout)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *genCmd) generator(
 	return ownedGenerator{g, func() error { return dsn.Close(db) }, p}, nil
 }
 
-// genWindow is how long a claim of gen lasts: it has no outage to ride out.
+// genWindow is how long a claim of gen lasts. It is short, because gen need not survive an outage.
 const genWindow = 2 * time.Minute
 
 func (c *genCmd) newGenerator(
@@ -90,7 +90,7 @@ func (c *genCmd) newGenerator(
 	return uid.NewCached(ctx, a, layout.options())
 }
 
-// ownedGenerator is a generator that owns what its worker id comes from.
+// ownedGenerator is a generator that owns the database or authority of its worker id.
 type ownedGenerator struct {
 	uid.Generator
 
@@ -98,13 +98,14 @@ type ownedGenerator struct {
 	p           *program
 }
 
-// Close gives the worker id back first, which needs the source. Failing to is no failure of the
-// run: its ids are good. They do not wait for it.
+// Close prints the ids that are still buffered, gives the worker id back and closes its source. A
+// worker id that cannot be given back does not fail the run, because the ids are good.
 func (g ownedGenerator) Close() error {
 	g.p.out.Flush()
 	if err := g.Generator.Close(); err != nil {
-		g.p.complain(fmt.Errorf("note: the worker id was not given back (%w); nothing need be done: the "+
-			"ids are good, and the worker id is free again when its window ends", withoutDeadline(err)))
+		g.p.complain(fmt.Errorf("note: the worker id was not given back (%w); nothing need be "+
+			"done: the ids are good, and the worker id is free again when its window ends",
+			withoutDeadline(err)))
 	}
 	return g.closeSource()
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// bench is a program in process, with a folder of its own for the embedded database and a clock
+// bench runs the program in process, with a folder of its own for the embedded database and a clock
 // that stands still.
 type bench struct {
 	env   map[string]string
-	cache string // empty: there is none, as with HOME unset
+	cache string // the cache folder; empty: none, as with HOME unset
 	stdin string
 	now   time.Time
 }
@@ -27,7 +27,7 @@ func newBench(t *testing.T) *bench {
 		now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-// result is what a run left behind.
+// result is the outcome of a run.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -62,14 +62,14 @@ func (b *bench) check(t *testing.T, code int, stdout, stderr string, args ...str
 	if code == exitOK && stderr == "" && r.stderr != "" {
 		t.Errorf("uid %q: stderr %q, want none", args, r.stderr)
 	}
-	// doctor's findings are its output; everything else that fails says why on stderr.
+	// The doctor prints its findings on stdout. Every other failure has its reason on stderr.
 	if code != exitOK && (stderr != "" || r.stdout == "") && !strings.HasPrefix(r.stderr, "uid: ") {
 		t.Errorf("uid %q: stderr %q, want it to begin with \"uid: \"", args, r.stderr)
 	}
 	return r
 }
 
-// lines returns the lines of what was printed.
+// lines returns the lines of stdout.
 func (r result) lines() []string {
 	return strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
 }

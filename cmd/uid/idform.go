@@ -37,10 +37,10 @@ func (f idForm) write(buf []byte, id uid.ID) []byte {
 	}
 }
 
-// detectForm tells which form text is in. Digits alone are a decimal number unless they begin with
-// a zero, which a decimal number never does, and have the length of another form. With letters the
-// length decides. also is another form in which the text could be meant: of all Base32 forms one in
-// a million has digits only.
+// detectForm returns the form of text. Digits alone are a decimal number, unless they begin with a
+// zero, which a decimal number never does, and have the length of another form. With letters the
+// length decides. also is another form that the text may be in: one Base32 form in a million has
+// digits only.
 func detectForm(text string) (form, also idForm) {
 	byLength := map[int]idForm{base32Length: base32Form, base62Length: base62Form}[len(text)]
 	padded := strings.HasPrefix(text, "0") && text != "0"
@@ -53,13 +53,13 @@ func detectForm(text string) (form, also idForm) {
 	return decimalForm, ""
 }
 
-// parseID reads text in the form that want names, or that its looks suggest. Only with signed may
-// it be negative, which no id of this library is.
+// parseID reads text in the form want, where autoForm is the form that detectForm returns. The id
+// may be negative only if signed is true: no id of this library is.
 func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idForm, err error) {
 	if signed && strings.HasPrefix(text, "-") {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return 0, decimalForm, "", fmt.Errorf("bad id: %q is no number of 64 bits", clip(text))
+			return 0, decimalForm, "", fmt.Errorf("bad id: %q is not a 64-bit number", clip(text))
 		}
 		return uid.ID(n), decimalForm, "", nil
 	}
@@ -78,8 +78,8 @@ func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idFor
 	default:
 		id, err = uid.ParseID(text)
 		if err != nil && want == autoForm && strings.Trim(text, "0123456789") != "" {
-			err = fmt.Errorf("bad id: %q is no decimal number, no 13 characters of Base32 and no 11 of "+
-				"Base62", clip(text))
+			err = fmt.Errorf("bad id: %q is not a decimal number, 13 characters of Base32 or "+
+				"11 characters of Base62", clip(text))
 		}
 	}
 	if err != nil {
@@ -88,7 +88,8 @@ func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idFor
 	return id, form, also, nil
 }
 
-// ungroup returns the number that text is with a separator at every third digit, else text.
+// ungroup returns text without the separators, if text is a number with a separator at every third
+// digit, and text as it is otherwise.
 func ungroup(text string) string {
 	for _, separator := range []string{",", "_", "'", "’"} {
 		groups := strings.Split(text, separator)

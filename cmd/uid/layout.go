@@ -14,7 +14,7 @@ import (
 
 // layoutFlags name a layout.
 type layoutFlags struct {
-	Layout string        `placeholder:"LAYOUT" help:"default, baidu, baidu-sample, twitter, hutool, leaf, shardgene, keyworker, keyworker-original, or the widths of time, worker, sequence and gene such as 41-10-12 or 41-10-10-2, and optionally /TICK and @EPOCH. Eras follow after commas, each with the @EPOCH from which on it is used."`
+	Layout string        `placeholder:"LAYOUT" help:"default, baidu, baidu-sample, twitter, hutool, leaf, shardgene, keyworker, keyworker-original, or the widths of time, worker, sequence and gene such as 41-10-12 or 41-10-10-2, and optionally /TICK and @EPOCH. Eras follow after commas, each with the @EPOCH at which it begins."`
 	Epoch  string        `placeholder:"TIME" help:"The instant of tick 0: 2026-01-01, 2026-01-01T00:00:00Z or unix milliseconds. A date without a zone is UTC."`
 	Tick   time.Duration `placeholder:"DURATION" help:"Length of a tick, such as 1ms or 1s."`
 }
@@ -40,7 +40,10 @@ func presets() []preset {
 		{name: "leaf", layout: bitsalloc.Leaf},
 		{name: "shardgene", layout: compat.ShardGene, centreBits: 5},
 		{name: "keyworker", layout: compat.KeyWorker, centreBits: 5},
-		{name: "keyworker-original", layout: compat.KeyWorker, centreBits: 5, decode: decodeKeyWorker},
+		{
+			name: "keyworker-original", layout: compat.KeyWorker, centreBits: 5,
+			decode: decodeKeyWorker,
+		},
 	}
 }
 
@@ -51,15 +54,15 @@ func presetNames() (names []string) {
 	return names
 }
 
-// decodeKeyWorker takes an id of the original apart, whose sign bit belongs to the time. Process
-// and machine stand where data centre and worker do elsewhere.
+// decodeKeyWorker returns the parts of an id of the original KeyWorker, whose sign bit belongs to
+// the time. Its process and machine are in the places of data centre and worker.
 func decodeKeyWorker(id int64) uid.Parts {
 	t, process, machine, seq := compat.DecodeKeyWorker(id)
 	tick := int64(uint64(id) >> 22)
 	return uid.Parts{ID: uid.ID(id), Time: t, Tick: tick, Worker: process<<5 | machine, Seq: seq}
 }
 
-// namedLayout is what the flags come to.
+// namedLayout is the layout that the flags name.
 type namedLayout struct {
 	preset
 	alloc *bitsalloc.Allocator // of the first era
@@ -79,19 +82,20 @@ func (n *namedLayout) options() *uid.Options {
 // last returns the Allocator of the last era.
 func (n *namedLayout) last() *bitsalloc.Allocator { return n.eras.All()[len(n.eras.All())-1] }
 
-// parts takes id apart, or says that it cannot be one of the layout.
+// parts returns the parts of id, or an error if the layout has no such id.
 func (n *namedLayout) parts(id uid.ID) (uid.Parts, error) {
 	if n.decode != nil {
 		return n.decode(int64(id)), nil
 	}
 	if most := n.last().MaxID(); id < 0 || int64(id) > most {
-		return uid.Parts{}, fmt.Errorf("is outside of the layout %s, whose ids are 0..%d", n.eras, most)
+		return uid.Parts{}, fmt.Errorf("is outside of the layout %s, whose ids are 0..%d",
+			n.eras, most)
 	}
 	return uid.ParseParts(n.eras.Of(int64(id)), id), nil
 }
 
-// usable says why no id can be made at now, as far as the layout alone decides it, so that no
-// worker id is spent on it.
+// usable returns an error if the layout has no ticks at now. Commands call it before they claim a
+// worker id.
 func (n *namedLayout) usable(now time.Time) error {
 	layout := n.alloc.Layout()
 	if layout.Epoch.After(now) {
@@ -99,8 +103,8 @@ func (n *namedLayout) usable(now time.Time) error {
 			layout, layout.Epoch.Format(time.RFC3339))
 	}
 	if end := n.last().Expires(); !end.After(now) {
-		return fmt.Errorf("the layout %s has no ticks left: it ran out at %s; give a later --epoch or "+
-			"more time bits", n.eras, end.Format(time.RFC3339))
+		return fmt.Errorf("the layout %s has no ticks left: it ran out at %s; give a later "+
+			"--epoch or more time bits", n.eras, end.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -125,9 +129,10 @@ func (f *layoutFlags) resolve() (n namedLayout, err error) {
 		}
 	}
 	if n.name == "" {
-		if layout, err = bitsalloc.ParseLayout(texts[0]); err != nil && !strings.Contains(f.Layout, "-") {
-			// It was meant as a name.
-			err = fmt.Errorf("want %s, or widths such as 28-22-13", strings.Join(presetNames(), ", "))
+		layout, err = bitsalloc.ParseLayout(texts[0])
+		if err != nil && !strings.Contains(f.Layout, "-") { // a name, and not widths
+			names := strings.Join(presetNames(), ", ")
+			err = fmt.Errorf("want %s, or widths such as 28-22-13", names)
 		}
 		if err != nil {
 			return n, usagef("--layout %q: %w", f.Layout, err)
@@ -150,7 +155,8 @@ func (f *layoutFlags) resolve() (n namedLayout, err error) {
 	for _, text := range texts[1:] {
 		l, err := bitsalloc.ParseLayout(text)
 		if err == nil && !strings.Contains(text, "@") {
-			err = fmt.Errorf("want the instant from which on %q is used, such as %[1]s@2030-01-01T00:00:00Z", text)
+			err = fmt.Errorf("want the instant at which %q begins, such as "+
+				"%[1]s@2030-01-01T00:00:00Z", text)
 		}
 		if err != nil {
 			return n, usagef("--layout %q: %w", f.Layout, err)

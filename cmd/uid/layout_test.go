@@ -18,7 +18,8 @@ func TestLayoutFlags(t *testing.T) {
 		{layoutFlags{Layout: "Twitter"}, "41-10-12-0/1ms@2010-11-04T01:42:54.657Z"},
 		{layoutFlags{Layout: "baidu"}, "28-22-13-0/1s@2016-05-19T16:00:00Z"},
 		{layoutFlags{Layout: "shardgene"}, "41-10-10-2/1ms@2017-03-10T02:06:50.226Z"},
-		{layoutFlags{Layout: "41-10-12", Tick: time.Millisecond, Epoch: "1288834974657"}, "41-10-12-0/1ms@2010-11-04T01:42:54.657Z"},
+		{layoutFlags{Layout: "41-10-12", Tick: time.Millisecond, Epoch: "1288834974657"},
+			"41-10-12-0/1ms@2010-11-04T01:42:54.657Z"},
 		{layoutFlags{Layout: "30-10-10-3/10ms@2020-01-01T00:00:00+08:00"}, "30-10-10-3/10ms@2019-12-31T16:00:00Z"},
 		{layoutFlags{Layout: "baidu", Epoch: "2020-02-29"}, "28-22-13-0/1s@2020-02-29T00:00:00Z"},
 	} {

@@ -1,5 +1,5 @@
-// Command uid makes ids and takes them apart, plans layouts and looks after the rows that worker
-// ids come from. docs/command.md describes it command by command.
+// Command uid makes ids and takes them apart, plans layouts and maintains the rows that worker ids
+// come from. docs/command.md describes it command by command.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 )
 
 func main() {
-	// The driver also writes to the standard error what it returns. SetLogger fails only for a nil
-	// Logger.
+	// The driver logs the errors that it returns to standard error too. SetLogger fails only for a
+	// nil Logger.
 	_ = mysql.SetLogger(&mysql.NopLogger{})
 	ctx, stop := withSignals(context.Background())
 	p := &program{
@@ -53,9 +53,9 @@ type commands struct {
 	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show the help of a command."`
 }
 
-// AfterApply refuses a flag whose value is there and empty, as in --dsn "$DSN" with a variable that
-// is not set. The default in its place would be another database, an address that everybody
-// reaches or a namespace that everybody uses.
+// AfterApply refuses a flag that is given an empty value, as in --dsn "$DSN" with a variable that
+// is not set. Its default would be another database, an address that everybody reaches or a
+// namespace that everybody uses.
 func (*commands) AfterApply(kctx *kong.Context) error {
 	for _, step := range kctx.Path {
 		if step.Flag == nil {
@@ -65,7 +65,8 @@ func (*commands) AfterApply(kctx *kong.Context) error {
 		case value == "":
 			return usagef("--%s is empty; leave it out for its default", step.Flag.Name)
 		case value == time.Duration(0) && !step.Flag.HasDefault:
-			return usagef("--%s is 0s, want above 0, or leave it out for its default", step.Flag.Name)
+			return usagef("--%s is 0s, want above 0, or leave it out for its default",
+				step.Flag.Name)
 		}
 	}
 	return nil
@@ -106,7 +107,7 @@ func (versionCmd) Run(p *program) error {
 	return err
 }
 
-// version says which build this is: the module version of an installed command, the commit of one
+// version identifies the build: by the module version of an installed command, by the commit of one
 // that was built from a clone.
 func version() string {
 	v, commit, dirty := "(unknown)", "", ""

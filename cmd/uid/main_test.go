@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestBlank: a flag that is there and empty is refused, because its default is something else than
-// what was meant.
+// TestBlank: a flag that is given an empty value is refused, because its default is not what was meant.
 func TestBlank(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -27,6 +26,6 @@ func TestBlank(t *testing.T) {
 			t.Errorf("uid %s prints %q", c.args, r.stdout)
 		}
 	}
-	b.env["UID_DSN"] = "" // is none
+	b.env["UID_DSN"] = "" // as if it were not set
 	b.check(t, exitOK, "", "", "gen")
 }

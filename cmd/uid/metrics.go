@@ -15,8 +15,9 @@ import (
 	"github.com/uidring/uidring/uid/uidhttp"
 )
 
-// withMetrics returns a handler that serves what the generators of o do, at /metrics for Prometheus
-// and at /debug/uid for people, and leaves the other paths to next.
+// withMetrics returns a handler that serves the figures of the generators of o, at /metrics for
+// Prometheus and at /debug/uid for people, and leaves the other paths to next. The caller closes
+// the page at /debug/uid.
 func withMetrics(next http.Handler, o *idhttp.Options) (http.Handler, io.Closer) {
 	registry := prometheus.NewRegistry()
 	sources := map[string]uidhttp.Source{}
@@ -71,7 +72,7 @@ func (s shownSegments) Stats() segment.Stats {
 	return stats
 }
 
-// hide replaces an error by its text as it may be shown.
+// hide replaces *err, unless it is nil, by an error with the text that may be shown.
 func hide(err *error, text func(error) string) {
 	if *err != nil {
 		*err = errors.New(text(*err))

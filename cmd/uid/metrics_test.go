@@ -38,7 +38,7 @@ func (s *brokenSource) Fetch(context.Context, string, int64) (segment.Range, err
 	return segment.Range{}, errors.New("no route to hunter2")
 }
 
-// TestDebugPage: the page shows what the text function makes of errors.
+// TestDebugPage: the page shows errors as ErrorText formats them.
 func TestDebugPage(t *testing.T) {
 	t.Parallel()
 	h, page := withMetrics(http.NotFoundHandler(), &idhttp.Options{
@@ -52,11 +52,12 @@ func TestDebugPage(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		return w
 	}
-	if body := get("/debug/uid").Body.String(); !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
+	body := get("/debug/uid").Body.String()
+	if !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
 		t.Errorf("the page is %s\nwant the reason without the password", body)
 	}
 	if w := get("/debug"); w.Code != http.StatusNotFound {
-		t.Errorf("/debug is %d, want what the next handler answers", w.Code)
+		t.Errorf("/debug is %d, want the answer of the next handler", w.Code)
 	}
 
 	numbers, err := segment.New(t.Context(), &brokenSource{}, nil)
@@ -74,8 +75,9 @@ func TestDebugPage(t *testing.T) {
 	for err == nil {
 		_, err = numbers.Next(ctx, "orders")
 	}
-	body := get("/debug/uid").Body.String()
-	if !strings.Contains(body, "<td>orders") || !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
+	body = get("/debug/uid").Body.String()
+	if !strings.Contains(body, "<td>orders") || !strings.Contains(body, "no route to nowhere") ||
+		strings.Contains(body, "hunter2") {
 		t.Errorf("the page is %s\nwant the tag and its reason without the password", body)
 	}
 }

@@ -19,17 +19,18 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// movingPage returns the code blocks of a kind under a heading of docs/moving.md. The Chinese page
-// has the same ones in the same order.
+// movingPage returns the code blocks of docs/moving.md in the language kind. The Chinese page must
+// have the same ones in the same order.
 func movingPage(t *testing.T, kind string) []string {
 	t.Helper()
 	var pages [2][]string
+	blocks := regexp.MustCompile("(?ms)^ *```" + kind + "\n(.*?)^ *```$")
 	for i, file := range []string{"../../docs/moving.md", "../../docs/moving.zh-CN.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile("(?ms)^ *```"+kind+"\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+		for _, m := range blocks.FindAllStringSubmatch(string(text), -1) {
 			pages[i] = append(pages[i], strings.TrimSpace(m[1]))
 		}
 	}
@@ -80,8 +81,8 @@ func runSQL(t *testing.T, db *gorm.DB, statements ...string) {
 	}
 }
 
-// TestMoving moves tables with the ids of other systems by the page's recipe: no new id equals an
-// old one, and ORDER BY id is the order of creation.
+// TestMoving moves tables with the ids of other systems by the page's recipe. No new id equals an old
+// one, and ORDER BY id is the order of creation.
 func TestMoving(t *testing.T) {
 	t.Parallel()
 	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
@@ -108,7 +109,8 @@ func TestMoving(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runSQL(t, db, "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, made INT NOT NULL) ENGINE = InnoDB")
+			runSQL(t, db, "CREATE OR REPLACE TABLE orders "+
+				"(id BIGINT PRIMARY KEY AUTO_INCREMENT, made INT NOT NULL) ENGINE = InnoDB")
 			insert := func(i int, id int64) {
 				runSQL(t, db, fmt.Sprintf("INSERT INTO orders VALUES (%d, %d)", id, i)) // fails if two are equal
 			}
@@ -164,21 +166,24 @@ func TestMoving(t *testing.T) {
 			}
 		})
 	}
-	runSQL(t, db, "CREATE TABLE leaf_alloc (biz_tag VARCHAR(128) PRIMARY KEY, max_id BIGINT NOT NULL, step INT NOT NULL)", "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 4711, 1000)")
+	runSQL(t, db, "CREATE TABLE leaf_alloc "+
+		"(biz_tag VARCHAR(128) PRIMARY KEY, max_id BIGINT NOT NULL, step INT NOT NULL)",
+		"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 4711, 1000)")
 	var highest int64
 	if err := db.Raw(movingSQL(t, "leaf_alloc")).Row().Scan(&highest); err != nil || highest != 4711 {
 		t.Errorf("%d, %v, want the tag's max_id", highest, err)
 	}
 }
 
-// TestMovingBaidu finds the epoch of a service from its rows by the page's statement, and has
-// Java's ids and ours side by side on one WORKER_NODE.
+// TestMovingBaidu finds the epoch of a service from its rows by the page's statement, and makes the ids
+// of Java and of this library side by side on one WORKER_NODE.
 func TestMovingBaidu(t *testing.T) {
 	t.Parallel()
 	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
 	db := openMoving(t)
 	for zone, want := range map[int]string{8: "2016-09-19 16:00:0", 0: "2016-09-20 00:00:0"} {
-		runSQL(t, db, "CREATE OR REPLACE TABLE orders (id BIGINT PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB")
+		runSQL(t, db, "CREATE OR REPLACE TABLE orders "+
+			"(id BIGINT PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB")
 		layout := compat.BaiduSample()
 		layout.Epoch = layout.Epoch.Add(time.Duration(8-zone) * time.Hour)
 		a, err := bitsalloc.New(layout)
@@ -190,7 +195,8 @@ func TestMovingBaidu(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runSQL(t, db, fmt.Sprintf("INSERT INTO orders VALUES (%d, '%s')", id, created.Add(time.Second).Format(time.DateTime)))
+		runSQL(t, db, fmt.Sprintf("INSERT INTO orders VALUES (%d, '%s')",
+			id, created.Add(time.Second).Format(time.DateTime)))
 		var epoch string
 		if err := db.Raw(movingSQL(t, "id >> 34")).Row().Scan(&epoch); err != nil {
 			t.Fatal(err)
@@ -204,13 +210,15 @@ func TestMovingBaidu(t *testing.T) {
 		t.Fatal(err)
 	}
 	layout, err := bitsalloc.ParseLayout("29-21-13@2016-09-19T16:00:00Z")
-	if err != nil || !strings.Contains(string(page), `bitsalloc.ParseLayout("29-21-13@2016-09-19T16:00:00Z")`) || layout != compat.BaiduSample() {
+	if err != nil || layout != compat.BaiduSample() ||
+		!strings.Contains(string(page), `bitsalloc.ParseLayout("29-21-13@2016-09-19T16:00:00Z")`) {
 		t.Errorf("the page's layout is %v, %v", layout, err)
 	}
 	seen := map[uid.ID]bool{}
 	for range 3 {
-		// What Java does at its start: a row of its own, whose key is the worker id.
-		runSQL(t, db, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES ('java', '8080', 2, CURDATE(), NOW(), NOW())")
+		// At its start Java inserts a row, whose key is its worker id.
+		runSQL(t, db, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) "+
+			"VALUES ('java', '8080', 2, CURDATE(), NOW(), NOW())")
 		var worker int64
 		if err := db.Raw("SELECT MAX(ID) FROM WORKER_NODE").Row().Scan(&worker); err != nil {
 			t.Fatal(err)
@@ -219,7 +227,8 @@ func TestMovingBaidu(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gen, err := uid.NewDefault(t.Context(), workernode.Disposable(db, nil), &uid.Options{Layout: layout, SeqStart: 1})
+		gen, err := uid.NewDefault(t.Context(), workernode.Disposable(db, nil),
+			&uid.Options{Layout: layout, SeqStart: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +261,8 @@ func TestMovingUUID(t *testing.T) {
 	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
 	db := openMoving(t)
 	runSQL(t, db, "CREATE TABLE orders (id CHAR(36) PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB",
-		"INSERT INTO orders SELECT UUID(), '2026-11-20' + INTERVAL seq MINUTE FROM seq_1_to_500", movingSQL(t, "ADD COLUMN uid"))
+		"INSERT INTO orders SELECT UUID(), '2026-11-20' + INTERVAL seq MINUTE FROM seq_1_to_500",
+		movingSQL(t, "ADD COLUMN uid"))
 	f, err := uid.NewBackfill(t.Context(), workernode.Disposable(db, nil), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +272,8 @@ func TestMovingUUID(t *testing.T) {
 		ID      string
 		Created time.Time
 	}
-	if err := db.Raw("SELECT id, created FROM orders WHERE uid IS NULL ORDER BY created").Scan(&rows).Error; err != nil || len(rows) != 500 {
+	err = db.Raw("SELECT id, created FROM orders WHERE uid IS NULL ORDER BY created").Scan(&rows).Error
+	if err != nil || len(rows) != 500 {
 		t.Fatal(len(rows), err)
 	}
 	for _, r := range rows {
@@ -274,7 +285,9 @@ func TestMovingUUID(t *testing.T) {
 	}
 	runSQL(t, db, movingSQL(t, "ADD UNIQUE KEY"))
 	var first, last time.Time
-	if err := db.Raw("SELECT (SELECT created FROM orders ORDER BY uid LIMIT 1), (SELECT created FROM orders ORDER BY uid DESC LIMIT 1)").Row().Scan(&first, &last); err != nil {
+	err = db.Raw("SELECT (SELECT created FROM orders ORDER BY uid LIMIT 1), "+
+		"(SELECT created FROM orders ORDER BY uid DESC LIMIT 1)").Row().Scan(&first, &last)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !first.Equal(rows[0].Created) || !last.Equal(rows[499].Created) {

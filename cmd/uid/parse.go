@@ -79,7 +79,7 @@ func (c *parseCmd) Run(ctx context.Context, p *program) error {
 	}
 }
 
-// badIDError is a word that is no id of the layout.
+// badIDError is the error of a word that is not an id of the layout.
 type badIDError struct{ error }
 
 // print takes one word apart and prints it. A badIDError leaves the output as it was.
@@ -93,7 +93,8 @@ func (c *parseCmd) print(p *program, pr *printer, word string) error {
 		return badIDError{fmt.Errorf("bad id: %s %w", id, err)}
 	}
 	if also != "" {
-		fmt.Fprintf(p.stderr, "uid: note: %q is read as a decimal number; --form %s reads it as %s\n",
+		fmt.Fprintf(p.stderr,
+			"uid: note: %q is read as a decimal number; --form %s reads it as %s\n",
 			word, also, also)
 	}
 	return pr.print(parts, form)

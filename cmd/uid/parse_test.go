@@ -18,16 +18,20 @@ func vector(t *testing.T, tick, worker, seq int64) uid.ID {
 	return uid.ID(id)
 }
 
-// TestParseForms: all text forms of one id mean the same.
+// TestParseForms: parse recognizes every text form of an id.
 func TestParseForms(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, id := range []uid.ID{vector(t, 10_000_000, 7, 42), vector(t, 1<<28-1, 1<<22-1, 1<<13-1), vector(t, 20_000_000, 0, 0), 0, 1} {
-		for form, text := range map[idForm]string{decimalForm: id.String(), base32Form: id.Base32(), base62Form: id.Base62()} {
+	for _, id := range []uid.ID{
+		vector(t, 10_000_000, 7, 42), vector(t, 1<<28-1, 1<<22-1, 1<<13-1), vector(t, 20_000_000, 0, 0), 0, 1,
+	} {
+		for form, text := range map[idForm]string{
+			decimalForm: id.String(), base32Form: id.Base32(), base62Form: id.Base62(),
+		} {
 			r := b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", text)
 			var j idJSON
 			if err := json.Unmarshal([]byte(r.stdout), &j); err != nil || j.Form != form {
-				t.Errorf("parse %s took it for %q (%v), want %q", text, j.Form, err, form)
+				t.Errorf("parse %s reads it as %q (%v), want %q", text, j.Form, err, form)
 			}
 		}
 		b.check(t, exitOK, id.String(), "", "parse", strings.ToLower(id.Base32()))
@@ -38,17 +42,18 @@ func TestParseTable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t) // 2026-06-01T12:00:00Z, which is tick 13,089,600
 	id := vector(t, 13_089_600-3600, 7, 42).String()
-	r := b.check(t, exitOK, "", "", "parse", "--zone", "Asia/Shanghai", id, vector(t, 13_089_660, 4_000_000, 8000).String())
-	want := "" +
-		"ID                   BASE32         BASE62       TIME                       AGE              WORKER   SEQ   FORM\n" +
-		"449631536283705386   0CFB9G0001R1A  0XDJfLAin06  2026-06-01T19:00:00+08:00  1h00m ago        7        42    dec\n" +
-		"449757325694082880   0CFEVWYGJ07T0  0XDtNvwdXPc  2026-06-01T20:01:00+08:00  in 1m00s         4000000  8000  dec\n"
+	later := vector(t, 13_089_660, 4_000_000, 8000).String()
+	r := b.check(t, exitOK, "", "", "parse", "--zone", "Asia/Shanghai", id, later)
+	const want = `ID                   BASE32         BASE62       TIME                       AGE              WORKER   SEQ   FORM
+449631536283705386   0CFB9G0001R1A  0XDJfLAin06  2026-06-01T19:00:00+08:00  1h00m ago        7        42    dec
+449757325694082880   0CFEVWYGJ07T0  0XDtNvwdXPc  2026-06-01T20:01:00+08:00  in 1m00s         4000000  8000  dec
+`
 	if r.stdout != want {
 		t.Errorf("got\n%swant\n%s", r.stdout, want)
 	}
 }
 
-// TestParseLayouts: ids of other systems, by their own vectors.
+// TestParseLayouts: parse reads the ids of other systems.
 func TestParseLayouts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -88,13 +93,14 @@ func TestParseGrouped(t *testing.T) {
 	b.check(t, exitFailure, "", "base32", "parse", "--form", "base32", "1,234")
 }
 
-// TestParseBad: every bad id is complained about on its own, the good ones are printed, and the run
-// fails.
+// TestParseBad: every bad id has a complaint of its own, the good ones are printed, and the run fails.
 func TestParseBad(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	bad := []string{"junk", "-1", "9223372036854775808", "99999999999999999999999999", "0x10", "1.5", "1e3", "8ZZZZZZZZZZZZ", "ZZZZZZZZZZZZU",
-		"zzzzzzzzzzz", "!!!!!!!!!!!", "１２３", strings.Repeat("9", 5000)}
+	bad := []string{
+		"junk", "-1", "9223372036854775808", "99999999999999999999999999", "0x10", "1.5", "1e3", "8ZZZZZZZZZZZZ",
+		"ZZZZZZZZZZZZU", "zzzzzzzzzzz", "!!!!!!!!!!!", "１２３", strings.Repeat("9", 5000),
+	}
 	args := []string{"parse", "-f", "json", "--", "1"}
 	args = append(append(args, bad...), "2")
 	r := b.check(t, exitFailure, `"id":"2"`, "", args...)
@@ -106,7 +112,8 @@ func TestParseBad(t *testing.T) {
 		t.Fatalf("%d complaints, want %d:\n%s", len(complaints), len(bad), r.stderr)
 	}
 	for i, line := range complaints {
-		if !strings.HasPrefix(line, "uid: ") || !strings.Contains(line, bad[i][:min(len(bad[i]), 30)]) || len(line) > 250 {
+		if !strings.HasPrefix(line, "uid: ") || len(line) > 250 ||
+			!strings.Contains(line, bad[i][:min(len(bad[i]), 30)]) {
 			t.Errorf("complaint about %.50q: %.300q", bad[i], line)
 		}
 	}
@@ -114,7 +121,7 @@ func TestParseBad(t *testing.T) {
 	b.check(t, exitFailure, "", "base32", "parse", "--form", "base32", "123")
 }
 
-// TestParseAmbiguous: thirteen digits are read as a number, with a note that they need not be one.
+// TestParseAmbiguous: thirteen digits are read as a decimal number, with a note that they may be Base32.
 func TestParseAmbiguous(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -123,7 +130,7 @@ func TestParseAmbiguous(t *testing.T) {
 	b.check(t, exitOK, `"form":"base32"`, "", "parse", "-f", "json", "0234567890123")
 }
 
-// TestParseStdin: ids come from standard input when none is named, separated by anything white.
+// TestParseStdin: without arguments, ids come from standard input, separated by white space.
 func TestParseStdin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -142,10 +149,11 @@ func TestParseStdin(t *testing.T) {
 	b.check(t, exitFailure, "", "reading ids: ", "parse")
 }
 
-// FuzzParseID: no text makes parse panic, and what it takes for an id is one whose forms all read
-// back.
+// FuzzParseID: no text makes parseID panic, and all forms of an id that it returns parse to that id.
 func FuzzParseID(f *testing.F) {
-	for _, s := range []string{"0", "1", "9223372036854775807", "7ZZZZZZZZZZZZ", "aZl8N0y58M7", "1234567890123", "", "-", "0000000000000"} {
+	for _, s := range []string{
+		"0", "1", "9223372036854775807", "7ZZZZZZZZZZZZ", "aZl8N0y58M7", "1234567890123", "", "-", "0000000000000",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -16,16 +16,16 @@ type planCmd struct {
 	layoutFlags `embed:""`
 	goalFlags   `embed:""`
 	Above       *int64 `placeholder:"ID" help:"Let every id lie above this one, such as the highest that a table has. The epoch is then --from."`
-	From        string `placeholder:"TIME" help:"For --above: the instant from which on ids are made, in the forms of --epoch. Default: now."`
+	From        string `placeholder:"TIME" help:"For --above: the instant at which the first ids are made, in the forms of --epoch. Default: now."`
 	JSON        bool   `help:"Print one JSON object."`
 }
 
 // goalFlags say what a layout has to do.
 type goalFlags struct {
-	Years    float64       `placeholder:"N" help:"Time bits for so many years from today."`
+	Years    float64       `placeholder:"N" help:"Time bits for this many years from today."`
 	Workers  int64         `placeholder:"N" help:"Processes that make ids at the same time."`
-	Rate     float64       `placeholder:"N" help:"Ids a second and worker."`
-	Restarts float64       `placeholder:"N" help:"Restarts a day and worker; each takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
+	Rate     float64       `placeholder:"N" help:"Ids a second of each worker."`
+	Restarts float64       `placeholder:"N" help:"Restarts a day of each worker. Every restart takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
 	Burst    time.Duration `placeholder:"DURATION" help:"How long --rate lasts at a time. Default: always."`
 	Bits     int           `default:"63" help:"Bits that an id may have; 53 for ids that JavaScript numbers hold."`
 	GeneBits int           `placeholder:"N" help:"Low bits that carry a shard gene."`
@@ -34,19 +34,19 @@ type goalFlags struct {
 // bitsMax is how many bits an id has below the sign.
 const bitsMax = 63
 
-// Run plans a layout that reaches the goals, or looks at the layout that --layout names, and prints
-// what it can do.
+// Run plans a layout that reaches the goals, or takes the one that --layout names, and prints what
+// it can do.
 func (c *planCmd) Run(ctx context.Context, p *program) error {
 	if err := c.check(); err != nil {
 		return err
 	}
 	now := p.now()
 	var spare string
-	// The rate alone asks how a layout bears it.
+	// --rate alone asks how a given layout copes with that rate.
 	if c.Years > 0 || c.Workers > 0 || c.Bits != bitsMax || c.GeneBits > 0 {
 		if c.Layout != "" {
-			return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits ask for " +
-				"one: give one or the other")
+			return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits " +
+				"ask for one: give one or the other")
 		}
 		var err error
 		if c.Layout, spare, err = c.fit(now); err != nil {
@@ -94,12 +94,12 @@ func (c *planCmd) above(n *namedLayout, now time.Time) (given string, err error)
 	if n.alloc, err = bitsalloc.New(l); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("the ids up to %d: %s of %s ticks, %.3g %% of the time", n.alloc.First(from)-1,
-		human.Count(l.FirstTick), human.Count(n.alloc.MaxTick()+1),
+	return fmt.Sprintf("the ids up to %d: %s of %s ticks, %.3g %% of the time",
+		n.alloc.First(from)-1, human.Count(l.FirstTick), human.Count(n.alloc.MaxTick()+1),
 		100*float64(l.FirstTick)/float64(n.alloc.MaxTick()+1)), nil
 }
 
-// begin returns the instant from which on the ids above --above are made.
+// begin returns the instant at which the first ids above --above are made.
 func (c *planCmd) begin(now time.Time) (time.Time, error) {
 	if c.From == "" {
 		return now.UTC().Truncate(time.Second), nil
@@ -107,7 +107,7 @@ func (c *planCmd) begin(now time.Time) (time.Time, error) {
 	return parseInstant("--from", c.From)
 }
 
-// check finds the goals that make no sense.
+// check returns an error for a goal that is out of range.
 func (g *goalFlags) check() error {
 	for _, f := range []struct {
 		name        string
@@ -131,11 +131,11 @@ func (g *goalFlags) check() error {
 }
 
 // fit returns the text of a layout that reaches the goals, and a sentence about the bits that were
-// left over. What is not asked for gets the default: 7 years, one worker, one id a second.
+// left over. The defaults are 7 years, one worker and one id a second.
 //
-// Bits that are left over go to the sequence if no rate was asked for, to the worker id, because
-// restarts use it up, and to the sequence, each up to the default layout's width. The time gets the
-// rest.
+// Bits that are left over go first to the worker id, because restarts use it up, and then to the
+// sequence. Without --rate the sequence comes first. Each gets at most the default layout's width,
+// and the time gets the rest.
 func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 	like, err := (&layoutFlags{Epoch: c.Epoch, Tick: c.Tick}).resolve()
 	if err != nil {
@@ -162,8 +162,8 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 	if c.Above != nil { // the years have to fit into the part of the ids that lies above
 		part := 1 - (float64(*c.Above)+1)/math.Ldexp(1, c.Bits)
 		if part <= 0 {
-			return "", "", fmt.Errorf("--above is %d, and ids of %d bits end at %d", *c.Above, c.Bits,
-				int64(uint64(1)<<c.Bits-1))
+			return "", "", fmt.Errorf("--above is %d, and ids of %d bits end at %d",
+				*c.Above, c.Bits, int64(uint64(1)<<c.Bits-1))
 		}
 		ticks = ticks/part + 1
 	}
@@ -171,9 +171,10 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 	needSeq := max(1, widthFor(c.Rate*layout.Tick.Seconds()))
 	left := c.Bits - c.GeneBits - needTime - needWorker - needSeq
 	if left < 0 {
-		return "", "", fmt.Errorf("no layout does that: time %d + worker %d + sequence %d + gene %d "+
-			"= %d bits, there are %d; lower a goal, or leave --rate to borrowing from the future and "+
-			"plan for the rate over the day", needTime, needWorker, needSeq, c.GeneBits, c.Bits-left, c.Bits)
+		return "", "", fmt.Errorf("no layout does that: time %d + worker %d + sequence %d + "+
+			"gene %d = %d bits, there are %d; lower a goal, or leave --rate to borrowing from "+
+			"the future and plan for the rate over the day",
+			needTime, needWorker, needSeq, c.GeneBits, c.Bits-left, c.Bits)
 	}
 	toWorker := max(0, min(left, bitsalloc.DefaultWorkerBits-needWorker))
 	toSeq := max(0, min(left-toWorker, bitsalloc.DefaultSeqBits-needSeq))
@@ -186,7 +187,8 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 		spare = fmt.Sprintf("%d: %d to the time, %d to the worker id, %d to the sequence",
 			left, toTime, toWorker, toSeq)
 	}
-	text = fmt.Sprintf("%d-%d-%d-%d", needTime+toTime, needWorker+toWorker, needSeq+toSeq, c.GeneBits)
+	text = fmt.Sprintf("%d-%d-%d-%d",
+		needTime+toTime, needWorker+toWorker, needSeq+toSeq, c.GeneBits)
 	return text, spare, nil
 }
 

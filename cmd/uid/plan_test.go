@@ -18,7 +18,7 @@ func plan(t *testing.T, args string) planReport {
 	return r
 }
 
-// TestPlanGoals: a planned layout reaches every goal, and one bit less anywhere would not.
+// TestPlanGoals: a planned layout reaches every goal and has the expected widths.
 func TestPlanGoals(t *testing.T) {
 	t.Parallel()
 	now := newBench(t).now
@@ -41,39 +41,42 @@ func TestPlanGoals(t *testing.T) {
 			t.Errorf("plan %s = %s, want %s", c.args, r.Layout, c.layout)
 		}
 		if r.Expires.Before(now.AddDate(7, 0, 0)) || len(r.Rings) == 0 {
-			t.Errorf("plan %s expires %v with %d rings, want 7 years or more and rings", c.args, r.Expires, len(r.Rings))
+			t.Errorf("plan %s expires %v with %d rings, want 7 years or more and rings",
+				c.args, r.Expires, len(r.Rings))
 		}
 	}
 }
 
-// TestPlanDefault: the figures of the default layout, which README and docs state.
+// TestPlanDefault: the default layout has the figures that README and docs state.
 func TestPlanDefault(t *testing.T) {
 	t.Parallel()
 	r := plan(t, "--rate 16384 --burst 10s")
-	if r.Workers != 1<<22 || r.IDsPerTick != 8192 || r.IDsPerSec != 8192 || r.JavaScript || r.MaxID != "9223372036854775807" ||
-		!r.Expires.Equal(time.Date(2034, 7, 4, 21, 24, 16, 0, time.UTC)) {
+	if r.Workers != 1<<22 || r.IDsPerTick != 8192 || r.IDsPerSec != 8192 || r.JavaScript ||
+		r.MaxID != "9223372036854775807" || !r.Expires.Equal(time.Date(2034, 7, 4, 21, 24, 16, 0, time.UTC)) {
 		t.Errorf("default layout: %+v", r)
 	}
 	if r.Borrow == nil || r.Borrow.PerSec != 1 || r.Borrow.BurstSec != 10 {
 		t.Errorf("twice the rate for 10 s borrows %+v, want 1 s a second, 10 s", r.Borrow)
 	}
 	for _, x := range r.Rings {
-		if x.IDs != 8192<<x.BoostPower || x.Bytes != x.Slots*slotBytes || x.Slots*int64(x.RunLength) != x.IDs || x.AtRate != float64(x.IDs)/16384 {
+		if x.IDs != 8192<<x.BoostPower || x.Bytes != x.Slots*slotBytes || x.Slots*int64(x.RunLength) != x.IDs ||
+			x.AtRate != float64(x.IDs)/16384 {
 			t.Errorf("BoostPower %d: %+v", x.BoostPower, x)
 		}
 	}
-	// For ever, twice the rate halves what is left.
+	// Twice the rate for ever halves the time that is left.
 	left := r.Expires.Sub(newBench(t).now)
 	if r = plan(t, "--rate 16384"); r.Borrow.Expires.Sub(newBench(t).now.Add(left/2)).Abs() > time.Second {
 		t.Errorf("at twice the rate the time runs out %v, want half way", r.Borrow.Expires)
 	}
 }
 
-// TestPlanText: what does not fit says by how much; what ran out says so.
+// TestPlanText: the plan says by how many bits goals do not fit, and that a layout has run out.
 func TestPlanText(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.check(t, exitFailure, "", "time 41 + worker 20 + sequence 3 + gene 0 = 64 bits, there are 63", "plan", "--years", "60", "--workers", "1000000", "--rate", "8000", "--tick", "1ms")
+	b.check(t, exitFailure, "", "time 41 + worker 20 + sequence 3 + gene 0 = 64 bits, there are 63",
+		"plan", "--years", "60", "--workers", "1000000", "--rate", "8000", "--tick", "1ms")
 	b.check(t, exitOK, "it makes no ids any more", "", "plan", "--layout", "baidu")
 	b.check(t, exitOK, "a JavaScript number holds them", "", "plan", "--bits", "53")
 	b.check(t, exitUsage, "", "lies beyond", "plan", "--years", "1", "--epoch", "2030-01-01")

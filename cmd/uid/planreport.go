@@ -63,7 +63,7 @@ type ring struct {
 // slotBytes is what a slot of the ring takes: its uid and the cache line of its flag.
 const slotBytes = int64(8 + max(8, unsafe.Sizeof(cpu.CacheLinePad{})))
 
-// newPlanReport works out what the layout of a can do and how it bears the rates of g.
+// newPlanReport works out what the layout of a can do and how it copes with the rates of g.
 func newPlanReport(
 	ctx context.Context, a *bitsalloc.Allocator, g *goalFlags, now time.Time,
 ) *planReport {
@@ -171,8 +171,8 @@ func (r *planReport) print(w io.Writer) error {
 	case b.PerSec == 0:
 		line("at the rate", "%s/s borrows nothing", human.Short(b.Rate))
 	case b.Burst != "":
-		line("at the rate", "%s/s for %s borrows %s s from the future, which the clock catches up in as "+
-			"long", human.Short(b.Rate), b.Burst, human.Short(b.BurstSec))
+		line("at the rate", "%s/s for %s borrows %s s from the future, which the clock catches up "+
+			"in as long", human.Short(b.Rate), b.Burst, human.Short(b.BurstSec))
 	default:
 		line("at the rate", "%s/s borrows %s s in every second: the time runs out %s",
 			human.Short(b.Rate), human.Short(b.PerSec), b.Expires.Format(time.RFC3339))

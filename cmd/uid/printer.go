@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// printer prints ids line by line, a table too: it needs constant memory, and a reader sees each
-// line as it comes. Only whole lines reach w.
+// printer prints ids line by line, even in a table. It needs constant memory, and a reader sees
+// each line at once. It writes whole lines only.
 type printer struct {
 	w      *bufio.Writer
 	layout namedLayout
@@ -25,7 +25,7 @@ type printer struct {
 	widths []int // of the table's columns, once its heading is printed
 }
 
-// print prints one id, which was read in the form form if it was read.
+// print prints one id. form is the form that the id was read in, "" if it was made.
 func (p *printer) print(parts uid.Parts, form idForm) error {
 	switch p.format {
 	case "json":

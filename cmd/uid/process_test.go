@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command returns the command with a home of its own and nothing else in its environment, and the
-// home.
+// command returns the command, in an environment with little more than a home folder of its own, and
+// that folder.
 func command(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -65,8 +65,8 @@ func status(t *testing.T, err error) int {
 	return 0
 }
 
-// TestProcessFirstRun: a new user's first command makes an id and leaves the database where it
-// belongs, readable by its owner alone.
+// TestProcessFirstRun: a new user's first command makes an id, and a database that only its owner can
+// read.
 func TestProcessFirstRun(t *testing.T) {
 	t.Parallel()
 	cmd, home := command(t, "gen")
@@ -108,13 +108,14 @@ func TestProcessStatus(t *testing.T) {
 		cmd.Env = append(cmd.Env, c.env)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if code := status(t, cmd.Run()); code != c.want || (code == exitOK) != (stderr.Len() == 0) || strings.Contains(stderr.String(), "hunter2") {
+		code := status(t, cmd.Run())
+		if code != c.want || (code == exitOK) != (stderr.Len() == 0) || strings.Contains(stderr.String(), "hunter2") {
 			t.Errorf("%s uid %s = %d, stderr %q, want %d", c.env, c.args, code, &stderr, c.want)
 		}
 	}
 }
 
-// TestProcessHead: a reader that has had enough ends the run quietly and at once, however many ids
+// TestProcessHead: a reader that closes the pipe ends the run quietly and at once, however many ids
 // were asked for.
 func TestProcessHead(t *testing.T) {
 	t.Parallel()
@@ -139,8 +140,7 @@ func TestProcessHead(t *testing.T) {
 	}
 }
 
-// TestProcessInterrupt: a signal ends the run with its status, after whole lines, none of them
-// twice.
+// TestProcessInterrupt: a signal ends the run with its status, after whole lines with unique ids.
 func TestProcessInterrupt(t *testing.T) {
 	t.Parallel()
 	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
@@ -181,7 +181,7 @@ func TestProcessInterrupt(t *testing.T) {
 	}
 }
 
-// TestProcessInterruptStdin: Ctrl-C ends a parse that waits for somebody to type.
+// TestProcessInterruptStdin: Ctrl-C ends a parse that waits for input.
 func TestProcessInterruptStdin(t *testing.T) {
 	t.Parallel()
 	cmd, _ := command(t, "parse")
@@ -212,8 +212,8 @@ func TestProcessInterruptStdin(t *testing.T) {
 	}
 }
 
-// TestProcessMeter: on a terminal long work shows how far it is and wipes that away at the end; ids
-// stay clean.
+// TestProcessMeter: on a terminal, long work shows a meter and wipes it at the end. It is not among the
+// ids.
 func TestProcessMeter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -288,8 +288,8 @@ func terminal(t *testing.T, cmd *exec.Cmd, act func(tty *os.File, screen string)
 	return screen.String()
 }
 
-// TestProcessTimeout: a database that accepts the connection and says nothing is given up after
-// --timeout.
+// TestProcessTimeout: the run gives up after --timeout if the database accepts the connection but does
+// not answer.
 func TestProcessTimeout(t *testing.T) {
 	t.Parallel()
 	addr := silentServer(t)
@@ -310,8 +310,8 @@ func TestProcessTimeout(t *testing.T) {
 	}
 }
 
-// TestProcessConnectionDies: a connection that dies in the midst of a statement is one line, too:
-// the driver's own is held back.
+// TestProcessConnectionDies: a connection that dies during a statement is reported in one line. The
+// driver's own message is suppressed.
 func TestProcessConnectionDies(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
@@ -320,10 +320,13 @@ func TestProcessConnectionDies(t *testing.T) {
 	b.check(t, exitOK, "", "", "segment", "init", "--dsn", s.DSN(db))
 	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10", "--dsn", s.DSN(db))
 	proxy := dbtest.NewProxy(t, s.Addr())
-	proxy.SetOnce(dbtest.CutBeforeReply, func(request []byte) bool { return bytes.Contains(request, []byte("LAST_INSERT_ID")) })
+	proxy.SetOnce(dbtest.CutBeforeReply, func(request []byte) bool {
+		return bytes.Contains(request, []byte("LAST_INSERT_ID"))
+	})
 	cmd, _ := command(t, "segment", "next", "order", "--dsn", s.DSNVia(proxy.Addr(), db))
 	out, err := cmd.CombinedOutput()
-	if code := status(t, err); code != exitFailure || proxy.Hits() != 1 || !strings.HasPrefix(string(out), "uid: mysql at ") || strings.Count(string(out), "\n") != 1 {
+	if code := status(t, err); code != exitFailure || proxy.Hits() != 1 ||
+		!strings.HasPrefix(string(out), "uid: mysql at ") || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("status %d after %d cuts, printed %q, want 1 after one and one line", code, proxy.Hits(), out)
 	}
 }

@@ -25,15 +25,15 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1 // the work failed, or some of it did
-	exitUsage   = 2 // the command line makes no sense; nothing was done
+	exitUsage   = 2 // the command line is invalid; nothing was done
 )
 
 var (
-	errReported = errors.New("some of the work failed") // after each failure was printed
+	errReported = errors.New("some of the work failed") // each failure is already printed
 	errHelp     = errors.New("help printed")            // ends parsing after help or version
 )
 
-// usageError is an error in the command line that only shows after parsing, such as widths that do
+// usageError is an error in the command line that is found after parsing, such as widths that do
 // not fit 63 bits.
 type usageError struct{ error }
 
@@ -46,9 +46,9 @@ func isUsage(err error) bool {
 	return ok
 }
 
-// program is what a run sees of the world, so that tests can run it in process. out buffers stdout:
-// a command writes to out and leaves the flushing to run, except where a reader should see lines as
-// they come.
+// program is one run and all that it uses of the operating system, so that tests can run it in
+// process. out buffers stdout. A command writes to out, and run flushes it; a command flushes it
+// only where a reader should see each line at once.
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -79,7 +79,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return p.report(ctx, err)
 }
 
-// report prints err as one line, unless there is nothing to say, and returns the exit status.
+// report prints err as one line, unless there is nothing to report, and returns the exit status.
 func (p *program) report(ctx context.Context, err error) int {
 	var sig signalError
 	var parse *kong.ParseError
@@ -117,19 +117,19 @@ func (e outputError) Error() string { return "writing the output: " + e.error.Er
 func (e outputError) Unwrap() error { return e.error }
 
 // readerGone reports whether err says that stdout has no reader any more, as after "| head". That
-// is no failure.
+// is not a failure.
 func readerGone(err error) bool {
 	var o outputError
 	return errors.As(err, &o) && errors.Is(o.error, syscall.EPIPE)
 }
 
-// complain prints err as one line. Errors of package uid bring the prefix along.
+// complain prints err as one line. Errors of package uid already have the prefix.
 func (p *program) complain(err error) {
 	fmt.Fprintf(p.stderr, "uid: %s\n", strings.TrimPrefix(p.text(err), "uid: "))
 }
 
-// text returns the text of err on one line, without passwords. PostgreSQL's driver tries an address
-// with and without TLS and reports each: what it says twice is said once.
+// text returns the text of err on one line, without passwords and without repeated lines.
+// PostgreSQL's driver tries an address with and without TLS, and reports the same error twice.
 func (p *program) text(err error) string {
 	var lines []string
 	for line := range strings.Lines(p.redactor.Redact(err.Error())) {
@@ -144,7 +144,7 @@ func (p *program) text(err error) string {
 // execute parses args and runs the command that they name.
 func (p *program) execute(ctx context.Context, args []string) error {
 	for i, arg := range args {
-		// kong would replace bytes that are not UTF-8: it would name another tag or another file.
+		// kong replaces bytes that are not UTF-8. The argument would name another tag or file.
 		if !utf8.ValidString(arg) {
 			return usagef("argument %d is not UTF-8", i+1)
 		}
@@ -181,7 +181,7 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	return kctx.Run()
 }
 
-// joinNegative joins each negative number to the flag before it, because kong takes -5 for a flag.
+// joinNegative joins each negative number to the flag before it, because kong reads -5 as a flag.
 func joinNegative(args []string) (joined []string, err error) {
 	for i, arg := range args {
 		switch last := len(joined) - 1; {
@@ -189,8 +189,9 @@ func joinNegative(args []string) (joined []string, err error) {
 			return append(joined, args[i:]...), nil
 		case len(arg) < 2 || arg[0] != '-' || arg[1] < '0' || arg[1] > '9':
 			joined = append(joined, arg)
-		case last < 0 || !strings.HasPrefix(joined[last], "-") || strings.Contains(joined[last], "="):
-			return nil, usagef("%s is no flag; put -- before negative numbers", arg)
+		case last < 0 || !strings.HasPrefix(joined[last], "-") ||
+			strings.Contains(joined[last], "="):
+			return nil, usagef("%s is not a flag; put -- before negative numbers", arg)
 		case strings.HasPrefix(joined[last], "--"):
 			joined[last] += "=" + arg
 		default:
@@ -200,7 +201,7 @@ func joinNegative(args []string) (joined []string, err error) {
 	return joined, nil
 }
 
-// progress returns a running bar on stderr, or nil when stderr is no terminal. Nothing else may be
+// progress returns a running bar on stderr, or nil if stderr is not a terminal. Nothing else may be
 // printed on stderr before its End.
 func (p *program) progress(label string, total int64) *progress.Bar {
 	if !isTerminal(p.stderr) || p.getenv("TERM") == "dumb" {

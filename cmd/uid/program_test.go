@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
-// TestUsage: a command line that makes no sense ends with 2, names what is wrong and does nothing.
+// TestUsage: an invalid command line exits with 2, names the mistake and does nothing.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -30,8 +30,8 @@ func TestUsage(t *testing.T) {
 		{"gen -n=-5", "--count"},
 		{"gen -n -5", "-n is -5, want 1 or more"},
 		{"gen --count -5", "-n is -5, want 1 or more"},
-		{"gen -5", "-5 is no flag; put -- before negative numbers"},
-		{"parse 1 -5", "-5 is no flag; put -- before negative numbers"},
+		{"gen -5", "-5 is not a flag; put -- before negative numbers"},
+		{"parse 1 -5", "-5 is not a flag; put -- before negative numbers"},
 		{"gen --timeout -1s", "--timeout is -1s"},
 		{"segment set x --step -1", "--step is -1"},
 		{"help bogus", "unexpected argument bogus"},
@@ -81,7 +81,9 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.env["UID_DSN"] = "mysql://me:hunter2@db/ids"
-	for _, args := range []string{"", "--help", "-h", "gen --help", "parse -h", "plan --help", "schema --help", "version --help"} {
+	for _, args := range []string{
+		"", "--help", "-h", "gen --help", "parse -h", "plan --help", "schema --help", "version --help",
+	} {
 		r := b.check(t, exitOK, "Usage: uid", "", strings.Fields(args)...)
 		if strings.Contains(r.stdout, "hunter2") {
 			t.Errorf("uid %s shows the password", args)
@@ -129,8 +131,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestText: a message is one line that says nothing twice. A password is hidden before its white
-// space is changed.
+// TestText: a message is one line without repetitions. A password is hidden before its white space is
+// changed.
 func TestText(t *testing.T) {
 	t.Parallel()
 	p := &program{}
@@ -147,18 +149,19 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestDSNOrigin: a data source name that makes no sense is laid to the place that it came from, the
-// flag first.
+// TestDSNOrigin: the error for an invalid data source name says whether it comes from the flag or the
+// environment.
 func TestDSNOrigin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.env["UID_DSN"] = "nonsense"
-	b.check(t, exitUsage, "", "uid: UID_DSN: not the name of a database; want mysql://user:password@host", "gen")
-	b.check(t, exitUsage, "", "uid: --dsn: not the name of a database; want mysql://user:password@host", "gen", "--dsn", "junk")
+	const want = ": not the name of a database; want mysql://user:password@host"
+	b.check(t, exitUsage, "", "uid: UID_DSN"+want, "gen")
+	b.check(t, exitUsage, "", "uid: --dsn"+want, "gen", "--dsn", "junk")
 }
 
-// TestPasswordElsewhere: a password that is known is hidden where no pattern would find it, here as
-// the name of the database.
+// TestPasswordElsewhere: a known password is hidden even where no pattern would find it, here as the
+// name of the database.
 func TestPasswordElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -179,8 +182,7 @@ func TestPasswordElsewhere(t *testing.T) {
 	b.check(t, exitUsage, "", "unexpected argument "+dsn.Hidden+"\n", "gen", "hunter42")
 }
 
-// TestNoPlace: without a cache folder that can be written, the embedded database is refused with
-// the reason and a way out.
+// TestNoPlace: without a writable cache folder, the error has the reason and names an alternative.
 func TestNoPlace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -196,7 +198,8 @@ func TestNoPlace(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(broken, "uidring"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(broken, "uidring", "uid.db"), []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+	junk := []byte(strings.Repeat("not a database ", 100))
+	if err := os.WriteFile(filepath.Join(broken, "uidring", "uid.db"), junk, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for cache, want := range map[string]string{
@@ -216,7 +219,7 @@ type writeFunc func([]byte) (int, error)
 
 func (f writeFunc) Write(b []byte) (int, error) { return f(b) }
 
-// TestOutputErrors: a reader that went away is no failure, a disk that is full is one.
+// TestOutputErrors: a reader that went away is not a failure, a full disk is one.
 func TestOutputErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -238,19 +241,20 @@ func TestOutputErrors(t *testing.T) {
 	}
 }
 
-// TestSignalStatus: a run that a signal ended says so by its status, prints no message, and has
-// printed whole lines.
+// TestSignalStatus: a run that a signal ends has its exit status, no message, and whole lines as output.
 func TestSignalStatus(t *testing.T) {
 	t.Parallel()
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var out, stderr strings.Builder
-		p := &program{stdin: strings.NewReader(""), stderr: &stderr, getenv: func(string) string { return "" }, now: newBench(t).clock}
+		p := &program{stdin: strings.NewReader(""), stderr: &stderr, now: newBench(t).clock,
+			getenv: func(string) string { return "" }}
 		p.stdout = writeFunc(func(b []byte) (int, error) {
 			cancel(signalError{sig})
 			return out.Write(b)
 		})
-		if code := p.run(ctx, []string{"gen", "--worker", "1", "-n", "1000000000000"}); code != want || stderr.Len() > 0 {
+		code := p.run(ctx, []string{"gen", "--worker", "1", "-n", "1000000000000"})
+		if code != want || stderr.Len() > 0 {
 			t.Errorf("after %v: status %d, stderr %q, want %d and nothing", sig, code, stderr.String(), want)
 		}
 		if s := out.String(); !strings.HasSuffix(s, "\n") {
@@ -259,14 +263,15 @@ func TestSignalStatus(t *testing.T) {
 	}
 }
 
-// TestParseStdinSignal: reading from a terminal on which nobody types ends with the signal.
+// TestParseStdinSignal: a signal ends a parse that waits for input.
 func TestParseStdinSignal(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGINT})
-	p := &program{stdin: r, stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, now: newBench(t).clock}
+	p := &program{stdin: r, stdout: io.Discard, stderr: io.Discard, now: newBench(t).clock,
+		getenv: func(string) string { return "" }}
 	if code := p.run(ctx, []string{"parse"}); code != 130 {
 		t.Errorf("status %d, want 130", code)
 	}

@@ -31,7 +31,7 @@ type sourceFlags struct {
 	Server   []string `placeholder:"DSN" help:"Another ticket server, after the one of --dsn, in their order. May be repeated."`
 }
 
-// source returns the Source on db, and what closes the other servers.
+// source returns the Source on db, and a function that closes the other servers.
 func (f *sourceFlags) source(p *program, db *gorm.DB) (segment.Source, func() error, error) {
 	none := func() error { return nil }
 	switch {
@@ -68,7 +68,7 @@ func (f *sourceFlags) with(
 	})
 }
 
-// withHint adds to an error about a table or a tag that is missing how to make it.
+// withHint adds to an error about a missing table or tag how to make it.
 func withHint(err error) error {
 	if err == nil {
 		return nil
@@ -147,11 +147,11 @@ type segmentNextCmd struct {
 	Count       int64 `short:"n" default:"1" placeholder:"N" help:"How many ids, 1 or more."`
 }
 
-// maxFetch bounds one range that is asked for, to what a step may be.
+// maxFetch is the longest range that is asked for at a time. It is a valid step.
 const maxFetch = 1 << 30
 
-// Run takes ranges of the length that is wanted, so that nothing is left over where the source
-// allows that, and returns the rest otherwise. --timeout is for each range, not for printing.
+// Run asks for ranges of the length that it needs, so that nothing is left over if the source
+// allows that, and otherwise gives the rest back. --timeout bounds each fetch, not the printing.
 func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Count < 1 {
 		return usagef("-n is %d, want 1 or more", c.Count)
@@ -183,8 +183,8 @@ func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	})
 }
 
-// take claims a range for up to n ids within --timeout. It returns the range and how many of its
-// ids to use. The rest was offered to the source.
+// take fetches a range for up to n ids within --timeout. It returns the range and how many of its
+// ids to use. It has offered the rest to the source.
 func (c *segmentNextCmd) take(
 	ctx context.Context, src segment.Source, n int64,
 ) (segment.Range, int64, error) {
@@ -198,7 +198,7 @@ func (c *segmentNextCmd) take(
 	if returner, ok := src.(segment.Returner); ok && n < r.Len() {
 		rest := r
 		rest.From += n * max(r.Stride, 1)
-		// Whether or not the source takes it back, the ids printed are this run's alone.
+		// Whether or not the source takes it back, no other process gets the ids printed.
 		if _, err := returner.Return(ctx, c.Tag, rest); err != nil {
 			return r, 0, err
 		}

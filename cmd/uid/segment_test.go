@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSegmentUsage: a command line that would change nothing, or make no sense, is refused before
-// the database is asked.
+// TestSegmentUsage: an invalid command line, or one that would change nothing, is refused before the
+// database is opened.
 func TestSegmentUsage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -36,18 +36,19 @@ func TestSegmentUsage(t *testing.T) {
 	}
 }
 
-// TestSegmentSet: the step and the counter change one by one.
+// TestSegmentSet: the step and the counter can be changed separately.
 func TestSegmentSet(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.check(t, exitUsage, "", "Step is 0, want 1 or more for a new tag", "segment", "set", "订单", "--next", "10")
 	b.check(t, exitOK, "", "", "segment", "set", "订单", "--step", "5")
 	b.check(t, exitOK, "", "", "segment", "set", "订单", "--next", "10")
-	b.check(t, exitOK, `[{"tag":"订单","next":"10","step":5,"left":"9223372036854775797"}]`, "", "segment", "list", "--json")
+	b.check(t, exitOK, `[{"tag":"订单","next":"10","step":5,"left":"9223372036854775797"}]`, "",
+		"segment", "list", "--json")
 	b.check(t, exitOK, "10\n11\n", "", "segment", "next", "订单", "-n", "2")
 }
 
-// TestSegmentTables: who forgot to make the tables is told how, on every kind of database.
+// TestSegmentTables: on every kind of database, the error for a missing table says how to make it.
 func TestSegmentTables(t *testing.T) {
 	t.Parallel()
 	for name, start := range databases(t) {
@@ -67,7 +68,7 @@ func TestSegmentTables(t *testing.T) {
 	}
 }
 
-// TestSegmentUnknownTag: the message says how to make the tag.
+// TestSegmentUnknownTag: the error for an unknown tag says how to make it.
 func TestSegmentUnknownTag(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -78,8 +79,7 @@ func TestSegmentUnknownTag(t *testing.T) {
 	}
 }
 
-// TestSegmentNextSlow: --timeout is for the database; a reader may take as long as it likes over
-// the ids.
+// TestSegmentNextSlow: --timeout bounds the wait for the database, not for the reader of the ids.
 func TestSegmentNextSlow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -87,14 +87,18 @@ func TestSegmentNextSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := 0
 		var stderr strings.Builder
-		p := &program{stdin: strings.NewReader(""), stderr: &stderr, now: b.clock, getenv: func(string) string { return "" },
-			cacheDir: func() (string, error) { return b.cache, nil }}
+		p := &program{
+			stdin: strings.NewReader(""), stderr: &stderr, now: b.clock,
+			getenv:   func(string) string { return "" },
+			cacheDir: func() (string, error) { return b.cache, nil },
+		}
 		p.stdout = writeFunc(func(text []byte) (int, error) {
 			time.Sleep(time.Minute)
 			lines += strings.Count(string(text), "\n")
 			return len(text), nil
 		})
-		if code := p.run(t.Context(), []string{"segment", "next", "order", "-n", "100000"}); code != exitOK || lines != 100_000 || stderr.Len() > 0 {
+		code := p.run(t.Context(), []string{"segment", "next", "order", "-n", "100000"})
+		if code != exitOK || lines != 100_000 || stderr.Len() > 0 {
 			t.Errorf("status %d with %d lines, stderr %q, want 0 with 100000 and nothing", code, lines, &stderr)
 		}
 	})

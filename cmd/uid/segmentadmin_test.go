@@ -10,13 +10,14 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestSegmentDelete: nothing is deleted without --yes, and what is printed makes the tag again
+// TestSegmentDelete: nothing is deleted without --yes. The command that is printed makes the tag again
 // without repeating an id.
 func TestSegmentDelete(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.check(t, exitFailure, "", "unknown tag", "segment", "delete", "order")
-	b.check(t, exitUsage, "", "--source ticket has no tags to delete", "segment", "delete", "order", "--source", "ticket", "--yes")
+	b.check(t, exitUsage, "", "--source ticket has no tags to delete",
+		"segment", "delete", "order", "--source", "ticket", "--yes")
 	b.check(t, exitUsage, "", "the tag is empty", "segment", "delete", "")
 	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
 	b.check(t, exitOK, "1\n2\n3\n", "", "segment", "next", "order", "-n", "3")
@@ -29,7 +30,7 @@ func TestSegmentDelete(t *testing.T) {
 	b.check(t, exitOK, "4\n", "", "segment", "next", "order")
 }
 
-// TestSegmentPace: two looks show what was claimed in between; a tag that is new has no pace.
+// TestSegmentPace: --pace shows the ids claimed between two looks. A new tag has no pace.
 func TestSegmentPace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -44,19 +45,21 @@ func TestSegmentPace(t *testing.T) {
 	if !strings.Contains(r.stdout, `"ids_per_second":`) || strings.Count(r.stdout, "ids_per_second") > 2 {
 		t.Errorf("list --pace = %+v, want the pace of the tag that was there", r)
 	}
-	if r := b.check(t, exitOK, "IDS/S  LASTS", "", "segment", "list", "--pace", "1ms"); !strings.Contains(r.stdout, "  0      -") {
+	r = b.check(t, exitOK, "IDS/S  LASTS", "", "segment", "list", "--pace", "1ms")
+	if !strings.Contains(r.stdout, "  0      -") {
 		t.Errorf("list --pace without claims is\n%s\nwant a pace of 0", r.stdout)
 	}
 }
 
-// TestSegmentExpand: a dry run changes nothing, a run does it, a second one finds nothing to do;
-// and the passwords are not shown.
+// TestSegmentExpand: a dry run changes nothing, a run carries the plan out, and a second run finds
+// nothing to do. No password is shown.
 func TestSegmentExpand(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var names []string
 	for i := range 2 {
-		s := dbtest.MariaDB(t, fmt.Sprint("--auto-increment-increment=", i+1), fmt.Sprint("--auto-increment-offset=", i+1))
+		s := dbtest.MariaDB(t, fmt.Sprint("--auto-increment-increment=", i+1),
+			fmt.Sprint("--auto-increment-offset=", i+1))
 		names = append(names, s.DSN(s.CreateDB(t)))
 		b.env["UID_DSN"] = names[i]
 		b.check(t, exitOK, "", "", "segment", "init")
@@ -76,7 +79,8 @@ func TestSegmentExpand(t *testing.T) {
 	b.check(t, exitUsage, "", "Step is 1, want 2", append(args, "--step", "1")...)
 	b.check(t, exitUsage, "", "--server is for --source ticket", "segment", "next", "a", "--server", names[1])
 	r := b.check(t, exitOK, "-- a dry run: nothing is changed", "", args...)
-	if !strings.Contains(r.stdout, "REPLACE INTO `ticket` (stub) VALUES ('uid-ticket-plan 2/1/") || strings.Contains(r.stdout, dbtest.Password) {
+	if !strings.Contains(r.stdout, "REPLACE INTO `ticket` (stub) VALUES ('uid-ticket-plan 2/1/") ||
+		strings.Contains(r.stdout, dbtest.Password) {
 		t.Errorf("the dry run prints\n%s\nwant the statements and no password", r.stdout)
 	}
 	next("2\n", names[0])
@@ -84,12 +88,12 @@ func TestSegmentExpand(t *testing.T) {
 	b.check(t, exitOK, "auto_increment_increment=2 auto_increment_offset=2", "", "segment", "expand", "--yes")
 	b.check(t, exitOK, "-- nothing is left to do", "", "segment", "expand")
 	b.check(t, exitOK, `"announce":[],"change":[]`, "", "segment", "expand", "--json")
-	next("100000", names[0]) // a list from before goes on
+	next("100000", names[0]) // a program with the old list goes on
 	next("100000", names...)
 }
 
-// TestServeListed: with --listed a tag that the table has got since is unknown, and --max-step 1
-// keeps each tag's own step.
+// TestServeListed: with --listed, a tag that is added later is unknown. --max-step 1 keeps each tag's
+// own step.
 func TestServeListed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -104,8 +108,9 @@ func TestServeListed(t *testing.T) {
 	for range 51 {
 		s.ok(t, "/api/segment/get/order")
 	}
+	list := b.check(t, exitOK, "", "", "segment", "list", "--json").stdout
 	var rows []rowJSON
-	if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "segment", "list", "--json").stdout), &rows); err != nil || len(rows) != 2 {
+	if err := json.Unmarshal([]byte(list), &rows); err != nil || len(rows) != 2 {
 		t.Fatalf("list = %v, %v", rows, err)
 	}
 	if next, err := strconv.Atoi(rows[1].Next); err != nil || next > 81 {

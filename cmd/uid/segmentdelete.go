@@ -15,7 +15,7 @@ type segmentDeleteCmd struct {
 	Yes         bool `help:"Delete it. Without it nothing is changed."`
 }
 
-// Run deletes the tag, or says what would be lost. A tag whose counter moves in between stays.
+// Run deletes the tag, or prints what would be lost. A tag whose counter moves in between stays.
 func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
 	if c.Tag == "" {
 		return usagef("the tag is empty")
@@ -24,8 +24,8 @@ func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
 		finder, canFind := src.(segment.Finder)
 		deleter, canDelete := src.(segment.Deleter)
 		if !canFind || !canDelete {
-			return usagef("--source %s has no tags to delete: old servers would repeat ids without their "+
-				"rows", c.Source)
+			return usagef("--source %s has no tags to delete: old servers would repeat ids "+
+				"without their rows", c.Source)
 		}
 		row, err := finder.Find(ctx, c.Tag)
 		if errors.Is(err, segment.ErrUnknownTag) {

@@ -26,11 +26,11 @@ type segmentExpandCmd struct {
 
 // Help says what the command is for.
 func (*segmentExpandCmd) Help() string {
-	return "Makes one set of the ticket servers, which are MySQL or MariaDB, while they are in use. " +
-		"It may be run again at any time, and goes on where it ended."
+	return "Makes one set of the ticket servers, which are MySQL or MariaDB, while they are in " +
+		"use. It may be run again at any time, and goes on where it ended."
 }
 
-// Run plans, and with --yes carries out.
+// Run plans the change, and with --yes carries it out.
 func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.Timeout <= 0 {
 		return usagef("--timeout is %v, want above 0", c.Timeout)
@@ -66,7 +66,7 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 	return nil
 }
 
-// ticketServers opens the databases of several servers. A server that is down is no error.
+// ticketServers opens the databases of several servers. A server that is down is not an error.
 func ticketServers(p *program, names []string) (dbs []*gorm.DB, places []string, err error) {
 	for i, name := range names {
 		s, err := dsn.Parse(name)
@@ -75,7 +75,8 @@ func ticketServers(p *program, names []string) (dbs []*gorm.DB, places []string,
 		}
 		p.redactor.Secret(s.Secrets...)
 		if slices.Contains(places, s.Place) {
-			return dbs, places, usagef("server %d is %s, which is another server of the list", i, s.Place)
+			return dbs, places, usagef("server %d is %s, which is another server of the list",
+				i, s.Place)
 		}
 		db, err := s.Pool()
 		if err != nil {
@@ -125,8 +126,8 @@ func (c *segmentExpandCmd) print(p *program, plans []sqlsource.TicketPlan, place
 		}
 	}
 	for i, plan := range plans {
-		fmt.Fprintf(p.out, "-- for the configuration file of server %d: auto_increment_increment=%d "+
-			"auto_increment_offset=%d\n", i, plan.Step, plan.Offset)
+		fmt.Fprintf(p.out, "-- for the configuration file of server %d: "+
+			"auto_increment_increment=%d auto_increment_offset=%d\n", i, plan.Step, plan.Offset)
 	}
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// segmentFlags say how a server counts through segments.
+// segmentFlags are the options of a server's segment.Generator.
 type segmentFlags struct {
-	Listed  bool          `help:"Fetch for every tag of the table at the start, and answer 404 for any other key without a look into the table."`
+	Listed  bool          `help:"Fetch for every tag of the table at the start, and answer 404 for any other key without asking the table."`
 	MaxStep int64         `placeholder:"N" help:"The most that a step grows to. 1 keeps each tag's own. Default: 1000000, or twice the tag's own step."`
 	Wait    time.Duration `default:"1s" help:"How long a call waits for an id when there is none."`
 }
 
-// check refuses what makes no sense.
+// check returns an error for a flag that is out of range.
 func (f *segmentFlags) check() error {
 	switch {
 	case f.MaxStep < 0 || f.MaxStep > segment.MaxSpan:

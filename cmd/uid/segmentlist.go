@@ -70,7 +70,7 @@ func (c *segmentListCmd) look(ctx context.Context, p *program) (rows []segment.R
 	return rows, err
 }
 
-// print prints the rows, with how many ids a second were claimed of those that were there before.
+// print prints the rows. A row that is in before too gets the ids a second that were claimed since.
 func (c *segmentListCmd) print(
 	p *program, rows, before []segment.Row, elapsed time.Duration,
 ) error {

@@ -38,7 +38,7 @@ type serveCmd struct {
 	Tag   []string      `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
 }
 
-// Help says what the flags that serve shares with gen do not.
+// Help names the default layout, which is not that of the other commands.
 func (*serveCmd) Help() string {
 	return "Time-ordered ids have Leaf's layout, 41-10-12 in milliseconds, unless --layout names " +
 		"another."
@@ -63,14 +63,14 @@ const gcPercent = 400
 const maxConns = 16
 
 // Run serves until ctx ends. Then it lets the requests under way finish, gives the worker id and
-// the unused ranges back and returns nil: being stopped is how a server ends. It complains about
-// what it could not give back, which is a gap.
+// the unused ranges back and returns nil: being stopped is how a server ends. It only complains if
+// it cannot give something back.
 func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.Layout == "" {
 		c.Layout = "leaf"
 	}
 	layout, err := c.resolveToMake()
-	if err == nil && c.Only != "segment" { // which takes apart the ids of the past as well
+	if err == nil && c.Only != "segment" { // which decodes ids of a layout that has ended, too
 		err = layout.usable(p.now())
 	}
 	if err != nil {
@@ -85,12 +85,13 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	switch ticket := c.Source == "ticket" && c.Only != "snowflake"; {
 	case ticket && len(c.Tag) == 0:
-		return usagef("--source ticket needs --tag: it would make a counter of every key that a stranger asks for")
+		return usagef("--source ticket needs --tag: it would make a counter for every key " +
+			"that a client asks for")
 	case !ticket && len(c.Tag) > 0:
 		return usagef("--tag is for --source ticket; the tags of a table are its rows")
 	case c.Only != "snowflake" && c.fromAuthority(p):
-		return usagef("segments need a database; with an address that has worker ids only, say --only " +
-			"snowflake")
+		return usagef("segments need a database; with an address that has worker ids only, " +
+			"say --only snowflake")
 	case c.Drain < 0:
 		return usagef("--drain is %v, want 0 or more", c.Drain)
 	}
@@ -102,14 +103,14 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	defer l.Close()
 	token := p.getenv("UID_TOKEN")
 	tcp, ok := l.Addr().(*net.TCPAddr)
-	trusted := token != "" || ok && tcp.IP.IsLoopback() // a stranger could use all worker ids up
+	trusted := token != "" || ok && tcp.IP.IsLoopback() // others could use up all worker ids
 	if !trusted && !c.Open {
 		return usagef("--addr %s is not loopback, and every client that reaches it would get ids: "+
 			"set UID_TOKEN to what clients have to send as a bearer token, or say --open", c.Addr)
 	}
 
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
-	made := layout.eras.At(p.now()).Layout() // /decode knows one layout
+	made := layout.eras.At(p.now()).Layout() // /decodeSnowflakeId knows one layout
 	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait}
 	closeAll, err := c.generators(ctx, p, layout, options, trusted)
@@ -118,9 +119,9 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	defer func() {
 		if closeErr := closeAll(); closeErr != nil {
-			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need be done: "+
-				"the worker id is free again when its window ends, and the rest of a range is a gap",
-				withoutDeadline(closeErr)))
+			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need "+
+				"be done: the worker id is free again when its window ends, and the rest of a "+
+				"range is a gap", withoutDeadline(closeErr)))
 		}
 	}()
 	handler, err := idhttp.New(options)
@@ -137,13 +138,13 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	return serve(ctx, l, handler, logger, c.Drain)
 }
 
-// listenNetwork returns the network to listen on for addr. An IPv4 address means IPv4: left to
-// itself the net package takes 0.0.0.0 for every address of both kinds.
+// listenNetwork returns the network to listen on for addr. For an IPv4 address that is tcp4,
+// because on tcp the net package treats 0.0.0.0 as every address of both kinds.
 func listenNetwork(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" || strings.Contains(port, "/") {
-		return "", usagef("--addr is %q, want HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, or :8080 "+
-			"for every address of this machine", addr)
+		return "", usagef("--addr is %q, want HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, "+
+			"or :8080 for every address of this machine", addr)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
 		return "tcp4", nil
@@ -153,7 +154,8 @@ func listenNetwork(addr string) (string, error) {
 
 // serve answers requests until ctx has ended and drain is over.
 func serve(
-	ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger, drain time.Duration,
+	ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger,
+	drain time.Duration,
 ) error {
 	server := &http.Server{
 		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
@@ -175,7 +177,7 @@ func serve(
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // the requests that are left had their time
+		err = server.Close() // ends the requests that are left
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -183,8 +185,8 @@ func serve(
 	return err
 }
 
-// generators opens the database and sets the generators of o, and what gives worker ids to clients
-// that are trusted. What it returns closes them and the database.
+// generators opens the database and sets the generators of o. If clients are trusted, it sets
+// o.Workers too. The function that it returns closes the generators and the database.
 func (c *serveCmd) generators(
 	ctx context.Context, p *program, layout namedLayout, o *idhttp.Options, trusted bool,
 ) (_ func() error, err error) {
@@ -211,7 +213,7 @@ func (c *serveCmd) generators(
 	if pool, err := db.DB(); err == nil && pool.Stats().MaxOpenConnections == 0 {
 		pool.SetMaxOpenConns(maxConns)
 	}
-	var closers []func() error // in their order: the worker id is given back first
+	var closers []func() error // called in this order: the worker id is given back first
 	closeAll := func() error {
 		var errs []error
 		for _, c := range append(closers, func() error { return dsn.Close(db) }) {
@@ -246,7 +248,9 @@ func (c *serveCmd) generators(
 		if err != nil {
 			return nil, err
 		}
-		options := segment.Options{Checkpoint: true, Listed: c.Listed, MaxStep: c.MaxStep, Logger: o.Logger}
+		options := segment.Options{
+			Checkpoint: true, Listed: c.Listed, MaxStep: c.MaxStep, Logger: o.Logger,
+		}
 		if len(c.Tag) > 0 {
 			src, options.Listed = listed{src, c.Tag}, true
 		}
@@ -254,18 +258,19 @@ func (c *serveCmd) generators(
 		if err != nil {
 			return nil, withHint(err)
 		}
-		o.Segment, closers[len(closers)-1] = g, func() error { return errors.Join(g.Close(), closeOthers()) }
+		o.Segment = g
+		closers[len(closers)-1] = func() error { return errors.Join(g.Close(), closeOthers()) }
 	}
 	return closeAll, nil
 }
 
-// listed is a source that has no list of its tags, with a list.
+// listed adds a list of tags to a source that has none.
 type listed struct {
 	segment.Source
 	tags []string
 }
 
-// List returns the tags. Where their counters are nobody knows; they may have been raised.
+// List returns the tags. Their counters are not known, so Next is the highest that they can be.
 func (l listed) List(ctx context.Context) ([]segment.Row, error) {
 	var rows []segment.Row
 	for _, tag := range l.tags {
@@ -282,7 +287,7 @@ func (l listed) Check(ctx context.Context) error {
 	return nil
 }
 
-// snowflake returns the generator of time-ordered ids, after it has made sure of the tables.
+// snowflake creates the tables that are missing and returns the generator of time-ordered ids.
 func (c *serveCmd) snowflake(
 	ctx context.Context, db *gorm.DB, a assigner.Assigner, layout namedLayout, logger *slog.Logger,
 ) (*uid.Cached, error) {
@@ -294,12 +299,12 @@ func (c *serveCmd) snowflake(
 	return g, err
 }
 
-// serveClaim returns what serve wants of its worker id: it outlives an outage of ten minutes.
+// serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.
 func serveClaim(logger *slog.Logger) claimOptions {
 	return claimOptions{window: workernode.DefaultWindow, logger: logger}
 }
 
-// newSnowflake returns a generator with one lane, so that its ids rise.
+// newSnowflake returns a generator with one lane, so that its ids increase.
 func newSnowflake(
 	ctx context.Context, a assigner.Assigner, layout namedLayout, logger *slog.Logger,
 ) (*uid.Cached, error) {
@@ -308,7 +313,7 @@ func newSnowflake(
 	return uid.NewCached(ctx, a, options)
 }
 
-// redactor is a writer whose lines are free of passwords.
+// redactor writes to w what it is given, without passwords.
 type redactor struct {
 	w io.Writer
 	p *program

@@ -18,11 +18,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// outageEnv is the environment variable that makes the outage of TestServeKilled another one.
+// outageEnv is the environment variable that sets how long the outage of TestServeKilled lasts.
 const outageEnv = "UIDRING_OUTAGE"
 
-// TestServeKilled: a server that is killed under load and started again later costs its clients not
-// one call, and no id comes twice.
+// TestServeKilled: a server is killed under load and started again later. No call of its clients
+// fails, and no id occurs twice.
 func TestServeKilled(t *testing.T) {
 	t.Parallel()
 	outage := time.Second
@@ -36,9 +36,9 @@ func TestServeKilled(t *testing.T) {
 		callers = 4
 		burst   = 10
 		every   = 2 * time.Millisecond
-		rate    = callers * burst * int(time.Second/every) // of each kind of ids, at the most
+		rate    = callers * burst * int(time.Second/every) // ids of each kind a second, at most
 	)
-	// Two ranges last for the outage and 20 s more, in which a server starts on a busy machine.
+	// Two ranges last for the outage and for 20 s more, enough to start a server on a busy machine.
 	step := rate * int(outage/time.Second+20) / 3
 
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -132,7 +132,7 @@ func TestServeKilled(t *testing.T) {
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = server.Wait() // says that it was killed
+	_ = server.Wait() // returns that it was killed
 	killed := time.Now()
 	if _, err := c.Fetch(t.Context(), "order", 1); err == nil {
 		t.Error("a server that was killed hands out a range")
@@ -161,7 +161,7 @@ func TestServeKilled(t *testing.T) {
 	for kind, all := range ids {
 		slices.Sort(all)
 		if n := len(all); len(slices.Compact(all)) != n {
-			t.Errorf("kind %d: of %d ids some came twice", kind, n)
+			t.Errorf("kind %d: of %d ids some occur twice", kind, n)
 		}
 	}
 	t.Logf("killed for %v under load: %d ids of a tag and %d time-ordered ids, %d calls failed, none twice; "+

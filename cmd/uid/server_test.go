@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// databases are the kinds of database, each with a fresh one's data source name in every form that
-// it can be written in.
+// databases returns a function for each kind of database, which creates a database and returns its data
+// source name in every form.
 func databases(t *testing.T) map[string]func(t *testing.T) []string {
 	t.Helper()
 	return map[string]func(t *testing.T) []string{
@@ -27,7 +27,8 @@ func databases(t *testing.T) map[string]func(t *testing.T) []string {
 			s := servers.Postgres(t)
 			db := s.CreateDB(t)
 			host, port, _ := strings.Cut(s.Addr(), ":")
-			return []string{s.DSN(db), fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=disable", host, port, dbtest.User, dbtest.Password, db)}
+			return []string{s.DSN(db), fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=disable",
+				host, port, dbtest.User, dbtest.Password, db)}
 		},
 		"SQLite": func(t *testing.T) []string {
 			file := filepath.Join(t.TempDir(), "ids 100%&#.db")
@@ -36,9 +37,9 @@ func databases(t *testing.T) map[string]func(t *testing.T) []string {
 	}
 }
 
-// TestDatabases: the same story on every kind of database. No table at first; gen makes them; every
-// run takes a worker id and gives it back; workers lists, reap reaps, doctor is content; and no id
-// is there twice.
+// TestDatabases runs the commands on every kind of database, which has no table at first. gen makes the
+// tables, every run takes a worker id and gives it back, and no id occurs twice. workers lists, reap
+// reaps, and the doctor finds no fault.
 func TestDatabases(t *testing.T) {
 	t.Parallel()
 	for name, start := range databases(t) {
@@ -57,7 +58,8 @@ func TestDatabases(t *testing.T) {
 			for _, dsn := range dsns {
 				for _, assigner := range []string{"leased", "disposable"} {
 					for _, kind := range []string{"cached", "default"} {
-						r := b.check(t, exitOK, "", "", "gen", "-n", "100", "--dsn", dsn, "--assigner", assigner, "--kind", kind)
+						r := b.check(t, exitOK, "", "",
+							"gen", "-n", "100", "--dsn", dsn, "--assigner", assigner, "--kind", kind)
 						all = append(all, parseIDs(t, r, decimalForm)...)
 					}
 				}
@@ -69,7 +71,8 @@ func TestDatabases(t *testing.T) {
 			if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "workers", "--json").stdout), &w); err != nil {
 				t.Fatal(err)
 			}
-			if len(w.Nodes) < 2*len(dsns) || len(w.Leases) == 0 || w.Leases[0].Owner != "" || w.Leases[0].Layout != mustLayout(t, "").alloc.Layout().String() {
+			if len(w.Nodes) < 2*len(dsns) || len(w.Leases) == 0 || w.Leases[0].Owner != "" ||
+				w.Leases[0].Layout != mustLayout(t, "").alloc.Layout().String() {
 				t.Errorf("workers: %+v, want a node for each disposable run and leases that were given back", w)
 			}
 			b.check(t, exitOK, "WORKER_LEASE: ", "", "workers", "--limit", "1")
@@ -80,14 +83,16 @@ func TestDatabases(t *testing.T) {
 
 			r = b.check(t, exitOK, "worker ids", "", "doctor")
 			for _, line := range r.lines() {
-				// The shared servers trade durability for speed: TestDoctorDurability. What an old
-				// InnoDB forgets is its own.
-				if !strings.Contains(line, "durability") && !strings.Contains(line, recomputes) && (strings.HasPrefix(line, "fail") || strings.HasPrefix(line, "warn")) {
+				// The shared servers trade durability for speed, and an old InnoDB forgets keys. See
+				// TestDoctorDurability.
+				if !strings.Contains(line, "durability") && !strings.Contains(line, recomputes) &&
+					(strings.HasPrefix(line, "fail") || strings.HasPrefix(line, "warn")) {
 					t.Errorf("doctor finds fault:\n%s", r.stdout)
 				}
 			}
+			out := b.check(t, exitOK, "", "", "doctor", "--json").stdout
 			var report doctor.Report
-			if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "doctor", "--json").stdout), &report); err != nil || !report.OK || len(report.Findings) < 8 {
+			if err := json.Unmarshal([]byte(out), &report); err != nil || !report.OK || len(report.Findings) < 8 {
 				t.Errorf("doctor --json: %+v, %v, want eight findings and OK", report, err)
 			}
 			b.check(t, exitFailure, "", "ran out", "gen", "--layout", "baidu")
@@ -97,11 +102,11 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
-// recomputes is in what doctor says of InnoDB before MySQL 8.0.
+// recomputes is a part of the doctor's finding about InnoDB before MySQL 8.0.
 const recomputes = "recomputes the next key from the rows at each restart"
 
-// checkSegments makes tags and takes ids from every source: consecutive, none twice, none left over
-// where the source can count in any step.
+// checkSegments makes tags and takes ids from every source. No id occurs twice, and if the source can
+// count in any step, the ids are consecutive and none is left over.
 func checkSegments(t *testing.T, b *bench) {
 	t.Helper()
 	b.check(t, exitOK, "leaf_alloc", "", "segment", "init")
@@ -118,7 +123,8 @@ func checkSegments(t *testing.T, b *bench) {
 		}
 		var all []uid.ID
 		for range 3 {
-			all = append(all, parseIDs(t, b.check(t, exitOK, "", "", "segment", "next", "order", "-n", strconv.Itoa(n), src), decimalForm)...)
+			r := b.check(t, exitOK, "", "", "segment", "next", "order", "-n", strconv.Itoa(n), src)
+			all = append(all, parseIDs(t, r, decimalForm)...)
 		}
 		if unique(t, all); len(all) != 3*n {
 			t.Errorf("%s: %d ids, want %d", source, len(all), 3*n)
@@ -136,7 +142,8 @@ func checkSegments(t *testing.T, b *bench) {
 	b.check(t, exitUsage, "", "-n is 0", "segment", "next", "order", "-n", "0")
 }
 
-// TestSchemaRuns: what schema prints makes the tables that gen then finds, on real servers.
+// TestSchemaRuns: on real servers, the statements of schema make tables in which the doctor finds no
+// fault.
 func TestSchemaRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,7 +155,8 @@ func TestSchemaRuns(t *testing.T) {
 			s := c.server(t)
 			db := s.CreateDB(t)
 			b := newBench(t)
-			s.Query(t, db, b.check(t, exitOK, "CREATE TABLE IF NOT EXISTS WORKER_NODE", "", "schema", "--dialect", c.dialect).stdout)
+			r := b.check(t, exitOK, "CREATE TABLE IF NOT EXISTS WORKER_NODE", "", "schema", "--dialect", c.dialect)
+			s.Query(t, db, r.stdout)
 			b.check(t, exitOK, "", "", "doctor", "--dsn", s.DSN(db))
 		})
 	}

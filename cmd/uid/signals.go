@@ -13,7 +13,8 @@ type signalError struct{ signal os.Signal }
 
 func (e signalError) Error() string { return e.signal.String() }
 
-// code is the exit status that a shell gives a program which the signal ended: 128 plus its number.
+// code returns the exit status that a shell reports for a program that the signal ended: 128 plus
+// its number.
 func (e signalError) code() int {
 	if n, ok := e.signal.(syscall.Signal); ok {
 		return 128 + int(n)
@@ -22,12 +23,12 @@ func (e signalError) code() int {
 }
 
 // withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a signalError
-// as the cause. A second one kills the process, so that a clean-up that hangs holds no user. It
+// as the cause. A second one kills the process, so that a user can end a clean-up that hangs. It
 // starts a goroutine, which stop ends and awaits.
 //
-// SIGPIPE is ignored: a reader that goes away then shows as EPIPE from a write, after which the
-// worker id is still given back, instead of killing the process between two writes. A signal that
-// was ignored when the process began, as SIGHUP is under nohup, stays ignored.
+// SIGPIPE is ignored, because it would kill the process between two writes. When the reader goes
+// away, a write then fails with EPIPE, and the worker id is still given back. A signal that was
+// ignored when the process began, as SIGHUP is under nohup, stays ignored.
 func withSignals(parent context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)

@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// withToken answers 401 to requests without the token, but for /health, which probes ask without
-// one. An empty token is none.
+// withToken answers 401 to requests without the token, except for /health, so that probes need no
+// token. If token is empty, it returns h.
 func withToken(h http.Handler, token string) http.Handler {
 	if token == "" {
 		return h
 	}
 	want := sha256.Sum256([]byte("Bearer " + token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Sums have one length, so the time of the comparison tells nothing about the token.
+		// Sums have one length, so the time of the comparison reveals nothing about the token.
 		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 && r.URL.Path != "/health" {
 			w.Header().Set("WWW-Authenticate", "Bearer")

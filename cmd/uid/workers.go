@@ -29,8 +29,8 @@ type workersCmd struct {
 	DryRun  bool           `help:"For restored: print the statements and change nothing."`
 }
 
-// Run lists both tables, or reaps. Rows that cannot be read hide no other row. The command fails
-// with them in the end.
+// Run lists both tables, reaps or restores. Rows that cannot be read do not hide the others, and
+// fail the command at its end.
 func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	if c.Limit < 1 {
 		return usagef("--limit is %d, want 1 or more", c.Limit)
@@ -83,13 +83,13 @@ func (c *workersCmd) checkRestored() error {
 	case c.Highest < 1:
 		return usagef("--highest is %d, want the highest worker id that was ever used", c.Highest)
 	case c.Reach == nil || *c.Reach < 0:
-		return usagef("--reach is missing or negative, want the longest window of any service plus the " +
-			"longest lead")
+		return usagef("--reach is missing or negative, want the longest window of any service " +
+			"plus the longest lead")
 	}
 	return nil
 }
 
-// restored makes the tables fit for claims after a backup was restored, or shows how.
+// restored makes the tables safe for claims after a backup was restored, or shows how.
 func (c *workersCmd) restored(ctx context.Context, p *program) error {
 	run := workernode.Restore
 	if c.DryRun {
@@ -101,16 +101,18 @@ func (c *workersCmd) restored(ctx context.Context, p *program) error {
 			return err
 		}
 		if c.JSON {
-			return json.NewEncoder(p.out).Encode(restoredJSON{c.DryRun, plan.HighestNode, plan.Leases,
-				plan.Statements})
+			return json.NewEncoder(p.out).Encode(restoredJSON{
+				c.DryRun, plan.HighestNode, plan.Leases, plan.Statements,
+			})
 		}
 		head := "done"
 		if c.DryRun {
 			head = "a dry run: nothing is changed"
 		}
-		fmt.Fprintf(p.out, "-- %s\n-- WORKER_NODE: new worker ids begin above %d, the highest was %d\n"+
-			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n", head,
-			max(plan.HighestNode, c.Highest), plan.HighestNode,
+		fmt.Fprintf(p.out, "-- %s\n"+
+			"-- WORKER_NODE: new worker ids begin above %d, the highest was %d\n"+
+			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n",
+			head, max(plan.HighestNode, c.Highest), plan.HighestNode,
 			human.Plural(int(plan.Leases), "row"), *c.Reach)
 		for _, s := range plan.Statements {
 			fmt.Fprintf(p.out, "%s;\n", s)
@@ -130,7 +132,7 @@ type restoredJSON struct {
 // unreadable are the rows that cannot be read.
 type unreadable []workernode.UnreadableRow
 
-// keep takes such rows out of err. It returns what is left.
+// keep adds the unreadable rows that err reports to u. It returns any other error.
 func (u *unreadable) keep(err error) error {
 	e, ok := errors.AsType[*workernode.UnreadableError](err)
 	if !ok {
@@ -146,7 +148,7 @@ func (u *unreadable) keep(err error) error {
 }
 
 // reap reaps the namespaces of leases one by one. Worker ids whose windows have passed are free
-// anyway. Reaping makes sure that an owner which comes back late cannot go on.
+// anyway. Reaping makes sure that an owner that comes back late cannot go on.
 func (c *workersCmd) reap(
 	ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable,
 ) error {
@@ -227,7 +229,8 @@ func (c *workersCmd) list(
 		j.Nodes = append(j.Nodes, nodeJSON{n.ID, n.Host, n.Port, n.Type.String(), n.Created})
 	}
 	for _, r := range *bad {
-		j.Unreadable = append(j.Unreadable, unreadableJSON{r.Table, r.Namespace, r.Worker, r.Err.Error()})
+		row := unreadableJSON{r.Table, r.Namespace, r.Worker, r.Err.Error()}
+		j.Unreadable = append(j.Unreadable, row)
 	}
 	return json.NewEncoder(p.out).Encode(j)
 }
@@ -254,8 +257,8 @@ func (c *workersCmd) printNodes(p *program, nodes []workernode.Node, zone *time.
 	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORKER\tHOST\tPORT\tTYPE\tCREATED")
 	for _, n := range nodes {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", n.ID, human.Printable(n.Host), human.Printable(n.Port),
-			n.Type, n.Created.In(zone).Format(time.RFC3339))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", n.ID, human.Printable(n.Host),
+			human.Printable(n.Port), n.Type, n.Created.In(zone).Format(time.RFC3339))
 	}
 	return t.Flush()
 }

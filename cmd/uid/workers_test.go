@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
-// TestWorkersUnreadable: SQLite stores text in a column of numbers. Such rows are named one by one,
-// the others are shown, and the exit status says that something is wrong.
+// TestWorkersUnreadable: SQLite may store text in a column of numbers. Such rows are named one by one,
+// the others are shown, and the run fails.
 func TestWorkersUnreadable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -29,8 +29,10 @@ func TestWorkersUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 77, GENERATION, NONCE, 'me', 'soon', LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID = 0",
-		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 'six\x1b', GENERATION, NONCE, 'me', 1, LAYOUT, CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'users' AND WORKER_ID = 0",
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 77, GENERATION, NONCE, 'me', 'soon', LAYOUT, " +
+			"CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID = 0",
+		"INSERT INTO WORKER_LEASE SELECT NAMESPACE, 'six\x1b', GENERATION, NONCE, 'me', 1, LAYOUT, " +
+			"CREATED, MODIFIED FROM WORKER_LEASE WHERE NAMESPACE = 'users' AND WORKER_ID = 0",
 		"UPDATE WORKER_NODE SET TYPE = 'tin' WHERE ID = 1",
 		"UPDATE WORKER_LEASE SET OWNER = 'her', UNTIL_MS = 1 WHERE WORKER_ID = 0 AND NAMESPACE = 'orders'",
 	} {
@@ -67,20 +69,22 @@ func TestWorkersUnreadable(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &w); err != nil || r.code != exitFailure {
 		t.Fatalf("workers --json = %d, %v: %s", r.code, err, r.stdout)
 	}
-	if len(w.Leases) != 2 || len(w.Nodes) != 1 || len(w.Unreadable) != 3 || w.Unreadable[0].Worker != "77" || w.Unreadable[0].Namespace != "orders" ||
+	if len(w.Leases) != 2 || len(w.Nodes) != 1 || len(w.Unreadable) != 3 ||
+		w.Unreadable[0].Worker != "77" || w.Unreadable[0].Namespace != "orders" ||
 		w.Unreadable[0].Table != "WORKER_LEASE" || !strings.Contains(w.Unreadable[0].Error, "soon") {
 		t.Errorf("workers --json: %+v, want 2 leases, a node and 3 that cannot be read", w)
 	}
 	b.check(t, exitFailure, "orders: 1 reaped", `worker "77"`, "workers", "reap")
 	b.check(t, exitFailure, `worker "77" in namespace "orders"`, "", "doctor")
-	// What is wrong in one namespace is not the matter of who asks for another.
-	if r = b.run(t.Context(), "workers", "--namespace", "orders"); r.code != exitFailure || strings.Contains(r.stderr, "users") {
+	// With --namespace, the rows of other namespaces are not reported.
+	r = b.run(t.Context(), "workers", "--namespace", "orders")
+	if r.code != exitFailure || strings.Contains(r.stderr, "users") {
 		t.Errorf("workers --namespace orders = %d: %s", r.code, r.stderr)
 	}
 }
 
-// TestWorkersRestored: a dry run prints statements and changes nothing; the run itself keeps what
-// was used from being used again. doctor fails before and is content afterwards.
+// TestWorkersRestored: a dry run prints statements and changes nothing. The run itself keeps worker ids
+// that were in use from being used again, after which the doctor finds no fault.
 func TestWorkersRestored(t *testing.T) {
 	t.Parallel()
 	for name, start := range databases(t) {
@@ -101,12 +105,14 @@ func TestWorkersRestored(t *testing.T) {
 			b.check(t, exitFailure, "", "want at least 2", "workers", "restored", "--highest", "1", "--reach", "25m")
 			nodes := func() (w workersJSON) {
 				t.Helper()
-				if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", "workers", "--json").stdout), &w); err != nil {
+				out := b.check(t, exitOK, "", "", "workers", "--json").stdout
+				if err := json.Unmarshal([]byte(out), &w); err != nil {
 					t.Fatal(err)
 				}
 				return w
 			}
-			dry := b.check(t, exitOK, "a dry run", "", "workers", "restored", "--highest", "9", "--reach", "25m", "--dry-run")
+			dry := b.check(t, exitOK, "a dry run", "",
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--dry-run")
 			if w := nodes(); len(w.Nodes) != 2 || !w.Leases[0].Free && w.Leases[0].LeftSeconds > 60 {
 				t.Errorf("after a dry run the tables have %+v", w)
 			}
@@ -124,7 +130,8 @@ func TestWorkersRestored(t *testing.T) {
 					t.Errorf("lease %+v, want no owner and 25 minutes left", l)
 				}
 			}
-			b.check(t, exitOK, `"highest_node":9`, "", "workers", "restored", "--highest", "9", "--reach", "25m", "--json", "--dry-run")
+			b.check(t, exitOK, `"highest_node":9`, "",
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--json", "--dry-run")
 			b.check(t, exitOK, "", "", "doctor")
 
 			source, err := dsn.Parse(b.env["UID_DSN"])

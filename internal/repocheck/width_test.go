@@ -2,7 +2,6 @@ package repocheck
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,11 +12,6 @@ const (
 	codeWidth = 100 // of Go code and of the prose of documents
 	testWidth = 120 // of tests
 )
-
-// wide are the folders that are not held to these widths.
-var wide = []string{
-	"idhttp/", "idclient/", "internal/wire/", "cmd/uid/", "e2e/", "examples/",
-}
 
 // spanPattern matches what a document's line cannot be broken in.
 var spanPattern = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
@@ -30,8 +24,7 @@ var printedPattern = regexp.MustCompile(`(?s)<!-- \w+: go run .*?<!-- end of \w+
 func TestWidth(t *testing.T) {
 	t.Parallel()
 	for _, file := range find(t, func(path string) bool { return strings.HasSuffix(path, ".go") }) {
-		skip := func(folder string) bool { return strings.HasPrefix(file, folder) }
-		if slices.ContainsFunc(wide, skip) || strings.Contains(file, "testdata/") {
+		if strings.Contains(file, "testdata/") {
 			continue
 		}
 		most := codeWidth

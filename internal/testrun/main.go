@@ -1,11 +1,10 @@
 // Command testrun is what "make test" runs: go test over every module of the workspace, with the
-// race detector where this machine has one, reported so that nothing hides. Failures are printed in
-// full, each package in go test's own line, and at the end every reason for a skipped test once,
-// with the number of tests it cost.
+// race detector if this machine has one. It prints failures in full, go test's own line for each
+// package, and at the end each reason for skipping tests, with the number of tests skipped.
 //
-// Its arguments go to go test; without a package among them it tests all modules ("work"). Without
-// any argument, it also runs the tests that are built without the race detector only. It needs
-// nothing but the go command.
+// It passes its arguments to go test. Without a package among them it tests all modules ("work").
+// Without any argument it also runs the tests that are only built without the race detector. It
+// needs nothing but the go command.
 package main
 
 import (
@@ -22,10 +21,10 @@ import (
 	"strings"
 )
 
-// self is a package that is certain to build: the probe for the race detector.
+// self is a package that is certain to build. It is the probe for the race detector.
 const self = "github.com/uidring/uidring/internal/testrun"
 
-// raceOff is the file of a package's tests that are built without the race detector only.
+// raceOff is the name of the files with tests that are only built without the race detector.
 const raceOff = "race_off_test.go"
 
 func main() {
@@ -82,8 +81,8 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 // testName finds the names of the tests of a file.
 var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// withoutRace returns the arguments of go test for the tests that are built without the race
-// detector only: a -run flag and packages. By this repository's convention these tests are in files
+// withoutRace returns the arguments of go test for the tests that are only built without the race
+// detector: a -run flag and packages. By this repository's convention these tests are in files
 // named race_off_test.go. Without such a test it returns nil.
 func withoutRace(ctx context.Context) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-f",
@@ -127,8 +126,8 @@ func command(race, args []string) []string {
 	return c
 }
 
-// raceFlag returns -race, or nothing and the reason. It builds a small program, because the go
-// command's own answer depends on the platform, on cgo and on a C compiler that works.
+// raceFlag returns -race, or nothing and the reason why not. It builds a small program to find out,
+// because the race detector depends on the platform, on cgo and on a C compiler that works.
 func raceFlag(ctx context.Context) (flag []string, why string) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, self)

@@ -115,8 +115,8 @@ func (r *report) endTest(p *pkg, e event) {
 	}
 }
 
-// endPackage prints a package's result line. A package that failed shows all its output, and that
-// of every test which did not live to its own end: a panic, a deadlock or a timeout is there.
+// endPackage prints a package's result line. For a package that failed it prints all its output,
+// and that of every test that did not end, which has the panic, deadlock or timeout.
 func (r *report) endPackage(p *pkg, failed bool) {
 	p.ended = true
 	if failed {
@@ -159,7 +159,7 @@ func (r *report) finish() {
 	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 }
 
-// err returns why the run is not a success, as far as the events tell.
+// err returns an error if a test failed or none ran.
 func (r *report) err() error {
 	switch {
 	case r.failed > 0:
@@ -171,7 +171,7 @@ func (r *report) err() error {
 }
 
 // skipReason returns the reason that a test gave to Skip, as one line that begins with "skipped: ".
-// Reasons that do not say so themselves are put after the name of the test.
+// It adds that prefix and the name of the test to a reason that does not have the prefix.
 func skipReason(test string, output []string) string {
 	var reason string
 	for _, line := range output {

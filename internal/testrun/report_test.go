@@ -84,7 +84,7 @@ func TestReport(t *testing.T) {
 			err:  "1 failed",
 		},
 		{
-			name: "each reason for a skip is told once",
+			name: "each reason for a skip is printed once",
 			events: []string{
 				`{"Action":"run","Package":"m/a","Test":"TestA"}`,
 				`{"Action":"output","Package":"m/a","Test":"TestA","Output":"    a.go:3: skipped: MariaDB suite: mariadbd not found in PATH\n"}`,

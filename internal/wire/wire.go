@@ -1,5 +1,5 @@
-// Package wire has the bodies that idhttp and idclient exchange as JSON. Ids are decimal strings,
-// because JavaScript cannot read a number above 2^53, and instants are in RFC 3339.
+// Package wire defines the JSON bodies that idhttp and idclient exchange. Ids are decimal strings,
+// because JavaScript cannot read a number above 2^53 exactly. Instants are in RFC 3339.
 package wire
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// The routes that have a client here. A key follows RangePath.
+// The routes that package idclient calls. A key follows RangePath.
 const (
 	RangePath   = "/api/segment/range/"
 	AssignPath  = "/api/worker/assign"
@@ -22,19 +22,25 @@ type Range struct {
 	From   int64 `json:"from,string"`
 	To     int64 `json:"to,string"`
 	Stride int64 `json:"stride"`
-	Step   int64 `json:"step"`   // the tag's own step; 0: not known
+	Step   int64 `json:"step"`   // the tag's own step; 0: unknown
 	Origin int   `json:"origin"` // which of several counters it comes from
-	Cyclic bool  `json:"cyclic"` // the counter begins again when it is used up
+	Cyclic bool  `json:"cyclic"` // the counter starts over when it is used up
 }
 
-// FromRange returns r in the form that is sent.
+// FromRange returns r as it is sent, with a Stride of 1 or more.
 func FromRange(r segment.Range) Range {
-	return Range{From: r.From, To: r.To, Stride: max(r.Stride, 1), Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic}
+	return Range{
+		From: r.From, To: r.To, Stride: max(r.Stride, 1),
+		Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic,
+	}
 }
 
-// Range returns the range that was sent, not yet validated.
+// Range returns r as a segment.Range. It does not validate it.
 func (r Range) Range() segment.Range {
-	return segment.Range{From: r.From, To: r.To, Stride: r.Stride, Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic}
+	return segment.Range{
+		From: r.From, To: r.To, Stride: r.Stride,
+		Step: r.Step, Origin: r.Origin, Cyclic: r.Cyclic,
+	}
 }
 
 // Assign asks for a worker id in [0, MaxWorker].
@@ -43,15 +49,15 @@ type Assign struct {
 	Layout    string `json:"layout,omitempty"`
 }
 
-// Extend asks for a window that ends at Until or later. Worker is the claim's, so that a claim is
-// never mistaken for another one.
+// Extend asks for a window that ends at Until or later. Here and below, Worker is the worker id of
+// the claim: a server checks that it belongs to Key.
 type Extend struct {
 	Key    string    `json:"claim"`
 	Worker int64     `json:"worker"`
 	Until  time.Time `json:"until"`
 }
 
-// Release gives the window back from Used on; without Used nothing was stamped.
+// Release gives the window back from Used on. Without Used no id was stamped.
 type Release struct {
 	Key    string    `json:"claim"`
 	Worker int64     `json:"worker"`
@@ -64,13 +70,13 @@ type Now struct {
 	Worker int64  `json:"worker"`
 }
 
-// Claim is a claim as its authority has it.
+// Claim is the state of a claim after a request.
 type Claim struct {
-	Key       string    `json:"claim,omitempty"` // its name from now on, where it was just made
+	Key       string    `json:"claim,omitempty"` // the name of a new claim; absent in later answers
 	Worker    int64     `json:"worker"`
 	From      time.Time `json:"from,omitzero"`  // absent: the beginning of time
 	Until     time.Time `json:"until,omitzero"` // absent: the window has no end
-	TellsTime bool      `json:"tells_time"`
+	TellsTime bool      `json:"tells_time"`     // NowPath answers with the authority's time
 }
 
 // Time is the authority's time.
@@ -78,7 +84,7 @@ type Time struct {
 	Now time.Time `json:"now"`
 }
 
-// Failure is why a request was refused. Code is for programs, Text for people.
+// Failure says why a request was refused. Code is for programs, Text for people.
 type Failure struct {
 	Code Code   `json:"code"`
 	Text string `json:"error"`
@@ -87,15 +93,15 @@ type Failure struct {
 // Code is the kind of a Failure.
 type Code string
 
-// The kinds. Their meanings are those of the errors of packages segment and assigner.
+// The kinds. Those without a comment stand for an error of package segment or assigner.
 const (
-	BadRequest       Code = "bad_request"
+	BadRequest       Code = "bad_request" // the request is malformed
 	NotServed        Code = "not_served"  // this server has no generator for it
 	Unavailable      Code = "unavailable" // temporary
 	UnknownTag       Code = "unknown_tag"
 	TagExhausted     Code = "exhausted"
 	BadRange         Code = "bad_range"
-	UnknownClaim     Code = "unknown_claim" // this server did not make the claim, or has forgotten it
+	UnknownClaim     Code = "unknown_claim" // this server did not make the claim, or forgot it
 	ClaimLost        Code = "claim_lost"
 	WorkersExhausted Code = "workers_exhausted"
 	LayoutMismatch   Code = "layout_mismatch"

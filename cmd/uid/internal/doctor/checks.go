@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// connection says what answers, and how fast.
+// connection reports the version that answers, and how fast.
 func (p *Patient) connection(ctx context.Context) ([]Finding, error) {
 	text := "SELECT VERSION()"
 	if p.DB.Name() == dsn.SQLite {
@@ -31,7 +31,7 @@ func (p *Patient) connection(ctx context.Context) ([]Finding, error) {
 	return []Finding{ok("%s: %s, answers in %v", p.Place, human.Printable(version), took)}, nil
 }
 
-// reach lists the worker ids of an authority.
+// reach reports how fast an authority lists its worker ids.
 func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 	begin := time.Now()
 	leases, err := p.Leases(ctx)
@@ -42,7 +42,7 @@ func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 		time.Since(begin).Round(100*time.Microsecond))}, nil
 }
 
-// lifetime says how long the time bits last.
+// lifetime checks how long the time bits last.
 func (p *Patient) lifetime(context.Context) ([]Finding, error) {
 	all, begin := p.Eras.All(), p.Layout.Layout().Epoch
 	layout, end := p.Eras.String(), all[len(all)-1].Expires()
@@ -69,13 +69,13 @@ var columns = map[string][]string{
 		"CREATED", "MODIFIED"},
 }
 
-// table says whether the table has all its columns, which a SELECT of no row shows.
+// table checks with a SELECT of no row that the table has all its columns.
 func (p *Patient) table(name string) func(context.Context) ([]Finding, error) {
 	return func(ctx context.Context) ([]Finding, error) {
 		text := "SELECT " + strings.Join(columns[name], ", ") + " FROM " + name + " WHERE 1 = 0"
 		if err := p.DB.WithContext(ctx).Exec(text).Error; err != nil {
-			return []Finding{fail(p.Text(err), fmt.Sprintf("uid schema --dialect %s --table %s prints "+
-				"the statement that creates it", p.DB.Name(), name))}, nil
+			return []Finding{fail(p.Text(err), fmt.Sprintf("uid schema --dialect %s --table %s "+
+				"prints the statement that creates it", p.DB.Name(), name))}, nil
 		}
 		return []Finding{ok("there, with all columns")}, nil
 	}
@@ -85,12 +85,13 @@ func (p *Patient) table(name string) func(context.Context) ([]Finding, error) {
 // no key.
 func (p *Patient) privileges(table string) func(context.Context) ([]Finding, error) {
 	return func(ctx context.Context) ([]Finding, error) {
-		// The database sets ID.
+		// The database makes ID.
 		list := strings.Join(slices.DeleteFunc(slices.Clone(columns[table]),
 			func(c string) bool { return c == "ID" }), ", ")
 		text := "SELECT, INSERT"
 		statements := []string{
-			"INSERT INTO " + table + " (" + list + ") SELECT " + list + " FROM " + table + " WHERE 1 = 0",
+			"INSERT INTO " + table + " (" + list + ") " +
+				"SELECT " + list + " FROM " + table + " WHERE 1 = 0",
 		}
 		if table == "WORKER_LEASE" {
 			text += ", UPDATE"
@@ -114,8 +115,8 @@ const (
 	clockFail = time.Minute
 )
 
-// clock compares the two clocks. Uniqueness does not depend on them. How early or late a lease is
-// taken over does, and so does the time in the ids.
+// clock compares the two clocks. Uniqueness does not depend on them. But the time in the ids does,
+// and how early or late a lease is taken over.
 func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 	begin := time.Now()
 	theirs, err := workernode.Now(ctx, p.DB)
@@ -123,7 +124,7 @@ func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	trip := time.Since(begin)
-	// The database read its clock at some time within the round trip.
+	// The database read its clock at some instant within the round trip.
 	diff := begin.Add(trip / 2).Sub(theirs).Round(time.Millisecond)
 	uncertain := (trip/2 + time.Millisecond).Round(time.Millisecond)
 	if diff.Abs() <= clockWarn {
@@ -141,7 +142,7 @@ func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 	return []Finding{f}, nil
 }
 
-// workerIDs says how many worker ids are left in WORKER_NODE, and how long they last at the faster
+// workerIDs checks how many worker ids WORKER_NODE has left, and how long they last at the faster
 // of the rates of the last day and the last 30 days.
 func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	const day = 24 * time.Hour
@@ -162,16 +163,17 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	highest := p.Layout.MaxWorker()
 	left := max(0, highest-used)
 	f := ok("%s of %s left", human.Count(left), human.Count(highest))
-	f.Advice = "lease worker ids (workernode.Leased) in a Namespace of your own, which counts from 0 and " +
-		"uses them again, or give the worker id more bits"
+	f.Advice = "lease worker ids (workernode.Leased) in a Namespace of your own, which counts " +
+		"from 0 and uses them again, or give the worker id more bits"
 	if used > highest {
-		f.Text += fmt.Sprintf("; WORKER_NODE counts on from %s, beyond the layout", human.Count(used))
+		f.Text += fmt.Sprintf("; WORKER_NODE counts on from %s, beyond the layout",
+			human.Count(used))
 	}
 	if used > 100 && float64(u.Rows) < 0.5*float64(used) {
-		f.Text += fmt.Sprintf("; %s of the %s used have no row: keys are skipped or rows were deleted",
-			human.Count(used-u.Rows), human.Count(used))
+		f.Text += fmt.Sprintf("; %s of the %s used have no row: keys are skipped or rows were "+
+			"deleted", human.Count(used-u.Rows), human.Count(used))
 	}
-	days := float64(left) / perDay // +Inf or NaN without a start
+	days := float64(left) / perDay // +Inf or NaN if there were no starts
 	if perDay > 0 {
 		f.Text += fmt.Sprintf("; at %s a day they last %s", human.Short(perDay),
 			human.Seconds(days*day.Seconds()))
@@ -186,7 +188,8 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	}
 	switch {
 	case left == 0 && others:
-		f = warn(f.Text+"; this layout's leases are in other namespaces, which count for themselves",
+		f = warn(f.Text+"; this layout's leases are in other namespaces, which count for "+
+			"themselves",
 			"use neither the namespace \"default\" nor workernode.Disposable in this layout")
 	case left == 0:
 		f.Verdict = Fail
@@ -196,8 +199,8 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	return []Finding{f}, nil
 }
 
-// otherNamespaces reports whether leases have the layout, and none of them is in the namespace that
-// takes its worker ids from WORKER_NODE.
+// otherNamespaces reports whether there are leases of the layout, none of them in the namespace
+// that takes its worker ids from WORKER_NODE.
 func (p *Patient) otherNamespaces(ctx context.Context) (bool, error) {
 	leases, err := workernode.Leases(ctx, p.DB)
 	own, _, _ := strings.Cut(p.Eras.String(), ",")
@@ -216,24 +219,26 @@ func (p *Patient) lastKey(ctx context.Context) (key int64, err error) {
 	text := map[string]string{
 		dsn.MySQL: "SELECT COALESCE(MAX(AUTO_INCREMENT), 1) - 1 FROM information_schema.TABLES " +
 			"WHERE TABLE_SCHEMA = DATABASE() AND UPPER(TABLE_NAME) = 'WORKER_NODE'",
-		dsn.Postgres: "SELECT COALESCE(MAX(last_value), 0) FROM pg_sequences WHERE " +
-			"format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence('worker_node', 'id')",
-		dsn.SQLite: "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE UPPER(name) = 'WORKER_NODE'",
+		dsn.Postgres: "SELECT COALESCE(MAX(last_value), 0) FROM pg_sequences " +
+			"WHERE format('%I.%I', schemaname, sequencename) = " +
+			"pg_get_serial_sequence('worker_node', 'id')",
+		dsn.SQLite: "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence " +
+			"WHERE UPPER(name) = 'WORKER_NODE'",
 	}[p.DB.Name()]
 	err = p.query(ctx, []any{&key}, text)
 	if p.failed(err, sqldb.Missing) {
-		return 0, nil // SQLite without a table that is AUTOINCREMENT
+		return 0, nil // SQLite without an AUTOINCREMENT table
 	}
 	return key, err
 }
 
-// leases counts the leases and finds those that stand in the way.
+// leases counts the leases and finds those that point to a fault.
 func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 	leases, err := p.Leases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	highestNode := int64(math.MaxInt64) // where there is no WORKER_NODE
+	highestNode := int64(math.MaxInt64) // without WORKER_NODE
 	if p.DB != nil {
 		node, err := workernode.Used(ctx, p.DB, 0)
 		if err != nil {
@@ -244,14 +249,14 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 	var held, resting, free, far, beyond int
 	var highest int64
 	for _, l := range leases {
-		if l.Namespace == workernode.DefaultNamespace { // the others count for themselves
+		if l.Namespace == workernode.DefaultNamespace { // the others do not use WORKER_NODE
 			highest = max(highest, l.Worker)
 		}
 		switch {
 		case l.Free():
 			free++
 		case l.Owner == "":
-			resting++ // the rest of the window holds ids that were borrowed from the future
+			resting++ // the rest of the window has ids that were borrowed from the future
 		default:
 			held++
 		}
@@ -294,7 +299,8 @@ func (p *Patient) eras(ctx context.Context) ([]Finding, error) {
 	}
 	newest := map[string]string{} // by namespace
 	for _, l := range leases {
-		for _, list := range []string{l.Layout, l.Newest} { // no row of a claim may have the newest one
+		// Newest may be newer than the layout of every claim.
+		for _, list := range []string{l.Layout, l.Newest} {
 			if len(list) > len(newest[l.Namespace]) {
 				newest[l.Namespace] = list
 			}
@@ -306,7 +312,8 @@ func (p *Patient) eras(ctx context.Context) ([]Finding, error) {
 		if err != nil || cut.IsZero() || l.Free() || l.Owner == "" {
 			continue
 		}
-		f := warn(fmt.Sprintf("worker %d of namespace %q stops at %s, where a layout begins that %s does not know",
+		f := warn(fmt.Sprintf("worker %d of namespace %q stops at %s, where a layout begins that "+
+			"%s does not know",
 			l.Worker, l.Namespace, cut.Format(time.RFC3339), human.Printable(l.Owner)),
 			"start it again with the newest list of layouts: "+human.Printable(newest[l.Namespace]))
 		if !cut.After(p.Now) {

@@ -43,7 +43,7 @@ func fail(text, advice string) Finding { return Finding{Verdict: Fail, Text: tex
 // Report is what an examination has found.
 type Report struct {
 	Database string    `json:"database"`
-	OK       bool      `json:"ok"` // no check failed, nor, if strict, warned
+	OK       bool      `json:"ok"` // no check failed or, if strict, warned
 	Findings []Finding `json:"findings"`
 }
 
@@ -70,7 +70,7 @@ func (r *Report) Print(w io.Writer) error {
 	return t.Flush()
 }
 
-// Patient is a database and what it is examined for.
+// Patient is a database, or another authority, and what the checks need to know.
 type Patient struct {
 	DB     *gorm.DB
 	Place  string               // where the database is, for the report
@@ -84,7 +84,7 @@ type Patient struct {
 	Leases func(context.Context) ([]workernode.Lease, error)
 }
 
-// check looks at one thing. An error is a finding as well.
+// check is one check. An error that run returns is reported as a finding.
 type check struct {
 	name string
 	run  func(context.Context) ([]Finding, error)
@@ -119,7 +119,7 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 		p.last())...)...)
 }
 
-// ExamineSlots runs the checks of an authority that is no database, and changes nothing.
+// ExamineSlots runs the checks of an authority that is not a database. It changes nothing.
 func (p *Patient) ExamineSlots(ctx context.Context) []Finding {
 	return p.all(ctx, check{"connection", p.reach}, check{"layout", p.lifetime},
 		check{"leases", p.leases}, check{"eras", p.eras})
@@ -144,7 +144,8 @@ func (p *Patient) all(ctx context.Context, checks ...check) []Finding {
 		found, err := c.run(ctx)
 		if ctx.Err() != nil {
 			found, err = []Finding{fail("no answer in time; the other checks are left out",
-				"look for a server that is overloaded or a lock that is held; --timeout bounds the wait")}, nil
+				"look for a server that is overloaded or a lock that is held; --timeout bounds "+
+					"the wait")}, nil
 		}
 		if err != nil {
 			found = append(found, fail(p.Text(err), ""))

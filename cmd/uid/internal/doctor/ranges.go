@@ -30,14 +30,17 @@ func (p *Patient) ranges(ctx context.Context) (found []Finding, err error) {
 			continue
 		}
 		name := human.Printable(ns)
-		i := slices.IndexFunc(a, func(w int64) bool { _, both := slices.BinarySearch(b, w); return both })
+		i := slices.IndexFunc(a, func(w int64) bool {
+			_, both := slices.BinarySearch(b, w)
+			return both
+		})
 		switch {
 		case i >= 0:
-			found = append(found, fail(fmt.Sprintf("worker %d of namespace %s is in %s too: ids may be "+
-				"equal", a[i], name, p.Peer.Place), advice))
+			found = append(found, fail(fmt.Sprintf("worker %d of namespace %s is in %s too: ids "+
+				"may be equal", a[i], name, p.Peer.Place), advice))
 		case slices.Min(a) < slices.Max(b) && slices.Min(b) < slices.Max(a):
-			found = append(found, warn(fmt.Sprintf("the worker ids of namespace %s lie between those of %s",
-				name, p.Peer.Place), advice))
+			found = append(found, warn(fmt.Sprintf("the worker ids of namespace %s lie between "+
+				"those of %s", name, p.Peer.Place), advice))
 		}
 	}
 	if found == nil {
@@ -46,8 +49,7 @@ func (p *Patient) ranges(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// byNamespace returns the worker ids of each namespace in ascending order, in which Leases has
-// them.
+// byNamespace returns the worker ids of each namespace in the order of leases, which is ascending.
 func byNamespace(leases []workernode.Lease) map[string][]int64 {
 	m := map[string][]int64{}
 	for _, l := range leases {

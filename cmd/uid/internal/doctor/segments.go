@@ -26,7 +26,7 @@ func (p *Patient) failed(err error, failures ...sqldb.Failure) bool {
 }
 
 // segmentsOnly reports whether the database has a segment table and neither WORKER_NODE nor
-// WORKER_LEASE. A column tells a segment table from another one of its name.
+// WORKER_LEASE. A segment table is recognized by a column, not just by its name.
 func (p *Patient) segmentsOnly(ctx context.Context) bool {
 	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
 		if !p.failed(p.probe(ctx, "*", table), sqldb.Missing) {
@@ -37,9 +37,9 @@ func (p *Patient) segmentsOnly(ctx context.Context) bool {
 		p.probe(ctx, "pk_seq_name", "t_sequence") == nil || p.probe(ctx, "stub", "ticket") == nil
 }
 
-// leafAlloc says whether ranges can be fetched from leaf_alloc, and which tags have none or not for
-// long. It says nothing without the table, or without a right to read it: MySQL does not tell such
-// an account whether there is one.
+// leafAlloc checks that ranges can be fetched from leaf_alloc, and finds tags that have none or few
+// left. It returns nothing without the table, or without the right to read it: MySQL does not tell
+// such an account whether the table exists.
 func (p *Patient) leafAlloc(ctx context.Context) ([]Finding, error) {
 	if p.failed(p.probe(ctx, "*", "leaf_alloc"), sqldb.Missing, sqldb.Denied) {
 		return nil, nil
@@ -49,12 +49,12 @@ func (p *Patient) leafAlloc(ctx context.Context) ([]Finding, error) {
 		segment.Lister
 	})
 	if !isBoth {
-		return nil, errors.New("LeafAlloc is no Checker and Lister")
+		return nil, errors.New("LeafAlloc is not a Checker and Lister")
 	}
 	if err := leaf.Check(ctx); err != nil {
-		return []Finding{fail(p.Text(err), "the account needs SELECT and UPDATE, the server must not "+
-			"be read-only, and uid schema --dialect "+p.DB.Name()+" --table leaf_alloc prints the "+
-			"table as it should be")}, nil
+		return []Finding{fail(p.Text(err), "the account needs SELECT and UPDATE, the server must "+
+			"not be read-only, and uid schema --dialect "+p.DB.Name()+" --table leaf_alloc "+
+			"prints the table as it should be")}, nil
 	}
 	rows, err := leaf.List(ctx)
 	if err != nil {
@@ -67,12 +67,12 @@ func (p *Patient) leafAlloc(ctx context.Context) ([]Finding, error) {
 	return found, nil
 }
 
-// nearEnd is how many ids before the last int64 a counter is near its end: a million ids a second
-// use them up in 13 days.
+// nearEnd is how many ids a counter has left when it is near its end. At a million ids a second
+// they last 13 days.
 const nearEnd = 1 << 40
 
-// tagFindings returns a finding for each thing that is wrong with rows, which are in the order of
-// Tag. It names the first tag that it is wrong with.
+// tagFindings returns a finding for each kind of fault in rows, which are in the order of Tag. A
+// finding names the first tag with the fault and counts the others.
 func tagFindings(rows []segment.Row) (found []Finding) {
 	at := map[string]int{} // of the finding with this advice
 	more := map[int]int{}  // by index: the tags that the finding does not name
@@ -99,12 +99,13 @@ func tagFindings(rows []segment.Row) (found []Finding) {
 	return found
 }
 
-// tagFinding says what is wrong with one row.
+// tagFinding returns the finding about one row.
 func tagFinding(r segment.Row) Finding {
 	left := math.MaxInt64 - max(0, r.Next)
 	switch {
 	case r.Step < 1 || r.Step > segment.MaxSpan:
-		return fail(fmt.Sprintf("has step %d, want 1..%d: it gives no range", r.Step, segment.MaxSpan),
+		return fail(fmt.Sprintf("has step %d, want 1..%d: it gives no range",
+			r.Step, segment.MaxSpan),
 			"uid segment set TAG --step N")
 	case r.Next < 0:
 		return fail(fmt.Sprintf("has max_id %d, want 1 or more: it gives no range", r.Next),

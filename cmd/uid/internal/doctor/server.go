@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// server says which product the database is, and what is known of it.
+// server finds out which product the database is, and reports what is known about that.
 func (p *Patient) server(ctx context.Context) ([]Finding, error) {
 	db, err := sqldb.Open("doctor", p.DB, nil)
 	if err != nil {
@@ -30,7 +30,8 @@ func (p *Patient) server(ctx context.Context) ([]Finding, error) {
 	case sqldb.MySQL, sqldb.MariaDB, sqldb.Postgres, sqldb.SQLite:
 		return found, nil
 	case sqldb.Dolt, sqldb.Doltgres:
-		return []Finding{fail(fmt.Sprintf("%s is known to lose one of two changes at the same time", product),
+		return []Finding{fail(
+			fmt.Sprintf("%s is known to lose one of two changes at the same time", product),
 			"use another database: worker ids and windows would be handed out twice")}, nil
 	}
 	found[0] = warn(fmt.Sprintf("%s, not tested with this library", product),
@@ -52,8 +53,9 @@ func (p *Patient) server(ctx context.Context) ([]Finding, error) {
 	return found, err
 }
 
-// autoIDCache looks at how TiDB hands out the keys of WORKER_NODE: each of its servers from a cache
-// of its own, which a restart skips, or all from one service, which some versions count back.
+// autoIDCache checks how TiDB makes the keys of WORKER_NODE. Either each of its servers has a cache
+// of keys, which a restart skips, or one service makes them all, which in some versions repeats
+// keys.
 func (p *Patient) autoIDCache(ctx context.Context) (*Finding, error) {
 	var version, name, create string
 	if err := p.query(ctx, []any{&version}, "SELECT VERSION()"); err != nil {
@@ -81,7 +83,7 @@ func tidbKeys(version, create string) *Finding {
 			"lease worker ids: that uses them again")
 		return &f
 	}
-	// Unknown versions are taken for one that repeats.
+	// An unknown version counts as one that repeats keys.
 	release := 605
 	if m := tidbVersion.FindStringSubmatch(version); m != nil {
 		major, _ := strconv.Atoi(m[1])
@@ -96,17 +98,19 @@ func tidbKeys(version, create string) *Finding {
 	return &f
 }
 
-// cacheSize looks at how many keys a change of OceanBase's leader skips.
+// cacheSize checks how many keys a change of OceanBase's leader skips.
 func (p *Patient) cacheSize(ctx context.Context) (*Finding, error) {
 	var name, size string
-	err := p.query(ctx, []any{&name, &size}, "SHOW GLOBAL VARIABLES LIKE 'auto_increment_cache_size'")
+	err := p.query(ctx, []any{&name, &size},
+		"SHOW GLOBAL VARIABLES LIKE 'auto_increment_cache_size'")
 	if err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(size) == "1" {
 		return nil, nil
 	}
-	f := warn("OceanBase skips up to "+human.Printable(size)+" keys when its leader changes ("+name+")",
+	f := warn("OceanBase skips up to "+human.Printable(size)+
+		" keys when its leader changes ("+name+")",
 		"lease worker ids, or SET GLOBAL "+name+" = 1")
 	return &f, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/human"
 )
 
-// fault is a setting that hurts. Its query returns a name and a value where it does, and no row
-// otherwise. They stand for {name} and {value} in text and advice.
+// fault is a harmful setting. Its query returns a name and a value if the database has it, and no
+// row otherwise. The two replace {name} and {value} in text and advice.
 type fault struct {
 	verdict             Verdict
 	query, text, advice string
@@ -25,17 +25,18 @@ type settings struct {
 }
 
 const (
-	// forgets is about settings with which a server forgets commits that it has answered. Claims
-	// rest on commits: the worker id or the range of a forgotten one is handed out again while its
-	// owner still stamps ids.
-	forgets = "{name} is {value}: a crash of the server's machine may forget claims, and a worker " +
-		"id or window would be handed out twice"
+	// forgets is the text for settings with which a server forgets commits that it has answered.
+	// If it forgets a claim, it hands out the worker id or the range again while the owner still
+	// stamps ids.
+	forgets = "{name} is {value}: a crash of the server's machine may forget claims, and " +
+		"a worker id or window would be handed out twice"
 
-	// recomputes are the versions whose InnoDB forgets the next key at a restart: before MySQL 8.0
-	// and MariaDB 10.2.4.
+	// recomputes matches the versions whose InnoDB forgets the next key at a restart: those before
+	// MySQL 8.0 and MariaDB 10.2.4.
 	recomputes = `^([1-7][.]|10[.][01][.]|10[.]2[.][0-3]-)`
 
-	sequence = "SELECT seqrelid::regclass::text, (seqincrement * seqcache)::text FROM pg_sequence " +
+	sequence = "SELECT seqrelid::regclass::text, (seqincrement * seqcache)::text " +
+		"FROM pg_sequence " +
 		"WHERE seqrelid = pg_get_serial_sequence('worker_node', 'id')::regclass AND "
 )
 
@@ -50,43 +51,48 @@ func allSettings() []settings {
 		makeIndex = "CREATE INDEX WORKER_LEASE_FREE ON WORKER_LEASE (NAMESPACE, UNTIL_MS), or " +
 			"workernode.Migrate by an account that may"
 	)
-	// A variable that the server does not have cannot be wrong.
+	// A server without the variable returns no row.
 	variable := func(name, wrong string) string {
 		return "SHOW GLOBAL VARIABLES WHERE Variable_name = '" + name + "' AND Value " + wrong
 	}
 	return []settings{
 		{dsn.MySQL, "AUTO_INCREMENT", oneEach, []fault{
-			{Fail, "SELECT COLUMN_NAME, EXTRA FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = " +
-				"DATABASE() AND UPPER(TABLE_NAME) = 'WORKER_NODE' AND UPPER(COLUMN_NAME) = 'ID' AND " +
-				"LOWER(EXTRA) NOT LIKE '%auto_increment%'",
+			{Fail, "SELECT COLUMN_NAME, EXTRA FROM information_schema.COLUMNS " +
+				"WHERE TABLE_SCHEMA = DATABASE() AND UPPER(TABLE_NAME) = 'WORKER_NODE' AND " +
+				"UPPER(COLUMN_NAME) = 'ID' AND LOWER(EXTRA) NOT LIKE '%auto_increment%'",
 				"WORKER_NODE.ID is not AUTO_INCREMENT: every process would be worker 0",
 				"uid schema prints the table as it should be"},
-			{Warn, "SHOW SESSION VARIABLES WHERE Variable_name = 'auto_increment_increment' AND Value > 1",
+			{Warn, "SHOW SESSION VARIABLES " +
+				"WHERE Variable_name = 'auto_increment_increment' AND Value > 1",
 				"every start uses up {value} worker ids",
 				"SET SESSION auto_increment_increment = 1 for this account, or lease worker ids"},
 			{Warn, variable("wsrep_on", "= 'ON'"),
 				"Galera: every node counts in steps of the cluster's size",
 				"worker ids are unique but used up that much faster; lease them"},
-			{Warn, "SELECT '', VERSION() FROM DUAL WHERE VERSION() REGEXP '" + recomputes + "' AND " +
+			{Warn, "SELECT '', VERSION() FROM DUAL " +
+				"WHERE VERSION() REGEXP '" + recomputes + "' AND " +
 				"NOT VERSION() REGEXP 'TiDB|OceanBase|PXC|TDDL|PolarDB|MatrixOne|Vitess'",
 				"InnoDB of {value} recomputes the next key from the rows at each restart",
 				"never delete rows of WORKER_NODE: a deleted worker id would be handed out again"},
 		}},
 		{dsn.MySQL, "index WORKER_LEASE", indexed, []fault{
-			{Warn, "SELECT '', '' FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS " +
+			{Warn, "SELECT '', '' FROM DUAL " +
+				"WHERE NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS " +
 				"WHERE TABLE_SCHEMA = DATABASE() AND UPPER(TABLE_NAME) = 'WORKER_LEASE' AND " +
 				"SEQ_IN_INDEX = 2 AND UPPER(COLUMN_NAME) = 'UNTIL_MS')", noIndex, makeIndex},
 		}},
 		{dsn.MySQL, "durability", onDisk, []fault{
-			{Fail, "SELECT GROUP_CONCAT(TABLE_NAME), GROUP_CONCAT(DISTINCT ENGINE) FROM " +
-				"information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND UPPER(TABLE_NAME) IN " +
-				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE') AND UPPER(ENGINE) IN " +
-				"('MEMORY', 'MYISAM', 'ARIA', 'CSV', 'BLACKHOLE') HAVING COUNT(*) > 0",
+			{Fail, "SELECT GROUP_CONCAT(TABLE_NAME), GROUP_CONCAT(DISTINCT ENGINE) " +
+				"FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND " +
+				"UPPER(TABLE_NAME) IN " +
+				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE') AND " +
+				"UPPER(ENGINE) IN ('MEMORY', 'MYISAM', 'ARIA', 'CSV', 'BLACKHOLE') " +
+				"HAVING COUNT(*) > 0",
 				"{name} is in {value}, which forgets what it has answered at a restart or a crash",
 				"ALTER TABLE ... ENGINE = InnoDB"},
 			{Warn, variable("innodb_flush_log_at_trx_commit", "<> '1'"), forgets,
 				"SET GLOBAL {name} = 1, and in the server's configuration"},
-			// Recovery takes back what InnoDB has prepared and the binary log does not hold.
+			// Recovery rolls back what InnoDB has prepared if the binary log does not have it.
 			{Warn, variable("sync_binlog", "<> '1' AND @@log_bin = 1"), forgets,
 				"SET GLOBAL {name} = 1, and in the server's configuration"},
 		}},
@@ -94,9 +100,11 @@ func allSettings() []settings {
 			{Fail, "SELECT '', '' WHERE pg_get_serial_sequence('worker_node', 'id') IS NULL",
 				"WORKER_NODE.ID is not generated by a sequence",
 				"uid schema --dialect postgres prints the table as it should be"},
-			{Fail, sequence + "seqcycle", "the sequence cycles: worker ids would be handed out again",
+			{Fail, sequence + "seqcycle",
+				"the sequence cycles: worker ids would be handed out again",
 				"ALTER SEQUENCE {name} NO CYCLE"},
-			{Warn, sequence + "seqincrement * seqcache > 1", "a start may use up {value} worker ids",
+			{Warn, sequence + "seqincrement * seqcache > 1",
+				"a start may use up {value} worker ids",
 				"ALTER SEQUENCE {name} INCREMENT 1 CACHE 1, or lease worker ids"},
 		}},
 		{dsn.Postgres, "index WORKER_LEASE", indexed, []fault{
@@ -105,14 +113,15 @@ func allSettings() []settings {
 		}},
 		{dsn.Postgres, "durability", onDisk, []fault{
 			{Fail, "SELECT STRING_AGG(relname, ','), 'UNLOGGED' FROM pg_class WHERE oid IN " +
-				"(to_regclass('worker_node'), to_regclass('worker_lease'), to_regclass('leaf_alloc'), " +
-				"to_regclass('t_sequence')) AND relpersistence <> 'p' " +
-				"HAVING COUNT(*) > 0",
+				"(to_regclass('worker_node'), to_regclass('worker_lease'), " +
+				"to_regclass('leaf_alloc'), to_regclass('t_sequence')) AND " +
+				"relpersistence <> 'p' HAVING COUNT(*) > 0",
 				"{name} is {value}: a crash of the server empties it",
 				"ALTER TABLE ... SET LOGGED"},
-			{Warn, "SELECT name, setting FROM pg_settings WHERE name = 'fsync' AND setting = 'off'", forgets,
+			{Warn, "SELECT name, setting FROM pg_settings " +
+				"WHERE name = 'fsync' AND setting = 'off'", forgets,
 				"set fsync = on in postgresql.conf"},
-			// Of its values only off answers before the local disk has the commit.
+			// With every other value the commit is on the local disk before it is answered.
 			{Warn, "SELECT name, setting FROM pg_settings WHERE name = 'synchronous_commit' AND " +
 				"setting = 'off'", forgets,
 				"ALTER ROLE or ALTER DATABASE ... SET {name} = on"},
@@ -128,8 +137,8 @@ func allSettings() []settings {
 	}
 }
 
-// settings returns the checks of settings that make the database skip keys, hand one out twice or
-// forget commits, or those of one name.
+// settings returns the checks for settings that make the database skip keys, hand one out twice or
+// forget commits. If name is not empty, it returns only the check of that name.
 func (p *Patient) settings(name string) (checks []check) {
 	for _, s := range allSettings() {
 		if s.dialect == p.DB.Name() && (name == "" || name == s.check) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRecomputes: the versions whose InnoDB forgets the next key. The pattern means the same to the
-// databases and to Go.
+// TestRecomputes: the pattern matches the versions whose InnoDB forgets the next key. It means the
+// same to the databases and to Go.
 func TestRecomputes(t *testing.T) {
 	t.Parallel()
 	old := regexp.MustCompile(recomputes)
@@ -21,7 +21,7 @@ func TestRecomputes(t *testing.T) {
 	}
 }
 
-// TestTiDBKeys: keys that are skipped are a warning, keys that come twice a failure.
+// TestTiDBKeys: keys that are skipped are a warning, keys that repeat are a failure.
 func TestTiDBKeys(t *testing.T) {
 	t.Parallel()
 	const one = "CREATE TABLE `WORKER_NODE` (...) /*T![auto_id_cache] AUTO_ID_CACHE=1 */"

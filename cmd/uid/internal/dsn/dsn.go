@@ -1,5 +1,5 @@
-// Package dsn reads data source names, opens the databases that they lead to, and keeps their
-// passwords out of what is printed.
+// Package dsn parses data source names, opens their databases, and keeps their passwords out of
+// what is printed.
 package dsn
 
 import (
@@ -24,31 +24,32 @@ const (
 	SQLite   = "sqlite"
 )
 
-// Source is a data source name that was understood.
+// Source is a parsed data source name.
 type Source struct {
 	Dialect string   // MySQL, Postgres or SQLite
-	Place   string   // where it leads, without user and password
+	Place   string   // the kind and address of the database, without user and password
 	Secrets []string // the passwords that the driver uses
 
 	Embedded bool   // the SQLite file that is used when no database is named
-	name     string // what the driver wants; for SQLite the file's path
+	name     string // the name for the driver; for SQLite the path of the file
 }
 
 var (
 	errForm = errors.New("not the name of a database; want mysql://user:password@host:3306/db, " +
 		"user:password@tcp(host:3306)/db, postgres://user:password@host:5432/db, sqlite:PATH " +
 		"or a file ending in .db or .sqlite")
-	errMySQL = errors.New("no name of a MySQL database; want user:password@tcp(host:3306)/db" +
-		"?param=value")
-	errURL = errors.New("no name of a MySQL database; want mysql://user:password@host:3306/db" +
-		"?param=value, with special characters percent-encoded and no colon in the user")
-	errPostgres = errors.New("no name of a PostgreSQL database; want " +
+	errMySQL = errors.New("not the name of a MySQL database; want " +
+		"user:password@tcp(host:3306)/db?param=value")
+	errURL = errors.New("not the name of a MySQL database; want " +
+		"mysql://user:password@host:3306/db?param=value, with special characters " +
+		"percent-encoded and no colon in the user")
+	errPostgres = errors.New("not the name of a PostgreSQL database; want " +
 		"postgres://user:password@host:5432/db, with special characters of the password " +
 		"percent-encoded, or host=HOST user=USER password=PASSWORD dbname=DB")
 )
 
-// Parse reads a data source name. Its errors never quote the name, which may hold a password in
-// a place where none is expected.
+// Parse parses a data source name. Its errors never quote the name, which may hold a password in a
+// place where none is expected.
 func Parse(text string) (Source, error) {
 	text = strings.TrimSpace(text)
 	scheme, rest, _ := strings.Cut(text, ":")
@@ -78,7 +79,7 @@ func Parse(text string) (Source, error) {
 	return Source{}, errForm
 }
 
-// parseURL reads the URL of a MySQL database.
+// parseURL parses the URL of a MySQL database.
 func parseURL(text string) (Source, error) {
 	name, err := mysqlurl.DSN(text)
 	if err != nil {
@@ -91,11 +92,11 @@ func parseURL(text string) (Source, error) {
 	return s, nil
 }
 
-// parseMySQL reads a name in the form of the MySQL driver.
+// parseMySQL parses a name in the form of the MySQL driver.
 func parseMySQL(name string) (Source, error) {
 	c, err := mysql.ParseDSN(name)
-	// The driver looks for the last slash and the last @ before it. Without a host or a database it
-	// takes a part of the password for them.
+	// The driver looks for the last slash and the last @ before it. Without a host or a database,
+	// it mistakes a part of the password for them.
 	if err != nil || c.DBName == "" ||
 		strings.ContainsAny(c.DBName, "@(") || strings.ContainsAny(c.Net, ":@") {
 		return Source{}, errMySQL
@@ -104,8 +105,8 @@ func parseMySQL(name string) (Source, error) {
 	return Source{Dialect: MySQL, Place: place, Secrets: []string{c.Passwd}, name: name}, nil
 }
 
-// parsePostgres reads a URL or a name in key=value form as the PostgreSQL driver does, with the
-// environment variables and files that it adds.
+// parsePostgres parses a URL or a name in key=value form as the PostgreSQL driver does, with the
+// environment variables and files that it uses.
 func parsePostgres(name string) (Source, error) {
 	c, err := pgconn.ParseConfig(name)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
@@ -131,8 +132,8 @@ func File(path string) (Source, error) {
 		return Source{}, errors.New("the path of a SQLite file may not hold a question mark or a " +
 			"zero byte")
 	case path == ":memory:":
-		return Source{}, errors.New("a database in memory forgets its worker ids and would give the " +
-			"same ids again; name a file")
+		return Source{}, errors.New("a database in memory forgets its worker ids and would give " +
+			"the same ids again; name a file")
 	}
 	return Source{Dialect: SQLite, Place: "sqlite file " + path, name: path}, nil
 }

@@ -22,8 +22,10 @@ func TestParse(t *testing.T) {
 		{"postgres://me:pw@db:5433/ids", "postgres://me:pw@db:5433/ids", "postgres at db:5433/ids"},
 		{"PostgreSQL:///ids?host=/run/pg", "postgresql:///ids?host=/run/pg", "postgres at /run/pg/ids"},
 		{"postgres://me@one,two:5433/ids", "postgres://me@one,two:5433/ids", "postgres at one:5433/ids"},
-		{"host = db password='p\\' host=w' dbname = 'i ds'", "host = db password='p\\' host=w' dbname = 'i ds'", "postgres at db:5432/i ds"},
-		{"host=db user=me password='p w' dbname=ids", "host=db user=me password='p w' dbname=ids", "postgres at db:5432/ids"},
+		{"host = db password='p\\' host=w' dbname = 'i ds'",
+			"host = db password='p\\' host=w' dbname = 'i ds'", "postgres at db:5432/i ds"},
+		{"host=db user=me password='p w' dbname=ids",
+			"host=db user=me password='p w' dbname=ids", "postgres at db:5432/ids"},
 		{"sqlite:/var/lib/ids", "/var/lib/ids", "sqlite file /var/lib/ids"},
 		{"sqlite:///var/lib/ids", "/var/lib/ids", "sqlite file /var/lib/ids"},
 		{"sqlite://ids.db", "ids.db", "sqlite file ids.db"},
@@ -82,7 +84,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestSecrets: the password is known as the driver reads it, wherever it comes from.
+// TestSecrets: Parse knows the password that the driver uses, wherever it comes from.
 func TestSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pgpass")
 	if err := os.WriteFile(file, []byte("kept:*:*:*:elsewhere\n"), 0o600); err != nil {
@@ -120,7 +122,7 @@ func FuzzParse(f *testing.F) {
 			strings.Contains(err.Error(), text) {
 			t.Errorf("Parse(%q) quotes its input: %v", text, err)
 		}
-		// Whatever the driver takes for the password is hidden without the driver's help too.
+		// What the driver uses as the password is hidden by Learn alone, too.
 		var r Redactor
 		r.Learn(text)
 		shown := r.Redact(text)

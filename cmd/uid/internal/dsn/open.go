@@ -29,7 +29,7 @@ func (s Source) Open(ctx context.Context) (*gorm.DB, error) {
 	return db, nil
 }
 
-// Pool opens s without a look at whether it answers.
+// Pool opens s without making sure that it answers.
 func (s Source) Pool() (db *gorm.DB, err error) {
 	config := &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true}
 	switch s.Dialect {
@@ -43,12 +43,12 @@ func (s Source) Pool() (db *gorm.DB, err error) {
 	return db, err
 }
 
-// openSQLite opens the file at path, creating it if need be. One connection, because SQLite has one
-// writer. Others wait for it at the file lock for up to 10 s, and transactions take that lock when
-// they begin, so that none fails halfway.
+// openSQLite opens the file at path, and creates it if need be. It allows one connection, because
+// SQLite has one writer. Other processes wait for the file lock for up to 10 s, and transactions
+// take that lock when they begin, so that none fails halfway.
 func openSQLite(path string, config *gorm.Config) (*gorm.DB, error) {
-	// Opening for writing first gives the operating system's reason, where SQLite says "unable to
-	// open database file".
+	// Opening the file here first gives the operating system's reason, where SQLite only says
+	// "unable to open database file".
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Hidden stands where a password was.
+// Hidden is printed in place of a password.
 const Hidden = "*****"
 
-// Redactor hides passwords in what is printed. It learns them from where they come from: the
-// command line, the environment and the drivers. The zero value knows none. It is safe for
-// concurrent use once all are learned.
+// Redactor hides passwords in what is printed. It learns them from their sources: the command line,
+// the environment and the drivers. The zero value knows none. It is safe for concurrent use once
+// all are learned.
 type Redactor struct {
-	hide [][2]string // texts, the longest first, and what stands for each
+	hide [][2]string // texts, the longest first, and what replaces each
 }
 
-// Learn hides what may be a password in text, such as an argument of the command line. It asks no
-// driver, so it finds the password of a malformed data source name too.
+// Learn makes Redact hide what may be a password in text, such as an argument of the command line.
+// It uses no driver, so it finds the password of a malformed data source name too.
 func (r *Redactor) Learn(text string) {
 	// user:password@, from the first colon to the last @, because a password may hold both.
 	_, account, isURL := strings.Cut(text, "://")
@@ -26,7 +26,7 @@ func (r *Redactor) Learn(text string) {
 		account = text
 	}
 	account = account[:max(0, strings.LastIndexByte(account, '@'))]
-	// The account of the examples in messages is no real one and stays readable.
+	// The account of the examples in messages is not a real one and stays readable.
 	if _, password, _ := strings.Cut(account, ":"); password != "" && account != "user:password" {
 		r.add(":"+password+"@", ":"+Hidden+"@")
 		r.Secret(password)
@@ -46,8 +46,8 @@ func (r *Redactor) Learn(text string) {
 	}
 }
 
-// valueEnd returns where the value that text begins with ends: at the quote that closes it, else at
-// a space or, in a URL, at an ampersand. A backslash keeps any of them from ending it.
+// valueEnd returns the length of the value at the start of text. It ends at its closing quote, or
+// without quotes at a space or, in a URL, at an ampersand. A backslash escapes each of these.
 func valueEnd(text string, isURL bool) int {
 	quoted := strings.HasPrefix(text, "'")
 	for i := 0; i < len(text); i++ {
@@ -63,17 +63,17 @@ func valueEnd(text string, isURL bool) int {
 	return len(text)
 }
 
-// Secret hides passwords wherever they stand.
+// Secret makes Redact hide passwords wherever they stand.
 func (r *Redactor) Secret(passwords ...string) {
 	for _, p := range passwords {
-		// Anything shorter is no secret, and would blot out letters all over a message.
+		// A shorter text is hardly a secret, and is part of many words.
 		if len(p) > 2 {
 			r.add(p, Hidden)
 		}
 	}
 }
 
-// add replaces text by instead, also as both stand in a message or a log line that quotes them.
+// add makes Redact replace text by instead, in plain and in quoted form.
 func (r *Redactor) add(text, instead string) {
 	quote := func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] }
 	r.hide = append(r.hide, [2]string{text, instead}, [2]string{quote(text), quote(instead)})

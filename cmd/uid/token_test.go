@@ -1,0 +1,57 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestServeToken: with a token, only /health is answered without it. An address that is not loopback
+// needs a token, or --open.
+func TestServeToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		b.check(t, exitUsage, "", "is not loopback", "serve", "--addr", addr)
+	}
+	newBench(t).serve(t, "--only", "snowflake", "--open")
+	b.env["UID_TOKEN"] = "s3cret"
+	s := b.serve(t, "--only", "snowflake")
+	s.ok(t, "/health")
+	for _, path := range []string{
+		"/", "/api/snowflake/get/a", "/api/snowflake/get/a?count=2", "/metrics", "/debug/uid", "//health",
+	} {
+		for _, header := range []string{"", "s3cret", "Bearer", "Bearer s3cre", "Bearer s3cret2", "Basic s3cret"} {
+			if status := authorized(t, s, path, header); status != http.StatusUnauthorized {
+				t.Errorf("%s with %q is %d, want 401", path, header, status)
+			}
+		}
+	}
+	for _, path := range []string{"/", "/api/snowflake/get/a", "/metrics"} {
+		if status := authorized(t, s, path, "Bearer s3cret"); status != http.StatusOK {
+			t.Errorf("%s with the token is %d, want 200", path, status)
+		}
+	}
+	if strings.Contains(s.stderr(), "s3cret") {
+		t.Errorf("stderr shows the token: %s", s.stderr())
+	}
+}
+
+// authorized returns the status of a GET with the given Authorization header.
+func authorized(t *testing.T, s *served, path, header string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", header)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}

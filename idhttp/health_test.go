@@ -1,0 +1,146 @@
+package idhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+)
+
+// TestStopping: a server that is about to stop reports down to a load balancer, and still hands out
+// ids.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	stopping := make(chan struct{})
+	h := newHandler(t, &idhttp.Options{Snowflake: &counted{}, Stopping: stopping})
+	if w := get(h, "/health"); w.Code != 200 {
+		t.Errorf("health is %d %s, want 200", w.Code, w.Body)
+	}
+	close(stopping)
+	if w := get(h, "/health"); w.Code != 503 || !strings.Contains(w.Body.String(), `"the server is stopping"`) {
+		t.Errorf("health is %d %s, want 503 with the reason", w.Code, w.Body)
+	}
+	if w := get(h, "/api/snowflake/get/any"); w.Code != 200 {
+		t.Errorf("an id is %d %s, want 200", w.Code, w.Body)
+	}
+}
+
+// TestHealth: the service is down only when another server may do better or when it has no ids at all.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rows := map[string]*tagRow{
+			"order":  {step: 10, until: 20, err: errAway},
+			"user":   {step: 10, until: 20, err: errAway},
+			"nobody": {err: errAway},
+			"full":   {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
+		}
+		g := newSegments(t, rows)
+		sf := &counted{}
+		h := newHandler(t, &idhttp.Options{Segment: g, Snowflake: sf, Timeout: time.Minute})
+		check := func(status int, body string) {
+			t.Helper()
+			synctest.Wait()
+			if w := get(h, "/health"); w.Code != status || strings.TrimSpace(w.Body.String()) != body {
+				t.Errorf("health is %d %s, want %d %s", w.Code, w.Body, status, body)
+			}
+		}
+		ids := func(tag string, n int) {
+			t.Helper()
+			if _, err := g.Fill(t.Context(), tag, make([]int64, n)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		check(200, `{"status":"up","tags":0,"problems":[]}`)
+		if w := get(h, "/api/segment/get/full"); w.Code != 500 {
+			t.Fatalf("an exhausted tag = %d, want 500", w.Code)
+		}
+		check(200, `{"status":"degraded","tags":1,"problems":["full: down"]}`)
+		sf.stats.Err = uid.ErrExhausted
+		check(503, `{"status":"down","tags":1,"problems":["full: down","snowflake: down"]}`)
+		sf.stats.Err = nil
+		ids("order", 1)
+		ids("user", 1)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down"]}`)
+		ids("user", 12)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down","user: degraded"]}`)
+		ids("user", 7)
+		check(200, `{"status":"degraded","tags":3,"problems":["full: down","user: down"]}`)
+
+		// The database goes away. An unknown key does not make the service down while a tag has ids.
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go g.Next(ctx, "nobody")
+		check(200, `{"status":"degraded","tags":4,"problems":["full: down","nobody: down","user: down"]}`)
+		ids("order", 19)
+		check(503, `{"status":"down","tags":4,"problems":["full: down","nobody: down","order: down","user: down"]}`)
+	})
+}
+
+// TestHealthSnowflake: the service is down when this process can no longer make time-ordered ids,
+// unless no other process can.
+func TestHealthSnowflake(t *testing.T) {
+	t.Parallel()
+	g := newSegments(t, map[string]*tagRow{"order": {step: 10}})
+	if _, err := g.Next(t.Context(), "order"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		{nil, 200, `{"status":"up","tags":1,"problems":[]}`},
+		{uid.ErrClaimLost, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
+		{uid.ErrClaimExpired, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
+		{uid.ErrExhausted, 200, `{"status":"degraded","tags":1,"problems":["snowflake: down"]}`},
+	} {
+		h := newHandler(t, &idhttp.Options{Segment: g, Snowflake: &counted{stats: uid.Stats{Err: tt.err}}})
+		if w := get(h, "/health"); w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.body {
+			t.Errorf("%v: health is %d %s, want %d %s", tt.err, w.Code, w.Body, tt.status, tt.body)
+		}
+	}
+	until := time.Unix(1800000000, 0)
+	for problem, stats := range map[string]uid.Stats{
+		"ids until 2027-01-15T08:00:00Z": {
+			ExtendErr: errors.New("no route to host"), IDsUntil: until,
+		},
+		"the clock jumped ahead by 2h0m0s and is held back": {ClockHeld: 2 * time.Hour, IDsUntil: until},
+	} {
+		h := newHandler(t, &idhttp.Options{Segment: g, Snowflake: &counted{stats: stats}})
+		want := `{"status":"degraded","tags":1,"problems":["snowflake: degraded, ` + problem + `"]}`
+		if w := get(h, "/health"); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("health is %d %s, want 200 %s", w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestHealthBounded: the list of problems has at most 20 tags.
+func TestHealthBounded(t *testing.T) {
+	t.Parallel()
+	rows := map[string]*tagRow{}
+	for i := range 30 {
+		rows[fmt.Sprintf("tag-%02d", i)] = &tagRow{err: segment.ErrExhausted}
+	}
+	g := newSegments(t, rows)
+	for name := range rows {
+		if _, err := g.Next(t.Context(), name); err == nil {
+			t.Fatalf("%s has ids", name)
+		}
+	}
+	var got struct{ Problems []string }
+	w := get(newHandler(t, &idhttp.Options{Segment: g}), "/health")
+	err := json.Unmarshal(w.Body.Bytes(), &got)
+	if err != nil || len(got.Problems) != 21 || got.Problems[20] != "and 10 more tags" {
+		t.Errorf("health is %d %s, %v, want 20 problems and how many more", w.Code, w.Body, err)
+	}
+}
