@@ -16,7 +16,7 @@ const (
 
 // wide are the folders that are not held to these widths.
 var wide = []string{
-	"segment/", "idhttp/", "idclient/", "internal/wire/", "cmd/uid/", "e2e/", "examples/",
+	"segment/", "idhttp/", "idclient/", "internal/wire/", "cmd/uid/",
 }
 
 // spanPattern matches what a document's line cannot be broken in.
