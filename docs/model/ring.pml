@@ -38,15 +38,15 @@ short tail = -1;
 // Ghosts.
 short published = -1;       // every position up to it has its flag stored
 short batchEnd[UIDS];       // the last position of the batch that a position was put in
-byte  out[UIDS];            // how often the uid of a position was claimed
-byte  left = UIDS;          // uids not claimed yet
+byte  out[UIDS];            // how often the uid of a position was taken
+byte  left = UIDS;          // uids not taken yet
 byte  going = TAKERS;      // takers that have not stalled
 
 #define SLOT(p) ((p) % SIZE)
 
-// claimed records that a taker owns uid, which it read for position p. It checks that this is the
+// taken records that a taker owns uid, which it read for position p. It checks that this is the
 // uid of that position, and that no taker had it before.
-inline claimed(p, uid) {
+inline taken(p, uid) {
 	assert(uid == (p) + 1);
 	assert(out[p] == 0);
 	out[p]++;
@@ -154,7 +154,7 @@ proctype taker(byte want) {
 		};
 		if
 		:: seen == c -> (tail != cursor || left == 0)
-		:: else -> atomic { uid[0] = uids[SLOT(seen)]; claimed(seen, uid[0]) }
+		:: else -> atomic { uid[0] = uids[SLOT(seen)]; taken(seen, uid[0]) }
 		fi;
 #else
 		c = cursor;
@@ -213,7 +213,7 @@ proctype taker(byte want) {
 				do
 				:: k >= n -> break
 				:: else ->
-					claimed(c + 1 + k, uid[k]);
+					taken(c + 1 + k, uid[k]);
 					k++
 				od;
 				// A batch appears at once: the rest of the batch of the uid just taken is in the ring.
@@ -247,7 +247,7 @@ proctype dropper() {
 			if
 			:: uid < LIMIT -> atomic {
 				if
-				:: cursor == c -> cursor = c + 1; assert(uid < LIMIT); claimed(c + 1, uid)
+				:: cursor == c -> cursor = c + 1; assert(uid < LIMIT); taken(c + 1, uid)
 				:: else
 				fi }
 			:: else ->
