@@ -9,6 +9,6 @@
 //	/uidring/slot-0      worker 0
 //	/uidring/slot-1      worker 1
 //
-// etcd has no clock that clients can ask. The processes' clocks decide when a worker id that
-// nobody gave back may be used again, and nothing else.
+// etcd has no clock that clients can ask. The processes' clocks decide when a worker id that was
+// not given back may be used again, and nothing else.
 package etcd

@@ -115,7 +115,7 @@ func TestCompacted(t *testing.T) {
 
 // TestRestored: etcd is restored to an older state and counts revisions from there again. Another
 // process claims the slot, so that the slot may have the revision that the owner knows. The owner
-// finds out all the same.
+// finds out nevertheless.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)

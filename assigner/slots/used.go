@@ -6,8 +6,8 @@ import (
 )
 
 // used is the set of worker ids that have been given out, as half-open ranges in ascending order
-// that do not touch. The worker id of a slot that an operator deletes stays used, because nobody
-// knows any more up to when ids were stamped with it.
+// that do not touch. The worker id of a slot that an operator deletes stays used, because the store
+// has forgotten up to when ids were stamped with it.
 type used [][2]int64
 
 // lowest returns the lowest number in [first, last] that is not in u. ok reports whether there is
