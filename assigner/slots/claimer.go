@@ -23,8 +23,8 @@ const (
 	ahead = time.Minute
 
 	// Pauses after conflicts over a number double from the first to the last, and each is cut at
-	// random. In a simulation 200 processes that start at once on a new store take 18 requests
-	// each so, and 98 if the pauses stay as short as the first.
+	// random. In a simulation 200 processes that start at once on a new store need 18 requests
+	// each. They need 98 each if all pauses are as short as the first.
 	firstForNumber, lastForNumber = 40 * time.Millisecond, 4 * time.Second
 
 	none = -1 // stands for no worker id

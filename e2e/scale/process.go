@@ -48,7 +48,7 @@ func (j job) work() error {
 	in := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
 	if _, err := in.ReadString('\n'); errors.Is(err, io.EOF) {
-		return nil // whoever measures has gone
+		return nil // the parent has ended
 	} else if err != nil {
 		return err
 	}
