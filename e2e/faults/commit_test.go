@@ -26,13 +26,13 @@ func TestUncommitted(t *testing.T) {
 		{"SET GLOBAL autocommit", func(t *testing.T, srv *dbtest.Server, _ *sql.DB) {
 			srv.Exec(t, "SET GLOBAL autocommit = 0")
 		}},
-		{"BEGIN without an end", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
+		{"BEGIN that nobody ends", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
 			pool.Exec("BEGIN")
 		}},
-		{"XA transaction without an end", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
+		{"XA transaction that nobody ends", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
 			pool.Exec("XA START 'forgotten'")
 		}},
-		{"autocommit = 0 for good", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
+		{"autocommit = 0 that nobody undoes", func(_ *testing.T, _ *dbtest.Server, pool *sql.DB) {
 			pool.Exec("SET autocommit = 0")
 		}},
 	} {
