@@ -15,8 +15,8 @@ import (
 )
 
 // TestUncommitted: a generator extends its claim through an application's own pool, whose sessions
-// come into a state in which they do not commit a change and lose it with the connection. No window
-// is lost that way: no id comes twice, while others claim whatever looks free.
+// leave a change uncommitted and lose it with the connection. The generator keeps its claim, and no
+// id comes twice, while others claim whatever looks free.
 func TestUncommitted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
