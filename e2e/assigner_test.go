@@ -21,7 +21,7 @@ var kinds = map[string]func(*gorm.DB) assigner.Assigner{
 	"leased":     func(db *gorm.DB) assigner.Assigner { return workernode.Leased(db, nil) },
 }
 
-// TestConformance runs the assigners' own suite on every dialect.
+// TestConformance runs the conformance suite of assigners on every dialect.
 func TestConformance(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		for name, kind := range kinds {
@@ -36,8 +36,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestMigrateTogether: many processes that migrate at once all succeed, and none loses what is
-// there.
+// TestMigrateTogether: many processes that migrate at once all succeed, and none deletes a row of
+// another.
 func TestMigrateTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		dsn := d.fresh(t)
@@ -67,7 +67,7 @@ func TestMigrateTogether(t *testing.T) {
 	})
 }
 
-// TestMissingTables: without tables the error is at once, and says what to do.
+// TestMissingTables: without tables Assign returns an error at once, which says what to do.
 func TestMissingTables(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.fresh(t))
@@ -96,7 +96,8 @@ func TestRows(t *testing.T) {
 		}
 		_, end := c.Window()
 		leases, err := workernode.Leases(ctx, db)
-		if err != nil || len(leases) != 1 || leases[0].Free() || leases[0].Owner != "me" || !leases[0].Until.Equal(end) {
+		if err != nil || len(leases) != 1 || leases[0].Free() || leases[0].Owner != "me" ||
+			!leases[0].Until.Equal(end) {
 			t.Errorf("Leases = %+v, %v, want one, held until %v", leases, err, end)
 		}
 		now, err := workernode.Now(ctx, db)
@@ -105,7 +106,7 @@ func TestRows(t *testing.T) {
 		}
 		usage, err := workernode.Used(ctx, db, time.Hour)
 		if err != nil || usage.Highest != 1 || usage.Recent != 1 {
-			t.Errorf("Used = %+v, %v, want one worker id, recent", usage, err)
+			t.Errorf("Used = %+v, %v, want one worker id, a recent one", usage, err)
 		}
 		time.Sleep(time.Until(end) + 100*time.Millisecond)
 		if n, err := workernode.Reap(ctx, db, workernode.DefaultNamespace); n != 1 || err != nil {
@@ -117,15 +118,15 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestPostgresErrors: what PostgreSQL refuses is an error at once, without the password in it; what
-// passes is waited for.
+// TestPostgresErrors: a refusal of PostgreSQL is an error at once, which does not show the password.
 func TestPostgresErrors(t *testing.T) {
 	t.Parallel()
 	srv := servers.Postgres(t)
 	d := dialects[1]
 	dsn := d.migrated(t)
 	name := dsn[strings.LastIndex(dsn, "/")+1 : strings.Index(dsn, "?")]
-	srv.Query(t, name, "CREATE ROLE reader_"+name+" LOGIN PASSWORD '"+dbtest.Password+"'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_"+name)
+	srv.Query(t, name, "CREATE ROLE reader_"+name+" LOGIN PASSWORD '"+dbtest.Password+"'; "+
+		"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_"+name)
 	replace := func(old, new string) string { return strings.Replace(dsn, old, new, 1) }
 	for _, tt := range []struct{ name, dsn, want string }{
 		{"wrong password", replace(dbtest.Password, "x"+dbtest.Password), "password authentication failed"},
@@ -158,12 +159,14 @@ func TestPostgresUnknownOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, until := c.Window()
-	proxy.SetOnce(dbtest.CutBeforeReply, func(b []byte) bool { return strings.Contains(string(b), "UPDATE WORKER_LEASE") })
+	proxy.SetOnce(dbtest.CutBeforeReply, func(b []byte) bool {
+		return strings.Contains(string(b), "UPDATE WORKER_LEASE")
+	})
 	got, err := c.Extend(t.Context(), until.Add(time.Hour))
 	if err != nil || got.Before(until.Add(time.Hour)) {
 		t.Errorf("Extend without an answer = %v, %v, want %v", got, err, until.Add(time.Hour))
 	}
 	if proxy.Hits() != 1 {
-		t.Errorf("the fault was done %d times, want 1", proxy.Hits())
+		t.Errorf("the fault was injected %d times, want 1", proxy.Hits())
 	}
 }

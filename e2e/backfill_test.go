@@ -22,16 +22,18 @@ import (
 // backfillRows is how many rows TestBackfill fills, 20,000 unless the environment says otherwise.
 const backfillRows = "UIDRING_BACKFILL_ROWS"
 
-// backfill gives the rows of orders that have no uid one for the time at which they were created,
-// in batches, and returns how many. It may break off anywhere: the next call goes on with the rows
-// that are left.
+// backfill sets the uid of the rows of orders that have none, each to an id of the time at which the
+// row was created. It works in batches and returns how many rows it has set. It may break off
+// anywhere: the next call goes on with the rows that are left.
 func backfill(ctx context.Context, db *gorm.DB, b *uid.Backfill, batch int) (filled int, err error) {
 	for {
 		var rows []struct {
 			ID      int64
 			Created time.Time
 		}
-		err := db.WithContext(ctx).Raw("SELECT id, created FROM orders WHERE uid IS NULL ORDER BY created, id LIMIT ?", batch).Scan(&rows).Error
+		err := db.WithContext(ctx).
+			Raw("SELECT id, created FROM orders WHERE uid IS NULL ORDER BY created, id LIMIT ?", batch).
+			Scan(&rows).Error
 		if err != nil || len(rows) == 0 {
 			return filled, err
 		}
@@ -45,7 +47,8 @@ func backfill(ctx context.Context, db *gorm.DB, b *uid.Backfill, batch int) (fil
 			fmt.Fprintf(&set, " WHEN %d THEN %d", r.ID, id)
 			ids[i] = r.ID
 		}
-		err = db.WithContext(ctx).Exec("UPDATE orders SET uid = CASE id"+set.String()+" END WHERE id IN ? AND uid IS NULL", ids).Error
+		err = db.WithContext(ctx).
+			Exec("UPDATE orders SET uid = CASE id"+set.String()+" END WHERE id IN ? AND uid IS NULL", ids).Error
 		if err != nil {
 			return filled, err
 		}
@@ -53,9 +56,9 @@ func backfill(ctx context.Context, db *gorm.DB, b *uid.Backfill, batch int) (fil
 	}
 }
 
-// TestBackfill fills a table of MariaDB in two runs, of which the first breaks off, while a service
-// makes new rows. Every row gets an id of its own that has its time, and ORDER BY uid is the order
-// of creation.
+// TestBackfill fills a table of MariaDB in two runs, the first of which breaks off, while a service
+// inserts new rows. Every row gets an id of its own with the row's time, and ORDER BY uid is the
+// order of creation.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	n := 20_000
@@ -68,13 +71,17 @@ func TestBackfill(t *testing.T) {
 	d := dialects[0]
 	dsn := d.migrated(t)
 	db := d.connect(t, dsn)
-	// About 1,000 rows for each of the last seconds before the service changed to ids, in no order of
-	// id.
-	execAll(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, created DATETIME(6) NOT NULL, uid BIGINT NULL, KEY (uid, created)) ENGINE = InnoDB")
-	execAll(t, db, "CREATE TABLE digits (n BIGINT PRIMARY KEY)", "INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)")
+	// About 1,000 rows for each of the last seconds before the service changed to ids. Their times
+	// do not follow the order of id.
+	execAll(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, created DATETIME(6) NOT NULL, "+
+		"uid BIGINT NULL, KEY (uid, created)) ENGINE = InnoDB")
+	execAll(t, db, "CREATE TABLE digits (n BIGINT PRIMARY KEY)",
+		"INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)")
 	for from := 1; from <= n; from += 20_000 {
-		execAll(t, db, fmt.Sprintf("INSERT INTO orders (created) SELECT '2026-11-21 00:00:00' - INTERVAL (seq * 7919 %% %d) * 1000 + seq %% 1000 MICROSECOND"+
-			" FROM (SELECT %d + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS seq FROM digits a, digits b, digits c, digits d, digits e WHERE e.n < 2) s WHERE seq <= %d",
+		execAll(t, db, fmt.Sprintf("INSERT INTO orders (created) "+
+			"SELECT '2026-11-21 00:00:00' - INTERVAL (seq * 7919 %% %d) * 1000 + seq %% 1000 MICROSECOND"+
+			" FROM (SELECT %d + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS seq "+
+			"FROM digits a, digits b, digits c, digits d, digits e WHERE e.n < 2) s WHERE seq <= %d",
 			n, from, min(n, from+20_000-1)))
 	}
 	gen, err := uid.NewCached(t.Context(), workernode.Disposable(db, nil), nil)
@@ -104,7 +111,7 @@ func TestBackfill(t *testing.T) {
 		}
 		got, err := backfill(ctx, db, b, 1000)
 		if run == 0 && !errors.Is(err, context.Canceled) || run > 0 && err != nil {
-			t.Fatalf("run %d: %d rows, %v", run, got, err)
+			t.Fatalf("run %d: %d rows, %v, want run 0 canceled and no error in others", run, got, err)
 		}
 		var left int64
 		if err := db.Raw("SELECT COUNT(*) FROM orders WHERE uid IS NULL").Row().Scan(&left); err != nil {
@@ -123,7 +130,8 @@ func TestBackfill(t *testing.T) {
 	}
 	t.Logf("%d rows in %v", n, time.Since(begin).Round(time.Millisecond))
 
-	patient, err := gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard}) // changing a large table takes a while
+	// A pool without timeouts, because changing a large table takes a while.
+	patient, err := gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +140,8 @@ func TestBackfill(t *testing.T) {
 			pool.Close()
 		}
 	}()
-	execAll(t, patient, "ALTER TABLE orders ADD UNIQUE KEY (uid), MODIFY uid BIGINT NOT NULL") // fails if two are equal
+	// This fails if two ids are equal, or if a row has none.
+	execAll(t, patient, "ALTER TABLE orders ADD UNIQUE KEY (uid), MODIFY uid BIGINT NOT NULL")
 	a, err := bitsalloc.New(bitsalloc.Layout{})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +159,8 @@ func TestBackfill(t *testing.T) {
 		if err := rows.Scan(&id, &created); err != nil {
 			t.Fatal(err)
 		}
-		if tick, _, _, _ := a.Split(id); count < n && tick != a.TickAt(created) || created.Truncate(time.Second).Before(last) {
+		tick, _, _, _ := a.Split(id)
+		if count < n && tick != a.TickAt(created) || created.Truncate(time.Second).Before(last) {
 			t.Fatalf("row %d: id %d of tick %d, created %v, after %v", count, id, tick, created, last)
 		}
 		last = created.Truncate(time.Second)
@@ -160,8 +170,8 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// TestBounds looks for the rows of a span of time by their ids alone: MariaDB reads a range of the
-// primary key, and finds the rows that a look at their times finds.
+// TestBounds selects the rows of a span of time by their ids alone: MariaDB reads a range of the
+// primary key, and finds the rows that a comparison of their times finds.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	d := dialects[0]
@@ -200,11 +210,12 @@ func TestBounds(t *testing.T) {
 	if err := db.Raw(query).Row().Scan(&found); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Raw("SELECT COUNT(*) FROM orders WHERE created >= '2026-11-21' AND created < '2026-11-22'").Row().Scan(&want); err != nil {
+	byTime := db.Raw("SELECT COUNT(*) FROM orders WHERE created >= '2026-11-21' AND created < '2026-11-22'")
+	if err := byTime.Row().Scan(&want); err != nil {
 		t.Fatal(err)
 	}
 	if found != want || found < 2000 {
-		t.Errorf("%d rows by id, %d by time", found, want)
+		t.Errorf("%d rows by id, %d by time, want the same number, and 2000 or more", found, want)
 	}
 	var plan map[string]any
 	if err := db.Raw("EXPLAIN " + query).Scan(&plan).Error; err != nil {

@@ -19,8 +19,8 @@ import (
 	"gorm.io/plugin/dbresolver"
 )
 
-// forgotten are statements that an application ran on a pooled connection without undoing them.
-// Afterwards a change on that connection is lost with it, or not made at all.
+// forgotten are statements that an application has run on a pooled connection and not undone. A
+// change that follows on that connection is lost when it closes, or is not made at all.
 var forgotten = map[string][][]string{
 	"MariaDB": {
 		{"BEGIN", "SELECT * FROM WORKER_LEASE"},
@@ -45,8 +45,8 @@ var forgotten = map[string][][]string{
 	},
 }
 
-// keepSession opens a pool whose driver does not look at a connection before it is used again. pgx
-// would close one that is inside a transaction; other drivers would not.
+// keepSession opens a pool whose driver does not check a connection before it is used again. pgx
+// would close one that is inside a transaction. Other drivers would not.
 func (d dialect) keepSession(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
 	pool, err := d.connect(t, dsn).DB()
@@ -70,7 +70,7 @@ func (d dialect) keepSession(t *testing.T, dsn string) *gorm.DB {
 	return db
 }
 
-// prepared opens a pool with GORM's cache of prepared statements around it.
+// prepared opens a pool behind GORM's cache of prepared statements.
 func (d dialect) prepared(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
 	return d.connect(t, dsn).Session(&gorm.Session{PrepareStmt: true})
@@ -80,16 +80,19 @@ func (d dialect) prepared(t *testing.T, dsn string) *gorm.DB {
 func (d dialect) resolved(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
 	db := d.connect(t, dsn)
-	replica := map[string]func(string) gorm.Dialector{"MariaDB": mysql.Open, "PostgreSQL": postgres.Open, "SQLite": sqlite.Open}[d.name](d.fresh(t))
+	opener := map[string]func(string) gorm.Dialector{
+		"MariaDB": mysql.Open, "PostgreSQL": postgres.Open, "SQLite": sqlite.Open,
+	}[d.name]
+	replica := opener(d.fresh(t))
 	if err := db.Use(dbresolver.Register(dbresolver.Config{Replicas: []gorm.Dialector{replica}})); err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
-// TestForgotten: what a claim says is committed, whatever the application has forgotten on the
-// pool's connection and whatever its pool is wrapped in. The connection is closed after each call,
-// and with it goes what is not committed.
+// TestForgotten: what a claim reports is committed, whatever the application has left on the pool's
+// connection and whatever the pool is wrapped in. The connection is closed after each call, which
+// undoes what is not committed.
 func TestForgotten(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		pools := map[string]func(*testing.T, string) *gorm.DB{
@@ -100,7 +103,7 @@ func TestForgotten(t *testing.T) {
 				return d.resolved(t, dsn).Session(&gorm.Session{PrepareStmt: true})
 			},
 		}
-		if d.name != "SQLite" { // whose driver does not look
+		if d.name != "SQLite" { // its driver never checks a connection
 			pools["session kept"] = d.keepSession
 		}
 		for kind, open := range pools {
@@ -116,7 +119,7 @@ func TestForgotten(t *testing.T) {
 					pool.SetMaxOpenConns(1)
 					forget := func() {
 						for _, s := range statements {
-							pool.Exec(s) // may fail, as one of them is there to
+							pool.Exec(s) // may fail: NO_SUCH_TABLE is there to
 						}
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -143,7 +146,8 @@ func TestForgotten(t *testing.T) {
 					}
 					pool.SetMaxIdleConns(-1)
 					pool.SetMaxIdleConns(1)
-					if nodes, err := workernode.Nodes(ctx, d.connect(t, dsn), 1); err != nil || len(nodes) != 1 || nodes[0].ID != one.Worker() {
+					nodes, err := workernode.Nodes(ctx, d.connect(t, dsn), 1)
+					if err != nil || len(nodes) != 1 || nodes[0].ID != one.Worker() {
 						t.Errorf("Nodes = %+v, %v, want worker %d", nodes, err, one.Worker())
 					}
 					for range 2 { // a new row, then a free one
@@ -170,22 +174,24 @@ func TestForgotten(t *testing.T) {
 						}
 						check("Release", c.Worker(), used)
 					}
-					// Inside an old snapshot the row is what it was when somebody else has it.
+					// Inside an old snapshot the row looks unchanged after another owner has taken it.
 					c, err := workernode.Leased(db, nil).Assign(ctx, 1<<22-1)
 					if err != nil {
 						t.Fatal(err)
 					}
 					forget()
 					if statements[0] == "BEGIN IMMEDIATE" {
-						return // and nobody can
+						return // no other owner can take the row
 					}
-					change := d.connect(t, dsn).Exec("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7 WHERE WORKER_ID >= 0")
+					change := d.connect(t, dsn).Exec("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, " +
+						"NONCE = 7 WHERE WORKER_ID >= 0")
 					if change.Error != nil {
 						t.Fatal(change.Error)
 					}
 					_, until := c.Window()
-					if _, err := c.Extend(ctx, until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, workernode.ErrTableWentBack) {
-						t.Errorf("Extend of a claim that somebody took = %v, want ErrClaimLost", err)
+					_, err = c.Extend(ctx, until.Add(time.Hour))
+					if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, workernode.ErrTableWentBack) {
+						t.Errorf("Extend after another owner took the row = %v, want ErrClaimLost", err)
 					}
 				})
 			}
@@ -193,7 +199,8 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// TestForgottenInMemory: a database in memory lasts as long as its connection, which is kept.
+// TestForgottenInMemory: a database in memory lasts as long as its connection, so a connection with
+// a forgotten transaction is kept.
 func TestForgottenInMemory(t *testing.T) {
 	t.Parallel()
 	db := dialects[2].connect(t, ":memory:")

@@ -14,7 +14,7 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// dialect is a database system that every test here runs on.
+// dialect is a database system that the tests run on.
 type dialect struct {
 	name string
 
@@ -25,7 +25,7 @@ type dialect struct {
 	open func(dsn string) (*gorm.DB, error)
 }
 
-// dialects is read only.
+// dialects are the three database systems. The slice is read-only.
 var dialects = []dialect{
 	{
 		name: "MariaDB",
@@ -48,8 +48,9 @@ var dialects = []dialect{
 	{
 		name: "SQLite",
 		fresh: func(t testing.TB) string {
-			// A writer waits for another one instead of failing; the library retries either way.
-			return "file:" + filepath.Join(t.TempDir(), "uid.db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+			// A writer waits for another one instead of failing. The library retries either way.
+			return "file:" + filepath.Join(t.TempDir(), "uid.db") +
+				"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
 		},
 		open: func(dsn string) (*gorm.DB, error) {
 			return gorm.Open(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
@@ -94,7 +95,7 @@ func (d dialect) migrated(t testing.TB) (dsn string) {
 	return dsn
 }
 
-// openAny opens a database by what its DSN looks like; a worker process knows no more.
+// openAny opens a database by the form of its DSN, which is all that a worker process has.
 func openAny(dsn string) (*gorm.DB, error) {
 	for prefix, d := range map[string]dialect{"postgres://": dialects[1], "file:": dialects[2]} {
 		if strings.HasPrefix(dsn, prefix) {

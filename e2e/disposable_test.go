@@ -8,9 +8,9 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// TestDisposableBesideLeases: where rows of WORKER_NODE were deleted and the server counts on from
-// those that are left, Disposable passes over the worker ids that have a lease in the namespace
-// "default", and the generators on both make different ids.
+// TestDisposableBesideLeases: after rows of WORKER_NODE were deleted the server counts on from the
+// rows that are left. Disposable then passes over the worker ids that have a lease in the namespace
+// "default", and generators on both assigners make different ids.
 func TestDisposableBesideLeases(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.migrated(t))

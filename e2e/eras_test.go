@@ -12,12 +12,14 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// idLog keeps the ids of several processes.
+// idLog keeps the ids of several processes, in the order in which each made them. It is safe for
+// concurrent use.
 type idLog struct {
 	mu  sync.Mutex
-	ids map[int][]int64 // by process
+	ids map[int][]int64 // by process id; guarded by mu
 }
 
+// readAll adds a process's ids of 8 bytes each until r ends.
 func (l *idLog) readAll(process int, r io.Reader) error {
 	for buf := make([]byte, 8); ; {
 		if _, err := io.ReadFull(r, buf); errors.Is(err, io.EOF) {
@@ -31,7 +33,7 @@ func (l *idLog) readAll(process int, r io.Reader) error {
 	}
 }
 
-// count returns how many ids of a process have come.
+// count returns how many ids of a process have arrived.
 func (l *idLog) count(p *process) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +41,7 @@ func (l *idLog) count(p *process) int {
 }
 
 // TestErasProcesses: eight processes make ids on MariaDB while an era begins that one of them does
-// not know. That one stops where the era begins and says why, the others go on, and no id comes
+// not know. That process stops where the era begins and says why, the others go on, and no id comes
 // twice.
 func TestErasProcesses(t *testing.T) {
 	t.Parallel()
@@ -60,7 +62,8 @@ func TestErasProcesses(t *testing.T) {
 	await(unaware, 1)
 
 	from := time.Now().Add(6 * time.Second)
-	eras, err := bitsalloc.NewEras(first, bitsalloc.Era{From: from, Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 16, SeqBits: 11}})
+	second := bitsalloc.Layout{TimeBits: 36, WorkerBits: 16, SeqBits: 11}
+	eras, err := bitsalloc.NewEras(first, bitsalloc.Era{From: from, Layout: second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,7 @@ func TestErasProcesses(t *testing.T) {
 		p.stdin.Close()
 	}
 	if err := unaware.wait(); err == nil || !strings.Contains(err.Error(), "succeeded by a layout") {
-		t.Errorf("the process that does not know the era ended with %v", err)
+		t.Errorf("the process that does not know the era ended with %v, want ErrSucceeded", err)
 	}
 	for _, p := range aware {
 		if err := p.wait(); err != nil {
@@ -91,7 +94,8 @@ func TestErasProcesses(t *testing.T) {
 		last := int64(-1)
 		for _, id := range ids {
 			if seen[id] || id <= last {
-				t.Fatalf("process %d made %d after %d; made before: %v", pid, id, last, seen[id])
+				t.Fatalf("process %d made %d after %d, want larger ones that no process made before: %v",
+					pid, id, last, seen[id])
 			}
 			seen[id], last = true, id
 			if id < border {
@@ -101,7 +105,8 @@ func TestErasProcesses(t *testing.T) {
 			}
 		}
 		if unaware := pid == unaware.cmd.Process.Pid; before == 0 || (after == 0) != unaware {
-			t.Errorf("process %d made %d ids before the era and %d in it; does not know it: %v", pid, before, after, unaware)
+			t.Errorf("process %d made %d ids before the era and %d in it; does not know it: %v",
+				pid, before, after, unaware)
 		}
 	}
 	t.Logf("%d ids", len(seen))

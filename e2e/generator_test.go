@@ -14,8 +14,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// TestEndToEnd: migrate, assign, generate, parse, close, and again: a new worker id if it is
-// disposable, the same if it is leased, and no id twice.
+// TestEndToEnd migrates, assigns, generates, parses and closes, three times. Each time a disposable
+// worker id is a new one and a leased one is the same again, and no id comes twice.
 func TestEndToEnd(t *testing.T) {
 	generators := map[string]func(context.Context, assigner.Assigner) (uid.Generator, error){
 		"cached": func(ctx context.Context, a assigner.Assigner) (uid.Generator, error) {
@@ -64,7 +64,7 @@ func TestEndToEnd(t *testing.T) {
 							t.Errorf("run %d: Close: %v", run, err)
 						}
 						if kind == "leased" {
-							// Close gives back what is left of 20 minutes, all but the tick that it was in.
+							// Close gives back what is left of 20 minutes, except for the tick in use.
 							waitFor(t, "free worker id after Close", func() bool {
 								leases, err := workernode.Leases(t.Context(), db)
 								return err == nil && len(leases) == 1 && leases[0].Free()
@@ -78,15 +78,15 @@ func TestEndToEnd(t *testing.T) {
 	})
 }
 
-// record is a table of a user's.
+// record is a row of an application's table.
 type record struct {
 	ID     uid.ID  `gorm:"primaryKey;autoIncrement:false"`
 	Parent *uid.ID // may be NULL
 	Name   string
 }
 
-// TestColumns: ids go into and come out of GORM columns, NULL and the largest included, and JSON
-// keeps them exactly.
+// TestColumns: ids are stored in GORM columns and read back, NULL and the largest one too, and JSON
+// holds them exactly.
 func TestColumns(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.fresh(t))
@@ -94,7 +94,11 @@ func TestColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		largest := uid.ID(1<<63 - 1)
-		want := []record{{ID: 1, Name: "a"}, {ID: largest, Parent: new(uid.ID), Name: "b"}, {ID: 42, Parent: &largest, Name: "c"}}
+		want := []record{
+			{ID: 1, Name: "a"},
+			{ID: largest, Parent: new(uid.ID), Name: "b"},
+			{ID: 42, Parent: &largest, Name: "c"},
+		}
 		if err := db.Create(&want).Error; err != nil {
 			t.Fatal(err)
 		}
@@ -111,12 +115,12 @@ func TestColumns(t *testing.T) {
 		}
 		var got []record
 		if err := db.Where("id IN ?", []uid.ID{1, 42}).Order("id").Find(&got).Error; err != nil || len(got) != 2 {
-			t.Errorf("records 1 and 42 = %v, %v", got, err)
+			t.Errorf("records 1 and 42 = %v, %v, want two", got, err)
 		}
 	})
 }
 
-// TestOrdersExample runs what a service does: a table whose keys come from the generator.
+// TestOrdersExample does what a service does: it stores rows whose keys come from the generator.
 func TestOrdersExample(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.migrated(t))

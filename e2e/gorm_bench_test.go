@@ -8,8 +8,8 @@ import (
 	"github.com/uidring/uidring/uidgorm"
 )
 
-// BenchmarkGorm stores 1,000 rows in one INSERT: with ids that the plug-in fills, and with ids that
-// the rows have already. Rows stay in the table, as in life.
+// BenchmarkGorm stores 1,000 rows in one INSERT, with ids that the plug-in sets, and with ids that
+// the rows have already. The rows stay in the table, as they do in an application.
 func BenchmarkGorm(b *testing.B) {
 	type benchRow struct {
 		ID     uid.ID

@@ -12,14 +12,14 @@ import (
 	"github.com/uidring/uidring/uidgorm"
 )
 
-// shardedOrder lies in one of four tables, by its user.
+// shardedOrder is stored in one of four tables, by its user.
 type shardedOrder struct {
 	ID     uid.ID `gorm:"autoIncrement:false" uid:"gene=UserID"`
 	UserID int64
 }
 
-// TestGormSharding stores models whose keys uidgorm fills, and rows that come without one, through
-// gorm.io/sharding, and finds each by its key alone.
+// TestGormSharding stores models and rows without keys through gorm.io/sharding, and finds each by
+// its key alone. uidgorm sets the keys of both.
 func TestGormSharding(t *testing.T) {
 	t.Parallel()
 	d := dialects[0]
@@ -31,7 +31,9 @@ func TestGormSharding(t *testing.T) {
 	if err := db.Use(uidgorm.New(gen, nil)); err != nil {
 		t.Fatal(err)
 	}
-	table := func(id int64) string { return fmt.Sprintf("_%d", bitsalloc.GeneOf(id, geneLayout.GeneBits).Shard()) }
+	table := func(id int64) string {
+		return fmt.Sprintf("_%d", bitsalloc.GeneOf(id, geneLayout.GeneBits).Shard())
+	}
 	if err := db.Use(sharding.Register(sharding.Config{
 		ShardingKey: "user_id", NumberOfShards: 4,
 		ShardingAlgorithm: func(key any) (string, error) {
@@ -58,16 +60,17 @@ func TestGormSharding(t *testing.T) {
 		var found shardedOrder
 		must(t, db.Where("id = ?", int64(id)).First(&found))
 		if found.ID != id || found.UserID != int64(100+i) {
-			t.Errorf("found %+v by the key %d", found, id)
+			t.Errorf("found %+v by the key %d, want it with user %d", found, id, 100+i)
 		}
 	}
 	var all []uid.ID
 	for i := range 4 {
 		var rows []shardedOrder
-		must(t, db.Session(&gorm.Session{}).Raw(fmt.Sprintf("SELECT id, user_id FROM sharded_orders_%d", i)).Scan(&rows))
+		query := fmt.Sprintf("SELECT id, user_id FROM sharded_orders_%d", i)
+		must(t, db.Session(&gorm.Session{}).Raw(query).Scan(&rows))
 		for _, r := range rows {
 			if int64(r.ID&3) != int64(i) || r.UserID&3 != int64(i) {
-				t.Errorf("table %d has %+v", i, r)
+				t.Errorf("table %d has %+v, which belongs to another table", i, r)
 			}
 			all = append(all, r.ID)
 		}

@@ -9,201 +9,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uid/uidtest"
 	"github.com/uidring/uidring/uidgorm"
 )
 
-// The models of the tests of uidgorm.
-type (
-	gormUser struct {
-		ID     uid.ID
-		Name   string      `gorm:"size:64;uniqueIndex"`
-		Code   string      `gorm:"size:13" uid:"base32"`
-		Orders []gormOrder `gorm:"foreignKey:UserID"`
-		Roles  []gormRole  `gorm:"many2many:gorm_user_roles"`
-	}
-	gormOrder struct {
-		ID     uid.ID `uid:"gene=UserID"`
-		UserID uid.ID
-		User   *gormUser  `gorm:"foreignKey:UserID"`
-		Number int64      `uid:"numbers"`
-		Items  []gormItem `gorm:"foreignKey:OrderID"`
-	}
-	gormItem struct { // a composite key: the order's, and a line's
-		OrderID uid.ID     `gorm:"primaryKey"`
-		Order   *gormOrder `gorm:"foreignKey:OrderID"`
-		Line    uid.ID     `gorm:"primaryKey"`
-		Text    string
-	}
-	gormRole struct {
-		ID    uid.ID `gorm:"primaryKey" uid:"gene=Realm"` // GORM copies it to the join table
-		Realm int64
-		Name  string `gorm:"size:64"`
-	}
-	GormBase struct { // exported, or GORM does not see into it
-		ID        uid.ID `gorm:"primaryKey"`
-		CreatedAt time.Time
-	}
-	gormNote struct { // embedded structs, pointers, and fields that are left alone
-		GormBase
-		Other   gormPair `gorm:"embedded;embeddedPrefix:other_"`
-		Parent  *uid.ID
-		Link    *uid.ID `uid:""`
-		Ignored uid.ID  `uid:"-"`
-		Plain   uid.ID
-		Text    string
-	}
-	gormPair struct {
-		Key  int64
-		Twin uint64 `uid:"gene=Key"` // of the Key next to it
-	}
-	gormMember struct { // of SetupJoinTable
-		GormUserID uid.ID `gorm:"primaryKey"`
-		GormRoleID uid.ID `gorm:"primaryKey"`
-		Since      int64
-	}
-	gormTicket struct { // hooks that need the id, and that set a gene
-		ID     *uid.ID `gorm:"primaryKey"`
-		Shard  int64
-		Routed uid.ID `uid:"gene=Shard"`
-		Seen   uid.ID
-		Text   string
-	}
-)
-
-// The hook sees the id, and sets the field whose gene Routed wants.
-func (k *gormTicket) BeforeCreate(*gorm.DB) error {
-	if k.ID == nil || *k.ID == 0 {
-		return errors.New("the hook does not see the id")
-	}
-	k.Seen, k.Shard = *k.ID, 3
-	return nil
-}
-
-// geneLayout has four genes.
-var geneLayout = bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 10, GeneBits: 2, Tick: time.Millisecond}
-
-// counter is a fake generator that counts its calls.
-type counter struct {
-	uidtest.Generator
-	fills, genes atomic.Int64
-	ctx          atomic.Pointer[context.Context] // of the last call
-}
-
-func newCounter(ids ...uid.ID) *counter {
-	return &counter{Generator: uidtest.Generator{Layout: geneLayout, IDs: ids}}
-}
-
-func (c *counter) Fill(ctx context.Context, ids []uid.ID) (int, error) {
-	c.fills.Add(1)
-	c.ctx.Store(&ctx)
-	return c.Generator.Fill(ctx, ids)
-}
-
-func (c *counter) FillGene(ctx context.Context, key int64, ids []uid.ID) (int, error) {
-	c.genes.Add(1)
-	return c.Generator.FillGene(ctx, key, ids)
-}
-
-// gormRig is a database with the plug-in.
-type gormRig struct {
-	db           *gorm.DB
-	gen, numbers *counter
-}
-
-// newGormRig returns one with the tables of the models.
-func newGormRig(t testing.TB, d dialect) *gormRig {
-	t.Helper()
-	r := &gormRig{db: openApplication(t, d), gen: newCounter(), numbers: newCounter(7000)}
-	models := []any{&gormUser{}, &gormOrder{}, &gormItem{}, &gormRole{}, &gormNote{}, &gormTicket{}}
-	if err := r.db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
-	plugin := uidgorm.New(r.gen, &uidgorm.Options{
-		Named:  map[string]uid.Generator{"numbers": r.numbers},
-		Tables: map[string]uid.Generator{"gorm_roles": newCounter(500)},
-	})
-	if err := r.db.Use(plugin); err != nil {
-		t.Fatal(err)
-	}
-	if err := plugin.Check(r.db, models...); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// openApplication opens an empty database as an application does, with GORM's own defaults.
-func openApplication(t testing.TB, d dialect) *gorm.DB {
-	t.Helper()
-	dsn := d.fresh(t)
-	db := d.connect(t, dsn)
-	if d.name == "MariaDB" { // of which the openers of worker ids ask no version
-		var err error
-		if db, err = gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if pool, err := db.DB(); err == nil {
-				pool.Close()
-			}
-		})
-	}
-	db.DisableForeignKeyConstraintWhenMigrating = true
-	return db
-}
-
-// ids returns a column of a table in order.
-func (r *gormRig) ids(t testing.TB, table, column string) []uid.ID {
-	t.Helper()
-	var ids []uid.ID
-	if err := r.db.Table(table).Order(column).Pluck(column, &ids).Error; err != nil {
-		t.Fatal(err)
-	}
-	return ids
-}
-
-// wantCalls looks how often the generator was asked, and forgets it.
-func (r *gormRig) wantCalls(t testing.TB, fills, genes int64) {
-	t.Helper()
-	if f, g := r.gen.fills.Swap(0), r.gen.genes.Swap(0); f != fills || g != genes {
-		t.Errorf("the generator was asked %d times for ids and %d times for genes, want %d and %d", f, g, fills, genes)
-	}
-}
-
-// must fails the test for a statement that failed.
-func must(t testing.TB, tx *gorm.DB) {
-	t.Helper()
-	if tx.Error != nil {
-		t.Fatal(tx.Error)
-	}
-}
-
-// wantUnique looks for ids that are 0 or come twice, and counts them.
-func wantUnique(t testing.TB, ids []uid.ID, n int) {
-	t.Helper()
-	slices.Sort(ids)
-	for i, id := range ids {
-		if id <= 0 || i > 0 && ids[i-1] == id {
-			t.Fatalf("the table has %v, want ids that differ and are not 0", ids)
-		}
-	}
-	if len(ids) != n {
-		t.Errorf("the table has %d ids, want %d", len(ids), n)
-	}
-}
-
-// TestGormShapes stores every shape that GORM takes.
+// TestGormShapes stores every shape of rows that GORM takes.
 func TestGormShapes(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		r := newGormRig(t, d)
@@ -213,12 +30,12 @@ func TestGormShapes(t *testing.T) {
 		user := gormUser{Name: "struct"}
 		must(t, r.db.WithContext(ctx).Create(&user))
 		if user.ID == 0 || user.Code == "" || r.ids(t, "gorm_users", "id")[0] != user.ID {
-			t.Errorf("struct: %+v", user)
+			t.Errorf("struct: %+v, want an id that is stored, and a code", user)
 		}
 		if got := *r.gen.ctx.Load(); got.Value(key{}) != "the statement's" {
 			t.Error("the generator did not get the statement's ctx")
 		}
-		r.wantCalls(t, 1, 0) // ID and Code together
+		r.wantCalls(t, 1, 0) // one for ID and Code together
 		if code, err := uid.ParseBase32(user.Code); err != nil || code == user.ID {
 			t.Errorf("Code is %s, want an id of its own", user.Code)
 		}
@@ -231,7 +48,7 @@ func TestGormShapes(t *testing.T) {
 		must(t, r.db.Create(&array))
 		r.wantCalls(t, 3, 0)
 		if slice[1].ID != 99 {
-			t.Errorf("an id that was set is %d", slice[1].ID)
+			t.Errorf("an id that was set is %d, want 99", slice[1].ID)
 		}
 
 		m := map[string]any{"name": "map"}
@@ -242,7 +59,7 @@ func TestGormShapes(t *testing.T) {
 		must(t, r.db.Model(&gormUser{}).Create(&[]map[string]any{{"name": "k"}}))
 		r.wantCalls(t, 4, 0)
 		if m["id"] == nil || maps[1]["id"] != 1000 || maps[2]["id"] == nil {
-			t.Errorf("maps: %v, %v", m, maps)
+			t.Errorf("maps: %v, %v, want ids in all of them, and 1000 left as it was", m, maps)
 		}
 
 		batches := make([]gormUser, 25)
@@ -262,12 +79,12 @@ func TestGormShapes(t *testing.T) {
 		selected := gormUser{Name: "selected"}
 		must(t, r.db.Select("Name").Create(&selected))
 		if selected.Code != "" {
-			t.Errorf("Code is %s, which was not selected", selected.Code)
+			t.Errorf("Code is %s, want none, because it was not selected", selected.Code)
 		}
 		wantUnique(t, r.ids(t, "gorm_users", "id"), 1+3+2+2+1+1+3+1+25+1+2+1+1+1)
 		for _, u := range slice {
 			if i := slices.Index(r.ids(t, "gorm_users", "id"), u.ID); i < 0 {
-				t.Errorf("%s has id %d, which the table does not have", u.Name, u.ID)
+				t.Errorf("%s has id %d, which is not in the table", u.Name, u.ID)
 			}
 		}
 	})
@@ -281,8 +98,9 @@ func TestGormFields(t *testing.T) {
 		notes := []gormNote{{Text: "a", Other: gormPair{Key: 2}, Parent: &parent}, {Text: "b", Other: gormPair{Key: 7}}}
 		must(t, r.db.Create(&notes))
 		for i, n := range notes {
-			if n.ID == 0 || n.Link == nil || *n.Link == 0 || n.Ignored != 0 || n.Plain != 0 || n.Other.Twin&3 != uint64(2+i) {
-				t.Errorf("note %+v", n)
+			if n.ID == 0 || n.Link == nil || *n.Link == 0 || n.Ignored != 0 || n.Plain != 0 ||
+				n.Other.Twin&3 != uint64(2+i) {
+				t.Errorf("note %+v, want ID, Link and Twin set, and Ignored and Plain left alone", n)
 			}
 		}
 		if *notes[0].Parent != 0 || notes[1].Parent != nil {
@@ -311,7 +129,7 @@ func TestGormFields(t *testing.T) {
 		skipped := gormTicket{Text: "no hooks", Shard: 2}
 		must(t, r.db.Session(&gorm.Session{SkipHooks: true}).Create(&skipped))
 		if skipped.ID == nil || *skipped.ID == 0 || skipped.Routed&3 != 2 || skipped.Seen != 0 {
-			t.Errorf("without hooks: %+v", skipped)
+			t.Errorf("without hooks: %+v, want an id, the gene of Shard 2, and Seen left alone", skipped)
 		}
 		item := gormItem{Text: "of no order"}
 		must(t, r.db.Create(&item))
@@ -321,12 +139,12 @@ func TestGormFields(t *testing.T) {
 		omitted := gormNote{Text: "omitted", Other: gormPair{Key: 1}}
 		must(t, r.db.Omit("Link").Create(&omitted))
 		if omitted.Link != nil || omitted.ID == 0 {
-			t.Errorf("with Link omitted: %+v", omitted)
+			t.Errorf("with Link omitted: %+v, want an id and no Link", omitted)
 		}
 	})
 }
 
-// TestGormGenes routes the orders of many users by the gene of their user.
+// TestGormGenes: the ids of orders have the gene of their user, for many users in one call.
 func TestGormGenes(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		r := newGormRig(t, d)
@@ -337,11 +155,12 @@ func TestGormGenes(t *testing.T) {
 		must(t, r.db.Omit(clause.Associations).Create(&orders))
 		r.wantCalls(t, 0, 4) // one for each gene
 		if n := r.numbers.fills.Load(); n != 1 {
-			t.Errorf("the numbers were asked for %d times, want once", n)
+			t.Errorf("%d calls of Fill for the numbers, want 1", n)
 		}
 		for _, o := range orders {
 			if o.ID&3 != o.UserID&3 || o.Number < 7000 {
-				t.Fatalf("order %d of user %d, number %d", o.ID, o.UserID, o.Number)
+				t.Fatalf("order %d of user %d, number %d, want the user's gene and a number from 7000 on",
+					o.ID, o.UserID, o.Number)
 			}
 		}
 		wantUnique(t, r.ids(t, "gorm_orders", "id"), len(orders))
@@ -349,15 +168,15 @@ func TestGormGenes(t *testing.T) {
 		m := map[string]any{"user_id": 6}
 		must(t, r.db.Model(&gormOrder{}).Create(m))
 		if id, ok := m["id"].(uid.ID); !ok || id&3 != 2 {
-			t.Errorf("of a map: %v", m)
+			t.Errorf("map: %v, want an id with gene 2", m)
 		}
 
-		// The user is created in the same call: its id is known after that.
+		// The user is created in the same call, and its id must be known before the order's gene is.
 		both := []gormOrder{{User: &gormUser{Name: "new 1"}}, {User: &gormUser{Name: "new 2"}}}
 		must(t, r.db.Create(&both))
 		for _, o := range both {
 			if o.UserID == 0 || o.UserID != o.User.ID || o.ID&3 != o.UserID&3 || o.ID == 0 {
-				t.Errorf("order %d of user %d, %d", o.ID, o.UserID, o.User.ID)
+				t.Errorf("order %d of user %d, %d, want one user and its gene", o.ID, o.UserID, o.User.ID)
 			}
 		}
 	})
@@ -389,7 +208,7 @@ func TestGormAssociations(t *testing.T) {
 		var joins []struct{ GormUserID, GormRoleID uid.ID }
 		must(t, r.db.Table("gorm_user_roles").Order("gorm_role_id").Find(&joins))
 		if len(joins) != 2 || joins[0].GormUserID != user.ID || joins[1].GormRoleID != 504 {
-			t.Errorf("the join table has %+v", joins)
+			t.Errorf("the join table has %+v, want two rows with the ids of user and roles", joins)
 		}
 		if err := r.db.Model(&user).Association("Roles").Append(&gormRole{Name: "late"}); err != nil {
 			t.Error(err)
@@ -398,7 +217,8 @@ func TestGormAssociations(t *testing.T) {
 	})
 }
 
-// TestGormJoinTable: the keys of a join table that the program declares are those of other tables.
+// TestGormJoinTable: the plug-in sets no key of a join table that the program declares, because the
+// keys are those of other tables.
 func TestGormJoinTable(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := openApplication(t, d)
@@ -418,12 +238,12 @@ func TestGormJoinTable(t *testing.T) {
 		forgotten := gormMember{Since: 1}
 		must(t, db.Create(&forgotten))
 		if forgotten.GormUserID != 0 || forgotten.GormRoleID != 0 {
-			t.Errorf("keys of other tables were made up: %+v", forgotten)
+			t.Errorf("member %+v, want its foreign keys left alone", forgotten)
 		}
 	})
 }
 
-// TestGormWithoutTransaction: GORM without transactions of its own has no BEGIN to come before.
+// TestGormWithoutTransaction: the plug-in works as well when GORM begins no transactions of its own.
 func TestGormWithoutTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := openApplication(t, d)
@@ -438,7 +258,7 @@ func TestGormWithoutTransaction(t *testing.T) {
 		ticket := gormTicket{}
 		must(t, db.Create(&ticket))
 		if ticket.ID == nil || ticket.Seen != *ticket.ID || ticket.Routed&3 != 3 {
-			t.Errorf("ticket %+v", ticket)
+			t.Errorf("ticket %+v, want the id that the hook saw, and the gene that it set", ticket)
 		}
 		r := gormRig{db: db}
 		wantUnique(t, r.ids(t, "gorm_tickets", "id"), 1)
@@ -451,11 +271,14 @@ func TestGormConflict(t *testing.T) {
 		r := newGormRig(t, d)
 		first := gormUser{Name: "one"}
 		must(t, r.db.Create(&first))
-		onName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"code"})}
+		onName := clause.OnConflict{
+			Columns:   []clause.Column{{Name: "name"}},
+			DoUpdates: clause.AssignmentColumns([]string{"code"}),
+		}
 		second := gormUser{Name: "one"}
 		must(t, r.db.Clauses(onName).Create(&second))
 		if second.ID == first.ID || second.ID == 0 {
-			t.Errorf("the struct has %d, want a new id, not %d", second.ID, first.ID)
+			t.Errorf("the struct has id %d, want a new one, not %d", second.ID, first.ID)
 		}
 		if ids := r.ids(t, "gorm_users", "id"); !slices.Equal(ids, []uid.ID{first.ID}) {
 			t.Errorf("the table has %v, want %d alone", ids, first.ID)
@@ -471,7 +294,7 @@ func TestGormConflict(t *testing.T) {
 	})
 }
 
-// TestGormRefuses: without ids nothing is sent, and a DryRun takes none.
+// TestGormRefuses: without ids no statement is sent, and a DryRun takes no ids.
 func TestGormRefuses(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		r := newGormRig(t, d)
@@ -486,7 +309,7 @@ func TestGormRefuses(t *testing.T) {
 		dry := r.db.Session(&gorm.Session{DryRun: true}).Create(&gormUser{Name: "dry"})
 		must(t, dry)
 		if !strings.Contains(dry.Statement.SQL.String(), "INSERT") {
-			t.Errorf("DryRun writes %q", dry.Statement.SQL.String())
+			t.Errorf("DryRun composes %q, want an INSERT", dry.Statement.SQL.String())
 		}
 		r.wantCalls(t, 0, 0)
 		begun.Store(0)
@@ -500,27 +323,31 @@ func TestGormRefuses(t *testing.T) {
 
 		r.gen.Fail(uid.ErrClaimExpired)
 		users := []gormUser{{Name: "a"}, {Name: "b"}}
-		if err := r.db.Create(&users).Error; !errors.Is(err, uid.ErrClaimExpired) || !strings.Contains(err.Error(), "gorm_users") {
+		err := r.db.Create(&users).Error
+		if !errors.Is(err, uid.ErrClaimExpired) || !strings.Contains(err.Error(), "gorm_users") {
 			t.Errorf("Create() = %v, want ErrClaimExpired and the table", err)
 		}
 		r.gen.FailAfter(1, uid.ErrClaimExpired)
 		if err := r.db.Create(&users).Error; !errors.Is(err, uid.ErrClaimExpired) || users[0].ID != 0 {
-			t.Errorf("Create() with one id left = %v, ids %v", err, users)
+			t.Errorf("Create() with one id left = %v, rows %+v, want ErrClaimExpired and no ids", err, users)
 		}
 		r.gen.Fail(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := r.db.WithContext(ctx).Create(&users).Error; !errors.Is(err, context.Canceled) {
-			t.Errorf("Create() with a ctx that ended = %v", err)
+			t.Errorf("Create() with a ctx that has ended = %v, want context.Canceled", err)
 		}
-		if err := r.db.Create(&gormOrder{}).Error; err == nil || !strings.Contains(err.Error(), "UserID of gorm_orders is not set") {
-			t.Errorf("an order without user = %v", err)
+		err = r.db.Create(&gormOrder{}).Error
+		if err == nil || !strings.Contains(err.Error(), "UserID of gorm_orders is not set") {
+			t.Errorf("Create() of an order without a user = %v, want an error that says so", err)
 		}
-		if err := r.db.Model(&gormOrder{}).Create(map[string]any{"user_id": "x"}).Error; err == nil || !strings.Contains(err.Error(), "want an integer") {
-			t.Errorf("an order whose user is a text = %v", err)
+		err = r.db.Model(&gormOrder{}).Create(map[string]any{"user_id": "x"}).Error
+		if err == nil || !strings.Contains(err.Error(), "want an integer") {
+			t.Errorf("Create() of an order whose user is a text = %v, want an error that says so", err)
 		}
-		if n := begun.Load(); n > 2 { // the two orders fail late, as a hook or an association could have set the user
-			t.Errorf("%d statements went on after an error", n)
+		// The two orders fail late, because a hook or an association could have set the user.
+		if n := begun.Load(); n > 2 {
+			t.Errorf("%d statements went on after an error, want at most 2", n)
 		}
 		for _, table := range []string{"gorm_users", "gorm_orders"} {
 			wantUnique(t, r.ids(t, table, "id"), 0)
@@ -528,7 +355,8 @@ func TestGormRefuses(t *testing.T) {
 	})
 }
 
-// TestGormExactlyOnce stores the rows of many goroutines with a real generator and counts every id.
+// TestGormExactlyOnce stores the rows of many goroutines with ids of a real generator, and finds each
+// id once.
 func TestGormExactlyOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		gen, err := uid.NewCached(t.Context(), assignertest.Static(3), &uid.Options{Layout: geneLayout})

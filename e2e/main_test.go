@@ -7,9 +7,10 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
+// servers has the database servers that all tests share.
 var servers dbtest.Shared
 
-// TestMain runs the tests, or, in a process that a test has started, that process's part: see
+// TestMain runs the tests, or in a process that a test has started the job of that process: see
 // worker_test.go.
 func TestMain(m *testing.M) {
 	if os.Getenv(workerEnv) != "" {

@@ -11,6 +11,7 @@ import (
 )
 
 // TestRestartedCounter restarts a server whose InnoDB counts on from the highest row that is left.
+// Of the ways to raise the counter of WORKER_NODE only those that leave a row survive that.
 func TestRestartedCounter(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.MySQL(t)
@@ -31,7 +32,7 @@ func TestRestartedCounter(t *testing.T) {
 	d.fresh = func(t testing.TB) string { return srv.DSN(srv.CreateDB(t)) }
 	ways := []struct {
 		name  string
-		raise func(t *testing.T, d dialect, dsn string) // the counter above highest
+		raise func(t *testing.T, d dialect, dsn string) // moves the counter above highest
 		again bool                                      // a worker id up to highest is reused
 		dsn   string
 	}{
@@ -52,14 +53,15 @@ func TestRestartedCounter(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := c.Worker() <= highest; again != w.again {
-				t.Errorf("%s, %s: worker %d; one up to %d is reused: %v, want %v", w.name, kind, c.Worker(), highest, again, w.again)
+				t.Errorf("%s, %s: worker %d; one up to %d is reused: %v, want %v",
+					w.name, kind, c.Worker(), highest, again, w.again)
 			}
 		}
 	}
 }
 
-// TestRestartedLease: Disposable does not get a worker id that is leased from a counter that forgot
-// it.
+// TestRestartedLease: Disposable takes no worker id that is leased, although the counter forgot that
+// it was handed out.
 func TestRestartedLease(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.MySQL(t)
@@ -85,13 +87,14 @@ func TestRestartedLease(t *testing.T) {
 	}
 	// The counter did forget: the keys that Disposable passed over are the leased ones.
 	if c.Worker() != 4 {
-		t.Errorf("Disposable has worker %d, want 4 after 1 to 3 came again", c.Worker())
+		t.Errorf("Disposable has worker %d, want 4, the first after the leased 1 to 3", c.Worker())
 	}
 }
 
-// insertNode is a statement that moves the counter to id.
+// insertNode returns a statement that moves the counter to id.
 func insertNode(id int64) string {
-	return fmt.Sprintf("INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (%d, 'h', 'p', 2, '2026-01-01')", id)
+	return fmt.Sprintf("INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
+		"VALUES (%d, 'h', 'p', 2, '2026-01-01')", id)
 }
 
 func restart(t *testing.T, srv *dbtest.Server) {

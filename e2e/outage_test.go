@@ -13,24 +13,28 @@ import (
 )
 
 // TestOutage: while the database is away a generator goes on to its window's end and then says why
-// it stops; when the database is back it goes on by itself, and no id comes twice.
+// it stops. When the database is back it goes on by itself, and no id comes twice.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]dbtest.Fault{"refused": dbtest.Refuse, "black hole": dbtest.BlackHole, "cut before reply": dbtest.CutBeforeReply} {
+	for name, fault := range map[string]dbtest.Fault{
+		"refused": dbtest.Refuse, "black hole": dbtest.BlackHole, "cut before reply": dbtest.CutBeforeReply,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := servers.MariaDB(t)
 			dsn := dialects[0].migrated(t)
 			proxy := dbtest.NewProxy(t, srv.Addr())
 			j := job{SeqBits: 16, MaxLead: time.Second}
-			db := dialects[0].connect(t, strings.Replace(dsn, srv.Addr(), proxy.Addr(), 1)+"&timeout=500ms&readTimeout=500ms")
+			db := dialects[0].connect(t, strings.Replace(dsn, srv.Addr(), proxy.Addr(), 1)+
+				"&timeout=500ms&readTimeout=500ms")
 			l := newLedger(t, j)
-			g, err := uid.NewCached(t.Context(), workernode.Leased(db, &workernode.LeasedOptions{Window: 2 * time.Second}), j.options())
+			a := workernode.Leased(db, &workernode.LeasedOptions{Window: 2 * time.Second})
+			g, err := uid.NewCached(t.Context(), a, j.options())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer g.Close()
-			// next records an id, and returns the error of a generator that has none within a moment.
+			// next records one id, or returns the error of a generator that has none within 50 ms.
 			next := func() error {
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				defer cancel()
@@ -56,9 +60,9 @@ func TestOutage(t *testing.T) {
 			if !errors.Is(stopped, uid.ErrClaimExpired) && !errors.Is(stopped, uid.ErrClaimLost) {
 				t.Errorf("error at the window's end = %v, want ErrClaimExpired", stopped)
 			}
-			// A tick that the window holds in part is not used, and ticks are a second long.
+			// A tick that reaches beyond the window's end is not used, and ticks are a second long.
 			if now := time.Now(); now.Before(until.Add(-1100 * time.Millisecond)) {
-				t.Errorf("the generator stopped at %v, with a window until %v", now, until)
+				t.Errorf("the generator stopped at %v, want its window used until %v", now, until)
 			}
 			proxy.Set(dbtest.None)
 			waitFor(t, "ids after the outage", func() bool { return next() == nil })

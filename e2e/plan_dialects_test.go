@@ -24,10 +24,10 @@ import (
 type explained struct {
 	dialect
 	open    func(*sql.DB) gorm.Dialector
-	numbers string // a query of the numbers from 1 to %d
-	explain string // before a statement that may be carried out, for its plan
-	analyze string // after the tables are filled
-	scan    *regexp.Regexp
+	numbers string         // a query that returns the numbers from 1 to %d
+	explain string         // what precedes a statement to get its plan; it may carry it out
+	analyze string         // what to run after the tables are filled; empty: nothing
+	scan    *regexp.Regexp // what a plan must not have
 }
 
 var explainedDialects = []explained{
@@ -36,7 +36,7 @@ var explainedDialects = []explained{
 		open:    func(p *sql.DB) gorm.Dialector { return postgres.New(postgres.Config{Conn: p}) },
 		numbers: "SELECT i FROM generate_series(1, %d) AS n(i)",
 		explain: "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF) ",
-		analyze: "ANALYZE", // which autovacuum does elsewhere
+		analyze: "ANALYZE", // in production autovacuum does it
 		scan:    regexp.MustCompile(`Seq Scan`),
 	},
 	{
@@ -48,7 +48,7 @@ var explainedDialects = []explained{
 	},
 }
 
-// TestPlansElsewhere is TestPlans on PostgreSQL and SQLite, whose plans say what they scan and, on
+// TestPlansElsewhere is TestPlans on PostgreSQL and SQLite. Their plans say what is scanned and, on
 // PostgreSQL, how many rows each step has read.
 func TestPlansElsewhere(t *testing.T) {
 	t.Parallel()
@@ -66,6 +66,7 @@ type sent struct {
 	args  []any
 }
 
+// checkPlans starts each kind of assigner on large tables and checks the plans of its statements.
 func (d explained) checkPlans(t *testing.T) {
 	t.Helper()
 	dsn := d.migrated(t)
@@ -77,7 +78,7 @@ func (d explained) checkPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log []sent // of one start at a time
+	var log []sent // the statements of one start
 	ours := regexp.MustCompile(`^(SELECT|UPDATE|INSERT)[^;]*WORKER_`)
 	watched := sql.OpenDB(&dbtest.Interceptor{Connectors: []driver.Connector{connector},
 		Seen: func(query string, named []driver.NamedValue) {
@@ -125,7 +126,8 @@ func (d explained) checkPlans(t *testing.T) {
 	}
 }
 
-// fill makes the tables large: WORKER_NODE, and leases that are held, one of which is free.
+// fill makes the tables large: many rows of WORKER_NODE, many leases that are held, and one lease
+// that is free.
 func (d explained) fill(t *testing.T, db *sql.DB) {
 	t.Helper()
 	exec := func(statement string, args ...any) {
@@ -134,8 +136,8 @@ func (d explained) fill(t *testing.T, db *sql.DB) {
 			t.Fatal(err)
 		}
 	}
-	exec("INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) SELECT 'h', CAST(i AS VARCHAR(20)), 2, DATE('2026-01-01') FROM ("+
-		d.numbers+") AS m", *planNodes)
+	exec("INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
+		"SELECT 'h', CAST(i AS VARCHAR(20)), 2, DATE('2026-01-01') FROM ("+d.numbers+") AS m", *planNodes)
 	until := time.Now().Add(time.Hour).UnixMilli()
 	for _, ns := range []string{"default", "orders"} {
 		exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) "+
@@ -147,8 +149,8 @@ func (d explained) fill(t *testing.T, db *sql.DB) {
 	}
 }
 
-// plan explains a statement in a transaction that is taken back. An INSERT has been made already and
-// is not carried out again.
+// plan explains a statement in a transaction that is rolled back. An INSERT has been carried out
+// already and is not carried out again.
 func (d explained) plan(t *testing.T, db *sql.DB, s sent) string {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
@@ -188,6 +190,7 @@ func (d explained) plan(t *testing.T, db *sql.DB, s sent) string {
 	return plan.String()
 }
 
+// planRows matches the numbers of rows in PostgreSQL's plans.
 var planRows = regexp.MustCompile(`(?:actual rows=|Removed by \w+(?: \w+)?: )(\d+)`)
 
 // mostRows returns the most rows that a step of PostgreSQL's plan has read or left out.

@@ -15,16 +15,18 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// The sizes of the tables in TestPlans and TestPlansElsewhere. The files in results are of
-// -plan.leases=100000 -plan.nodes=4000000.
+// The sizes of the tables in TestPlans and TestPlansElsewhere. The files in results were written
+// with -plan.leases=100000 -plan.nodes=4000000.
 var (
 	planLeases = flag.Int("plan.leases", 20_000, "leases that are held")
 	planNodes  = flag.Int("plan.nodes", 50_000, "rows of WORKER_NODE")
-	planOut    = flag.String("plan.out", "", "write the plans to this file, with the database's name in it where it is not MariaDB")
+	planOut    = flag.String("plan.out", "",
+		"write the plans on MariaDB to this file, and those on the others to files named after it")
 )
 
 // TestPlans: in tables with many held leases and many disposable worker ids no statement of a start
-// reads more than a few rows, whether it finds a free row, makes a new one, or is a Disposable's.
+// reads more than a few rows, whether Leased finds a free row or makes a new one, or Disposable takes
+// a worker id.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	dbtest.SkipOnMySQL(t, "rows by common table expressions")
@@ -36,7 +38,8 @@ func TestPlans(t *testing.T) {
 	}
 	numbers := "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
 	starts := planStarts(t, db)
-	srv.Query(t, name, fmt.Sprintf("SET SESSION max_recursive_iterations = 10000000; INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
+	srv.Query(t, name, fmt.Sprintf("SET SESSION max_recursive_iterations = 10000000; "+
+		"INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) "+
 		numbers+"SELECT 'h', i, 2, '2026-01-01' FROM n", *planNodes))
 	until := time.Now().Add(time.Hour).UnixMilli()
 	for _, ns := range []string{"default", "orders"} {
@@ -58,7 +61,8 @@ func TestPlans(t *testing.T) {
 		read := rowsRead(t, srv) - before
 		srv.Exec(t, "SET GLOBAL general_log = 0")
 		log := srv.Query(t, "mysql", "SELECT REPLACE(REPLACE(argument, '\\n', ' '), '\\t', ' ') FROM general_log "+
-			"WHERE command_type = 'Query' AND argument REGEXP '^(SELECT|UPDATE|INSERT)' AND argument LIKE '%WORKER\\_%'")
+			"WHERE command_type = 'Query' AND argument REGEXP '^(SELECT|UPDATE|INSERT)' "+
+			"AND argument LIKE '%WORKER\\_%'")
 		fmt.Fprintf(&report, "\n%s: %d rows read\n", s.name, read)
 		if read > 200 {
 			t.Errorf("%s: %d rows read, want at most 200", s.name, read)
@@ -82,13 +86,14 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// planStart is a start whose statements are explained.
+// planStart is the start of a process whose statements are explained.
 type planStart struct {
 	name string
 	a    assigner.Assigner
 }
 
-// planStarts returns the starts on db, in their order, after it has made the namespaces' rows.
+// planStarts returns the starts on db, in their order. It first claims a worker id in each namespace,
+// which makes the namespace's header.
 func planStarts(t *testing.T, db *gorm.DB) []planStart {
 	t.Helper()
 	leased := func(ns string) assigner.Assigner {
@@ -100,8 +105,10 @@ func planStarts(t *testing.T, db *gorm.DB) []planStart {
 		}
 	}
 	return []planStart{
-		{"a free row", leased("default")}, {"a new row", leased("default")},
-		{"a new row in a namespace of its own", leased("orders")}, {"Disposable", workernode.Disposable(db, nil)},
+		{"a free row", leased("default")},
+		{"a new row", leased("default")},
+		{"a new row in a namespace of its own", leased("orders")},
+		{"Disposable", workernode.Disposable(db, nil)},
 	}
 }
 

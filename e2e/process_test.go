@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 )
 
-// TestKilledProcess: a process that is killed in the middle of its ids and started again repeats
-// none, on every dialect.
+// TestKilledProcess: a process that is killed while it makes ids, and started again, repeats none of
+// them, on every dialect.
 func TestKilledProcess(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		j := job{DSN: d.migrated(t)}
@@ -24,13 +24,14 @@ func TestKilledProcess(t *testing.T) {
 			p.kill()
 		}
 		if total, workers := l.check(t); workers != restarts {
-			t.Errorf("%d ids of %d workers, want a new worker for each of %d starts", total, workers, restarts)
+			t.Errorf("%d ids of %d worker ids, want a new worker id for each of %d starts",
+				total, workers, restarts)
 		}
 	})
 }
 
-// TestPausedProcesses: processes sleep until others have their worker ids, and then wake up next to
-// them. They may finish their own windows and must not reach into the others', and go on by
+// TestPausedProcesses: processes are paused until others have their worker ids, and then run next to
+// them. They may finish their own windows and must not stamp in those of the others. They go on by
 // themselves with other worker ids.
 func TestPausedProcesses(t *testing.T) {
 	t.Parallel()
@@ -64,7 +65,7 @@ func TestPausedProcesses(t *testing.T) {
 	for _, p := range old {
 		p.cmd.Process.Signal(syscall.SIGCONT)
 	}
-	// As many ids as fill several ticks, at 1<<16 a tick and a tick a second.
+	// Wait for as many ids as fill several ticks, at 1<<16 ids a tick and a tick a second.
 	before := map[*process]int64{}
 	for _, p := range slices.Concat(old, young) {
 		before[p] = l.from(p)
@@ -81,8 +82,8 @@ func TestPausedProcesses(t *testing.T) {
 	l.check(t)
 }
 
-// TestLeasedChaos: processes with short leases are killed, and paused for longer than their window,
-// at random; their worker ids go to others meanwhile, and no id comes twice.
+// TestLeasedChaos: at random, processes with short leases are killed, or paused for longer than their
+// window. Their worker ids go to others meanwhile, and no id comes twice.
 func TestLeasedChaos(t *testing.T) {
 	t.Parallel()
 	const processes = 4
@@ -108,7 +109,7 @@ func TestLeasedChaos(t *testing.T) {
 		default:
 			running[i].cmd.Process.Signal(syscall.SIGSTOP)
 			paused[i] = true
-			if round%2 == 0 { // a new process comes while the worker id is silent
+			if round%2 == 0 { // a new process starts while the owner of a worker id is paused
 				extras = append(extras, j.start(t, l))
 			}
 		}
@@ -122,7 +123,7 @@ func TestLeasedChaos(t *testing.T) {
 		}
 		waitFor(t, "ids of every process", func() bool { return l.from(p) > 0 })
 	}
-	// Without a worker id that went from hand to hand all this would show nothing.
+	// The test shows nothing unless a worker id was used by several processes.
 	db := dialects[0].connect(t, j.DSN)
 	for try := 0; l.shared() == 0; try++ {
 		if try == 5 {
@@ -146,6 +147,7 @@ func TestLeasedChaos(t *testing.T) {
 	t.Logf("%d ids of %d worker ids, %d of them used by several processes", total, workers, l.shared())
 }
 
+// waitFor waits until done returns true, and fails the test if that takes longer than a minute.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {

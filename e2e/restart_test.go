@@ -8,8 +8,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// TestRestartedProcess: processes that are told their worker id take bursts, are killed or end, and
-// start again at once: no id comes twice, unless the protection is off.
+// TestRestartedProcess: processes with a configured worker id make ids at full speed, are killed or
+// end, and start again at once. No id comes twice, unless the protection is off.
 func TestRestartedProcess(t *testing.T) {
 	t.Setenv(numberEnv, "7")
 	for name, o := range map[string]assigner.LocalOptions{
@@ -38,14 +38,14 @@ func TestRestartedProcess(t *testing.T) {
 					t.Errorf("%d ids of %d worker ids, want one", total, workers)
 				}
 			} else if l.Sum().Duplicates == 0 {
-				t.Error("no id came twice without the protection: this test cannot fail")
+				t.Error("no id came twice without the protection: the test cannot fail")
 			}
 			t.Logf("%d of %d ids came twice", l.Sum().Duplicates, l.count())
 		})
 	}
 }
 
-// TestFileIsLocked: a process that is told the worker id of one that runs does not start.
+// TestFileIsLocked: a process does not start with the file of a process that runs.
 func TestFileIsLocked(t *testing.T) {
 	t.Setenv(numberEnv, "7")
 	j := job{Env: &assigner.LocalOptions{File: filepath.Join(t.TempDir(), "window")}}
@@ -54,7 +54,7 @@ func TestFileIsLocked(t *testing.T) {
 	waitFor(t, "ids", func() bool { return l.count() > 0 })
 	second := j.start(t, l)
 	if err := second.wait(); err == nil {
-		t.Error("a second process with the worker id and the file ran, want an error")
+		t.Error("a second process with the same worker id and file ran, want an error")
 	} else {
 		t.Log(err)
 	}
@@ -69,7 +69,7 @@ func TestFileIsLocked(t *testing.T) {
 	l.check(t)
 }
 
-// TestFileUnderKills: a process that is killed at any moment while it writes its file leaves one
+// TestFileUnderKills: a process that is killed at any moment while it writes its file leaves a file
 // that the next process can read, and no id comes twice.
 func TestFileUnderKills(t *testing.T) {
 	t.Setenv(numberEnv, "7")
@@ -85,6 +85,6 @@ func TestFileUnderKills(t *testing.T) {
 		p.kill()
 	}
 	if total, _ := l.check(t); total < 40*batch {
-		t.Errorf("%d ids, want more", total)
+		t.Errorf("%d ids, want %d or more", total, 40*batch)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// pageNames are the databases' names in docs/reliability.md.
+// pageNames are the databases' names in docs/reliability.md, by dialect.
 var pageNames = map[string]string{"MariaDB": "MySQL and MariaDB", "PostgreSQL": "PostgreSQL", "SQLite": "SQLite"}
 
 // restoredPage returns the page's statements with the operator's numbers.
@@ -26,6 +26,7 @@ func restoredPage(t *testing.T, d dialect, highest int64, reach time.Duration) [
 	return statements
 }
 
+// execAll runs statements, and fails the test if one of them fails.
 func execAll(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -48,20 +49,22 @@ func TestRestoredPage(t *testing.T) {
 	})
 }
 
-// forgetKeys are statements that set the counter of WORKER_NODE to what the rows say: what a
-// restart does on InnoDB before MySQL 8.0 and MariaDB 10.2.4.
+// forgetKeys are statements that set the counter of WORKER_NODE to the highest row, by dialect. A
+// restart does that on InnoDB before MySQL 8.0 and MariaDB 10.2.4.
 var forgetKeys = map[string][]string{"MariaDB": {"ALTER TABLE WORKER_NODE AUTO_INCREMENT = 1"}}
 
-// wayBack are statements that take the tables back to the state before any claim.
+// wayBack are statements that put the tables back to the state before any claim, by dialect.
 var wayBack = map[string][]string{
-	"MariaDB":    {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE", "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 1"},
-	"PostgreSQL": {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE", "ALTER TABLE WORKER_NODE ALTER COLUMN ID RESTART WITH 1"},
-	"SQLite":     {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE", "DELETE FROM sqlite_sequence"},
+	"MariaDB": {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE",
+		"ALTER TABLE WORKER_NODE AUTO_INCREMENT = 1"},
+	"PostgreSQL": {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE",
+		"ALTER TABLE WORKER_NODE ALTER COLUMN ID RESTART WITH 1"},
+	"SQLite": {"DELETE FROM WORKER_NODE", "DELETE FROM WORKER_LEASE", "DELETE FROM sqlite_sequence"},
 }
 
-// TestRestoredCounter: a backup that is older than a claim forgets the claim, and the counter hands
-// the worker id out again. No assigner can see that. The page's statements prevent it, also when
-// the server forgets its counter afterwards; running them twice does no harm.
+// TestRestoredCounter: a backup that is older than a claim has forgotten the claim, and the counter
+// hands out the worker id again. No assigner can see that. The page's statements prevent it, also
+// when the server forgets its counter afterwards. Running them twice does no harm.
 func TestRestoredCounter(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		for _, repaired := range []string{"", "by the page", "by Restore"} {
@@ -87,7 +90,7 @@ func TestRestoredCounter(t *testing.T) {
 						seen[highest] = true
 					}
 					execAll(t, db, wayBack[d.name]...)
-					a = make(db) // a process that does not know what was
+					a = make(db) // a process that knows nothing of the claims
 					for range 2 {
 						switch repaired {
 						case "by the page":
@@ -106,7 +109,7 @@ func TestRestoredCounter(t *testing.T) {
 						again = again || seen[worker()]
 					}
 					if again == (repaired != "") {
-						t.Errorf("a worker id is reused: %v, want it: %v", again, repaired == "")
+						t.Errorf("a worker id is reused: %v, want %v", again, repaired == "")
 					}
 				})
 			}
@@ -114,8 +117,8 @@ func TestRestoredCounter(t *testing.T) {
 	})
 }
 
-// TestRestoredWindows: the page's statements keep every worker id that the table still knows unused
-// until the reach has passed, and take it from its owner.
+// TestRestoredWindows: after the page's statements every worker id that the table still has is unused
+// until the reach has passed, and its owner has lost it.
 func TestRestoredWindows(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.migrated(t))
@@ -157,8 +160,8 @@ func TestRestoredWindows(t *testing.T) {
 	})
 }
 
-// TestPlanRestore: a plan changes nothing, says what is there, leaves out a table that is not, and
-// names the number that cannot be right.
+// TestPlanRestore: PlanRestore changes nothing and says what the tables have. Restore refuses numbers
+// that are out of range, and leaves out a table that does not exist.
 func TestPlanRestore(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		db := d.connect(t, d.migrated(t))
@@ -179,17 +182,20 @@ func TestPlanRestore(t *testing.T) {
 			reach   time.Duration
 			want    string
 		}{
-			{2, time.Hour, "want at least 3, which is in WORKER_LEASE"}, {0, time.Hour, "the highest worker id is 0, want 1 to"},
-			{3, -1, "the longest reach is -1ns, want 0 to"}, {3, 1 << 62, "the longest reach is"},
+			{2, time.Hour, "want at least 3, which is in WORKER_LEASE"},
+			{0, time.Hour, "the highest worker id is 0, want 1 to"},
+			{3, -1, "the longest reach is -1ns, want 0 to"},
+			{3, 1 << 62, "the longest reach is"},
 		} {
-			if _, err := workernode.Restore(t.Context(), db, tt.highest, tt.reach); err == nil || !strings.Contains(err.Error(), tt.want) {
+			_, err := workernode.Restore(t.Context(), db, tt.highest, tt.reach)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Restore(%d, %v) = %v, want an error with %q", tt.highest, tt.reach, err, tt.want)
 			}
 		}
 		execAll(t, db, "DROP TABLE WORKER_LEASE")
 		plan, err = workernode.Restore(t.Context(), db, 10, time.Hour)
 		if err != nil || plan.Leases != 0 {
-			t.Errorf("Restore without WORKER_LEASE = %+v, %v", plan, err)
+			t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and no error", plan, err)
 		}
 		if c, err := workernode.Disposable(db, nil).Assign(t.Context(), 1<<16-1); err != nil || c.Worker() != 11 {
 			t.Errorf("Assign = %v, %v, want worker 11", c, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestSessions: whatever isolation level and time zone the application's sessions have, many
-// processes at once share no worker id, give theirs back, and see the times that were written.
+// processes at once get different worker ids, give them back, and read the times that were written.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const processes = 8
@@ -58,7 +58,7 @@ func TestSessions(t *testing.T) {
 				if round > 0 {
 					break
 				}
-				for _, c := range claims { // for the next round, together again
+				for _, c := range claims { // so that the next round claims these worker ids again
 					wg.Go(func() {
 						if err := c.Release(t.Context(), time.Time{}); err != nil {
 							t.Errorf("Release: %v", err)

@@ -22,20 +22,20 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// workerEnv is the environment variable that makes the test binary a worker process: its value is a
-// job.
+// workerEnv is the environment variable that makes the test binary a worker process. Its value is the
+// job, as JSON.
 const workerEnv = "UIDRING_E2E_WORKER"
 
-// job is what a worker process is to do: connect, take a worker id, write ids to its standard
-// output, 8 bytes each, and give the worker id back.
+// job is what a worker process does: it connects, claims a worker id, writes ids to its standard
+// output, 8 bytes each, and gives the worker id back.
 type job struct {
 	DSN     string
 	Window  time.Duration          // of the lease; 0: a disposable worker id
-	Env     *assigner.LocalOptions // no database: the worker id is in numberEnv
+	Env     *assigner.LocalOptions // not nil: no database, the worker id is in numberEnv
 	SeqBits int                    // of the layout 28-16-SeqBits; 0: the default layout
-	Eras    string                 // the text of a bitsalloc.Eras, in place of the layout
+	Eras    string                 // the text of a bitsalloc.Eras, in place of the layout; empty: none
 	MaxLead time.Duration
-	Count   int64 // ids; 0: until the standard input ends
+	Count   int64 // how many ids; 0: until the standard input ends
 }
 
 // numberEnv is the environment variable with the worker id of a job that has Env set.
@@ -58,6 +58,7 @@ func worker(text string) int {
 	return 0
 }
 
+// run does the job.
 func (j job) run() (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -94,7 +95,7 @@ func (j job) run() (err error) {
 			return errors.Join(fillErr, g.Close())
 		}
 		if fillErr != nil && ctx.Err() == nil && j.Window != 0 {
-			// The claim expired or was lost, as after a pause; the generator gets a new one by itself.
+			// The claim expired or was lost, as after a pause. The generator recovers by itself.
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -123,6 +124,7 @@ func (j job) assigner() (assigner.Assigner, error) {
 	return workernode.Disposable(db, nil), nil
 }
 
+// options returns the options of the job's generator.
 func (j job) options() *uid.Options {
 	o := &uid.Options{MaxLead: j.MaxLead}
 	if j.SeqBits != 0 {
@@ -142,7 +144,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr *tailWriter
-	read   chan error // the end of its ids
+	read   chan error // gets the result of readAll when the process's output has ended
 }
 
 // start starts a worker process whose ids go into l.
@@ -171,7 +173,7 @@ func (j job) start(t *testing.T, l interface {
 	return p
 }
 
-// wait waits for the process's end and returns its error with what it said.
+// wait waits until the process has ended and returns its error, with the end of its standard error.
 func (p *process) wait() error {
 	readErr := <-p.read // before Wait, which closes the pipe
 	if err := p.cmd.Wait(); err != nil {
@@ -187,9 +189,10 @@ func (p *process) kill() {
 	p.cmd.Wait()
 }
 
-// ledger counts every id exactly once.
+// ledger has a bit for every id that arrives, so that it finds each that comes twice.
 type ledger struct{ *soak.Ledger }
 
+// newLedger returns an empty ledger for ids of a job's layout.
 func newLedger(t *testing.T, j job) ledger {
 	t.Helper()
 	alloc, err := bitsalloc.New(j.options().Layout)
@@ -199,8 +202,8 @@ func newLedger(t *testing.T, j job) ledger {
 	return ledger{soak.New(alloc)}
 }
 
-// readAll adds a process's ids of 8 bytes each until r ends. A process that was killed may have
-// left a part of one.
+// readAll adds a process's ids of 8 bytes each until r ends. The last one may be incomplete if the
+// process was killed.
 func (l ledger) readAll(process int, r io.Reader) error {
 	br := bufio.NewReaderSize(r, 8*batch)
 	ids := make([]uid.ID, 0, batch)
@@ -225,13 +228,14 @@ func (l ledger) readAll(process int, r io.Reader) error {
 	}
 }
 
-// check fails the test if an id came twice, and returns how many came from how many worker ids.
+// check fails the test if an id came twice. It returns how many ids arrived, and of how many worker
+// ids.
 func (l ledger) check(t *testing.T) (total int64, workers int) {
 	t.Helper()
 	s := l.Sum()
 	if s.Duplicates != 0 || s.Foreign != 0 {
-		t.Errorf("%d of %d ids came twice, such as %v; %d are no ids", s.Duplicates, s.IDs, s.First,
-			s.Foreign)
+		t.Errorf("%d of %d ids came twice, such as %v; %d are below 0",
+			s.Duplicates, s.IDs, s.First, s.Foreign)
 	}
 	return s.IDs, s.Workers
 }
@@ -239,10 +243,10 @@ func (l ledger) check(t *testing.T) (total int64, workers int) {
 // shared returns how many worker ids were used by more than one process.
 func (l ledger) shared() int { return l.Sum().Shared }
 
-// from returns how many ids of a process have come.
+// from returns how many ids of a process have arrived.
 func (l ledger) from(p *process) int64 { return l.From(p.cmd.Process.Pid) }
 
-// count returns how many ids have come.
+// count returns how many ids have arrived.
 func (l ledger) count() int64 { return l.Sum().IDs }
 
 // tailWriter keeps the end of what is written to it.

@@ -12,15 +12,16 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// DefaultPrefix begins the keys where Options and URL name no other.
+// DefaultPrefix is the Prefix where neither Options nor URL name one.
 const DefaultPrefix = "/uidring"
 
-const maxPrefix = 255
+const maxPrefix = 255 // bytes
 
-// Options are the settings of an Assigner. A nil *Options and zero fields mean the defaults.
+// Options configures an Assigner. nil and zero fields mean the defaults.
 type Options struct {
-	// Prefix begins every key: a path such as /ids/orders, at most 255 bytes, DefaultPrefix by
-	// default. It is one universe of ids, with one layout: IDS OF TWO PREFIXES MAY BE EQUAL.
+	// Prefix is what every key begins with: a path such as /ids/orders, at most 255 bytes. It is
+	// one universe of ids, with one layout: IDS OF TWO PREFIXES MAY BE EQUAL. Default
+	// DefaultPrefix.
 	Prefix string
 
 	slots.Options
@@ -31,13 +32,13 @@ type Options struct {
 type Assigner struct {
 	*slots.Assigner
 
-	client *clientv3.Client // which Close closes, or nil
+	client *clientv3.Client // what Close closes; nil after New
 }
 
 var _ assigner.LayoutBinder = (*Assigner)(nil)
 
-// New returns an Assigner that uses client, which stays the caller's to close, after the
-// generators. It does no I/O. A client that is used for nothing else is Open's.
+// New returns an Assigner that uses client. The caller closes client, after the generators. New
+// does no I/O. Open makes a client of its own.
 func New(client *clientv3.Client, o *Options) (*Assigner, error) {
 	if client == nil {
 		return nil, errors.New("etcd: the client is nil")
@@ -67,8 +68,9 @@ func New(client *clientv3.Client, o *Options) (*Assigner, error) {
 //	etcd://user:password@host1:2379,host2:2379/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
 //
 // User, ports (2379), path (the Prefix, where o names none) and parameters may be left out. Special
-// characters of user and password are percent-encoded. ca is a file of the certificates to trust,
-// cert and key a client's own; with any of them, or with tls=true, the connection is TLS.
+// characters of user and password are percent-encoded. ca is a file with the certificates to trust,
+// cert and key are files with the client's own certificate and its key. With any of them, or with
+// tls=true, the connection is TLS.
 //
 // Open reads the files and does not wait for etcd; the first Assign does. Errors never show the
 // password. The client runs goroutines until Close.
@@ -101,7 +103,7 @@ func Open(url string, o *Options) (*Assigner, error) {
 }
 
 // Close closes the client that Open has made. Claims stay valid until their windows end, and cannot
-// be extended or released any more. Closing twice, or what New has returned, does nothing.
+// be extended or released any more. Another Close does nothing, nor does Close after New.
 func (a *Assigner) Close() error {
 	if a.client == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestConformance runs the suite. The checks of clocks are those of package slots.
+// TestConformance runs the suite. Package slots runs its checks of clocks.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
@@ -42,7 +42,8 @@ type refusing struct{ err error }
 
 func (r refusing) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
 
-// TestPrefixes: two prefixes know nothing of each other, one in the other's included.
+// TestPrefixes: the worker ids of two prefixes are independent, also where one prefix lies inside the
+// other.
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
@@ -60,7 +61,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestOpenErrors: a URL or an option that is wrong is an error that says so without the password.
+// TestOpenErrors: a wrong URL or option is an error that says so and does not show the password.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	const password = dbtest.Password

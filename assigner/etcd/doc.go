@@ -1,7 +1,7 @@
 // Package etcd assigns worker ids from etcd, version 3.4 or later, and fences every reservation.
 //
-// A worker id is a key that holds its owner, a token and the end of the reserved window; package
-// slots has the form and the proof. Each change is one transaction that compares the key's
+// A worker id is a key that holds its owner, a fencing token and the end of the reserved window.
+// Package slots has the form and the proof. Each change is one transaction that compares the key's
 // ModRevision and value. No etcd lease, lock or session takes part: they end by the clock of a
 // server, in the middle of what a paused owner does.
 //
@@ -9,6 +9,6 @@
 //	/uidring/slot-0      worker 0
 //	/uidring/slot-1      worker 1
 //
-// etcd has no clock that clients can ask. The processes' clocks decide when a worker id that
-// nobody gave back may be used again, and nothing else.
+// etcd has no clock that clients can ask. The processes' clocks decide when a worker id that was
+// not given back may be used again, and nothing else.
 package etcd

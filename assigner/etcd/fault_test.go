@@ -72,7 +72,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestAnswerCut: the connection breaks before or after a write reaches etcd. The claim goes on.
+// TestAnswerCut: the connection breaks before or after a write reaches etcd, and the claim is still
+// extended.
 func TestAnswerCut(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
@@ -112,8 +113,9 @@ func TestCompacted(t *testing.T) {
 	extend(t, c, time.Minute)
 }
 
-// TestRestored: etcd is restored to an older state, and counts revisions from there again, until
-// the slot that another has claimed reaches the revision that the owner knows.
+// TestRestored: etcd is restored to an older state and counts revisions from there again. Another
+// process claims the slot, so that the slot may have the revision that the owner knows. The owner
+// finds out nevertheless.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)
@@ -154,7 +156,7 @@ func TestRestored(t *testing.T) {
 			t.Errorf("%s: the next window begins at %v, want a Window from now and not before %v",
 				name, from(next), end)
 		}
-		if name == "gone" { // the stranger may have stamped what the other did
+		if name == "gone" { // the stranger may have stamped in the window of the other claim
 			put(lost.n, lost.c)
 		}
 		put(lost.n+10, next)
@@ -164,8 +166,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestChaos: processes come, stamp, crash and go while the network and the server do their worst.
-// No two of them ever have an instant of one worker id in common.
+// TestChaos: processes start, extend, crash and release while network and server fail. No two of
+// them ever have an instant of one worker id in common.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)

@@ -13,16 +13,17 @@ import (
 
 // login adds a token to every request, and gets one when there is none or it has expired. The
 // client does so as well, but sends the expired token along when it asks for another one, and
-// servers before 3.5 refuse that: such a client never comes back from a pause.
+// servers before 3.5 refuse that: such a client never comes back from a pause. It is safe for
+// concurrent use.
 type login struct {
 	user, password string
 
 	mu    sync.Mutex
-	known bool
-	token string // empty: the server asks for none
+	known bool   // guarded by mu: token is the server's answer
+	token string // guarded by mu; empty: the server asks for none
 }
 
-// unary is a grpc.UnaryClientInterceptor.
+// unary is a grpc.UnaryClientInterceptor. It repeats a request once whose token was stale.
 func (l *login) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 	invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == pb.Auth_Authenticate_FullMethodName {
@@ -46,14 +47,15 @@ func (l *login) unary(ctx context.Context, method string, req, reply any, cc *gr
 	return err
 }
 
-// stale reports whether a server refuses a token that another one may replace.
+// stale reports whether a server has refused a token that a new one may replace.
 func stale(err error) bool {
 	err = rpctypes.Error(err)
 	return errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrUserEmpty) ||
 		errors.Is(err, rpctypes.ErrAuthOldRevision)
 }
 
-// get returns the token, after it has asked for one if need be.
+// get returns the token, and asks the server for one first if none is known. Callers that come at
+// the same time may each ask.
 func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (string, error) {
 	l.mu.Lock()
 	known, token := l.known, l.token
@@ -75,7 +77,7 @@ func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (string, error) {
 	return l.token, nil
 }
 
-// drop forgets a token unless there is another one already.
+// drop forgets token unless another one has replaced it.
 func (l *login) drop(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

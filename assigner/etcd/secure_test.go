@@ -24,11 +24,13 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestPassword: a user with rights on the prefix gets worker ids, over a token that expires as
-// well; one without, or with a wrong password, gets a refusal that does not show the password.
+// TestPassword: a user with rights on the prefix gets worker ids, also after a token has expired. A
+// user without these rights, or with a wrong password, gets a refusal that does not show the
+// password.
 func TestPassword(t *testing.T) {
 	t.Parallel()
-	// A request times out after 5 s and two elections, which a busy machine may need.
+	// The server gives a request up after 5 s and two election timeouts. A busy machine may need
+	// longer than the default election timeout allows.
 	s := dbtest.Etcd(t, "--auth-token-ttl=1", "--election-timeout=10000")
 	c := client(t, s)
 	ctx := t.Context()
@@ -84,8 +86,8 @@ func TestPassword(t *testing.T) {
 	refused("no password", err)
 }
 
-// TestTLS: the files of the URL are what the connection is made with, and without the right ones
-// there is none.
+// TestTLS: the connection is made with the files that the URL names, and fails without the right
+// ones.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +100,7 @@ func TestTLS(t *testing.T) {
 	for query, want := range map[string]bool{
 		secret:                 true,
 		"ca=" + file("ca.pem"): false, // the server asks for the client's certificate
-		"tls=true":             false, // the system does not know the authority
+		"tls=true":             false, // the system does not trust the authority
 		"":                     false,
 	} {
 		a, err := etcd.Open("etcd://"+s.Addr()+"/ids?"+query, nil)
@@ -117,7 +119,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// authority issues certificates into a folder.
+// authority is a certificate authority that writes what it issues into a folder.
 type authority struct {
 	dir  string
 	cert *x509.Certificate

@@ -14,7 +14,7 @@ import (
 
 const maxWorker = 1<<10 - 1
 
-// servers has one etcd for the tests that leave it alone; each takes a prefix.
+// servers has one etcd for the tests that do no harm to it. Each of them takes a prefix of its own.
 var servers dbtest.Shared
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open returns an Assigner on an address.
+// open returns an Assigner on the etcd at an address. It is closed twice when the test ends.
 func open(tb testing.TB, addr, prefix string, o slots.Options) *etcd.Assigner {
 	tb.Helper()
 	a, err := etcd.Open("etcd://"+addr, &etcd.Options{Prefix: "/" + prefix, Options: o})

@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// store is the entries under a prefix. Its reads are etcd's linearizable ones, which is what the
+// store holds the entries under a prefix. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.
 type store struct {
 	kv        clientv3.KV
@@ -37,8 +37,8 @@ func (s *store) entry(kv *mvccpb.KeyValue) slots.Entry {
 		Version: strconv.FormatInt(kv.ModRevision, 10)}
 }
 
-// List reads the header and all slots at one revision. What else is under the prefix, such as
-// another prefix, is not read.
+// List reads the header and the keys that begin like a slot's, at one revision. A longer prefix may
+// begin like one too, such as /uidring/slot-1: package slots passes over names that are no slot's.
 func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
 	resp, err := s.kv.Txn(ctx).Then(
 		clientv3.OpGet(s.key(slots.HeaderName)),
@@ -68,7 +68,7 @@ func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
 }
 
 // Put is one transaction. It compares the value as well as the revision, because a cluster that was
-// restored from a snapshot counts from an earlier revision, and so may reach the same one again.
+// restored from a snapshot counts from an earlier revision, and so may use a revision twice.
 func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
 	key := s.key(old.Name)
 	unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)}
@@ -93,7 +93,7 @@ func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.E
 		Version: strconv.FormatInt(resp.Header.Revision, 10)}, nil
 }
 
-// explain marks the errors that another try does not change.
+// explain marks the errors that another try does not change: they wrap slots.ErrRefused.
 func explain(err error) error {
 	e, ok := errors.AsType[rpctypes.EtcdError](err)
 	if !ok || errors.Is(err, rpctypes.ErrInvalidAuthToken) ||

@@ -8,7 +8,8 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// TestPut: a Put needs the entry as it was read, revision and value, or that there is none.
+// TestPut: a Put succeeds only if the entry is as it was read, in revision and value, or if there
+// is none and none was read.
 func TestPut(t *testing.T) {
 	t.Parallel()
 	srv := servers.Etcd(t)
@@ -23,7 +24,7 @@ func TestPut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A restored cluster counts its revisions again, so that another value may have the same one.
+	// A restored cluster uses revisions again, so another value may have the same one.
 	another := second
 	another.Value = []byte("3")
 	for what, old := range map[string]slots.Entry{"none": none, "the first": first, "another value": another} {

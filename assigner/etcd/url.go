@@ -21,12 +21,12 @@ import (
 type target struct {
 	hosts          []string // host:port
 	user, password string
-	prefix         string // empty: none is named
+	prefix         string // empty: the URL names none
 	tls            bool
-	ca, cert, key  string // files
+	ca, cert, key  string // paths of files
 }
 
-// errURL does not quote the URL, which may hold a password in a place where none is expected.
+// errURL does not quote the URL, because it may hold a password in a place where none is expected.
 var errURL = errors.New("etcd: no URL of etcd; want etcd://user:password@host:2379/prefix, with " +
 	"special characters percent-encoded, hosts separated by commas, and the parameters tls, ca, " +
 	"cert and key")
@@ -42,7 +42,7 @@ func parseURL(text string) (target, error) {
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		authority = rest[:i]
 	}
-	// The hosts take the place of one, which is all that a URL may have.
+	// Package url allows one host, so one takes the place of all of them.
 	u, err := url.Parse("etcd://host" + rest[len(authority):])
 	if err != nil || u.Fragment != "" {
 		return t, errURL
@@ -52,13 +52,12 @@ func parseURL(text string) (target, error) {
 		account, hosts = authority[:i], authority[i+1:]
 	}
 	user, password, named := strings.Cut(account, ":")
-	if t.user, err = url.PathUnescape(user); err != nil || (account != "") != named || named &&
-		user == "" {
+	if t.user, err = url.PathUnescape(user); err != nil ||
+		(account != "") != named || named && user == "" {
 		return t, errURL
 	}
 	if t.password, err = url.PathUnescape(password); err != nil ||
-		strings.Contains(password, ":") ||
-		named && password == "" {
+		strings.Contains(password, ":") || named && password == "" {
 		return t, errURL
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
@@ -103,8 +102,9 @@ func (t *target) parameters(values url.Values) error {
 	return nil
 }
 
-// config returns the client's settings. A connection into a black hole is given up within seconds,
-// and so is the pause after one that failed, which would grow to minutes.
+// config returns the client's settings. A connection that gets no answer is given up within
+// seconds, and the pause after one that failed stays within seconds too: by default it grows to
+// minutes.
 func (t target) config() (clientv3.Config, error) {
 	var options []grpc.DialOption
 	if t.user != "" {

@@ -24,9 +24,9 @@ type Cluster struct {
 	// Namespace is the namespace of the Lease objects. Required.
 	Namespace string
 
-	// Client makes the requests. It brings what the server asks for: certificates in its Transport,
-	// and a RoundTripper that sets the Authorization header where that is needed. It must be safe
-	// for concurrent use. Default: http.DefaultClient.
+	// Client makes the requests. It provides what the server asks for: certificates in its
+	// Transport, and a RoundTripper that sets the Authorization header where that is needed. It
+	// must be safe for concurrent use. Default: http.DefaultClient.
 	Client *http.Client
 
 	_ struct{} // keeps literals keyed
@@ -51,9 +51,9 @@ func (c *Cluster) validate() error {
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // InCluster returns the cluster that the program's pod runs in, with the pod's namespace and its
-// service account. The token is read for each request, because Kubernetes renews it; the
-// authority's certificate is read once. It fails outside a pod, and in a pod without a service
-// account's token.
+// service account. The token is read for each request, because Kubernetes renews it. The
+// authority's certificate is read once. InCluster fails outside a pod, and in a pod without a
+// service account's token.
 func InCluster() (*Cluster, error) {
 	return inCluster(accountFolder, os.Getenv)
 }
@@ -82,10 +82,10 @@ func inCluster(dir string, getenv func(string) string) (*Cluster, error) {
 	return c, nil
 }
 
-// access is how one account gets at a server. Data comes before files.
+// access is how one account reaches a server. Where both data and a file are set, the data is used.
 type access struct {
 	server, namespace string
-	serverName        string // in the server's certificate; empty: the URL's host
+	serverName        string // expected in the server's certificate; empty: the URL's host
 	insecure          bool   // the server's certificate is not verified
 	ca                []byte // PEM; without ca and caFile, the system's authorities
 	caFile            string
@@ -94,7 +94,8 @@ type access struct {
 	token, tokenFile  string
 }
 
-// cluster returns a Cluster with a client of its own, after a look at every file that it names.
+// cluster returns a Cluster with a client of its own. It reads every file that a names, so that a
+// missing one is an error here.
 func (a access) cluster() (*Cluster, error) {
 	config, err := a.tls()
 	if err != nil {
@@ -105,8 +106,8 @@ func (a access) cluster() (*Cluster, error) {
 			return nil, err
 		}
 	}
-	// HTTP/1.1 only. A claim makes one request at a time, and a request that times out takes its
-	// connection with it: the next one gets a new connection, to a server that is alive.
+	// HTTP/1.1 only. A claim makes one request at a time, and a request that times out closes its
+	// connection: the next one gets a new connection, to a server that is alive.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	var transport http.RoundTripper = &http.Transport{
@@ -122,13 +123,14 @@ func (a access) cluster() (*Cluster, error) {
 	return c, c.validate()
 }
 
-// dialTimeout bounds a connection's start, so that one try of a request has room for a second
-// address.
+// dialTimeout bounds how long connecting to one address takes, so that one try of a request has
+// time for a second address.
 const dialTimeout = 3 * time.Second
 
-// noRedirect keeps the token on the server that it is for.
+// noRedirect follows no redirect, so that the token goes to no other server.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// tls returns the settings of TLS connections.
 func (a access) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.serverName,
 		InsecureSkipVerify: a.insecure} //nolint:gosec // the user's kubeconfig says so
@@ -162,7 +164,8 @@ func (a access) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// certificate returns the client certificate. Files are read anew, because they are renewed.
+// certificate returns the client certificate. It reads files at each call, because they are
+// renewed.
 func (a access) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	cert, key := a.cert, a.key
 	var err error
@@ -183,7 +186,7 @@ func (a access) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, erro
 	return &pair, nil
 }
 
-// bearer adds a token to each request.
+// bearer adds a token to each request: token, or if that is empty what file holds.
 type bearer struct {
 	next        http.RoundTripper
 	token, file string
@@ -228,7 +231,8 @@ func readToken(path string) (string, error) {
 // maxLabel is the length of the longest DNS label.
 const maxLabel = 63
 
-// isLabel reports whether s is a DNS label as Kubernetes names things, of at most n characters.
+// isLabel reports whether s is a DNS label as Kubernetes demands it for names, of at most n
+// characters.
 func isLabel(s string, n int) bool {
 	if s == "" || len(s) > n || s[0] == '-' || s[len(s)-1] == '-' {
 		return false

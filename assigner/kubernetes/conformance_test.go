@@ -19,8 +19,8 @@ func TestConformance(t *testing.T) {
 	assignertest.Run(t, factory(func(testing.TB) *fake { return &fake{} }))
 }
 
-// TestConformanceUnreliable: the same where of each eleven requests one gets an error of the server,
-// and of each other eleven one is carried out and its answer lost.
+// TestConformanceUnreliable runs the suite on a server that fails one request in 22, and of which
+// another one in 22 is carried out and its answer lost.
 func TestConformanceUnreliable(t *testing.T) {
 	t.Parallel()
 	assignertest.Run(t, factory(func(testing.TB) *fake {
@@ -43,7 +43,7 @@ func TestConformanceUnreliable(t *testing.T) {
 	}))
 }
 
-// factory returns the suite's on a fake for each check.
+// factory returns the suite's Factory. Each check gets a fake of its own.
 func factory(start func(testing.TB) *fake) assignertest.Factory {
 	return assignertest.Factory{
 		Authority: func(tb testing.TB) func() assigner.Assigner {
@@ -65,7 +65,7 @@ func factory(start func(testing.TB) *fake) assignertest.Factory {
 	}
 }
 
-// open returns an Assigner, or one that fails as New does.
+// open returns New's Assigner, or one whose Assign fails with New's error.
 func open(c *kubernetes.Cluster, o *kubernetes.Options) assigner.Assigner {
 	a, err := kubernetes.New(c, o)
 	if err != nil {
@@ -74,6 +74,7 @@ func open(c *kubernetes.Cluster, o *kubernetes.Options) assigner.Assigner {
 	return a
 }
 
+// refused is the Assigner of a New that failed.
 type refused struct{ err error }
 
 func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }

@@ -2,7 +2,7 @@
 // (coordination.k8s.io/v1) keeps each worker id, and pods of a Deployment share them. It needs the
 // standard library and no client library, no database, no volume and no numbered pods.
 //
-// A program in a pod takes InCluster, one outside Kubeconfig:
+// A program in a pod calls InCluster, and one outside of the cluster Kubeconfig:
 //
 //	cluster, err := kubernetes.InCluster()
 //	...
@@ -15,9 +15,9 @@
 //
 // # Why windows are disjoint
 //
-// A Lease object is a slot of package slots. Its annotation holds the owner's token and the end of
+// A Lease object is a slot of package slots. Its annotation holds a fencing token and the end of
 // the reserved window, and its resourceVersion makes each claim, extension and release one
 // compare-and-set: the API server refuses an update of an object that has changed. A claim begins
 // at the end that it found, or later. Neither leaseDurationSeconds nor any clock takes part in
-// that; spec is filled in for whoever reads the objects.
+// that. The object's spec is for people who look at it.
 package kubernetes

@@ -37,19 +37,20 @@ type fake struct {
 	mu       sync.Mutex
 	objects  map[string]object
 	changes  int
-	offset   time.Duration // of the clock
-	token    string        // that is asked for; empty: none
+	offset   time.Duration // from the local clock to the server's
+	token    string        // the token that requests must carry; empty: none
 	requests []string      // method, space, path
-	times    []time.Time   // of requests
+	times    []time.Time   // when each request arrived
 
-	// before, when not nil, may answer in the place of the server. after may lose an answer.
+	// before, when not nil, may answer in place of the server. after, when not nil, may return an
+	// error in place of the answer.
 	before func(w http.ResponseWriter, r *http.Request) (answered bool)
 	after  func(r *http.Request) error
 }
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/team/leases"
 
-// status answers as the API server does.
+// status answers with a Status object, as the API server does.
 func status(w http.ResponseWriter, code int, reason, message string) {
 	w.WriteHeader(code)
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`,
@@ -144,7 +145,7 @@ func answer(w http.ResponseWriter, code int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// RoundTrip carries a request out without a network.
+// RoundTrip carries out a request without a network.
 func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func (f *fake) cluster() *kubernetes.Cluster {
 		Client: &http.Client{Transport: f}}
 }
 
-// count returns how often a request was made.
+// count returns how often want is in list.
 func count(list []string, want string) (n int) {
 	for _, s := range list {
 		if s == want {

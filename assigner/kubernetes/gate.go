@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// maxWait bounds how long an answer can keep requests back.
+// maxWait bounds how long an answer can hold requests back.
 const maxWait = 30 * time.Second
 
-// gate keeps requests back for as long as an overloaded server has asked for with Retry-After. Its
+// gate holds requests back for as long as an overloaded server has asked for with Retry-After. Its
 // methods are safe for concurrent use.
 type gate struct {
 	mu    sync.Mutex
-	until time.Time
-	why   error
+	until time.Time // guarded by mu: no request is made before
+	why   error     // guarded by mu: the answer that asked for it
 }
 
-// close keeps requests back if the answer to one says so.
+// close holds requests back if the answer with the header h asks for that. why is the answer.
 func (g *gate) close(h http.Header, why error) {
 	d := retryAfter(h.Get("Retry-After"))
 	if d <= 0 {
@@ -35,7 +35,8 @@ func (g *gate) close(h http.Header, why error) {
 	}
 }
 
-// wait returns when requests may be made. Its error has what the server said and that of ctx.
+// wait returns when requests may be made, or when ctx ends, with an error that wraps ctx's and the
+// server's.
 func (g *gate) wait(ctx context.Context) error {
 	g.mu.Lock()
 	d, why := time.Until(g.until), g.why
@@ -54,7 +55,8 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 }
 
-// retryAfter reads the header's two forms: seconds, and a date.
+// retryAfter returns the duration that a Retry-After header asks for, at most maxWait. It reads the
+// header's two forms, seconds and a date. 0 or less: none.
 func retryAfter(text string) time.Duration {
 	if text == "" {
 		return 0
@@ -68,13 +70,14 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// date is the time that the last answer has told. Its methods are safe for concurrent use.
+// date is the server's time as the last answer told it. Its methods are safe for concurrent use.
 type date struct {
 	mu    sync.Mutex
-	value time.Time // zero: none yet
-	at    time.Time // when it came, by the monotonic clock
+	value time.Time // guarded by mu; zero: no answer yet
+	at    time.Time // guarded by mu: when the answer arrived, by the monotonic clock
 }
 
+// note keeps the Date of an answer that has just arrived.
 func (d *date) note(h http.Header) {
 	t, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -85,7 +88,7 @@ func (d *date) note(h http.Header) {
 	d.value, d.at = t, time.Now()
 }
 
-// now returns the server's time if an answer of the last second has told it.
+// now returns the server's time. ok reports whether an answer of the last second has told it.
 func (d *date) now() (t time.Time, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

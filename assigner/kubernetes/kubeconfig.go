@@ -13,9 +13,9 @@ import (
 // maxConfig bounds the size of a kubeconfig file in bytes.
 const maxConfig = 4 << 20
 
-// Kubeconfig returns the cluster of a context in the kubeconfig file at path. An empty path is the
-// one of the environment variable KUBECONFIG, else .kube/config in the home folder; an empty
-// context is the file's current one. It reads files and makes no connection.
+// Kubeconfig returns the cluster of a context in the kubeconfig file at path. An empty path means
+// the environment variable KUBECONFIG, else .kube/config in the home folder. An empty context means
+// the file's current one. Kubeconfig reads files and makes no connection.
 //
 // Of a cluster it takes the server, the certificate authority, tls-server-name and
 // insecure-skip-tls-verify. Of a user it takes a token, a token's file, which is read for each
@@ -37,7 +37,7 @@ func Kubeconfig(path, context string) (*Cluster, error) {
 	return c, nil
 }
 
-// kubeconfigPath returns path, or where kubectl would look.
+// kubeconfigPath returns path, or if that is empty the path where kubectl would look.
 func kubeconfigPath(path string) (string, error) {
 	if path = cmp.Or(path, os.Getenv("KUBECONFIG")); path == "" {
 		home, err := os.UserHomeDir()
@@ -98,7 +98,7 @@ type configContext struct {
 	Namespace string `json:"namespace"`
 }
 
-// flag is a boolean that YAML's scalars are texts of.
+// flag is a boolean that may be a text as well: parseYAML returns every scalar as a string.
 type flag bool
 
 func (f *flag) UnmarshalJSON(b []byte) error {
@@ -137,9 +137,8 @@ func (k *kubeconfig) decode(text string) error {
 			b, err = json.Marshal(tree)
 		}
 		if err != nil {
-			return fmt.Errorf("%w; \"kubectl config view --raw --flatten --minify -o "+
-				"json\" writes a "+
-				"form that is read", err)
+			return fmt.Errorf("%w; \"kubectl config view --raw --flatten --minify -o json\" "+
+				"writes a form that is read", err)
 		}
 	}
 	if err := json.Unmarshal(b, k); err != nil {
@@ -148,7 +147,7 @@ func (k *kubeconfig) decode(text string) error {
 	return nil
 }
 
-// cluster returns what a context says. Relative paths are of the folder dir.
+// cluster returns the Cluster that a context describes. Relative paths start at the folder dir.
 func (k *kubeconfig) cluster(dir, context string) (*Cluster, error) {
 	if context == "" {
 		return nil, fmt.Errorf("there is no current-context, want the name of a context")
@@ -215,7 +214,7 @@ func (k *kubeconfig) cluster(dir, context string) (*Cluster, error) {
 	return c, nil
 }
 
-// within returns path as seen from the folder dir.
+// within returns path, which starts at the folder dir if it is relative.
 func within(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -223,9 +222,11 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// otherwise says what a user can do where a login is not supported.
 const otherwise = "which is not supported: use a token or a client certificate, or a Cluster " +
 	"with your own Client"
 
+// unsupported returns an error if the cluster has a field that must not be ignored.
 func (c *configCluster) unsupported() error {
 	if c.ProxyURL != "" {
 		return fmt.Errorf("it has proxy-url, which is not supported: set HTTPS_PROXY, or use a " +
@@ -234,6 +235,7 @@ func (c *configCluster) unsupported() error {
 	return nil
 }
 
+// unsupported returns an error if the user has a field that must not be ignored.
 func (u *configUser) unsupported() error {
 	for _, f := range []struct {
 		name string

@@ -95,7 +95,8 @@ extra: ~
 "context":{"cluster":"c","user":"u","namespace":"team"}}],"users":[{"name":"u","user":{"token":"%[3]s"}}]}`,
 }
 
-// TestKubeconfig makes a claim with each form, at a server that asks for the token.
+// TestKubeconfig makes a claim with a kubeconfig in YAML and in JSON, at a server that asks for the
+// token.
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{"kubectl", "json"} {
@@ -214,7 +215,7 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// TestUnknownAuthority: a server that another authority has signed gets no token.
+// TestUnknownAuthority: a server whose certificate comes from an unknown authority gets no token.
 func TestUnknownAuthority(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -227,7 +228,7 @@ func TestUnknownAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 5 { // a busy machine may run out of the time for a handshake
+	for range 5 { // on a busy machine a handshake may time out
 		var r *http.Request
 		r, err = http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
 		if err != nil {
@@ -250,7 +251,7 @@ func TestUnknownAuthority(t *testing.T) {
 	}
 }
 
-// TestOpen: the address of the command line.
+// TestOpen: Open takes addresses of its form, and refuses others without showing a secret.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	path := write(t, t.TempDir(), "config", fmt.Sprintf(forms["kubectl"], "https://127.0.0.1:1", "", "x"))

@@ -10,28 +10,30 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// DefaultName is the Name of Options that have none.
+// DefaultName is the default of Options.Name.
 const DefaultName = "uidring"
 
-// maxName leaves room for a slot's number in the name of its object.
+// maxName bounds Options.Name, so that the name of an object has room for a worker id.
 const maxName = 40
 
 // Options configures New. Nil and zero fields mean the defaults.
 type Options struct {
-	// Name is a universe of ids in the cluster's namespace: claims in one have different worker ids
-	// and one bit layout, and IDS OF TWO NAMES, OR OF TWO NAMESPACES OF THE CLUSTER, MAY BE EQUAL.
+	// Name is a universe of ids in the cluster's namespace: claims in one universe have different
+	// worker ids and one bit layout, and IDS OF TWO NAMES, OR OF TWO NAMESPACES OF THE CLUSTER, MAY
+	// BE EQUAL.
 	// Objects are called Name-header and Name-slot-7, and have the label
 	// uidring.github.io/ids=Name. 1 to 40 lower-case letters, digits and hyphens. Default
 	// "uidring".
 	Name string
 
-	// Options are those of every authority that keeps slots.
+	// Options are the options of package slots.
 	slots.Options
 }
 
 // New returns an Assigner for worker ids that Lease objects of a cluster keep. It makes no
-// connection: the first claim does, until its ctx ends. The Assigner starts no goroutine, and its
-// claims are assigner.Clocks: they tell the API server's time, to the second.
+// connection. The first claim does, and waits for the API server until its ctx ends. The Assigner
+// starts no goroutine. Its claims are assigner.Clocks: they tell the API server's time, to the
+// second.
 func New(c *Cluster, o *Options) (*slots.Assigner, error) {
 	var opts Options
 	if o != nil {
@@ -59,9 +61,9 @@ const Scheme = "kubernetes:"
 //
 //	kubernetes:[NAMESPACE/][NAME][?kubeconfig=PATH][&context=CONTEXT]
 //
-// such as kubernetes:orders. In a pod it takes the pod's service account, unless the text names a
-// kubeconfig or a context; elsewhere Kubeconfig. The text's NAMESPACE and NAME come before those of
-// the account and of o.
+// such as kubernetes:orders. In a pod it uses the pod's service account, unless the text names a
+// kubeconfig or a context. Otherwise it uses Kubeconfig. NAMESPACE and NAME override the account's
+// namespace and o's Name.
 func Open(text string, o *Options) (*slots.Assigner, error) {
 	rest, ok := strings.CutPrefix(text, Scheme)
 	rest, query, _ := strings.Cut(rest, "?")

@@ -32,10 +32,10 @@ type metadata struct {
 	Annotations     map[string]string `json:"annotations,omitempty"`
 }
 
-// leaseSpec shows kubectl what the annotation says. Nothing reads it back.
+// leaseSpec shows kubectl what the annotation says. No program reads it back.
 type leaseSpec struct {
 	HolderIdentity string `json:"holderIdentity,omitempty"`
-	// From RenewTime to the window's end.
+	// LeaseDurationSeconds is the time from RenewTime to the window's end.
 	LeaseDurationSeconds int32  `json:"leaseDurationSeconds,omitempty"`
 	RenewTime            string `json:"renewTime,omitempty"`
 }
@@ -75,13 +75,14 @@ func newLeaseSpec(value []byte) (spec leaseSpec) {
 	return spec
 }
 
+// versionSeparator stands between UID and resourceVersion in an entry's Version.
 const versionSeparator = "/"
 
 // object returns the name of an entry's object.
 func (s *store) object(entry string) string { return s.name + "-" + entry }
 
-// entry returns what an object holds. It is an error for an object that has the name of one of the
-// store's and is not the store's.
+// entry returns the entry that an object holds. An object that has the name of one of the store's
+// objects, but not the store's label, is an error.
 func (s *store) entry(l lease) (slots.Entry, error) {
 	name, ok := strings.CutPrefix(l.Metadata.Name, s.name+"-")
 	if !ok || l.Metadata.Labels[nameLabel] != s.name {

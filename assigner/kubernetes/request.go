@@ -12,20 +12,19 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// Bounds of an answer: a list of 50,000 slots is about 64 MiB.
 const (
-	maxAnswer  = 64 << 20
-	maxMessage = 300
+	maxAnswer  = 64 << 20 // bound of an answer in bytes; a list of 50,000 slots is about as long
+	maxMessage = 300      // bound of the API server's message in an error, in bytes
 )
 
-// answerError is an answer of the API server that is no success.
+// answerError is an answer that reports a failure.
 type answerError struct {
 	code    int
-	kind    string // Status where the API server itself has answered
+	kind    string // "Status" where the API server itself has answered; empty: it may be a proxy
 	message string
 }
 
-// Error shows the code and what the API server says, which names the account and no secret.
+// Error shows the code and the API server's message, which names the account and no secret.
 func (e *answerError) Error() string {
 	text := fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
 	if e.message != "" {
@@ -34,7 +33,8 @@ func (e *answerError) Error() string {
 	return text
 }
 
-// Unwrap makes a refusal of what trying again does not change.
+// Unwrap returns slots.ErrRefused for an answer that another try does not change, and nil for
+// others.
 func (e *answerError) Unwrap() error {
 	if e.temporary() || e.code == http.StatusConflict {
 		return nil
@@ -43,21 +43,22 @@ func (e *answerError) Unwrap() error {
 }
 
 // temporary reports whether the same request may succeed later. The API server may have carried it
-// out all the same.
+// out nevertheless.
 func (e *answerError) temporary() bool {
 	return e.code == http.StatusTooManyRequests || e.code == http.StatusRequestTimeout ||
 		e.code >= 500
 }
 
-// conflict reports whether the answer to a write says that the object is not as it was read.
+// conflict reports whether the answer to a write says that the object is not as it was read: it was
+// changed, made or deleted.
 func (e *answerError) conflict(method string) bool {
 	return e.code == http.StatusConflict ||
 		e.code == http.StatusNotFound && e.kind != "" && method == http.MethodPut
 }
 
-// do makes one request and reads its answer into out. It waits first for as long as the server has
-// asked for. Every error but an answerError that is not temporary leaves open whether a write was
-// carried out.
+// do makes one request and reads its answer into out. It first waits for as long as the server has
+// asked for. After an error a write may have been carried out, unless the error is an answerError
+// that is not temporary.
 func (s *store) do(ctx context.Context, method, target string, in, out any) error {
 	if err := s.gate.wait(ctx); err != nil {
 		return err
@@ -105,7 +106,8 @@ func (s *store) do(ctx context.Context, method, target string, in, out any) erro
 	return nil
 }
 
-// newAnswerError reads a Status object, if the body is one.
+// newAnswerError returns the error of an answer. It takes kind and message from a body that is a
+// Status object.
 func newAnswerError(code int, body []byte) *answerError {
 	var status struct {
 		Kind    string `json:"kind"`

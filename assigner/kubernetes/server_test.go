@@ -22,8 +22,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestServer is everything that is tested on a real API server, which takes a while to start. Its
-// last parts stop it.
+// TestServer runs all tests that need a real API server, because it takes a while to start. The last
+// parts stop it.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := &apiServer{APIServer: dbtest.Kubernetes(t), dir: t.TempDir()}
@@ -35,18 +35,18 @@ func TestServer(t *testing.T) {
 	t.Run("restored", func(t *testing.T) { testRestored(t, s) })
 }
 
-// apiServer is a real server and what tests on it share.
+// apiServer is a real server and what its tests share.
 type apiServer struct {
 	*dbtest.APIServer
 
 	dir   string
-	names atomic.Int64
+	names atomic.Int64 // how often name was called
 }
 
-// name returns a universe of ids for one check.
+// name returns an Options.Name that no other check uses.
 func (s *apiServer) name() string { return fmt.Sprintf("t%d", s.names.Add(1)) }
 
-// cluster returns the server's as a kubeconfig with a token's file names it.
+// cluster returns the server's Cluster, read from a kubeconfig that names a file with the token.
 func (s *apiServer) cluster(tb testing.TB, token string) *kubernetes.Cluster {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -64,7 +64,7 @@ func (s *apiServer) cluster(tb testing.TB, token string) *kubernetes.Cluster {
 	return c
 }
 
-// request makes one as the administrator and returns the answer's body.
+// request makes a request as the administrator and returns the answer's status code and body.
 func (s *apiServer) request(t *testing.T, method, path, kind, body string) (code int, text []byte) {
 	t.Helper()
 	c := s.cluster(t, dbtest.Password)
@@ -101,7 +101,7 @@ func testServerConformance(t *testing.T, s *apiServer) {
 	})
 }
 
-// testCompareAndSet: what the argument rests on, at the server itself. An update changes the object
+// testCompareAndSet checks on the server itself what uniqueness rests on: an update changes the object
 // that was read, or nothing.
 func testCompareAndSet(t *testing.T, s *apiServer) {
 	c := s.cluster(t, dbtest.Password)
@@ -125,17 +125,17 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 	put(first, `{"n":3}`, slots.ErrConflict)
 	e, err := store.Get(t.Context(), "slot-0")
 	if err != nil || string(e.Value) != `{"n":2}` || e.Version != second.Version {
-		t.Errorf("Get = %q at %q, %v, want what the second Put has left, at %q", e.Value, e.Version, err,
+		t.Errorf("Get = %q at %q, %v, want what the second Put has stored, at %q", e.Value, e.Version, err,
 			second.Version)
 	}
 	path := "/apis/coordination.k8s.io/v1/namespaces/default/leases/" + name + "-slot-0"
 	if code, text := s.request(t, http.MethodDelete, path, "", ""); code != http.StatusOK {
 		t.Fatalf("deleting: %d %s", code, text)
 	}
-	put(second, `{"n":3}`, slots.ErrConflict) // the API server would make the object anew without its UID
+	put(second, `{"n":3}`, slots.ErrConflict) // without the UID the API server would make the object anew
 	third := put(none, `{"n":4}`, nil)
 	put(second, `{"n":5}`, slots.ErrConflict)
-	// A restored etcd may count the same versions again. The UID still tells the objects apart.
+	// A restored etcd may use versions again. The UID still tells the objects apart.
 	uid, _, _ := strings.Cut(second.Version, "/")
 	_, version, _ := strings.Cut(third.Version, "/")
 	put(slots.Entry{Name: "slot-0", Version: uid + "/" + version}, `{"n":6}`, slots.ErrConflict)
@@ -144,8 +144,8 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 	}
 }
 
-// testAccounts: the manifests of examples/kubernetes give an account what it needs, and no more. An
-// account without rights gets an error that says which are missing. A token that is renewed is taken
+// testAccounts: the manifests of examples/kubernetes give an account the rights that it needs, and no
+// others. An account without rights gets an error that says which it needs. A renewed token is read
 // from its file.
 func testAccounts(t *testing.T, s *apiServer) {
 	stranger := open(s.cluster(t, dbtest.StrangerToken), nil)
@@ -184,7 +184,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 	c := s.cluster(t, s.token(t))
 	a := open(c, &kubernetes.Options{Name: "orders"})
 	var claim assigner.Claim
-	for try := 0; ; try++ { // the API server takes a moment to know a role
+	for try := 0; ; try++ { // the API server takes a moment until a new role counts
 		if claim, err = a.Assign(t.Context(), maxWorker); err == nil {
 			break
 		}
@@ -211,7 +211,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 		}
 	}
 
-	// A service account that was deleted takes its tokens with it.
+	// Tokens of a service account end when it is deleted.
 	account := paths["ServiceAccount"]
 	if code, text := s.request(t, http.MethodDelete, account+"/orders", "", ""); code != http.StatusOK {
 		t.Fatalf("deleting the account: %d %s", code, text)
@@ -230,8 +230,8 @@ func testAccounts(t *testing.T, s *apiServer) {
 	}
 }
 
-// wantRefused waits until an extension is refused: the API server keeps a token's verdict for some
-// seconds.
+// wantRefused waits until an extension is refused. That takes some seconds, because the API server
+// caches whether a token is valid.
 func wantRefused(t *testing.T, c assigner.Claim) {
 	t.Helper()
 	for begin := time.Now(); time.Since(begin) < 30*time.Second; {
@@ -241,11 +241,11 @@ func wantRefused(t *testing.T, c assigner.Claim) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("Extend with a token of an account that was deleted: %v, want ErrRefused", err)
+			t.Fatalf("Extend with a token of a deleted account: error %v, want ErrRefused", err)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	t.Error("a token of an account that was deleted is still good after 30 s")
+	t.Error("a token of a deleted account is still valid after 30 s")
 }
 
 // token asks for a token of the service account orders.
@@ -262,7 +262,7 @@ func (s *apiServer) token(t *testing.T) string {
 	return answer.Status.Token
 }
 
-// extend extends a claim by a minute and wants the error, or none.
+// extend extends a claim by a minute and checks the error: want, or none if want is nil.
 func extend(t *testing.T, c assigner.Claim, want error) {
 	t.Helper()
 	_, until := c.Window()
@@ -318,7 +318,7 @@ func testPaused(t *testing.T, s *apiServer) {
 	}
 }
 
-// longer extends a claim of a server that comes back.
+// longer extends a claim by a minute, and tries again while the server comes back.
 func longer(t *testing.T, c assigner.Claim) {
 	t.Helper()
 	for begin := time.Now(); ; {
@@ -333,8 +333,8 @@ func longer(t *testing.T, c assigner.Claim) {
 	}
 }
 
-// testRestored: an etcd that is put back to a backup forgets what was answered since. Owners that
-// run find out, and nobody stamps in a window that was another's.
+// testRestored: an etcd that is restored from a backup has forgotten changes. Owners that run find
+// out, and no two of their windows overlap.
 func testRestored(t *testing.T, s *apiServer) {
 	name := s.name()
 	var log assignertest.Windows
@@ -361,7 +361,7 @@ func testRestored(t *testing.T, s *apiServer) {
 	if err := restore(); err != nil {
 		t.Fatal(err)
 	}
-	s.again(t) // its watch cache is of the state before
+	s.again(t) // its watch cache has the state before the restore
 	for _, c := range []assigner.Claim{kept, forgotten} {
 		_, until := c.Window()
 		_, err := c.Extend(t.Context(), until.Add(time.Minute))
@@ -369,7 +369,7 @@ func testRestored(t *testing.T, s *apiServer) {
 			t.Errorf("worker %d after a restore: error %v, want ErrWentBack and ErrClaimLost", c.Worker(), err)
 		}
 	}
-	// The same processes claim again, and begin where nothing that was forgotten reaches.
+	// The same processes claim again. Their windows begin after all that may have been forgotten.
 	for _, a := range []assigner.Assigner{a, b} {
 		c := claim(a)
 		if from, _ := c.Window(); from.Before(time.Now().Add(10 * time.Minute)) {

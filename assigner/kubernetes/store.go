@@ -44,7 +44,7 @@ func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
 	}
 	entries := make([]slots.Entry, 0, len(list.Items))
 	for _, l := range list.Items {
-		// An object with the label and another name is a copy, which says nothing.
+		// An object with the label and a name of another form is not the store's: leave it out.
 		if e, err := s.entry(l); err == nil {
 			entries = append(entries, e)
 		}
@@ -52,7 +52,7 @@ func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
 	return entries, nil
 }
 
-// Get returns an entry. Its request names no resourceVersion either.
+// Get returns an entry. Like List, it names no resourceVersion.
 func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
 	var l lease
 	err := s.do(ctx, http.MethodGet, s.leases+"/"+s.object(name), nil, &l)
@@ -110,7 +110,7 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 	return t, nil
 }
 
-// explain adds what was tried, and what to do where the account lacks a right.
+// explain adds to err what was tried, and what to do if the account lacks a right.
 func (s *store) explain(what string, err error) error {
 	hint := ""
 	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusForbidden {

@@ -50,7 +50,8 @@ func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner
 	return claim
 }
 
-// TestObjects: kubectl shows who has a worker id and until when, and two names share nothing.
+// TestObjects: kubectl shows which process has a worker id and until when, and two names share
+// nothing.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -113,7 +114,7 @@ func TestOverloaded(t *testing.T) {
 				assign(t, f.cluster(), nil)
 				least := 3 * time.Second
 				if header == "date" {
-					least -= time.Second // which has no fractions
+					least -= time.Second // a date has no fractions of a second
 				}
 				for i := range 2 {
 					if d := f.times[i+1].Sub(f.times[i]); d < least || d > 6*time.Second {
@@ -126,7 +127,7 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// TestOverloadedTooLong: a wait that a ctx ends says what the server said.
+// TestOverloadedTooLong: the error of a wait that ctx ends has the server's message.
 func TestOverloadedTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,15 +146,15 @@ func TestOverloadedTooLong(t *testing.T) {
 		if n := len(f.requests); n != 1 {
 			t.Errorf("%d requests, want 1", n)
 		}
-		// A pause of years is cut.
+		// The pause of years was cut to half a minute.
 		f.before = nil
 		time.Sleep(40 * time.Second)
 		assign(t, f.cluster(), nil)
 	})
 }
 
-// TestRefused: what another try does not change ends a start at once, with a message for the
-// operator.
+// TestRefused: a refusal that another try does not change ends Assign at once, with a message for
+// the operator.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -188,7 +189,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestForeignObject: an object of another owner that has the name of a slot is not touched.
+// TestForeignObject: an object that has the name of one of the store's, and not its label, is left
+// alone.
 func TestForeignObject(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -203,7 +205,7 @@ func TestForeignObject(t *testing.T) {
 	}
 }
 
-// TestAnswers: an answer that is not the API server's leaves the outcome open.
+// TestAnswers: after an answer that is not the API server's the outcome is read back.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -229,14 +231,14 @@ func TestAnswers(t *testing.T) {
 			}
 			assign(t, f.cluster(), nil)
 			if lies != 0 {
-				t.Errorf("%s: no change was answered wrongly: the test is of no use", name)
+				t.Errorf("%s: no change got the wrong answer, want one", name)
 			}
 		})
 	}
 }
 
-// TestDeleted: an owner whose object was deleted stops at its window's end, and nobody gets the
-// worker id in its place.
+// TestDeleted: an owner whose object was deleted stops at its window's end, and its worker id is not
+// given out again.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -244,7 +246,7 @@ func TestDeleted(t *testing.T) {
 	f.set(func(f *fake) { delete(f.objects, "uidring-slot-0") })
 	other := assign(t, f.cluster(), nil)
 	if other.Worker() == c.Worker() {
-		t.Errorf("worker id %d was deleted, and given to another owner", c.Worker())
+		t.Errorf("the object of worker id %d was deleted, and another owner got the worker id", c.Worker())
 	}
 	_, until := c.Window()
 	_, err := c.Extend(t.Context(), until.Add(time.Minute))
@@ -253,8 +255,8 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestUpdateNeverCreates: an update of an object that was deleted and made again meanwhile fails,
-// although its resourceVersion is the same.
+// TestUpdateNeverCreates: a claim whose object was deleted and made again meanwhile, with the same
+// resourceVersion, makes no object anew.
 func TestUpdateNeverCreates(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -275,11 +277,11 @@ func TestUpdateNeverCreates(t *testing.T) {
 		t.Errorf("Extend: %v, want no error, or ErrClaimLost", err)
 	}
 	if f.changes == before {
-		t.Log("the slot was left alone")
+		t.Log("Extend changed nothing")
 	}
 }
 
-// TestRequests: what a start and an extension cost.
+// TestRequests bounds how many requests a start and an extension make.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -334,7 +336,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestSlots: an operator sees who has which worker id.
+// TestSlots: an operator sees which process has which worker id.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

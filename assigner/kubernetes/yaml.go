@@ -10,7 +10,7 @@ import (
 // parseYAML reads the part of YAML that kubectl and the clouds' tools write kubeconfig files in:
 // mappings and sequences in block style, with plain and quoted scalars on one line. Mappings become
 // map[string]any, sequences []any, scalars string, and null is nil. Everything else is an error
-// that names the line and nothing that stands on it, since a kubeconfig holds secrets.
+// that names the line and does not quote it, since a kubeconfig holds secrets.
 func parseYAML(text string) (any, error) {
 	p := &yamlParser{}
 	for i, raw := range strings.Split(text, "\n") {
@@ -43,6 +43,7 @@ type yamlLine struct {
 	content        string
 }
 
+// errorf returns an error that names the line.
 func (l yamlLine) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", l.number, fmt.Sprintf(format, args...))
 }
@@ -61,8 +62,10 @@ func (p *yamlParser) block(indent, depth int) (any, error) {
 	return p.mapping(indent, depth)
 }
 
+// isItem reports whether a line begins an item of a sequence.
 func isItem(content string) bool { return content == "-" || strings.HasPrefix(content, "- ") }
 
+// sequence reads the items that have the given indent.
 func (p *yamlParser) sequence(indent, depth int) (any, error) {
 	list := []any{}
 	for len(p.lines) > 0 && p.lines[0].indent == indent && isItem(p.lines[0].content) {
@@ -86,6 +89,7 @@ func (p *yamlParser) sequence(indent, depth int) (any, error) {
 	return list, nil
 }
 
+// mapping reads the keys that have the given indent, and their values.
 func (p *yamlParser) mapping(indent, depth int) (any, error) {
 	m := map[string]any{}
 	for len(p.lines) > 0 && p.lines[0].indent == indent && !isItem(p.lines[0].content) {
@@ -111,8 +115,8 @@ func (p *yamlParser) mapping(indent, depth int) (any, error) {
 	return m, nil
 }
 
-// value reads what stands behind a key or a hyphen: the rest of the line, or the block below it if
-// that is indented by least.
+// value reads what follows a key or a hyphen: rest, which is the rest of the line, or the block
+// below it if that is indented by least or more. Without either the value is nil.
 func (p *yamlParser) value(rest string, least, depth int) (any, error) {
 	l := p.lines[0]
 	p.lines = p.lines[1:]
@@ -125,7 +129,8 @@ func (p *yamlParser) value(rest string, least, depth int) (any, error) {
 	return p.block(p.lines[0].indent, depth+1)
 }
 
-// splitKey cuts a line of a mapping at its colon.
+// splitKey cuts a line of a mapping after its key and returns what follows the colon. ok reports
+// whether the line has a key.
 func splitKey(content string) (key, rest string, ok bool) {
 	if content == "" {
 		return "", "", false
@@ -157,7 +162,7 @@ func splitKey(content string) (key, rest string, ok bool) {
 	return key, strings.TrimLeft(rest, " "), true
 }
 
-// scalar reads a scalar that ends with its line.
+// scalar reads the scalar that text begins with. A comment may follow it on the line l.
 func scalar(l yamlLine, text string) (any, error) {
 	value, comment := text, ""
 	switch c := text[0]; {

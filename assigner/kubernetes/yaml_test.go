@@ -35,7 +35,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// FuzzYAML: every text is read or refused, and an error shows no more of it than a line's number.
+// FuzzYAML: every text is read or refused, and an error names a line that the text has.
 func FuzzYAML(f *testing.F) {
 	for name := range forms {
 		f.Add(forms[name])

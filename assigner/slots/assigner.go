@@ -32,21 +32,21 @@ func New(store Store, options *Options) (*Assigner, error) {
 // String says where the entries are, as the Store does.
 func (a *Assigner) String() string { return place(a.space.store) }
 
-// BindLayout returns an Assigner for claims of one layout. The first claim of a store settles which
-// it is.
+// BindLayout returns an Assigner for claims of one layout. The first claim of a store decides which
+// layout that is.
 func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.space.layout = layout
 	return &bound
 }
 
-// Assign claims a worker id: one of those that have been free for longest, or a new one. Free is
-// one that was given back or whose window has passed, by the store's clock if it has one, else by
-// the process's. If there is neither, Assign fails with assigner.ErrWorkersExhausted and says when
-// the next one is free.
+// Assign claims a worker id: one of those that have been free for longest, or a new one. A worker
+// id is free when it was given back, or when its window has passed, by the store's clock if it has
+// one, else by the process's. If there is neither a free nor a new one, Assign fails with
+// assigner.ErrWorkersExhausted and says when the next one is free.
 //
 // Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
-// growing pauses; a refusal is an error at once. Errors: ErrRefused, ErrWentBack,
+// growing pauses. A refusal is an error at once. Errors: ErrRefused, ErrWentBack,
 // assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch, assigner.ErrSucceeded, and ctx's.
 func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	s := a.space

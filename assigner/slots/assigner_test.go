@@ -63,8 +63,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestReuse: worker ids that are free are used before new ones, and their windows follow one
-// another.
+// TestReuse: worker ids that are free are used before new ones, and the windows of one worker id
+// follow one another.
 func TestReuse(t *testing.T) {
 	t.Parallel()
 	a := newAssigner(t, &memory{}, nil)
@@ -88,8 +88,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestFleet: many processes that start at once on an empty store get a worker id each, and the
-// lowest.
+// TestFleet: many processes that start at once on an empty store get one worker id each, the lowest
+// ones.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	const processes = 60
@@ -110,16 +110,16 @@ func TestFleet(t *testing.T) {
 	if err := log.Overlap(); err != nil {
 		t.Error(err)
 	}
-	if _, err := newAssigner(t, m, nil).Assign(t.Context(),
-		processes-1); !errors.Is(err, assigner.ErrWorkersExhausted) ||
+	_, err := newAssigner(t, m, nil).Assign(t.Context(), processes-1)
+	if !errors.Is(err, assigner.ErrWorkersExhausted) ||
 		!strings.Contains(err.Error(), "the first until") {
 		t.Errorf("Assign with no slot left = %v", err)
 	}
 	t.Logf("%d calls of the store for %d processes", m.calls, processes)
 }
 
-// TestAnswerLost loses the answer of each single write in the life of a claim, carried out or not.
-// None is a lost claim, and none costs a worker id.
+// TestAnswerLost loses the answer to each single write in the life of a claim, carried out or not.
+// None of them loses the claim, and none costs a worker id.
 func TestAnswerLost(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{true, false} {
@@ -157,8 +157,8 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// TestLostForGood: a claim whose slot has another owner says so at once and for good, and may go on
-// to the end of its window.
+// TestLostForGood: a claim whose slot has another owner says so at once and for good, and keeps its
+// window.
 func TestLostForGood(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
@@ -167,7 +167,8 @@ func TestLostForGood(t *testing.T) {
 	fast.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
 	c := assign(t, fast)
 	if c.Worker() != old.Worker() || from(c).Before(until(old)) {
-		t.Fatalf("a clock that is ahead has worker %d from %v", c.Worker(), from(c))
+		t.Fatalf("a process whose clock is ahead has worker %d from %v, want %d from %v or later",
+			c.Worker(), from(c), old.Worker(), until(old))
 	}
 	end := until(old)
 	for range 2 {
@@ -177,7 +178,7 @@ func TestLostForGood(t *testing.T) {
 			t.Errorf("Extend = %v, want ErrClaimLost alone", err)
 		}
 		if m.calls > calls+2 {
-			t.Errorf("%d calls for a claim that is lost", m.calls-calls)
+			t.Errorf("%d calls for a claim that is lost, want at most 2", m.calls-calls)
 		}
 	}
 	if err := old.Release(t.Context(), end); err != nil {
@@ -186,7 +187,7 @@ func TestLostForGood(t *testing.T) {
 	extend(t, c, time.Minute)
 }
 
-// TestRefused: a refusal is an error at once, that says where and keeps the store's words.
+// TestRefused: a refusal is an error at once, which says where the store is and keeps its words.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	m := &memory{fault: func(string, string) (bool, error) {
@@ -225,8 +226,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestLate: a window that has passed before the header was read is not the end of an Assign, which
-// claims again.
+// TestLate: an Assign whose window has passed before it read the header claims again.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,8 +246,8 @@ func TestLate(t *testing.T) {
 	})
 }
 
-// TestUnreadable: a slot that a program does not understand is left alone, and so is a store whose
-// header is from another version.
+// TestUnreadable: a slot of another version is left alone, and a store whose header is of another
+// version refuses.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	m := &memory{}

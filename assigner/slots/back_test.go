@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 )
 
-// TestWentBack: whatever state the store goes back to under an owner at work, the owner stops at
-// its window's end, says what happened, and leaves a slot from which nobody finds a way into that
+// TestWentBack: whatever state the store goes back to while an owner works, the owner stops at its
+// window's end, says what happened, and leaves a slot that lets no other claim begin inside that
 // window. What it claims next begins beyond what others may have had.
 func TestWentBack(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestWentBack(t *testing.T) {
 		w.log.Put(assignertest.Window{Claim: n, From: from(c), Until: until(c)})
 		return c
 	}
-	// given leaves slot 0 free for whoever comes.
+	// given leaves slot 0 free for the next claim.
 	given := func(t *testing.T, w *world) {
 		c := assign(t, newAssigner(t, w.m, nil))
 		if err := c.Release(t.Context(), time.Now().Add(-time.Minute)); err != nil {
@@ -41,20 +41,21 @@ func TestWentBack(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		before func(*testing.T, *world) // the backup
-		after  func(*testing.T, *world) // the backup
-		since  func(*testing.T, *world) // the restore
+		before func(*testing.T, *world) // what happens before the backup
+		after  func(*testing.T, *world) // what happens between backup and restore
+		since  func(*testing.T, *world) // what happens after the restore
 		is     string                   // what the error says of the slot
-		shared bool                     // another has stamped in the owner's window
+		shared bool                     // another process has stamped in the owner's window
 	}{
 		{name: "an extension", before: claim,
-			after: func(t *testing.T, w *world) { extend(t, w.claim, time.Minute) }, is: "is at generation 1 of owner"},
-		{name: "the claim", before: given, after: claim, is: `is at generation 2 of owner ""`},
+			after: func(t *testing.T, w *world) { extend(t, w.claim, time.Minute) },
+			is:    "is at fencing token 1 of owner"},
+		{name: "the claim", before: given, after: claim, is: `is at fencing token 2 of owner ""`},
 		{name: "everything", after: claim, is: "is gone"},
 		{name: "the claim, and another made one", before: given, after: claim, shared: true,
-			since: func(t *testing.T, w *world) { other(t, w, 100) }, is: "is at generation 3 of owner"},
+			since: func(t *testing.T, w *world) { other(t, w, 100) }, is: "is at fencing token 3 of owner"},
 		{name: "the claim, and another made, extended and gave back one", before: given, after: claim,
-			shared: true, is: `is at generation 5 of owner ""`,
+			shared: true, is: `is at fencing token 5 of owner ""`,
 			since: func(t *testing.T, w *world) {
 				c := other(t, w, 100)
 				extend(t, c, time.Minute)
@@ -93,7 +94,8 @@ func TestWentBack(t *testing.T) {
 			if !tt.shared {
 				put(0, w.claim)
 			}
-			// A process that has no memory of it claims the slot with a clock beyond all windows.
+			// A process that knows nothing of the claim claims the slot with a clock beyond all
+			// windows.
 			late := newAssigner(t, w.m, nil)
 			late.SetClock(func() time.Time { return end.Add(time.Hour) })
 			if tt.name == "everything" {
@@ -121,8 +123,8 @@ func TestWentBack(t *testing.T) {
 	}
 }
 
-// TestAssignWentBack: a process that claims again finds that the slots of its earlier claims went
-// back.
+// TestAssignWentBack: a process that claims again finds out that the slots of its earlier claims
+// went back.
 func TestAssignWentBack(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -156,7 +158,8 @@ func TestAssignWentBack(t *testing.T) {
 	}
 }
 
-// TestDeleted: a slot that somebody deletes is not given again, nor is anything without a header.
+// TestDeleted: the worker id of a slot that was deleted is not given out again, and without a header
+// none is.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
@@ -178,7 +181,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestRestore: after Restore nobody claims what may have been forgotten, and owners lose their
+// TestRestore: after Restore no process claims what may have been forgotten, and owners lose their
 // claims.
 func TestRestore(t *testing.T) {
 	t.Parallel()
@@ -208,8 +211,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestReleaseWentBack: a slot that was given back and is held again by the restored state is told
-// apart from one that was never given back.
+// TestReleaseWentBack: a slot that was given back, and has its owner again in the restored state, is
+// told apart from one that was never given back.
 func TestReleaseWentBack(t *testing.T) {
 	t.Parallel()
 	m, k := &memory{}, &clock{}

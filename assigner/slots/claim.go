@@ -12,22 +12,27 @@ import (
 )
 
 // claim is a claim on a slot. Extend and Release have one caller at a time and own every field but
-// until, which anyone may load.
+// until, which any goroutine may load.
+//
+// The window's end is in two places, and until Release the first is never below the second:
+//
+//	row.Until    reserved in the store by change, with one compare-and-set
+//	until        what Window reports: row.Until, cut where the layouts end; see confirm
 type claim struct {
 	*space
-	worker int64 // never changes, so that anyone may read it
-	window int64 // milliseconds
-	from   int64 // Unix milliseconds; 0: nobody had the worker id before
+	worker int64 // never changes, so any goroutine may read it
+	window int64 // Options.Window in milliseconds
+	from   int64 // Unix milliseconds; 0: the worker id is used for the first time
 
 	row      row      // as this claim last knew it to be
 	header   header   // likewise
 	pending  []string // tokens of changes from that row whose outcome is unknown
-	closing  bool     // Release was called
-	released bool     // and is done
-	back     error    // the store went back; nil: not as far as is known
-	lost     error    // why the claim is lost for good, or nil
+	closing  bool     // Release was called; Extend fails from then on
+	released bool     // Release has done its work, so another call does nothing
+	back     error    // how the store went back; nil: it did not, as far as is known
+	lost     error    // why the claim is lost for good; nil: it is not
 
-	// End of the window in Unix milliseconds, set by confirm; never less than it was.
+	// End of the window in Unix milliseconds; only confirm stores it, and it only grows.
 	until atomic.Int64
 }
 
@@ -100,15 +105,15 @@ func (c *claim) extend(ctx context.Context, want int64) error {
 		return err
 	}
 	if c.header.cut == 0 {
-		return ErrConflict // a layout was taken back
+		return ErrConflict // the layout that cut the window was taken back: try again
 	}
 	return c.succeeded(c.header)
 }
 
-// Release moves the window's end back to used, or to its begin if that is later, and gives the
-// worker id free for others from then on. It tries a few times and does not wait for a store that
-// is away: whatever comes of it, the worker id is free when the window has passed. A claim that is
-// lost has nothing to give back, which is no error.
+// Release moves the window's end back to used, or to the window's beginning if that is later. From
+// then on other processes may claim the worker id. Release tries a few times and does not wait for
+// a store that is away, because the worker id is free without it when the window has passed. A
+// claim that is lost has nothing to give back, which is no error.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
 		return nil
@@ -118,14 +123,14 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if !used.IsZero() {
 		end = max(c.from, ceilMillis(used))
 	}
-	if used.Year() > lastYear {
+	if used.Year() > lastYear { // its milliseconds may have wrapped around
 		end = c.row.Until
 	}
-	end = min(end, c.row.Until)
+	end = min(end, c.row.Until) // only an extension moves the end on
 	what := fmt.Sprintf("releasing worker %d", c.Worker())
 	err := c.retry(ctx, what, few, func(ctx context.Context) error {
 		return c.change(ctx, end, func(int64) (owner string, until int64, ok bool) {
-			return "", end, c.row.Owner != "" // else an earlier try has done it
+			return "", end, c.row.Owner != "" // without an owner an earlier try has done it
 		})
 	})
 	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
@@ -135,15 +140,16 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	return err
 }
 
-// confirm makes the window as long as the slot says, or as the layouts permit. It reads those after
-// the slot's end was answered: see header.
+// confirm makes the window as long as the slot says, or as the layouts permit. It reads the layouts
+// after the write of the slot's end was answered: see header. It never makes the window shorter, so
+// ids that were stamped in it stay inside it.
 func (c *claim) confirm(ctx context.Context) error {
 	h, err := c.space.header(ctx)
 	if err != nil {
 		return err
 	}
 	if h.entry.Version == "" {
-		// Slots may be gone as well, and what others claim may have been claimed.
+		// Slots may be gone as well, so a window claimed here must begin after all forgotten ones.
 		c.memory.forgot(max(c.row.Until, c.local().UnixMilli()+c.window))
 		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost, ErrWentBack,
 			place(c.store))
@@ -155,12 +161,13 @@ func (c *claim) confirm(ctx context.Context) error {
 	return nil
 }
 
-// change moves the slot on to what next says, with one compare-and-set: its owner and its end at
-// the time now. With ok false the slot stays as it is.
+// change changes the slot's owner and end to what next says, with one compare-and-set. With ok
+// false the slot stays as it is. now is the time by the clock that decides when slots are free, in
+// Unix milliseconds. Until change returns nil, the claim may stamp up to end.
 //
 // The slot is this claim's if it is as the claim left it, or as a change of the claim left it whose
 // answer did not arrive. Otherwise the claim is lost for good. A slot that is behind what the claim
-// knows is repaired first, so that nobody begins before end, to which the claim may stamp.
+// knows is repaired first, so that no owner begins before end.
 func (c *claim) change(ctx context.Context, end int64,
 	next func(now int64) (owner string, until int64, ok bool)) error {
 	if c.lost != nil {
@@ -188,7 +195,7 @@ func (c *claim) change(ctx context.Context, end int64,
 		}
 		there, err := c.repair(ctx, found, known)
 		if err != nil && !permanent(err) {
-			return err // with c.back kept: the next try may find the slot repaired
+			return err // c.back stays set: the next try may find the slot repaired
 		}
 		if c.lost = c.back; err != nil {
 			c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", c.back, err)
@@ -202,12 +209,13 @@ func (c *claim) change(ctx context.Context, end int64,
 	case c.owns(found):
 		return c.swapTo(ctx, now, next)
 	}
-	c.lost = fmt.Errorf("%w: worker %d is at generation %d of owner %q, this claim is at %d",
+	c.lost = fmt.Errorf("%w: worker %d is at fencing token %d of owner %q, this claim is at %d",
 		assigner.ErrClaimLost, c.Worker(), found.Generation, found.Owner, c.row.Generation)
 	return c.lost
 }
 
-// swapTo changes the slot to what next says.
+// swapTo changes the slot to what next says. After an error the outcome is unknown, and the token
+// tells a later try whether the change was made.
 func (c *claim) swapTo(ctx context.Context, now int64,
 	next func(now int64) (owner string, until int64, ok bool)) error {
 	owner, until, ok := next(now)
@@ -215,7 +223,7 @@ func (c *claim) swapTo(ctx context.Context, now int64,
 		return nil
 	}
 	to := c.row.next(owner, c.layout, until)
-	// Noted first, because from then on it may happen.
+	// Both before the change is sent, because from then on it may happen.
 	c.pending = append(c.pending, to.Token)
 	c.memory.lower(c.row, until)
 	to, err := c.swap(ctx, c.row, to)
@@ -225,8 +233,8 @@ func (c *claim) swapTo(ctx context.Context, now int64,
 	return err
 }
 
-// owns reports whether found is this claim's slot, after taking note of an own change that turns
-// out to have been made.
+// owns reports whether found is this claim's slot. A slot that is one change further and has a
+// token of this claim is: the answer to that change was lost, and owns takes note of the slot.
 func (c *claim) owns(found row) bool {
 	if found.Generation == c.row.Generation+1 && slices.Contains(c.pending, found.Token) {
 		c.settle(found)
@@ -234,12 +242,12 @@ func (c *claim) owns(found row) bool {
 	if !found.is(c.row) {
 		return false
 	}
-	c.row.entry = found.entry // its version may differ where the store went back and forth
+	c.row.entry = found.entry // its Version may differ where the store went back and forth
 	return true
 }
 
-// settle takes note of the slot as it is. Tries at a change of the slot before cannot succeed any
-// more.
+// settle takes note that the slot is r. It forgets the tokens of changes from the row before: none
+// of them can be made any more.
 func (c *claim) settle(r row) {
 	c.row = r
 	c.pending = nil

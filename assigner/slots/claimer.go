@@ -18,41 +18,50 @@ const (
 	// them in an order of its own.
 	candidates, tries = 128, 8
 
-	// ahead is how far beyond the local clock a free slot may end. One that ends later is free by a
-	// store's clock that is ahead, and its next owner has no ids until then.
+	// ahead is how far beyond the local clock a free slot may end. A slot that ends later is free
+	// only because the store's clock is ahead, and its next owner has no ids until then.
 	ahead = time.Minute
 
 	// Pauses after conflicts over a number double from the first to the last, and each is cut at
-	// random. In a simulation 200 processes that start at once on a new store take 18 requests
-	// each so, and 98 if the pauses stay as short as the first.
+	// random. In a simulation 200 processes that start at once on a new store need 18 requests
+	// each. They need 98 each if all pauses are as short as the first.
 	firstForNumber, lastForNumber = 40 * time.Millisecond, 4 * time.Second
 
 	none = -1 // stands for no worker id
 )
 
-// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome.
+// claimer is one Assign: what it wants, and what it has done so far without knowing the outcome. It
+// has one goroutine. retry calls claim until it gives a claim or an error that lasts:
+//
+//	got is set                      an earlier call made the change; confirm is what is missing
+//	an attempt turns out made       find sees it in the list, and it is the claim
+//	a free slot                     take changes it, by a compare-and-set
+//	no free slot, a new worker id   create marks it as used in the header, then makes its slot
+//	neither                         assigner.ErrWorkersExhausted
 type claimer struct {
 	space
-	first, last int64
-	window      int64 // milliseconds
+	first, last int64 // the range of worker ids that claims are made in
+	window      int64 // Options.Window in milliseconds
 
-	sent map[string]attempt // by token: slots that were written without an answer
-	got  *attempt           // the one that was made
+	sent map[string]attempt // by token: changes of slots whose outcome is unknown
+	got  *attempt           // the change that was made; nil: none was, as far as is known
 
-	fresh       int64  // a worker id that is marked as used for this Assign, or none
-	marked      string // token of the header that marks one without an answer
-	markedFresh int64  // and which one
+	fresh       int64  // a worker id that the header marks as used for this Assign, or none
+	marked      string // token of a write of the header whose outcome is unknown; empty: none
+	markedFresh int64  // the worker id that this write marks
 }
 
 // attempt is a change to a slot, and where the window begins if it is made.
 type attempt struct {
-	mine row
-	from int64
+	mine row   // the slot after the change
+	from int64 // Unix milliseconds
 }
 
-// behindError is a slot that is behind what a claim of this process left there.
+// behindError is a slot that is behind what a claim of this process left there. It never leaves the
+// package: refuse repairs the slot and returns the error that callers get.
 type behindError struct {
-	found, known row
+	found row // as it is
+	known row // as the claim left it
 }
 
 // Error says which slot it is. Callers of Assign get the error of refuse instead.
@@ -60,7 +69,8 @@ func (e *behindError) Error() string {
 	return fmt.Sprintf("the slot of worker %d went back", e.known.worker)
 }
 
-// claim tries once to get a worker id. A temporary error leaves the claimer ready for another try.
+// claim tries once to get a worker id. A temporary error leaves the claimer ready for another try,
+// which finds what this one has changed.
 func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	now, err := c.now(ctx)
 	if err != nil {
@@ -88,7 +98,7 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	if cl.header.cut > 0 {
 		return nil, c.succeeded(cl.header)
 	}
-	// The window passed before the store confirmed it, and the slot is anybody's.
+	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
 	c.got = nil
 	return nil, ErrConflict
@@ -125,7 +135,8 @@ func (c *claimer) find(ctx context.Context, now int64) (*attempt, error) {
 	return nil, ErrConflict
 }
 
-// look reads all there is, after it has made a header with the layouts of the claim.
+// look reads the header and all slots. If the header lacks layouts of the claim, or is not there,
+// look adds them first.
 func (c *claimer) look(ctx context.Context) (h header, rows []row, err error) {
 	for range tries {
 		h, rows, err = c.rows(ctx)
@@ -146,9 +157,9 @@ func (c *claimer) look(ctx context.Context) (h header, rows []row, err error) {
 	return h, rows, ErrConflict
 }
 
-// free returns the slots of the range whose window has passed, at most so many as candidates, in
-// random order. The order keeps the processes of a fleet that start together out of each other's
-// way.
+// free returns slots of the range whose window has passed, the candidates that have been free for
+// longest, in random order. The order keeps the processes of a fleet that start together from
+// trying the same slots.
 func (c *claimer) free(rows []row, now int64) []row {
 	limit := min(now, c.local().Add(ahead).UnixMilli())
 	free := slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
@@ -160,11 +171,12 @@ func (c *claimer) free(rows []row, now int64) []row {
 	return free
 }
 
-// take changes a slot into this claim's.
+// take changes the slot old into this process's. It is ErrConflict if another process was faster.
+// The window begins at from.
 func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) (*attempt, error) {
 	until := max(old.Until, h.end(max(now, from)+c.window)) // no slot's end moves back
 	a := attempt{mine: old.next(c.options.Owner, c.layout, until), from: from}
-	// Noted first, because from then on it may happen.
+	// Noted before the change is sent, because from then on it may happen.
 	c.sent[a.mine.Token] = a
 	var err error
 	a.mine, err = c.swap(ctx, old, a.mine)
@@ -174,7 +186,7 @@ func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) 
 	return &a, nil
 }
 
-// create makes a slot for a worker id that nobody had.
+// create makes a slot for a worker id that no process has had.
 func (c *claimer) create(ctx context.Context, h header, rows []row, now int64) (*attempt, error) {
 	if c.marked != "" && c.marked == h.Token {
 		c.fresh = c.markedFresh
@@ -192,22 +204,22 @@ func (c *claimer) create(ctx context.Context, h header, rows []row, now int64) (
 	}
 	a, err := c.take(ctx, h, none, now, max(h.Floor, c.memory.begin()))
 	if errors.Is(err, ErrConflict) {
-		c.fresh = -1 // it is there, and the next look tells if it is this claim's
+		c.fresh = -1 // none; the slot is there, and the next look tells whether it is this claim's
 	}
 	return a, err
 }
 
-// numberTries bounds how often a number is tried for before the next look at all slots.
+// numberTries bounds how often number tries before the next look at all slots.
 const numberTries = 32
 
-// number takes the lowest number that is not used, and marks it as used in the header, which it
-// returns. Processes that start at once contend for the header, so that only the header is read
-// again after a conflict.
+// number takes the lowest worker id of the range that is not used, and marks it as used in the
+// header, which it returns. Processes that start at once contend for the header, so after a
+// conflict only the header is read again, not the slots.
 func (c *claimer) number(ctx context.Context, h header, rows []row) (header, error) {
 	layout, pause := h.Layout, firstForNumber
 	for range numberTries {
 		for _, r := range rows {
-			h.Used = h.Used.with(r.worker, r.worker+1) // a header that went back lacks some
+			h.Used = h.Used.with(r.worker, r.worker+1) // the header lacks some if it went back
 		}
 		n, ok := h.Used.lowest(c.first, c.last)
 		if !ok {
@@ -236,7 +248,7 @@ func (c *claimer) number(ctx context.Context, h header, rows []row) (header, err
 		}
 		switch {
 		case h.Token == c.marked:
-			c.fresh = n // the conflict was with itself, as when a request was sent twice
+			c.fresh = n // the conflict was with its own write, as when a request was sent twice
 			return h, nil
 		case h.entry.Version == "" || h.lacks || h.Layout != layout:
 			return h, ErrConflict
@@ -245,7 +257,8 @@ func (c *claimer) number(ctx context.Context, h header, rows []row) (header, err
 	return h, ErrConflict
 }
 
-// exhausted explains that no slot is free, and when one will be.
+// exhausted returns the error of an Assign that finds no free worker id. It says when the first
+// one is free.
 func (c *claimer) exhausted(rows []row) error {
 	there, first := 0, int64(maxMillis)
 	for _, r := range rows {
@@ -263,8 +276,8 @@ func (c *claimer) exhausted(rows []row) error {
 		assigner.ErrWorkersExhausted, c.first, c.last, millis(first))
 }
 
-// refuse is the end of an Assign that finds a slot behind what a claim of this process left there.
-// The next one finds it repaired.
+// refuse ends an Assign that finds a slot behind what a claim of this process left there. It
+// repairs the slot, for the next Assign, and returns the error that says so.
 func (c *claimer) refuse(ctx context.Context, b *behindError, now int64) error {
 	there, err := c.repair(ctx, b.found, b.known)
 	if errors.Is(err, ErrConflict) {

@@ -20,7 +20,8 @@ func newAssigner(tb testing.TB, s slots.Store, o *slots.Options) *slots.Assigner
 	return a
 }
 
-// TestConformance runs the suite on a store with and without a clock, and on one that loses answers.
+// TestConformance runs the suite on a store without a clock, one that loses answers, and one with a
+// clock.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func() func(op, name string) (bool, error){

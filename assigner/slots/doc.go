@@ -3,9 +3,9 @@
 // package does the rest: windows that are fenced, worker ids that are reused, layouts that succeed
 // one another, answers that got lost, and stores that were restored from a backup.
 //
-// Every worker id that was ever assigned is a slot, an entry of the store. It holds the owner, a
-// fencing token and the end of the reserved window. A header keeps the layout of all ids and the
-// worker ids that have been given out:
+// Every worker id that was ever assigned is a slot, an entry of the store. It holds a fencing token
+// (gen), the random token of the last change, the owner and the end of the reserved window. A
+// header keeps the layout of all ids and the worker ids that have been given out:
 //
 //	header    {"layout": "28-22-13-0/1s@2026-01-01T00:00:00Z", "used": [[0,2]], ...}
 //	slot-0    {"gen": 7, "token": "...", "owner": "...", "until_ms": ...}
@@ -13,12 +13,12 @@
 //
 // # Why windows are disjoint
 //
-// Claiming, extending and releasing are one compare-and-set each of one slot, on the entry that was
-// read before. So the changes to a slot form a chain, and of two processes that read the same entry
-// one succeeds. A claim's window begins at the end that it found in the slot, or later. Only the
-// owner moves that end, so no window begins before the last one ended. Clocks decide when a slot is
-// free and nothing else: if all of them were wrong, worker ids would be reused too late or too
-// early, and ids would still be unique.
+// Claiming, extending and releasing are each one compare-and-set of one slot, against the entry
+// that was read before. So the changes to a slot form a chain, and of two processes that read the
+// same entry one succeeds. A claim's window begins at the end that it found in the slot, or later.
+// Only the owner moves that end, so no window begins before the last one ended. Clocks decide when
+// a slot is free and nothing else: if all of them were wrong, worker ids would be reused too late
+// or too early, and ids would still be unique.
 //
 // An owner that is paused, cut off or forgotten may stamp to its window's end and no further: its
 // Extend finds another token and fails with assigner.ErrClaimLost.
@@ -27,9 +27,9 @@
 // reading the entry decides: the token is one that this claim wrote, or the entry is as it was, or
 // it has another owner.
 //
-// # What they rest on
+// # What the store must ensure
 //
 // The store must not forget a change that it has answered. If it does, because a backup was
-// restored, owners that run find out and fail with ErrWentBack; processes that start cannot, so
-// that they may start again when Restore has run.
+// restored, owners that run find out and fail with ErrWentBack. Processes that start cannot find
+// out, so none may start until Restore has run.
 package slots

@@ -11,7 +11,7 @@ import (
 )
 
 // header keeps the layouts of a store and the worker ids that have been given out. Its creation
-// makes the first claim's layout everybody's, however many are first.
+// makes the first claim's layout that of all claims, however many processes claim at once.
 //
 // A claim that knows more layouts adds them in two steps, because no change covers all slots:
 //
@@ -22,16 +22,16 @@ import (
 // claim writes its slot's new end, and reads the header after that is answered, and only then is
 // the window as long. B's claim writes the header, and reads the slots after that is answered. So
 // either the first sees B, announced or settled, and cuts its window, or the second sees the end in
-// the slot and takes B back. The compare-and-set makes sure that what is settled is what was looked
-// at.
+// the slot and takes B back. The compare-and-set of the header makes sure that what is settled is
+// what was looked at.
 type header struct {
 	Version int    `json:"v"`
-	Token   string `json:"token"` // names the write, so that its author knows it again
-	Layout  string `json:"layout"`
+	Token   string `json:"token"`  // random, which tells whose change it was
+	Layout  string `json:"layout"` // layouts separated by commas, an announced one after a bar
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
 
-	entry Entry // as it was read; no Version: there is none
+	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
 	lacks bool  // the space knows layouts that are not settled
 }
@@ -90,7 +90,8 @@ func (h header) end(until int64) int64 {
 	return until
 }
 
-// put stores h in place of what it was read from, and returns it.
+// putHeader stores h in place of the entry that it was read from, and returns it with its new
+// entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
 	e, err := s.put(ctx, h.entry, encode(h))
@@ -104,10 +105,11 @@ func (s *space) succeeded(h header) error {
 		assigner.ErrSucceeded, h.all(), s.layout, millis(h.cut))
 }
 
-// addHeader makes the header with the space's first layout, and announces the others. That another
-// process makes it first is a conflict.
+// addHeader makes the header with the space's first layout, and announces the others. If another
+// process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	// A slot is there only after the header.
+	// The header is made before the first slot, so slots without a header mean that it was deleted,
+	// or made since the list was read.
 	h, rows, err := s.rows(ctx)
 	if err != nil || h.entry.Version != "" {
 		return err
@@ -126,7 +128,9 @@ func (s *space) addHeader(ctx context.Context) error {
 }
 
 // addLayouts takes the next step towards the layouts that the space knows: it announces them, or
-// settles what is announced, or takes it back. After nil the header has to be read again.
+// settles what is announced, or takes it back. After nil the header has to be read again. Each step
+// is one compare-and-set of the header, so of several processes that take the same step one
+// succeeds, and the others look again.
 func (s *space) addLayouts(ctx context.Context) error {
 	h, err := s.header(ctx)
 	if err != nil || !h.lacks {

@@ -2,12 +2,12 @@ package slots
 
 import "sync"
 
-// memory is what one Assigner knows of the slots of its claims, beyond the claims' ends. A store
-// cannot tell that it went back; a process that has seen a later state can.
+// memory is what one Assigner knows of the slots of its claims, also after a claim has ended. A
+// store cannot tell that it went back. A process that has seen a later state can.
 type memory struct {
 	mu   sync.Mutex
-	rows map[int64]row // by worker id, as a claim last left it
-	gap  int64         // end of the windows that the store forgot, Unix milliseconds; 0: none
+	rows map[int64]row // by worker id, as a claim last left it; guarded by mu
+	gap  int64         // end of the windows that the store forgot, Unix milliseconds; guarded by mu
 }
 
 // note keeps a row that a claim here made or owns.
@@ -20,7 +20,9 @@ func (m *memory) note(r row) {
 	m.rows[r.worker] = r
 }
 
-// lower takes note that the claim on row r stamps no further than end.
+// lower takes note that the claim on row r stamps no further than end, because it is about to write
+// end into the slot. Without it a Release whose answer is lost would look like a store that went
+// back.
 func (m *memory) lower(r row, end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

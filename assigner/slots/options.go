@@ -20,24 +20,24 @@ const (
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
 type Options struct {
-	// First and Last are the worker ids that claims are made in. They make one universe of ids of
-	// several stores, such as one in each region: give each a range of its own. Default 0, and the
-	// highest of the layout.
+	// First and Last bound the worker ids that claims are made on. They make one universe of ids of
+	// several stores, such as one in each region: give each store a range of its own. Default 0,
+	// and the highest worker id of the layout.
 	First, Last int64
 
 	// Window is how far a claim reaches beyond the clock when it is made, and at least how far when
-	// it is extended. A generator goes on for that long while the store is away. A process that
-	// dies without Release keeps its worker id from others for that long. 1 second to 366 days.
-	// Default 20 minutes: a generator that extends at half of it rides out an outage of 10 minutes
-	// at any time.
+	// it is extended. A generator goes on for that long while the store is away. The worker id of a
+	// process that dies without Release stays reserved for that long. 1 second to 366 days. Default
+	// 20 minutes: a generator that extends at half of it rides out an outage of 10 minutes at any
+	// time.
 	Window time.Duration
 
-	// Owner describes the process to the operator who reads its slots, at most 191 characters.
+	// Owner describes the process to the operator who reads its slots; at most 191 characters.
 	// Default: host, process id and start.
 	Owner string
 
-	// Logger gets slots that cannot be read and, once for each Assign, the wait for a store that is
-	// away. Default: none.
+	// Logger is told of slots that cannot be read and, once for each Assign, of the wait for a
+	// store that is away. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed

@@ -9,31 +9,32 @@ import (
 	"time"
 )
 
-// recordVersion is the form of the JSON texts. Another one is not understood, and left alone.
+// recordVersion is the form of the JSON texts. An entry of another form is left alone.
 const recordVersion = 1
 
-// maxMillis is the greatest time that is stored; one above it is nonsense.
+// maxMillis is the greatest time that is stored, and the greatest fencing token. A greater number
+// in an entry is a mistake.
 const maxMillis = 1 << 53
 
-// row is a slot. The author of a change compares with the entry that was read and writes
-// generation + 1, a token of its own and the rest; there is no other change.
+// row is a slot. There is one kind of change: a Put compares with the entry that was read, and
+// writes fencing token + 1, a random token of its own and the rest.
 //
-//	generation:  g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
-//	until:       ───── only the owner of generation g moves it, and a new owner begins there
+//	gen:       g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
+//	until_ms:  ───── only the owner of gen g moves it, and a new owner begins there
 type row struct {
 	Version    int    `json:"v"`
-	Generation int64  `json:"gen"`
-	Token      string `json:"token"`
+	Generation int64  `json:"gen"`   // the fencing token
+	Token      string `json:"token"` // random, which tells whose change it was
 	Owner      string `json:"owner"` // empty: given back
 	Layout     string `json:"layout,omitempty"`
 	Until      int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
 
 	worker int64
-	entry  Entry // as it was read or written; no Version: there is none
+	entry  Entry // as it was read or written; without a Version there is none
 }
 
-// newToken returns 130 random bits as text. Each write gets its own, so that even two copies of one
-// process, which hold the same claim, never take the other's write for their own.
+// newToken returns 130 random bits as text. Each write gets its own, so that even of two copies of
+// one process, which hold the same claim, neither mistakes the other's write for its own.
 func newToken() string { return rand.Text() }
 
 // encode returns v as it is stored.
@@ -45,7 +46,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// next returns the row that changes r into one of another owner and end.
+// next returns the row that follows r: the next fencing token, a new random token, and the given
+// owner, layout and end.
 func (r row) next(owner, layout string, until int64) row {
 	r.Version = recordVersion
 	r.Generation++
@@ -53,14 +55,14 @@ func (r row) next(owner, layout string, until int64) row {
 	return r
 }
 
-// is reports whether r is the row that o was when it was written.
+// is reports whether r is what o was when it was written.
 func (r row) is(o row) bool {
 	return r.worker == o.worker && r.Generation == o.Generation && r.Token == o.Token
 }
 
 // behind reports whether r, as it was found, cannot have come after known, a row that was there:
-// generations grow, each is written once, and no owner leaves an end that is earlier than the one
-// it found.
+// fencing tokens grow, each is written once, and no owner leaves an end that is earlier than the
+// one it found.
 func (r row) behind(known row) bool {
 	return r.Generation < known.Generation || r.Generation == known.Generation &&
 		r.Token != known.Token || r.Until < known.Until
@@ -79,7 +81,7 @@ func slotWorker(name string) (worker int64, ok bool) {
 	return n, found && err == nil && n >= 0 && name == slotName(n)
 }
 
-// parseRow reads a slot. One that does not exist is a row of generation 0.
+// parseRow reads a slot. A slot that does not exist is a row with fencing token 0.
 func parseRow(e Entry) (row, error) {
 	worker, ok := slotWorker(e.Name)
 	r := row{worker: worker, entry: e}
@@ -114,10 +116,11 @@ func millis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// lastYear is the last whose milliseconds fit everywhere with room to spare.
+// lastYear is the last year that a window may end in. Its milliseconds are far below maxMillis.
 const lastYear = 9999
 
-// ceilMillis returns the first Unix millisecond at or after t, from 0 on.
+// ceilMillis returns the first Unix millisecond at or after t, from 0 on. It rounds up, so that a
+// window in the store is never shorter than the one that was asked for.
 func ceilMillis(t time.Time) int64 {
 	if t.Before(time.UnixMilli(0)) {
 		return 0 // far enough back, milliseconds would wrap around

@@ -11,11 +11,11 @@ import (
 // Slot is a worker id that was given out.
 type Slot struct {
 	Worker     int64
-	Generation int64         // one more with every claim, extension and release
+	Generation int64         // the fencing token: one more with every claim, extension and release
 	Owner      string        // empty: given back, or repaired
 	Until      time.Time     // end of the reserved window, UTC; zero: nothing was ever stamped
 	Left       time.Duration // from now to Until, by the clock that Assign uses; 0 or less: free
-	Layout     string        // of the last claim
+	Layout     string        // the layout of the last claim
 	Newest     string        // all layouts of the store, announced ones as well; empty: unknown
 }
 
@@ -51,13 +51,13 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 	return all, err
 }
 
-// Restore makes a store fit for claims after it went back to an older state, and no process may
-// start until it has returned. highest is the highest worker id that was ever used, and reach the
-// longest Window of any process plus the longest lead, 0 to twice 366 days. Worker ids up to
-// highest that have no slot are not given out again, every slot stays unused until reach has
-// passed, and windows of new worker ids begin then. Owners that still run work to the ends of their
-// windows and then take other worker ids. Running it twice does no harm. It waits for a store that
-// is away until ctx ends.
+// Restore makes a store fit for claims after it went back to an older state. No process may start
+// until it has returned. highest is the highest worker id that was ever used, and reach the longest
+// Window of any process plus the longest lead, 0 to twice 366 days. Worker ids up to highest that
+// have no slot are not given out again, every slot stays unused until reach has passed, and windows
+// of new worker ids begin then. Owners that still run work to the ends of their windows and then
+// claim other worker ids. Running it twice does no harm. It waits for a store that is away until
+// ctx ends.
 func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Duration) error {
 	if highest < 0 || highest > maxMillis {
 		return fmt.Errorf("slots: the highest worker id is %d, want 0 to %d",
@@ -97,7 +97,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	}
 	for _, r := range rows {
 		if r.Version == 0 {
-			continue // cannot be read, and is never free
+			continue // the slot cannot be read, and is never free
 		}
 		if _, err := s.swap(ctx, r, r.next("", r.Layout, max(r.Until, now+reach))); err != nil {
 			return err

@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// requestTimeout bounds one call of a Store, so that a black hole is given up for another try.
+	// requestTimeout bounds one call of a Store: a call that gets no answer gives way to another
+	// try.
 	requestTimeout = 5 * time.Second
 
 	// Pauses between tries double from the first to the last, and each is cut at random to between
-	// half and all of it: a fleet that lost its store together must not come back in step. Those
-	// that follow a conflict stay shorter, because the store is there.
+	// half and all of it: a fleet that lost its store together must not come back in step. Pauses
+	// after a conflict stay shorter, because the store is there.
 	firstPause    = 10 * time.Millisecond
 	lastPause     = 2 * time.Second
 	lastForChange = 250 * time.Millisecond
 
-	// few is how often Extend and Release try: their callers have a schedule of their own.
+	// few is how often Extend and Release try. Their callers have a schedule of their own for more.
 	few = 3
 )
 
@@ -70,14 +71,15 @@ func (s *space) put(ctx context.Context, old Entry, value []byte) (Entry, error)
 	return e, err
 }
 
-// swap stores to in place of old, and returns it.
+// swap stores to in place of old, and returns to with its entry.
 func (s *space) swap(ctx context.Context, old, to row) (row, error) {
 	e, err := s.put(ctx, old.entry, encode(to))
 	to.entry = e
 	return to, err
 }
 
-// rows reads the header and all slots. A slot that cannot be read is not free and has no end.
+// rows reads the header and all slots. A slot that cannot be read gets an end that never comes, so
+// it is never free.
 func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	entries, err := s.list(ctx)
 	if err != nil {
@@ -102,7 +104,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	return h, rows, nil
 }
 
-// retry calls do until it succeeds, fails for good, or ctx ends, at most so many times unless tries
+// retry calls do until it succeeds, fails for good, or ctx ends, at most tries times unless tries
 // is 0. The error says what was being done and where, and wraps ctx's error if that ended it.
 func (s *space) retry(ctx context.Context, what string, tries int,
 	do func(context.Context) error) error {
@@ -132,9 +134,8 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 		if !errors.Is(err, ErrConflict) {
 			limit = lastPause
 			if last == nil && tries == 0 {
-				s.options.Logger.Warn("waiting for the store", "doing", what, "place",
-					place(s.store),
-					"error", err)
+				s.options.Logger.Warn("waiting for the store",
+					"doing", what, "place", place(s.store), "error", err)
 			}
 			last = err
 		}

@@ -12,39 +12,39 @@ import (
 // concurrent use, and every call ends soon after its ctx.
 //
 // Reads are linearizable: a call shows every change that was answered before the call began. A
-// replica that lags, or a cache, is no such store; nor is one that answers before a change is safe
-// from the loss of a server.
+// replica that lags, or a cache, is no such store. Nor is a store that answers before a change is
+// safe from the loss of a server.
 //
 // An error that wraps ErrRefused is an answer that another try does not change, such as missing
 // rights. After any other error the call is tried again, and the outcome of a Put is read back.
 //
-// A Store that implements assigner.Clock tells when a slot is free, and its claims tell the time.
-// Without one, the process's clock does. A Store that implements fmt.Stringer says where it is, for
-// messages; the text must not hold a secret.
+// The clock of a Store that implements assigner.Clock decides when a slot is free, and its claims
+// tell the time. Without one, the process's clock decides. A Store that implements fmt.Stringer
+// says where it is, for messages; the text must not hold a secret.
 type Store interface {
 	// List returns all entries, in any order. It need not be a snapshot.
 	List(ctx context.Context) ([]Entry, error)
 
-	// Get returns the entry of a name. One that does not exist is no error and has no Version.
+	// Get returns the entry of a name. An entry that does not exist is no error: it has no Version.
 	Get(ctx context.Context, name string) (Entry, error)
 
 	// Put stores value in place of old, and returns the entry as it is then. It is one atomic
 	// compare-and-set: if the entry's Version is no longer that of old, or if there is an entry and
-	// old has no Version, Put changes nothing and its error wraps ErrConflict.
+	// old has no Version, Put changes nothing and returns an error that wraps ErrConflict.
 	Put(ctx context.Context, old Entry, value []byte) (Entry, error)
 }
 
 // The names of entries.
 const (
-	HeaderName = "header" // stands for all ids of a store
-	SlotPrefix = "slot-"  // and a worker id in decimal digits: a slot
+	HeaderName = "header" // of the entry that stands for all ids of a store
+	SlotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
 )
 
 // Entry is what a Store keeps under a name.
 type Entry struct {
 	Name    string // HeaderName, or SlotPrefix and a worker id
 	Value   []byte // JSON, at most 16 KiB
-	Version string // of this value; another one after every change. Empty: there is no entry
+	Version string // of this value, and another one after every change; empty: there is no entry
 }
 
 var (
@@ -52,17 +52,17 @@ var (
 	ErrConflict = errors.New("slots: the entry was changed")
 
 	// ErrRefused says that a store refuses for a reason that does not pass by itself, such as
-	// missing rights. It is permanent until an operator changes that.
+	// missing rights. It is permanent until an operator removes the reason.
 	ErrRefused = errors.New("slots: the store refuses")
 
 	// ErrWentBack says that a store is in an older state than this process has seen: a backup was
 	// restored, or entries were deleted. Worker ids and windows that it forgot may be given out
-	// twice until an operator has repaired it with Restore; the message names the slot, what it was
-	// and is. An error that wraps it wraps assigner.ErrClaimLost as well.
+	// twice until an operator has repaired it with Restore. The message names the slot and says
+	// what it was and what it is. An error that wraps it wraps assigner.ErrClaimLost as well.
 	ErrWentBack = errors.New("slots: the store went back to an older state")
 )
 
-// place returns where s is, for messages.
+// place says where s is, for messages.
 func place(s Store) string {
 	if p, ok := s.(fmt.Stringer); ok {
 		return p.String()

@@ -19,8 +19,8 @@ type memory struct {
 	version int
 	calls   int
 
-	// fault says what becomes of a call: its answer is lost if there is an error, and it is not
-	// carried out if done is false.
+	// fault says what becomes of a call: err is its answer, and done says whether a put is carried
+	// out nonetheless.
 	fault func(op, name string) (done bool, err error)
 }
 
@@ -87,7 +87,7 @@ func (m *memory) set(f func()) {
 	f()
 }
 
-// backup returns what puts the entries and their versions back.
+// backup keeps the entries and their versions. restore puts them back.
 func (m *memory) backup() (restore func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *clock) step(d time.Duration) {
 // errLost stands for an answer that did not arrive.
 var errLost = errors.New("the answer is lost")
 
-// losing makes each n-th put fail, by turns before and after it is carried out.
+// losing returns a fault that makes each n-th put fail, by turns before and after it is carried out.
 func losing(n int) func(op, name string) (bool, error) {
 	puts := 0
 	return func(op, name string) (bool, error) {

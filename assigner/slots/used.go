@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// used is the worker ids that have been given out, as half-open ranges in ascending order that do
-// not touch. A slot that somebody deletes stays used: what was stamped with it is forgotten.
+// used is the set of worker ids that have been given out, as half-open ranges in ascending order
+// that do not touch. The worker id of a slot that an operator deletes stays used, because the store
+// has forgotten up to when ids were stamped with it.
 type used [][2]int64
 
-// lowest returns the lowest number of first to last that is not used.
+// lowest returns the lowest number in [first, last] that is not in u. ok reports whether there is
+// one.
 func (u used) lowest(first, last int64) (n int64, ok bool) {
 	n = first
 	for _, r := range u {
@@ -20,7 +22,7 @@ func (u used) lowest(first, last int64) (n int64, ok bool) {
 	return n, n <= last
 }
 
-// with returns u and the numbers from first up to, not including, end.
+// with returns the union of u and [first, end). It leaves u as it is.
 func (u used) with(first, end int64) used {
 	all := slices.Clone(u)
 	all = append(all, [2]int64{first, end})
@@ -36,7 +38,7 @@ func (u used) with(first, end int64) used {
 	return merged
 }
 
-// valid reports whether u is in order.
+// valid reports whether the ranges of u are not empty, ascend and do not touch.
 func (u used) valid() bool {
 	end := int64(-1)
 	for _, r := range u {

@@ -1,23 +1,24 @@
 #!/bin/sh
-# Checks every model of this folder with spin, and every variant of it, as many at a time as there are processors. A model
-# says in lines of its own what is expected of it:
+# Checks every model of this folder with spin, and every variant of it, as many at a time as there
+# are processors. A model says in lines of its own what is expected of it:
 #
-#   // expect: ok                                   the model as it is must hold
-#   // variants: -DBROKEN=1 expect: error           with these definitions spin must refute it
-#   // variants: -DSIZE=1 -DDROP=1 expect: ok       with these it must hold
-#   // ltl: name                                    check this formula, with weak fairness, in each of the runs
-#   // depth: 100000                                the search depth (default 1000000)
+#   // expect: ok                               the model as it is must hold
+#   // variants: -DBROKEN=1 expect: error       with these definitions spin must refute it
+#   // variants: -DSIZE=1 -DDROP=1 expect: ok   with these it must hold
+#   // ltl: name                                check this formula, with weak fairness, in each run
+#   // depth: 100000                            the search depth (default 1000000)
 #
-# "ok" means that spin searched all states and found no error; a search that was cut short counts as a failure. "error" means
-# that it found a violated property, and nothing else: a model that does not compile is a failure either way.
+# "ok" means that spin searched all states and found no error. A search that was cut short counts as
+# a failure. "error" means that spin found a violated property, and nothing else: a model that does
+# not compile is a failure in either case.
 #
-# Usage: sh check.sh [MODEL.pml...]. The exit status is 0 if every check came out as expected. Everything is built in a
-# temporary folder. Needs spin and a C compiler.
+# Usage: sh check.sh [MODEL.pml...]. The exit status is 0 if every check had the expected result.
+# The script builds in a temporary folder. It needs spin and a C compiler.
 
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 
-# One check runs as a command of its own: check.sh --one MODEL EXPECTATION [DEFINITION...]
+# One check is a command of its own: check.sh --one MODEL EXPECTATION [DEFINITION...]
 if [ "${1-}" = --one ]; then
 	model=$2 expect=$3
 	shift 3
@@ -35,7 +36,8 @@ if [ "${1-}" = --one ]; then
 	depth=$(sed -n 's|^// depth: *||p' "$model")
 	spin "$@" -a model.pml >spin.txt 2>&1 || fail "spin does not accept it" spin.txt
 	if [ -n "$ltl" ]; then mode='-a -f'; flags=-DNFAIR=3; else mode='' flags=-DSAFETY; fi
-	${CC:-cc} -O2 -w -DMEMLIM=4096 -DVECTORSZ=4096 $flags -o pan pan.c >cc.txt 2>&1 || fail "the C compiler does not accept it" cc.txt
+	${CC:-cc} -O2 -w -DMEMLIM=4096 -DVECTORSZ=4096 $flags -o pan pan.c >cc.txt 2>&1 ||
+		fail "the C compiler does not accept it" cc.txt
 	begin=$(date +%s)
 	for formula in ${ltl:--}; do
 		case $formula in
@@ -44,8 +46,8 @@ if [ "${1-}" = --one ]; then
 		esac || fail "the search broke off" pan.txt
 		errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.txt)
 		states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.txt)
-		if grep -q 'max search depth too small\|out of memory\|reached memory limit\|Search not completed' pan.txt &&
-			[ "${errors:-0}" = 0 ]; then
+		cut='max search depth too small\|out of memory\|reached memory limit\|Search not completed'
+		if grep -q "$cut" pan.txt && [ "${errors:-0}" = 0 ]; then
 			fail "the search is not complete" pan.txt
 		fi
 		[ "${errors:-0}" = 0 ] || break
@@ -80,4 +82,4 @@ done
 xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)" -L 1 sh "$0" --one <"$list"
 rc=$?
 echo "$(wc -l <"$list" | tr -d ' ') checks of $# models"
-[ "$rc" -eq 0 ] || { echo "check.sh: some came out otherwise than expected" >&2; exit 1; }
+[ "$rc" -eq 0 ] || { echo "check.sh: some checks failed" >&2; exit 1; }

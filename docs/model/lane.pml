@@ -1,9 +1,9 @@
 // Lanes and composer of uid.Cached. lane.md has the properties in words.
 //
 // Each read and each write of a shared word is one step, because each is one atomic instruction of
-// the program, and Go's atomics are sequentially consistent. Ghosts, which the program does not have,
-// are written in the step that they belong to. The ring is a channel: ring.pml is about its inside. A
-// tick has one run, so a run's number is its tick, and number o of run r is r*RUN + o.
+// the program, and Go's atomics are sequentially consistent. Ghosts, which the program does not
+// have, are written in the step that they belong to. The ring is a channel: ring.pml models its
+// inside. A tick has one run, so a run's number is its tick, and number o of run r is r*RUN + o.
 //
 // expect: ok
 // variants: -DNEXTERS=1 -DCALLS=5 expect: ok
@@ -38,10 +38,10 @@
 #define RUNS 3        // run numbers 0..RUNS-1
 #endif
 #ifndef NEXTERS
-#define NEXTERS 2     // callers of Next; with FILL one of Fill besides
+#define NEXTERS 2     // callers of Next; FILL adds one of Fill
 #endif
 #ifndef CALLS
-#define CALLS 2       // of each caller of Next
+#define CALLS 2       // calls of each caller of Next
 #endif
 #ifndef LANES
 #define LANES 1
@@ -67,7 +67,7 @@ byte  pass[LANES];          // lane.skip
 chan ring = [CAP] of { byte };
 bool composing;             // composer.mu
 byte pos;                   // the run that is composed next
-bool grant;                 // the claim's worker id
+bool worker;                // the worker id of the keeper's window
 bool closed;
 
 // Ghosts.
@@ -81,11 +81,12 @@ short highest = -1;         // the highest number that a call has returned
 bool released;              // Close has given the claim back ...
 byte used;                  // ... from this tick on
 byte begins[2];             // the first tick of each worker's window
-bool replaced;              // the claim was replaced, and what was left of the old one dropped
+bool replaced;              // the claim was replaced, and what was left of the old one was dropped
 bool padding = true;        // the padder runs
 
-// handed notes that a number has an owner: nobody had it, it was composed in its worker's window, it
-// lies below what the claim's release was told, and it is not of a claim that was replaced.
+// handed records that a number has an owner. It checks that no caller had the number before, that
+// it was composed in its worker's window, that it lies below the end that the claim's release got,
+// and that its claim was not replaced.
 inline handed(number) {
 	assert((number) >= 0 && (number) < pos * RUN);
 	assert(state[number] == NONE);
@@ -95,13 +96,13 @@ inline handed(number) {
 	state[number] = OUT;
 }
 
-// gone notes that a number will not be handed out.
+// gone records that a number will not be handed out.
 inline gone(number, how) {
 	assert(state[number] == NONE);
 	state[number] = how;
 }
 
-// goneRest notes that what a lane has left is dropped, in the step that does it.
+// goneRest records that what a lane has left is dropped, in the step that drops it.
 inline goneRest(gl) {
 	k = 0;
 	do
@@ -122,7 +123,7 @@ inline returned(newest) {
 	}
 }
 
-// take is the fast path of a caller that has loaded e. got says whether number is the caller's.
+// take is lane.take, after a load of the lane's end e. got says whether the caller owns number.
 inline take(tl) {
 #if BROKEN != 4
 	e = end[tl];
@@ -138,14 +139,15 @@ inline take(tl) {
 		got = (number < e);
 		if
 		:: got -> handed(number)
-		:: !got && number < end[tl] -> assert(e != end[tl]); gone(number, SKIPPED) // only an older end skips
+		:: !got && number < end[tl] -> // only a caller that loaded an older end skips a number
+			assert(e != end[tl]); gone(number, SKIPPED)
 		:: else
 		fi
 	}
 }
 
-// claim claims up to most consecutive numbers of a lane: got of them, number is the last.
-inline claim(cl, most) {
+// takeN takes up to most consecutive numbers of a lane: got of them, and number is the last one.
+inline takeN(cl, most) {
 	do
 	:: e = end[cl];
 		w = next[cl];
@@ -185,13 +187,15 @@ inline begin(bl, first, last) {
 	next[bl] = USEDUP;
 	end[bl] = last;
 	atomic {
-		assert(BROKEN == 1 || BROKEN == 5 || next[bl] >= USEDUP); // nothing but failed adds is overwritten
+		// Nothing but failed adds is overwritten.
+		assert(BROKEN == 1 || BROKEN == 5 || next[bl] >= USEDUP);
 		next[bl] = first
 	}
 #endif
 }
 
-// drop drops what a lane has left, if that is older than limit. The caller holds its mu.
+// drop drops what a lane has left. It checks that all of it is older than limit. The caller holds
+// the lane's mu.
 inline drop(dl, limit) {
 	left = (next[dl] < end[dl]); // a step of its own
 	if
@@ -205,8 +209,9 @@ inline drop(dl, limit) {
 	fi
 }
 
-// refill gives a used-up lane the ring's next runs, of which the caller owns the first most numbers:
-// got of them, number is the last. none says that lane and ring were empty at one instant.
+// refill gives a used-up lane the ring's next runs. The caller owns up to most of their first
+// numbers: got of them, and number is the last one. none says that lane and ring were empty at one
+// instant.
 inline refill(rl, most) {
 	got = 0;
 	none = false;
@@ -214,9 +219,9 @@ inline refill(rl, most) {
 	lock(mu[rl]);
 #endif
 	if
-	:: next[rl] < end[rl] // somebody else refilled it
+	:: next[rl] < end[rl] // another caller refilled it
 	:: else ->
-		atomic { // TryTakeN: as many runs as most needs
+		atomic { // TryTakeN: as many runs as most numbers need
 			runs = 0;
 			do
 			:: runs * RUN < most && len(ring) > 0 ->
@@ -230,7 +235,8 @@ inline refill(rl, most) {
 			none = (runs == 0);
 			if :: runs > 0 && pass[rl] > 0 -> gone(w - 1, DROPPED) :: else -> skip fi;
 			do
-			:: runs > 0 && got < most && w + got < last * RUN -> handed(w + got); number = w + got; got++
+			:: runs > 0 && got < most && w + got < last * RUN ->
+				handed(w + got); number = w + got; got++
 			:: else -> break
 			od
 		};
@@ -273,18 +279,18 @@ inline compose() {
 	:: len(ring) == CAP || closed || pos == RUNS
 	:: else ->
 #if BROKEN == 11
-		atomic { owner[pos] = grant };
+		atomic { owner[pos] = worker };
 		ring!pos;
 		pos++ // after the put
 #else
-		atomic { owner[pos] = grant; pos++ }; // the position moves first
+		atomic { owner[pos] = worker; pos++ }; // the position moves first
 		ring!(pos - 1)
 #endif
 	fi
 }
 
-// starve: a caller gives up, or composes.
-inline starve() {
+// waitForRun: a caller that found nothing gives up, composes, or goes on when the ring has a run.
+inline waitForRun() {
 	if
 	:: closed -> goto over
 	:: else ->
@@ -313,14 +319,14 @@ proctype nexter(byte calls; byte l) {
 			refill(l, 1);
 			if
 			:: got -> break
-			:: !got && !none -> claim(l, 1)
-			:: else -> starve()
+			:: !got && !none -> takeN(l, 1)
+			:: else -> waitForRun()
 			fi
 		od;
 		assert(!late); // a call that begins after Close gets nothing
 		returned(number);
 #ifdef PAD
-		// The caller left the ring low: it composes if nobody else does.
+		// The caller left the ring low: it composes unless another goroutine does.
 		if
 		:: atomic { !composing -> composing = true }; compose(); unlock(composing)
 		:: true
@@ -339,14 +345,16 @@ proctype filler(byte l) {
 	do
 	:: n == 0 -> break
 	:: else ->
-		claim(l, n);
+		takeN(l, n);
 		if
 		:: got == 0 -> refill(l, n)
 		:: else
 		fi;
 		if
-		:: got > 0 -> atomic { assert(number - got + 1 > low && !late); low = number; n = n - got; got = 0 }
-		:: got == 0 && none -> starve()
+		:: got > 0 -> atomic {
+			assert(number - got + 1 > low && !late);
+			low = number; n = n - got; got = 0 }
+		:: got == 0 && none -> waitForRun()
 		:: else
 		fi
 	od;
@@ -354,7 +362,7 @@ proctype filler(byte l) {
 over:	atomic { number = 0; got = 0; low = 0; n = 0; late = 0; e = 0; none = 0 }
 }
 
-// The padder, and with EXPIRE, REPLACE what happens to a generator once.
+// The padder. What EXPIRE and REPLACE add happens once, in a step of the padder.
 proctype padder() {
 	byte l, head, now, k;
 	bool once, left;
@@ -389,10 +397,10 @@ proctype padder() {
 #endif
 #ifdef REPLACE
 		:: !once && pos > 0 ->
-			// The claim was lost and another one made, with a window that may begin anywhere.
+			// The claim was lost, and another one was made, whose window may begin anywhere.
 			atomic {
 				once = true;
-				grant = 1;
+				worker = 1;
 				if :: now = 0 :: now = pos :: pos < RUNS -> now = pos + 1 fi;
 				begins[1] = now
 			};
@@ -418,7 +426,7 @@ proctype padder() {
 			do :: l < LANES -> unlock(mu[l]); l++ :: else -> break od;
 			atomic { l = 0; now = 0 }
 #endif
-		:: true -> compose() // else in compose would count as this selection's
+		:: true -> compose() // not else: in an inline it would belong to this selection
 		fi;
 		unlock(composing)
 	od;
@@ -426,6 +434,7 @@ proctype padder() {
 }
 
 #ifdef CLOSE
+// closer is Close.
 proctype closer() {
 	byte l, head, k;
 	bool left;
@@ -450,7 +459,7 @@ proctype closer() {
 	unlock(composing);
 	atomic {
 		released = true;
-		// What was handed out lies below the end that is reported.
+		// What was handed out lies below the end that the claim's release gets.
 		do
 		:: head < RUNS * RUN -> assert(state[head] != OUT || head / RUN < used); head++
 		:: else -> break
@@ -476,7 +485,7 @@ init {
 	}
 	atomic {
 		_nr_pr == 1;
-		// No number is lost: what is not handed out, dropped or skipped is in a lane or in the ring.
+		// No number is lost: each that was not handed out, dropped or skipped is in a lane or the ring.
 		i = 0;
 		do :: i < LANES -> goneRest(i); i++ :: else -> break od;
 		do

@@ -1,9 +1,10 @@
-// The lease of one worker id: package assigner/workernode's Leased, and what uid's keeper and grant do with it. lease.md has
-// the properties in words.
+// The lease of one worker id: package assigner/workernode's Leased, and what uid's keeper does with
+// the claim and its window. lease.md has the properties in words.
 //
-// One row, and processes that claim it, stamp ticks, extend, release, and may stop for ever at any step. A statement is one
-// step of the database. Its answer may be lost, and it may land long after its sender has given it up. Whenever the program
-// reads a clock, the process's or the database's, here any number is picked: no clock is in the argument.
+// There is one row, and processes that claim it, stamp ticks, extend, release, and may stop for
+// ever at any step. A statement is one step of the database. Its answer may be lost, and it may
+// land long after its sender has given it up. Where the program reads a clock, the process's or the
+// database's, the model picks any number: the argument uses no clock.
 //
 // expect: ok
 // variants: -DREAP=1 -DCHANGES=3 -DTICKS=2 expect: ok
@@ -23,57 +24,65 @@
 #define TICKS 3         // ticks 0..TICKS-1, and the ends 0..TICKS
 #endif
 #ifndef CHANGES
-#define CHANGES 4       // no more statements than this are sent
+#define CHANGES 4       // the most statements that are sent
 #endif
 
-// The row. The nonce of a change is its number: nobody else writes it.
-byte generation;
-byte nonce;
-byte until;
-bool taken;             // it has an owner; for the eyes of the operator
+// The row.
+byte token;             // the fencing token
+byte nonce;             // of the last change: its number, which no other change has
+byte until;             // end of the window
+bool taken;             // the row has an owner; only operators read it
 
 byte sent;              // changes sent so far
 
-// One statement that its sender has given up: it lands later or never.
+// One statement that its sender has given up. It lands later or never.
 bool late;
-byte lateGen, lateNonce, lateOld, lateUntil;
+byte lateToken, lateNonce, lateOld, lateUntil;
 bool lateTaken;
 
-byte stamped[TICKS];    // ghost: who has stamped ids of a tick
-byte common;            // ghost: ticks below may be stamped by copies of one claim, and by who comes after a copy that has released
+// Ghosts.
+byte stamped[TICKS];    // the owner that has stamped ids of a tick
+byte common;            // ticks below may be stamped by copies of one claim, and by an owner after
+                        // a copy that has released
 
-// apply is the UPDATE from generation g and nonce o: a compare-and-set.
+// apply is the UPDATE from fencing token g and nonce o: a compare-and-set.
 inline apply(ag, ao, an, au, aw, done) {
 	if
-	:: (generation == ag && nonce == ao) || BROKEN == 1 ->
-		generation = ag + 1; nonce = an; until = au; taken = aw; done = true
+	:: (token == ag && nonce == ao) || BROKEN == 1 ->
+		token = ag + 1; nonce = an; until = au; taken = aw; done = true
 	:: else -> done = false
 	fi
 }
 
-// send sends the UPDATE of (g, o) to end u. ok says that it was confirmed, lost that no answer came: then it has landed,
-// or lands later, or never does.
+// send sends the UPDATE from (g, o) that sets the end to u. ok says that it was confirmed. lost
+// says that no answer came: it has landed, or lands later, or never does.
 inline send(u, w) {
 	atomic {
 		sent++; mine = sent; ok = false; lost = false;
 		if
 		:: true -> apply(g, o, mine, u, w, ok)
 		:: true -> apply(g, o, mine, u, w, ok); ok = false; lost = true
-		:: !late -> late = true; lateGen = g; lateOld = o; lateNonce = mine; lateUntil = u; lateTaken = w; lost = true
+		:: !late ->
+			late = true; lateToken = g; lateOld = o; lateNonce = mine; lateUntil = u; lateTaken = w;
+			lost = true
 		fi
 	}
 }
 
+// network lets the late statement land.
+
 active proctype network() {
 	bool done;
 end:	do
-	:: atomic { late -> apply(lateGen, lateOld, lateNonce, lateUntil, lateTaken, done);
-		late = false; lateGen = 0; lateOld = 0; lateNonce = 0; lateUntil = 0; lateTaken = false; done = false }
+	:: atomic { late -> apply(lateToken, lateOld, lateNonce, lateUntil, lateTaken, done);
+		late = false; lateToken = 0; lateOld = 0; lateNonce = 0; lateUntil = 0; lateTaken = false;
+		done = false }
 	od
 }
 
-// A process. It claims once, and goes on with the claim. from..end is its window as far as it knows; g, o are the row as it
-// last knew it; n1, n2 the nonces of its changes whose outcome is unknown. A clone begins as a copy of all that.
+// owner is a process. It claims once, and goes on with the claim. [from, end_) is its window as far
+// as it knows. g and o are fencing token and nonce of the row as it last knew it. n1 and n2 are the
+// nonces of its changes whose outcome is unknown. A clone begins as a copy of all that.
 proctype owner(byte me; bool copied; byte g; byte o; byte from; byte end_; byte n1) {
 	byte n2, mine, u, pos, readUntil;
 	bool ok, lost;
@@ -83,8 +92,8 @@ proctype owner(byte me; bool copied; byte g; byte o; byte from; byte end_; byte 
 	:: else -> skip
 	fi;
 claiming:
-	atomic { // free: the row is read. Whether its window has passed is for the clock to say, and the clock says anything.
-		g = generation; o = nonce; readUntil = until
+	atomic { // The row is read. Whether its window has passed depends on a clock, so it may have.
+		g = token; o = nonce; readUntil = until
 	};
 	if
 	:: sent >= CHANGES -> goto stop
@@ -97,7 +106,7 @@ claiming:
 #endif
 	:: from = readUntil
 #ifndef CLONE
-	:: readUntil + 1 < TICKS -> from = readUntil + 1 // a worker id that rested for long
+	:: readUntil + 1 < TICKS -> from = readUntil + 1 // it was unused for a while
 #endif
 	fi;
 	u = from + 1;
@@ -107,12 +116,12 @@ claiming:
 	:: ok -> skip
 	:: lost ->
 #if BROKEN == 3
-		skip // taken for a success
+		skip // mistaken for a success
 #else
 		// resolve: the row is read back.
 		atomic {
 			if
-			:: generation == g + 1 && nonce == mine && until == u -> skip
+			:: token == g + 1 && nonce == mine && until == u -> skip
 			:: else -> goto claiming
 			fi
 		}
@@ -132,19 +141,19 @@ owned:
 #ifdef CLONE
 	:: atomic { me == 1 && common == 0 && !copied ->
 #if CLONE == 1
-			// What the copies share: the window, and what was asked for with an unknown outcome.
+			// The copies share the window, and what was asked for with an unknown outcome.
 			common = end_; if :: late && lateUntil > common -> common = lateUntil :: else -> skip fi;
-			if :: generation > g && until > common -> common = until :: else -> skip fi;
+			if :: token > g && until > common -> common = until :: else -> skip fi;
 #else
 			common = pos; // as if the copies shared nothing but the past
 #endif
 			run owner(3, true, g, o, pos, end_, n1) }
 #endif
-	:: sent < CHANGES && end_ < TICKS -> // extend: sync, then change
+	:: sent < CHANGES && end_ < TICKS -> // extend: read the row, then change it
 		atomic {
 			if
-			:: generation == g && nonce == o -> skip
-			:: generation == g + 1 && nonce != 0 && (nonce == n1 || nonce == n2) ->
+			:: token == g && nonce == o -> skip
+			:: token == g + 1 && nonce != 0 && (nonce == n1 || nonce == n2) ->
 				g++; o = nonce; n1 = 0; n2 = 0;
 				if :: until > end_ -> end_ = until :: else -> skip fi
 			:: else -> goto stop // lost
@@ -157,12 +166,12 @@ owned:
 			if
 			:: ok -> g++; o = mine; n1 = 0; n2 = 0; end_ = u
 #if BROKEN == 4
-			:: lost -> end_ = u // taken for a success
+			:: lost -> end_ = u // mistaken for a success
 #else
 			:: lost && n1 == 0 -> n1 = mine
 			:: lost && n1 != 0 -> n2 = mine
 #endif
-			:: !ok && !lost // the next sync tells
+			:: !ok && !lost // the next read of the row tells why
 			fi;
 			u = 0; mine = 0 }
 		:: else -> skip
@@ -170,8 +179,8 @@ owned:
 	:: sent < CHANGES -> // release: the window's end moves back to the position
 		atomic {
 			if
-			:: generation == g && nonce == o -> skip
-			:: generation == g + 1 && nonce != 0 && (nonce == n1 || nonce == n2) ->
+			:: token == g && nonce == o -> skip
+			:: token == g + 1 && nonce != 0 && (nonce == n1 || nonce == n2) ->
 				g++; o = nonce; n1 = 0; n2 = 0;
 				if :: until > end_ -> end_ = until :: else -> skip fi
 			:: else -> goto stop
@@ -187,19 +196,19 @@ owned:
 			send(u, false)
 		:: else -> skip
 		fi;
-		goto stop // whatever came of it, nothing is stamped any more
-	:: true -> goto stop // dies, or sleeps for ever
+		goto stop // nothing is stamped after a release, whatever its outcome
+	:: true -> goto stop // the process dies, or stops for ever
 	od;
 stop:
 	skip
 }
 
 #ifdef REAP
-// reap takes the row from an owner whose window has passed by a clock that says anything.
+// reaper takes the row from an owner whose window has passed by a clock, which may say anything.
 active proctype reaper() {
 	byte g, o, u, mine;
 	bool ok, lost;
-	atomic { g = generation; o = nonce; u = until };
+	atomic { g = token; o = nonce; u = until };
 	if :: sent < CHANGES -> send(u, false) :: true fi
 }
 #endif

@@ -1,8 +1,10 @@
-// The ring of package ringbuffer: one producer at a time, lock-free takers. ring.md has the properties in words.
+// The ring of package ringbuffer: one producer at a time, lock-free takers. ring.md has the
+// properties in words.
 //
-// Each read and each write of a shared word is one step, because each is one atomic instruction of the program, and Go's
-// atomics are sequentially consistent. Ghost words, which the program does not have, are written in the step that they
-// belong to. The uid of position p is p+1, so that an array of zeros holds none.
+// Each read and each write of a shared word is one step, because each is one atomic instruction of
+// the program, and Go's atomics are sequentially consistent. Ghosts, which the program does not
+// have, are written in the step that they belong to. The uid of position p is p+1, so an array of
+// zeros holds none.
 //
 // expect: ok
 // variants: -DSTALL=1 -DUIDS=4 expect: ok
@@ -20,7 +22,7 @@
 #define SIZE 2      // slots
 #endif
 #ifndef UIDS
-#define UIDS 5      // positions 0..UIDS-1: with two slots, a taker can be overtaken by two laps
+#define UIDS 5      // positions 0..UIDS-1; with two slots two laps can pass while a taker stalls
 #endif
 #ifndef BROKEN
 #define BROKEN 0
@@ -36,14 +38,15 @@ short tail = -1;
 // Ghosts.
 short published = -1;       // every position up to it has its flag stored
 short batchEnd[UIDS];       // the last position of the batch that a position was put in
-byte  out[UIDS];            // how often the uid of a position was claimed
-byte  left = UIDS;          // uids not claimed yet
+byte  out[UIDS];            // how often the uid of a position was taken
+byte  left = UIDS;          // uids not taken yet
 byte  going = TAKERS;      // takers that have not stalled
 
 #define SLOT(p) ((p) % SIZE)
 
-// claimed notes that somebody owns uid, read for position p: it is the uid of that position, and nobody had it.
-inline claimed(p, uid) {
+// taken records that a taker owns uid, which it read for position p. It checks that this is the
+// uid of that position, and that no taker had it before.
+inline taken(p, uid) {
 	assert(uid == (p) + 1);
 	assert(out[p] == 0);
 	out[p]++;
@@ -62,13 +65,14 @@ inline stall() {
 #endif
 }
 
-// The producer puts batches of one or two uids. It is one process, because the program's mutex makes it one.
+// The producer puts batches of one or two uids. One process models all producers, because they hold
+// a mutex.
 proctype producer() {
 	short passed = -1, free, n, p, f;
 	do
 	:: tail == UIDS - 1 -> break
 	:: else ->
-		// free: an old copy of the cursor is good enough if it leaves room.
+		// An old copy of the cursor will do if it leaves room.
 		free = passed + SIZE - tail;
 #if BROKEN != 3
 		if
@@ -150,7 +154,7 @@ proctype taker(byte want) {
 		};
 		if
 		:: seen == c -> (tail != cursor || left == 0)
-		:: else -> atomic { uid[0] = uids[SLOT(seen)]; claimed(seen, uid[0]) }
+		:: else -> atomic { uid[0] = uids[SLOT(seen)]; taken(seen, uid[0]) }
 		fi;
 #else
 		c = cursor;
@@ -180,7 +184,7 @@ proctype taker(byte want) {
 		:: else ->
 			n = 1;
 			if
-			:: want == 2 -> atomic { // full: the tail speaks for the positions behind the flag
+			:: want == 2 -> atomic { // the tail tells how many positions after the flag are full
 				n = tail - c;
 				if :: n < 1 -> n = 1 :: n > want -> n = want :: else fi;
 				if :: n > SIZE -> n = SIZE :: else fi }
@@ -194,7 +198,7 @@ proctype taker(byte want) {
 			stall();
 #if BROKEN == 1
 			if
-			:: cursor == c -> cursor = c + n // looks and moves, in two steps
+			:: cursor == c -> cursor = c + n // looks and moves in two steps
 			:: else -> n = 0
 			fi;
 			atomic {
@@ -209,10 +213,10 @@ proctype taker(byte want) {
 				do
 				:: k >= n -> break
 				:: else ->
-					claimed(c + 1 + k, uid[k]);
+					taken(c + 1 + k, uid[k]);
 					k++
 				od;
-				// A batch appears at once: behind the uid just taken, the rest of its batch is in the ring.
+				// A batch appears at once: the rest of the batch of the uid just taken is in the ring.
 				if
 				:: n > 0 -> assert(published >= batchEnd[c + n])
 				:: else
@@ -220,7 +224,7 @@ proctype taker(byte want) {
 			}
 		fi;
 #endif
-		// What these hold has no meaning from here on; zero merges states that differ in nothing else.
+		// These values have no meaning any more. Zeros merge states that differ in nothing else.
 		atomic { c = 0; seen = 0; n = 0; k = 0; uid[0] = 0; uid[1] = 0 }
 	od;
 stopped:
@@ -243,7 +247,7 @@ proctype dropper() {
 			if
 			:: uid < LIMIT -> atomic {
 				if
-				:: cursor == c -> cursor = c + 1; assert(uid < LIMIT); claimed(c + 1, uid)
+				:: cursor == c -> cursor = c + 1; assert(uid < LIMIT); taken(c + 1, uid)
 				:: else
 				fi }
 			:: else ->
@@ -274,7 +278,7 @@ init {
 		run dropper();
 #endif
 	}
-	// Everybody ends: no uid is lost, and nobody waits for a taker that has stalled.
+	// All processes end: no uid is lost, and none waits for a taker that has stalled.
 	_nr_pr == 1;
 	i = 0;
 	do

@@ -1,5 +1,6 @@
-// Waiting takers of package ringbuffer (policy TakeWait): a counter of waiters and a channel with room for one token. ring.md
-// has the properties in words. A put's flags and a take's swap are one step each here; ring.pml looks into them.
+// Waiting takers of package ringbuffer (policy TakeWait): a counter of waiters, and a channel with
+// room for one token. ring.md has the properties in words. A put is one step here, and so is a
+// take: ring.pml has their steps.
 //
 // expect: ok
 // variants: -DBATCH=1 expect: ok
@@ -18,7 +19,7 @@ byte  waiters;
 chan  wake = [1] of { bit };
 
 // Ghosts.
-byte  asleep;      // waiters that have nothing to do but to wait
+byte  asleep;      // waiters that wait for the token
 byte  taken;
 
 inline signal() {
@@ -36,7 +37,7 @@ proctype producer() {
 	:: published == UIDS - 1 -> break
 	:: else ->
 #if BROKEN == 2
-		seen = waiters;      // looks before it puts
+		seen = waiters;      // looks for waiters before it puts
 #endif
 #ifdef BATCH
 		published = UIDS - 1;
@@ -63,17 +64,17 @@ inline try(ok) {
 	}
 }
 
-// A waiter gets a uid, or gives up at some time if its ctx may end.
+// A waiter takes a uid. With gives it may give up instead, as when its ctx ends.
 proctype waiter(bool gives) {
 	bool ok;
 #if BROKEN == 3
-	try(ok);                     // looks before it counts itself
+	try(ok);                     // looks at the ring before it counts itself
 	if
 	:: ok -> goto out
 	:: else
 	fi;
 	atomic { waiters++ };
-	goto sleep;                  // and not again
+	goto sleep;                  // and does not look again
 #else
 	atomic { waiters++ };
 #endif
@@ -103,13 +104,13 @@ leave:
 	:: else
 	fi;
 #else
-	atomic { waiters-- };        // and does not pass the token on
+	atomic { waiters-- };        // does not pass the token on
 #endif
 out:
 	skip
 }
 
-// Takes without waiting, and thus steals what a waiter was woken for.
+// A thief takes without waiting, and so may take the uid that a waiter was woken for.
 proctype thief() {
 	bool ok;
 	try(ok)
@@ -123,7 +124,7 @@ active proctype monitor() {
 		run waiter(false);
 		run thief()
 	}
-	// Nothing can move any more: nobody sleeps beside a uid.
+	// Nothing can move any more: no waiter sleeps while a uid is there.
 end:
 	timeout;
 	assert(asleep == 0 || cursor == published);

@@ -1,9 +1,9 @@
-// The ranges of a tag of package segment: callers that add, and callers that wait. segment.md has the
-// properties in words.
+// The ranges of a tag of package segment: callers that add, and callers that wait. segment.md has
+// the properties in words.
 //
-// Each read and each write of a shared word is one step, because each is one atomic instruction of the
-// program, and Go's atomics are sequentially consistent. What the program does under Tag.mu is one step
-// as far as it touches no word that an add moves.
+// Each read and each write of a shared word is one step, because each is one atomic instruction of
+// the program, and Go's atomics are sequentially consistent. What the program does under Tag.mu is
+// one step as far as it touches no word that an add moves.
 //
 // expect: ok
 // variants: -DEARLY=1 expect: ok
@@ -23,10 +23,10 @@
 #define BROKEN 0
 #endif
 #ifndef EARLY
-#define EARLY 0     // a round that took too long ends before all that it served have left
+#define EARLY 0     // 1: a round may end before all callers that it served have left
 #endif
 #define CALLERS 3
-#define RANGES 4    // so that a caller can be delayed by several of them; the last is never used up
+#define RANGES 4    // several can pass while a caller stalls; the last one is never used up
 #define HELD 100    // far above LEN
 
 short next[RANGES] = HELD;  // the word of each range
@@ -37,7 +37,7 @@ bool  mu;                   // Tag.mu
 byte  ready;                // ranges that have arrived and are not in use
 byte  fetched = 1;          // ranges that were fetched, the first one in use from the start
 byte  reserved;             // ids at the end of the range in use that are held back for the queue
-byte  granted;              // callers that were served from the range in use and have not left
+byte  granted;              // callers that were served from the range in use and have not left yet
 bool  ended;                // Close was called
 bool  waiting[CALLERS];     // the callers in the queue
 short got[CALLERS];         // what a caller was served: range and position, or -1
@@ -55,8 +55,9 @@ inline take(id) {
 
 inline lock() { atomic { !mu -> mu = true } }
 
-// round serves the queue and opens the range when nobody is left who was served from it. The caller
-// holds mu. Which waiter comes first is left open: whoever it is, the properties hold.
+// round serves the queue, and opens the range when all callers that were served from it have left.
+// The caller holds mu. The model leaves open which waiter is served first: the properties hold for
+// any order.
 inline round() {
 	do
 	:: atomic { queued > 0 && (reserved > 0 || ready > 0) && !ended ->
@@ -77,7 +78,7 @@ inline round() {
 	}
 	:: atomic { !(queued > 0 && (reserved > 0 || ready > 0) && !ended) -> break }
 	od;
-	// The word is stored in a step of its own: adds may come before it.
+	// The store of the word is a step of its own, so adds may happen before it.
 	if
 	:: reserved > 0 && (granted == 0 || EARLY) && !ended ->
 		if
@@ -120,7 +121,7 @@ proctype Caller(byte me) {
 		b = cur;
 		p = LEN;
 		if
-		:: BROKEN == 4 // without the second look the caller waits while the range is open
+		:: BROKEN == 4 // without a second look the caller may wait while the range is open
 		:: BROKEN != 4 && next[b] >= LEN
 		:: BROKEN != 4 && next[b] < LEN ->
 			atomic {
@@ -165,7 +166,7 @@ done:		skip
 closed:	skip
 }
 
-// The loader brings ranges one by one, as far as there is room: one in use and one ready.
+// The loader fetches ranges one by one while there is room: one is in use and one may be ready.
 proctype Loader() {
 	byte w;
 	do

@@ -12,9 +12,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// copier is an Assigner that hands out its first claim as it comes and copies of it as the memory
-// of a copied virtual machine would hold them; from the third call on it assigns like the one
-// behind it.
+// copier is an Assigner whose first two calls return two copies of one claim, as the memories of a
+// virtual machine and its copy hold them. From the third call on it is the Assigner that it embeds.
 type copier struct {
 	assigner.Assigner
 	claim assigner.Claim
@@ -30,7 +29,7 @@ func (c *copier) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	}
 	claim, err := c.Assigner.Assign(ctx, maxWorker)
 	if c.calls == 1 && err == nil {
-		// A copy of the copy, because the first generator changes its own.
+		// Keep the claim for the second call, and return a copy, which the first generator may change.
 		first := reflect.New(reflect.TypeOf(claim).Elem())
 		first.Elem().Set(reflect.ValueOf(claim).Elem())
 		c.claim = claim
@@ -40,14 +39,15 @@ func (c *copier) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 }
 
 // TestClones: two generators hold copies of one claim, as after a virtual machine was copied while
-// it ran. Both may stamp what is left of the window that they share, and then they do stamp the
-// same: nothing inside a process can see that it was copied. At the window's end it is over: one of
-// them has extended, the other has lost the claim and gone on with a worker id of its own.
+// it ran. Both may stamp what is left of the window that they share, and they do stamp the same ids:
+// no process can see that it was copied. At the window's end this is over: one of them has extended
+// the claim, and the other has lost it and has a worker id of its own.
 func TestClones(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
 	name := migrated(t, srv)
-	a := &copier{Assigner: workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: window})}
+	leased := workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: window})
+	a := &copier{Assigner: leased}
 	alloc, err := bitsalloc.New(options().Layout)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestClones(t *testing.T) {
 	for begin := time.Now(); time.Now().Before(end.Add(2 * window)); {
 		for i, g := range twins {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			n, _ := g.Fill(ctx, ids) // what stops it is the lead, or the keeper at work
+			n, _ := g.Fill(ctx, ids) // the lead may stop it, or an extension that is under way
 			cancel()
 			for _, id := range ids[:n] {
 				if p := g.Parse(id); p.Time.Before(end) && l.Has(id) {
@@ -83,13 +83,15 @@ func TestClones(t *testing.T) {
 		}
 	}
 	if s := l.Sum(); s.Duplicates != 0 {
-		t.Errorf("%d ids came twice beyond the window that was shared, such as %v", s.Duplicates, s.First)
+		t.Errorf("%d ids came twice after the shared window, such as %v, want none", s.Duplicates, s.First)
 	}
 	if inside == 0 {
-		t.Error("no id came twice inside the window that was shared: the generators are not copies")
+		t.Error("no id came twice inside the shared window: the generators are not copies")
 	}
-	if one, two := twins[0].Stats(), twins[1].Stats(); one.Worker == two.Worker || one.Err != nil || two.Err != nil {
-		t.Errorf("the twins are workers %d (%v) and %d (%v), want two worker ids", one.Worker, one.Err, two.Worker, two.Err)
+	one, two := twins[0].Stats(), twins[1].Stats()
+	if one.Worker == two.Worker || one.Err != nil || two.Err != nil {
+		t.Errorf("the copies have worker ids %d (%v) and %d (%v), want two worker ids and no errors",
+			one.Worker, one.Err, two.Worker, two.Err)
 	}
 	t.Logf("%d ids came twice within %v, and none after", inside, window)
 }

@@ -15,13 +15,13 @@ import (
 )
 
 // TestUncommitted: a generator extends its claim through an application's own pool, whose sessions
-// turn into ones that keep a change to themselves and lose it with the connection. Its windows are
-// its own all the same: no id comes twice, while others claim whatever looks free.
+// leave a change uncommitted and lose it with the connection. The generator keeps its claim, and no
+// id comes twice, while others claim whatever looks free.
 func TestUncommitted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		spoil func(t *testing.T, srv *dbtest.Server, pool *sql.DB) // every now and then
+		spoil func(t *testing.T, srv *dbtest.Server, pool *sql.DB) // called before each extension
 	}{
 		{"SET GLOBAL autocommit", func(t *testing.T, srv *dbtest.Server, _ *sql.DB) {
 			srv.Exec(t, "SET GLOBAL autocommit = 0")
@@ -64,13 +64,13 @@ func TestUncommitted(t *testing.T) {
 			worker := victim.g.Stats().Worker
 			for i := range 8 {
 				tt.spoil(t, srv, pool)
-				time.Sleep(window/2 + time.Duration(i)*window/16) // an extension
-				// With the connection goes what was not committed, and what locks the row for the other.
+				time.Sleep(window/2 + time.Duration(i)*window/16) // the victim extends its claim
+				// Cutting the connection undoes what was not committed, and unlocks the row.
 				cut := time.AfterFunc(window/10, proxy.Cut)
 				other := start("other", workernode.Leased(connect(t, srv.DSN(name)), leased))
 				cut.Stop()
 				proxy.Cut()
-				goOn(t, []*user{other}, "of the other")
+				goOn(t, []*user{other}, "of the other generator")
 				time.Sleep(window / 4)
 				other.end()
 			}
@@ -78,7 +78,7 @@ func TestUncommitted(t *testing.T) {
 			victim.end()
 			noDuplicates(t, l)
 			if is != worker {
-				t.Errorf("the victim has worker %d, want %d: it lost its claim", is, worker)
+				t.Errorf("the victim has lost its claim: worker id %d, want %d", is, worker)
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestDisk fills the disk under a server, to the last byte, for longer than a window. It needs the
-// right to mount one; TestFull has the errors without. A row that changes in its place needs no
-// room, so that leases may go on; if they do not, the errors are the promised ones.
+// TestDisk fills a server's disk to the last byte, for longer than a window. It needs the right to
+// mount a disk; TestFull has the errors of a full disk without that. A row that changes in place
+// needs no room, so leases may go on. If they do not, callers get the documented errors.
 func TestDisk(t *testing.T) {
 	dir := dbtest.SmallDisk(t)
 	srv := dbtest.MariaDB(t)
@@ -21,7 +21,7 @@ func TestDisk(t *testing.T) {
 	dbtest.FillDisk(t, full)
 	for end := time.Now().Add(2 * window); time.Now().Before(end); {
 		goOn(t, r.users[2:], "on a full disk, of a worker id that needs no database")
-		dbtest.FillDisk(t, full) // what the server has freed
+		dbtest.FillDisk(t, full) // the room that the server has freed
 		time.Sleep(50 * time.Millisecond)
 	}
 	_, expired := r.users[0].count("expired")

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// during does harm to a rig at work, waits until the leases have run out, ends the harm, and waits
-// until every generator goes on.
+// during injects a fault into a rig at work, waits until the leases have expired, ends the fault, and
+// waits until every generator goes on.
 func during(t *testing.T, r *rig, harm, heal func()) {
 	t.Helper()
 	goOn(t, r.users, "before the fault")
@@ -23,53 +23,62 @@ func during(t *testing.T, r *rig, harm, heal func()) {
 }
 
 // TestNetwork: whatever the network does to the connections for longer than a window, generators
-// say ErrClaimExpired, and go on when it is over.
+// return ErrClaimExpired, and go on when it is over.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
 	for name, fault := range map[string]dbtest.Fault{
-		"refused": dbtest.Refuse, "cut before the request": dbtest.CutBeforeRequest, "cut after the request": dbtest.CutAfterRequest,
-		"cut before the reply": dbtest.CutBeforeReply, "black hole": dbtest.BlackHole,
+		"refused":                dbtest.Refuse,
+		"cut before the request": dbtest.CutBeforeRequest,
+		"cut after the request":  dbtest.CutAfterRequest,
+		"cut before the reply":   dbtest.CutBeforeReply,
+		"black hole":             dbtest.BlackHole,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, srv)
 			during(t, r, func() { r.proxy.Set(fault) }, func() { r.proxy.Set(dbtest.None) })
 			if r.proxy.Hits() == 0 {
-				t.Error("the fault was done to nothing")
+				t.Error("the fault met no connection")
 			}
 		})
 	}
 }
 
-// TestDelay: a slow network costs nobody an id.
+// TestDelay: a slow network delays no id.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, servers.MariaDB(t))
 	r.proxy.Delay(50 * time.Millisecond)
 	until := r.users[0].g.Stats().WindowUntil
-	waitFor(t, "extended window", func() bool { return r.users[0].g.Stats().WindowUntil.After(until.Add(window)) })
+	waitFor(t, "extended window", func() bool {
+		return r.users[0].g.Stats().WindowUntil.After(until.Add(window))
+	})
 	goOn(t, r.users, "over a slow network")
 	onlyPromised(t, r)
 }
 
-// TestUnknownOutcome: every answer to a change of a lease is lost, and the change was made. Reading
-// the row back tells, so that no worker id is lost over it; whatever happens, no id comes twice.
+// TestUnknownOutcome: every change of a lease is made, and its answer is lost. Reading the row back
+// tells that it was made, so no worker id is lost, and no id comes twice.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, servers.MariaDB(t))
 	before := workers(r)
-	r.proxy.SetMatching(dbtest.CutBeforeReply, func(b []byte) bool { return strings.Contains(string(b), "WORKER_LEASE SET") })
+	r.proxy.SetMatching(dbtest.CutBeforeReply, func(b []byte) bool {
+		return strings.Contains(string(b), "WORKER_LEASE SET")
+	})
 	until := r.users[0].g.Stats().WindowUntil
-	waitFor(t, "extended windows", func() bool { return r.users[0].g.Stats().WindowUntil.After(until.Add(2 * window)) })
+	waitFor(t, "extended windows", func() bool {
+		return r.users[0].g.Stats().WindowUntil.After(until.Add(2 * window))
+	})
 	r.proxy.Set(dbtest.None)
 	goOn(t, r.users, "after the fault")
 	onlyPromised(t, r)
 	if after := workers(r); after != before {
-		t.Errorf("worker ids are %v, want them kept: %v", after, before)
+		t.Errorf("worker ids are %v, want %v as before", after, before)
 	}
 	if r.proxy.Hits() < 2 {
-		t.Errorf("the fault was done %d times, want several", r.proxy.Hits())
+		t.Errorf("the fault was injected %d times, want 2 or more", r.proxy.Hits())
 	}
 }
 
@@ -81,7 +90,7 @@ func workers(r *rig) (ids [2]int64) {
 	return ids
 }
 
-// TestServer does to one server, one after the other, what can happen to it.
+// TestServer kills a server, pauses it and makes it read-only, one after the other.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.MariaDB(t)
@@ -90,7 +99,7 @@ func TestServer(t *testing.T) {
 		harm, heal func() error
 	}{
 		{"killed", srv.Kill, srv.Start},
-		{"stopped in its tracks", srv.Pause, srv.Resume},
+		{"paused", srv.Pause, srv.Resume},
 		{"read-only",
 			func() error { _, err := srv.TryQuery("", "SET GLOBAL read_only = ON"); return err },
 			func() error { _, err := srv.TryQuery("", "SET GLOBAL read_only = OFF"); return err }},
@@ -127,20 +136,26 @@ func TestLockedTables(t *testing.T) {
 	})
 }
 
-// TestFull: every change of the tables fails with the errors of a disk that is full. The errors
-// come from triggers: a disk that is really full makes a server wait or fail at a moment of its own
-// choosing, and a change of a row of that size does not need room.
+// TestFull: every change of the tables fails with an error of a full disk. Triggers raise the errors,
+// because on a full disk a server waits or fails at moments that a test cannot choose, and a change
+// of so small a row needs no room.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	srv := servers.MariaDB(t)
-	for name, code := range map[string]int{"ER_DISK_FULL": 1021, "ER_RECORD_FILE_FULL": 1114, "ER_GET_ERRNO": 1030, "ER_ERROR_ON_WRITE": 1026} {
+	for name, code := range map[string]int{
+		"ER_DISK_FULL": 1021, "ER_RECORD_FILE_FULL": 1114, "ER_GET_ERRNO": 1030, "ER_ERROR_ON_WRITE": 1026,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, srv)
 			during(t, r, func() {
-				for i, at := range []string{"UPDATE ON WORKER_LEASE", "INSERT ON WORKER_LEASE", "INSERT ON WORKER_NODE"} {
-					srv.Query(t, r.db, fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW SIGNAL SQLSTATE 'HY000' "+
-						"SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'No space left on device'", i, at, code))
+				changes := []string{
+					"UPDATE ON WORKER_LEASE", "INSERT ON WORKER_LEASE", "INSERT ON WORKER_NODE",
+				}
+				for i, change := range changes {
+					srv.Query(t, r.db, fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW "+
+						"SIGNAL SQLSTATE 'HY000' "+
+						"SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'No space left on device'", i, change, code))
 				}
 			}, func() {
 				for i := range 3 {

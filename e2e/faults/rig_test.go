@@ -19,6 +19,7 @@ import (
 	"gorm.io/gorm"
 )
 
+// servers has the MariaDB that tests share which do no harm to it.
 var servers dbtest.Shared
 
 func TestMain(m *testing.M) {
@@ -27,14 +28,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// window is how far the leases reach: short, so that faults outlast it.
+// window is the leases' Window. It is short, so that faults outlast it.
 const window = 2 * time.Second
 
-// patience is how long anything may take before a test gives up on it.
+// patience is how long waitFor waits.
 const patience = time.Minute
 
-// options have ticks so short and a sequence space so small that busy generators use every id: two
-// that shared one would meet.
+// options returns options with ticks so short and a sequence space so small that busy generators use
+// every id. So two generators that stamp in one tick make ids that are equal.
 func options() *uid.Options {
 	return &uid.Options{
 		Layout:   bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 12, Tick: 100 * time.Millisecond},
@@ -43,6 +44,7 @@ func options() *uid.Options {
 	}
 }
 
+// newLedger returns an empty ledger for ids of the options' layout.
 func newLedger(t *testing.T) *ledger.Ledger {
 	t.Helper()
 	alloc, err := bitsalloc.New(options().Layout)
@@ -52,7 +54,7 @@ func newLedger(t *testing.T) *ledger.Ledger {
 	return ledger.New(alloc)
 }
 
-// connect opens a pool of its own, as a process would, that does not wait for long.
+// connect opens a pool of its own, as a process would, with short timeouts.
 func connect(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
 	db, err := workernode.OpenMySQL(dsn + "&timeout=500ms&readTimeout=500ms")
@@ -67,8 +69,8 @@ func connect(t *testing.T, dsn string) *gorm.DB {
 	return db
 }
 
-// migrated makes a database with the tables and an account that has no privilege beyond the
-// documented ones, and returns its name.
+// migrated makes a database with the tables, and the account app, which has the documented
+// privileges on it and no others. It returns the database's name.
 func migrated(t *testing.T, srv *dbtest.Server) string {
 	t.Helper()
 	name := srv.CreateDB(t)
@@ -80,7 +82,7 @@ func migrated(t *testing.T, srv *dbtest.Server) string {
 	return name
 }
 
-// rig is generators of every kind at work on one database, through a network of their own.
+// rig has generators of every kind at work on one database, through a proxy of their own.
 type rig struct {
 	srv    *dbtest.Server
 	proxy  *dbtest.Proxy
@@ -101,7 +103,11 @@ func newRig(t *testing.T, srv *dbtest.Server) *rig {
 		name     string
 		assigner func(*gorm.DB) assigner.Assigner
 		standard bool
-	}{{"cached on a lease", leased, false}, {"default on a lease", leased, true}, {"cached on a disposable worker id", disposable, false}} {
+	}{
+		{"cached on a lease", leased, false},
+		{"default on a lease", leased, true},
+		{"cached on a disposable worker id", disposable, false},
+	} {
 		var g uid.Generator
 		var err error
 		if a := k.assigner(connect(t, r.dsn())); k.standard {
@@ -123,32 +129,34 @@ func newRig(t *testing.T, srv *dbtest.Server) *rig {
 	return r
 }
 
-// dsn returns the data source name that leads through the rig's network. A change is one request,
-// so that an answer that is lost is the answer to it.
+// dsn returns the data source name of the rig's proxy. With interpolateParams a change is one
+// request, so a lost answer is the answer to the change.
 func (r *rig) dsn() string {
-	return strings.Replace(r.srv.DSNVia(r.proxy.Addr(), r.db), dbtest.User+":", "app:", 1) + "&interpolateParams=true"
+	return strings.Replace(r.srv.DSNVia(r.proxy.Addr(), r.db), dbtest.User+":", "app:", 1) +
+		"&interpolateParams=true"
 }
 
-// leases are the users that can lose their worker id.
+// leases returns the users whose worker id is leased.
 func (r *rig) leases() []*user { return r.users[:2] }
 
+// noDuplicates fails the test if an id came twice, or if there are no ids.
 func noDuplicates(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	if s := l.Sum(); s.Duplicates != 0 || s.Foreign != 0 || s.IDs == 0 {
-		t.Errorf("%d of %d ids came twice, such as %v; %d are no ids", s.Duplicates, s.IDs, s.First, s.Foreign)
+		t.Errorf("%d of %d ids came twice, such as %v; %d are below 0", s.Duplicates, s.IDs, s.First, s.Foreign)
 	}
 }
 
-// user is a goroutine that takes ids from a generator as fast as they come.
+// user is a goroutine that takes ids from a generator as fast as it can.
 type user struct {
 	name string
 	g    uid.Generator
-	end  func() // stops it and closes the generator
+	end  func() // stops the goroutine and closes the generator
 
-	mu   sync.Mutex
-	n    int64
-	errs map[string]int // by kind
-	last error
+	mu   sync.Mutex     // guards the fields below
+	n    int64          // how many ids it got
+	errs map[string]int // how many errors of each kind it got
+	last error          // the last error that it got
 }
 
 // use starts a user whose ids go into l.
@@ -173,12 +181,13 @@ func use(t *testing.T, name string, g uid.Generator, l *ledger.Ledger) *user {
 	u.end = sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()
-		g.Close() // may fail where the database is away, which costs nobody an id
+		g.Close() // may fail while the database is away; the worker id is then free at the window's end
 	})
 	t.Cleanup(u.end)
 	return u
 }
 
+// note counts what one call of Fill returned.
 func (u *user) note(n int, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -197,14 +206,14 @@ func (u *user) note(n int, err error) {
 	}
 }
 
-// count returns the number of ids so far, and of errors of a kind.
+// count returns how many ids the user got so far, and how many errors of a kind.
 func (u *user) count(kind string) (ids int64, errs int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.n, u.errs[kind]
 }
 
-// goOn waits until every user has had more ids.
+// goOn waits until every user has got 1,000 more ids.
 func goOn(t *testing.T, users []*user, when string) {
 	t.Helper()
 	for _, u := range users {
@@ -213,7 +222,7 @@ func goOn(t *testing.T, users []*user, when string) {
 	}
 }
 
-// expire waits until every user has been told that its claim expired.
+// expire waits until every user has got ErrClaimExpired.
 func expire(t *testing.T, users []*user) {
 	t.Helper()
 	for _, u := range users {
@@ -221,8 +230,8 @@ func expire(t *testing.T, users []*user) {
 	}
 }
 
-// onlyPromised checks that callers got no errors but those that the documents promise, none without
-// a lease, and never the password.
+// onlyPromised checks that callers got only documented errors, none of them without a lease and none
+// with the password in it.
 func onlyPromised(t *testing.T, r *rig) {
 	t.Helper()
 	for i, u := range r.users {
@@ -239,6 +248,7 @@ func onlyPromised(t *testing.T, r *rig) {
 	}
 }
 
+// waitFor waits until done returns true, and fails the test if that takes longer than patience.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {

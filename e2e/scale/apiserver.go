@@ -15,17 +15,17 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// apiServer is a source with Lease objects.
+// apiServer is a source of worker ids that Lease objects keep. Each fleet has an Options.Name of
+// its own.
 type apiServer struct {
 	*dbtest.APIServer
 
 	config  string // path of a kubeconfig
-	names   int
+	names   int    // number of the fleet's name
 	cluster *kubernetes.Cluster
 }
 
-// newAPIServer starts an API server and the etcd that it needs, which writes every change to its
-// disk.
+// newAPIServer starts an API server and its etcd, which writes every change to the disk.
 func newAPIServer() (*apiServer, error) {
 	srv, err := dbtest.NewKubernetes()
 	if err != nil {
@@ -62,7 +62,8 @@ func (s *apiServer) counters() (map[string]int64, error) {
 	}
 	m := map[string]int64{}
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "apiserver_request_total{") || !strings.Contains(line, `resource="leases"`) {
+		if !strings.HasPrefix(line, "apiserver_request_total{") ||
+			!strings.Contains(line, `resource="leases"`) {
 			continue
 		}
 		_, value, _ := strings.Cut(line, "} ")
@@ -81,7 +82,8 @@ func (s *apiServer) counters() (map[string]int64, error) {
 // pass moves the ends of all windows back by an hour.
 func (s *apiServer) pass() error {
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-	text, err := s.request(http.MethodGet, leases+"?labelSelector=uidring.github.io%2Fids%3D"+s.name(), nil)
+	selector := "?labelSelector=uidring.github.io%2Fids%3D" + s.name()
+	text, err := s.request(http.MethodGet, leases+selector, nil)
 	if err != nil {
 		return err
 	}
@@ -130,7 +132,7 @@ func earlier(value []byte) ([]byte, error) {
 	return json.Marshal(slot)
 }
 
-// request makes one as the administrator.
+// request makes a request as the administrator and returns the answer's body.
 func (s *apiServer) request(method, path string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, s.cluster.Server+path,
 		bytes.NewReader(body))

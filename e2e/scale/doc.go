@@ -5,7 +5,7 @@
 //
 //	go run ./e2e/scale -out docs/scale.json
 //
-// The processes are real, and so is the server. -show prints the tables of docs/scale.md from a
-// file. For fleets that no single machine holds it computes the time from the measured cost of a
+// The processes and the server are real. -show prints the tables of docs/scale.md from a file. For
+// fleets that are too large for one machine it simulates the start, with the measured cost of a
 // statement.
 package main

@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// etcdServer is a source with the keys of an etcd of one member, which writes every change to its
-// disk.
+// etcdServer is a source of worker ids that an etcd of one member keeps. It writes every change to
+// the disk.
 type etcdServer struct{ *dbtest.Server }
 
 func newEtcd() (etcdServer, error) {
@@ -28,7 +28,8 @@ func (s etcdServer) job(kind string) job { return job{Kind: kind, DSN: s.DSN(dat
 
 // do calls f with a client.
 func (s etcdServer) do(f func(context.Context, *clientv3.Client) error) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()},
+		Logger: zap.NewNop()})
 	if err != nil {
 		return err
 	}
@@ -64,11 +65,11 @@ func (s etcdServer) pass() error {
 	})
 }
 
-// handled is what etcd counts of one kind of request.
+// handled matches etcd's counter of answered requests of one kind.
 var handled = regexp.MustCompile(
 	`^grpc_server_handled_total{.*grpc_method="(Range|Txn)".*} (\S+)$`)
 
-// counters reads the requests that the server has answered.
+// counters reads how many requests the server has answered.
 func (s etcdServer) counters() (map[string]int64, error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
 		"http://"+s.Addr()+"/metrics", http.NoBody)

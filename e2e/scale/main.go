@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// kinds are where worker ids come from.
+// The kinds of assigners.
 const (
 	leased     = "Leased"
 	namespace  = "Leased, own namespace"
@@ -27,12 +27,12 @@ const (
 	cluster    = "Kubernetes"
 )
 
-// scenarios are how a fleet starts.
+// The scenarios in which a fleet starts.
 const (
-	cold    = "cold"                           // all at once, empty tables
-	rolling = "rolling"                        // each is replaced by another, one after the other
-	held    = "power cut, windows held"        // all are killed and started at once
-	passed  = "power cut, windows have passed" // the same, later
+	cold    = "cold"                           // all at once, on empty tables
+	rolling = "rolling"                        // each replaces another one, one after the other
+	held    = "power cut, windows held"        // all are killed, and started at once
+	passed  = "power cut, windows have passed" // the same, after the windows have passed
 )
 
 // run is one measurement.
@@ -40,11 +40,11 @@ type run struct {
 	Kind      string
 	Scenario  string
 	Processes int
-	Took      []time.Duration    // of each start, in ascending order
-	All       time.Duration      // from the first to the last
-	PerStart  map[string]float64 // of the server's counters
-	Workers   int                // different worker ids, of all that ever ran
-	Highest   int64
+	Took      []time.Duration    // how long each start took, in ascending order
+	All       time.Duration      // from the first start's begin to the last one's end
+	PerStart  map[string]float64 // how far each of the server's counters moved, per start
+	Workers   int                // different worker ids so far, in this scenario and those before
+	Highest   int64              // the highest worker id
 }
 
 // result is what a file holds.
@@ -52,7 +52,7 @@ type result struct {
 	Begun       time.Time
 	Machine     string
 	Commit      string
-	Connections int // the server's limit
+	Connections int // the server's limit of connections
 	Runs        []run
 }
 
@@ -65,10 +65,10 @@ func main() {
 		}
 		exit(err)
 	}
-	processes := flag.String("processes", "50,200", "sizes of the fleet")
-	only := flag.String("only", "", "one kind of assigner")
-	repeat := flag.Int("repeat", 5, "measurements of each scenario")
-	connections := flag.Int("connections", 1000, "the server's limit")
+	processes := flag.String("processes", "50,200", "sizes of the fleet, separated by commas")
+	only := flag.String("only", "", "measure only this kind of assigner")
+	repeat := flag.Int("repeat", 5, "number of measurements of each scenario")
+	connections := flag.Int("connections", 1000, "the server's limit of connections")
 	out := flag.String("out", "", "write the result to this file")
 	show := flag.String("show", "", "print the tables of this file and measure nothing")
 	flag.Parse()
@@ -81,7 +81,7 @@ func main() {
 	}
 	text, err := json.Marshal(r)
 	if err == nil && *out != "" {
-		const next = `{"Kind":` // a line for each run
+		const next = `{"Kind":` // begins a run, which gets a line of its own
 		text = bytes.ReplaceAll(text, []byte(next), []byte("\n"+next))
 		err = os.WriteFile(*out, append(text, '\n'), 0o644)
 	}
@@ -89,6 +89,7 @@ func main() {
 	exit(err)
 }
 
+// exit ends the program, with status 1 if there is an error.
 func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
@@ -100,7 +101,8 @@ func exit(err error) {
 // measure runs every scenario of every kind.
 func measure(sizes, only string, repeat, connections int) (*result, error) {
 	r := &result{Begun: time.Now().UTC(), Connections: connections, Commit: commit(),
-		Machine: fmt.Sprintf("%d processors, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
+		Machine: fmt.Sprintf("%d processors, %s/%s, %s",
+			runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
 	var counts []int
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)
@@ -122,7 +124,7 @@ func measure(sizes, only string, repeat, connections int) (*result, error) {
 	return r, nil
 }
 
-// kinds runs every scenario of kinds that have one server.
+// kinds runs every scenario of kinds that share one server.
 func (r *result) kinds(kinds []string, counts []int, repeat, connections int) error {
 	if len(kinds) == 0 {
 		return nil
@@ -144,7 +146,7 @@ func (r *result) kinds(kinds []string, counts []int, repeat, connections int) er
 	return nil
 }
 
-// scenarios runs every scenario once, from an empty server.
+// scenarios runs every scenario of a kind once, from an empty server on.
 func (r *result) scenarios(srv source, kind string, n int) error {
 	if err := srv.reset(); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (r *result) scenarios(srv source, kind string, n int) error {
 		f.kill()
 		return err
 	}
-	if kind == env { // which has no part in common with other processes: each start waits for the clock
+	if kind == env { // processes have nothing in common: each start waits for the clock alone
 		return f.stop()
 	}
 	successors, err := newFleet(j, n)
@@ -201,7 +203,7 @@ func (r *result) scenarios(srv source, kind string, n int) error {
 	return err
 }
 
-// watch measures one scenario.
+// watch measures one scenario, which do carries out, and adds its worker ids to workers.
 func (r *result) watch(
 	srv source, kind, scenario string, workers map[int64]bool, do func() ([]answer, error),
 ) error {
@@ -214,7 +216,8 @@ func (r *result) watch(
 	if err != nil {
 		return err
 	}
-	m := run{Kind: kind, Scenario: scenario, Processes: len(answers), All: time.Since(begin), PerStart: map[string]float64{}}
+	m := run{Kind: kind, Scenario: scenario, Processes: len(answers), All: time.Since(begin),
+		PerStart: map[string]float64{}}
 	after, err := srv.counters()
 	if err != nil {
 		return err
@@ -233,9 +236,10 @@ func (r *result) watch(
 	return nil
 }
 
-// commit names the version that was measured.
+// commit returns the commit of the checkout that the program runs in, or "unknown".
 func commit() string {
-	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12", "HEAD").Output()
+	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12",
+		"HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}

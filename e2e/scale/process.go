@@ -22,32 +22,33 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// jobEnv makes the program a process of the fleet: its value is a job.
+// jobEnv is the environment variable that makes the program a process of the fleet. Its value is
+// the job, as JSON.
 const jobEnv = "UIDRING_SCALE_JOB"
 
-// numberEnv is the environment variable that has the number of such a process.
+// numberEnv is the environment variable with the number of such a process in its fleet.
 const numberEnv = "UIDRING_SCALE_NUMBER"
 
 // job is what a process does.
 type job struct {
-	Kind string // where its worker id comes from: see kinds
-	DSN  string // or the address of an authority that is no database
+	Kind string // the kind of assigner
+	DSN  string // of the database, or the address of another authority
 }
 
-// answer is what a process writes when it has its first id.
+// answer is what a process writes when it has its first id, or fails.
 type answer struct {
 	Took   time.Duration // from asking for the worker id to the first id
 	Worker int64
-	Err    string
+	Err    string // empty: it has an id
 }
 
-// work is the main function of such a process. It starts at the first line of its standard input,
-// gives the worker id back at the second one, and ends.
+// work is the main function of such a process. At the first line of its standard input it asks for
+// a worker id. At the second line it gives the worker id back and ends.
 func (j job) work() error {
 	in := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
 	if _, err := in.ReadString('\n'); errors.Is(err, io.EOF) {
-		return nil // whoever measures has gone
+		return nil // the parent has ended
 	} else if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 	return g, err
 }
 
-// process is a running one.
+// process is a process of the fleet, as its parent sees it.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -140,7 +141,8 @@ func start(j job, number int) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: exec.CommandContext(context.Background(), self)}
-	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text), fmt.Sprintf("%s=%d", numberEnv, number))
+	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text),
+		fmt.Sprintf("%s=%d", numberEnv, number))
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -157,7 +159,7 @@ func start(j job, number int) (*process, error) {
 	return p, err
 }
 
-// ask lets the process start and returns its answer.
+// ask lets the process ask for its worker id, and returns its answer.
 func (p *process) ask() (a answer, err error) {
 	if _, err := io.WriteString(p.in, "start\n"); err != nil {
 		return a, err
@@ -175,7 +177,7 @@ func (p *process) ask() (a answer, err error) {
 	return a, nil
 }
 
-// stop has the process give its worker id back.
+// stop lets the process give its worker id back and end.
 func (p *process) stop() error {
 	_, err := io.WriteString(p.in, "stop\n")
 	return errors.Join(err, p.cmd.Wait())
@@ -183,14 +185,14 @@ func (p *process) stop() error {
 
 // kill ends the process as a power cut would.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
-	_ = p.cmd.Wait()         // which reports the kill
+	_ = p.cmd.Process.Kill() // fails if it has ended
+	_ = p.cmd.Wait()         // reports the kill
 }
 
-// fleet is processes in their order of birth.
+// fleet is a number of processes, in the order in which they were started.
 type fleet []*process
 
-// newFleet starts n processes, which wait for ask.
+// newFleet starts n processes. They ask for no worker id before ask.
 func newFleet(j job, n int) (f fleet, err error) {
 	for i := range n {
 		p, err := start(j, i)
@@ -203,7 +205,7 @@ func newFleet(j job, n int) (f fleet, err error) {
 	return f, nil
 }
 
-// ask lets all start at once.
+// ask lets all processes ask at once, and returns their answers.
 func (f fleet) ask() ([]answer, error) {
 	answers, errs := make([]answer, len(f)), make([]error, len(f))
 	var wg sync.WaitGroup

@@ -10,15 +10,15 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// database is the name of the fleet's.
+// database is the name of the fleet's database.
 const database = "scale"
 
 // source is a server that worker ids come from.
 type source interface {
-	reset() error        // makes it empty
-	job(kind string) job // of a process
-	counters() (map[string]int64, error)
-	pass() error // lets the windows of all claims pass, as a wait of twenty minutes would
+	reset() error                        // makes the server empty
+	job(kind string) job                 // returns the job of a process
+	counters() (map[string]int64, error) // reads how much the server has done so far
+	pass() error                         // moves the ends of all windows into the past
 	Close()
 }
 
@@ -35,10 +35,10 @@ func newSource(kind string, connections int) (source, error) {
 	return newMariaDB(connections)
 }
 
-// mariaDB is a source with the tables of package workernode.
+// mariaDB is a source of worker ids that the tables of package workernode keep.
 type mariaDB struct{ *dbtest.Server }
 
-// newMariaDB starts a MariaDB that writes every commit to its disk, with empty tables.
+// newMariaDB starts a MariaDB that writes every commit to the disk. reset makes the tables.
 func newMariaDB(connections int) (mariaDB, error) {
 	srv, err := dbtest.NewMariaDB("--innodb-flush-log-at-trx-commit=1",
 		fmt.Sprintf("--max-connections=%d", connections))
@@ -47,9 +47,10 @@ func newMariaDB(connections int) (mariaDB, error) {
 
 func (srv mariaDB) job(kind string) job { return job{Kind: kind, DSN: srv.DSN(database)} }
 
-// reset makes the tables anew.
+// reset makes the database and its tables anew.
 func (srv mariaDB) reset() error {
-	if _, err := srv.TryQuery("", "DROP DATABASE IF EXISTS "+database+"; CREATE DATABASE "+database); err != nil {
+	_, err := srv.TryQuery("", "DROP DATABASE IF EXISTS "+database+"; CREATE DATABASE "+database)
+	if err != nil {
 		return err
 	}
 	db, err := workernode.OpenMySQL(srv.DSN(database))
@@ -64,13 +65,13 @@ func (srv mariaDB) reset() error {
 	return workernode.Migrate(context.Background(), db)
 }
 
-// counted are the server's counters that a run shows, each for one start.
-var counted = []string{"Questions", "Com_select", "Com_insert", "Com_update", "Com_commit", "Connections",
-	"Rows_read", "Innodb_row_lock_waits"}
+// counted are the server's counters that a run has, each per start.
+var counted = []string{"Questions", "Com_select", "Com_insert", "Com_update", "Com_commit",
+	"Connections", "Rows_read", "Innodb_row_lock_waits"}
 
-// counters reads them.
 func (srv mariaDB) counters() (map[string]int64, error) {
-	text, err := srv.TryQuery("", "SHOW GLOBAL STATUS WHERE Variable_name IN ('"+strings.Join(counted, "', '")+"')")
+	text, err := srv.TryQuery("", "SHOW GLOBAL STATUS WHERE Variable_name IN ('"+
+		strings.Join(counted, "', '")+"')")
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +86,7 @@ func (srv mariaDB) counters() (map[string]int64, error) {
 }
 
 func (srv mariaDB) pass() error {
-	_, err := srv.TryQuery(database, "UPDATE WORKER_LEASE SET UNTIL_MS = UNTIL_MS - 3600000 WHERE WORKER_ID >= 0")
+	_, err := srv.TryQuery(database, "UPDATE WORKER_LEASE SET UNTIL_MS = UNTIL_MS - 3600000 "+
+		"WHERE WORKER_ID >= 0")
 	return err
 }

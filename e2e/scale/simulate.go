@@ -15,20 +15,21 @@ const (
 	tries      = 8
 	firstPause = 20 * time.Millisecond
 	lastPause  = 3 * time.Second
-	idle       = 2 * time.Second // a connection is kept for so long after the last statement
+	idle       = 2 * time.Second // how long a connection stays open after its last statement
 )
 
-// Statements of one attempt: those before the first UPDATE, and those after the one that succeeds.
+// How many statements an attempt has before its first UPDATE, and after the UPDATE that succeeds.
 const (
 	before, after = 3, 3
 )
 
-// event is a process's next step.
+// event is a process's next step. Times are since the fleet's start.
 type event struct {
 	at   time.Duration
 	step func(now time.Duration)
 }
 
+// events is a heap of events, the earliest first.
 type events []event
 
 func (e events) Len() int           { return len(e) }
@@ -46,26 +47,27 @@ func (e *events) Pop() any {
 	return v
 }
 
-// simulation is a fleet that claims free rows of one server, all at once.
+// simulation is a fleet whose processes claim free rows of one server, all at once.
 type simulation struct {
-	cost        time.Duration // of a statement, on one processor of the server
-	processors  []time.Duration
-	connections int // that are left
+	cost        time.Duration   // what a statement takes on one processor of the server
+	processors  []time.Duration // when each of them is free
+	connections int             // how many the server has left
 	queue       events
-	rows        []int32 // free, in their order
-	taken       []bool
+	rows        []int32 // the free rows in their order, and some that were taken lately
+	taken       []bool  // by row
 	r           *rand.Rand
 
-	removed    int // of took, from rows
-	took       []time.Duration
-	statements int
-	refused    int
+	removed    int             // how many rows had been taken when look last removed them from rows
+	took       []time.Duration // when each process got its row; in ascending order at the end
+	statements int             // how many were executed
+	refused    int             // how many connections were refused
 }
 
-// simulate lets n processes claim n free rows.
+// simulate lets n processes claim n free rows. The same arguments give the same result.
 func simulate(n, processors, connections int, cost time.Duration) *simulation {
-	s := &simulation{cost: cost, processors: make([]time.Duration, processors), connections: connections,
-		taken: make([]bool, n), r: rand.New(rand.NewPCG(1, uint64(n)))}
+	s := &simulation{cost: cost, processors: make([]time.Duration, processors),
+		connections: connections,
+		taken:       make([]bool, n), r: rand.New(rand.NewPCG(1, uint64(n)))}
 	for i := range n {
 		s.rows = append(s.rows, int32(i))
 		s.in(0, func(now time.Duration) { s.attempt(now, firstPause, 0) })
@@ -80,11 +82,12 @@ func simulate(n, processors, connections int, cost time.Duration) *simulation {
 	return s
 }
 
+// in lets step run at a time.
 func (s *simulation) in(at time.Duration, step func(time.Duration)) {
 	heap.Push(&s.queue, event{at, step})
 }
 
-// run has the server execute so many statements, then calls done. The least busy processor does.
+// run lets the least busy processor execute a number of statements, and then calls done.
 func (s *simulation) run(now time.Duration, statements int, done func(time.Duration)) {
 	s.statements += statements
 	p := 0
@@ -113,7 +116,8 @@ func (s *simulation) attempt(now, pause time.Duration, offset int) {
 		seen := s.look(offset)
 		s.r.Shuffle(len(seen), func(i, j int) { seen[i], seen[j] = seen[j], seen[i] })
 		s.take(now, seen[:min(tries, len(seen))], func(now time.Duration) {
-			s.connections++ // it is idle, and the pause is over before it is closed
+			// Idle connections count as free, although this one stays open until after the pause.
+			s.connections++
 			again(now, max(candidates, 2*offset))
 		})
 	})
@@ -135,7 +139,7 @@ func (s *simulation) look(offset int) []int32 {
 	return slices.Clone(s.rows[skip:min(skip+candidates, len(s.rows))])
 }
 
-// take tries the rows one by one, then gives up.
+// take tries the rows one by one, and calls giveUp if all of them are taken.
 func (s *simulation) take(now time.Duration, rows []int32, giveUp func(time.Duration)) {
 	if len(rows) == 0 {
 		giveUp(now)
@@ -154,8 +158,9 @@ func (s *simulation) take(now time.Duration, rows []int32, giveUp func(time.Dura
 	})
 }
 
-// printSimulation computes fleets beyond one machine. The cost of a statement is that of a start
-// which has the machine for itself: client, server and disk.
+// printSimulation writes a table of simulated fleets, most of them too large for one machine. The
+// cost of a statement is that of starts which have the machine for themselves. It includes client,
+// server and disk.
 func (r *result) printSimulation(w io.Writer) {
 	var costs []time.Duration
 	for _, m := range r.Runs {
@@ -164,18 +169,24 @@ func (r *result) printSimulation(w io.Writer) {
 		}
 	}
 	processors := 0
-	if _, err := fmt.Sscanf(r.Machine, "%d processors", &processors); err != nil || len(costs) == 0 {
+	_, err := fmt.Sscanf(r.Machine, "%d processors", &processors)
+	if err != nil || len(costs) == 0 {
 		return
 	}
 	slices.Sort(costs)
 	cost := costs[len(costs)/2]
-	fmt.Fprintf(w, "\nSimulated with %v a statement and processor, %d processors:\n\n", cost.Round(time.Microsecond), processors)
-	fmt.Fprintln(w, "| processes | connections | median | slowest | statements | refused connections |")
+	fmt.Fprintf(w, "\nSimulated with %v a statement and processor, %d processors:\n\n",
+		cost.Round(time.Microsecond), processors)
+	fmt.Fprintln(w, "| processes | connections | median | slowest | statements "+
+		"| refused connections |")
 	fmt.Fprintln(w, "| ---: | ---: | ---: | ---: | ---: | ---: |")
-	for _, c := range []struct{ n, connections int }{{200, 1000}, {200, 151}, {10_000, 1000}, {10_000, 10_000}, {100_000, 1000}, {100_000, 10_000}} {
+	for _, c := range []struct{ n, connections int }{
+		{200, 1000}, {200, 151}, {10_000, 1000}, {10_000, 10_000}, {100_000, 1000},
+		{100_000, 10_000},
+	} {
 		s := simulate(c.n, processors, c.connections, cost)
 		n := float64(c.n)
-		fmt.Fprintf(w, "| %d | %d | %s | %s | %.1f | %.1f |\n", c.n, c.connections, text(s.took[c.n/2]), text(s.took[c.n-1]),
-			float64(s.statements)/n, float64(s.refused)/n)
+		fmt.Fprintf(w, "| %d | %d | %s | %s | %.1f | %.1f |\n", c.n, c.connections,
+			text(s.took[c.n/2]), text(s.took[c.n-1]), float64(s.statements)/n, float64(s.refused)/n)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// ensemble is a source with the nodes of a ZooKeeper of one server, which writes every change to its
-// disk. Each fleet has a root of its own.
+// ensemble is a source of worker ids that a ZooKeeper of one server keeps. It writes every change
+// to the disk. Each fleet has a root of its own.
 type ensemble struct {
 	*dbtest.Server
-	fleets int
+	fleets int // number of the fleet's root
 }
 
 func newZooKeeper() (*ensemble, error) {
@@ -31,7 +31,7 @@ func (e *ensemble) reset() error {
 	return nil
 }
 
-// counters are the requests, where MariaDB has statements.
+// counters reads how many requests the server has received.
 func (e *ensemble) counters() (map[string]int64, error) {
 	text, err := dbtest.ZooKeeperCounters(e.Addr())
 	if err != nil {
@@ -45,7 +45,7 @@ func (e *ensemble) counters() (map[string]int64, error) {
 	return map[string]int64{"requests": n}, nil
 }
 
-// pass moves the ends of all slots by an hour.
+// pass moves the ends of all windows back by an hour.
 func (e *ensemble) pass() error {
 	c, _, err := zk.Connect([]string{e.Addr()}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {

@@ -1,2 +1,3 @@
-// Package segment tests number segments on PostgreSQL and SQLite; MariaDB is tested in the package.
+// Package segment tests number segments on PostgreSQL and SQLite. The tests on MariaDB are in the
+// packages themselves.
 package segment

@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
+// servers has the database servers that all tests share.
 var servers dbtest.Shared
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// dialects are the databases; each returns a function that opens a new pool on one fresh database.
+// dialects are the databases. fresh makes an empty database and returns a function that opens a new
+// pool on it.
 var dialects = []struct {
 	name  string
 	fresh func(t *testing.T) func(tb testing.TB) *gorm.DB
@@ -49,6 +51,7 @@ var dialects = []struct {
 	}},
 }
 
+// open opens a pool and closes it when the test ends.
 func open(tb testing.TB, d gorm.Dialector) *gorm.DB {
 	tb.Helper()
 	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard})
@@ -63,7 +66,8 @@ func open(tb testing.TB, d gorm.Dialector) *gorm.DB {
 	return db
 }
 
-// each runs f as a subtest on each database, with a database of its own that has the tables.
+// each runs f as a subtest on each kind of database, with a database of its own that has the tables.
+// open opens another pool on it.
 func each(t *testing.T, f func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB)) {
 	t.Helper()
 	t.Parallel()
@@ -82,6 +86,7 @@ func each(t *testing.T, f func(t *testing.T, open func(testing.TB) *gorm.DB, db 
 	}
 }
 
+// run runs a statement, and fails the test if that fails.
 func run(tb testing.TB, db *gorm.DB, statement string, args ...any) {
 	tb.Helper()
 	if err := db.Exec(statement, args...).Error; err != nil {
@@ -89,6 +94,7 @@ func run(tb testing.TB, db *gorm.DB, statement string, args ...any) {
 	}
 }
 
+// fetch fetches a range, and fails the test if that fails.
 func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Range {
 	tb.Helper()
 	r, err := src.Fetch(tb.Context(), tag, step)
@@ -98,9 +104,10 @@ func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Ra
 	return r
 }
 
+// stretch returns the text of a range's bounds.
 func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
 
-// TestConformance runs the suite over every source.
+// TestConformance runs the conformance suite on every source.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
@@ -127,8 +134,9 @@ func TestConformance(t *testing.T) {
 		t.Run("Ticket", func(t *testing.T) {
 			segmenttest.Run(t, segmenttest.Config{
 				Open: func(tb testing.TB) segment.Source {
-					// One file and eight writers: SQLite has no queue, so one of them may wait for long.
-					return sqlsource.Ticket([]*gorm.DB{open(tb)}, &sqlsource.TicketOptions{Timeout: time.Minute})
+					// Eight writers share one file. SQLite has no queue, so one of them may wait for long.
+					return sqlsource.Ticket([]*gorm.DB{open(tb)},
+						&sqlsource.TicketOptions{Timeout: time.Minute})
 				},
 				Tag: "a",
 			})
@@ -136,8 +144,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestExactlyOnce: several Generators with pools of their own, as many processes have, give each id
-// once.
+// TestExactlyOnce: several Generators with pools of their own, as processes have them, hand out each
+// id once.
 func TestExactlyOnce(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 20)")
@@ -147,7 +155,8 @@ func TestExactlyOnce(t *testing.T) {
 			all []int64
 		)
 		for range 3 {
-			g, err := segment.New(t.Context(), sqlsource.LeafAlloc(open(t), nil), &segment.Options{MaxStep: 50})
+			src := sqlsource.LeafAlloc(open(t), nil)
+			g, err := segment.New(t.Context(), src, &segment.Options{MaxStep: 50})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +173,7 @@ func TestExactlyOnce(t *testing.T) {
 						ids[i] = id
 					}
 					if !slices.IsSorted(ids) {
-						t.Error("the ids of a goroutine do not rise")
+						t.Error("the ids of a goroutine do not increase")
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -176,7 +185,7 @@ func TestExactlyOnce(t *testing.T) {
 		slices.Sort(all)
 		for i := 1; i < len(all); i++ {
 			if all[i] == all[i-1] {
-				t.Errorf("id %d is there twice", all[i])
+				t.Errorf("id %d came twice", all[i])
 			}
 		}
 		if len(all) != 3*4*500 {
@@ -185,29 +194,40 @@ func TestExactlyOnce(t *testing.T) {
 	})
 }
 
-// TestBounds: rows at the end of the numbers and rows that make no sense are errors, and stay as
-// they were.
+// TestBounds: rows at the end of the numbers and rows with invalid values are errors, and stay as they
+// were.
 func TestBounds(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
-		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-5))
-		for _, widen := range []string{"ALTER TABLE leaf_alloc ALTER COLUMN step TYPE BIGINT", "ALTER TABLE t_sequence ALTER COLUMN increment_val TYPE BIGINT"} {
-			if db.Name() == "postgres" { // SQLite's columns are wide
+		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES "+
+			"('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-5))
+		for _, widen := range []string{
+			"ALTER TABLE leaf_alloc ALTER COLUMN step TYPE BIGINT",
+			"ALTER TABLE t_sequence ALTER COLUMN increment_val TYPE BIGINT",
+		} {
+			if db.Name() == "postgres" { // SQLite's columns are wide enough
 				run(t, db, widen)
 			}
 		}
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('long', 1, 2147483649)")
 		run(t, db, "INSERT INTO t_sequence VALUES ('long', 1, 2147483649)")
-		run(t, db, "INSERT INTO t_sequence VALUES ('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-15))
-		for name, src := range map[string]segment.Source{"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil)} {
+		run(t, db, "INSERT INTO t_sequence VALUES "+
+			"('full', ?, 10), ('zero', 1, 0), ('minus', 500, -10), ('below', -100, 10)", int64(math.MaxInt64-15))
+		for name, src := range map[string]segment.Source{
+			"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil),
+		} {
 			for tag, want := range map[string]error{
-				"full": segment.ErrExhausted, "zero": segment.ErrBadRange, "minus": segment.ErrBadRange, "below": segment.ErrBadRange, "long": segment.ErrBadRange,
+				"full":  segment.ErrExhausted,
+				"zero":  segment.ErrBadRange,
+				"minus": segment.ErrBadRange,
+				"below": segment.ErrBadRange,
+				"long":  segment.ErrBadRange,
 			} {
 				for range 2 {
 					if r, err := src.Fetch(t.Context(), tag, 0); !errors.Is(err, want) {
 						t.Errorf("%s: Fetch(%q) = %v, %v, want %v", name, tag, r, err, want)
 					}
 				}
-				if tag == "full" || tag == "below" { // the others' step is no matter where one is asked for
+				if tag == "full" || tag == "below" { // what is wrong with the others is their step
 					if r, err := src.Fetch(t.Context(), tag, 200); !errors.Is(err, want) {
 						t.Errorf("%s: Fetch(%q) with step 200 = %v, %v, want %v", name, tag, r, err, want)
 					}
@@ -217,15 +237,18 @@ func TestBounds(t *testing.T) {
 		if r := fetch(t, sqlsource.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
 			t.Errorf("the last 5 ids are %v, want them to end at 2^63-1", r)
 		}
-		var moved int64
-		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'zero' AND max_id = 1 OR biz_tag = 'minus' AND max_id = 500 OR biz_tag = 'below' AND max_id = -100 OR biz_tag = 'long' AND max_id = 1").Row().Scan(&moved); err != nil || moved != 4 {
-			t.Errorf("%d of the 4 rows that make no sense are as they were, %v", moved, err)
+		var kept int64
+		unmoved := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'zero' AND max_id = 1 " +
+			"OR biz_tag = 'minus' AND max_id = 500 OR biz_tag = 'below' AND max_id = -100 " +
+			"OR biz_tag = 'long' AND max_id = 1")
+		if err := unmoved.Row().Scan(&kept); err != nil || kept != 4 {
+			t.Errorf("%d of the 4 invalid rows are as they were, %v, want all", kept, err)
 		}
 	})
 }
 
-// TestSequence: the original's numbers, the stored increment as the block's length, and wrapping
-// inside the statement.
+// TestSequence: blocks have the original's numbers and the length of the stored increment, and the
+// statement itself wraps a cyclic counter around.
 func TestSequence(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000), ('end', ?, 1000)", int64(math.MaxInt64-1500))
@@ -238,13 +261,13 @@ func TestSequence(t *testing.T) {
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)"} {
 			src := sqlsource.Sequence(open(t), &sqlsource.SequenceOptions{Cycle: true})
 			if r := fetch(t, src, "end", 0); stretch(r) != want || !r.Cyclic {
-				t.Errorf("block %d after the counter was used up is %v, want %s", i, r, want)
+				t.Errorf("block %d after the counter was used up is %v, want %s, cyclic", i, r, want)
 			}
 		}
 	})
 }
 
-// TestSetTogether: processes that make one tag at the same moment all succeed.
+// TestSetTogether: several processes that make one tag at the same moment all succeed.
 func TestSetTogether(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, _ *gorm.DB) {
 		for round := range 5 {
@@ -272,19 +295,20 @@ func TestUpdateTime(t *testing.T) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, update_time) VALUES ('a', 10, '2001-02-03 04:05:06')")
 		fetch(t, sqlsource.LeafAlloc(db, nil), "a", 0)
 		var old int64
-		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE update_time < '2002-01-01 00:00:00'").Row().Scan(&old); err != nil || old != 0 {
+		unmoved := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE update_time < '2002-01-01 00:00:00'")
+		if err := unmoved.Row().Scan(&old); err != nil || old != 0 {
 			t.Errorf("%d rows have the old update_time, %v, want 0", old, err)
 		}
 	})
 }
 
-// TestTicket: a row per stub, and settings that would make two servers meet are refused.
+// TestTicket: the table has one row per stub, and servers whose settings give equal ids are refused.
 func TestTicket(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		src := sqlsource.Ticket([]*gorm.DB{db}, nil)
 		for want := int64(1); want <= 5; want++ {
 			if r := fetch(t, src, "a", 10); r.From != want || r.Len() != 1 {
-				t.Errorf("ticket %d is %v", want, r)
+				t.Errorf("ticket %d is %v, want it to have that number alone", want, r)
 			}
 		}
 		var rows int64
@@ -295,13 +319,14 @@ func TestTicket(t *testing.T) {
 		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
 			t.Errorf("Check of two servers that count by 1 = %v, want ErrTicketServer", err)
 		}
-		if _, err := sqlsource.PlanTickets(t.Context(), []*gorm.DB{db}, nil); !errors.Is(err, errors.ErrUnsupported) {
+		_, err := sqlsource.PlanTickets(t.Context(), []*gorm.DB{db}, nil)
+		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("PlanTickets = %v, want errors.ErrUnsupported", err)
 		}
 	})
 }
 
-// TestTicketServers: two PostgreSQL databases give tickets in turn, each its own.
+// TestTicketServers: two PostgreSQL databases hand out tickets in turn, each its own.
 func TestTicketServers(t *testing.T) {
 	t.Parallel()
 	dbs := twoTicketServers(t)
@@ -313,13 +338,14 @@ func TestTicketServers(t *testing.T) {
 	if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
 		t.Errorf("tickets %v, want %v", got, want)
 	}
-	if err := sqlsource.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil).(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
+	twice := sqlsource.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil)
+	if err := twice.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
 		t.Errorf("Check of one server twice = %v, want ErrTicketServer", err)
 	}
 }
 
-// twoTicketServers returns two PostgreSQL databases whose identity columns count by 2 from 1 and
-// from 2.
+// twoTicketServers returns two PostgreSQL databases whose identity columns count by 2, from 1 and from
+// 2.
 func twoTicketServers(t *testing.T) (dbs []*gorm.DB) {
 	t.Helper()
 	s := servers.Postgres(t)
@@ -328,7 +354,8 @@ func twoTicketServers(t *testing.T) (dbs []*gorm.DB) {
 		if err := sqlsource.Migrate(t.Context(), db, "ticket"); err != nil {
 			t.Fatal(err)
 		}
-		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id SET INCREMENT BY 2 SET START WITH %d RESTART", start))
+		run(t, db, fmt.Sprintf("ALTER TABLE ticket ALTER COLUMN id "+
+			"SET INCREMENT BY 2 SET START WITH %d RESTART", start))
 		dbs = append(dbs, db)
 	}
 	return dbs

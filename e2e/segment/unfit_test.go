@@ -16,14 +16,16 @@ import (
 	ddl "github.com/uidring/uidring/sql"
 )
 
-// TestTransactionRefused: on a transaction a fetch would work, and a rollback hand its range out
-// again.
+// TestTransactionRefused: a fetch on a transaction is refused, because a rollback would hand its
+// range out again.
 func TestTransactionRefused(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		tx := db.Begin()
 		defer tx.Rollback()
 		for name, src := range map[string]segment.Source{
-			"LeafAlloc": sqlsource.LeafAlloc(tx, nil), "Sequence": sqlsource.Sequence(tx, nil), "Ticket": sqlsource.Ticket([]*gorm.DB{tx}, nil),
+			"LeafAlloc": sqlsource.LeafAlloc(tx, nil),
+			"Sequence":  sqlsource.Sequence(tx, nil),
+			"Ticket":    sqlsource.Ticket([]*gorm.DB{tx}, nil),
 		} {
 			if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, segment.ErrOptions) {
 				t.Errorf("%s: Fetch on a transaction = %v, %v, want ErrOptions", name, r, err)
@@ -33,7 +35,7 @@ func TestTransactionRefused(t *testing.T) {
 }
 
 // TestMigrateTogether: of two processes that make a table at the same moment, PostgreSQL fails the
-// second when the first commits; the second finds the table then, as it would a moment later.
+// second one when the first one commits. Migrate succeeds in both, because the table is there then.
 func TestMigrateTogether(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
@@ -49,7 +51,9 @@ func TestMigrateTogether(t *testing.T) {
 	second := make(chan error, 1)
 	go func() { second <- sqlsource.Migrate(t.Context(), db) }()
 	for waits := int64(0); waits == 0; time.Sleep(time.Millisecond) {
-		if err := db.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Row().Scan(&waits); err != nil {
+		waiting := db.Raw("SELECT COUNT(*) FROM pg_stat_activity " +
+			"WHERE datname = current_database() AND wait_event_type = 'Lock'")
+		if err := waiting.Row().Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,8 +65,8 @@ func TestMigrateTogether(t *testing.T) {
 	}
 }
 
-// TestNames: what is no text, and PostgreSQL answers with an error, is an unknown tag everywhere;
-// characters are counted, not bytes.
+// TestNames: a tag that is not valid text, which PostgreSQL answers with an error, is an unknown tag
+// on every database. The length of a tag counts characters, not bytes.
 func TestNames(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		src := sqlsource.LeafAlloc(db, nil)
@@ -79,8 +83,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestEqualNames: where a column takes names for one another, the one in the row is a tag, and no
-// other.
+// TestEqualNames: where a column's collation takes two names for equal, only the name that is stored
+// is a tag.
 func TestEqualNames(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		if db.Name() == "postgres" {
@@ -88,12 +92,14 @@ func TestEqualNames(t *testing.T) {
 			run(t, db, "ALTER TABLE leaf_alloc ALTER COLUMN biz_tag TYPE VARCHAR(128) COLLATE loose")
 		} else {
 			run(t, db, "DROP TABLE leaf_alloc")
-			run(t, db, "CREATE TABLE leaf_alloc (biz_tag TEXT COLLATE NOCASE PRIMARY KEY, max_id BIGINT, step INT, update_time TEXT)")
+			run(t, db, "CREATE TABLE leaf_alloc (biz_tag TEXT COLLATE NOCASE PRIMARY KEY, max_id BIGINT, "+
+				"step INT, update_time TEXT)")
 		}
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 10)")
 		var n int64
-		if err := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'ORDER'").Row().Scan(&n); err != nil || n != 1 {
-			t.Fatalf("the column takes ORDER for %d rows, %v, want 1", n, err)
+		equal := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE biz_tag = 'ORDER'")
+		if err := equal.Row().Scan(&n); err != nil || n != 1 {
+			t.Fatalf("%d rows are equal to ORDER, %v, want 1", n, err)
 		}
 		src := sqlsource.LeafAlloc(db, nil)
 		for _, step := range []int64{0, 5} {
@@ -107,8 +113,8 @@ func TestEqualNames(t *testing.T) {
 	})
 }
 
-// TestGoneBesideItsLike: a tag that is deleted is gone, also when another one is called the same
-// but for the case.
+// TestGoneBesideItsLike: a tag that is deleted is unknown, also if the name of another one differs
+// only in case.
 func TestGoneBesideItsLike(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO t_sequence VALUES ('order', 0, 10), ('Order', 0, 10)")
@@ -131,13 +137,12 @@ func TestGoneBesideItsLike(t *testing.T) {
 			t.Errorf("Next of the deleted tag = %d, %v, want ErrUnknownTag", id, err)
 		}
 		if id, err := g.Next(t.Context(), "order"); err != nil {
-			t.Errorf("Next of the other one = %d, %v", id, err)
+			t.Errorf("Next of the other tag = %d, %v, want an id", id, err)
 		}
 	})
 }
 
-// TestCommitFails: a range that the statement has returned, and whose commit then fails, is not
-// handed out.
+// TestCommitFails: a range that the statement has returned is not handed out if the commit fails.
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
@@ -147,12 +152,16 @@ func TestCommitFails(t *testing.T) {
 	}
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
 	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
-	run(t, db, "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''as told''; END'")
+	run(t, db, "CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS "+
+		"'BEGIN RAISE EXCEPTION ''as told''; END'")
 	for _, table := range []string{"leaf_alloc", "t_sequence", "ticket"} {
-		run(t, db, "CREATE CONSTRAINT TRIGGER fails AFTER INSERT OR UPDATE ON "+table+" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fails()")
+		run(t, db, "CREATE CONSTRAINT TRIGGER fails AFTER INSERT OR UPDATE ON "+table+
+			" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fails()")
 	}
 	for name, src := range map[string]segment.Source{
-		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil), "Ticket": sqlsource.Ticket([]*gorm.DB{db}, nil),
+		"LeafAlloc": sqlsource.LeafAlloc(db, nil),
+		"Sequence":  sqlsource.Sequence(db, nil),
+		"Ticket":    sqlsource.Ticket([]*gorm.DB{db}, nil),
 	} {
 		if r, err := src.Fetch(t.Context(), "a", 0); err == nil || !strings.Contains(err.Error(), "as told") {
 			t.Errorf("%s: Fetch whose commit fails = %v, %v, want the commit's error", name, r, err)
@@ -160,8 +169,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestForgottenTransaction: on a connection that went back to the pool inside of a transaction,
-// what is claimed is committed all the same.
+// TestForgottenTransaction: a range is committed also on a connection that went back to the pool
+// inside of a transaction.
 func TestForgottenTransaction(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10)")
@@ -188,7 +197,7 @@ func TestForgottenTransaction(t *testing.T) {
 				}
 				r := fetch(t, src, "a", 10)
 				if r.From < last.To {
-					t.Errorf("%s: the range after %v is %v", name, last, r)
+					t.Errorf("%s: the range after %v is %v, want a later one", name, last, r)
 				}
 				last = r
 			}
@@ -196,14 +205,15 @@ func TestForgottenTransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := fetch(t, source(db), "a", 10); r.From < last.To {
-				t.Errorf("%s: the range after %v, whose connection was closed, is %v", name, last, r)
+				t.Errorf("%s: the range after %v, whose connection was closed, is %v, want a later one",
+					name, last, r)
 			}
 		}
 	})
 }
 
-// TestNarrowCounter: a counter that its column cannot hold any more is ErrExhausted: no call waits
-// for what does not come.
+// TestNarrowCounter: a counter that has reached the end of its column is ErrExhausted, and no call
+// waits for it.
 func TestNarrowCounter(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
@@ -215,7 +225,9 @@ func TestNarrowCounter(t *testing.T) {
 	run(t, db, "ALTER TABLE t_sequence ALTER COLUMN current_val TYPE INT")
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 2147483640, 10)")
 	run(t, db, "INSERT INTO t_sequence VALUES ('a', 2147483640, 10)")
-	for name, src := range map[string]segment.Source{"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil)} {
+	for name, src := range map[string]segment.Source{
+		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil),
+	} {
 		for _, step := range []int64{0, 10} {
 			if r, err := src.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrExhausted) {
 				t.Errorf("%s: Fetch with step %d = %v, %v, want ErrExhausted", name, step, r, err)
@@ -224,7 +236,7 @@ func TestNarrowCounter(t *testing.T) {
 	}
 }
 
-// TestTicketTables: tables whose ids would repeat, or that would grow by a row per id, are refused.
+// TestTicketTables: tables whose ids may repeat, or that would grow by a row per id, are refused.
 func TestTicketTables(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
@@ -233,18 +245,35 @@ func TestTicketTables(t *testing.T) {
 		change []string
 		want   string
 	}{
-		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)"}, "no UNIQUE key"},
-		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)", "CREATE UNIQUE INDEX i ON ticket (stub, id)", "CREATE UNIQUE INDEX j ON ticket (stub) WHERE id > 7"}, "no UNIQUE key"},
-		{dialects[1].fresh(t)(t), []string{"CREATE TABLE ticket (id INTEGER PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "no AUTOINCREMENT"},
-		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, stub TEXT NOT NULL)"}, "no UNIQUE key"},
-		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (MAXVALUE 9 CYCLE) PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "has CYCLE"},
-		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (CACHE 20) PRIMARY KEY, stub TEXT NOT NULL UNIQUE)"}, "CACHE 20"},
+		{dialects[1].fresh(t)(t), []string{
+			"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)",
+		}, "no UNIQUE key"},
+		{dialects[1].fresh(t)(t), []string{
+			"CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, stub TEXT NOT NULL)",
+			"CREATE UNIQUE INDEX i ON ticket (stub, id)",
+			"CREATE UNIQUE INDEX j ON ticket (stub) WHERE id > 7",
+		}, "no UNIQUE key"},
+		{dialects[1].fresh(t)(t), []string{
+			"CREATE TABLE ticket (id INTEGER PRIMARY KEY, stub TEXT NOT NULL UNIQUE)",
+		}, "no AUTOINCREMENT"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{
+			"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, stub TEXT NOT NULL)",
+		}, "no UNIQUE key"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{
+			"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (MAXVALUE 9 CYCLE) PRIMARY KEY, " +
+				"stub TEXT NOT NULL UNIQUE)",
+		}, "has CYCLE"},
+		{open(t, postgres.Open(s.DSN(s.CreateDB(t)))), []string{
+			"CREATE TABLE ticket (id BIGINT GENERATED BY DEFAULT AS IDENTITY (CACHE 20) PRIMARY KEY, " +
+				"stub TEXT NOT NULL UNIQUE)",
+		}, "CACHE 20"},
 	} {
 		for _, statement := range tt.change {
 			run(t, tt.db, statement)
 		}
 		src := sqlsource.Ticket([]*gorm.DB{tt.db}, nil)
-		if err := src.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+		err := src.(segment.Checker).Check(t.Context())
+		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, %s: Check = %v, want ErrTicketServer with %q", tt.db.Name(), tt.change, err, tt.want)
 		}
 		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
@@ -253,7 +282,7 @@ func TestTicketTables(t *testing.T) {
 	}
 }
 
-// TestTicketSchema: the table may be another schema's.
+// TestTicketSchema: the table may be in another schema.
 func TestTicketSchema(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		schema := "main"
@@ -264,14 +293,14 @@ func TestTicketSchema(t *testing.T) {
 		}
 		src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: schema + ".ticket"})
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
-			t.Errorf("Check = %v", err)
+			t.Errorf("Check = %v, want no error", err)
 		}
 		fetch(t, src, "a", 1)
 	})
 }
 
-// TestTicketMoved: a counter that was moved onto another server's ids, which its settings do not
-// show, is refused at its first id.
+// TestTicketMoved: a counter that was moved to another server's ids is refused at its first id. Its
+// settings do not show that it was moved.
 func TestTicketMoved(t *testing.T) {
 	t.Parallel()
 	dbs := twoTicketServers(t)
@@ -282,17 +311,19 @@ func TestTicketMoved(t *testing.T) {
 			t.Errorf("the ticket is %v, want %d", r, want)
 		}
 	}
-	if r, err := sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2}).Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
-		t.Errorf("Fetch from the server that was moved = %v, %v, want ErrTicketServer", r, err)
+	moved := sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2})
+	if r, err := moved.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
+		t.Errorf("Fetch from the server whose counter was moved = %v, %v, want ErrTicketServer", r, err)
 	}
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 1002")
-	if r := fetch(t, sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2}), "a", 1); r.From != 1002 {
+	moved = sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2})
+	if r := fetch(t, moved, "a", 1); r.From != 1002 {
 		t.Errorf("the ticket after the counter was moved to an id of its own is %v, want 1002", r)
 	}
 }
 
-// TestTicketExhausted: a counter at the end of its numbers is ErrExhausted, whatever the database
-// calls that.
+// TestTicketExhausted: a counter at the end of its numbers is ErrExhausted, whatever error the
+// database returns.
 func TestTicketExhausted(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		const last = int64(math.MaxInt64) - 1 // the end of a range of one id has to fit as well

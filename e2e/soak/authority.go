@@ -2,14 +2,17 @@ package main
 
 import "github.com/uidring/uidring/internal/dbtest"
 
-// authority is where a fleet's worker ids come from.
+// authority is a kind of server that a fleet's worker ids come from.
 type authority struct {
-	kinds  []kind  // that the processes run, in turn
-	faults []fault // that can happen to it and to the network
-	tells  bool    // it has a clock, which can be wrong
+	kinds  []kind  // what the processes run, in turn
+	faults []fault // what can happen to the server and to the network
+	tells  bool    // whether it has a clock, which can be wrong
 
-	start func() (*dbtest.Server, error)               // a server that is ready for processes
-	dsn   func(srv *dbtest.Server, addr string) string // of processes that connect to addr
+	// start starts a server that is ready for processes.
+	start func() (*dbtest.Server, error)
+
+	// dsn returns the DSN of processes that reach the server at addr.
+	dsn func(srv *dbtest.Server, addr string) string
 }
 
 // kind is what a process runs: a generator, and where its worker id comes from.

@@ -1,6 +1,5 @@
 // Soak runs generators in many processes, most of them on one MariaDB, etcd or API server of
-// Kubernetes. It does to the processes, the network and the server whatever can happen to them, for
-// a given time.
+// Kubernetes. For a given time it injects faults into the processes, the network and the server.
 //
 //	go run ./e2e/soak -duration 10m
 //	go run ./e2e/soak -duration 10m -authority etcd
@@ -13,9 +12,9 @@
 //   - every generator came back after every fault without a restart, and
 //   - no process ended by itself,
 //
-// else 1. The faults and their times come from -seed, which it prints. What the scheduler and the
-// network make of them is their own.
+// else 1. The faults and their times come from -seed, which it prints. Two runs with one seed still
+// differ, because scheduler and network do.
 //
-// Processes write their ids to pipes as they get them, and their windows before any id of theirs. A
-// ledger keeps a bit for each id: see package ledger for its memory.
+// Processes write their ids to pipes as they get them, and each window before the first id in it. A
+// ledger keeps a bit for each id. Package ledger says how much memory that takes.
 package main

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// etcdCluster is worker ids from etcd, a cluster of one.
+// etcdCluster is an etcd of one member.
 var etcdCluster = authority{
 	kinds: []kind{
 		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
@@ -22,8 +22,8 @@ var etcdCluster = authority{
 	},
 }
 
-// restored brings back what was there when the fault began, and repairs it, as the documents ask
-// for, while no process can connect.
+// restored is a fault that puts etcd back to its state when the fault began, and repairs it as the
+// documents say, while no process can connect.
 var restored = fault{"server: restored from a backup, and repaired",
 	func(in *injector, _ time.Duration) (func() error, error) {
 		restore, err := in.srv.Backup()

@@ -11,25 +11,26 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// injector does harm to a fleet: one goroutine to the server and the network, one to the processes.
+// injector injects faults into a fleet: one goroutine into the server and the network, and one into
+// the processes. Its methods are safe for concurrent use.
 type injector struct {
 	fleet *fleet
 	srv   *dbtest.Server
 	proxy *dbtest.Proxy
-	most  time.Duration // that a fault lasts, or a process is paused
+	most  time.Duration // the longest time that a fault lasts or a process is paused
 
 	mu     sync.Mutex
-	counts map[string]int64
+	counts map[string]int64 // how often each fault was injected; guarded by mu
 }
 
-// fault is something that can happen to the server or the network. harm begins it and returns what
-// ends it.
+// fault is something that can happen to the server or the network. harm begins it and returns heal,
+// which ends it. lasts is the time between the two.
 type fault struct {
 	name string
 	harm func(in *injector, lasts time.Duration) (heal func() error, err error)
 }
 
-// unreliable are the faults of any network. text marks the requests that change a worker id.
+// unreliable returns the faults of any network. Requests that change a worker id have text in them.
 func unreliable(text string) []fault {
 	return []fault{
 		{"network: delay of 300 ms", func(in *injector, _ time.Duration) (func() error, error) {
@@ -46,7 +47,7 @@ func unreliable(text string) []fault {
 	}
 }
 
-// outages are the faults of any server.
+// outages returns the faults of any server.
 func outages() []fault {
 	return []fault{
 		{"server: SIGKILL and restart", func(in *injector, _ time.Duration) (func() error, error) {
@@ -61,28 +62,31 @@ func outages() []fault {
 	}
 }
 
-// network returns a fault of the proxy's, for every request or for those that have a text in them.
+// network returns the harm of a fault of the proxy, for every request, or if text is not empty for
+// those that have text in them.
 func network(f dbtest.Fault, text string) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, _ time.Duration) (func() error, error) {
 		if text == "" {
 			in.proxy.Set(f)
 		} else {
-			in.proxy.SetMatching(f, func(b []byte) bool { return strings.Contains(string(b), text) })
+			in.proxy.SetMatching(f, func(b []byte) bool {
+				return strings.Contains(string(b), text)
+			})
 		}
 		return func() error { in.proxy.Set(dbtest.None); return nil }, nil
 	}
 }
 
-// count notes that a fault was done.
+// count counts a fault that was injected.
 func (in *injector) count(name string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.counts[name]++
 }
 
-// server does one fault after the other to the server and the network until stop is closed; each is
-// over, and every generator is back, before the next begins. The faults come in an order that is
-// shuffled again after each round.
+// server injects one fault after the other into the server and the network until stop is closed.
+// Each fault is over, and every generator is back, before the next one begins. A round has each
+// fault once, in random order.
 func (in *injector) server(r *rand.Rand, stop <-chan struct{}) {
 	for {
 		for _, i := range r.Perm(len(in.fleet.authority.faults)) {
@@ -107,9 +111,9 @@ func (in *injector) server(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-// processes kills, pauses and restarts processes until stop is closed; all that are paused then go
-// on. A process that was killed or ended comes back at once or within two windows, so that others
-// find its worker id free.
+// processes kills, pauses and restarts processes until stop is closed. Paused processes go on then.
+// A process that was killed or ended comes back at once or within two windows, so that others may
+// find its worker id free meanwhile.
 func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	var later sync.WaitGroup
 	defer later.Wait()
@@ -160,12 +164,12 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-// between returns a time from least to most, at random.
+// between returns a random duration from least to most.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)+1))
 }
 
-// pause waits for d, and reports false if stop was closed before.
+// pause waits for d, and reports whether d has passed before stop was closed.
 func pause(stop <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-stop:
@@ -175,7 +179,8 @@ func pause(stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// cleanup stands in for a test where dbtest asks for one. Only what NewProxy calls is there.
+// cleanup stands in for a test where dbtest asks for one. It has only the methods that NewProxy
+// calls.
 type cleanup struct {
 	testing.TB
 	funcs []func()
@@ -185,6 +190,7 @@ func (c *cleanup) Helper()                   {}
 func (c *cleanup) Cleanup(f func())          { c.funcs = append(c.funcs, f) }
 func (c *cleanup) Fatalf(s string, a ...any) { panic(fmt.Sprintf(s, a...)) }
 
+// run calls the functions that were given to Cleanup.
 func (c *cleanup) run() {
 	for _, f := range c.funcs {
 		f()

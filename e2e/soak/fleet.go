@@ -15,21 +15,21 @@ import (
 )
 
 // comeback is how long a generator may take after a fault is over: the longest pause of the keeper
-// is 15 s, one attempt may hang for 10 s, and the machine may have other things to do.
+// is 15 s, one attempt may hang for 10 s, and the machine may be busy.
 const comeback = time.Minute
 
-// errEnded stands in for the error of a process that ended without one.
+// errEnded is part of the error of a process that ended by itself, which may have no other error.
 var errEnded = errors.New("it was not asked to")
 
 // Where worker ids come from.
 const (
 	leased     = "leased"
 	disposable = "disposable"
-	numbered   = "numbered" // by assigner.Env: a restart has the same one
+	numbered   = "numbered" // assigner.Env: a restart has the same worker id
 	served     = "served"   // a lease of the service, which forgets it now and then
 )
 
-// fleet is the processes that run at one time, and what they have handed out. Its methods are safe
+// fleet has the processes that run at one time, and records what they report. Its methods are safe
 // for concurrent use.
 type fleet struct {
 	authority *authority
@@ -37,26 +37,26 @@ type fleet struct {
 	ledger    *ledger.Ledger
 	windows   assignertest.Windows // of all claims of all processes
 	dsn       string
-	service   string        // the address of the service that hands worker ids out, if there is one
-	lease     time.Duration // the window of a lease
-	broken    string
+	service   string        // address of the service that hands out worker ids; empty: none
+	lease     time.Duration // the leases' Window
+	broken    string        // see job
 
-	mu       sync.Mutex
-	slots    []*process // nil while the slot is between two processes
-	started  int
-	errs     map[string]int64
-	stall    time.Duration // longest
-	stallOf  string        // kind of generator and fault
-	fault    string        // what is being done to the server or the network
-	recovery time.Duration // longest
-	recFault string        // the fault that it followed
-	outside  int64         // ids outside of their process's windows
-	example  uid.ID        // the first of them
-	suspect  time.Time     // since when windows overlap; zero: they do not
-	overlap  error         // windows that overlap for certain
+	mu       sync.Mutex       // guards the fields below
+	slots    []*process       // nil while the slot is between two processes
+	started  int              // how many processes were started
+	errs     map[string]int64 // how many errors of each kind callers got
+	stall    time.Duration    // the longest stall
+	stallOf  string           // its kind of generator, and the fault during or before it
+	fault    string           // what is injected into the server or the network
+	recovery time.Duration    // the longest recovery
+	recFault string           // the fault before it
+	outside  int64            // ids outside of their process's windows
+	example  uid.ID           // the first of them
+	suspect  time.Time        // since when windows overlap; zero: they do not
+	overlap  error            // windows that overlap for certain
 	begin    time.Time
-	found    time.Duration // after which the first fault was found; 0: none
-	bad      []error
+	found    time.Duration // from begin to the first finding of look; 0: there is none
+	bad      []error       // what must not happen, and did
 }
 
 // newFleet starts n processes on the authority at dsn and the service in front of it.
@@ -67,7 +67,8 @@ func newFleet(
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{authority: a, alloc: alloc, ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
+	f := &fleet{authority: a, alloc: alloc, ledger: ledger.New(alloc), dsn: dsn, service: service,
+		lease: lease, broken: broken,
 		slots: make([]*process, n), begin: time.Now(),
 		errs: map[string]int64{}, fault: noFault}
 	for i := range n {
@@ -81,21 +82,21 @@ func newFleet(
 // noFault is the fault while there is none.
 const noFault = "none"
 
-// start starts the process of an empty slot, for which the database's clock is off by so much.
+// start starts a process in an empty slot. Its sessions see a database clock that is wrong by off.
 //
-// Ahead of the others by hours it takes over worker ids whose windows have not passed, and its own
-// begin where those end: possibly hours from here. MaxLead then makes it wait for that long, as it
-// is told, so that no id is expected of it.
+// With a clock that is ahead by hours the process takes over worker ids whose windows have not
+// passed. Its own windows begin where those end, possibly hours from now. MaxLead makes it wait for
+// that long, so no ids are expected of it.
 func (f *fleet) start(slot int, off time.Duration) error {
 	k := f.authority.kinds[slot%len(f.authority.kinds)]
 	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken}
 	if off != 0 {
-		// of its sessions, and it stands still
+		// The sessions' clock stands still at this time.
 		j.DSN += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
 	}
 	if slot%2 == 0 && f.authority.tells {
-		// One request per change instead of two, so that the answer that is lost is the change's
-		// and not its preparation's.
+		// A change is one request instead of two, so that a lost answer is the answer to the
+		// change, and not to its preparation.
 		j.DSN += "&interpolateParams=true"
 	}
 	if k.from == leased {
@@ -117,7 +118,8 @@ func (f *fleet) start(slot int, off time.Duration) error {
 	return nil
 }
 
-// take empties a slot that is not paused and returns its process, or nil.
+// take empties a slot and returns its process. It returns nil, and leaves the slot as it is, if the
+// slot is empty or its process is paused.
 func (f *fleet) take(slot int) *process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,17 +141,17 @@ func (f *fleet) put(slot int, p *process) {
 	f.slots[slot] = p
 }
 
-// any returns a slot at random.
+// any returns a random slot.
 func (f *fleet) any(r *rand.Rand) int { return r.IntN(len(f.slots)) }
 
-// at returns a slot's process, or nil.
+// at returns a slot's process, or nil if the slot is empty.
 func (f *fleet) at(slot int) *process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.slots[slot]
 }
 
-// ids enters what a process handed out.
+// ids records ids that a process handed out. gap is the time since the ids before them.
 func (f *fleet) ids(p *process, ids []uid.ID, gap time.Duration) {
 	f.ledger.Add(p.serial, ids)
 	outside, first := p.guard.outside(f.alloc, ids)
@@ -164,28 +166,28 @@ func (f *fleet) ids(p *process, ids []uid.ID, gap time.Duration) {
 	}
 }
 
-// granted enters a window that a process was granted, extended or gave back.
+// granted records a window that a process was granted, extended or gave back.
 func (f *fleet) granted(p *process, w assignertest.Window) {
 	p.guard.window(w)
 	w.Claim += int64(p.serial) << 32
 	f.windows.Put(w)
 }
 
-// failed counts an error that a caller got.
+// failed counts an error of a kind that a caller got.
 func (f *fleet) failed(kind string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.errs[kind]++
 }
 
-// failure notes something that must not happen.
+// failure records something that must not happen.
 func (f *fleet) failure(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.bad = append(f.bad, err)
 }
 
-// during says which fault is under way.
+// during records which fault is under way.
 func (f *fleet) during(fault string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +195,7 @@ func (f *fleet) during(fault string) {
 }
 
 // await waits until every process that runs, and may have ids, has handed out some since the call.
-// One that does not within comeback, or that ended by itself, is a failure.
+// A process that does not within comeback, or that ends by itself, is a failure.
 func (f *fleet) await(after string) {
 	begin := time.Now()
 	before := map[*process]int64{}
@@ -240,8 +242,8 @@ func (f *fleet) highest() (n int64) {
 	return n
 }
 
-// look reports whether something was found that must not be: an id that came twice, an id outside
-// of its window, windows that have overlapped for as long as lateness, or a failure.
+// look reports whether something was found that must not happen: an id that came twice, an id
+// outside of its window, windows that have overlapped for as long as lateness, or a failure.
 func (f *fleet) look(lateness time.Duration) bool {
 	overlap := f.windows.Overlap()
 	s := f.ledger.Sum()
@@ -285,7 +287,7 @@ func (f *fleet) stop() error {
 	return errors.Join(f.bad...)
 }
 
-// tally returns the errors by kind.
+// tally returns how many errors of each kind callers got.
 func (f *fleet) tally() map[string]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

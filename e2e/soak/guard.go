@@ -9,16 +9,19 @@ import (
 )
 
 // guard checks that a process stamps only ticks that lie inside a window of its own from their
-// first to their last instant. It finds a generator that leaves its window, and one whose window
-// was never granted, before any other process uses the same tick. It is for one goroutine.
+// first to their last instant. It finds a generator that leaves its window, or has none, also if no
+// other process uses the same tick. It is for one goroutine.
 type guard struct {
 	windows []assignertest.Window // each claim's newest state
-	tick    int64                 // the newest one that was looked at, and what was found
-	worker  int64
-	inside  bool
+
+	// The tick and worker id of the last id, and whether that tick is inside of a window. Tick -1
+	// means that it is not known.
+	tick   int64
+	worker int64
+	inside bool
 }
 
-// window notes a window that was granted, extended or given back.
+// window records a window that was granted, extended or given back.
 func (g *guard) window(w assignertest.Window) {
 	g.tick = -1
 	for i := range g.windows {

@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// TestGuard: ids of ticks that lie wholly inside a window of their worker pass, and no others.
+// TestGuard: ids of ticks that lie wholly inside a window of their worker id pass, and no others.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	alloc, err := bitsalloc.New(layout())

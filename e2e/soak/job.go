@@ -23,7 +23,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// jobEnv is the environment variable that makes this program a worker process: its value is a job.
+// jobEnv is the environment variable that makes this program a worker process. Its value is the
+// job, as JSON.
 const jobEnv = "UIDRING_SOAK_JOB"
 
 // The kinds of generators.
@@ -37,31 +38,32 @@ const (
 // numberEnv is the environment variable with the worker id of a numbered process.
 const numberEnv = "UIDRING_SOAK_NUMBER"
 
-// firstNumber is the lowest worker id of numbered processes, beyond what the database hands out.
+// firstNumber is the lowest worker id of numbered processes, above those of the authority.
 const firstNumber = 60_000
 
-// job is what a worker process is to do: take a worker id and write ids to its standard output
+// job is what a worker process does: it claims a worker id and writes ids to its standard output
 // until its standard input ends.
 type job struct {
 	DSN      string
-	Kind     string
+	Kind     string        // of generator
 	Window   time.Duration // of the lease; 0: a disposable worker id
 	Numbered bool          // no database: the worker id is in numberEnv
 	Broken   string        // a bug that the run must find; empty: none
 }
 
-// The bugs that a run can have planted.
+// The bugs that a run can inject.
 const (
 	endless = "endless" // generators ignore the ends of their windows
 	early   = "early"   // windows begin before the last one on the worker id has ended
 )
 
-// The frames that a worker process writes: a kind, the payload's length in 4 bytes, the payload.
+// The frames that a worker process writes: the kind in one byte, the payload's length in 4 bytes,
+// little-endian, and the payload.
 const (
-	frameIDs    = 'i' // 8 bytes each, little-endian
+	frameIDs    = 'i' // ids of 8 bytes each, little-endian
 	frameWindow = 'w' // a window that was granted, extended or given back, before its ids, as JSON
-	frameError  = 'e' // the kind of an error that a call got
-	frameHead   = 5
+	frameError  = 'e' // the kind of an error that a call returned
+	frameHead   = 5   // bytes before the payload
 )
 
 // maxLead bounds how far generators run ahead of the clock.
@@ -70,8 +72,8 @@ const maxLead = 500 * time.Millisecond
 // callers is how many goroutines take ids in a process.
 const callers = 3
 
-// layout has short ticks and a small sequence space, so that a busy generator uses every id of its
-// ticks and two generators that share one meet for certain: 81,920 ids a second.
+// layout returns a layout with short ticks and a small sequence space, 81,920 ids a second. A busy
+// generator uses every id of its ticks, so two generators that share a tick make equal ids.
 func layout() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 13, Tick: 100 * time.Millisecond}
 }
@@ -90,6 +92,7 @@ func work(text string) int {
 	return 0
 }
 
+// run does the job.
 func (j job) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -110,14 +113,14 @@ func (j job) run() error {
 		wg.Go(func() { out.pump(ctx, g) })
 	}
 	wg.Wait()
-	// A database that is away keeps Close from giving the rest back, which costs nothing but time.
+	// While the database is away Close fails: the worker id is free when its window has passed.
 	if err := g.Close(); err != nil {
 		out.write(frameError, []byte("Close: not given back"))
 	}
 	return out.err
 }
 
-// generator makes the generator that the job asks for, and has it report its windows.
+// generator makes the job's generator, whose windows go to out.
 func (j job) generator(ctx context.Context, out *output) (uid.Generator, error) {
 	a, err := j.assigner()
 	if err != nil {
@@ -132,7 +135,7 @@ func (j job) generator(ctx context.Context, out *output) (uid.Generator, error) 
 		}}
 	}
 	a = assignertest.Watch(a, out.window)
-	if j.Broken == endless { // of which nothing is reported: the windows are right
+	if j.Broken == endless { // above Watch, so that the windows that are reported are right
 		a = planted{a, func(time.Time, time.Time) (from, until time.Time) { return from, until }}
 	}
 	o := &uid.Options{Layout: layout(), MaxLead: maxLead,
@@ -172,13 +175,13 @@ func (j job) assigner() (assigner.Assigner, error) {
 	return workernode.Disposable(db, nil), nil
 }
 
-// output writes frames to the standard output.
+// output writes frames to the standard output. Its methods are safe for concurrent use.
 type output struct {
 	mu  sync.Mutex
-	err error // of the first write that failed
+	err error // of the first write that failed; guarded by mu
 }
 
-// pump takes ids, one by one and many at once in turn, and writes them until ctx ends.
+// pump takes ids until ctx ends, one by one and many at once in turn, and writes them.
 func (o *output) pump(ctx context.Context, g uid.Generator) {
 	ids, buf := make([]uid.ID, 512), make([]byte, 0, 8*512)
 	for one := false; ctx.Err() == nil; one = !one {
@@ -216,7 +219,7 @@ func (o *output) window(w assignertest.Window) {
 	o.write(frameWindow, text)
 }
 
-// write reports whether the frame was written.
+// write writes a frame, and reports whether that succeeded. After a failure it writes nothing more.
 func (o *output) write(kind byte, payload []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -228,7 +231,7 @@ func (o *output) write(kind byte, payload []byte) bool {
 	return o.err == nil
 }
 
-// kindOf names the documented error that err is, or quotes it.
+// kindOf returns the name of the documented error that err is, or err's text.
 func kindOf(err error) string {
 	for _, k := range []struct {
 		name string
@@ -245,14 +248,13 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// planted is an Assigner with a bug: what its claims say about their windows is not what was
-// granted.
+// planted is an Assigner with a bug: its claims report other windows than those that were granted.
 type planted struct {
 	assigner.Assigner
-	window func(from, until time.Time) (time.Time, time.Time)
+	window func(from, until time.Time) (time.Time, time.Time) // returns the window to report
 }
 
-// BindLayout binds what has the bug.
+// BindLayout keeps the bug.
 func (p planted) BindLayout(layout string) assigner.Assigner {
 	if b, ok := p.Assigner.(assigner.LayoutBinder); ok {
 		p.Assigner = b.BindLayout(layout)

@@ -10,14 +10,14 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// newCluster returns worker ids from an API server of Kubernetes, which keeps them in an etcd.
+// newCluster returns an API server of Kubernetes, which keeps its objects in an etcd.
 func newCluster() *authority {
-	var s *dbtest.APIServer // from start on
+	var s *dbtest.APIServer // set by start
 	address := func(addr string) (string, error) {
 		path, err := s.WriteKubeconfig(addr)
 		return kubernetes.Scheme + "soak?kubeconfig=" + path, err
 	}
-	// The proxy cannot look into TLS: what it does to some requests it does to all.
+	// The proxy cannot look into TLS, so faults of some requests are left out.
 	network := slices.DeleteFunc(unreliable("until_ms"), func(f fault) bool {
 		return f.name == "network: answers to changes of leases lost" ||
 			f.name == "network: changes of leases arrive late"
@@ -37,7 +37,7 @@ func newCluster() *authority {
 					return func() error {
 						in.proxy.Set(dbtest.Refuse)
 						defer in.proxy.Set(dbtest.None)
-						// The API server has a cache of the state before.
+						// The API server caches the state before the restore.
 						err := errors.Join(restore(), s.Kill(), s.Start())
 						if err != nil {
 							return err

@@ -12,14 +12,14 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// The account of the worker processes, with the privileges that the library's documents ask for and
-// none that a read-only server does not bind.
+// The worker processes use an account that has only the documented privileges. A read-only server
+// refuses its changes, as it would not refuse those of an administrator.
 const (
 	database = "soak"
 	account  = "app"
 )
 
-// mariaDB is worker ids from a database.
+// mariaDB is a MariaDB.
 var mariaDB = authority{
 	kinds: []kind{
 		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
@@ -61,7 +61,7 @@ func prepare(srv *dbtest.Server) error {
 	return workernode.Migrate(context.Background(), db)
 }
 
-// databaseFaults are what happens to a database alone.
+// databaseFaults are the faults that only a database has.
 var databaseFaults = []fault{
 	{"server: read-only", func(in *injector, _ time.Duration) (func() error, error) {
 		return in.then("SET GLOBAL read_only = OFF"), in.then("SET GLOBAL read_only = ON")()
@@ -69,8 +69,8 @@ var databaseFaults = []fault{
 	{"tables: locked", func(in *injector, lasts time.Duration) (func() error, error) {
 		ended := make(chan error, 1)
 		go func() {
-			ended <- in.then(fmt.Sprintf("LOCK TABLES WORKER_LEASE WRITE, WORKER_NODE WRITE; DO SLEEP(%.3f)",
-				lasts.Seconds()))()
+			ended <- in.then(fmt.Sprintf("LOCK TABLES WORKER_LEASE WRITE, WORKER_NODE WRITE; "+
+				"DO SLEEP(%.3f)", lasts.Seconds()))()
 		}()
 		return func() error { return <-ended }, nil
 	}},
@@ -80,16 +80,16 @@ var databaseFaults = []fault{
 			for i, at := range []string{
 				"UPDATE ON WORKER_LEASE", "INSERT ON WORKER_LEASE", "INSERT ON WORKER_NODE",
 			} {
-				add = append(add,
-					fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW SIGNAL SQLSTATE 'HY000' "+
-						"SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'", i, at))
+				add = append(add, fmt.Sprintf("CREATE TRIGGER full%d BEFORE %s FOR EACH ROW "+
+					"SIGNAL SQLSTATE 'HY000' "+
+					"SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'", i, at))
 				drop = append(drop, fmt.Sprintf("DROP TRIGGER IF EXISTS full%d", i))
 			}
 			return in.then(drop...), in.then(add...)()
 		}},
 }
 
-// then returns a function that runs statements, past the proxy.
+// then returns a function that runs statements on the server, without the proxy.
 func (in *injector) then(statements ...string) func() error {
 	return func() error {
 		var errs []error

@@ -22,30 +22,30 @@ import (
 // process is a worker process as its parent sees it. Its methods are safe for concurrent use.
 type process struct {
 	job    job
-	serial int  // of all processes that were started
-	ahead  bool // its window may begin hours from here
+	serial int  // number among all processes that were started
+	ahead  bool // its window may begin hours from now
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr tail
 	guard  guard         // owned by read
-	ended  chan struct{} // closed at the process's end, after all that it wrote was read
-	err    error         // of the end; read it after ended
+	ended  chan struct{} // closed when the process has ended and all that it wrote was read
+	err    error         // how it ended; set before ended is closed
 
-	mu      sync.Mutex
-	last    time.Time // when the newest ids came; zero: none yet, or paused meanwhile
-	frames  int64     // with ids
-	expects bool      // false from when the process is told to end
+	mu      sync.Mutex // guards the fields below
+	last    time.Time  // when the newest ids arrived, or the last pause ended; zero: none yet
+	frames  int64      // how many frames with ids have arrived
+	expects bool       // false when the process was told to end
 	paused  bool
 }
 
-// sink is where what a process writes goes.
+// sink takes what a process writes.
 type sink interface {
 	ids(p *process, ids []uid.ID, gap time.Duration)
 	granted(p *process, w assignertest.Window)
 	failed(kind string)
 }
 
-// startProcess starts this program as a worker process; number is its worker id if it is numbered.
+// startProcess starts this program as a worker process. number is its worker id if j is Numbered.
 func startProcess(j job, number, serial int, s sink) (*process, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -70,7 +70,8 @@ func startProcess(j job, number, serial int, s sink) (*process, error) {
 	}
 	started := make(chan error)
 	go func() {
-		// dieWithParent's signal is sent when the thread that forks ends, not when the process does.
+		// The kernel sends dieWithParent's signal when the thread that forks ends, not when the
+		// process does.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
@@ -84,8 +85,8 @@ func startProcess(j job, number, serial int, s sink) (*process, error) {
 	return p, <-started
 }
 
-// read hands on what the process writes, until its end. The last frame of a process that was killed
-// may be cut; the whole ids in it count, because they were handed out.
+// read passes what the process writes to s, until its end. The last frame of a process that was
+// killed may be cut. The whole ids in it count, because they were handed out.
 func (p *process) read(r io.Reader, s sink) error {
 	br := bufio.NewReaderSize(r, 1<<16)
 	var head [frameHead]byte
@@ -129,7 +130,7 @@ func (p *process) read(r io.Reader, s sink) error {
 	}
 }
 
-// ended returns nil for an error that is just the end of what a process wrote.
+// ended returns nil if err is just the end of what a process wrote, else err.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -137,8 +138,8 @@ func ended(err error) error {
 	return err
 }
 
-// arrived notes that ids came and returns how long none had come, as far as that was not the
-// process's own pause.
+// arrived records that ids have arrived. It returns the time since the ids before them, or 0 if the
+// process was paused meanwhile.
 func (p *process) arrived() (gap time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,7 @@ func (p *process) pause() {
 	p.signal(syscall.SIGSTOP)
 }
 
-// resume continues it.
+// resume lets the process go on (SIGCONT).
 func (p *process) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +168,8 @@ func (p *process) resume() {
 	p.paused, p.last = false, time.Now()
 }
 
-// count returns how often ids came, and false if the process is paused or told to end.
+// count returns how many frames with ids have arrived. running is false if the process is paused or
+// was told to end.
 func (p *process) count() (n int64, running bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +183,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop tells the process to close its generator, and returns its end.
+// stop tells the process to close its generator, and returns the error that it ends with.
 func (p *process) stop() error {
 	p.over()
 	p.stdin.Close()
@@ -194,14 +196,15 @@ func (p *process) stop() error {
 	case <-time.After(time.Minute):
 		p.signal(syscall.SIGQUIT) // its stacks say where it hangs
 		<-p.ended
-		return fmt.Errorf("worker process (%s) did not end within a minute: %s", p.job.Kind, &p.stderr)
+		return fmt.Errorf("worker process (%s) did not end within a minute: %s",
+			p.job.Kind, &p.stderr)
 	}
 }
 
-// signal sends sig. A process that has ended by itself does not get it; await reports that.
+// signal sends sig. It ignores that a process has ended by itself: await reports that.
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// over notes that the process's end is expected.
+// over records that the process was told to end.
 func (p *process) over() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,6 +2,8 @@ package main
 
 import "syscall"
 
-// dieWithParent makes the kernel end a worker process with this one. The pipe at its standard input
-// does so too, unless it is paused.
-func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+// dieWithParent makes the kernel kill a worker process when this one ends. The end of its standard
+// input would end it as well, unless it is paused.
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}

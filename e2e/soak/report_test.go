@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReport: the figures of the report are those of the file, all of them and no others, and they
-// are good.
+// TestReport: the report shows the figures of the file, all of them and no others, and those of a
+// good run.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	r, err := readResult("results/soak.json")
@@ -19,7 +19,8 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "<!-- soak: go run ./e2e/soak -show e2e/soak/results/soak.json -->\n\n")
+	_, rest, found := strings.Cut(string(text),
+		"<!-- soak: go run ./e2e/soak -show e2e/soak/results/soak.json -->\n\n")
 	got, _, closed := strings.Cut(rest, "\n<!-- end of soak -->")
 	if !found || !closed {
 		t.Fatal("docs/reliability.md has lost the marks around the soak's figures")
@@ -30,7 +31,7 @@ func TestReport(t *testing.T) {
 	wantGood(t, r)
 }
 
-// TestReportRows: so are those of the runs on other authorities.
+// TestReportRows: the report shows the figures of the runs on other authorities.
 func TestReportRows(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/reliability.md")
@@ -53,7 +54,7 @@ func TestReportRows(t *testing.T) {
 	}
 }
 
-// wantGood fails the test if a run was bad.
+// wantGood fails the test if a run found something that must not happen.
 func wantGood(t *testing.T, r *result) {
 	t.Helper()
 	if r.Duplicates != 0 || r.Foreign != 0 || r.Outside != 0 || r.Overlap != "" || r.Windows == 0 ||

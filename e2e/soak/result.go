@@ -59,13 +59,11 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	f, s := in.fleet, in.fleet.ledger.Sum()
 	r := &result{
 		Started: begin.UTC().Truncate(time.Second), Processor: processor(), CPUs: runtime.NumCPU(),
-		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit, Seed: c.seed,
-		Duration: c.duration.String(),
-		Window:   c.window.String(), Most: c.most.String(), Processes: c.processes, Broken: c.broken,
-		Authority: c.authority,
-		IDs:       s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First, Workers: s.Workers,
-		Shared: s.Shared,
-		Errors: f.tally(), Failures: []string{},
+		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit,
+		Seed: c.seed, Duration: c.duration.String(), Window: c.window.String(),
+		Most: c.most.String(), Processes: c.processes, Broken: c.broken, Authority: c.authority,
+		IDs: s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First,
+		Workers: s.Workers, Shared: s.Shared, Errors: f.tally(), Failures: []string{},
 	}
 	in.mu.Lock()
 	r.Faults = maps.Clone(in.counts)
@@ -95,7 +93,7 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	return r
 }
 
-// round returns a duration in seconds, to the hundredth.
+// round returns a duration in seconds, rounded to hundredths.
 func round(d time.Duration) float64 {
 	return float64(d.Round(10*time.Millisecond)) / float64(time.Second)
 }
@@ -127,7 +125,8 @@ func (r *result) markdown() string {
 		r.Stall, r.StallOf))
 	line("longest time after a fault until every process had ids again", fmt.Sprintf("%.2f s (%s)",
 		r.Recovery, r.RecoveryOf))
-	line("generators that did not come back, and processes that ended by themselves", len(r.Failures))
+	line("generators that did not come back, and processes that ended by themselves",
+		len(r.Failures))
 	fmt.Fprintf(&b, "\n| fault | times |\n| --- | ---: |\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
 		line(name, r.Faults[name])
@@ -153,8 +152,9 @@ func (r *result) row() string {
 			outer += n
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |", r.Authority, r.Duration,
-		human.Count(r.IDs), r.Duplicates, r.Outside, human.Count(int64(r.Windows)), outer, process, r.Recovery)
+	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |",
+		r.Authority, r.Duration, human.Count(r.IDs), r.Duplicates, r.Outside,
+		human.Count(int64(r.Windows)), outer, process, r.Recovery)
 }
 
 // readResult reads a result from a file.
@@ -167,20 +167,22 @@ func readResult(path string) (*result, error) {
 	return &r, json.Unmarshal(text, &r)
 }
 
-// processor returns the name of the machine's processor, or the architecture's where the system
-// does not say.
+// processor returns the name of the machine's processor, or the architecture where the system does
+// not tell the name.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+		name, value, ok := strings.Cut(line, ":")
+		if ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
 	}
 	return runtime.GOARCH
 }
 
-// commit returns the commit that the program was built from, else that of the checkout that it is
-// started in, "unknown" outside of one. Files that were changed since are marked with a plus.
+// commit returns the commit that the program was built from, or if that is unknown the commit of
+// the checkout that it runs in. A plus marks a build with uncommitted changes. It is "unknown"
+// outside of a checkout.
 func commit() string {
 	var revision, changed string
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -12,9 +12,9 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// run starts a server, a proxy and a fleet, does harm to them for as long as c says or until ctx
-// ends, and returns what came of it. The error says what must not have happened, apart from
-// duplicates; the result is nil only if nothing was run.
+// run starts a server, a proxy and a fleet, injects faults for as long as c says or until ctx ends,
+// and returns what it found. The error says what must not have happened, apart from duplicates. The
+// result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	a := authorities[c.authority]
 	srv, err := a.start()
@@ -58,13 +58,14 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 
 const (
 	looks = 500 * time.Millisecond // between two looks at what was found
-	// A window may be read from its process's pipe before the end of the one before it is read from
-	// another's. So windows overlap only if they still do when both have been read.
+
+	// lateness is how long windows have to overlap before that counts. A window may be read from
+	// its process's pipe earlier than the end of the window before it from another's.
 	lateness = 2 * time.Second
 )
 
-// watch prints a line of progress now and then until the time is over, ctx ends, or a fault is
-// found.
+// watch prints a line of progress now and then, until the time is over, ctx ends, or something is
+// found that must not happen.
 func watch(ctx context.Context, c config, begin time.Time, in *injector, progress io.Writer) {
 	for next := begin.Add(c.every); time.Since(begin) < c.duration; {
 		if !pause(ctx.Done(), min(looks, c.duration-time.Since(begin))) {
@@ -85,9 +86,8 @@ func watch(ctx context.Context, c config, begin time.Time, in *injector, progres
 		in.fleet.mu.Lock()
 		fault := in.fleet.fault
 		in.fleet.mu.Unlock()
-		fmt.Fprintf(progress,
-			"%6.0fs  %d ids, %d worker ids, %d used again, %d faults, %d duplicates, %d incomplete ticks; "+
-				"fault: %s\n",
+		fmt.Fprintf(progress, "%6.0fs  %d ids, %d worker ids, %d used again, %d faults, "+
+			"%d duplicates, %d incomplete ticks; fault: %s\n",
 			time.Since(begin).Seconds(), s.IDs, s.Workers, s.Shared, faults, s.Duplicates,
 			in.fleet.ledger.Pages(), fault)
 		if found {

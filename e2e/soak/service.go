@@ -12,13 +12,13 @@ import (
 	"github.com/uidring/uidring/idhttp"
 )
 
-// forgetEvery is how often the service forgets the claims that it made, as when it is started again.
+// forgetEvery is how often the service forgets the claims that it made, as a restart would.
 const forgetEvery = 5 * time.Second
 
-// service hands the worker ids of a database to processes over HTTP, as uid serve does.
+// service hands out the worker ids of a database over HTTP, as uid serve does.
 type service struct {
 	url     string
-	handler atomic.Pointer[http.Handler]
+	handler atomic.Pointer[http.Handler] // replaced by a new one every forgetEvery
 	close   func()
 }
 
@@ -55,7 +55,7 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	wg.Go(func() { _ = server.Serve(l) }) // until it is closed
 	wg.Go(func() {
 		for pause(stop, forgetEvery) {
-			_ = forget() // which succeeded with the same options
+			_ = forget() // cannot fail: it succeeded with the same options
 		}
 	})
 	s.close = func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/human"
 )
 
-// TestMain runs the tests, or, in a process that a run has started, that process's part.
+// TestMain runs the tests, or in a process that a run has started the job of that process.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobEnv); text != "" {
 		os.Exit(work(text))
@@ -21,10 +21,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// soak runs the program and returns its exit status, what it said and its result.
+// soak runs the program and returns its exit status, its output and its result. It skips the test if
+// the program cannot run.
 func soak(t *testing.T, args ...string) (status int, said string, r *result) {
 	t.Helper()
-	srv, err := dbtest.NewMariaDB() // skips what cannot run; a run starts its own
+	srv, err := dbtest.NewMariaDB() // only to find out; a run starts its own
 	if errors.Is(err, dbtest.ErrNoServer) && os.Getenv("UIDRING_REQUIRE_SERVERS") != "1" {
 		t.Skipf("skipped: soak: %v", err)
 	}
@@ -41,8 +42,8 @@ func soak(t *testing.T, args ...string) (status int, said string, r *result) {
 	return status, out.String(), r
 }
 
-// TestSoak is a short run: no id twice, faults of both sorts, the figures on paper are those in the
-// file.
+// TestSoak is a short run: no id comes twice, there are faults of both sorts, and the summary has the
+// figures of the file.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	status, said, r := soak(t, "-duration", "5s", "-window", "1s", "-most", "2s", "-seed", "1")
@@ -58,16 +59,17 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	if r.IDs < 10_000 || server == 0 || process == 0 {
-		t.Errorf("%d ids, %d faults of the server's or the network's, %d of processes: want some of each\n%s", r.IDs, server, process, said)
+		t.Errorf("%d ids, %d faults of server and network, %d of processes, want some of each\n%s",
+			r.IDs, server, process, said)
 	}
 	if !strings.Contains(said, human.Count(r.IDs)) || !strings.Contains(said, r.markdown()) {
-		t.Errorf("the summary is not the file's:\n%s", said)
+		t.Errorf("the output does not have the file's figures:\n%s", said)
 	}
 }
 
-// TestSoakDetects: planted bugs are found out within seconds, and the exit status says so:
-// generators that ignore the ends of their windows, and windows that begin before the last one
-// has ended, which makes no id come twice.
+// TestSoakDetects: a run finds an injected bug within seconds, and its exit status says so. The bugs
+// are generators that ignore the ends of their windows, and windows that begin before the last one
+// has ended, which by itself makes no id come twice.
 func TestSoakDetects(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -82,7 +84,7 @@ func TestSoakDetects(t *testing.T) {
 			status, said, r := soak(t, "-duration", "30s", "-window", "1s", "-most", "2s",
 				"-broken", tt.broken)
 			if status != 1 || !tt.found(r) || !strings.Contains(said, "found after") {
-				t.Errorf("status %d, %+v, want 1 and the bug found\n%s", status, r, said)
+				t.Errorf("status %d, %+v, want 1 and the bug in the result\n%s", status, r, said)
 			}
 			if r.Found <= 0 || r.Found > 30 {
 				t.Errorf("found after %v s, want it within the run's 30 s", r.Found)
@@ -92,7 +94,7 @@ func TestSoakDetects(t *testing.T) {
 	}
 }
 
-// TestFlags: what cannot be run is refused before anything is started.
+// TestFlags: flags out of range are refused before anything is started.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-duration=0s", "-processes=1", "-window=1ms", "-most=1ms",
@@ -108,10 +110,11 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestResult: a result comes out of its file as it went in.
+// TestResult: a result that is written to a file and read back is the same.
 func TestResult(t *testing.T) {
 	t.Parallel()
-	want := &result{IDs: 1234567, Seed: 1<<64 - 1, Faults: map[string]int64{"a": 1}, Errors: map[string]int64{"b": 1000}, Failures: []string{}}
+	want := &result{IDs: 1234567, Seed: 1<<64 - 1, Faults: map[string]int64{"a": 1},
+		Errors: map[string]int64{"b": 1000}, Failures: []string{}}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

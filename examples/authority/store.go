@@ -1,6 +1,6 @@
-// Package authority shows how to bring worker ids from a store of your own: Store is the whole of
-// what is to be written, and package slots does the rest. This one keeps its entries in memory, in
-// the place where yours makes a request.
+// Package authority shows how to take worker ids from a store of your own. Store is all that has to
+// be written, and package slots does the rest. This Store keeps its entries in memory, where yours
+// makes a request.
 package authority
 
 import (
@@ -15,7 +15,7 @@ import (
 // Store is a slots.Store on a toy server. It is safe for concurrent use.
 type Store struct {
 	server *Server
-	prefix string // of the names of one universe of ids
+	prefix string // begins the keys of one universe of ids
 }
 
 // NewStore returns a Store for the ids of one application.
@@ -46,7 +46,7 @@ func (s *Store) Get(ctx context.Context, name string) (slots.Entry, error) {
 }
 
 // Put is the compare-and-set. An error that leaves its outcome open, such as a timeout, is returned
-// as it is: package slots reads the entry again and finds out by the token in its value.
+// as it is: package slots reads the entry again, and the token in its value tells the outcome.
 func (s *Store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
 	var revision int64 // 0: the key must not exist
 	if old.Version != "" {
@@ -65,7 +65,7 @@ func (s *Store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.E
 	return entry(old.Name, item), nil
 }
 
-// entry returns the entry of an item. One that does not exist has no version.
+// entry returns the entry of an item. The entry of an item that does not exist has no version.
 func entry(name string, item Item) slots.Entry {
 	e := slots.Entry{Name: name}
 	if item.Revision > 0 {
@@ -74,21 +74,22 @@ func entry(name string, item Item) slots.Entry {
 	return e
 }
 
-// Server is the toy: it keeps values under keys and counts its changes. The zero value is empty. Its
-// methods are safe for concurrent use.
+// Server is the toy server: it keeps values under keys and counts its changes. The zero value is
+// empty and ready to use. Its methods are safe for concurrent use.
 type Server struct {
 	mu    sync.Mutex
-	last  int64 // revision of the newest change
-	items map[string]Item
+	last  int64           // guarded by mu: the revision of the newest change
+	items map[string]Item // guarded by mu: by key
 }
 
-// Item is a value and the revision of the change that wrote it; 0: there is none.
+// Item is a value and the revision of the change that wrote it. Revision 0 means that there is no
+// value.
 type Item struct {
 	Value    string
 	Revision int64
 }
 
-// Get returns an item as every change has left it that was answered before.
+// Get returns an item. It shows every change that was answered before.
 func (s *Server) Get(ctx context.Context, key string) (Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,7 @@ func (s *Server) List(ctx context.Context, prefix string) (map[string]Item, erro
 	return found, ctx.Err()
 }
 
-// CompareAndSet writes a value if the item is still of the given revision.
+// CompareAndSet writes a value if the item still has the given revision. ok reports whether it did.
 func (s *Server) CompareAndSet(
 	ctx context.Context, key string, revision int64, value string,
 ) (item Item, ok bool, err error) {

@@ -41,12 +41,15 @@ func TestStore(t *testing.T) {
 	assignertest.Run(t, factory(t, func(s slots.Store) slots.Store { return s }))
 }
 
-// TestStoreUnreliable: the same with every fifth answer to a change lost, and every eleventh call.
+// TestStoreUnreliable runs the suite with every eleventh call lost, and every fifth answer to a change.
 func TestStoreUnreliable(t *testing.T) {
 	t.Parallel()
-	assignertest.Run(t, factory(t, func(s slots.Store) slots.Store { return unreliable{s, new(atomic.Int64), new(atomic.Int64)} }))
+	assignertest.Run(t, factory(t, func(s slots.Store) slots.Store {
+		return unreliable{s, new(atomic.Int64), new(atomic.Int64)}
+	}))
 }
 
+// factory makes a server for each check. wrap makes the Store of one process.
 func factory(t *testing.T, wrap func(slots.Store) slots.Store) assignertest.Factory {
 	process := func(s slots.Store, o *slots.Options) assigner.Assigner {
 		a, err := slots.New(wrap(s), o)
@@ -69,14 +72,14 @@ func factory(t *testing.T, wrap func(slots.Store) slots.Store) assignertest.Fact
 	}
 }
 
-// refused is an Assigner that was not made.
+// refused is the Assigner of a New that failed.
 type refused struct{ err error }
 
 func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
 
 // unreliable is a Store behind a network that fails: one call in eleven does not arrive, and the
-// answer to one change in five is lost. The failures are counted, not drawn, so that none of three
-// tries in a row all fail.
+// answer to one change in five is lost. The failures are counted and not random, so that of three
+// tries in a row one succeeds.
 type unreliable struct {
 	slots.Store
 	calls, changes *atomic.Int64

@@ -1,5 +1,5 @@
-// Command importcsv stores the lines of a CSV file as events, a thousand in each INSERT. It keeps
-// no id of its own: the plug-in fills those of a batch in one call.
+// Command importcsv stores the lines of a CSV file as events, a thousand in each INSERT. It handles
+// no ids itself: the plug-in sets those of a batch in one call.
 //
 //	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop go run ./examples/importcsv <events.csv
 package main
@@ -29,7 +29,7 @@ type Event struct {
 	Text string
 }
 
-const batch = 1000
+const batch = 1000 // lines
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// run imports from r, and returns how many lines are stored.
+// run imports from r, and returns how many lines it has stored, also together with an error.
 func run(ctx context.Context, dsn string, r io.Reader) (n int, err error) {
 	db, err := workernode.OpenMySQL(dsn)
 	if err != nil {
@@ -53,7 +53,7 @@ func run(ctx context.Context, dsn string, r io.Reader) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	// A batch borrows seconds from the future, which the clock then catches up with.
+	// An import borrows ids from the future: their time runs ahead, until the clock catches up.
 	gen, err := uidring.OpenDB(ctx, db, &uidring.Options{Logger: slog.Default()})
 	if err != nil {
 		return 0, err
@@ -68,7 +68,8 @@ func run(ctx context.Context, dsn string, r io.Reader) (n int, err error) {
 	return load(db.WithContext(ctx), csv.NewReader(r))
 }
 
-// load stores batches until the file ends. A batch is stored whole or not at all.
+// load stores batches until the file ends, and returns how many lines it has stored. A batch is
+// stored as a whole or not at all.
 func load(db *gorm.DB, lines *csv.Reader) (n int, err error) {
 	lines.FieldsPerRecord = 2
 	for more := true; more; {

@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestImport stores more than two batches, and none of a batch with a bad line.
+// TestImport stores more than two batches, and nothing of a batch with a bad line.
 func TestImport(t *testing.T) {
 	server := dbtest.MariaDB(t)
 	name := server.CreateDB(t)
@@ -21,7 +21,7 @@ func TestImport(t *testing.T) {
 	}
 	n, err := run(t.Context(), server.DSN(name), strings.NewReader(file.String()+"one field\n"))
 	if n != 2000 || err == nil || !strings.Contains(err.Error(), "after 2000 stored events") {
-		t.Errorf("run() with a bad line = %d, %v", n, err)
+		t.Errorf("run() with a bad line = %d, %v, want 2000 and an error that says so", n, err)
 	}
 	rows := "SELECT CONCAT(COUNT(*), ' ', COUNT(DISTINCT id), ' ', MIN(id) > 0, ' ', COUNT(DISTINCT text)) FROM events"
 	if got := strings.TrimSpace(server.Query(t, name, rows)); got != "4500 4500 1 2500" {

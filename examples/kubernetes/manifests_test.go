@@ -1,4 +1,4 @@
-// Package kubernetes has manifests to copy. Its test holds them to what the service does.
+// Package kubernetes has manifests to copy. Its test compares them with what the service does.
 package kubernetes
 
 import (
@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// manifest is what the test reads of an object.
+// manifest is the part of an object that the test reads.
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -47,8 +47,8 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// TestManifests: probes ask for what the service serves, no liveness probe restarts a pod without
-// ids, and the grace period is longer than the shutdown.
+// TestManifests: probes ask for paths that the service serves, no liveness probe restarts a pod
+// without ids, and the grace period is longer than the shutdown.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	service, err := os.ReadFile("../orders/main.go")
@@ -86,7 +86,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// check looks at the pods of an object.
+// check checks the pods of an object. service is the text of the service's main.go.
 func check(t *testing.T, file, service string, m manifest) {
 	t.Helper()
 	pod := m.Spec.Template
@@ -106,13 +106,14 @@ func check(t *testing.T, file, service string, m manifest) {
 			t.Errorf("%s: the grace period is %d s, want 20 or more", file, pod.Spec.Grace)
 		}
 		if path := c.Readiness.HTTPGet.Path; path == "" || !strings.Contains(service, `"GET `+path+`"`) {
-			t.Errorf("%s: the service has no %q", file, path)
+			t.Errorf("%s: the service serves no %q, the path of the readiness probe", file, path)
 		}
 		if c.Startup.HTTPGet.Path != "" && c.Startup != c.Readiness || c.Liveness.HTTPGet.Path != "" {
-			t.Errorf("%s: probes %+v", file, c)
+			t.Errorf("%s: probes %+v, want a startup probe like the readiness probe, or none, and no "+
+				"liveness probe", file, c)
 		}
 		if len(c.Ports) != 1 || c.Ports[0].Name != c.Readiness.HTTPGet.Port || c.Ports[0].ContainerPort != 8080 {
-			t.Errorf("%s: ports %+v, want http, 8080", file, c.Ports)
+			t.Errorf("%s: ports %+v, want 8080 alone, under the readiness probe's name", file, c.Ports)
 		}
 		for _, e := range c.Env {
 			if m.Kind == "Deployment" && !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {

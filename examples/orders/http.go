@@ -33,8 +33,8 @@ func handler(s store, logger *slog.Logger) *http.ServeMux {
 			return nil, err
 		}
 		var orders []Order
-		if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(
-			&orders); err != nil {
+		body := http.MaxBytesReader(nil, r.Body, 1<<20)
+		if err := json.NewDecoder(body).Decode(&orders); err != nil {
 			return nil, errors.Join(uid.ErrBadID, err)
 		}
 		return orders, s.place(r.Context(), user, orders)
@@ -56,7 +56,7 @@ func handler(s store, logger *slog.Logger) *http.ServeMux {
 	return mux
 }
 
-// status returns the HTTP status of an error. A client that gets 503 tries again.
+// status returns the HTTP status of an error. A client that gets 503 may try again.
 func status(err error) int {
 	switch {
 	case err == nil:

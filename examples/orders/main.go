@@ -1,5 +1,6 @@
-// Command orders is a service to copy: orders of users in four tables, by user, behind HTTP. An
-// order's id ends in the same bits as its user's, so each finds its table without asking another.
+// Command orders is a service to copy: it serves orders over HTTP, and keeps them in four tables,
+// divided by user. An order's id ends in the same bits as its user's, so either id alone tells the
+// table.
 //
 //	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop ADDR=:8080 go run ./examples/orders
 package main
@@ -54,7 +55,7 @@ func listen(ctx context.Context, logger *slog.Logger) error {
 	return run(ctx, os.Getenv("UID_DSN"), l, logger)
 }
 
-// migrate creates the tables that are missing, for an account that may.
+// migrate creates the tables that are missing. The account needs the right to create tables.
 func migrate(ctx context.Context, dsn string) (err error) {
 	db, err := workernode.OpenMySQL(dsn)
 	if err != nil {
@@ -70,7 +71,7 @@ func migrate(ctx context.Context, dsn string) (err error) {
 
 // run serves on l until ctx ends.
 func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (err error) {
-	db, err := workernode.OpenMySQL(dsn) // gorm.Open(mysql.Open(dsn)) does as well
+	db, err := workernode.OpenMySQL(dsn) // gorm.Open(mysql.Open(dsn)) would do too
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, pool.Close()) }() // third
+	defer func() { err = errors.Join(err, pool.Close()) }() // third, after the generator's last use
 
 	gen, err := uidring.OpenDB(ctx, db, &uidring.Options{
 		Generator: uid.Options{Layout: layout},
@@ -88,7 +89,7 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, gen.Close()) }() // second
+	defer func() { err = errors.Join(err, gen.Close()) }() // second, after the last request
 	if err := db.Use(uidgorm.New(gen, nil)); err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	}
 
 	mux := handler(s, logger)
-	// The rest is for the cluster: have the ingress pass on /users and /orders alone.
+	// The other paths are for the cluster: let the ingress pass on only /users and /orders.
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(uidprom.New("orders", gen))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
@@ -106,10 +107,10 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	page := uidhttp.NewPage(map[string]uidhttp.Source{"orders": gen})
 	defer page.Close()
 	mux.Handle("GET /debug/uid", page)
-	return serve(ctx, l, mux) // first
+	return serve(ctx, l, mux) // ends first
 }
 
-// serve answers requests until ctx ends, and then those under way.
+// serve answers requests until ctx ends. It then waits up to 10 s for the requests under way.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)

@@ -15,10 +15,11 @@ import (
 // until 2060.
 var layout = bitsalloc.Layout{TimeBits: 30, WorkerBits: 16, SeqBits: 15, GeneBits: 2}
 
-// tables is their number. It is a power of two, and never changes: the ids hold it.
+// tables is the number of tables. It is a power of two, and never changes: the ids' gene bits hold
+// the number of a table.
 const tables = 4
 
-// Order is in the table of its user, which the last bits of its own id name as well.
+// Order is stored in the table of its user. The last bits of its own id name that table as well.
 type Order struct {
 	ID      uid.ID    `json:"id" uid:"gene=UserID"`
 	UserID  uid.ID    `json:"user" gorm:"index"`
@@ -43,7 +44,7 @@ func (s store) migrate() error {
 	return nil
 }
 
-// place stores new orders of one user. The plug-in gives them their ids, all in one call.
+// place stores new orders of one user. The plug-in sets the ids of a batch in one call.
 func (s store) place(ctx context.Context, user uid.ID, orders []Order) error {
 	for i := range orders {
 		orders[i].ID, orders[i].UserID = 0, user

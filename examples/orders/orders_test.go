@@ -25,7 +25,7 @@ import (
 	"github.com/uidring/uidring/uidgorm"
 )
 
-// newStore returns a store in memory whose ids come from gen.
+// newStore returns a store on a new SQLite file whose ids come from gen.
 func newStore(t *testing.T, gen uid.Generator) store {
 	t.Helper()
 	db, err := gorm.Open(sqlite.Open(t.TempDir()+"/orders.db"), &gorm.Config{Logger: logger.Discard})
@@ -48,7 +48,7 @@ func newStore(t *testing.T, gen uid.Generator) store {
 func TestPlace(t *testing.T) {
 	gen := &uidtest.Generator{Layout: layout}
 	s := newStore(t, gen)
-	orders := []Order{{Item: "tea"}, {ID: 7, Item: "cup"}} // a client names no ids
+	orders := []Order{{Item: "tea"}, {ID: 7, Item: "cup"}} // place ignores an id that a client sends
 	if err := s.place(t.Context(), 42, orders); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("orders_2 has %d rows, %v, want 2", rows, err)
 	}
 	if o, err := s.order(t.Context(), 10); o.Item != "cup" || err != nil {
-		t.Errorf("order 10 is %+v, %v", o, err)
+		t.Errorf("order 10 is %+v, %v, want the cup", o, err)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestService(t *testing.T) {
 		}
 		out, err := exec.CommandContext(t.Context(), node, "client.mjs", base).CombinedOutput()
 		if err != nil || string(out) != "2 placed, 2 found\n" {
-			t.Errorf("the client says %s, %v", out, err)
+			t.Errorf("the client says %q, %v, want 2 placed, 2 found", out, err)
 		}
 	})
 	for path, want := range map[string]string{
@@ -134,10 +134,10 @@ func TestService(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("run() = %v", err)
+			t.Errorf("run() = %v, want no error", err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("run does not end")
+		t.Fatal("run() has not returned 20 s after its ctx ended")
 	}
 	left := fmt.Sprintf("SELECT COUNT(*) FROM %s.WORKER_LEASE WHERE OWNER <> ''",
 		dsn[strings.LastIndex(dsn, "/")+1:strings.LastIndex(dsn, "?")])

@@ -29,7 +29,7 @@ func open() (db *sql.DB, gen uid.Generator) {
 	if err != nil {
 		panic(err)
 	}
-	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have a database of its own in memory
 	if _, err := db.Exec("CREATE TABLE orders (id BIGINT PRIMARY KEY, item TEXT)"); err != nil {
 		panic(err)
 	}
@@ -61,7 +61,7 @@ func Example_gorm() {
 	// Output: [{1 tea} {2 cup}] <nil>
 }
 
-// Example_databaseSQL: a uid.ID is an argument and a destination.
+// Example_databaseSQL: a uid.ID is a valid argument of a statement, and a valid destination of Scan.
 func Example_databaseSQL() {
 	db, gen := open()
 	defer db.Close()
@@ -107,7 +107,7 @@ func Example_sqlx() {
 	// Output: [{1 tea} {2 cup}] <nil>
 }
 
-// Example_xorm: xorm's hooks have neither ctx nor error, so one Fill sets the ids before Insert.
+// Example_xorm: xorm's hooks get no ctx and return no error, so one Fill sets the ids before Insert.
 func Example_xorm() {
 	db, gen := open()
 	defer db.Close()
@@ -138,7 +138,7 @@ func Example_xorm() {
 	// Output: [{1 tea} {2 cup}] <nil>
 }
 
-// bunOrder gets its id before every INSERT of bun.
+// bunOrder gets its id from a hook, before bun inserts it.
 type bunOrder struct {
 	bun.BaseModel `bun:"table:orders"`
 
@@ -146,7 +146,7 @@ type bunOrder struct {
 	Item string
 }
 
-// generatorKey is where a context has the generator.
+// generatorKey is the key of a context's generator.
 type generatorKey struct{}
 
 // BeforeAppendModel is bun's hook for one row.
@@ -157,7 +157,7 @@ func (o *bunOrder) BeforeAppendModel(ctx context.Context, query bun.Query) (err 
 	return err
 }
 
-// Example_bun: a hook of the model, which finds the generator in the context.
+// Example_bun: a hook of the model takes the generator from the context.
 func Example_bun() {
 	db, gen := open()
 	defer db.Close()
@@ -191,7 +191,7 @@ func FillIDs(gen uid.Generator) ent.Hook {
 	}
 }
 
-// mutation is what ent v0.14.5 generates for that field, as far as the hook sees it.
+// mutation is what ent v0.14.5 generates for that field, as far as the hook uses it.
 type mutation struct {
 	ent.Mutation
 	op ent.Op

@@ -1,5 +1,5 @@
-// Package page reads the statements that docs/reliability.md tells an operator to run, so that the
-// tests run the page's own text.
+// Package page reads the statements that docs/reliability.md tells an operator to run, so that
+// tests run the text of the page itself.
 package page
 
 import (
@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// The numbers in the page that an operator replaces.
+// The numbers in the page's statements that an operator replaces.
 const (
 	Highest = 5000
 	Reach   = 25 * time.Minute
 )
 
-// Restore returns the statements to run after a restore, on the database of the given heading
-// ("MySQL and MariaDB", "PostgreSQL", "SQLite"), with the operator's numbers. file is the page.
+// Restore returns the statements to run after a restore, on the database that the page calls
+// "MySQL and MariaDB", "PostgreSQL" or "SQLite", with the operator's numbers. file is the path of
+// the page.
 func Restore(file, database string, highest int64, reach time.Duration) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -15,34 +15,35 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// injector does harm to a fleet and its servers.
+// injector injects faults into a fleet and its servers. Its methods are safe for concurrent use.
 type injector struct {
 	fleet   *fleet
 	servers []server
-	tickets []*gorm.DB // of the servers that are to be one set
-	most    time.Duration
+	tickets []*gorm.DB    // on all three ticket servers
+	most    time.Duration // the longest time that a fault lasts
 
 	expansion sync.Mutex // held by expand
 
 	mu     sync.Mutex
-	counts map[string]int64
-	joined bool // the third ticket server is to be part of the set
+	counts map[string]int64 // how often each fault was injected; guarded by mu
+	joined bool             // expand makes one set of all ticket servers; guarded by mu
 }
 
+// server is a database server and its name in the report.
 type server struct {
 	name string
 	*dbtest.Server
 }
 
-// count notes that something was done.
+// count counts something that was done.
 func (in *injector) count(name string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.counts[name]++
 }
 
-// harm does one fault after the other to the servers until stop is closed. Each is over, and every
-// process is back, before the next begins.
+// harm injects one fault after the other into the servers until stop is closed. Each fault is over,
+// and every process has ids again, before the next one begins.
 func (in *injector) harm(r *rand.Rand, stop <-chan struct{}) {
 	for pause(stop, between(r, 200*time.Millisecond, time.Second)) {
 		s, lasts := in.servers[r.IntN(len(in.servers))], between(r, in.most/20, in.most)
@@ -72,7 +73,7 @@ func (in *injector) harm(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-// expand makes one set of all ticket servers, if that has been begun. It is called again after each
+// expand makes one set of all ticket servers, if join has begun. It is called again after each
 // restart, because servers come back with their old settings.
 func (in *injector) expand() {
 	in.mu.Lock()
@@ -105,7 +106,8 @@ func (in *injector) expand() {
 	}
 }
 
-// join adds the third ticket server, while a server crashes.
+// join adds the third ticket server, while another server crashes. Processes that start afterwards
+// use p.
 func (in *injector) join(p places, r *rand.Rand) {
 	_, _, _, high := in.ledger(tickets).sum()
 	in.fleet.expanded.Store(high + 500_000) // a plan starts 1,000,000 above
@@ -117,7 +119,7 @@ func (in *injector) join(p places, r *rand.Rand) {
 		defer close(done)
 		in.expand()
 	}()
-	// The faults that happen anyway may be elsewhere. The server's data stay as they are.
+	// Crash one of the first two ticket servers. The other faults may miss this moment.
 	s := in.servers[r.IntN(2)]
 	time.Sleep(between(r, 0, 20*time.Millisecond))
 	if err := s.Kill(); err != nil {
@@ -134,7 +136,7 @@ func (in *injector) join(p places, r *rand.Rand) {
 	in.fleet.places = p
 }
 
-// ledger returns the ledger of a kind.
+// ledger returns the ledger of the kind with a name.
 func (in *injector) ledger(name string) *ledger {
 	for i, k := range kinds {
 		if k.name == name {
@@ -144,8 +146,7 @@ func (in *injector) ledger(name string) *ledger {
 	panic("no such kind: " + name)
 }
 
-// processes kills, pauses and restarts processes until stop is closed; all that are paused then go
-// on.
+// processes kills, pauses and restarts processes until stop is closed. Paused processes go on then.
 func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	var later sync.WaitGroup
 	defer later.Wait()
@@ -186,8 +187,8 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-// rewind is a bug that a run must find: a counter is set back. It returns when that was noticed, so
-// that a run does not end before, or when nobody has noticed for too long.
+// rewind sets a counter back, which is a bug that the run must find. It returns when the run has
+// noticed it, so that the run does not end earlier, or after comeback.
 func (in *injector) rewind() {
 	for _, s := range in.servers {
 		if strings.HasPrefix(s.name, "MariaDB 1") {
@@ -202,12 +203,12 @@ func (in *injector) rewind() {
 	}
 }
 
-// between returns a time from least to most, at random.
+// between returns a random duration from least to most.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)+1))
 }
 
-// pause waits for d, and reports false if stop was closed before.
+// pause waits for d, and reports whether d has passed before stop was closed.
 func pause(stop <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-stop:

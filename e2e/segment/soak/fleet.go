@@ -12,27 +12,28 @@ import (
 )
 
 // comeback is how long a source may take after a fault until every process has ids of it: a server
-// that failed rests for 10 s, and the machine may have other things to do.
+// that failed rests for 10 s, and the machine may be busy.
 const comeback = time.Minute
 
-// fleet is the processes that run at one time, and what they have handed out. Its methods are safe
+// fleet has the processes that run at one time, and records what they report. Its methods are safe
 // for concurrent use.
 type fleet struct {
-	ledgers  []*ledger
-	expanded atomic.Int64 // tickets from here on are of three servers, and those below of two
+	ledgers  []*ledger    // by kind
+	expanded atomic.Int64 // tickets from here on come from three servers, those below from two
 
-	mu       sync.Mutex
-	places   places // of the next process
-	slots    []*process
-	started  int
-	falls    int64 // ids that were not above the one before
-	fall     string
-	errs     map[string]int64
-	recovery time.Duration // longest
-	after    string        // the fault that it followed
-	bad      []error
+	mu       sync.Mutex       // guards the fields below
+	places   places           // of the next process
+	slots    []*process       // nil while the slot is between two processes
+	started  int              // how many processes were started
+	falls    int64            // how many ids were not above the one before
+	fall     string           // the first of them
+	errs     map[string]int64 // how many errors of each kind callers got
+	recovery time.Duration    // the longest recovery
+	after    string           // the fault before it
+	bad      []error          // what must not happen, and did
 }
 
+// newFleet starts n processes.
 func newFleet(n int, p places) (*fleet, error) {
 	f := &fleet{places: p, slots: make([]*process, n), errs: map[string]int64{}}
 	f.expanded.Store(math.MaxInt64)
@@ -47,7 +48,7 @@ func newFleet(n int, p places) (*fleet, error) {
 	return f, nil
 }
 
-// start starts the process of an empty slot.
+// start starts a process in an empty slot.
 func (f *fleet) start(slot int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +61,8 @@ func (f *fleet) start(slot int) error {
 	return nil
 }
 
-// take empties a slot whose process runs and returns it, or nil.
+// take empties a slot and returns its process. It returns nil, and leaves the slot as it is, if the
+// slot is empty or its process is paused.
 func (f *fleet) take(slot int) *process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +84,7 @@ func (f *fleet) put(slot int, p *process) {
 	f.slots[slot] = p
 }
 
-// running returns the processes.
+// running returns the processes of all slots.
 func (f *fleet) running() (all []*process) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,8 +96,8 @@ func (f *fleet) running() (all []*process) {
 	return all
 }
 
-// ids enters ids of a kind that a process handed out one after the other. They rise: those of
-// several servers server by server. last has the newest of each server.
+// ids records ids of kind k that a process handed out one after the other. They have to increase,
+// those of several servers server by server. last has the newest id of each server.
 func (f *fleet) ids(k int, ids []int64, last map[int64]int64) {
 	f.ledgers[k].add(ids)
 	for _, id := range ids {
@@ -117,7 +119,8 @@ func (f *fleet) ids(k int, ids []int64, last map[int64]int64) {
 	}
 }
 
-// failed counts an error that a caller got. Only a database that is away or busy is none's fault.
+// failed counts an error that a caller got. All errors must not happen, except for those of a
+// database that is away or busy.
 func (f *fleet) failed(k int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,14 +130,15 @@ func (f *fleet) failed(k int, text string) {
 	}
 }
 
-// failure notes something that must not happen.
+// failure records something that must not happen.
 func (f *fleet) failure(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.bad = append(f.bad, err)
 }
 
-// await waits until every process that runs has ids of every kind that were taken since the call.
+// await waits until every process that runs has handed out ids of every kind that it took after the
+// call. A process that does not within comeback, or that ends by itself, is a failure.
 func (f *fleet) await(after string) {
 	begin := time.Now()
 	before := map[*process][]int64{}
@@ -148,7 +152,7 @@ func (f *fleet) await(after string) {
 			now, running := p.count()
 			waits := ""
 			for k := range now {
-				// A frame may have been on its way, so two have to come.
+				// One frame may have been on its way at the call, so two have to arrive.
 				if running && now[k] < then[k]+2 {
 					waits = kinds[k].name
 				}
@@ -183,7 +187,7 @@ func (f *fleet) twice() (n int64) {
 	return n
 }
 
-// noticed reports whether anything has happened that must not.
+// noticed reports whether anything was found that must not happen.
 func (f *fleet) noticed() bool {
 	f.mu.Lock()
 	bad := len(f.bad) > 0

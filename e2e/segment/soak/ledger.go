@@ -5,18 +5,18 @@ import "sync"
 // pageBits is how many ids a page of a ledger has.
 const pageBits = 1 << 15
 
-// ledger has a bit for each id of one source, so that an id that comes again meets itself, whatever
-// else is missing.
+// ledger has a bit for each id of one source, so it finds every id that comes twice. Its methods
+// are safe for concurrent use.
 type ledger struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	pages map[int64]*[pageBits / 64]uint64
-	ids   int64
-	twice int64
-	first int64 // the first that came twice
-	high  int64
+	ids   int64 // how many came
+	twice int64 // how many of them had come before
+	first int64 // the first of those
+	high  int64 // the highest id
 }
 
-// add enters ids.
+// add records ids.
 func (l *ledger) add(ids []int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *ledger) add(ids []int64) {
 	l.ids += int64(len(ids))
 }
 
-// sum returns what the ledger has seen.
+// sum returns how many ids came, how many came twice, the first of those, and the highest id.
 func (l *ledger) sum() (ids, twice, first, high int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

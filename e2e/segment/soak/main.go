@@ -25,19 +25,21 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command is the program without the process around it. It returns the exit status.
+// command is the main function without the process's own arguments and streams. It returns the exit
+// status.
 func command(args []string, stdout, stderr io.Writer) int {
 	var c config
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.SetOutput(stderr)
-	set.DurationVar(&c.duration, "duration", 10*time.Minute, "how long faults are done")
-	set.DurationVar(&c.most, "most", 8*time.Second, "that a fault lasts")
-	set.DurationVar(&c.every, "progress", 10*time.Second, "between two lines of progress")
-	set.IntVar(&c.processes, "processes", 10, "that run at one time")
-	set.Uint64Var(&c.seed, "seed", rand.Uint64(), "of the faults")
+	set.DurationVar(&c.duration, "duration", 10*time.Minute, "time for which faults are injected")
+	set.DurationVar(&c.most, "most", 8*time.Second, "longest time that a fault lasts")
+	set.DurationVar(&c.every, "progress", 10*time.Second, "time between two lines of progress")
+	set.IntVar(&c.processes, "processes", 10, "number of processes at one time")
+	set.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the faults")
 	set.BoolVar(&c.broken, "broken", false, "set a counter back halfway, which the run must find")
-	out := set.String("json", "", "file for the result")
-	show := set.String("show", "", "print the result in this file as the report does, and run nothing")
+	out := set.String("json", "", "write the result to this file")
+	show := set.String("show", "",
+		"print the result in this file as the report shows it, and run nothing")
 	if err := set.Parse(args); err != nil {
 		return 2
 	}
@@ -54,8 +56,8 @@ func command(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	if c.processes < 2 || c.duration <= 0 || c.most < 100*time.Millisecond || c.every <= 0 {
-		fmt.Fprintln(stderr, "soak: want -processes of at least 2, -most of at least 100ms, and times "+
-			"above 0")
+		fmt.Fprintln(stderr, "soak: want -processes of at least 2, -most of at least 100ms, and "+
+			"times above 0")
 		return 2
 	}
 	fmt.Fprintf(stdout, "soak: %v, seed %d, %d processes\n", c.duration, c.seed, c.processes)

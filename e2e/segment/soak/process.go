@@ -21,15 +21,15 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	stderr tail
-	ended  chan struct{} // closed when all that it wrote was read
-	err    error         // of the end; read it after ended
+	ended  chan struct{} // closed when the process has ended and all that it wrote was read
+	err    error         // how it ended; set before ended is closed
 
-	mu     sync.Mutex
-	frames []int64 // with ids, of each kind
-	quiet  bool    // paused, or told to end
+	mu     sync.Mutex // guards the fields below
+	frames []int64    // how many frames with ids have arrived, by kind
+	quiet  bool       // the process is paused, or was told to end
 }
 
-// sink is where what a process writes goes.
+// sink takes what a process writes.
 type sink interface {
 	ids(kind int, ids []int64, last map[int64]int64)
 	failed(kind int, text string)
@@ -67,8 +67,8 @@ func startProcess(p places, s sink) (*process, error) {
 	return w, nil
 }
 
-// read hands on what the process writes, until its end. The last frame of a process that was killed
-// may be cut; the whole ids in it count, because they were handed out.
+// read passes what the process writes to s, until its end. The last frame of a process that was
+// killed may be cut. The whole ids in it count, because they were handed out.
 func (w *process) read(r io.Reader, s sink) error {
 	br := bufio.NewReaderSize(r, 1<<16)
 	last := make([]map[int64]int64, len(kinds)) // see fleet.ids
@@ -105,7 +105,7 @@ func (w *process) read(r io.Reader, s sink) error {
 	}
 }
 
-// ended returns nil for an error that is just the end of what a process wrote.
+// ended returns nil if err is just the end of what a process wrote, else err.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -113,21 +113,22 @@ func ended(err error) error {
 	return err
 }
 
-// count returns how many frames with ids of each kind came, and false if none are expected.
+// count returns how many frames with ids of each kind have arrived. It returns false if no ids are
+// expected.
 func (w *process) count() ([]int64, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]int64(nil), w.frames...), !w.quiet
 }
 
-// hush notes whether ids are expected.
+// hush records that no ids are expected, or with false that they are.
 func (w *process) hush(quiet bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.quiet = quiet
 }
 
-// signal sends sig; await reports a process that has ended by itself.
+// signal sends sig. It ignores that a process has ended by itself: await reports that.
 func (w *process) signal(sig syscall.Signal) { _ = w.cmd.Process.Signal(sig) }
 
 // kill ends the process with SIGKILL and returns when all that it wrote is counted.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReport: the figures of the report are those of the file, all of them and no others, and they
-// are good.
+// TestReport: the report shows the figures of the file, all of them and no others, and those of a
+// good run.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	r, err := readResult("../results/soak.json")
@@ -18,7 +18,8 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "<!-- segments: go run ./e2e/segment/soak -show e2e/segment/results/soak.json -->\n\n")
+	_, rest, found := strings.Cut(string(text),
+		"<!-- segments: go run ./e2e/segment/soak -show e2e/segment/results/soak.json -->\n\n")
 	got, _, closed := strings.Cut(rest, "\n<!-- end of segments -->")
 	if !found || !closed {
 		t.Fatal("docs/reliability.md has lost the marks around the figures of segments")

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/human"
 )
 
-// result is what came of a run.
+// result is what a run found, as it is written to a file.
 type result struct {
 	Started    time.Time        `json:"started"`
 	Duration   string           `json:"duration"`
@@ -24,9 +24,9 @@ type result struct {
 	Starts     int              `json:"starts"`
 	IDs        map[string]int64 `json:"ids"` // of each source
 	Twice      int64            `json:"twice"`
-	First      string           `json:"first,omitempty"` // that came twice
-	Falls      int64            `json:"falls"`           // ids that did not rise
-	Fall       string           `json:"fall,omitempty"`
+	First      string           `json:"first,omitempty"` // the first id that came twice
+	Falls      int64            `json:"falls"`           // ids that were not above the one before
+	Fall       string           `json:"fall,omitempty"`  // the first of them
 	Recovery   float64          `json:"recovery_seconds"`
 	RecoveryOf string           `json:"recovery_of"`
 	Faults     map[string]int64 `json:"faults"`
@@ -34,6 +34,7 @@ type result struct {
 	Failures   []string         `json:"failures"`
 }
 
+// newResult collects what a run found.
 func newResult(c config, begin time.Time, in *injector) *result {
 	f := in.fleet
 	r := &result{Started: begin.UTC().Truncate(time.Second), Duration: c.duration.String(),

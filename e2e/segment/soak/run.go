@@ -18,9 +18,9 @@ import (
 // database is the name of the database on each server.
 const database = "soak"
 
-// run starts servers and a fleet, does harm to them for as long as c says, and returns what came of
-// it. The error says what must not have happened, apart from ids; the result is nil only if nothing
-// was run.
+// run starts servers and a fleet, injects faults for as long as c says, and returns what it found.
+// The error says what must not have happened, apart from ids that came twice or did not increase.
+// The result is nil only if nothing was run.
 func run(c config, progress io.Writer) (*result, error) {
 	dir, err := os.MkdirTemp("", "uidring-soak-")
 	if err != nil {
@@ -56,7 +56,7 @@ func run(c config, progress io.Writer) (*result, error) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.seed, 2)), stop) })
-	// The servers' faults and the expansion are of one goroutine, which makes one after the other.
+	// One goroutine makes the servers' faults and the expansion, one after the other.
 	wg.Go(func() {
 		r := rand.New(rand.NewPCG(c.seed, 1))
 		half := make(chan struct{})
@@ -83,7 +83,7 @@ func run(c config, progress io.Writer) (*result, error) {
 	return newResult(c, begin, in), err
 }
 
-// start starts the servers. The first two count by 2, and the third as one of three.
+// start starts the servers. The first two ticket servers count by 2, and the third one by 3.
 func (in *injector) start(dir string) (p places, err error) {
 	p.SQLite = filepath.Join(dir, "soak.db")
 	for i := 1; i <= 3; i++ {
@@ -108,7 +108,7 @@ func (in *injector) start(dir string) (p places, err error) {
 	return p, err
 }
 
-// prepare makes the tables and the tags.
+// prepare makes the tables and the rows of the tags.
 func prepare(d databases) error {
 	ctx, cancel := context.WithTimeout(context.Background(), comeback)
 	defer cancel()

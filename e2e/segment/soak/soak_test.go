@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestMain runs the tests, or, in a process that a run has started, that process's part.
+// TestMain runs the tests, or in a process that a run has started the job of that process.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobEnv); text != "" {
 		os.Exit(work(text))
@@ -19,10 +19,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// soak runs the program and returns its exit status, what it said and its result.
+// soak runs the program and returns its exit status, its output and its result. It skips the test if
+// the program cannot run.
 func soak(t *testing.T, args ...string) (status int, said string, r *result) {
 	t.Helper()
-	srv, err := dbtest.NewPostgres() // skips what cannot run; a run starts its own
+	srv, err := dbtest.NewPostgres() // only to find out; a run starts its own
 	if errors.Is(err, dbtest.ErrNoServer) && os.Getenv("UIDRING_REQUIRE_SERVERS") != "1" {
 		t.Skipf("skipped: soak of segments: %v", err)
 	}
@@ -39,7 +40,8 @@ func soak(t *testing.T, args ...string) (status int, said string, r *result) {
 	return status, out.String(), r
 }
 
-// TestSoak is a short run: no id twice, faults of both sorts, and a third ticket server.
+// TestSoak is a short run: no id comes twice, there are faults of both sorts, and a third ticket
+// server joins.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	status, said, r := soak(t, "-duration", "5s", "-most", "500ms", "-processes", "3", "-seed", "1")
@@ -73,7 +75,7 @@ func TestSoakDetects(t *testing.T) {
 	}
 }
 
-// TestFlags: what cannot be run is refused before anything is started.
+// TestFlags: flags out of range are refused before anything is started.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, arg := range []string{"-duration=0s", "-processes=1", "-most=1ms", "-progress=0s", "-nosuch"} {

@@ -14,15 +14,14 @@ import (
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
-// places are where the databases are. Tickets are the ticket servers, of which the first has the
-// tables of the other sources.
+// places are the addresses of the databases.
 type places struct {
-	Tickets  []string
-	Postgres string
-	SQLite   string
+	Tickets  []string // DSNs of the ticket servers; the first has other sources' tables as well
+	Postgres string   // a DSN
+	SQLite   string   // a path
 }
 
-// open opens a database lazily: a server may be down.
+// open opens a database without connecting to it, because its server may be down.
 func open(d gorm.Dialector) (*gorm.DB, error) {
 	return gorm.Open(d, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 }
@@ -33,12 +32,13 @@ func mariaDB(dsn string) (*gorm.DB, error) {
 		SkipInitializeWithVersion: true}))
 }
 
-// databases are the open ones.
+// databases are the databases of places, opened.
 type databases struct {
 	tickets          []*gorm.DB
 	postgres, sqlite *gorm.DB
 }
 
+// open opens the databases.
 func (p places) open() (d databases, err error) {
 	var errs []error
 	for _, dsn := range p.Tickets {
@@ -57,15 +57,15 @@ type kind struct {
 	name   string
 	of     func(databases) segment.Source
 	batch  int           // ids in a frame
-	every  time.Duration // between two frames
-	origin bool          // several servers, whose ids do not rise together
+	every  time.Duration // pause between two frames
+	origin bool          // several servers, of which each has ids that increase
 }
 
-// tag is the tag of all sources but one.
-const tag = "soak"
-
-// current is the tag of the sequence that counts from its current value.
-const current = "current"
+// The tags.
+const (
+	tag     = "soak"    // of all sources but one
+	current = "current" // of the sequence that counts from its current value
+)
 
 // tagOf returns the tag of a kind.
 func (k kind) tagOf() string {
@@ -75,17 +75,19 @@ func (k kind) tagOf() string {
 	return tag
 }
 
+// The names of kinds that the program refers to.
 const (
 	fromCurrent = "Sequence from current, MariaDB"
 	tickets     = "Ticket, MariaDB, 2 and then 3 servers"
 )
 
+// The pauses between two frames of a kind.
 const (
 	fast = 20 * time.Millisecond
 	slow = 200 * time.Millisecond
 )
 
-// kinds are all of them.
+// kinds are all kinds. Frames and ledgers refer to them by index.
 var kinds = []kind{
 	{"LeafAlloc, MariaDB", func(d databases) segment.Source {
 		return sqlsource.LeafAlloc(d.tickets[0], nil)

@@ -14,14 +14,14 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// jobEnv is the environment variable that makes this program a worker process: its value are the
-// places of the databases.
+// jobEnv is the environment variable that makes this program a worker process. Its value is the
+// places of the databases, as JSON.
 const jobEnv = "UIDRING_SEGMENT_SOAK_JOB"
 
-// A frame is the kind's index, or that and failed for the text of an error, the length of what
-// follows in 4 bytes, and the ids in 8 bytes each.
+// A frame is the kind's index in one byte, with the bit failed for an error, the payload's length
+// in 4 bytes, and the payload: ids of 8 bytes each, or the error's text. Numbers are little-endian.
 const (
-	frameHead = 5
+	frameHead = 5 // bytes before the payload
 	failed    = 0x80
 )
 
@@ -52,17 +52,18 @@ func work(text string) int {
 	return 0
 }
 
-// output writes frames.
+// output writes frames to the standard output. Its methods are safe for concurrent use.
 type output struct{ mu sync.Mutex }
 
 // pump takes ids of a kind until ctx ends, one by one and many at once in turn, and then gives back
-// what is left. A database that is down at the start is waited for.
+// what is left. It waits for a database that is down at the start.
 func (o *output) pump(ctx context.Context, i byte, k kind, d databases) {
+	// The step is small, so that ranges end often, and a lost range is a small gap.
+	options := &segment.Options{MaxStep: 20_000, Checkpoint: true}
 	var g *segment.Generator
 	for g == nil {
-		// The step is small, so that ranges end often; a range that is lost is a small gap.
 		var err error
-		if g, err = segment.New(ctx, k.of(d), &segment.Options{MaxStep: 20_000, Checkpoint: true}); err != nil {
+		if g, err = segment.New(ctx, k.of(d), options); err != nil {
 			if ctx.Err() != nil {
 				return
 			}
@@ -95,6 +96,7 @@ func (o *output) pump(ctx context.Context, i byte, k kind, d databases) {
 	}
 }
 
+// ids writes ids of a kind.
 func (o *output) ids(i byte, ids []int64) {
 	var buf []byte
 	for _, id := range ids {
@@ -103,7 +105,8 @@ func (o *output) ids(i byte, ids []int64) {
 	o.write(i, buf)
 }
 
-// fail writes what failed, with the error's sentinel where it has one.
+// fail writes what failed, with err's text if err is one of package segment's errors that must not
+// happen.
 func (o *output) fail(i byte, what string, err error) {
 	text := "database away or busy"
 	for _, known := range []error{
@@ -117,11 +120,12 @@ func (o *output) fail(i byte, what string, err error) {
 	o.write(i|failed, []byte(what+": "+text))
 }
 
+// write writes a frame. It ends the process if the parent has ended.
 func (o *output) write(i byte, payload []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	frame := binary.LittleEndian.AppendUint32([]byte{i}, uint32(len(payload)))
 	if _, err := os.Stdout.Write(append(frame, payload...)); err != nil {
-		os.Exit(1) // the parent is gone
+		os.Exit(1)
 	}
 }

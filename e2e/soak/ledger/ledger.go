@@ -1,5 +1,5 @@
-// Package ledger counts every id exactly once, however many there are: for tests that record what
-// many processes hand out.
+// Package ledger finds ids that come twice, however many ids there are, for tests that record all
+// ids of many processes.
 package ledger
 
 import (
@@ -10,43 +10,43 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Ledger has a bit for every (worker, tick, seq) that it has seen, so that two ids that are equal
-// meet on one bit, which a count or a sum would not notice when another id is missing. All methods
-// are safe for concurrent use.
+// Ledger has a bit for every (worker, tick, seq) that it has seen. Two equal ids meet on one bit; a
+// count or a sum would not notice them if another id were missing. All methods are safe for
+// concurrent use.
 //
-// A tick is a page of MaxSeq+1 bits while some of its ids are missing, and part of an interval when
-// none is. Its memory is a page for every tick and worker that was left incomplete, and 16 bytes
-// for each stretch of complete ones, whatever the number of ids.
+// A tick is a page of MaxSeq+1 bits while some of its ids are missing, and part of a span when none
+// is. The memory does not depend on the number of ids: it is a page for every tick of a worker id
+// that stays incomplete, and 16 bytes for each span of complete ticks.
 type Ledger struct {
 	alloc *bitsalloc.Allocator
 
-	mu      sync.Mutex
-	workers map[int64]*worker
-	sources map[int]int64 // ids of each
-	sum     Summary
+	mu      sync.Mutex        // guards the fields below
+	workers map[int64]*worker // by worker id
+	sources map[int]int64     // how many ids came from each source
+	sum     Summary           // without Workers and Shared, which Sum counts
 }
 
 // Summary says what a Ledger has seen.
 type Summary struct {
-	IDs        int64    // all of them, those that came again included
+	IDs        int64    // all ids, duplicates included
 	Duplicates int64    // ids that had come before
-	First      []uid.ID // the first few of these
-	Foreign    int64    // numbers below zero, which are no ids
+	First      []uid.ID // the first ten duplicates
+	Foreign    int64    // numbers below 0, which are no ids
 	Workers    int      // worker ids
 	Shared     int      // worker ids that more than one source used
 }
 
-// worker is what one worker id has stamped.
+// worker holds the ids of one worker id.
 type worker struct {
-	pages   map[int64]*page // by tick
-	full    []span          // of complete ticks; sorted, disjoint, no two touch
+	pages   map[int64]*page // the incomplete ticks, by tick
+	full    []span          // the complete ticks; ascending, disjoint, no two spans touch
 	sources map[int]struct{}
 }
 
 // page is one tick that is not complete.
 type page struct {
-	bits []uint64
-	left int64 // sequence numbers that have not come
+	bits []uint64 // a bit for each sequence number
+	left int64    // how many sequence numbers have not come
 }
 
 // span is the ticks [from, to).
@@ -122,7 +122,7 @@ func (l *Ledger) Has(id uid.ID) bool {
 	return w.complete(tick) || p != nil && p.bits[seq/64]>>(seq%64)&1 != 0
 }
 
-// Pages returns how many ticks are incomplete: what the memory is used for.
+// Pages returns the number of incomplete ticks, which most of the memory is used for.
 func (l *Ledger) Pages() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +171,7 @@ func (w *worker) after(tick int64) int {
 	return i
 }
 
-// close enters a tick that has become complete into the spans.
+// close adds a tick that has become complete to the spans.
 func (w *worker) close(tick int64) {
 	i := w.after(tick)
 	left := i > 0 && w.full[i-1].to == tick

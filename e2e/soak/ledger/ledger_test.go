@@ -18,7 +18,7 @@ func newLedger(t *testing.T, l bitsalloc.Layout) *Ledger {
 	return New(alloc)
 }
 
-// TestDuplicates: an id that comes twice is counted, wherever the second one comes from, and also
+// TestDuplicates: an id that comes twice is counted, whatever its source is the second time, and also
 // when its tick is complete.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestDuplicates(t *testing.T) {
 		return uid.ID(n)
 	}
 	l.Add(1, []uid.ID{id(7, 3, 0), id(7, 3, 1), id(8, 3, 0), id(7, 4, 0)})
-	l.Add(2, []uid.ID{id(7, 3, 2), id(7, 3, 3), id(7, 3, 2)}) // completes the tick, and one again
+	l.Add(2, []uid.ID{id(7, 3, 2), id(7, 3, 3), id(7, 3, 2)}) // completes the tick; then a duplicate
 	l.Add(2, []uid.ID{id(8, 3, 0), id(7, 5, 0), -1})
 	want := []uid.ID{id(7, 3, 2), id(8, 3, 0)}
 	s := l.Sum()
@@ -54,7 +54,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestShuffled: ids in any order, each once or twice, against a map; complete ticks take no pages.
+// TestShuffled adds ids in random order, each once or twice. The duplicates are counted, and complete
+// ticks have no pages.
 func TestShuffled(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t, bitsalloc.Layout{TimeBits: 30, WorkerBits: 4, SeqBits: 3})
@@ -85,6 +86,6 @@ func TestShuffled(t *testing.T) {
 		}
 	}
 	if len(l.workers) != 3 || l.Pages() != 0 {
-		t.Errorf("%d workers and %d pages, want 3 and none", len(l.workers), l.Pages())
+		t.Errorf("%d worker ids and %d pages, want 3 and none", len(l.workers), l.Pages())
 	}
 }
