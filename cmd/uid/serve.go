@@ -54,8 +54,8 @@ const (
 )
 
 // gcPercent is GOGC while uid serves, unless the environment sets it. The heap is a few megabytes,
-// so that Go's 100 collects it many times a second. This takes about 15 MB more memory and a fifth of
-// the processor time off each request.
+// so that Go's 100 collects it many times a second. This takes about 15 MB more memory, and a fifth
+// of the processor time off each request.
 const gcPercent = 400
 
 // maxConns bounds the connections to a database that has to serve others too. Segments need one for

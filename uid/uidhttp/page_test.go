@@ -114,7 +114,8 @@ func TestPage(t *testing.T) {
 		}
 		want("<h2>gone</h2>", `"state down"`, "Failed: no claim<dd class=\"down\">17",
 			"<h2>orders <1></h2>", `"state up"`,
-			"28-22-13-0/1s@", "from the <registry>", "65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16")
+			"28-22-13-0/1s@", "from the <registry>",
+			"65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16")
 
 		if _, err := g.Fill(t.Context(), make([]uid.ID, 240_000)); err != nil {
 			t.Fatal(err)
