@@ -126,15 +126,16 @@ func (c *clock) step(d time.Duration) {
 // errLost stands for an answer that did not arrive.
 var errLost = errors.New("the answer is lost")
 
-// losing returns a fault that makes each n-th put fail, by turns before and after it is carried out.
+// losing returns a fault that makes each n-th put fail, by turns before and after it is carried out,
+// and the same entry's no two times in a row: Extend and Release try three times only.
 func losing(n int) func(op, name string) (bool, error) {
-	puts := 0
+	puts, lost := 0, map[string]bool{}
 	return func(op, name string) (bool, error) {
 		if op != "put" {
 			return true, nil
 		}
 		puts++
-		if puts%n != 0 {
+		if lost[name] = puts%n == 0 && !lost[name]; !lost[name] {
 			return true, nil
 		}
 		return puts/n%2 == 0, fmt.Errorf("%w: %s %s", errLost, op, name)

@@ -11,25 +11,26 @@ import (
 	"strings"
 )
 
-// againEnv is the environment variable that lets tests which failed run again by themselves. The
-// machine that decides what lands has two processors, and several hundred tests with servers of
-// their own beside one another: an answer may then take longer than a test's patience.
+// againEnv is the environment variable that lets failed tests run again by themselves. It is for
+// the machine that decides what lands. That has two processors and runs several hundred tests with
+// servers of their own side by side, so an answer may take longer than a test waits.
 const againEnv = "UIDRING_TEST_AGAIN"
 
 const (
-	// mostAgain is how many failed tests may run again. When more fail, the code is at fault.
+	// mostAgain is the most failed tests that may run again. If more fail, the code is at fault.
 	mostAgain = 3
 
 	// timesAgain is how often each of them has to pass.
 	timesAgain = "-count=3"
 )
 
-// final finds what time does not explain: whoever fails so stays failed, even if it is rare.
+// final matches the output of failures that a slow machine does not explain. A test that fails with
+// such output does not run again.
 var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in common|repeat|leak|` +
 	`goroutine|did not end|ErrClaimLost|went back`)
 
-// again runs the tests that failed again, by themselves, and takes those that pass from r's
-// failures. It reports whether no failure is left, and names those that it has taken away.
+// again runs the failed tests again, each by itself. Those that pass no longer count as failed and
+// are added to r.flaky. It reports whether no failure is left.
 func again(ctx context.Context, r *report, stderr io.Writer, race []string) bool {
 	if len(r.failures) == 0 || len(r.failures) > mostAgain || r.failed != r.explained() {
 		return false
@@ -64,7 +65,7 @@ type failure struct {
 	events    int // tests and subtests that were counted as failed
 }
 
-// note keeps a failed test, or one of its subtests.
+// note records a failed test, or one of its subtests.
 func (r *report) note(e event, output []string) {
 	test, _, _ := strings.Cut(e.Test, "/")
 	name := e.Package + "." + test
@@ -77,8 +78,8 @@ func (r *report) note(e event, output []string) {
 	f.output += strings.Join(output, "")
 }
 
-// explained returns how many of the failed are tests that are known by name: the others are
-// packages that were not built or did not end.
+// explained returns how many of the failures are tests with a name. The others are packages that
+// were not built or did not end.
 func (r *report) explained() (n int) {
 	for _, f := range r.failures {
 		n += f.events

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAgain: a test that fails beside others and passes by itself is named and does not fail the
-// run; one that fails again does, and so does one whose output says that time is not why.
+// TestAgain: a test that fails among others but passes by itself is named and does not fail the run. A
+// test that fails again fails the run, and so does one whose output a slow machine does not explain.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if os.Getenv(againEnv) == "1" && again(ctx, r, stderr, race) {
-		err = nil // it was of go test, and said that tests had failed
+		err = nil // go test only reported the tests that have passed since
 	}
 	r.finish()
 	return errors.Join(err, r.err())
@@ -75,7 +75,8 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return errors.Join(r.read(events), cmd.Wait())
+	r.broken = errors.Join(r.broken, r.read(events))
+	return cmd.Wait()
 }
 
 // testName finds the names of the tests of a file.

@@ -28,6 +28,7 @@ type report struct {
 	packages map[string]*pkg
 	reasons  map[string]int      // skip reason: number of tests
 	failures map[string]*failure // by package and test
+	broken   error               // reading the events failed
 	flaky    []string            // tests that failed, and passed by themselves
 }
 
@@ -162,6 +163,8 @@ func (r *report) finish() {
 // err returns an error if a test failed or none ran.
 func (r *report) err() error {
 	switch {
+	case r.broken != nil:
+		return r.broken
 	case r.failed > 0:
 		return fmt.Errorf("%d failed", r.failed)
 	case r.passed == 0:

@@ -193,12 +193,14 @@ func curable(errs []error) []error {
 func (t *ticket) ask(
 	ctx context.Context, s *ticketServer, tag string, n int64,
 ) (r segment.Range, err error) {
-	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
-	if err = t.check(ctx, s); err == nil {
-		r, err = s.take(ctx, tag, n)
+	if err = t.check(bounded, s); err == nil {
+		r, err = s.take(bounded, tag, n)
 	}
-	s.rest(err)
+	if err == nil || ctx.Err() == nil { // else the caller has gone, which is not the server's fault
+		s.rest(err)
+	}
 	return r, err
 }
 
