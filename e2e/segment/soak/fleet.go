@@ -160,7 +160,7 @@ func (f *fleet) await(after string) {
 			select {
 			case <-p.ended:
 				if running {
-					f.failure(fmt.Errorf("a process ended by itself: %w: %s", p.err, &p.stderr))
+					f.failure(fmt.Errorf("a process ended by itself (%v): %s", p.err, &p.stderr))
 				}
 				return true
 			default:
