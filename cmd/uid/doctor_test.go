@@ -90,7 +90,7 @@ func TestDoctorMySQL(t *testing.T) {
 	b.check(t, exitFailure, "read-only", "", "doctor", "--dsn", dsn("worker"))
 }
 
-// TestDoctorProducts: the doctor recognizes a product by its version, and reports what is known about
+// TestDoctorProducts: the doctor knows a product by its version, and reports what is known about
 // it. A MariaDB stands in for the product.
 func TestDoctorProducts(t *testing.T) {
 	t.Parallel()

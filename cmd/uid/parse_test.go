@@ -18,7 +18,7 @@ func vector(t *testing.T, tick, worker, seq int64) uid.ID {
 	return uid.ID(id)
 }
 
-// TestParseForms: parse recognizes every text form of an id.
+// TestParseForms: parse knows every text form of an id.
 func TestParseForms(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

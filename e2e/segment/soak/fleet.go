@@ -15,6 +15,9 @@ import (
 // that failed rests for 10 s, and the machine may be busy.
 const comeback = time.Minute
 
+// errEnded is part of the error of a process that ended by itself, which may have no other error.
+var errEnded = errors.New("a process ended by itself")
+
 // fleet has the processes that run at one time, and records what they report. Its methods are safe
 // for concurrent use.
 type fleet struct {
@@ -160,7 +163,7 @@ func (f *fleet) await(after string) {
 			select {
 			case <-p.ended:
 				if running {
-					f.failure(fmt.Errorf("a process ended by itself (%v): %s", p.err, &p.stderr))
+					f.failure(fmt.Errorf("%w: %s", errors.Join(errEnded, p.err), &p.stderr))
 				}
 				return true
 			default:

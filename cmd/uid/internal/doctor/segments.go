@@ -26,7 +26,7 @@ func (p *Patient) failed(err error, failures ...sqldb.Failure) bool {
 }
 
 // segmentsOnly reports whether the database has a segment table and neither WORKER_NODE nor
-// WORKER_LEASE. A segment table is recognized by a column, not just by its name.
+// WORKER_LEASE. A segment table is detected by a column, not just by its name.
 func (p *Patient) segmentsOnly(ctx context.Context) bool {
 	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
 		if !p.failed(p.probe(ctx, "*", table), sqldb.Missing) {
