@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -28,7 +29,7 @@ func handler(s store, logger *slog.Logger) *http.ServeMux {
 		})
 	}
 	serve("POST /users/{user}/orders", func(r *http.Request) (any, error) {
-		user, err := uid.ParseID(r.PathValue("user"))
+		user, err := userOf(r)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ func handler(s store, logger *slog.Logger) *http.ServeMux {
 		return orders, s.place(r.Context(), user, orders)
 	})
 	serve("GET /users/{user}/orders", func(r *http.Request) (any, error) {
-		user, err := uid.ParseID(r.PathValue("user"))
+		user, err := userOf(r)
 		if err != nil {
 			return nil, err
 		}
@@ -54,6 +55,15 @@ func handler(s store, logger *slog.Logger) *http.ServeMux {
 		return s.order(r.Context(), id)
 	})
 	return mux
+}
+
+// userOf returns the user whose orders a request is about.
+func userOf(r *http.Request) (uid.ID, error) {
+	user, err := uid.ParseID(r.PathValue("user"))
+	if err == nil && user == 0 { // to the plug-in, a field that is not set
+		err = fmt.Errorf("%w: no user has the id 0", uid.ErrBadID)
+	}
+	return user, err
 }
 
 // status returns the HTTP status of an error. A client that gets 503 may try again.

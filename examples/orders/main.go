@@ -2,7 +2,9 @@
 // divided by user. An order's id ends in the same bits as its user's, so either id alone tells the
 // table.
 //
-//	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop ADDR=:8080 go run ./examples/orders
+//	export UID_DSN=user:password@tcp(127.0.0.1:3306)/shop ADDR=:8080
+//	go run ./examples/orders migrate
+//	go run ./examples/orders
 package main
 
 import (
@@ -55,46 +57,35 @@ func listen(ctx context.Context, logger *slog.Logger) error {
 	return run(ctx, os.Getenv("UID_DSN"), l, logger)
 }
 
-// migrate creates the tables that are missing. The account needs the right to create tables.
+// migrate creates the tables that are missing, those of the worker ids too. The account needs the
+// right to create tables, and the one of run does not.
 func migrate(ctx context.Context, dsn string) (err error) {
-	db, err := workernode.OpenMySQL(dsn)
+	s, err := openStore(dsn)
 	if err != nil {
 		return err
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	return errors.Join(workernode.Migrate(ctx, db), store{db}.migrate())
+	defer func() { err = errors.Join(err, s.close()) }()
+	return errors.Join(workernode.Migrate(ctx, s.db), s.migrate())
 }
 
-// run serves on l until ctx ends.
+// run serves on l until ctx ends. The account needs SELECT, INSERT and UPDATE.
 func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (err error) {
-	db, err := workernode.OpenMySQL(dsn) // gorm.Open(mysql.Open(dsn)) would do too
-	if err != nil {
-		return err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }() // third, after the generator's last use
-
-	gen, err := uidring.OpenDB(ctx, db, &uidring.Options{
+	gen, err := uidring.Open(ctx, dsn, &uidring.Options{ // waits for the database
 		Generator: uid.Options{Layout: layout},
 		Lease:     workernode.LeasedOptions{Namespace: "orders"},
+		NoMigrate: true,
 		Logger:    logger,
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, gen.Close()) }() // second, after the last request
-	if err := db.Use(uidgorm.New(gen, nil)); err != nil {
+	defer func() { err = errors.Join(err, gen.Close()) }() // third, after the last statement
+	s, err := openStore(dsn)
+	if err != nil {
 		return err
 	}
-	s := store{db}
-	if err := s.migrate(); err != nil {
+	defer func() { err = errors.Join(err, s.close()) }() // second, after the last request
+	if err := s.db.Use(uidgorm.New(gen, nil)); err != nil {
 		return err
 	}
 

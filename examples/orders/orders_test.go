@@ -69,11 +69,21 @@ func TestWithoutIDs(t *testing.T) {
 	gen := &uidtest.Generator{Layout: layout}
 	s := newStore(t, gen)
 	h := handler(s, slog.New(slog.DiscardHandler))
+	user := "42"
 	post := func(body string) int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost,
-			"/users/42/orders", strings.NewReader(body)))
+			"/users/"+user+"/orders", strings.NewReader(body)))
 		return w.Code
+	}
+	gen.FailAfter(batch, uid.ErrClaimExpired)
+	s.db.SkipDefaultTransaction = true // as a program may set it
+	many := "[" + strings.Repeat(`{"item":"tea"},`, batch) + `{"item":"tea"}]`
+	if code := post(many); code != http.StatusServiceUnavailable {
+		t.Errorf("with ids for the first batch only: %d, want 503", code)
+	}
+	if all, err := s.ofUser(t.Context(), 42); len(all) != 0 || err != nil {
+		t.Errorf("%d orders of a request that failed are stored, %v, want none", len(all), err)
 	}
 	gen.Fail(uid.ErrClaimExpired)
 	if code := post(`[{"item":"tea"}]`); code != http.StatusServiceUnavailable {
@@ -87,15 +97,28 @@ func TestWithoutIDs(t *testing.T) {
 	if code := post(`{`); code != http.StatusBadRequest {
 		t.Errorf("a bad body: %d, want 400", code)
 	}
+	user = "0"
+	if code := post(`[{"item":"tea"}]`); code != http.StatusBadRequest {
+		t.Errorf("user 0: %d, want 400", code)
+	}
+	user = "42"
 	if all, err := s.ofUser(t.Context(), 42); len(all) != 0 || err != nil {
 		t.Errorf("%d orders are stored, %v, want none", len(all), err)
 	}
 }
 
-// TestService runs the service on a real database, with a client in JavaScript, and stops it.
+// TestService runs the service on a real database, with a client in JavaScript, and stops it. Its
+// account has the rights that schema.yaml names, and its DSN the form of the usage line.
 func TestService(t *testing.T) {
 	server := dbtest.MariaDB(t)
-	dsn := server.DSN(server.CreateDB(t))
+	name := server.CreateDB(t)
+	account := "service_" + name
+	server.Exec(t, "CREATE USER "+account+" IDENTIFIED BY 'secret'",
+		"GRANT SELECT, INSERT, UPDATE ON "+name+".* TO "+account)
+	if err := migrate(t.Context(), server.DSN(name)); err != nil {
+		t.Fatal(err)
+	}
+	dsn := account + ":secret@tcp(" + server.Addr() + ")/" + name
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +127,10 @@ func TestService(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, dsn, l, slog.New(slog.DiscardHandler)) }()
+	go func() {
+		defer l.Close() // also after an early end, which the requests then show
+		ended <- run(ctx, dsn, l, slog.New(slog.DiscardHandler))
+	}()
 
 	t.Run("client", func(t *testing.T) {
 		node, err := exec.LookPath("node")
@@ -139,8 +165,7 @@ func TestService(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("run() has not returned 20 s after its ctx ended")
 	}
-	left := fmt.Sprintf("SELECT COUNT(*) FROM %s.WORKER_LEASE WHERE OWNER <> ''",
-		dsn[strings.LastIndex(dsn, "/")+1:strings.LastIndex(dsn, "?")])
+	left := fmt.Sprintf("SELECT COUNT(*) FROM %s.WORKER_LEASE WHERE OWNER <> ''", name)
 	if n := strings.TrimSpace(server.Query(t, "mysql", left)); n != "0" {
 		t.Errorf("%s worker ids are held after the end, want 0", n)
 	}
