@@ -27,10 +27,26 @@
 // room for an id, is an error.
 //
 // A foreign key of a belongs-to association is not filled by its type: it is the key of another
-// table. The same goes for the keys of a join table after SetupJoinTable.
+// table. The same goes for the keys of a join table after SetupJoinTable. A foreign key without
+// such an association looks like a key of the model's own. Where it is the only primary key it is
+// filled, unless it has the tag "-". Where it is one of several that may be the model's own, the
+// model is refused until a tag tells: `uid:""` or `uid:"-"`. The field that is named ID needs none.
 //
-// A gene whose field is set by a hook or by a belongs-to association that is created in the same
-// call is taken after those have run; the error that it is missing then comes after them too.
+// A gene may be set by a hook, or by a belongs-to association that the row holds and that is
+// created in the same call. The id is taken after those have run, and its errors come after them
+// too. All other errors come before BEGIN.
+//
+// # Generators by table
+//
+// Options.Tables names generators by table. The statement's table, such as orders_3 after
+// db.Table("orders_3"), comes before the model's.
+//
+// # Errors in tags
+//
+// The first INSERT of a model says what is wrong with its tags. Plugin.Check says so at start:
+//
+//	plugin := uidgorm.New(gen, nil)
+//	err := errors.Join(db.Use(plugin), plugin.Check(db, &Order{}, &Line{}))
 //
 // # On conflict
 //

@@ -18,6 +18,9 @@ type batch struct {
 	rows []row
 	late bool // hooks and belongs-to associations have run
 	hook bool // the model has hooks, which may set a gene
+
+	columns    map[string]bool // what Select and Omit name, and whether it is stored
+	restricted bool            // what they do not name is not stored
 }
 
 // cell is a field of a row that wants an id.
@@ -39,15 +42,17 @@ func (p *Plugin) fill(tx *gorm.DB, late bool) {
 	if tx.Error != nil || stmt.DryRun || stmt.Schema == nil {
 		return
 	}
-	plan, err := p.planOf(stmt.Schema)
+	plan, err := p.planOf(stmt)
 	if late { // the others are filled
 		plan = slices.DeleteFunc(slices.Clone(plan), func(t *target) bool { return t.gene == nil })
 	}
 	if err == nil && len(plan) > 0 {
 		s := stmt.Schema
-		b := batch{ctx: stmt.Context, late: late, hook: s.BeforeCreate || s.BeforeSave}
+		b := batch{ctx: stmt.Context, late: late}
+		b.hook = (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks
+		b.columns, b.restricted = stmt.SelectAndOmitColumns(true, false)
 		if b.rows, err = rows(stmt); err == nil {
-			err = b.fill(columns(stmt, plan))
+			err = b.fill(b.stored(stmt, plan))
 		}
 	}
 	if err != nil {
@@ -55,24 +60,27 @@ func (p *Plugin) fill(tx *gorm.DB, late bool) {
 	}
 }
 
-// columns returns the targets whose columns are stored. An INSERT of chosen columns gets its
-// primary keys all the same.
-func columns(stmt *gorm.Statement, plan []*target) []*target {
-	chosen, restricted := stmt.SelectAndOmitColumns(true, false)
+// stored returns the targets whose columns are stored. An INSERT of chosen columns gets its primary
+// keys all the same.
+func (b batch) stored(stmt *gorm.Statement, plan []*target) []*target {
 	var stored []*target
 	for _, t := range plan {
-		yes, named := chosen[t.field.DBName]
-		if !named && restricted && t.field.PrimaryKey {
+		_, named := b.columns[t.field.DBName]
+		key := !named && b.restricted && t.field.PrimaryKey
+		if key {
 			stmt.Selects = append(slices.Clip(stmt.Selects), t.field.DBName)
-			yes = true
-		} else if !named {
-			yes = !restricted
 		}
-		if yes {
+		if key || b.stores(t.field.DBName) {
 			stored = append(stored, t)
 		}
 	}
 	return stored
+}
+
+// stores reports whether the statement stores a column, or an association.
+func (b batch) stores(name string) bool {
+	yes, named := b.columns[name]
+	return yes || !named && !b.restricted
 }
 
 // fill fills the targets: those without a gene together, then the others one after the other,
@@ -159,8 +167,8 @@ func (b batch) fillFrom(s source, cells []cell) (err error) {
 	return nil
 }
 
-// key returns the gene that a cell's id gets. It is not known yet if a hook or an
-// association may still set it.
+// key returns the gene that a cell's id gets. It is not known yet if a hook may still set it, or an
+// association that the row has.
 func (b batch) key(c cell) (key int64, known bool, err error) {
 	t := c.target
 	key, set, err := number(c.row.get(b.ctx, t.gene))
@@ -168,14 +176,26 @@ func (b batch) key(c cell) (key int64, known bool, err error) {
 	case err != nil:
 		return 0, false, fmt.Errorf("uidgorm: %s of %s, whose gene %s wants: %w", t.gene.Name,
 			t.gene.Schema.Table, t.field.Name, err)
-	case key == 0 && !b.late && (t.late || b.hook):
+	case key == 0 && !b.late && b.maySet(c):
 		return 0, false, nil
 	case !set || key == 0 && t.must:
 		return 0, false, fmt.Errorf("uidgorm: %s of %s is not set, and %s wants its gene",
-			t.gene.Name,
-			t.gene.Schema.Table, t.field.Name)
+			t.gene.Name, t.gene.Schema.Table, t.field.Name)
 	}
 	return key & t.mask, true, nil // rows with the same gene share a call
+}
+
+// maySet reports whether a hook or an association may yet set the gene of a cell. GORM creates no
+// association of a map, and none of a join table.
+func (b batch) maySet(c cell) bool {
+	stored := c.target.field.Schema.Relationships.BelongsTo
+	return b.hook || slices.ContainsFunc(c.target.rels, func(rel *schema.Relationship) bool {
+		if c.row.fields != nil || !slices.Contains(stored, rel) || !b.stores(rel.Name) {
+			return false
+		}
+		_, zero := rel.Field.ValueOf(b.ctx, c.row.model)
+		return !zero
+	})
 }
 
 // rows returns what stmt stores. What GORM refuses, such as a nil pointer, is left to it. A nil

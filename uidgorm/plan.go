@@ -28,16 +28,19 @@ type target struct {
 	text  bool          // the id in Base32
 	gene  *schema.Field // whose gene the id ends in; nil: none
 	mask  int64         // the bits of a gene
-	late  bool          // a belongs-to association may set gene, or the gene that gene has
 	must  bool          // a gene of 0 is a field that was not set
+
+	// rels are the belongs-to associations that may set gene, or the gene that gene has.
+	rels []*schema.Relationship
 }
 
-// newPlan reads the tags of a schema. A target comes after the one that fills its gene.
-func (p *Plugin) newPlan(s *schema.Schema) ([]*target, error) {
+// newPlan reads the tags of a schema. gen fills what no tag names a generator for. A target comes
+// after the one that fills its gene.
+func (p *Plugin) newPlan(s *schema.Schema, gen uid.Generator) ([]*target, error) {
 	var all []*target
 	for _, f := range s.Fields {
 		tag, tagged := f.Tag.Lookup("uid")
-		foreign := belongsTo(s, f)
+		foreign := len(owners(s, f)) > 0
 		switch {
 		case tag == "-":
 			continue
@@ -51,8 +54,11 @@ func (p *Plugin) newPlan(s *schema.Schema) ([]*target, error) {
 			continue
 		case foreign && s.ModelType.Name() == "":
 			continue // of a join table that GORM makes up from both models' keys, tags included
+		case !tagged && !ownKey(s, f):
+			return nil, fmt.Errorf("uidgorm: %s.%s is one key of several, want the tag uid:\"-\" "+
+				"if it is the key of another table, or uid:\"\" to fill it", s.Name, f.Name)
 		}
-		t, err := p.newTarget(s, f, tag)
+		t, err := p.newTarget(s, f, tag, gen)
 		if err != nil {
 			return nil, fmt.Errorf("uidgorm: %s.%s: %w", s.Name, f.Name, err)
 		}
@@ -62,11 +68,10 @@ func (p *Plugin) newPlan(s *schema.Schema) ([]*target, error) {
 }
 
 // newTarget reads one tag.
-func (p *Plugin) newTarget(s *schema.Schema, f *schema.Field, tag string) (*target, error) {
-	t := &target{field: f, gen: p.gen}
-	if gen := p.opts.Tables[s.Table]; gen != nil {
-		t.gen = gen
-	}
+func (p *Plugin) newTarget(
+	s *schema.Schema, f *schema.Field, tag string, gen uid.Generator,
+) (*target, error) {
+	t := &target{field: f, gen: gen}
 	for part := range strings.SplitSeq(tag, ",") {
 		part = strings.TrimSpace(part)
 		name, isGene := strings.CutPrefix(part, partGene)
@@ -83,9 +88,8 @@ func (p *Plugin) newTarget(s *schema.Schema, f *schema.Field, tag string) (*targ
 				return t, fmt.Errorf("the tag %q names a field %q that is a %v, want an integer",
 					tag, name, t.gene.FieldType)
 			}
-			foreign := belongsTo(s, t.gene)
-			t.late = foreign
-			t.must = foreign || t.gene.IndirectFieldType == idType
+			t.rels = owners(s, t.gene)
+			t.must = len(t.rels) > 0 || t.gene.IndirectFieldType == idType
 		default:
 			if t.gen = p.opts.Named[part]; t.gen == nil {
 				return t, fmt.Errorf("the tag %q names a generator %q, which Options.Named "+
@@ -130,20 +134,29 @@ func (t *target) value(id uid.ID) any {
 	return int64(id)
 }
 
-// belongsTo reports whether f is the foreign key of a belongs-to association. The relations of a
-// join table that SetupJoinTable was given have fields of another schema, of the same columns.
-func belongsTo(s *schema.Schema, f *schema.Field) bool {
+// ownKey reports whether a primary key is surely the model's own: there is no other, GORM takes it
+// for the main one because of its name, or all others are foreign keys.
+func ownKey(s *schema.Schema, f *schema.Field) bool {
+	return f == s.PrioritizedPrimaryField ||
+		!slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
+			return other != f && len(owners(s, other)) == 0
+		})
+}
+
+// owners returns the belongs-to associations whose foreign key f is. The relations of a join table
+// that SetupJoinTable was given have fields of another schema, of the same columns.
+func owners(s *schema.Schema, f *schema.Field) (rels []*schema.Relationship) {
 	for _, rel := range s.Relationships.Relations {
 		if rel.Type != schema.BelongsTo {
 			continue
 		}
 		for _, ref := range rel.References {
 			if ref.ForeignKey.DBName == f.DBName && !ref.OwnPrimaryKey {
-				return true
+				rels = append(rels, rel)
 			}
 		}
 	}
-	return false
+	return rels
 }
 
 // sibling returns the column of that name, the one in f's own embedded struct first.
@@ -173,7 +186,9 @@ func sorted(s *schema.Schema, all []*target) ([]*target, error) {
 		}
 		t := all[ready]
 		for i := range order {
-			t.late = t.late || order[i].field == t.gene && order[i].late
+			if order[i].field == t.gene {
+				t.rels = append(t.rels, order[i].rels...)
+			}
 		}
 		order = append(order, t)
 		all = slices.Delete(all, ready, ready+1)

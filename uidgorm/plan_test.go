@@ -1,6 +1,7 @@
 package uidgorm_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -49,6 +50,22 @@ type (
 		ID   uid.ID `uid:"gene=Name"`
 		Name string
 	}
+	line struct { // OrderID is the key of another table, which nothing says
+		OrderID uid.ID `gorm:"primaryKey"`
+		No      uid.ID `gorm:"primaryKey"`
+	}
+	entry struct {
+		OrderID uid.ID `gorm:"primaryKey"`
+		ID      uid.ID `gorm:"primaryKey"`
+	}
+	member struct {
+		OrderID uid.ID `gorm:"primaryKey" uid:"-"`
+		No      uid.ID `gorm:"primaryKey" uid:""`
+	}
+	partitioned struct {
+		ID      uid.ID    `gorm:"primaryKey"`
+		Created time.Time `gorm:"primaryKey"`
+	}
 	noColumn struct {
 		ID  uid.ID
 		Tmp uid.ID `gorm:"-" uid:""`
@@ -67,7 +84,12 @@ type (
 
 func open(t testing.TB) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{Logger: logger.Discard})
+	return openOn(t, nowhere{})
+}
+
+func openOn(t testing.TB, pool gorm.ConnPool) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{Logger: logger.Discard, ConnPool: pool})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,19 +111,16 @@ func TestPlan(t *testing.T) {
 		"textNumber.ID: a int64 cannot hold an id":                                                &textNumber{},
 		`textGene.ID: the tag "gene=Name" names a field "Name" that is a string, want an integer`: &textGene{},
 		"noColumn.Tmp has a uid tag and is no column":                                             &noColumn{},
-		"": &fine{},
+		`line.OrderID is one key of several, want the tag uid:"-"`:                                &line{},
+		`entry.OrderID is one key of several`:                                                     &entry{},
 	} {
 		db, gen := open(t), &uidtest.Generator{Layout: geneLayout}
 		p := uidgorm.New(gen, &uidgorm.Options{Named: map[string]uid.Generator{"orders": gen}})
 		if err := db.Use(p); err != nil {
 			t.Fatal(err)
 		}
-		errs := []error{p.Check(db, model)}
-		if want != "" {
-			errs = append(errs, db.Create(model).Error, db.Create(model).Error)
-		}
-		for _, err := range errs {
-			if want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+		for _, err := range []error{p.Check(db, model), db.Create(model).Error, db.Create(model).Error} {
+			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%T: %v, want %q", model, err, want)
 			}
 		}
@@ -109,12 +128,148 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%T took ids", model)
 		}
 	}
+	gen := &uidtest.Generator{Layout: geneLayout}
+	p := uidgorm.New(gen, &uidgorm.Options{Named: map[string]uid.Generator{"orders": gen}})
+	if err := p.Check(open(t), &fine{}, &member{}, &partitioned{}); err != nil {
+		t.Errorf("Check of tags that make sense = %v", err)
+	}
 	noGenes := uidgorm.New(&uidtest.Generator{}, nil)
 	if err := noGenes.Check(open(t), &self{}); !errors.Is(err, uid.ErrNoGene) {
 		t.Errorf("Check of a gene without GeneBits = %v, want ErrNoGene", err)
 	}
 	if err := noGenes.Check(open(t), 7); err == nil {
 		t.Error("Check of a number = nil, want an error")
+	}
+}
+
+// TestTables: the statement's table names the generator, or else the model's does.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	type order struct {
+		ID     uid.ID `uid:"gene=UserID"`
+		UserID int64
+	}
+	db, gen := open(t), &uidtest.Generator{Layout: geneLayout, IDs: []uid.ID{4}}
+	eight := geneLayout
+	eight.GeneBits, eight.SeqBits = 3, 9
+	if err := db.Use(uidgorm.New(gen, &uidgorm.Options{Tables: map[string]uid.Generator{
+		"orders_3": &uidtest.Generator{Layout: eight, IDs: []uid.ID{800}},
+		"orders":   &uidtest.Generator{Layout: geneLayout, IDs: []uid.ID{400}},
+	}})); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tx   *gorm.DB
+		want uid.ID
+	}{
+		{db, 400 | 3},
+		{db.Table("orders_3"), 800 | 7}, // with the genes of its own generator
+		{db.Table("shop.orders_3"), 808 | 7},
+		{db.Table("orders_4"), 404 | 3},
+	} {
+		o := order{UserID: 7}
+		if err := c.tx.Create(&o).Error; err != nil || o.ID != c.want {
+			t.Errorf("table %q: id %d, %v, want %d", c.tx.Statement.Table, o.ID, err, c.want)
+		}
+	}
+}
+
+// sqlCounter counts what would be sent, BEGIN too.
+type sqlCounter struct {
+	nowhere
+	sent int
+}
+
+func (c *sqlCounter) BeginTx(context.Context, *sql.TxOptions) (gorm.ConnPool, error) {
+	c.sent++
+	return c, nil
+}
+
+func (*sqlCounter) Commit() error   { return nil }
+func (*sqlCounter) Rollback() error { return nil }
+
+func (c *sqlCounter) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.sent++
+	return c.nowhere.ExecContext(ctx, query, args...)
+}
+
+type (
+	owner struct {
+		ID uid.ID
+	}
+	owned struct {
+		ID      uid.ID `uid:"gene=Number"`
+		Number  uid.ID `uid:"gene=OwnerID"`
+		OwnerID uid.ID
+		Owner   *owner
+	}
+	Joined struct {
+		ID    uid.ID
+		Roles []Role `gorm:"many2many:joins"`
+	}
+	Role struct {
+		ID uid.ID
+	}
+	Join struct { // its associations have the fields of another model
+		JoinedID uid.ID `gorm:"primaryKey"`
+		RoleID   uid.ID `gorm:"primaryKey"`
+		Code     uid.ID `uid:"gene=JoinedID"`
+	}
+	hooked struct {
+		ID    uid.ID `uid:"gene=Owner"`
+		Owner uid.ID
+	}
+)
+
+// BeforeCreate sets no owner.
+func (*hooked) BeforeCreate(*gorm.DB) error { return nil }
+
+// TestMissingGene: a gene that neither an association nor a hook will set is an error before the first
+// statement, BEGIN included.
+func TestMissingGene(t *testing.T) {
+	t.Parallel()
+	noHooks := func(db *gorm.DB) *gorm.DB { return db.Session(&gorm.Session{SkipHooks: true}) }
+	for _, c := range []struct {
+		name string
+		tx   func(*gorm.DB) *gorm.DB
+		rows any
+		sent int
+	}{
+		{"neither", nil, &owned{}, 0},
+		{"one of two", nil, &[]owned{{Owner: &owner{}}, {}}, 0},
+		{"map", func(db *gorm.DB) *gorm.DB { return db.Model(&owned{}) }, map[string]any{}, 0},
+		{"join table", nil, &Join{RoleID: 5}, 0},
+		{"omitted", func(db *gorm.DB) *gorm.DB { return db.Omit("Owner") }, &owned{Owner: &owner{}}, 0},
+		{"not selected", func(db *gorm.DB) *gorm.DB { return db.Select("Number") }, &owned{Owner: &owner{}}, 0},
+		{"hook", nil, &hooked{}, 1},
+		{"skipped hook", noHooks, &hooked{}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pool := &sqlCounter{}
+			db := openOn(t, pool)
+			if err := db.Use(uidgorm.New(&uidtest.Generator{Layout: geneLayout}, nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.SetupJoinTable(&Joined{}, "Roles", &Join{}); err != nil {
+				t.Fatal(err)
+			}
+			if c.tx != nil {
+				db = c.tx(db)
+			}
+			err := db.Create(c.rows).Error
+			if err == nil || !strings.Contains(err.Error(), "is not set") || pool.sent != c.sent {
+				t.Errorf("%v after %d statements, want the field that is not set, after %d", err, pool.sent, c.sent)
+			}
+		})
+	}
+	db := open(t)
+	if err := db.Use(uidgorm.New(&uidtest.Generator{Layout: geneLayout}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	o := owned{Owner: &owner{}}
+	if err := db.Create(&o).Error; err != nil || o.ID == 0 || o.ID&3 != o.OwnerID&3 || o.Number == 0 {
+		t.Errorf("%+v, %v, want ids with the gene of the owner that is created", o, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package uidgorm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,7 +19,8 @@ type Options struct {
 	// Named are the generators that tags name.
 	Named map[string]uid.Generator
 
-	// Tables are generators by the table of the model, for fields whose tag names none.
+	// Tables are generators by table, for fields whose tag names none. The table is that of the
+	// statement, such as orders_3 after db.Table("orders_3"), or else that of the model.
 	Tables map[string]uid.Generator
 
 	_ struct{} // keeps literals keyed
@@ -29,10 +31,16 @@ type Options struct {
 type Plugin struct {
 	gen   uid.Generator
 	opts  Options
-	plans sync.Map // *schema.Schema to planned
+	plans sync.Map // planKey to planned
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
+
+// planKey is what a plan depends on: the model, and the generator of its table.
+type planKey struct {
+	schema *schema.Schema
+	gen    uid.Generator
+}
 
 // planned is a plan, or why there is none.
 type planned struct {
@@ -107,19 +115,21 @@ func (p *Plugin) Check(db *gorm.DB, models ...any) error {
 		stmt := &gorm.Statement{DB: db}
 		err := stmt.Parse(model)
 		if err == nil {
-			_, err = p.planOf(stmt.Schema)
+			_, err = p.planOf(stmt)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// planOf returns the plan of a schema, made once.
-func (p *Plugin) planOf(s *schema.Schema) ([]*target, error) {
-	if made, ok := p.plans.Load(s); ok {
+// planOf returns the plan for a statement's model and table, made once.
+func (p *Plugin) planOf(stmt *gorm.Statement) ([]*target, error) {
+	s := stmt.Schema
+	key := planKey{s, cmp.Or(p.opts.Tables[stmt.Table], p.opts.Tables[s.Table], p.gen)}
+	if made, ok := p.plans.Load(key); ok {
 		return made.(planned).plan, made.(planned).err //nolint:errcheck // nothing else is stored
 	}
-	plan, err := p.newPlan(s)
-	p.plans.Store(s, planned{plan, err})
+	plan, err := p.newPlan(s, key.gen)
+	p.plans.Store(key, planned{plan, err})
 	return plan, err
 }
