@@ -1,11 +1,15 @@
 // Package recipes has examples of storing ids: with GORM, database/sql, sqlx, bun, ent and xorm. Each
-// runs on SQLite.
+// runs on SQLite, apart from ent's. A client of ent is 3,000 lines of generated code, which are not
+// here: the test calls the hook with a mutation that it writes itself. With a client that v0.14.5
+// generates the hook was tried by hand, row by row and in bulk.
 package recipes
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"entgo.io/ent"
@@ -152,7 +156,11 @@ type generatorKey struct{}
 // BeforeAppendModel is bun's hook for one row.
 func (o *bunOrder) BeforeAppendModel(ctx context.Context, query bun.Query) (err error) {
 	if _, insert := query.(*bun.InsertQuery); insert && o.ID == 0 {
-		o.ID, err = ctx.Value(generatorKey{}).(uid.Generator).Next(ctx)
+		gen, ok := ctx.Value(generatorKey{}).(uid.Generator)
+		if !ok {
+			return errors.New("recipes: the context has no generator")
+		}
+		o.ID, err = gen.Next(ctx)
 	}
 	return err
 }
@@ -167,6 +175,20 @@ func Example_bun() {
 	_, err := bun.NewDB(db, sqlitedialect.New()).NewInsert().Model(&orders).Exec(ctx)
 	fmt.Println(orders[0].ID, orders[1].ID, err)
 	// Output: 1 2 <nil>
+}
+
+// TestBunWithoutGenerator: a context without a generator is an error, and nothing is stored.
+func TestBunWithoutGenerator(t *testing.T) {
+	db, _ := open()
+	defer db.Close()
+	_, err := bun.NewDB(db, sqlitedialect.New()).NewInsert().Model(&bunOrder{Item: "tea"}).Exec(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no generator") {
+		t.Errorf("Exec() = %v, want an error that says so", err)
+	}
+	rows := -1
+	if err := db.QueryRow("SELECT COUNT(*) FROM orders").Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows are stored, %v, want none", rows, err)
+	}
 }
 
 // FillIDs returns an ent hook for client.Use. The schema has the field
@@ -191,7 +213,8 @@ func FillIDs(gen uid.Generator) ent.Hook {
 	}
 }
 
-// mutation is what ent v0.14.5 generates for that field, as far as the hook uses it.
+// mutation has the methods of the type that ent v0.14.5 generates for that field, as far as the hook
+// uses them. It stores nothing.
 type mutation struct {
 	ent.Mutation
 	op ent.Op
