@@ -12,37 +12,50 @@ import (
 )
 
 // OpenEnv is Open as the environment configures it. A variable that is set, and not empty, replaces
-// the field of o:
+// the field of o. An error is about the first bad one in this order:
 //
-//	UID_DSN        what Open takes; required
 //	UID_NAMESPACE  Lease.Namespace
 //	UID_WINDOW     Lease.Window, such as 20m
 //	UID_LAYOUT     Generator.Layout, as bitsalloc.ParseLayout reads it
 //	UID_MIGRATE    false sets NoMigrate
+//	UID_TIMEOUT    Timeout, such as 30s
+//	UID_MAX_CONNS  MaxConns
+//	UID_DSN        what Open takes; required
 func OpenEnv(ctx context.Context, o *Options) (*Generator, error) {
 	var fromEnv Options
 	if o != nil {
 		fromEnv = *o
 	}
-	for name, set := range map[string]func(string) error{
-		"UID_NAMESPACE": func(text string) error { fromEnv.Lease.Namespace = text; return nil },
-		"UID_WINDOW": func(text string) (err error) {
+	for _, v := range []struct {
+		name string
+		set  func(text string) error
+	}{
+		{"UID_NAMESPACE", func(text string) error { fromEnv.Lease.Namespace = text; return nil }},
+		{"UID_WINDOW", func(text string) (err error) {
 			fromEnv.Lease.Window, err = time.ParseDuration(text)
 			return err
-		},
-		"UID_LAYOUT": func(text string) (err error) {
+		}},
+		{"UID_LAYOUT", func(text string) (err error) {
 			fromEnv.Generator.Layout, err = bitsalloc.ParseLayout(text)
 			return err
-		},
-		"UID_MIGRATE": func(text string) error {
+		}},
+		{"UID_MIGRATE", func(text string) error {
 			migrate, err := strconv.ParseBool(text)
 			fromEnv.NoMigrate = !migrate
 			return err
-		},
+		}},
+		{"UID_TIMEOUT", func(text string) (err error) {
+			fromEnv.Timeout, err = time.ParseDuration(text)
+			return err
+		}},
+		{"UID_MAX_CONNS", func(text string) (err error) {
+			fromEnv.MaxConns, err = strconv.Atoi(text)
+			return err
+		}},
 	} {
-		if text := os.Getenv(name); text != "" {
-			if err := set(text); err != nil {
-				return nil, fmt.Errorf("uidring: %s is %q: %w", name, text, err)
+		if text := os.Getenv(v.name); text != "" {
+			if err := v.set(text); err != nil {
+				return nil, fmt.Errorf("uidring: %s is %q: %w", v.name, text, err)
 			}
 		}
 	}

@@ -11,7 +11,9 @@
 package uidring
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +39,14 @@ type Options struct {
 	// Lease are the options of the worker id: namespace, window.
 	Lease workernode.LeasedOptions
 
+	// Timeout bounds how long to wait for the database, also where ctx ends later. Zero means until
+	// ctx ends, or 30 seconds if ctx has no deadline.
+	Timeout time.Duration
+
+	// MaxConns bounds the connections of the pool that Open makes. They are in use for moments, and
+	// close after two seconds without work. Default: 4. OpenDB leaves its caller's pool as it is.
+	MaxConns int
+
 	// NoMigrate creates no tables. By default WORKER_NODE and WORKER_LEASE are created where they
 	// are missing.
 	NoMigrate bool
@@ -48,9 +58,23 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
+// check says which field is out of range.
+func (o *Options) check() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Timeout < 0:
+		return fmt.Errorf("%w: Timeout is %v, want 0s or more", uid.ErrOptions, o.Timeout)
+	case o.MaxConns < 0:
+		return fmt.Errorf("%w: MaxConns is %d, want 0 or more", uid.ErrOptions, o.MaxConns)
+	}
+	return nil
+}
+
 // Generator is a uid.Cached with a database pool of its own.
 type Generator struct {
 	*uid.Cached
+	pool  *sql.DB
 	close func() error // once
 }
 
@@ -60,13 +84,16 @@ type Generator struct {
 func (g *Generator) Close() error { return g.close() }
 
 // Open leases a worker id from a MySQL or MariaDB database and returns a generator. It waits for a
-// database that is down until ctx ends, or for 30 seconds if ctx has no deadline.
+// database that is down as long as Options.Timeout says.
 //
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded. No
 // error shows it. The generator gets a pool of up to four connections, which Close closes. For a
 // pool of your own, PostgreSQL or SQLite, use OpenDB.
 func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	db, err := workernode.OpenMySQL(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("uidring: %w", err)
@@ -75,11 +102,14 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("uidring: %w", err)
 	}
+	if o != nil && o.MaxConns > 0 {
+		pool.SetMaxOpenConns(o.MaxConns)
+	}
 	gen, err := OpenDB(ctx, db, o)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	g := &Generator{Cached: gen}
+	g := &Generator{Cached: gen, pool: pool}
 	g.close = sync.OnceValue(func() error { return errors.Join(gen.Close(), pool.Close()) })
 	return g, nil
 }
@@ -87,6 +117,9 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 // OpenDB is Open on a database of any dialect that the caller opened and closes after the
 // generator.
 func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
 	var o Options
 	if options != nil {
 		o = *options
@@ -97,9 +130,9 @@ func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, er
 	if o.Lease.Logger == nil {
 		o.Lease.Logger = o.Logger
 	}
-	if _, bounded := ctx.Deadline(); !bounded {
+	if _, bounded := ctx.Deadline(); !bounded || o.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(o.Timeout, defaultTimeout))
 		defer cancel()
 	}
 	if o.Logger != nil {

@@ -104,6 +104,22 @@ func TestOpen(t *testing.T) {
 		}
 	})
 
+	t.Run("MaxConns", func(t *testing.T) {
+		t.Setenv("UID_DSN", srv.DSN(name))
+		t.Setenv("UID_MAX_CONNS", "1")
+		t.Setenv("UID_TIMEOUT", "20s")
+		g, err := uidring.OpenEnv(t.Context(), &uidring.Options{MaxConns: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := uidring.MaxConns(g); n != 1 {
+			t.Errorf("the pool has up to %d connections, want 1", n)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+
 	t.Run("OpenDB", func(t *testing.T) {
 		db, err := workernode.OpenMySQL(srv.DSN(name))
 		if err != nil {
@@ -154,8 +170,44 @@ func TestOpenWaits(t *testing.T) {
 	}
 }
 
-// TestOpenErrors: a configuration that cannot work is an error at once.
+// TestOpenTimeout: Timeout ends the wait before a later deadline of ctx does.
+func TestOpenTimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	t.Setenv("UID_DSN", "app@tcp("+l.Addr().String()+")/shop")
+	t.Setenv("UID_TIMEOUT", "50ms")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := uidring.OpenEnv(ctx, nil); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		t.Errorf("OpenEnv() = %v, want the timeout, and ctx alive", err)
+	}
+}
+
+// TestOpenErrors: a configuration that cannot work is an error at once. Of several variables the first
+// in OpenEnv's list is reported.
 func TestOpenErrors(t *testing.T) {
+	t.Setenv("UID_DSN", "app@tcp(127.0.0.1:1)/shop")
+	names := []string{"UID_WINDOW", "UID_LAYOUT", "UID_MIGRATE", "UID_TIMEOUT", "UID_MAX_CONNS"}
+	for _, name := range names {
+		t.Setenv(name, "bad")
+	}
+	for _, name := range names {
+		if _, err := uidring.OpenEnv(t.Context(), nil); err == nil || !strings.Contains(err.Error(), name+` is "bad"`) {
+			t.Errorf("OpenEnv() = %v, want an error about %s", err, name)
+		}
+		t.Setenv(name, "")
+	}
+	for want, o := range map[string]*uidring.Options{
+		"MaxConns is -1, want 0 or more":  {MaxConns: -1},
+		"Timeout is -1s, want 0s or more": {Timeout: -time.Second},
+	} {
+		if _, err := uidring.OpenEnv(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("OpenEnv(%+v) = %v, want %q", o, err, want)
+		}
+	}
 	t.Setenv("UID_DSN", "")
 	if _, err := uidring.OpenEnv(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "UID_DSN is empty") {
 		t.Errorf("OpenEnv() = %v", err)
