@@ -147,6 +147,8 @@ func Tag() []Figure[segment.TagStats] {
 			func(s stats) float64 { return truth(s.Err != nil) }),
 		figure("waiting", "", "Calls that wait for a range now.", false,
 			func(s stats) float64 { return float64(s.Waiting) }),
+		figure("ids_issued", "", "Ids handed out.", true,
+			func(s stats) float64 { return float64(s.Issued) }),
 		figure("fetches", "", "Ranges that arrived.", true,
 			func(s stats) float64 { return float64(s.Fetches) }),
 		figure("fetch_failures", "", "Fetches that failed.", true,

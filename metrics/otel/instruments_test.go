@@ -42,7 +42,7 @@ type tags struct{}
 func (tags) Stats() (s segment.Stats) {
 	for i := range int64(3) {
 		s.Tags = append(s.Tags, segment.TagStats{Tag: fmt.Sprintf("tag %d", i), Left: 100 + i, Step: 200 + i,
-			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0)})
+			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0), Issued: 800 + i})
 	}
 	return s
 }

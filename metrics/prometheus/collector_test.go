@@ -46,7 +46,7 @@ func (n tags) Stats() segment.Stats {
 	var s segment.Stats
 	for i := range int64(n) {
 		one := segment.TagStats{Tag: fmt.Sprintf("tag %d", i), Left: 100 + i, Step: 200 + i, Waiting: 300 + int(i),
-			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0)}
+			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0), Issued: 800 + i}
 		if i == 1 {
 			one.LastFetch, one.Err = time.Time{}, errors.New("away")
 		}
