@@ -43,7 +43,7 @@ func withMetrics(next http.Handler, o *idhttp.Options) (http.Handler, io.Closer)
 	}), page
 }
 
-// shown is a source whose errors are free of passwords.
+// shown is a source whose errors and authority are free of passwords.
 type shown struct {
 	uidprom.Source
 	text func(error) string
@@ -54,6 +54,7 @@ func (s shown) Stats() uid.Stats {
 	for _, err := range []*error{&stats.Err, &stats.ExtendErr} {
 		hide(err, s.text)
 	}
+	stats.Authority = s.text(errors.New(stats.Authority))
 	return stats
 }
 

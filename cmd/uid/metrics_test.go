@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// failing is a generator whose errors hold a password.
+// failing is a generator whose statistics hold a password.
 type failing struct{}
 
 func (failing) Next(context.Context) (uid.ID, error) { return 0, uid.ErrClaimExpired }
@@ -25,7 +25,7 @@ func (failing) Fill(context.Context, []uid.ID) (int, error) { return 0, uid.ErrC
 
 func (failing) Stats() uid.Stats {
 	err := errors.New("no route to hunter2")
-	return uid.Stats{Err: err, ExtendErr: err}
+	return uid.Stats{Err: err, ExtendErr: err, Authority: "uid@hunter2"}
 }
 
 // brokenSource is a source that hands out one range, and whose errors hold a password.
@@ -55,6 +55,10 @@ func TestDebugPage(t *testing.T) {
 	body := get("/debug/uid").Body.String()
 	if !strings.Contains(body, "no route to nowhere") || strings.Contains(body, "hunter2") {
 		t.Errorf("the page is %s\nwant the reason without the password", body)
+	}
+	s := shown{failing{}, func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") }}
+	if got := s.Stats().Authority; got != "uid@nowhere" {
+		t.Errorf("the page gets the authority %q, want uid@nowhere", got)
 	}
 	if w := get("/debug"); w.Code != http.StatusNotFound {
 		t.Errorf("/debug is %d, want the answer of the next handler", w.Code)
