@@ -1,4 +1,4 @@
-// Package kubernetes has manifests to copy. Its test compares them with what the service does.
+// Package kubernetes has manifests to copy. Its test compares them with what their programs do.
 package kubernetes
 
 import (
@@ -28,6 +28,7 @@ type manifest struct {
 			Spec     struct {
 				Grace      int `yaml:"terminationGracePeriodSeconds"`
 				Containers []struct {
+					Image string
 					Args  []string
 					Ports []struct {
 						Name          string
@@ -47,14 +48,10 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// TestManifests: probes ask for paths that the service serves, no liveness probe restarts a pod
+// TestManifests: probes ask for paths that the program serves, it reads what env sets, no liveness probe restarts a pod
 // without ids, and the grace period is longer than the shutdown.
 func TestManifests(t *testing.T) {
 	t.Parallel()
-	service, err := os.ReadFile("../orders/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	files, err := filepath.Glob("*.yaml")
 	if err != nil || len(files) != 4 {
 		t.Fatalf("files %q, %v, want 4", files, err)
@@ -76,7 +73,7 @@ func TestManifests(t *testing.T) {
 			if m.APIVersion == "" || m.Metadata.Name == "" {
 				t.Errorf("%s: %+v has no version or name", file, m)
 			}
-			check(t, file, string(service), m)
+			check(t, file, m)
 		}
 	}
 	slices.Sort(kinds)
@@ -86,8 +83,19 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// check checks the pods of an object. service is the text of the service's main.go.
-func check(t *testing.T, file, service string, m manifest) {
+// program returns the text of the program that an image registry.example/NAME:1 is made of.
+func program(t *testing.T, image string) string {
+	t.Helper()
+	name, _, _ := strings.Cut(filepath.Base(image), ":")
+	text, err := os.ReadFile(filepath.Join("..", name, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// check checks the pods of an object.
+func check(t *testing.T, file string, m manifest) {
 	t.Helper()
 	pod := m.Spec.Template
 	for name, value := range m.Spec.Selector.MatchLabels {
@@ -96,6 +104,7 @@ func check(t *testing.T, file, service string, m manifest) {
 		}
 	}
 	for _, c := range pod.Spec.Containers {
+		service := program(t, c.Image)
 		if m.Kind == "Job" {
 			if len(c.Args) != 1 || !strings.Contains(service, `os.Args[1] == "`+c.Args[0]+`"`) {
 				t.Errorf("%s: the service has no command %q", file, c.Args)
@@ -116,7 +125,7 @@ func check(t *testing.T, file, service string, m manifest) {
 			t.Errorf("%s: ports %+v, want 8080 alone, under the readiness probe's name", file, c.Ports)
 		}
 		for _, e := range c.Env {
-			if m.Kind == "Deployment" && !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {
+			if !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {
 				t.Errorf("%s: the service reads no %s", file, e.Name)
 			}
 		}
