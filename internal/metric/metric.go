@@ -162,6 +162,14 @@ func Tag() []Figure[segment.TagStats] {
 	return append(all, last)
 }
 
+// Segments returns the figures of a segment generator itself, apart from those of its tags.
+func Segments() []Figure[segment.Stats] {
+	return []Figure[segment.Stats]{{
+		Name: "segment_list_failing", Help: "1 while listing the tags of the source fails.",
+		Read: func(s segment.Stats) (float64, bool) { return truth(s.ListErr != nil), true },
+	}}
+}
+
 // seconds returns t in unix seconds. It returns false for the zero time.
 func seconds(t time.Time) (float64, bool) {
 	return float64(t.UnixMilli()) / 1000, !t.IsZero()

@@ -8,10 +8,12 @@ package otel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
 	api "go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 
 	"github.com/uidring/uidring/internal/metric"
 	"github.com/uidring/uidring/segment"
@@ -38,13 +40,32 @@ type Segments interface{ Stats() segment.Stats }
 func RegisterSegments(
 	meter api.Meter, name string, gen Segments, maxTags int,
 ) (api.Registration, error) {
-	tags := &metric.Tags{Max: maxTags}
-	return register(meter, name, metric.Tag(),
-		func() []segment.TagStats { return tags.Fold(gen.Stats().Tags) },
+	seen := &metric.Tags{Max: maxTags}
+	tags, err := register(meter, name, metric.Tag(),
+		func() []segment.TagStats { return seen.Fold(gen.Stats().Tags) },
 		func(s segment.TagStats) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.String("tag", s.Tag)}
 		})
+	if err != nil {
+		return nil, err
+	}
+	all, err := register(meter, name, metric.Segments(),
+		func() []segment.Stats { return []segment.Stats{gen.Stats()} },
+		func(segment.Stats) []attribute.KeyValue { return nil })
+	if err != nil {
+		return nil, errors.Join(err, tags.Unregister())
+	}
+	return both{tags: tags, all: all}, nil
 }
+
+// both is two registrations that end as one.
+type both struct {
+	embedded.Registration
+	tags, all api.Registration
+}
+
+// Unregister ends the observation of both.
+func (b both) Unregister() error { return errors.Join(b.tags.Unregister(), b.all.Unregister()) }
 
 // register creates an instrument for each figure. It observes each S that read returns.
 func register[S any](

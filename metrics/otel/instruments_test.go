@@ -40,6 +40,7 @@ func (fixed) Stats() uid.Stats {
 type tags struct{}
 
 func (tags) Stats() (s segment.Stats) {
+	s.ListErr = errors.New("away")
 	for i := range int64(3) {
 		s.Tags = append(s.Tags, segment.TagStats{Tag: fmt.Sprintf("tag %d", i), Left: 100 + i, Step: 200 + i,
 			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0), Issued: 800 + i})
@@ -94,7 +95,8 @@ func TestRegister(t *testing.T) {
 	if _, err := uidotel.Register(meter, "users", fixed{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := uidotel.RegisterSegments(meter, "numbers", tags{}, 1); err != nil {
+	numbers, err := uidotel.RegisterSegments(meter, "numbers", tags{}, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
 	got := collect(t, reader)
@@ -110,10 +112,11 @@ func TestRegister(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant what %s has", got, file)
 	}
-	if err := orders.Unregister(); err != nil {
+	if err := errors.Join(orders.Unregister(), numbers.Unregister()); err != nil {
 		t.Fatal(err)
 	}
 	if got := collect(t, reader); strings.Contains(got, "generator=orders") ||
+		strings.Contains(got, "generator=numbers") ||
 		!strings.Contains(got, "generator=users") {
 		t.Errorf("after Unregister\n%s", got)
 	}

@@ -33,15 +33,36 @@ type Segments interface{ Stats() segment.Stats }
 // NewSegments returns the collector of a segment generator, with the label tag. Tags beyond the
 // first maxTags are added up under the tag "(other)"; 0 means 100.
 func NewSegments(name string, gen Segments, maxTags int) prometheus.Collector {
-	tags := &metric.Tags{Max: maxTags}
-	c := &collector[segment.TagStats]{
-		read: func() []segment.TagStats { return tags.Fold(gen.Stats().Tags) },
+	seen := &metric.Tags{Max: maxTags}
+	tags := &collector[segment.TagStats]{
+		read: func() []segment.TagStats { return seen.Fold(gen.Stats().Tags) },
 		tag:  func(s segment.TagStats) string { return s.Tag },
 	}
 	for _, f := range metric.Tag() {
-		c.add(f, name)
+		tags.add(f, name)
 	}
-	return c
+	all := &collector[segment.Stats]{
+		read: func() []segment.Stats { return []segment.Stats{gen.Stats()} },
+	}
+	for _, f := range metric.Segments() {
+		all.add(f, name)
+	}
+	return both{tags, all}
+}
+
+// both is two collectors that are registered as one.
+type both [2]prometheus.Collector
+
+// Describe sends the descriptions of both.
+func (b both) Describe(descs chan<- *prometheus.Desc) {
+	b[0].Describe(descs)
+	b[1].Describe(descs)
+}
+
+// Collect sends the metrics of both.
+func (b both) Collect(metrics chan<- prometheus.Metric) {
+	b[0].Collect(metrics)
+	b[1].Collect(metrics)
 }
 
 // collector makes metrics of the figures of each S that read returns. It is read-only after New and

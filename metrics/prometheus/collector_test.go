@@ -52,6 +52,9 @@ func (n tags) Stats() segment.Stats {
 		}
 		s.Tags = append(s.Tags, one)
 	}
+	if n > 0 {
+		s.ListErr = errors.New("away")
+	}
 	return s
 }
 
