@@ -73,48 +73,73 @@ func (f failures) Error() string {
 func (f failures) Unwrap() []error { return f }
 
 // round sends in to the servers in turn, starting at index first, until one does what it is asked
-// or refuses for all of them. It decodes the answer into out and returns the index of that server.
-func (c *Client) round(ctx context.Context, first int, path string, in, out any) (int, error) {
-	var body []byte
-	if in != nil {
-		var err error
-		if body, err = json.Marshal(in); err != nil {
-			return first, err
-		}
+// or refuses for all of them. It returns the answer and the index of that server, which is below 0
+// if no server decided. An answer in which check finds a fault counts as none.
+func round[T any](
+	ctx context.Context, c *Client, first int, path string, in any, check func(T) error,
+) (got T, at int, err error) {
+	body, err := encode(in)
+	if err != nil {
+		return got, -1, err
 	}
 	var errs failures
 	for i := range c.servers {
-		at := (first + i) % len(c.servers)
-		err := c.send(ctx, c.servers[at], path, body, out)
-		if err == nil {
-			return at, nil
+		at = (first + i) % len(c.servers)
+		if got, err = send(ctx, c, at, path, body, check); err == nil {
+			return got, at, nil
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", c.servers[at], err))
+		errs = append(errs, err)
 		if r, ok := errors.AsType[*refusal](err); ok && r.final() {
-			return at, failures{errs[len(errs)-1]}
+			return got, at, failures{err}
 		}
 		if ctx.Err() != nil {
-			return at, failures{errs[len(errs)-1], ctx.Err()}
+			return got, -1, failures{err, ctx.Err()}
 		}
 	}
-	return first, errs
+	return got, -1, errs
 }
 
-// one sends in to one server and decodes its answer into out.
-func (c *Client) one(ctx context.Context, at int, path string, in, out any) error {
-	body, err := json.Marshal(in)
+// one sends in to one server and returns its answer.
+func one[T any](
+	ctx context.Context, c *Client, at int, path string, in any, check func(T) error,
+) (got T, err error) {
+	body, err := encode(in)
+	if err != nil {
+		return got, err
+	}
+	return send(ctx, c, at, path, body, check)
+}
+
+// encode returns the body of a request, which has none if in is nil.
+func encode(in any) ([]byte, error) {
+	if in == nil {
+		return nil, nil
+	}
+	return json.Marshal(in)
+}
+
+// send posts body to one server and returns its answer. An answer in which check finds a fault is a
+// temporary error: it may be that of a proxy or of another service. Each answer is decoded into a
+// value of its own, so that nothing of another server's answer is left in it.
+func send[T any](
+	ctx context.Context, c *Client, at int, path string, body []byte, check func(T) error,
+) (T, error) {
+	var got, none T
+	err := c.post(ctx, c.servers[at], path, body, &got)
 	if err == nil {
-		err = c.send(ctx, c.servers[at], path, body, out)
+		if fault := check(got); fault != nil {
+			err = errors.New("the answer is not one of an id service: " + fault.Error())
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.servers[at], err)
+		return none, fmt.Errorf("%s: %w", c.servers[at], err)
 	}
-	return nil
+	return got, nil
 }
 
-// send posts body to one server and decodes its answer into out. No cache answers a POST, and
+// post posts body to one server and decodes its answer into out. No cache answers a POST, and
 // net/http does not send one twice.
-func (c *Client) send(ctx context.Context, base, path string, body []byte, out any) error {
+func (c *Client) post(ctx context.Context, base, path string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))

@@ -39,28 +39,40 @@ func (b bound) BindLayout(layout string) assigner.Assigner { return bound{b.Clie
 
 func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	ask := wire.Assign{MaxWorker: maxWorker, Layout: b.layout}
+	check := func(got wire.Claim) error { return checkClaim(got, maxWorker) }
 	var (
 		at  int
 		got wire.Claim
 	)
 	err := repeat(ctx, func() (err error) {
-		at, err = b.round(ctx, int(b.first.Load()), wire.AssignPath, ask, &got)
+		got, at, err = round(ctx, b.Client, int(b.first.Load()), wire.AssignPath, ask, check)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("idclient: claiming a worker id: %w", err)
 	}
 	b.first.Store(int64(at))
-	if got.Worker < 0 || got.Worker > maxWorker {
-		return nil, fmt.Errorf("%w: idclient: %s: worker id is %d, want 0..%d",
-			assigner.ErrWorkersExhausted, b.servers[at], got.Worker, maxWorker)
-	}
 	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker, from: got.From}
 	claim.until.Store(&got.Until)
 	if got.TellsTime {
 		return clock{claim}, nil
 	}
 	return claim, nil
+}
+
+// checkClaim returns what makes no sense in a new claim, or nil. Every claim has a name: without one
+// the answer is that of another service, and its worker id, 0 if absent, may be in use.
+func checkClaim(got wire.Claim, maxWorker int64) error {
+	switch {
+	case got.Key == "":
+		return errors.New("the claim has no name")
+	case got.Worker < 0 || got.Worker > maxWorker:
+		return fmt.Errorf("the worker id is %d, want 0..%d", got.Worker, maxWorker)
+	case !got.Until.IsZero() && !got.Until.After(got.From):
+		return fmt.Errorf("the window is [%v, %v), want an end after its begin",
+			got.From, got.Until)
+	}
+	return nil
 }
 
 // claim is a claim that a server has made. One goroutine at a time calls Extend or Release, and
@@ -99,16 +111,18 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 		return before, nil
 	}
 	ask := wire.Extend{Key: c.key, Worker: c.worker, Until: until}
-	var got wire.Claim
-	at, err := c.client.round(ctx, c.home, wire.ExtendPath, ask, &got)
+	check := func(got wire.Claim) error {
+		if got.Worker != c.worker || got.Until.Before(before) {
+			return fmt.Errorf("the claim is on worker id %d until %v, want %d until %v or later",
+				got.Worker, got.Until, c.worker, before)
+		}
+		return nil
+	}
+	got, at, err := round(ctx, c.client, c.home, wire.ExtendPath, ask, check)
 	if r, ok := errors.AsType[*refusal](err); ok && r.Code == wire.UnknownClaim && at != c.home &&
 		time.Until(before) > spare {
 		err = fmt.Errorf("%s does not answer, and the claim is not known elsewhere",
 			c.client.servers[c.home])
-	}
-	if err == nil && (got.Worker != c.worker || got.Until.Before(before)) {
-		err = fmt.Errorf("%s answers with worker id %d until %v",
-			c.client.servers[at], got.Worker, got.Until)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w",
@@ -126,7 +140,8 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	}
 	c.closing = true
 	ask := wire.Release{Key: c.key, Worker: c.worker, Used: used}
-	if err := c.client.one(ctx, c.home, wire.ReleasePath, ask, &struct{}{}); err != nil {
+	check := func(struct{}) error { return nil } // the answer is an empty object
+	if _, err := one(ctx, c.client, c.home, wire.ReleasePath, ask, check); err != nil {
 		return fmt.Errorf("idclient: releasing worker id %d: %w", c.worker, err)
 	}
 	c.released = true
@@ -138,8 +153,14 @@ type clock struct{ *claim }
 
 // Now returns the authority's time.
 func (c clock) Now(ctx context.Context) (time.Time, error) {
-	var got wire.Time
-	err := c.client.one(ctx, c.home, wire.NowPath, wire.Now{Key: c.key, Worker: c.worker}, &got)
+	check := func(got wire.Time) error {
+		if got.Now.IsZero() {
+			return errors.New("there is no time in it")
+		}
+		return nil
+	}
+	ask := wire.Now{Key: c.key, Worker: c.worker}
+	got, err := one(ctx, c.client, c.home, wire.NowPath, ask, check)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: asking for the time: %w", err)
 	}

@@ -72,6 +72,56 @@ func TestClaimServers(t *testing.T) {
 	}
 }
 
+// TestNotAnswers: an answer to a request about a claim that makes no sense changes nothing, and another
+// address of the server is asked.
+func TestNotAnswers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{}`, `{"worker":1,"until":"2999-01-01T00:00:00Z"}`} {
+		home, other := &swapped{}, &swapped{}
+		h := service(t, &counters{}, &assignertest.Memory{TellTime: true})
+		home.set(h)
+		other.set(down)
+		c := client(t, nil, listen(t, home), listen(t, other))
+		claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		home.set(answer(200, text))
+		if now, err := claim.(assigner.Clock).Now(t.Context()); err == nil {
+			t.Errorf("Now with the answer %s = %v, want an error", text, now)
+		}
+		_, until := claim.Window()
+		later := until.Add(time.Minute)
+		if got, err := claim.Extend(t.Context(), later); err == nil || errors.Is(err, assigner.ErrClaimLost) {
+			t.Errorf("Extend with the answer %s = %v, %v, want a temporary error", text, got, err)
+		}
+		if _, after := claim.Window(); !after.Equal(until) {
+			t.Errorf("the window ends at %v, want %v", after, until)
+		}
+		other.set(h)
+		if got, err := claim.Extend(t.Context(), later); err != nil || !got.Equal(later) {
+			t.Errorf("Extend at the other address = %v, %v, want %v", got, err, later)
+		}
+	}
+}
+
+// TestAnswersApart: nothing of an answer that was passed over is left in the claim.
+func TestAnswersApart(t *testing.T) {
+	t.Parallel()
+	bad := listen(t, answer(200, claimText(-1, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")))
+	good := listen(t, answer(200, `{"claim":"k","worker":3}`))
+	for range 20 { // the first is sent to either server
+		claim, err := client(t, nil, bad, good).BindLayout(layout).Assign(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, clock := claim.(assigner.Clock)
+		if from, until := claim.Window(); !from.IsZero() || !until.IsZero() || clock {
+			t.Fatalf("the window is [%v, %v) with a clock: %v, want no bounds and no clock", from, until, clock)
+		}
+	}
+}
+
 // lossy loses the answers to the next lose requests.
 type lossy struct{ lose atomic.Int64 }
 

@@ -166,8 +166,11 @@ func answer(status int, body string) http.Handler {
 	})
 }
 
+// layout is the layout that the tests claim worker ids for.
+const layout = "41-10-12-0/1ms@2026-01-01T00:00:00Z"
+
 // TestFailOver: a Client passes over a server that does not answer as an id service does. From then on
-// it starts with the server that answered.
+// it starts with the server that answered. If there is no other server, the error is temporary.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
@@ -178,45 +181,73 @@ func TestFailOver(t *testing.T) {
 			h.ServeHTTP(w, r)
 		})
 	}
+	const maxWorker = 1000
+	asks := map[string]func(ctx context.Context, c *idclient.Client) (any, error){
+		"fetch": func(ctx context.Context, c *idclient.Client) (any, error) {
+			return c.Fetch(ctx, "order", 1)
+		},
+		"assign": func(ctx context.Context, c *idclient.Client) (any, error) {
+			return c.BindLayout(layout).Assign(ctx, maxWorker)
+		},
+	}
 	good := listen(t, service(t, &counters{}, &assignertest.Memory{}))
 	for name, bad := range map[string]http.Handler{
 		"a page":        answer(200, "<html>welcome</html>"),
 		"an error page": answer(502, "<html>bad gateway</html>"),
 		"no segments":   service(t, &counters{err: errors.New("dial tcp: connection refused")}, nil),
 		"hangs": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // from then on net/http notices that the client goes
 			select {
 			case <-stop:
 			case <-r.Context().Done():
 			}
 		}),
-		"hangs up": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
-		"refuses":  answer(401, "want a token"),
-		"empty":    answer(200, `{}`),
-		"endless":  answer(200, strings.Repeat(" ", 1<<20)),
+		"hangs up":          down,
+		"refuses":           answer(401, "want a token"),
+		"empty":             answer(200, `{}`),
+		"null":              answer(200, `null`),
+		"endless":           answer(200, strings.Repeat(" ", 1<<20)),
+		"empty range":       answer(200, `{"from":"5","to":"5","stride":1}`),
+		"long range":        answer(200, `{"from":"5","to":"9999999999","stride":1}`),
+		"claim, no name":    answer(200, `{"worker":3,"until":"2999-01-01T00:00:00Z"}`),
+		"claim, no window":  answer(200, claimText(3, "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z")),
+		"claim, worker -1":  answer(200, claimText(-1, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
+		"claim, worker max": answer(200, claimText(1001, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
 	} {
-		t.Run(name, func(t *testing.T) {
-			asked.Store(0)
-			address := listen(t, count(bad))
-			c := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address, good)
-			for range 20 { // the first is sent to either server
-				_, err := c.Fetch(t.Context(), "order", 1)
-				if name == "empty" {
-					continue // {} is read as a range, but not as a valid one
+		for what, ask := range asks {
+			t.Run(name+", "+what, func(t *testing.T) {
+				asked.Store(0)
+				address := listen(t, count(bad))
+				c := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address, good)
+				for range 20 { // the first is sent to either server
+					if _, err := ask(t.Context(), c); err != nil {
+						t.Fatal(err)
+					}
 				}
-				if err != nil {
-					t.Fatalf("Fetch: %v", err)
+				if n := asked.Load(); n > 1 {
+					t.Errorf("the server was asked %d times, want at most once", n)
 				}
-			}
-			if n := asked.Load(); name != "empty" && n > 1 {
-				t.Errorf("the server was asked %d times, want at most once", n)
-			}
-			alone := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address)
-			if r, err := alone.Fetch(t.Context(), "order", 1); err == nil {
-				t.Errorf("Fetch = %v, want an error", r)
-			}
-		})
+				alone := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address)
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				got, err := ask(ctx, alone)
+				if err == nil {
+					t.Errorf("got %v, want an error", got)
+				}
+				for _, final := range []error{segment.ErrBadRange, assigner.ErrWorkersExhausted} {
+					if errors.Is(err, final) {
+						t.Errorf("%v, want a temporary error", err)
+					}
+				}
+			})
+		}
 	}
 	close(stop)
+}
+
+// claimText returns an answer with a claim.
+func claimText(worker int, from, until string) string {
+	return fmt.Sprintf(`{"claim":"k","worker":%d,"from":%q,"until":%q,"tells_time":true}`, worker, from, until)
 }
 
 // TestErrors: a refusal for all servers wraps an error of package segment. When each server fails for

@@ -29,14 +29,11 @@ func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	if step != 0 {
 		path += "?count=" + strconv.FormatInt(step, 10)
 	}
-	var got wire.Range
-	at, err := c.round(ctx, int(c.first.Load()), path, nil, &got)
+	check := func(got wire.Range) error { return got.Range().Validate() }
+	got, at, err := round(ctx, c, int(c.first.Load()), path, nil, check)
 	if err != nil {
 		return segment.Range{}, fmt.Errorf("idclient: fetching a range: %w", err)
 	}
 	c.first.Store(int64(at))
-	if err := got.Range().Validate(); err != nil {
-		return segment.Range{}, fmt.Errorf("idclient: %s: %w", c.servers[at], err)
-	}
 	return got.Range(), nil
 }
