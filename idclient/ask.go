@@ -74,7 +74,8 @@ func (f failures) Unwrap() []error { return f }
 
 // round sends in to the servers in turn, starting at index first, until one does what it is asked
 // or refuses for all of them. It returns the answer and the index of that server, which is below 0
-// if no server decided. An answer in which check finds a fault counts as none.
+// if no server decided. An answer in which check finds a fault counts as none. That a claim is not
+// known is final only at the first server: another one may be a server that never made it.
 func round[T any](
 	ctx context.Context, c *Client, first int, path string, in any, check func(T) error,
 ) (got T, at int, err error) {
@@ -89,7 +90,8 @@ func round[T any](
 			return got, at, nil
 		}
 		errs = append(errs, err)
-		if r, ok := errors.AsType[*refusal](err); ok && r.final() {
+		r, ok := errors.AsType[*refusal](err)
+		if ok && r.final() && (i == 0 || r.Code != wire.UnknownClaim) {
 			return got, at, failures{err}
 		}
 		if ctx.Err() != nil {

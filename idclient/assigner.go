@@ -99,8 +99,9 @@ func (c *claim) Window() (from, until time.Time) { return c.from, *c.until.Load(
 const spare = time.Minute
 
 // Extend asks the server that made the claim for a longer window. If that one does not answer, it
-// asks the others, which may be other addresses of the same server. It asks each server once. If
-// the window already reaches until, Extend returns at once.
+// asks the others, which may be other addresses of the same server: that one of them does not know
+// the claim says nothing about the rest. It asks each server once. If the window already reaches
+// until, Extend returns at once.
 func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	before := *c.until.Load()
 	switch {
@@ -119,10 +120,9 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 		return nil
 	}
 	got, at, err := round(ctx, c.client, c.home, wire.ExtendPath, ask, check)
-	if r, ok := errors.AsType[*refusal](err); ok && r.Code == wire.UnknownClaim && at != c.home &&
-		time.Until(before) > spare {
-		err = fmt.Errorf("%s does not answer, and the claim is not known elsewhere",
-			c.client.servers[c.home])
+	if at < 0 && errors.Is(err, assigner.ErrClaimLost) && time.Until(before) > spare {
+		// The server that made it did not answer, and no other knows the claim.
+		err = errors.New(err.Error()) // which is not ErrClaimLost
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w",

@@ -122,6 +122,35 @@ func TestAnswersApart(t *testing.T) {
 	}
 }
 
+// TestOtherAddress: a claim is found at its server's other address, although a server in between does not
+// know it.
+func TestOtherAddress(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{Length: time.Minute}
+	h := service(t, &counters{}, m)
+	home, between, other := &swapped{}, &swapped{}, &swapped{}
+	home.set(h)
+	between.set(down)
+	other.set(down)
+	c := client(t, nil, listen(t, home), listen(t, between), listen(t, other))
+	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, until := claim.Window()
+	home.set(down)
+	between.set(service(t, &counters{}, m))
+	other.set(h)
+	later := until.Add(time.Minute)
+	if got, err := claim.Extend(t.Context(), later); err != nil || !got.Equal(later) {
+		t.Errorf("Extend = %v, %v, want %v", got, err, later)
+	}
+	home.set(service(t, &counters{}, m)) // it was restarted, which is final
+	if got, err := claim.Extend(t.Context(), later.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
+		t.Errorf("Extend at a server that was restarted = %v, %v, want a lost claim", got, err)
+	}
+}
+
 // lossy loses the answers to the next lose requests.
 type lossy struct{ lose atomic.Int64 }
 
