@@ -13,7 +13,8 @@ import (
 
 // Assign claims a worker id in the namespace that the servers use. It implements assigner.Assigner.
 // The windows of its claims are those of the authority behind the servers. While no server answers,
-// Assign asks again after growing pauses, until ctx ends.
+// Assign asks again after growing pauses, until ctx ends. A claim has to be bound to a layout, as the
+// generators of package uid do: call BindLayout first, because the servers refuse any other claim.
 //
 // Only the server that made a claim knows it. When that server is gone or was restarted, Extend
 // fails with assigner.ErrClaimLost. The generators of package uid then use the window to its end

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestClaimServers(t *testing.T) {
 			home.set(service(t, &counters{}, m))
 			other.set(down)
 			c := client(t, nil, listen(t, home), listen(t, other))
-			claim, err := c.Assign(t.Context(), 7)
+			claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,11 +65,21 @@ func TestClaimServers(t *testing.T) {
 			if _, after := claim.Window(); err != nil && !after.Equal(until) {
 				t.Errorf("after a failed Extend the window ends at %v, want %v", after, until)
 			}
-			next, err := c.Assign(t.Context(), 7)
+			next, err := c.BindLayout(layout).Assign(t.Context(), 7)
 			if err != nil || next.Worker() == claim.Worker() {
 				t.Errorf("Assign = %v, %v, want another worker id than %d", next, err, claim.Worker())
 			}
 		})
+	}
+}
+
+// TestUnbound: a claim that is not bound to a layout is refused at once.
+func TestUnbound(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil, listen(t, service(t, &counters{}, &assignertest.Memory{})))
+	claim, err := c.Assign(t.Context(), 7)
+	if err == nil || !strings.Contains(err.Error(), "layout is missing") {
+		t.Errorf("Assign without a layout = %v, %v, want an error with the field's name", claim, err)
 	}
 }
 
@@ -171,7 +182,7 @@ func TestLostAnswers(t *testing.T) {
 	transport := &lossy{}
 	c := client(t, &idclient.Options{Transport: transport}, listen(t, service(t, &counters{}, m)))
 	transport.lose.Store(3)
-	claim, err := c.Assign(t.Context(), 7)
+	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 	if err != nil || claim.Worker() != 3 {
 		t.Fatalf("Assign = %v, %v, want worker id 3", claim, err)
 	}

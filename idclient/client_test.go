@@ -129,7 +129,7 @@ func TestAssignerConformance(t *testing.T) {
 				for range servers {
 					addresses = append(addresses, listen(tb, service(tb, &counters{}, m)))
 				}
-				return func() assigner.Assigner { return client(tb, nil, addresses...) }
+				return func() assigner.Assigner { return client(tb, nil, addresses...).BindLayout(layout) }
 			}
 			assignertest.Run(t, assignertest.Factory{
 				Authority: func(tb testing.TB) func() assigner.Assigner {
@@ -270,7 +270,7 @@ func TestErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	a, err := c.Assign(ctx, 7)
+	a, err := c.BindLayout(layout).Assign(ctx, 7)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Assign = %v, %v, want DeadlineExceeded and the reason", a, err)
 	}
@@ -305,7 +305,7 @@ func TestToken(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		_, err := c.Fetch(ctx, "order", 1)
-		_, assignErr := c.Assign(ctx, 7)
+		_, assignErr := c.BindLayout(layout).Assign(ctx, 7)
 		for _, err := range []error{err, assignErr} {
 			if err == nil || strings.Contains(err.Error(), token) {
 				t.Errorf("%s: %v, want an error without the token", address, err)

@@ -53,9 +53,27 @@ func TestClientGone(t *testing.T) {
 		return nil
 	}}
 	h := newHandler(t, &idhttp.Options{Workers: m})
-	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", strings.NewReader(`{"max_worker":7}`))
+	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", strings.NewReader(`{"max_worker":7,`+bound+`}`))
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 	if n := len(m.Calls(assignertest.OpRelease)); n != 1 || idhttp.Claims(h) != 0 {
 		t.Errorf("%d claims were given back and %d are remembered, want 1 and 0", n, idhttp.Claims(h))
+	}
+}
+
+// TestUnbound: a claim without a layout would be one of any layout, so it is refused and nothing is
+// claimed.
+func TestUnbound(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	h := newHandler(t, &idhttp.Options{Workers: m})
+	for _, body := range []string{`{"max_worker":7}`, `{"max_worker":7,"layout":""}`} {
+		w := send(h, "POST", "/api/worker/assign", body)
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"bad_request"`) ||
+			!strings.Contains(w.Body.String(), "layout is missing") {
+			t.Errorf("assign with %s = %d %s, want 400, bad_request and the field's name", body, w.Code, w.Body)
+		}
+	}
+	if n := len(m.Calls()); n != 0 {
+		t.Errorf("the authority was asked %d times, want never", n)
 	}
 }

@@ -130,11 +130,13 @@ func TestOpenAPI(t *testing.T) {
 	key, failingKey, other := claimed(t, served), claimed(t, failing), `"claim":"nobody's"`
 	memory.Fail(errAway)
 	requests := map[string][]request{
-		"POST /api/worker/assign 200": {{served, "/api/worker/assign", `{"max_worker":7}`}},
-		"POST /api/worker/assign 400": {{served, "/api/worker/assign", `x`}},
+		"POST /api/worker/assign 200": {{served, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
+		"POST /api/worker/assign 400": {
+			{served, "/api/worker/assign", `x`}, {served, "/api/worker/assign", `{"max_worker":7}`},
+		},
 		"POST /api/worker/assign 404": {{without, "/api/worker/assign", `{}`}},
-		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1}`}},
-		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{}`}},
+		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1,` + bound + `}`}},
+		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{` + bound + `}`}},
 		"POST /api/worker/extend 200": {
 			{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`},
 		},
@@ -263,10 +265,13 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
+// bound is the member of a request's body that binds a claim to a layout.
+const bound = `"layout":"41-10-12-0/1ms@2026-01-01T00:00:00Z"`
+
 // claimed makes a claim and returns the member of a request's body that names it.
 func claimed(t *testing.T, h http.Handler) string {
 	t.Helper()
-	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7}`)
+	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7,`+bound+`}`)
 	var got struct{ Claim string }
 	if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != 200 || err != nil {
 		t.Fatalf("assign = %d %s, %v", w.Code, w.Body, err)

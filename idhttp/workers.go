@@ -16,16 +16,22 @@ import (
 // than the time that a client of package idclient waits before it asks another server.
 const authorityTimeout = 4 * time.Second
 
-// assign makes a claim. If the client has gone meanwhile, it gives the claim back.
+// assign makes a claim. If the client has gone meanwhile, it gives the claim back. A claim without a
+// layout would pass the authority's check of layouts, so it is refused.
 func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Assign
 	if !h.worker(w, r, &ask) {
 		return
 	}
+	if ask.Layout == "" {
+		refuse(w, http.StatusBadRequest, wire.BadRequest, "layout is missing, want that of the "+
+			"ids, such as 41-10-12-0/1ms@2026-01-01T00:00:00Z")
+		return
+	}
 	ctx, cancel := detached(r)
 	defer cancel()
 	a := h.Workers
-	if b, ok := a.(assigner.LayoutBinder); ok && ask.Layout != "" {
+	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(ask.Layout)
 	}
 	made, err := a.Assign(ctx, ask.MaxWorker)

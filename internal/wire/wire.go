@@ -43,10 +43,10 @@ func (r Range) Range() segment.Range {
 	}
 }
 
-// Assign asks for a worker id in [0, MaxWorker].
+// Assign asks for a worker id in [0, MaxWorker], for ids of Layout. Without Layout it is refused.
 type Assign struct {
 	MaxWorker int64  `json:"max_worker"`
-	Layout    string `json:"layout,omitempty"`
+	Layout    string `json:"layout"`
 }
 
 // Extend asks for a window that ends at Until or later. Here and below, Worker is the worker id of
