@@ -89,8 +89,8 @@ type Clock interface {
 }
 
 // A Windowed is a Claim that knows how long a new window is. A generator asks each extension for
-// that much beyond its position. Without Span it asks for what is left of the window when it is
-// claimed, by the clock of the claim if it is a Clock, else by its own.
+// that much beyond its position. Without Span, or if it returns 0, it asks for what is left of the
+// window when it is claimed, by the clock of the claim if it is a Clock, else by its own.
 type Windowed interface {
 	Span() time.Duration
 }

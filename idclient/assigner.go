@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -53,7 +54,8 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		return nil, fmt.Errorf("idclient: claiming a worker id: %w", err)
 	}
 	b.first.Store(int64(at))
-	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker, from: got.From}
+	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker, from: got.From,
+		span: time.Duration(got.SpanMS) * time.Millisecond}
 	claim.until.Store(&got.Until)
 	if got.TellsTime {
 		return clock{claim}, nil
@@ -72,9 +74,14 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 	case !got.Until.IsZero() && !got.Until.After(got.From):
 		return fmt.Errorf("the window is [%v, %v), want an end after its begin",
 			got.From, got.Until)
+	case got.SpanMS < 0 || got.SpanMS > maxSpanMS:
+		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, maxSpanMS)
 	}
 	return nil
 }
+
+// maxSpanMS is the longest span that fits a time.Duration, in milliseconds.
+const maxSpanMS = math.MaxInt64 / int64(time.Millisecond)
 
 // claim is a claim that a server has made. One goroutine at a time calls Extend or Release, and
 // only they write closing, released and until. Any goroutine may load until.
@@ -84,6 +91,7 @@ type claim struct {
 	key      string
 	worker   int64
 	from     time.Time
+	span     time.Duration             // 0: not known
 	until    atomic.Pointer[time.Time] // only grows; zero: without end
 	closing  bool                      // Release was called
 	released bool                      // Release has succeeded
@@ -94,6 +102,10 @@ func (c *claim) Worker() int64 { return c.worker }
 
 // Window returns the window that the last answer reported.
 func (c *claim) Window() (from, until time.Time) { return c.from, *c.until.Load() }
+
+// Span returns how long a new window is, or 0 if the server does not know. It implements
+// assigner.Windowed.
+func (c *claim) Span() time.Duration { return c.span }
 
 // spare is the part of a window that is kept for claiming another worker id. While more than that
 // is left, a claim is not reported lost just because its server does not answer: it may come back.

@@ -1,6 +1,7 @@
 package idclient_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,8 +12,10 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
 )
 
 // swapped is a handler that a test replaces while it serves.
@@ -80,6 +83,72 @@ func TestUnbound(t *testing.T) {
 	claim, err := c.Assign(t.Context(), 7)
 	if err == nil || !strings.Contains(err.Error(), "layout is missing") {
 		t.Errorf("Assign without a layout = %v, %v, want an error with the field's name", claim, err)
+	}
+}
+
+// spanned is an Assigner whose claims say how long their windows are, if that is not 0.
+type spanned struct {
+	assigner.Assigner
+	span time.Duration
+}
+
+type spannedClaim struct {
+	assigner.Claim
+	span time.Duration
+}
+
+func (c spannedClaim) Span() time.Duration { return c.span }
+
+func (a spanned) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	if a.span == 0 {
+		return c, nil
+	}
+	return spannedClaim{c, a.span}, nil
+}
+
+// TestSpan: the length of a new window arrives. A claim without one has a Span of 0.
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for _, want := range []time.Duration{0, time.Millisecond, 20 * time.Minute} {
+		m := spanned{&assignertest.Memory{TellTime: true}, want}
+		c := client(t, nil, listen(t, service(t, &counters{}, m)))
+		claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, ok := claim.(assigner.Windowed)
+		if !ok || w.Span() != want {
+			t.Errorf("the claim is Windowed: %v, want a span of %v", ok, want)
+		}
+	}
+}
+
+// TestClockAhead: a generator whose clock is ahead of the authority's extends by a whole window. By its
+// own clock nothing is left of the window.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	const window = 20 * time.Minute
+	m := &assignertest.Memory{Length: window}
+	m.Step(2*time.Second - window) // the window ends in 2 s by this machine's clock
+	c := client(t, nil, listen(t, service(t, &counters{}, spanned{m, window})))
+	g, err := uid.NewDefault(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for deadline := time.Now().Add(20 * time.Second); len(m.Calls(assignertest.OpExtend)) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("no extension within 20 s")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	call := m.Calls(assignertest.OpExtend)[0]
+	if asked := call.Asked.Sub(call.At); asked < window-time.Second {
+		t.Errorf("asked for %v beyond now, want %v", asked, window)
 	}
 }
 

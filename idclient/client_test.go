@@ -212,6 +212,8 @@ func TestFailOver(t *testing.T) {
 		"claim, no name":    answer(200, `{"worker":3,"until":"2999-01-01T00:00:00Z"}`),
 		"claim, no window":  answer(200, claimText(3, "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z")),
 		"claim, worker -1":  answer(200, claimText(-1, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
+		"claim, bad span":   answer(200, `{"claim":"k","worker":3,"until":"2999-01-01T00:00:00Z","span_ms":-1}`),
+		"claim, long span":  answer(200, `{"claim":"k","worker":3,"span_ms":9223372036855}`),
 		"claim, worker max": answer(200, claimText(1001, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
 	} {
 		for what, ask := range asks {

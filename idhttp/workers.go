@@ -52,6 +52,9 @@ func window(c assigner.Claim) wire.Claim {
 	out := wire.Claim{Worker: c.Worker()}
 	out.From, out.Until = c.Window()
 	_, out.TellsTime = c.(assigner.Clock)
+	if w, ok := c.(assigner.Windowed); ok {
+		out.SpanMS = w.Span().Milliseconds()
+	}
 	return out
 }
 

@@ -28,7 +28,7 @@ func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
 	if w.until.IsZero() {
 		return 0
 	}
-	if w, ok := k.claim.(assigner.Windowed); ok {
+	if w, ok := k.claim.(assigner.Windowed); ok && w.Span() > 0 {
 		return max(2*k.timeline.tick, w.Span())
 	}
 	begin := k.clock.now()

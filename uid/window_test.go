@@ -131,20 +131,25 @@ func TestWindowBeyondLayout(t *testing.T) {
 	}
 }
 
-// told is an authority that says how long its windows are.
-type told struct{ *authority }
+// told is an authority whose claims say how long their windows are.
+type told struct {
+	*authority
+	length time.Duration // 0: they do not know
+}
 
-type toldClaim struct{ *authorityClaim }
+type toldClaim struct {
+	*authorityClaim
+	length time.Duration
+}
 
-func (told) length() time.Duration      { return 10 * time.Minute }
-func (c toldClaim) Span() time.Duration { return told{}.length() }
+func (c toldClaim) Span() time.Duration { return c.length }
 
 func (a told) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	c, err := a.authority.Assign(ctx, maxWorker)
 	if err != nil {
 		return nil, err
 	}
-	return toldClaim{c.(*authorityClaim)}, nil
+	return toldClaim{c.(*authorityClaim), a.length}, nil
 }
 
 // TestWindowTold claims a window that is nearly over, of an authority whose clock is an hour ahead.
@@ -154,7 +159,7 @@ func TestWindowTold(t *testing.T) {
 	for kind := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			a := told{&authority{from: -1, until: 3 * time.Second, start: time.Now(),
-				now: func() (time.Time, error) { return time.Now().Add(time.Hour), nil }}}
+				now: func() (time.Time, error) { return time.Now().Add(time.Hour), nil }}, 10 * time.Minute}
 			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
@@ -167,8 +172,33 @@ func TestWindowTold(t *testing.T) {
 					"and never", kind, extends, nows)
 			}
 			// The position of cached is a few seconds ahead.
-			if asked := extends[0].asked - extends[0].at; asked < a.length() || asked > a.length()+10*time.Second {
-				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.length())
+			if asked := extends[0].asked - extends[0].at; asked < a.length || asked > a.length+10*time.Second {
+				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.length)
+			}
+		})
+	}
+}
+
+// TestWindowNotTold claims a window whose length the claim does not know: the generator measures what is
+// left of it, by the authority's clock.
+func TestWindowNotTold(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			a := told{&authority{from: -1, until: 10 * time.Minute, start: time.Now()}, 0}
+			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			time.Sleep(9 * time.Minute)
+			_, extends, nows := a.calls()
+			if len(extends) != 1 || nows != 1 {
+				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
+					"and once", kind, extends, nows)
+			}
+			if asked := extends[0].asked - extends[0].at; asked < a.until || asked > a.until+10*time.Second {
+				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.until)
 			}
 		})
 	}

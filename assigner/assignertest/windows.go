@@ -111,6 +111,14 @@ type watchedClock struct {
 	assigner.Clock
 }
 
+// Span returns that of the claim that is watched, or 0 if it has none.
+func (c watchedClaim) Span() time.Duration {
+	if w, ok := c.Claim.(assigner.Windowed); ok {
+		return w.Span()
+	}
+	return 0
+}
+
 // see reports the window as it is.
 func (c watchedClaim) see() {
 	from, until := c.Window()

@@ -77,6 +77,9 @@ type Claim struct {
 	From      time.Time `json:"from,omitzero"`  // absent: the beginning of time
 	Until     time.Time `json:"until,omitzero"` // absent: the window has no end
 	TellsTime bool      `json:"tells_time"`     // NowPath answers with the authority's time
+
+	// SpanMS is how long a new window is, in milliseconds. Absent: not known.
+	SpanMS int64 `json:"span_ms,omitempty"`
 }
 
 // Time is the authority's time.

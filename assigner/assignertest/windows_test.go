@@ -1,0 +1,48 @@
+package assignertest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+)
+
+// windowed is an Assigner whose claims say how long their windows are.
+type windowed struct{ assigner.Assigner }
+
+type windowedClaim struct{ assigner.Claim }
+
+func (windowedClaim) Span() time.Duration { return 7 * time.Minute }
+
+func (a windowed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	return windowedClaim{c}, nil
+}
+
+// TestWatchSpan: a claim that is watched has the span of the claim behind it, or 0 if that says none.
+func TestWatchSpan(t *testing.T) {
+	t.Parallel()
+	report := func(assignertest.Window) {}
+	plain, span := &assignertest.Memory{}, windowed{&assignertest.Memory{}}
+	for _, tt := range []struct {
+		a    assigner.Assigner
+		want time.Duration
+	}{
+		{plain, 0}, {&assignertest.Memory{TellTime: true}, 0}, {span, 7 * time.Minute},
+		{assignertest.Watch(plain, report), 0}, {assignertest.Watch(span, report), 7 * time.Minute},
+	} {
+		c, err := assignertest.Watch(tt.a, report).Assign(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, ok := c.(assigner.Windowed)
+		if !ok || w.Span() != tt.want {
+			t.Errorf("a watched claim of %T is Windowed: %v, want a span of %v", tt.a, ok, tt.want)
+		}
+	}
+}
