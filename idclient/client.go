@@ -45,6 +45,9 @@ type Options struct {
 // New returns a Client of servers, each an address such as "http://ids-1:8080" or
 // "https://example.com/ids". It does no I/O. Give each server an address of its own: behind an
 // address that several servers share, a claim on a worker id is not found again and is replaced.
+//
+// All servers must use the same database. Each database counts for itself, so two of them hand out
+// equal worker ids and equal ranges, and the Client cannot tell.
 func New(servers []string, options *Options) (*Client, error) {
 	var o Options
 	if options != nil {
@@ -95,6 +98,9 @@ func New(servers []string, options *Options) (*Client, error) {
 	c.first.Store(rand.Int64N(int64(len(servers)))) // so that clients spread over the servers
 	return c, nil
 }
+
+// String returns the addresses of the servers. New takes none with a user or a password in it.
+func (c *Client) String() string { return "the id service at " + strings.Join(c.servers, ",") }
 
 // Close closes the idle connections, unless they belong to Options.Transport. The Client may be
 // used again. Close returns nil.

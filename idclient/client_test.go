@@ -16,10 +16,12 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/idhttp"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
+	"github.com/uidring/uidring/uid"
 )
 
 // counters is a segment.Source in memory. A tag whose name begins with "no" is unknown.
@@ -343,5 +345,26 @@ func TestNew(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("New(%q, %+v) = %v, want %q", tt.servers, tt.o, err, tt.want)
 		}
+	}
+}
+
+// TestString: the text of a Client, which generators show as their authority, has the servers and no
+// secret.
+func TestString(t *testing.T) {
+	t.Parallel()
+	c := client(t, &idclient.Options{Token: "hunter2"}, "http://ids-1:8080/", "https://example.com/ids")
+	const want = "the id service at http://ids-1:8080,https://example.com/ids"
+	if got := fmt.Sprint(c); got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+	home := listen(t, service(t, &counters{}, &assignertest.Memory{}))
+	c = client(t, nil, home)
+	g, err := uid.NewDefault(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if got := g.Stats().Authority; got != "the id service at "+home {
+		t.Errorf("Stats().Authority = %q, want the server's address", got)
 	}
 }

@@ -15,6 +15,8 @@
 // is away, a segment.Generator goes on for as long as its two ranges of a tag last, and a generator
 // of time-ordered ids goes on to the end of its window, which it extends halfway through.
 //
+// All servers of a Client must use the same database: two databases hand out equal ids.
+//
 // A Client asks the servers in turn, starting with the one that answered last, until one answers.
 // When all of them fail, segment.Generator repeats a fetch, the generators of package uid repeat an
 // extension, and Assign repeats itself. Each pauses for a growing and partly random time.
