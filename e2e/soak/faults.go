@@ -14,10 +14,12 @@ import (
 // injector injects faults into a fleet: one goroutine into the server and the network, and one into
 // the processes. Its methods are safe for concurrent use.
 type injector struct {
-	fleet *fleet
-	srv   *dbtest.Server
-	proxy *dbtest.Proxy
-	most  time.Duration // the longest time that a fault lasts or a process is paused
+	fleet  *fleet
+	srv    *dbtest.Server
+	proxy  *dbtest.Proxy // in front of the server
+	front  *dbtest.Proxy // in front of the service; nil: no process uses it
+	faults []fault       // of the server, the service and the network
+	most   time.Duration // the longest time that a fault lasts or a process is paused
 
 	mu     sync.Mutex
 	counts map[string]int64 // how often each fault was injected; guarded by mu
@@ -30,20 +32,32 @@ type fault struct {
 	harm func(in *injector, lasts time.Duration) (heal func() error, err error)
 }
 
-// unreliable returns the faults of any network. Requests that change a worker id have text in them.
+// unreliable returns the faults of the network in front of the server. Requests that change a
+// worker id have text in them.
 func unreliable(text string) []fault {
+	return faultsOf("network: ", func(in *injector) *dbtest.Proxy { return in.proxy }, text)
+}
+
+// unreliableService returns the faults of the network in front of the service.
+func unreliableService() []fault {
+	return faultsOf("service: ", func(in *injector) *dbtest.Proxy { return in.front },
+		"POST /api/worker/extend")
+}
+
+// faultsOf returns the faults of a network, which a proxy injects. Their names begin with prefix.
+func faultsOf(prefix string, of func(*injector) *dbtest.Proxy, text string) []fault {
 	return []fault{
-		{"network: delay of 300 ms", func(in *injector, _ time.Duration) (func() error, error) {
-			in.proxy.Delay(300 * time.Millisecond)
-			return func() error { in.proxy.Delay(0); return nil }, nil
+		{prefix + "delay of 300 ms", func(in *injector, _ time.Duration) (func() error, error) {
+			of(in).Delay(300 * time.Millisecond)
+			return func() error { of(in).Delay(0); return nil }, nil
 		}},
-		{"network: connections refused", network(dbtest.Refuse, "")},
-		{"network: cut before the request", network(dbtest.CutBeforeRequest, "")},
-		{"network: cut after the request", network(dbtest.CutAfterRequest, "")},
-		{"network: cut before the reply", network(dbtest.CutBeforeReply, "")},
-		{"network: black hole", network(dbtest.BlackHole, "")},
-		{"network: answers to changes of leases lost", network(dbtest.CutBeforeReply, text)},
-		{"network: changes of leases arrive late", network(dbtest.BlackHole, text)},
+		{prefix + "connections refused", network(of, dbtest.Refuse, "")},
+		{prefix + "cut before the request", network(of, dbtest.CutBeforeRequest, "")},
+		{prefix + "cut after the request", network(of, dbtest.CutAfterRequest, "")},
+		{prefix + "cut before the reply", network(of, dbtest.CutBeforeReply, "")},
+		{prefix + "black hole", network(of, dbtest.BlackHole, "")},
+		{prefix + "answers to changes of leases lost", network(of, dbtest.CutBeforeReply, text)},
+		{prefix + "changes of leases arrive late", network(of, dbtest.BlackHole, text)},
 	}
 }
 
@@ -62,18 +76,21 @@ func outages() []fault {
 	}
 }
 
-// network returns the harm of a fault of the proxy, for every request, or if text is not empty for
+// network returns the harm of a fault of a proxy, for every request, or if text is not empty for
 // those that have text in them.
-func network(f dbtest.Fault, text string) func(*injector, time.Duration) (func() error, error) {
+func network(
+	of func(*injector) *dbtest.Proxy, f dbtest.Fault, text string,
+) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, _ time.Duration) (func() error, error) {
+		proxy := of(in)
 		if text == "" {
-			in.proxy.Set(f)
+			proxy.Set(f)
 		} else {
-			in.proxy.SetMatching(f, func(b []byte) bool {
+			proxy.SetMatching(f, func(b []byte) bool {
 				return strings.Contains(string(b), text)
 			})
 		}
-		return func() error { in.proxy.Set(dbtest.None); return nil }, nil
+		return func() error { proxy.Set(dbtest.None); return nil }, nil
 	}
 }
 
@@ -89,11 +106,11 @@ func (in *injector) count(name string) {
 // fault once, in random order.
 func (in *injector) server(r *rand.Rand, stop <-chan struct{}) {
 	for {
-		for _, i := range r.Perm(len(in.fleet.authority.faults)) {
+		for _, i := range r.Perm(len(in.faults)) {
 			if !pause(stop, between(r, 200*time.Millisecond, time.Second)) {
 				return
 			}
-			f, lasts := in.fleet.authority.faults[i], between(r, in.most/20, in.most)
+			f, lasts := in.faults[i], between(r, in.most/20, in.most)
 			in.fleet.during(f.name)
 			heal, err := f.harm(in, lasts)
 			if err == nil {

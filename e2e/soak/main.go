@@ -42,7 +42,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 	set.DurationVar(&c.duration, "duration", 10*time.Minute, "time for which faults are injected")
 	set.DurationVar(&c.window, "window", 3*time.Second, "window of the leases")
 	set.DurationVar(&c.most, "most", 8*time.Second, "longest time that a fault lasts")
-	set.IntVar(&c.processes, "processes", 7, "number of processes at one time")
+	set.IntVar(&c.processes, "processes", 8, "number of processes at one time")
 	set.StringVar(&c.authority, "authority", "mariadb",
 		"where worker ids come from: mariadb, etcd or kubernetes")
 	set.Uint64Var(&c.seed, "seed", rand.Uint64(), "seed of the faults")

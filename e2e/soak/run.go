@@ -12,9 +12,9 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// run starts a server, a proxy and a fleet, injects faults for as long as c says or until ctx ends,
-// and returns what it found. The error says what must not have happened, apart from duplicates. The
-// result is nil only if nothing was run.
+// run starts a server, a service if a process uses it, a proxy to each, and a fleet. It injects
+// faults for as long as c says or until ctx ends, and returns what it found. The error says what
+// must not have happened, apart from duplicates. The result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	a := authorities[c.authority]
 	srv, err := a.start()
@@ -26,19 +26,24 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	defer clean.run()
 	proxy := dbtest.NewProxy(&clean, srv.Addr())
 	dsn, address := a.dsn(srv, proxy.Addr()), ""
-	if slices.ContainsFunc(a.kinds, func(k kind) bool { return k.from == served }) {
+	var front *dbtest.Proxy
+	faults, kinds := a.faults, a.kinds[:min(len(a.kinds), c.processes)]
+	if slices.ContainsFunc(kinds, func(k kind) bool { return k.from == served }) {
 		service, err := newService(dsn, c.window)
 		if err != nil {
 			return nil, err
 		}
 		defer service.close()
-		address = service.url
+		front = dbtest.NewProxy(&clean, service.addr)
+		address = "http://" + front.Addr()
+		faults = slices.Concat(faults, unreliableService())
 	}
 	f, err := newFleet(a, c.processes, dsn, address, c.window, c.broken)
 	if err != nil {
 		return nil, err
 	}
-	in := &injector{fleet: f, srv: srv, proxy: proxy, most: c.most, counts: map[string]int64{}}
+	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.most,
+		counts: map[string]int64{}}
 	begin := time.Now()
 	f.await("start")
 

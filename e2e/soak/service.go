@@ -17,7 +17,7 @@ const forgetEvery = 5 * time.Second
 
 // service hands out the worker ids of a database over HTTP, as uid serve does.
 type service struct {
-	url     string
+	addr    string                       // host:port
 	handler atomic.Pointer[http.Handler] // replaced by a new one every forgetEvery
 	close   func()
 }
@@ -48,7 +48,7 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.url = "http://" + l.Addr().String()
+	s.addr = l.Addr().String()
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
