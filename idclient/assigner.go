@@ -14,8 +14,8 @@ import (
 
 // Assign claims a worker id in the namespace that the servers use. It implements assigner.Assigner.
 // The windows of its claims are those of the authority behind the servers. While no server answers,
-// Assign asks again after growing pauses, until ctx ends. A claim has to be bound to a layout, as the
-// generators of package uid do: call BindLayout first, because the servers refuse any other claim.
+// Assign asks again after growing pauses, until ctx ends. Call BindLayout first, as the generators
+// of package uid do: the servers refuse a claim that is not bound to a layout.
 //
 // Only the server that made a claim knows it. When that server is gone or was restarted, Extend
 // fails with assigner.ErrClaimLost. The generators of package uid then use the window to its end
@@ -63,8 +63,8 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 	return claim, nil
 }
 
-// checkClaim returns what makes no sense in a new claim, or nil. Every claim has a name: without one
-// the answer is that of another service, and its worker id, 0 if absent, may be in use.
+// checkClaim returns what makes no sense in a new claim, or nil. Every claim has a name: an answer
+// without one is that of another service, and its worker id, 0 if absent, may be in use.
 func checkClaim(got wire.Claim, maxWorker int64) error {
 	switch {
 	case got.Key == "":
@@ -134,8 +134,8 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 	}
 	got, at, err := round(ctx, c.client, c.home, wire.ExtendPath, ask, check)
 	if at < 0 && errors.Is(err, assigner.ErrClaimLost) && time.Until(before) > spare {
-		// The server that made it did not answer, and no other knows the claim.
-		err = errors.New(err.Error()) // which is not ErrClaimLost
+		// The server that made the claim has not answered, and may know it still.
+		err = errors.New(err.Error()) // which does not wrap ErrClaimLost
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w",

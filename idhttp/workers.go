@@ -16,8 +16,8 @@ import (
 // than the time that a client of package idclient waits before it asks another server.
 const authorityTimeout = 4 * time.Second
 
-// assign makes a claim. If the client has gone meanwhile, it gives the claim back. A claim without a
-// layout would pass the authority's check of layouts, so it is refused.
+// assign makes a claim. If the client has gone meanwhile, it gives the claim back. A claim without
+// a layout would pass the authority's check of layouts, so it is refused.
 func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Assign
 	if !h.worker(w, r, &ask) {
