@@ -76,7 +76,8 @@ type Claim interface {
 // that succeed one another: an authority of its own hands out no worker id while it holds claims of
 // another layout, and fails with ErrLayoutMismatch. CompareLayouts has the rules for a process that
 // knows fewer layouts than others, and for one that brings a new one. Generators call BindLayout
-// with the canonical text (bitsalloc.Eras.String) and use the Assigner that it returns.
+// with the canonical text (bitsalloc.Eras.String) and use the Assigner that it returns. Claims that
+// name no layout, and those that do, do not mix: the authority refuses the later ones.
 type LayoutBinder interface {
 	Assigner
 	BindLayout(layout string) Assigner

@@ -41,7 +41,9 @@ func TestCompareLayouts(t *testing.T) {
 		{text(3), text(2) + "x", none, none, true},
 		{text(1), text(1) + ",nonsense", none, none, true},
 		{text(1) + ",nonsense", text(1), none, none, true},
-		{"", text(1), none, none, true},
+		{"", text(1), none, none, true}, // a claim that names no layout
+		{text(1), "", none, none, true},
+		{"", "", none, none, false},
 	} {
 		cut, added, err := assigner.CompareLayouts(c.have, c.want)
 		if !cut.Equal(c.cut) || !added.Equal(c.added) ||

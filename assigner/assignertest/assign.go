@@ -85,7 +85,8 @@ func checkCancelledAssign(_ context.Context, e env) error {
 	return nil
 }
 
-// checkLayout: an authority has claims of one layout only.
+// checkLayout: an authority has claims of one layout only. A claim that names no layout is not one
+// of them: nothing would cut its window where the next layout begins.
 func checkLayout(ctx context.Context, e env) error {
 	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
 	if _, ok := e.process().(assigner.LayoutBinder); !ok {
@@ -118,8 +119,48 @@ func checkLayout(ctx context.Context, e env) error {
 	if err := mentions(err, one, two); err != nil {
 		return err
 	}
+	err = refused(e.watch(e.process()).Assign(ctx, e.MaxWorker))
+	if err != nil {
+		return fmt.Errorf("Assign without a layout after a claim with layout %s = %w", one, err)
+	}
 	if _, err := assign(one); err != nil {
 		return fmt.Errorf("Assign with the first layout, after a refusal of another: %w", err)
+	}
+	return nil
+}
+
+// checkNoLayout: an authority whose claims name no layout has none for a claim that does, while
+// a window is open. Whether it has one later is the authority's choice.
+func checkNoLayout(ctx context.Context, e env) error {
+	b, ok := e.process().(assigner.LayoutBinder)
+	if !ok {
+		return nil
+	}
+	c, err := e.assign(ctx)
+	if err != nil {
+		return err
+	}
+	err = refused(e.watch(b.BindLayout(firstLayout)).Assign(ctx, e.MaxWorker))
+	if err != nil {
+		return fmt.Errorf("Assign with a layout while a claim without one is open = %w", err)
+	}
+	_, until := c.Window()
+	if _, err := c.Extend(ctx, until.Add(time.Second)); err != nil {
+		return fmt.Errorf("Extend without a layout, after a refusal of one: %w", err)
+	}
+	if _, err := e.assign(ctx); err != nil {
+		return fmt.Errorf("Assign without a layout, after a refusal of one: %w", err)
+	}
+	return nil
+}
+
+// refused returns an error unless the Assign whose results it gets failed with ErrLayoutMismatch.
+func refused(c assigner.Claim, err error) error {
+	switch {
+	case err == nil:
+		return fmt.Errorf("worker %d, want ErrLayoutMismatch", c.Worker())
+	case !errors.Is(err, assigner.ErrLayoutMismatch):
+		return fmt.Errorf("%w, want ErrLayoutMismatch", err)
 	}
 	return nil
 }

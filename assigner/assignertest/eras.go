@@ -99,11 +99,8 @@ func checkEras(ctx context.Context, e env) error {
 // refusedAs returns an error unless Assign with a list fails with ErrLayoutMismatch.
 func refusedAs(ctx context.Context, e env, list, what string) error {
 	c, _, err := assignBound(ctx, e, list)
-	if err == nil {
-		return fmt.Errorf("Assign with %s = worker %d, want ErrLayoutMismatch", what, c.Worker())
-	}
-	if !errors.Is(err, assigner.ErrLayoutMismatch) {
-		return fmt.Errorf("Assign with %s = %w, want ErrLayoutMismatch", what, err)
+	if err := refused(c, err); err != nil {
+		return fmt.Errorf("Assign with %s = %w", what, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package assignertest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type flawed struct {
 	layout      string
 	shared      *flawedState
 }
+
+// flawedLayout is the layout of claims that a flaw lets in. It is the first one that the suite uses.
+const flawedLayout = "28-22-13-0/1s@2026-01-01T00:00:00Z"
 
 // flawedState is what the Assigners of one authority share.
 type flawedState struct {
@@ -71,7 +75,9 @@ func (f flawed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, er
 	case "truncates", "beyond the maximum":
 		most = math.MaxInt64
 	case "any layout":
-		f.layout = ""
+		f.layout = flawedLayout
+	case "no layout is any":
+		f.layout = cmp.Or(f.layout, flawedLayout)
 	case "takes over early":
 		for w := range int64(100) {
 			f.Lose(w)
@@ -93,7 +99,7 @@ func (f flawed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, er
 	switch {
 	case err == nil:
 	case f.flaw == "adds layouts early" && strings.Contains(err.Error(), "is added"):
-		inner, err = f.Range(f.first, f.last).Assign(ctx, most)
+		inner, err = f.Memory.BindLayout(flawedLayout).Assign(ctx, most)
 	case f.flaw == "ctx error not wrapped" && ctx.Err() != nil:
 		return nil, fmt.Errorf("memory: %v", err)
 	case f.flaw == "unnamed exhaustion" && errors.Is(err, assigner.ErrWorkersExhausted):

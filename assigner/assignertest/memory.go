@@ -24,8 +24,8 @@ const (
 //
 // The zero value is ready to use, and assigns the lowest worker id that is free. Set changes fields
 // after the first call. Methods are safe for concurrent use. It implements assigner.LayoutBinder:
-// the first layout that it is bound to, and what succeeds it, are the only ones. Its times are
-// those of time.Now, so that it works in a testing/synctest bubble.
+// the first claim's layout, and what succeeds it, are the only ones; if that claim names none,
+// none may. Its times are those of time.Now, so that it works in a testing/synctest bubble.
 type Memory struct {
 	// Length is how far a new window reaches beyond the clock, or beyond its begin if that is
 	// later. Default 10 minutes.
@@ -212,7 +212,7 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 	if !cut.IsZero() && !r.until.Before(cut) {
 		return nil, errSucceeded(cut)
 	}
-	if cut.IsZero() && v.layout != "" {
+	if cut.IsZero() {
 		m.layout = v.layout
 	}
 	m.claims++
@@ -243,8 +243,8 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 
 // compare returns where windows for layout end, the zero time if nowhere. The caller holds m.mu.
 func (m *Memory) compare(layout string) (cut time.Time, err error) {
-	if layout == "" || m.layout == "" {
-		return cut, nil
+	if len(m.rows) == 0 {
+		return cut, nil // the first claim's layout becomes that of all
 	}
 	cut, added, err := assigner.CompareLayouts(m.layout, layout)
 	if err != nil || added.IsZero() {

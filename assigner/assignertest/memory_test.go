@@ -287,7 +287,7 @@ func TestWatch(t *testing.T) {
 	if err := c.Release(t.Context(), start.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := claim(t, w, 0).Release(t.Context(), time.Time{}); err != nil {
+	if err := claim(t, w.(assigner.LayoutBinder).BindLayout("x"), 0).Release(t.Context(), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"Assign", "report", "Extend", "report", "report", "Release",

@@ -114,6 +114,7 @@ var checks = []check{
 	{"stale release", guarded, checkStaleRelease},
 	{"disjoint", several, checkDisjoint},
 	{"layout", guarded, checkLayout},
+	{"no layout", several, checkNoLayout},
 	{"eras", several, checkEras},
 	{"eras added while windows grow", several, checkErasRace},
 	{"clock", always, checkClock},

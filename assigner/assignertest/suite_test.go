@@ -56,6 +56,8 @@ func TestFlaws(t *testing.T) {
 		{"ignores its range", "ranges", "the range"},
 		{"cuts its range", "ranges", "want an error"},
 		{"any layout", "layout", "want ErrLayoutMismatch"},
+		{"any layout", "no layout", "want ErrLayoutMismatch"},
+		{"no layout is any", "layout", "without a layout"},
 		{"adds layouts early", "eras", "begins before a window's end"},
 		{"ignores later layouts", "eras added while windows grow", "was added from"},
 		{"ignores later layouts", "eras", "want ErrLayoutMismatch"},

@@ -33,7 +33,8 @@ func New(store Store, options *Options) (*Assigner, error) {
 func (a *Assigner) String() string { return place(a.space.store) }
 
 // BindLayout returns an Assigner for claims of one layout. The first claim of a store decides which
-// layout that is.
+// layout that is. If that claim names none, a later one brings its layout only if no window that
+// was given out reaches beyond the layout's epoch.
 func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.space.layout = layout

@@ -256,20 +256,11 @@ func TestUnreadable(t *testing.T) {
 	if err := c.Release(t.Context(), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	edit := func(name, old, instead string) {
-		m.set(func() {
-			e := m.entries[name]
-			e.Value = []byte(strings.Replace(string(e.Value), old, instead, 1))
-			m.version++
-			e.Version = fmt.Sprint(m.version)
-			m.entries[name] = e
-		})
-	}
-	edit("slot-0", `"v":1`, `"v":2`)
+	m.edit("slot-0", `"v":1`, `"v":2`)
 	if c := assign(t, a); c.Worker() != 1 {
 		t.Errorf("worker id = %d, want 1, as slot 0 cannot be read", c.Worker())
 	}
-	edit("header", `"v":1`, `"v":2`)
+	m.edit("header", `"v":1`, `"v":2`)
 	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrRefused) ||
 		!strings.Contains(err.Error(), "the header has version 2, want 1") {
 		t.Errorf("Assign under a header of version 2 = %v", err)

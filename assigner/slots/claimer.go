@@ -140,6 +140,9 @@ func (c *claimer) find(ctx context.Context, now int64) (*attempt, error) {
 func (c *claimer) look(ctx context.Context) (h header, rows []row, err error) {
 	for range tries {
 		h, rows, err = c.rows(ctx)
+		if err == nil {
+			h, err = c.compare(h)
+		}
 		switch {
 		case err != nil:
 			return h, rows, err

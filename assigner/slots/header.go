@@ -18,6 +18,10 @@ import (
 //	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches beyond its begin
 //	      A|B ──► A        else it is taken back
 //
+// Claims that name no layout are a list of none: they have the header "", and a layout A is added
+// to it as "" ──► "|A" ──► "A". Such claims are not cut anywhere, so a header that has a layout,
+// announced or settled, refuses them.
+//
 // Why no window of a claim that knows only A reaches beyond B's begin once B is settled: such a
 // claim writes its slot's new end, and reads the header after that is answered, and only then is
 // the window as long. B's claim writes the header, and reads the slots after that is answered. So
@@ -27,7 +31,7 @@ import (
 type header struct {
 	Version int    `json:"v"`
 	Token   string `json:"token"`  // random, which tells whose change it was
-	Layout  string `json:"layout"` // layouts separated by commas, an announced one after a bar
+	Layout  string `json:"layout"` // layouts separated by commas, announced ones after a bar
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
 
@@ -36,17 +40,21 @@ type header struct {
 	lacks bool  // the space knows layouts that are not settled
 }
 
-// header reads the header.
+// header reads the header, and compares its layouts with the space's.
 func (s *space) header(ctx context.Context) (header, error) {
 	e, err := s.get(ctx, HeaderName)
 	if err != nil {
 		return header{}, err
 	}
-	return s.parseHeader(e)
+	h, err := parseHeader(e)
+	if err != nil {
+		return h, err
+	}
+	return s.compare(h)
 }
 
-// parseHeader reads a header, and compares its layouts with the space's.
-func (s *space) parseHeader(e Entry) (header, error) {
+// parseHeader reads a header.
+func parseHeader(e Entry) (header, error) {
 	h := header{entry: e}
 	if e.Version == "" {
 		return h, nil
@@ -61,10 +69,17 @@ func (s *space) parseHeader(e Entry) (header, error) {
 	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis:
 		return h, fmt.Errorf("%w: the header has used %v and floor_ms %d",
 			ErrRefused, h.Used, h.Floor)
-	case s.layout == "":
+	}
+	return h, nil
+}
+
+// compare returns h as it is for the space's layouts.
+func (s *space) compare(h header) (header, error) {
+	if h.entry.Version == "" {
 		return h, nil
-	case h.Layout == "":
-		h.lacks = true
+	}
+	if h.Layout == "" && s.layout != "" {
+		h.lacks = true // addLayouts looks whether there are windows
 		return h, nil
 	}
 	cut, added, err := assigner.CompareLayouts(h.all(), s.layout)
@@ -75,12 +90,15 @@ func (s *space) parseHeader(e Entry) (header, error) {
 	if !cut.IsZero() {
 		h.cut = max(1, cut.UnixMilli())
 	}
-	h.lacks = !added.IsZero() || cut.IsZero() && h.all() != h.Layout
+	settled, _, announced := strings.Cut(h.Layout, "|")
+	h.lacks = !added.IsZero() || announced && (cut.IsZero() || settled == "")
 	return h, nil
 }
 
 // all returns the layouts, announced ones as well.
-func (h header) all() string { return strings.ReplaceAll(h.Layout, "|", ",") }
+func (h header) all() string {
+	return strings.TrimPrefix(strings.ReplaceAll(h.Layout, "|", ","), ",")
+}
 
 // end returns until, or where the space's windows end if that is earlier.
 func (h header) end(until int64) int64 {
@@ -136,17 +154,14 @@ func (s *space) addLayouts(ctx context.Context) error {
 	if err != nil || !h.lacks {
 		return err
 	}
-	if h.Layout == "" {
-		h.Layout = strings.Replace(s.layout, ",", "|", 1)
-		_, err := s.putHeader(ctx, h)
-		return err
-	}
-	before, _, announced := strings.Cut(h.Layout, "|")
+	before, added, announced := strings.Cut(h.Layout, "|")
 	to := h.all()
 	if !announced {
-		to = h.Layout + "|" + s.layout[len(h.Layout)+1:]
+		added = strings.TrimPrefix(s.layout[len(before):], ",")
+		to = before + "|" + added
 	}
-	_, begin, err := assigner.CompareLayouts(before, strings.ReplaceAll(to, "|", ","))
+	// With a comma, because an empty list is followed by none.
+	_, begin, err := assigner.CompareLayouts(before, before+","+added)
 	if err != nil {
 		return err
 	}

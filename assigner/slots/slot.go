@@ -26,7 +26,6 @@ func (s Slot) Free() bool { return s.Left <= 0 }
 // logged. It waits for a store that is away until ctx ends.
 func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 	s := a.space
-	s.layout = ""
 	var all []Slot
 	err := s.retry(ctx, "listing the slots", 0, func(ctx context.Context) error {
 		h, rows, err := s.rows(ctx)
@@ -67,7 +66,6 @@ func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Durati
 		return fmt.Errorf("slots: the longest reach is %v, want 0 to %v", reach, 2*maxWindow)
 	}
 	s := a.space
-	s.layout = ""
 	return s.retry(ctx, "repairing after a restore", 0, func(ctx context.Context) error {
 		return s.restore(ctx, highest, reach.Milliseconds())
 	})

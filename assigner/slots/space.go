@@ -78,8 +78,8 @@ func (s *space) swap(ctx context.Context, old, to row) (row, error) {
 	return to, err
 }
 
-// rows reads the header and all slots. A slot that cannot be read gets an end that never comes, so
-// it is never free.
+// rows reads the header and all slots, and does not compare layouts. A slot that cannot be read
+// gets an end that never comes, so it is never free.
 func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	entries, err := s.list(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	}
 	for _, e := range entries {
 		if e.Name == HeaderName {
-			if h, err = s.parseHeader(e); err != nil {
+			if h, err = parseHeader(e); err != nil {
 				return h, nil, err
 			}
 		}

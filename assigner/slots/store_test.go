@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,6 +86,17 @@ func (m *memory) set(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f()
+}
+
+// edit replaces a part of an entry's value, as an operator does.
+func (m *memory) edit(name, old, instead string) {
+	m.set(func() {
+		e := m.entries[name]
+		e.Value = []byte(strings.Replace(string(e.Value), old, instead, 1))
+		m.version++
+		e.Version = strconv.Itoa(m.version)
+		m.entries[name] = e
+	})
 }
 
 // backup keeps the entries and their versions. restore puts them back.

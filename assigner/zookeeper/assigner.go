@@ -101,9 +101,9 @@ func (a *Assigner) Close() error {
 // String says under which node the slots are.
 func (a *Assigner) String() string { return "ZooKeeper under " + a.o.Root }
 
-// BindLayout returns an Assigner whose claims are for ids of the given layout. The first layout
-// that is bound under a root is the root's layout, with those that succeed it; another one gets
-// assigner.ErrLayoutMismatch. Close ends it together with a.
+// BindLayout returns an Assigner whose claims are for ids of the given layout. The first claim
+// under a root decides which layout that is, with those that succeed it, or that it is none.
+// Another one gets assigner.ErrLayoutMismatch. Close ends it together with a.
 func (a *Assigner) BindLayout(layout string) assigner.Assigner { return bound{a, layout} }
 
 type bound struct {

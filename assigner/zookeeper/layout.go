@@ -36,12 +36,8 @@ func (t *tree) compareLayouts(n node, layout string) (cut, added time.Time, err 
 	return cut, added, err
 }
 
-// cut returns where windows for layout end, the zero time if nowhere. An empty layout is not
-// checked.
+// cut returns where windows for layout end, the zero time if nowhere.
 func (t *tree) cut(ctx context.Context, layout string) (time.Time, error) {
-	if layout == "" {
-		return time.Time{}, nil
-	}
 	n, err := t.get(ctx, t.layoutPath())
 	if err != nil {
 		return time.Time{}, err
@@ -51,12 +47,9 @@ func (t *tree) cut(ctx context.Context, layout string) (time.Time, error) {
 }
 
 // bind makes the attempt's layouts the root's, and returns where its windows end, the zero time if
-// nowhere. An empty layout is not checked and not recorded.
+// nowhere. An empty layout is one like any other: no claim that names one is made next to it.
 func (at *attempt) bind(ctx context.Context) (cut time.Time, err error) {
 	t := at.a.tree
-	if at.layout == "" {
-		return cut, nil
-	}
 	first := strings.Replace(at.layout, ",", "|", 1) // the others are announced
 	err = t.make(ctx, t.layoutPath(), []byte(first))
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {

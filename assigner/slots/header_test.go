@@ -1,0 +1,103 @@
+package slots_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+const layoutA = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+
+// beginning returns a layout that begins at an instant.
+func beginning(at time.Time) string {
+	return "28-22-13-0/1s@" + at.UTC().Truncate(time.Second).Format(time.RFC3339)
+}
+
+// layoutIs fails the test unless the header has a layout.
+func layoutIs(t *testing.T, m *memory, want string) {
+	t.Helper()
+	m.set(func() {
+		if h := string(m.entries[slots.HeaderName].Value); !strings.Contains(h, `"layout":"`+want+`"`) {
+			t.Errorf("the header is %s, want the layout %q", h, want)
+		}
+	})
+}
+
+// TestNoLayout: a store of claims that name no layout takes one only if it begins after all of their
+// windows.
+func TestNoLayout(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, nil)
+	c := assign(t, a)
+	extend(t, c, time.Minute)
+	late := beginning(until(c).Add(time.Minute))
+	for _, layout := range []string{layoutA, layoutA + "," + late} {
+		if c, err := a.BindLayout(layout).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrLayoutMismatch) {
+			t.Errorf("Assign with layout %s = %v, %v, want ErrLayoutMismatch", layout, c, err)
+		}
+		layoutIs(t, m, "")
+	}
+	next := late + ",36-14-13-0/1s+99999999@2060-01-01T00:00:00Z"
+	assign(t, a.BindLayout(next))
+	layoutIs(t, m, next)
+	if _, err := c.Extend(t.Context(), until(c).Add(time.Second)); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("Extend without a layout, after one was added = %v, want ErrLayoutMismatch", err)
+	}
+}
+
+// TestNoLayoutAnnounced begins where a process died that had announced the first layout of a store.
+// The next claim of that layout takes it back while a window reaches beyond its begin.
+func TestNoLayoutAnnounced(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, nil)
+	c := assign(t, a)
+	m.edit(slots.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`"`)
+	end := until(c)
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, assigner.ErrLayoutMismatch) {
+			t.Errorf("%s = %v, want ErrLayoutMismatch", what, err)
+		}
+	}
+	_, err := c.Extend(t.Context(), end.Add(time.Minute))
+	refused("Extend without a layout", err)
+	_, err = a.Assign(t.Context(), maxWorker)
+	refused("Assign without a layout", err)
+	if !until(c).Equal(end) {
+		t.Errorf("the window ends at %v, want %v", until(c), end)
+	}
+	// A process that knows a later layout as well does not pass over the one that is announced.
+	_, err = a.BindLayout(layoutA+",36-14-13-0/1s+9@2060-01-01T00:00:00Z").Assign(t.Context(), maxWorker)
+	refused("Assign with the layout and a later one", err)
+	layoutIs(t, m, "")
+	extend(t, c, time.Minute)
+
+	m.edit(slots.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`,36-14-13-0/1s+9@2060-01-01T00:00:00Z"`)
+	_, err = a.BindLayout(layoutA).Assign(t.Context(), maxWorker)
+	refused("Assign with the first of two layouts that are announced", err)
+	layoutIs(t, m, "")
+}
+
+// TestNoLayoutRestored: the header that Restore makes of nothing has no layout. The first claim
+// brings one.
+func TestNoLayoutRestored(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, nil)
+	if err := a.Restore(t.Context(), 7, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if c := assign(t, a.BindLayout(layoutA)); c.Worker() != 8 {
+		t.Errorf("worker id = %d, want 8", c.Worker())
+	}
+	layoutIs(t, m, layoutA)
+	if _, err := a.Slots(t.Context()); err != nil {
+		t.Errorf("Slots, for any layout: %v", err)
+	}
+}
