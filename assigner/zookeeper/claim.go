@@ -216,9 +216,8 @@ func (c *claim) reserve(ctx context.Context, until time.Time) error {
 // there.
 //
 // A write of this claim that is older than its last one is what ZooKeeper shows after it was
-// restored from a backup. While the window has not passed, no other instance has had the slot
-// since, so the claim writes it again with what is reserved. After that another owner may be
-// forgotten.
+// restored from a backup. The claim is lost then: the owners after it may be forgotten, and only
+// clocks know whether its window has passed.
 func (c *claim) readBack(ctx context.Context) error {
 	if c.lost != nil {
 		return c.lost
@@ -237,24 +236,33 @@ func (c *claim) readBack(ctx context.Context) error {
 	case err == nil && n.version > c.version && slices.Contains(c.pending, rec.Token):
 		c.adopt(rec, n.version)
 		return nil
-	case err == nil && n.version < c.version && slices.Contains(c.earlier, rec.Token) &&
-		c.a.now().Before(c.reserved):
-		c.a.o.Logger.Warn("zookeeper went back to an older state, slot written again",
-			"worker", c.worker, "version", n.version, "was", c.version)
-		rec = c.a.record(newToken(), c.layout, c.reserved.UnixMilli(), c.front)
-		n, err = c.a.tree.set(ctx, c.path(), rec.encode(), n.version)
-		if err == nil {
-			c.adopt(rec, n.version)
-		} else if errors.Is(err, zk.ErrBadVersion) {
-			err = fmt.Errorf("%w: slot %s changed under way", ErrUnavailable, c.path())
+	case err == nil && n.version < c.version && slices.Contains(c.earlier, rec.Token):
+		if err := c.putBack(ctx, rec, n.version); err != nil {
+			return err
 		}
-		return err
+		return c.lose(fmt.Sprintf("the slot is at version %d of this claim, it was at version %d",
+			n.version, c.version), ErrWentBack)
 	}
 	why := fmt.Sprintf("the slot is owned by instance %q on host %q", rec.Instance, rec.Host)
 	if n.version <= c.version {
 		return c.lose(why, ErrWentBack)
 	}
 	return c.lose(why, nil)
+}
+
+// putBack writes the end of what the claim has reserved into its slot, which holds an older record
+// of its own, so that the next window begins there. If the answer is lost, the next read finds the
+// older record again, or one that is not the claim's.
+func (c *claim) putBack(ctx context.Context, found record, version int32) error {
+	if !millis(found.Until).Before(c.reserved) {
+		return nil
+	}
+	rec := c.a.record(newToken(), c.layout, c.reserved.UnixMilli(), c.front)
+	_, err := c.a.tree.set(ctx, c.path(), rec.encode(), version)
+	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
+		err = fmt.Errorf("%w: slot %s changed under way", ErrUnavailable, c.path())
+	}
+	return err
 }
 
 // keptTokens bounds how many of a claim's writes are known again after a restore.
