@@ -246,6 +246,45 @@ func TestLate(t *testing.T) {
 	})
 }
 
+// TestSlow: an Assign that a call of the store holds up for longer than a window still gives a claim
+// whose window lies ahead, and on its first worker id if the delay was before the claim.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		op, name string
+		again    bool // the window passed after the claim was made
+	}{
+		{"list", "", false},
+		{"put", slots.HeaderName, false},
+		{"get", slots.HeaderName, true},
+	} {
+		for _, tells := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s %s, told %v", tt.op, tt.name, tells), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					m, slow := &memory{}, 4
+					m.fault = func(op, name string) (bool, error) {
+						if op == tt.op && name == tt.name && slow > 0 {
+							slow--
+							time.Sleep(3 * time.Second)
+						}
+						return true, nil
+					}
+					var s slots.Store = m
+					if tells {
+						s = told{m, &clock{}}
+					}
+					c := assign(t, newAssigner(t, s, &slots.Options{Window: time.Second}))
+					if c.Worker() != 0 || !until(c).After(time.Now()) || from(c).IsZero() == tt.again {
+						t.Errorf("at %v worker %d from %v until %v, want 0 with a window that has not passed, "+
+							"claimed again: %v", time.Now(), c.Worker(), from(c), until(c), tt.again)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestUnreadable: a slot of another version is left alone, and a store whose header is of another
 // version refuses.
 func TestUnreadable(t *testing.T) {

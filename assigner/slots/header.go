@@ -126,16 +126,16 @@ func (s *space) succeeded(h header) error {
 // addHeader makes the header with the space's first layout, and announces the others. If another
 // process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	// The header is made before the first slot, so slots without a header mean that it was deleted,
-	// or made since the list was read.
 	h, rows, err := s.rows(ctx)
 	if err != nil || h.entry.Version != "" {
 		return err
 	}
+	// It may be made since the list was read, or be an entry that List leaves out and Get refuses.
+	if h, err = s.header(ctx); err != nil || h.entry.Version != "" {
+		return err
+	}
+	// The header is made before the first slot, so slots without a header mean that it was deleted.
 	if len(rows) > 0 {
-		if h, err = s.header(ctx); err != nil || h.entry.Version != "" {
-			return err
-		}
 		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
 			"to run Restore", assigner.ErrClaimLost, ErrWentBack, len(rows))
 	}
