@@ -112,7 +112,7 @@ func TestFleet(t *testing.T) {
 	}
 	_, err := newAssigner(t, m, nil).Assign(t.Context(), processes-1)
 	if !errors.Is(err, assigner.ErrWorkersExhausted) ||
-		!strings.Contains(err.Error(), "the first until") {
+		!strings.Contains(err.Error(), "the first until") || strings.Count(err.Error(), "slots:") != 1 {
 		t.Errorf("Assign with no slot left = %v", err)
 	}
 	t.Logf("%d calls of the store for %d processes", m.calls, processes)
@@ -187,7 +187,8 @@ func TestLostForGood(t *testing.T) {
 	extend(t, c, time.Minute)
 }
 
-// TestRefused: a refusal is an error at once, which says where the store is and keeps its words.
+// TestRefused: a refusal is an error at once, which says once whose it is, and where the store is, and
+// keeps its words.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	m := &memory{fault: func(string, string) (bool, error) {
@@ -197,7 +198,7 @@ func TestRefused(t *testing.T) {
 	defer cancel()
 	_, err := newAssigner(t, m, nil).Assign(ctx, maxWorker)
 	if !errors.Is(err, slots.ErrRefused) || ctx.Err() != nil ||
-		!strings.Contains(err.Error(), "the test's memory: slots: the store refuses: no rights") {
+		err.Error() != "slots: claiming a worker id: the test's memory: the store refuses: no rights" {
 		t.Errorf("Assign = %v, want ErrRefused at once", err)
 	}
 }

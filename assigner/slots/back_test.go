@@ -81,7 +81,7 @@ func TestWentBack(t *testing.T) {
 			for range 2 {
 				_, err := w.claim.Extend(t.Context(), end.Add(window))
 				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, slots.ErrWentBack) ||
-					!strings.Contains(err.Error(), tt.is) {
+					!strings.Contains(err.Error(), tt.is) || strings.Count(err.Error(), "slots:") != 1 {
 					t.Fatalf("Extend = %v, want ErrClaimLost, ErrWentBack and %q", err, tt.is)
 				}
 			}

@@ -284,11 +284,11 @@ func (c *claimer) exhausted(rows []row) error {
 		}
 	}
 	if first == maxMillis {
-		return fmt.Errorf("%w: slots: the worker ids %d to %d have been given out, and %d of "+
+		return fmt.Errorf("%w: the worker ids %d to %d have been given out, and %d of "+
 			"their slots are there; a slot that was deleted is not given again",
 			assigner.ErrWorkersExhausted, c.first, c.last, there)
 	}
-	return fmt.Errorf("%w: slots: all of the worker ids %d to %d are reserved, the first until %v",
+	return fmt.Errorf("%w: all of the worker ids %d to %d are reserved, the first until %v",
 		assigner.ErrWorkersExhausted, c.first, c.last, millis(first))
 }
 

@@ -86,7 +86,7 @@ func parseRow(e Entry) (row, error) {
 	worker, ok := slotWorker(e.Name)
 	r := row{worker: worker, entry: e}
 	if !ok {
-		return r, fmt.Errorf("slots: %q is not the name of a slot", e.Name)
+		return r, fmt.Errorf("%q is not the name of a slot", e.Name)
 	}
 	if e.Version == "" {
 		return r, nil
@@ -94,14 +94,14 @@ func parseRow(e Entry) (row, error) {
 	err := json.Unmarshal(e.Value, &r)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("slots: %s: %w", e.Name, err)
+		err = fmt.Errorf("%s: %w", e.Name, err)
 	case r.Version != recordVersion:
-		err = fmt.Errorf("slots: %s has version %d, want %d", e.Name, r.Version, recordVersion)
+		err = fmt.Errorf("%s has version %d, want %d", e.Name, r.Version, recordVersion)
 	case r.Generation < 1 || r.Generation > maxMillis:
-		err = fmt.Errorf("slots: %s has gen %d, want 1 to %d",
+		err = fmt.Errorf("%s has gen %d, want 1 to %d",
 			e.Name, r.Generation, int64(maxMillis))
 	case r.Until < 0 || r.Until > maxMillis:
-		err = fmt.Errorf("slots: %s has until_ms %d, want 0 to %d",
+		err = fmt.Errorf("%s has until_ms %d, want 0 to %d",
 			e.Name, r.Until, int64(maxMillis))
 	}
 	return r, err

@@ -47,19 +47,20 @@ type Entry struct {
 	Version string // of this value, and another one after every change; empty: there is no entry
 }
 
+// The texts have no prefix: Assigner and claims begin every error with "slots:".
 var (
 	// ErrConflict says that an entry is not the one that Put was to change.
-	ErrConflict = errors.New("slots: the entry was changed")
+	ErrConflict = errors.New("the entry was changed")
 
 	// ErrRefused says that a store refuses for a reason that does not pass by itself, such as
 	// missing rights. It is permanent until an operator removes the reason.
-	ErrRefused = errors.New("slots: the store refuses")
+	ErrRefused = errors.New("the store refuses")
 
 	// ErrWentBack says that a store is in an older state than this process has seen: a backup was
 	// restored, or entries were deleted. Worker ids and windows that it forgot may be given out
 	// twice until an operator has repaired it with Restore. The message names the slot and says
 	// what it was and what it is. An error that wraps it wraps assigner.ErrClaimLost as well.
-	ErrWentBack = errors.New("slots: the store went back to an older state")
+	ErrWentBack = errors.New("the store went back to an older state")
 )
 
 // place says where s is, for messages.

@@ -21,12 +21,13 @@ type Conn struct {
 // returns an error, each change may or may not be committed: the caller has to read it back, in
 // another Do and with ForUpdate.
 //
-// This holds whatever state the application has left the pooled connection in, because Do first
-// ends any open transaction, and because the statements of f are committed one by one:
+// This holds whatever state the application has left the pooled connection in:
 //
-//   - A transaction that was begun and forgotten is committed, with its savepoints, or rolled back
-//     if it has failed. SQLite's is rolled back. A connection inside an XA transaction is closed.
-//   - Without autocommit, which only MySQL has, the COMMIT after f commits its statements together.
+//   - Do first ends a transaction that was begun and forgotten. It is committed, with its
+//     savepoints, or rolled back if it has failed. SQLite's is rolled back. A connection inside an
+//     XA transaction is closed.
+//   - With autocommit the statements of f are committed one by one. Without it, which only MySQL
+//     has, the COMMIT after f commits them together.
 //   - With READ UNCOMMITTED, a row that is read FOR UPDATE still shows committed values, because
 //     the read waits for the transaction that changed the row last.
 //
