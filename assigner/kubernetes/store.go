@@ -31,6 +31,16 @@ func newStore(c *Cluster, name string) *store {
 	return s
 }
 
+// String says where the Lease objects are. It leaves out all of the server's URL but its host.
+func (s *store) String() string {
+	host := ""
+	if u, err := url.Parse(s.cluster.Server); err == nil {
+		host = u.Host
+	}
+	return fmt.Sprintf("kubernetes at %s, namespace %s, leases %s-*", host, s.cluster.Namespace,
+		s.name)
+}
+
 // List returns all entries. The request names no resourceVersion, so that the answer shows every
 // change that was answered before.
 func (s *store) List(ctx context.Context) ([]slots.Entry, error) {

@@ -50,6 +50,25 @@ func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner
 	return claim
 }
 
+// TestString: errors and Assigner say where the leases are, and under which name.
+func TestString(t *testing.T) {
+	t.Parallel()
+	a, err := kubernetes.New(&kubernetes.Cluster{Server: "https://127.0.0.1:1/proxy", Namespace: "orders"},
+		&kubernetes.Options{Name: "ids"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "kubernetes at 127.0.0.1:1, namespace orders, leases ids-*"
+	if got := a.String(); got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := a.Assign(ctx, 7); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Assign = %v, want an error with %q", err, want)
+	}
+}
+
 // TestObjects: kubectl shows which process has a worker id and until when, and two names share
 // nothing.
 func TestObjects(t *testing.T) {
