@@ -101,3 +101,21 @@ func TestNoLayoutRestored(t *testing.T) {
 		t.Errorf("Slots, for any layout: %v", err)
 	}
 }
+
+// TestRestoreHeader: where the header is gone, Restore makes one of the longest list of layouts that a
+// slot has. With a shorter one, a process that does not know the last layout would not be cut.
+func TestRestoreHeader(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	a := newAssigner(t, m, nil)
+	for range 9 {
+		assign(t, a.BindLayout(layoutA))
+	}
+	const both = layoutA + ",36-14-13-0/1s+9@2060-01-01T00:00:00Z"
+	assign(t, a.BindLayout(both))
+	m.set(func() { delete(m.entries, slots.HeaderName) })
+	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	layoutIs(t, m, both)
+}

@@ -84,10 +84,11 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	h.entry.Name = HeaderName
 	h.Floor = max(h.Floor, now+reach)
 	h.Used = h.Used.with(0, highest+1)
+	deleted := h.Layout == ""
 	for _, r := range rows {
 		h.Used = h.Used.with(r.worker, r.worker+1)
-		if h.Layout == "" {
-			h.Layout = r.Layout // the header was deleted
+		if deleted && len(r.Layout) > len(h.Layout) {
+			h.Layout = r.Layout // a list that is longer begins with those that are shorter
 		}
 	}
 	if _, err := s.putHeader(ctx, h); err != nil {
