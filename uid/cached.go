@@ -173,13 +173,13 @@ func (c *Cached) kick() {
 	}
 }
 
-// Stats returns a snapshot. It reads the words of every lane, and takes no lock of composer, lanes
-// or ring.
+// Stats returns a snapshot. It locks each lane for a few loads, one after the other, which a caller
+// notices only if it refills that lane just then. It takes no lock of composer or ring.
 func (c *Cached) Stats() Stats {
 	p := c.composer
 	inRing := p.oldest()
 	oldest, inLanes := c.inLanes(inRing)
-	left := inLanes > 0 || p.ring.Len() > 0
+	left := inLanes || p.ring.Len() > 0
 	s := c.stats(p.pos.Load(), left)
 	now := c.clock.now()
 	s.Lead = max(0, c.time(inRing).Sub(now))
@@ -190,24 +190,27 @@ func (c *Cached) Stats() Stats {
 	s.Len, s.Cap = p.ids(p.ring.Len()), p.ids(p.ring.Cap())
 	s.RunLength, s.Lanes = int(p.runLen), c.opts.Lanes
 	s.RunsStale = p.stale.Load()
-	s.RunsTaken = max(0, s.Cursor+1-s.RunsStale)
-	s.Issued = max(0, s.RunsTaken*int64(p.runLen)-inLanes-p.wasted.Load())
+	for i := range c.lanes {
+		runs, n := c.lanes[i].issued()
+		s.RunsTaken += runs
+		s.Issued += int64(n)
+	}
 	s.PadderRuns, s.Pads, s.RejectsPut = c.runs.Load(), c.padded.Load(), c.rejPut.Load()
 	return s
 }
 
-// inLanes returns the lowest number in the lanes, or oldest if that is lower, and how many numbers
-// the lanes hold.
-func (c *Cached) inLanes(oldest uint64) (lowest uint64, n int64) {
+// inLanes returns the lowest number in the lanes, or oldest if that is lower, and whether the lanes
+// hold any.
+func (c *Cached) inLanes(oldest uint64) (lowest uint64, held bool) {
 	for i := range c.lanes {
 		l := &c.lanes[i]
 		end := l.end.Load() // before next, as a caller loads them: point 3 of lane
 		if next := l.next.Load(); next < end {
 			oldest = min(oldest, next)
-			n += int64(end - next)
+			held = true
 		}
 	}
-	return oldest, n
+	return oldest, held
 }
 
 // Close stops the padder, takes the ids away that were not handed out, gives the rest of the claim

@@ -52,7 +52,6 @@ type composer struct {
 	bounded error         // guarded by mu: what stopped the last attempt, nil if nothing did
 	heads   [64]int64     // guarded by mu: one batch, so short that callers do not wait long
 	stale   atomic.Int64  // runs that were dropped from the ring
-	wasted  atomic.Int64  // numbers that lanes dropped or passed over
 }
 
 // newComposer returns a composer whose position is the current tick, with a full ring, for lanes
@@ -254,7 +253,7 @@ func (p *composer) refresh(now time.Time) {
 		l := &p.lanes[i]
 		l.mu.Lock()
 		if l.end.Load() <= limit { // a run lies inside a tick
-			p.wasted.Add(l.drop())
+			l.drop()
 		}
 		if stale && l.isUsedUp() {
 			l.skip = p.skip(i)
@@ -327,7 +326,7 @@ func (p *composer) replace(w *window, now time.Time) {
 func (p *composer) lockLanes() {
 	for i := range p.lanes {
 		p.lanes[i].mu.Lock()
-		p.wasted.Add(p.lanes[i].drop())
+		p.lanes[i].drop()
 	}
 }
 

@@ -91,13 +91,14 @@ func (c *Cached) refill(l *lane, seat uint64, heads []int64,
 		l.mu.Unlock()
 		return 0, 0, true
 	}
-	if skip, l.skip = l.skip, 0; skip > 0 {
-		c.composer.wasted.Add(int64(skip))
-	}
+	skip, l.skip = l.skip, 0
+	numbers := c.composer.runLen*uint64(runs) - skip
+	l.runs += int64(runs)
+	l.taken += numbers
 	end := uint64(heads[runs-1]) + c.composer.runLen
 	// Without a rest the lane stays used up, at the end of an older run.
-	if over := c.composer.runLen*uint64(runs) - skip; over > n {
-		l.begin(end-(over-n), end)
+	if numbers > n {
+		l.begin(end-(numbers-n), end)
 	}
 	move := c.seats.note(l, seat)
 	l.mu.Unlock()

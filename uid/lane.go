@@ -75,7 +75,9 @@ type lane struct {
 	skip  uint64 // guarded by mu: numbers of its next run that the lane passes over
 	seat  uint64 // guarded by mu: which seat's caller refilled the lane last; see seats
 	score int    // guarded by mu: how often that seat has changed lately; see seats.note
-	_     [laneHalf - 40]byte
+	runs  int64  // guarded by mu: how many runs it took from the ring
+	taken uint64 // guarded by mu: their numbers, less those that it passed over or dropped
+	_     [laneHalf - 56]byte
 }
 
 // newLanes returns n used-up lanes.
@@ -125,13 +127,22 @@ func (l *lane) begin(next, end uint64) {
 	l.next.Store(next) // publishes the run
 }
 
-// drop takes the rest of the run away from the callers and returns how many numbers that were. The
-// caller holds mu. The swap decides between drop and concurrent takes: a number below what it
-// returns belongs to a caller, the others to drop.
-func (l *lane) drop() int64 {
-	if l.isUsedUp() {
-		return 0
+// drop takes the rest of the run away from the callers. The caller holds mu. The swap decides
+// between drop and concurrent takes: a number below what it returns belongs to a caller, the others
+// to drop.
+func (l *lane) drop() {
+	if !l.isUsedUp() {
+		end := l.end.Load()
+		l.taken -= end - min(end, l.next.Swap(usedUp)) // adds may have passed end meanwhile
 	}
+}
+
+// issued returns how many runs the lane took, and how many of their numbers were handed out or
+// skipped. Under mu only adds and takeN change the latter, and both make it grow. So what a later
+// call returns is never less.
+func (l *lane) issued() (runs int64, n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	end := l.end.Load()
-	return int64(end - min(end, l.next.Swap(usedUp))) // adds may have passed end meanwhile
+	return l.runs, l.taken - (end - min(end, l.next.Load()))
 }

@@ -61,7 +61,9 @@ type Stats struct {
 	// (Cached)
 	Lag time.Duration
 
-	// Issued counts the ids handed out. Ids that late callers skipped count too. (Cached)
+	// Issued counts the ids handed out. It lies between the counts at the begin and at the end of
+	// the call of Stats, so a later call never returns less. With Cached the numbers that late
+	// callers skipped count too.
 	Issued int64
 
 	// Tail and Cursor are the runs put into and taken from the ring, counted from -1. Their
