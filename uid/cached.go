@@ -86,11 +86,12 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 		return nil, errors.Join(fmt.Errorf("%w: BoostPower: %w", ErrOptions, err),
 			co.keeper.release(time.Time{}))
 	}
-	// The keeper calls both from its goroutine, so they are set before it runs. A changed claim may
+	// The keeper calls them from its goroutine, so they are set before it runs. A changed claim may
 	// permit ids that callers wait for (the gate), and ids that the padder alone composes (the
 	// kick).
 	co.keeper.front = c.composer.front
 	co.keeper.changed = func() { c.gate.open(); c.kick() }
+	co.keeper.blocked = c.blocked
 	co.keeper.run()
 	done := make(chan struct{})
 	c.stop = sync.OnceFunc(func() { close(done) })
@@ -180,7 +181,7 @@ func (c *Cached) Stats() Stats {
 	inRing := p.oldest()
 	oldest, inLanes := c.inLanes(inRing)
 	left := inLanes || p.ring.Len() > 0
-	s := c.stats(p.pos.Load(), left)
+	s := c.stats(p.pos.Load())
 	now := c.clock.now()
 	s.Lead = max(0, c.time(inRing).Sub(now))
 	if left {

@@ -123,10 +123,13 @@ func (p *composer) batch(now time.Time) (n int, err error) {
 	p.bounded = err
 	renew := p.pos.Load() >= p.window.renew
 	p.mu.Unlock()
-	// Both calls take locks of their own, so they come after mu's. A waiter that this wakes finds
+	// These calls take locks of their own, so they come after mu's. A waiter that this wakes finds
 	// the runs: they were put before.
 	if news {
 		p.gate.open()
+	}
+	if n > 0 {
+		p.keeper.resumed()
 	}
 	if renew {
 		p.keeper.kick() // a burst gets there ahead of the keeper's timer

@@ -83,6 +83,7 @@ func newDefault(ctx context.Context, a assigner.Assigner, o *Options,
 	d.last.Store(noPosition)
 	co.keeper.front = d.front
 	co.keeper.changed = co.gate.open
+	co.keeper.blocked = d.blocked
 	co.keeper.run()
 	return d, nil
 }
@@ -188,6 +189,9 @@ func (d *Default) move(last int64, pos, n uint64) bool {
 		d.skipped.Add(skip)
 	}
 	d.jumping.Add(-1)
+	if moved {
+		d.keeper.resumed()
+	}
 	return moved
 }
 
@@ -214,7 +218,7 @@ func (d *Default) issued() int64 {
 //	the newest is of a later tick                     what Options.Rollback says
 //	the newest has its tick's last sequence number    wait for the next tick
 //
-// It changes nothing but ahead.
+// It changes nothing but ahead, and counts nothing: Stats looks, too.
 func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, err error) {
 	now := d.clockTick.load()
 	newest := uint64(max(0, last))
@@ -289,7 +293,6 @@ func (d *Default) rollback(tick, now uint64) (time.Duration, error) {
 	case r.mode == rollbackWait && by <= r.bound:
 		return d.until(tick), nil
 	}
-	d.rejRollback.Add(1)
 	return 0, &ClockBackError{By: by, Bound: r.bound}
 }
 
@@ -301,6 +304,7 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	if d.closed.Load() || d.keeper.window.Load() != w {
 		return nil
 	}
+	d.keeper.refused()
 	// A step of the clock makes a timer wrong, so none runs for long.
 	if wait == 0 || wait > time.Second {
 		wait = time.Second
@@ -309,6 +313,7 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	case reason == nil:
 		return d.wait(ctx, ready, wait)
 	case errors.Is(reason, ErrClockBack):
+		d.rejRollback.Add(1)
 		return reason
 	case reason == errExtending: // even with TakeReject: the answer is a round trip away
 		d.keeper.kick()
@@ -321,7 +326,7 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 
 // Stats returns a snapshot.
 func (d *Default) Stats() Stats {
-	s := d.stats(d.newest(), false)
+	s := d.stats(d.newest())
 	s.RejectsRollback = d.rejRollback.Load()
 	s.Issued = d.issued()
 	return s

@@ -58,6 +58,7 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 			ready, reason = c.waitForRun()
 		default:
 			c.kick() // the padder sees that a caller waits
+			c.keeper.refused()
 			if err = c.refuse(ctx, reason, ready, 0); err != nil {
 				return n, err
 			}

@@ -22,13 +22,18 @@ type Health struct {
 	// Reason is why the status is not Up, in words for a person. Empty: it is.
 	Reason string
 
-	// Until is how long ids go on while the status is Degraded, if nothing changes. Zero: no end is
-	// known.
+	// Until is the end of the stamps that are left while the status is Degraded, if nothing
+	// changes: Stats.IDsUntil. Default has ids until then. The ring of a Cached may outlast it by
+	// up to MaxLag, and a burst, which runs ahead of the clock, may use the stamps up earlier.
+	// Zero: no end is known.
 	Until time.Time
 }
 
 // Health returns whether ids are handed out, and whether they will be. It is a function of s: call
-// it on a new snapshot. It looks for reasons in this order:
+// it on a new snapshot. The status is Down exactly while a call fails, or waits for longer than the
+// next tick. Two exceptions pass: a call may wait for an extension that is under way, and where a
+// Cached has several lanes, one caller may find its lane empty while another lane has ids of before
+// they stopped, for up to MaxLag. Health looks for reasons in this order:
 //
 //	Err          Down
 //	ExtendErr    Degraded until IDsUntil: the claim's authority does not answer, for one

@@ -3,6 +3,8 @@ package uid
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // journalLines bounds the lines that wait for a slow handler. Further ones are dropped: a state
@@ -20,6 +22,9 @@ type journal struct {
 	lines  []func(*slog.Logger) // guarded by mu: not written yet, oldest first
 	busy   bool                 // guarded by mu: the goroutine runs
 	closed bool                 // guarded by mu: lines are dropped from now on
+	back   time.Time            // guarded by mu: when the last line said that ids are back
+
+	halted atomic.Bool // the last line of the two says that ids have stopped; written under mu
 }
 
 // log has line called soon, with the logger. It never blocks. line must not use what may change
@@ -27,6 +32,26 @@ type journal struct {
 func (j *journal) log(line func(*slog.Logger)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.add(line)
+}
+
+// halt has line called like log, if it is news that ids have stopped, or that they are back. It
+// changes halted under the lock under which the line is queued, so the two lines alternate.
+func (j *journal) halt(stopped bool, line func(*slog.Logger)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.halted.Load() == stopped || stopped && time.Since(j.back) < stopLines {
+		return
+	}
+	if !stopped {
+		j.back = time.Now()
+	}
+	j.halted.Store(stopped)
+	j.add(line)
+}
+
+// add queues line. Under mu.
+func (j *journal) add(line func(*slog.Logger)) {
 	if j.closed || len(j.lines) == journalLines {
 		return
 	}

@@ -19,6 +19,9 @@ var errExtending = errors.New("uid: the claim is being extended")
 // errNotGrown says that an extension left the window's end where it was.
 var errNotGrown = errors.New("uid: the window has not grown")
 
+// errStuck says the same of a window that is over, or used up.
+var errStuck = errors.New("uid: extending succeeds, and the window does not grow")
+
 // errTooEarly says that a lost claim is not replaced yet.
 var errTooEarly = errors.New("uid: too early for a new claim")
 
@@ -67,6 +70,7 @@ type keeper struct {
 	noReassign bool
 	front      func() time.Time // the end of the tick that the generator composes next
 	changed    func()           // called after every change of window, without a lock
+	blocked    func() error     // Stats.Err
 
 	// Stored by the constructor and then by the goroutine alone. Each window is immutable.
 	window atomic.Pointer[window]
@@ -83,8 +87,8 @@ type keeper struct {
 	pace     time.Duration // the least time from since to the next claim
 	length   time.Duration // how far ahead Extend asks for; set when the claim is made
 	ahead    time.Duration // how much of the window is left when it is to be extended
+	stuck    time.Time     // since when extensions leave the window's end where it is; zero: none
 	reminded time.Time     // when the log last said that extending fails
-	stopped  bool          // the log says that ids have stopped
 }
 
 // newKeeper makes the first claim. It blocks until the assigner answers or ctx ends, and starts no
@@ -129,7 +133,8 @@ func (k *keeper) assign(ctx context.Context) error {
 	}
 	k.claim, k.since = c, time.Now()
 	k.made.Add(1)
-	k.length = k.measure(ctx, w)
+	k.length, k.stuck = k.measure(ctx, w), time.Time{}
+	w.extended = k.clock.now()
 	k.publish(w)
 	k.journal.log(func(l *slog.Logger) {
 		l.Info("worker id claimed", "worker", w.worker, "from", w.start, "until", w.until)
@@ -147,7 +152,6 @@ func (k *keeper) publish(w *window) {
 		k.ahead = k.length/2 + k.jitter(k.length/8+1)
 		w.renew = k.timeline.at(w.until.Add(-k.ahead))
 	}
-	w.extended = k.clock.now()
 	k.window.Store(w)
 }
 
@@ -251,9 +255,7 @@ func (k *keeper) maintain(ctx context.Context) (err error) {
 			err = k.extend(attempt, w)
 		}
 	}
-	if k.ends() == 0 {
-		k.remind(k.window.Load(), false, w.err)
-	}
+	k.report()
 	if c, ok := k.claim.(assigner.Clock); ok && k.clock.jump() > 0 {
 		k.confirm(ctx, c)
 	}
@@ -273,10 +275,20 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	// The claim's Window says what was reserved, which may be more or less than what was asked for.
 	next, err := newWindow(k.timeline, k.claim)
 	if err != nil {
-		return err
+		return k.fail(ctx, w, err)
 	}
-	k.stopped = false
+	if grown := next.until.IsZero() || next.until.After(w.until); !grown {
+		return k.idle(ctx, w, next)
+	}
+	k.stuck = time.Time{}
 	k.extends.Add(1)
+	next.extended = k.clock.now()
+	k.install(w, next)
+	return nil
+}
+
+// install publishes next in place of w after an extension.
+func (k *keeper) install(w, next *window) {
 	k.publish(next)
 	k.changed()
 	if w.err != nil {
@@ -284,10 +296,6 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 			l.Info("claim extended again", "worker", w.worker, "until", next.until)
 		})
 	}
-	if !next.until.IsZero() && !next.until.After(w.until) {
-		return errNotGrown
-	}
-	return nil
 }
 
 // fail publishes and logs why the window could not be extended, and replaces a lost claim. What it
@@ -326,22 +334,19 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 	return err
 }
 
-// remind logs that extending fails, or replacing a lost claim: the first time, when ids stop, and
-// every keeperReminder. first says that extending did not fail before; err is why it fails now.
+// remind logs that extending fails, or replacing a lost claim: the first time, and every
+// keeperReminder. first says that extending did not fail before; err is why it fails now.
 func (k *keeper) remind(w *window, first bool, err error) {
-	until := k.timeline.time(w.end)
-	stops := !first && !k.stopped && !k.clock.now().Before(until)
-	if !first && !stops && time.Since(k.reminded) < keeperReminder {
+	if !first && time.Since(k.reminded) < keeperReminder {
 		return
 	}
-	k.stopped, k.reminded = k.stopped || stops, time.Now()
+	k.reminded = time.Now()
+	until := k.timeline.time(w.end)
 	k.journal.log(func(l *slog.Logger) {
 		l = l.With("worker", w.worker, "ids_until", until, "failing_since", w.failing, "error", err)
 		switch {
 		case first:
 			l.Warn("claim not extended")
-		case stops:
-			l.Error("claim expired, ids have stopped")
 		case errors.Is(w.err, ErrClaimLost):
 			l.Warn("lost claim still not replaced")
 		default:
@@ -368,7 +373,6 @@ func (k *keeper) reassign(ctx context.Context) error {
 		}
 		return err
 	}
-	k.stopped = false
 	k.changed()
 	worker := k.window.Load().worker
 	k.journal.log(func(l *slog.Logger) {

@@ -77,6 +77,25 @@ func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
 	}
 }
 
+// idle is for an extension that succeeded and left the window's end where it was, or moved it back:
+// next is the window now. That is no failure while the window lasts, because the authority may let
+// it grow in time. It is one when ids stop for it: when the window is over, or when a burst has
+// used it up for as long as an attempt may take.
+func (k *keeper) idle(ctx context.Context, w, next *window) error {
+	if k.stuck.IsZero() {
+		k.stuck = time.Now()
+	}
+	next.extended = w.extended
+	end := k.timeline.time(next.end)
+	usedUp := !k.needs().Before(end) && time.Since(k.stuck) >= keeperAttempt
+	if usedUp || !k.clock.now().Before(end) {
+		next.renew, next.failing = next.end, w.failing
+		return k.fail(ctx, next, errStuck)
+	}
+	k.install(w, next)
+	return errNotGrown
+}
+
 // pause returns how long the keeper may sleep: until the window is to be extended, the last id of a
 // claim that is lost for good is due, or a jump of the clock wants another look.
 func (k *keeper) pause() time.Duration {
@@ -110,12 +129,16 @@ func (k *keeper) needs() time.Time {
 // givenUp reports whether the claim is lost and not to be replaced.
 func (k *keeper) givenUp(w *window) bool { return k.noReassign && errors.Is(w.err, ErrClaimLost) }
 
-// ends returns how long it takes until ids stop because the claim is lost for good: 0 when that
-// moment has passed, forever when the log has said so or there is no such moment.
+// ends returns how long it takes until ids may have stopped because the claim is lost for good: a
+// little when the window is over, because a ring may outlast it, and forever when the log has said
+// so or there is no such moment.
 func (k *keeper) ends() time.Duration {
 	w := k.window.Load()
-	if k.stopped || !k.givenUp(w) {
+	if k.journal.halted.Load() || !k.givenUp(w) {
 		return forever
 	}
-	return max(0, k.timeline.time(w.end).Sub(k.clock.now()))
+	if left := k.timeline.time(w.end).Sub(k.clock.now()); left > 0 {
+		return left
+	}
+	return keeperBackoffMin
 }

@@ -1,7 +1,6 @@
 package uid
 
 import (
-	"errors"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -30,8 +29,9 @@ type Stats struct {
 	// WindowFrom and WindowUntil are the claim's window. A zero time is without bound.
 	WindowFrom, WindowUntil time.Time
 
-	// IDsUntil is the end of the last whole tick of window and layout. Ids lie before it: if the
-	// claim cannot be extended, they stop there.
+	// IDsUntil is the end of the last whole tick of window and layout. The ids' stamps lie before
+	// it, if the claim is not extended. A burst may use them up earlier, and a ring may hand out
+	// the last of them for up to MaxLag longer.
 	IDsUntil time.Time
 
 	// LastExtended is when the claim was made or last extended, by the local clock.
@@ -107,17 +107,15 @@ type Stats struct {
 	// ClockHeld is the jump of the wall clock that is held back, see Options.MaxJump. 0: none.
 	ClockHeld time.Duration
 
-	// Err is why no id can be handed out, MaxLead and waiting for the next tick aside. Nil: one
-	// can.
+	// Err is why no id can be handed out: what a call would fail with now, or would have to wait
+	// for until after the next tick, whatever the take policy is. Nil: one can, or will be in the
+	// next tick, or after an extension of the claim that is under way. With MaxLead it is nil for a
+	// burst, which waits for the next tick, and ErrLead when the clock went back by more than that.
 	Err error
 }
 
-// stats fills in what both generators report. left reports whether composed ids are left: while
-// they are, the generator hands out ids whatever the claim says. Without them Err is what a call
-// would fail with that needs an id of the next tick that may be composed: the position's, the
-// clock's or the window's first, whichever is latest. A claim that is being extended is no error,
-// because a call waits for it.
-func (c *core) stats(position uint64, left bool) Stats {
+// stats fills in what both generators report.
+func (c *core) stats(position uint64) Stats {
 	k, now := c.keeper, c.clock.now()
 	w := k.window.Load()
 	s := Stats{
@@ -131,16 +129,8 @@ func (c *core) stats(position uint64, left bool) Stats {
 		Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load()),
 		RejectsEmpty: c.rejEmpty.Load(), RejectsLead: c.rejLead.Load(),
 		RejectsClaim: c.rejClaim.Load(), RejectsExhausted: c.rejExhausted.Load(),
+		Err: k.blocked(),
 	}
 	s.Lead = max(0, s.Position.Sub(now))
-	switch {
-	case c.closed.Load():
-		s.Err = ErrClosed
-	case !left:
-		s.Err = c.covers(w, max(position, c.at(now), w.from))
-		if errors.Is(s.Err, errExtending) {
-			s.Err = nil
-		}
-	}
 	return s
 }

@@ -1,6 +1,7 @@
 package uidhttp
 
 import (
+	"errors"
 	"time"
 
 	"github.com/uidring/uidring/uid"
@@ -48,7 +49,7 @@ func (h *history) add(now time.Time, s uid.Stats) {
 	}
 	h.samples = append(h.samples, sample{now, s.Lead, s.Lag, s.Issued})
 	health := s.Health()
-	wrong := wrong{health.Status, message(s.Err), message(s.ExtendErr), s.ClockHeld > 0}
+	wrong := wrong{health.Status, kind(s.Err), message(s.ExtendErr), s.ClockHeld > 0}
 	before := h.wrong
 	h.wrong = wrong
 	if wrong == before || wrong.status == uid.Up && before.status == "" {
@@ -59,6 +60,16 @@ func (h *history) add(now time.Time, s uid.Stats) {
 		text += ": " + health.Reason
 	}
 	h.events = append([]event{{now, text}}, h.events[:min(len(h.events), events-1)]...)
+}
+
+// kind returns the text of err without the figures that change as the clock goes.
+func kind(err error) string {
+	for _, clock := range []error{uid.ErrClockBack, uid.ErrLead} {
+		if errors.Is(err, clock) {
+			return clock.Error()
+		}
+	}
+	return message(err)
 }
 
 // message returns the text of err, empty for none.

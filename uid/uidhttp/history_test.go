@@ -33,6 +33,13 @@ func TestHistory(t *testing.T) {
 	if len(h.events) != 1 || !strings.HasPrefix(h.events[0].Text, "degraded: the clock jumped ahead by 1h0m0s") {
 		t.Errorf("events %v, want the jump once", h.events)
 	}
+	clock := history{}
+	for i := range 20 {
+		clock.add(at(i), uid.Stats{Err: &uid.ClockBackError{By: time.Hour - time.Duration(i)*time.Second}})
+	}
+	if len(clock.events) != 1 {
+		t.Errorf("events %v, want once that the clock went back", clock.events)
+	}
 	for i := range 20 {
 		h.add(at(420+i), uid.Stats{Err: fmt.Errorf("error %d", i)})
 	}

@@ -1,0 +1,99 @@
+package uid
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// stopLines is the least time from a log line that ids are back to one that they have stopped: a
+// clock that goes back and forth writes no more.
+const stopLines = time.Second
+
+// blocked returns Stats.Err: why no id can be handed out, or nil. It asks for the tick that the
+// next batch would be composed in, so its answer is that of a call which finds lanes and ring
+// empty.
+//
+// The position comes before the look at ring and lanes. The other way round, others could compose
+// runs and hand them out in between, and an old look would be judged by a new position.
+func (c *Cached) blocked() error {
+	if c.closed.Load() {
+		return ErrClosed
+	}
+	p, w := c.composer, c.keeper.window.Load()
+	pos := p.pos.Load()
+	if _, held := c.inLanes(pos); held || p.ring.Len() > 0 {
+		return nil
+	}
+	now := c.clock.now()
+	if pos < max(w.from, p.oldestAllowed(now)) { // composing jumps first
+		pos = max(pos, w.from, c.at(now))
+	}
+	err := c.permits(w, pos, now)
+	if errors.Is(err, ErrLead) {
+		return c.lasting(err, c.untilLead(pos))
+	}
+	return c.lasting(err, 0)
+}
+
+// blocked returns Stats.Err: what a call would fail with now, or wait for beyond the next tick.
+func (d *Default) blocked() error {
+	last := d.last.Load()
+	if d.closed.Load() || last == closedPosition {
+		return ErrClosed
+	}
+	_, wait, err := d.after(last, d.keeper.window.Load())
+	if err == nil && wait > d.tick {
+		err = &ClockBackError{By: wait, Bound: d.opts.Rollback.bound}
+	}
+	return d.lasting(err, wait)
+}
+
+// lasting returns err, which forbids ids for wait, or nil if a call just waits it out: for the next
+// tick at MaxLead, or for an extension of the claim that is under way.
+func (c *core) lasting(err error, wait time.Duration) error {
+	switch {
+	case err == errExtending:
+		return nil
+	case errors.Is(err, ErrLead):
+		if wait <= c.tick {
+			return nil
+		}
+		until := c.clock.now().Add(wait).Round(time.Second)
+		return fmt.Errorf("%w until it shows %s", err, until.UTC().Format(time.RFC3339))
+	}
+	return err
+}
+
+// refused is for a call that finds no id: if ids have stopped, the log says so, once.
+func (k *keeper) refused() {
+	if !k.journal.halted.Load() {
+		k.report()
+	}
+}
+
+// resumed is for a call that made ids, once a batch or a tick: if the log says that ids have
+// stopped, it says that they are back.
+func (k *keeper) resumed() {
+	if k.journal.halted.Load() {
+		k.report()
+	}
+}
+
+// report logs whether ids have stopped or are back, if the log's last word is another one. No lock
+// is held.
+func (k *keeper) report() {
+	err := k.blocked()
+	if errors.Is(err, ErrClosed) {
+		return
+	}
+	worker := k.window.Load().worker
+	k.journal.halt(err != nil, func(l *slog.Logger) {
+		if err != nil {
+			l.Error("ids have stopped", "worker", worker, "error", err)
+		} else {
+			l.Info("ids are back", "worker", worker)
+		}
+	})
+}
