@@ -19,10 +19,9 @@ type Eras struct {
 	eras []*Allocator
 }
 
-// NewEras returns first and the eras that succeed it. From is an era's Epoch, and rises; a
-// FirstTick of 0 stands for the lowest one that Succeed finds. All eras have the same GeneBits, and
-// there are at most 64.
-// Errors wrap ErrLayout.
+// NewEras returns first and the eras that succeed it. From is an era's Epoch, and comes a tick of
+// the era before after that one's, or later; a FirstTick of 0 stands for the lowest one that
+// Succeed finds. All eras have the same GeneBits, and there are at most 64. Errors wrap ErrLayout.
 func NewEras(first Layout, later ...Era) (*Eras, error) {
 	a, err := New(first)
 	if err != nil {
@@ -44,9 +43,12 @@ func NewEras(first Layout, later ...Era) (*Eras, error) {
 
 // nextEra returns the Allocator of the era after prev.
 func nextEra(prev *Allocator, era Era) (*Allocator, error) {
-	if era.From.IsZero() || !era.From.After(prev.layout.Epoch) {
-		return nil, fmt.Errorf("%w: From is %v, want an instant after %v",
-			ErrLayout, era.From, prev.layout.Epoch)
+	// Without a whole tick prev would have ids only for the rest of the tick that it cut off, and
+	// Succeed counts whole ticks.
+	if prev.TickAt(era.From) <= prev.firstTick {
+		return nil, fmt.Errorf("%w: From is %v, want %v or later, so that the layout before has a "+
+			"whole tick",
+			ErrLayout, era.From, prev.TimeAt(prev.firstTick+1))
 	}
 	if !era.Epoch.IsZero() && !era.Epoch.Equal(era.From) {
 		return nil, fmt.Errorf("%w: Epoch is %v, want From, %v", ErrLayout, era.Epoch, era.From)
@@ -106,13 +108,14 @@ func (e *Eras) opens(i int) time.Time {
 // yet to come, the epoch.
 func (e *Eras) stamped(t time.Time) (*Allocator, time.Time) {
 	for i := len(e.eras) - 1; i > 0; i-- {
+		if t.Before(e.opens(i)) {
+			continue
+		}
 		a := e.eras[i]
-		if !t.Before(a.layout.Epoch) {
-			return a, t
+		if t.Before(a.layout.Epoch) {
+			t = a.layout.Epoch
 		}
-		if !t.Before(e.opens(i)) {
-			return a, a.layout.Epoch
-		}
+		return a, t
 	}
 	return e.eras[0], t
 }
@@ -132,33 +135,14 @@ func (e *Eras) Last(t time.Time) int64 {
 // Between is Allocator.Between over all eras. Where From cuts a tick of the era before off, the
 // rest of it counts as part of the new era's first tick, which is what is stamped then.
 func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
-	lo, hi = 1, 0
-	if !from.Before(to) {
-		return lo, hi
+	// There is no gap between the first tick and the last: no era begins after the end of the one
+	// before.
+	last, oldest, newest := to.Add(-1), e.eras[0], e.eras[len(e.eras)-1]
+	if !from.Before(to) || oldest.TickAt(last) < oldest.firstTick ||
+		newest.TickAt(from) > newest.maxTick {
+		return 1, 0
 	}
-	for i, a := range e.eras {
-		begin, end, most := from, to, a.MaxID()
-		if epoch := a.layout.Epoch; i > 0 && begin.Before(epoch) {
-			begin = epoch
-			if !end.After(epoch) && end.After(e.opens(i)) {
-				end = epoch.Add(1)
-			}
-		}
-		if i+1 < len(e.eras) {
-			next := e.eras[i+1]
-			if next.layout.Epoch.Before(end) {
-				end = next.layout.Epoch
-			}
-			most = next.lowest() - 1 // the tick that the next era begins in is none of this one's
-		}
-		if l, h := a.Between(begin, end); l <= min(h, most) {
-			if lo > hi {
-				lo = l
-			}
-			hi = min(h, most)
-		}
-	}
-	return lo, hi
+	return e.First(from), e.Last(last)
 }
 
 // lowest returns the lowest id that is ever stamped.

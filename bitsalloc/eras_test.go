@@ -71,49 +71,111 @@ func TestErasInOrder(t *testing.T) {
 	}
 }
 
-// TestErasBetween compares ranges over the changes with the times of ids.
+// randomEras returns lists of up to four eras with ticks of a few nanoseconds, which the eras cut off
+// anywhere, and of which some run out soon.
+func randomEras(r *rand.Rand, n int) []*bitsalloc.Eras {
+	var lists []*bitsalloc.Eras
+	for len(lists) < n {
+		gene := r.IntN(2)
+		layout := func(timeBits int) bitsalloc.Layout {
+			return bitsalloc.Layout{TimeBits: timeBits, WorkerBits: r.IntN(3), SeqBits: 1 + r.IntN(3), GeneBits: gene,
+				Tick: time.Duration(1 + r.IntN(9))}
+		}
+		first := layout(3 + r.IntN(3))
+		first.Epoch, first.FirstTick = eraStart, r.Int64N(6)
+		var later []bitsalloc.Era
+		for from := eraStart; len(later) < 3 && r.IntN(4) > 0; {
+			from = from.Add(time.Duration(1 + r.IntN(30)))
+			later = append(later, bitsalloc.Era{From: from, Layout: layout(10)})
+			if r.IntN(3) == 0 {
+				later[len(later)-1].FirstTick = 1023 - r.Int64N(900)
+			}
+		}
+		if e, err := bitsalloc.NewEras(first, later...); err == nil {
+			lists = append(lists, e)
+		}
+	}
+	return lists
+}
+
+// stampedAt says in which era and which tick a generator stamps at an instant, by counting: in those
+// where the instant lies, or in the first tick of the next era if that one begins within the tick.
+func stampedAt(e *bitsalloc.Eras, at time.Time) (lies, era int, tick int64) {
+	all := e.All()
+	for i, a := range all {
+		if !a.Layout().Epoch.After(at) {
+			lies = i
+		}
+	}
+	l := all[lies].Layout()
+	tick, end := l.FirstTick, l.Epoch.Add(l.Tick)
+	for ; !end.After(at); end = end.Add(l.Tick) {
+		tick++
+	}
+	if at.Before(l.Epoch) {
+		return lies, lies, tick - 1
+	}
+	if next := lies + 1; next < len(all) && end.After(all[next].Layout().Epoch) {
+		return lies, next, all[next].Layout().FirstTick
+	}
+	return lies, lies, tick
+}
+
+// TestErasBetween goes through lists of eras nanosecond by nanosecond. At, First, Last, Between and
+// Of say what counting says, ids rise from tick to tick, and no id is of two eras.
 func TestErasBetween(t *testing.T) {
 	t.Parallel()
-	e := threeEras(t)
-	all := e.All()
-	r := rand.New(rand.NewPCG(5, 6))
-	around := func() time.Time {
-		at := all[r.IntN(len(all))].Layout().Epoch
-		return at.Add(time.Duration(r.Int64N(int64(10*time.Second)) - int64(5*time.Second)))
-	}
-	for range 20_000 {
-		from, to := around(), around()
-		lo, hi := e.Between(from, to)
-		at := around()
-		if at.Before(all[0].Layout().Epoch) {
-			continue
-		}
-		a := e.At(at)
-		tick := a.TickAt(at)
-		for _, next := range all[1:] {
-			if from := next.Layout().Epoch; at.Before(from) && a.TimeAt(tick+1).After(from) {
-				a, tick = next, next.FirstTick() // the next era begins in the tick
-				break
+	for _, e := range randomEras(rand.New(rand.NewPCG(5, 6)), 100) {
+		all := e.All()
+		newest := all[len(all)-1]
+		begin, instants := eraStart.Add(-5), int(newest.Layout().Epoch.Sub(eraStart))+100
+		first, last := make([]int64, instants), make([]int64, instants) // the ids of each instant's tick
+		stamps := make([]bool, instants)
+		before := int64(-1)
+		for i := range instants {
+			at := begin.Add(time.Duration(i))
+			lies, era, tick := stampedAt(e, at)
+			a := all[era]
+			l := a.Layout()
+			shift := l.WorkerBits + l.SeqBits + l.GeneBits
+			stamps[i] = tick >= l.FirstTick && tick <= a.MaxTick()
+			first[i], last[i] = tick<<shift, (tick+1)<<shift-1
+			switch {
+			case tick < l.FirstTick:
+				first[i], last[i] = l.FirstTick<<shift, l.FirstTick<<shift
+			case tick > a.MaxTick():
+				first[i], last[i] = a.MaxID(), a.MaxID()
+			case e.Of(first[i]) != a || e.Of(last[i]) != a:
+				t.Fatalf("%v: ids %d..%d of era %d count as others'", e, first[i], last[i], era)
+			case last[i] != before && first[i] <= before:
+				t.Fatalf("%v at %d: id %d comes after %d", e, i, first[i], before)
+			default:
+				before = last[i]
+			}
+			if e.At(at) != all[lies] {
+				t.Fatalf("%v: At(%v) is %v, want era %d", e, at, e.At(at).Layout(), lies)
+			}
+			if lo, hi := e.First(at), e.Last(at); lo != first[i] || hi != last[i] {
+				t.Fatalf("%v at %v: %d..%d, want %d..%d", e, at, lo, hi, first[i], last[i])
 			}
 		}
-		id, err := a.Compose(tick, r.Int64N(a.MaxWorker()+1), r.Int64N(a.MaxSeq()+1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first, last := e.First(at), e.Last(at); id < first || id > last ||
-			last-first != a.Last(a.TimeAt(tick))-a.First(a.TimeAt(tick)) {
-			t.Fatalf("id %d, stamped at %v, lies outside of %d..%d", id, at, first, last)
-		}
-		begin, end := a.TimeAt(tick), a.TimeAt(tick+1)
-		for i, next := range all[1:] {
-			if a == next && tick == next.FirstTick() {
-				begin = all[i].TimeAt(all[i].TickAt(begin)) // with the rest of the tick that was cut off
+		for from := range instants {
+			lo, hi := int64(1), int64(0)
+			for to := from; to < instants; to++ {
+				got, most := e.Between(begin.Add(time.Duration(from)), begin.Add(time.Duration(to)))
+				if got != lo || most != hi {
+					t.Fatalf("%v: from %d to %d: %d..%d, want %d..%d", e, from, to, got, most, lo, hi)
+				}
+				if stamps[to] {
+					if hi < lo {
+						lo = first[to]
+					}
+					hi = last[to]
+				}
 			}
-		}
-		want := from.Before(to) && begin.Before(to) && end.After(from)
-		if got := lo <= id && id <= hi; got != want && end.Sub(begin) < time.Minute {
-			// An era's last tick ends where the next era begins.
-			t.Fatalf("[%v, %v) is %d..%d; id %d of [%v, %v): %v, want %v", from, to, lo, hi, id, begin, end, got, want)
+			if lo, hi := e.Between(begin.Add(time.Duration(from)), begin); lo != 1 || hi != 0 {
+				t.Fatalf("%v: from %d back to 0: %d..%d, want nothing", e, from, lo, hi)
+			}
 		}
 	}
 }
@@ -130,10 +192,18 @@ func TestErasText(t *testing.T) {
 	if err != nil || one.String() != (bitsalloc.Layout{}).String() {
 		t.Errorf("one era is %v, %v, want the layout's own text", one, err)
 	}
-	for _, text := range []string{"", ",", "28-22-13,", "28-22-13,36-14-13",
-		e.String() + ",28-22-13@2027-01-01T00:00:00Z", strings.Repeat("28-22-13,", 100)} {
-		if got, err := bitsalloc.ParseEras(text); !errors.Is(err, bitsalloc.ErrLayout) {
-			t.Errorf("ParseEras(%.40q) = %v, %v, want ErrLayout", text, got, err)
+	for text, want := range map[string]string{
+		"":                  "has 1 widths",
+		",":                 "has 1 widths",
+		"28-22-13,":         "has 1 widths",
+		"28-22-13,36-14":    "has 2 widths",
+		"28-22-13,36-14-13": "From is 2026-01-01",
+		e.String() + ",28-22-13@2027-01-01T00:00:00Z": "From is 2027-01-01",
+		strings.Repeat("28-22-13,", 64):               "the text has 65 eras, want at most 64",
+	} {
+		if got, err := bitsalloc.ParseEras(text); !errors.Is(err, bitsalloc.ErrLayout) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("ParseEras(%.40q) = %v, %v, want ErrLayout that says %q", text, got, err, want)
 		}
 	}
 }
@@ -144,9 +214,10 @@ func TestErasRefused(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 36, WorkerBits: 10, SeqBits: 13, Epoch: eraStart}
 	year := eraStart.AddDate(1, 0, 0)
 	for want, later := range map[string]bitsalloc.Era{
-		"From is 0001-01-01":    {Layout: l},
-		"want an instant after": {From: eraStart, Layout: l},
-		"want From":             {From: year, Layout: l},
+		"From is 0001-01-01": {Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 10, SeqBits: 13}},
+		"want 2029-03-04 05:06:08.891234567 +0000 UTC or later": {From: eraStart.Add(time.Second - 1),
+			Layout: bitsalloc.Layout{TimeBits: 37, WorkerBits: 10, SeqBits: 13}},
+		"want From": {From: year, Layout: l},
 		"FirstTick is 1, want 0 or at least " +
 			"31536000": {From: year, Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 10,
 			SeqBits: 13, FirstTick: 1}},
@@ -162,8 +233,36 @@ func TestErasRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want an error about era 1 with %q", later, err, want)
 		}
 	}
+	// The second era gets the rest of a tick of the first one. Without a whole tick of its own it would
+	// share these ids with the third.
+	if _, err := bitsalloc.NewEras(bitsalloc.Layout{TimeBits: 30, WorkerBits: 4, SeqBits: 8, Epoch: eraStart},
+		bitsalloc.Era{From: eraStart.Add(10300 * time.Millisecond),
+			Layout: bitsalloc.Layout{TimeBits: 30, WorkerBits: 4, SeqBits: 8, Tick: 10 * time.Second}},
+		bitsalloc.Era{From: eraStart.Add(12 * time.Second),
+			Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 4, SeqBits: 4, FirstTick: 161}},
+	); !errors.Is(err, bitsalloc.ErrLayout) || !strings.Contains(err.Error(), "era 2") {
+		t.Errorf("an era without a whole tick: %v, want an error about era 2", err)
+	}
 	if _, err := bitsalloc.NewEras(bitsalloc.Layout{TimeBits: -1}); !errors.Is(err, bitsalloc.ErrLayout) {
 		t.Errorf("a bad first layout: %v", err)
+	}
+}
+
+// TestErasAccepted gives what lies just within the rules: an era of one tick, that ends where the
+// next one begins, and a FirstTick that is higher than it need be.
+func TestErasAccepted(t *testing.T) {
+	t.Parallel()
+	first := bitsalloc.Layout{TimeBits: 1, SeqBits: 4, FirstTick: 1, Epoch: eraStart}
+	for _, tick := range []int64{0, 2, 3, 7} {
+		e, err := bitsalloc.NewEras(first, bitsalloc.Era{From: eraStart.Add(time.Second),
+			Layout: bitsalloc.Layout{TimeBits: 3, SeqBits: 4, FirstTick: tick}})
+		if err != nil {
+			t.Errorf("FirstTick %d: %v", tick, err)
+			continue
+		}
+		if got := e.All()[1].FirstTick(); got != max(tick, 2) {
+			t.Errorf("FirstTick %d becomes %d, want %d", tick, got, max(tick, 2))
+		}
 	}
 }
 
@@ -195,8 +294,12 @@ func TestNewErasMany(t *testing.T) {
 		later = append(later, bitsalloc.Era{From: from,
 			Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 4}})
 	}
-	if _, err := bitsalloc.NewEras(first, later...); err != nil {
-		t.Error(err)
+	e, err := bitsalloc.NewEras(first, later...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := bitsalloc.ParseEras(e.String()); err != nil || back.String() != e.String() {
+		t.Errorf("the text of 64 eras reads as %v, %v", back, err)
 	}
 	if _, err := bitsalloc.NewEras(first, append(later, later[62])...); !errors.Is(err, bitsalloc.ErrLayout) ||
 		!strings.Contains(err.Error(), "65 eras, want at most 64") {
