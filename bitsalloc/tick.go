@@ -37,21 +37,18 @@ func (a *Allocator) farTickAt(t time.Time) int64 {
 	// Modulo 2^64 the difference of the greater and the lesser is exact, however far apart they
 	// are.
 	apart := uint64(sec) - uint64(a.epochSec)
+	var round uint64
 	if before {
 		apart, nano = -apart, -nano
+		round = uint64(a.tick) - 1 // rounding down is rounding away from zero
 	}
-	if nano < 0 {
-		apart, nano = apart-1, nano+nanosPerSecond
-	}
-	hi, lo := bits.Mul64(apart, uint64(nanosPerSecond))
-	lo, carry := bits.Add64(lo, uint64(nano), 0)
+	// The last second goes to nano, which is above 0 then.
+	hi, lo := bits.Mul64(apart-1, uint64(nanosPerSecond))
+	lo, carry := bits.Add64(lo, uint64(nano+nanosPerSecond)+round, 0)
 	hi += carry
 	ticks := uint64(farthest)
 	if hi < uint64(a.tick) { // else the quotient has more than 64 bits
-		quo, rem := bits.Div64(hi, lo, uint64(a.tick))
-		if before && rem > 0 && quo < farthest {
-			quo++ // before the epoch, rounding down is rounding away from zero
-		}
+		quo, _ := bits.Div64(hi, lo, uint64(a.tick))
 		ticks = min(ticks, quo)
 	}
 	if before {
@@ -61,16 +58,13 @@ func (a *Allocator) farTickAt(t time.Time) int64 {
 }
 
 // TimeAt returns the instant, in UTC, at which tick begins. Any tick will do, also a negative one
-// and one beyond MaxTick: TickAt(TimeAt(tick)) is tick. Only an instant more than 2^62 seconds (146
-// billion years) from the epoch is held there.
+// and one beyond MaxTick: TickAt(TimeAt(tick)) is tick, as far as TickAt counts. Only an instant
+// more than 2^62 seconds (146 billion years) from the epoch is held there.
 func (a *Allocator) TimeAt(tick int64) time.Time {
-	if tick < a.firstTick-1<<62 { // the difference could wrap around
-		tick = -1 << 62
-	} else {
-		tick -= a.firstTick
-	}
-	apart := uint64(tick)
-	if tick < 0 {
+	before := tick < a.firstTick
+	// Exact, as in farTickAt.
+	apart := uint64(tick) - uint64(a.firstTick)
+	if before {
 		apart = -apart
 	}
 	var sec, nano uint64 = farthest, 0
@@ -80,7 +74,7 @@ func (a *Allocator) TimeAt(tick int64) time.Time {
 			sec, nano = s, n
 		}
 	}
-	if tick < 0 {
+	if before {
 		return time.Unix(a.epochSec-int64(sec), a.epochNano-int64(nano)).UTC()
 	}
 	return time.Unix(a.epochSec+int64(sec), a.epochNano+int64(nano)).UTC()

@@ -75,6 +75,8 @@ func TestTickAt(t *testing.T) {
 			time.Date(1726, 1, 1, 0, 0, 0, 0, time.UTC), -9467107200e3},
 		{"milliseconds, 300 years back and a nanosecond", time.Millisecond, epoch,
 			time.Date(1726, 1, 1, 0, 0, 0, -1, time.UTC), -9467107200e3 - 1},
+		{"milliseconds, 300 years less a nanosecond", time.Millisecond, epoch,
+			time.Date(2326, 1, 1, 0, 0, 0, -1, time.UTC), 9467020800e3 - 1},
 		{"2^65 nanoseconds in twos: the quotient has 65 bits", 2, epoch, after65Bits(epoch, 1, 0), 1 << 62},
 		{"2^65 nanoseconds back", 2, epoch, after65Bits(epoch, -1, 0), -1 << 62},
 		{"2^65-1 nanoseconds back: the quotient is all ones", 2, epoch, after65Bits(epoch, -1, 1), -1 << 62},
@@ -145,6 +147,9 @@ func TestTimeAt(t *testing.T) {
 		{"held beyond", time.Second, math.MaxInt64, time.Unix(epoch.Unix()+1<<62, 750)},
 		{"held beyond 128 bits", math.MaxInt64, math.MaxInt64, time.Unix(epoch.Unix()+1<<62, 750)},
 		{"held where 2^64 seconds begin", 4 * time.Second, 1 << 62, time.Unix(epoch.Unix()+1<<62, 750)},
+		{"held half a second beyond 2^62 seconds", 1500 * time.Millisecond, (1<<63 + 1) / 3,
+			time.Unix(epoch.Unix()+1<<62, 750)},
+		{"the lowest tick of nanoseconds", 1, math.MinInt64, epoch.Add(math.MinInt64)},
 		{"held before", math.MaxInt64, math.MinInt64, time.Unix(epoch.Unix()-1<<62, 750)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -158,6 +163,25 @@ func TestTimeAt(t *testing.T) {
 				t.Errorf("TimeAt(%d) is in %v, want UTC", tc.at, got.Location())
 			}
 		})
+	}
+}
+
+// TestTimeAtFirstTick: ticks count from FirstTick also where the difference exceeds an int64.
+func TestTimeAtFirstTick(t *testing.T) {
+	t.Parallel()
+	const first = 1<<62 - 1
+	epoch := time.Unix(0, 0)
+	a := mustNew(t, bitsalloc.Layout{TimeBits: 62, SeqBits: 1, Tick: 1, Epoch: epoch, FirstTick: first})
+	for tick, want := range map[int64]time.Time{
+		first:         epoch,
+		first + 1:     epoch.Add(1),
+		first - 1:     epoch.Add(-1),
+		math.MaxInt64: epoch.Add(math.MaxInt64 - first),
+		math.MinInt64: epoch.Add(math.MinInt64).Add(-first),
+	} {
+		if got := a.TimeAt(tick); !got.Equal(want) {
+			t.Errorf("TimeAt(%d) = %v, want %v", tick, got, want)
+		}
 	}
 }
 
@@ -218,6 +242,7 @@ func FuzzTick(f *testing.F) {
 	f.Add(int64(time.Millisecond), int64(1288834974), int64(657e6), int64(3487858230), int64(209e6))
 	f.Add(int64(1), int64(-305789787), int64(267e6), int64(9223372036), int64(999999999))
 	f.Add(int64(math.MaxInt64), int64(253402300799), int64(999999999), int64(math.MinInt64), int64(0))
+	f.Add(int64(1), int64(0), int64(0), int64(math.MinInt64), int64(0))
 	f.Add(int64(7), int64(-62135596799), int64(1), int64(math.MaxInt64), int64(1))
 	f.Fuzz(func(t *testing.T, tick, epochSec, epochNano, sec, nano int64) {
 		epochNano, nano = epochNano&(1<<29-1), nano&(1<<29-1)
