@@ -15,6 +15,7 @@ func TestCompose(t *testing.T) {
 	t.Parallel()
 	a := mustNew(t, bitsalloc.Layout{})
 	g := mustNew(t, bitsalloc.Layout{TimeBits: 28, WorkerBits: 20, SeqBits: 9, GeneBits: 4}) // 61 bits
+	odd := mustNew(t, bitsalloc.Layout{TimeBits: 9, WorkerBits: 6, SeqBits: 4, GeneBits: 3}) // odd shifts
 	for _, tc := range []struct {
 		a                 *bitsalloc.Allocator
 		tick, worker, seq int64
@@ -31,6 +32,7 @@ func TestCompose(t *testing.T) {
 		{g, 0, 1, 0, 1 << 13},
 		{g, 1, 0, 0, 1 << 33},
 		{g, 1<<28 - 1, 1<<20 - 1, 511, 1<<61 - 16},
+		{odd, 1, 2, 5, 1<<13 | 2<<7 | 5<<3},
 	} {
 		got, err := tc.a.Compose(tc.tick, tc.worker, tc.seq)
 		if err != nil || got != tc.want {

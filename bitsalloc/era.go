@@ -27,7 +27,8 @@ func (l Layout) Above(id int64, from time.Time) (Layout, error) {
 // Succeed returns next with the Epoch from and the lowest FirstTick with which each of its ids is
 // greater than each id that any worker can stamp by prev before from. Processes whose clocks differ
 // need no coordination: one that is still in prev stamps ticks that end at from or before, one that
-// is in next stamps ids above all of these.
+// is in next stamps ids above all of these. Where prev has no whole tick before from, next's ids
+// lie at prev's lowest or above.
 //
 // Both layouts have the same GeneBits. The error wraps ErrLayout.
 func Succeed(prev Layout, from time.Time, next Layout) (Layout, error) {

@@ -78,6 +78,65 @@ func TestAbove(t *testing.T) {
 	}
 }
 
+// TestAboveSmall tries every id of small layouts: FirstTick is the lowest one that will do, whatever
+// it was before, and an error if the time bits do not hold it.
+func TestAboveSmall(t *testing.T) {
+	t.Parallel()
+	for _, l := range []bitsalloc.Layout{
+		{TimeBits: 3, SeqBits: 2, FirstTick: 5},
+		{TimeBits: 2, WorkerBits: 1, SeqBits: 1, GeneBits: 1, FirstTick: 4}, // which New refuses
+	} {
+		shift := l.WorkerBits + l.SeqBits + l.GeneBits
+		for id := int64(-3); id < 1<<(l.TimeBits+shift)+3; id++ {
+			want := int64(0)
+			for want<<shift <= id {
+				want++
+			}
+			above, err := l.Above(id, eraStart)
+			if fits := want < 1<<l.TimeBits; (err == nil) != fits || fits && (above.FirstTick != want ||
+				mustNew(t, above).FirstTick() != want || !above.Epoch.Equal(eraStart)) {
+				t.Errorf("%v above %d: %v, %v, want the first tick %d", l, id, above, err, want)
+			}
+		}
+	}
+	l := bitsalloc.Layout{TimeBits: -1}
+	if above, err := l.Above(1, eraStart); !errors.Is(err, bitsalloc.ErrLayout) || above != (bitsalloc.Layout{}) {
+		t.Errorf("a bad layout above 1: %v, %v, want an error", above, err)
+	}
+}
+
+// TestSucceedSmall changes small layouts at every instant, also before the first and after the last
+// tick: FirstTick is the lowest one above all ids of ticks that end at from or before.
+func TestSucceedSmall(t *testing.T) {
+	t.Parallel()
+	const tick = 3
+	for seqBits := 1; seqBits < 6; seqBits++ {
+		for _, prev := range []bitsalloc.Layout{
+			{TimeBits: 3, SeqBits: 3, Tick: tick, Epoch: eraStart},
+			{TimeBits: 3, WorkerBits: 1, SeqBits: 2, Tick: tick, Epoch: eraStart, FirstTick: 3},
+		} {
+			for from := -2 * tick; from < 12*tick; from++ {
+				least := prev.FirstTick << 3
+				for i := range 8 - prev.FirstTick {
+					if int(i+1)*tick <= from {
+						least = (prev.FirstTick + i + 1) << 3
+					}
+				}
+				want := int64(0)
+				for want<<seqBits < least {
+					want++
+				}
+				next, err := bitsalloc.Succeed(prev, eraStart.Add(time.Duration(from)),
+					bitsalloc.Layout{TimeBits: 4, SeqBits: seqBits, FirstTick: -1})
+				if fits := want < 1<<4; (err == nil) != fits || fits && next.FirstTick != want {
+					t.Errorf("%v, %d ns after its epoch, then %d sequence bits: %v, %v, want the first tick %d",
+						prev, from, seqBits, next, err, want)
+				}
+			}
+		}
+	}
+}
+
 // TestSucceed: for each pair of layouts, every id that any worker can stamp by the first before the
 // change lies below every id of the second, whatever their clocks show.
 func TestSucceed(t *testing.T) {

@@ -116,6 +116,11 @@ func TestNewRefuses(t *testing.T) {
 			SeqBits: math.MaxInt}, []string{"TimeBits is", "1..62"}},
 		{"sum wraps to a small one", bitsalloc.Layout{TimeBits: 41, WorkerBits: math.MinInt,
 			SeqBits: math.MinInt}, []string{"WorkerBits is -", "0..61"}},
+		{"worker only", bitsalloc.Layout{WorkerBits: 22}, []string{"TimeBits is 0", "1..62"}},
+		{"sequence only", bitsalloc.Layout{SeqBits: 13}, []string{"TimeBits is 0", "1..62"}},
+		{"negative first tick", bitsalloc.Layout{FirstTick: -1}, []string{"FirstTick is -1", "0..268435455"}},
+		{"first tick beyond the time bits", bitsalloc.Layout{FirstTick: 1 << 28},
+			[]string{"FirstTick is 268435456", "0..268435455"}},
 		{"negative tick", bitsalloc.Layout{Tick: -time.Millisecond}, []string{"Tick is -1ms", "above 0"}},
 		{"epoch before the calendar", bitsalloc.Layout{Epoch: time.Date(0, 12, 31, 0, 0, 0, 0,
 			time.UTC)}, []string{"Epoch", "year 0", "1..9999"}},
@@ -153,6 +158,7 @@ func TestExtremeWidths(t *testing.T) {
 		{TimeBits: 1, SeqBits: 1},
 		{TimeBits: 61, SeqBits: 1, GeneBits: 1, Tick: 1<<63 - 1},
 		{TimeBits: 62, SeqBits: 1, Tick: 1},
+		{TimeBits: 62, SeqBits: 1, FirstTick: 1<<62 - 1},
 	} {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()

@@ -68,6 +68,9 @@ func TestParseLayout(t *testing.T) {
 		{"41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "41-10-12-0/1ms@2010-11-04T01:42:54.657Z"},
 		{"41-10-12@2010-11-04T09:42:54.657+08:00", "41-10-12-0/1s@2010-11-04T01:42:54.657Z"},
 		{"41-0-12/0.25s", "41-0-12-0/250ms@2026-01-01T00:00:00Z"},
+		{"41-10-12+99", "41-10-12-0/1s+99@2026-01-01T00:00:00Z"},
+		{"62-0-1+4611686018427387903", "62-0-1-0/1s+4611686018427387903@2026-01-01T00:00:00Z"},
+		{strings.Repeat("0", 120) + "28-22-13", "28-22-13-0/1s@2026-01-01T00:00:00Z"},
 	} {
 		l, err := bitsalloc.ParseLayout(tc.in)
 		if err != nil || l.String() != tc.want {
@@ -95,6 +98,11 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{"28-22-99999999999999999999", "SeqBits is"},
 		{"0-0-0", "TimeBits is 0"},
 		{"29-22-13", "= 64, want at most 63"},
+		{"28-22-13+", `FirstTick is ""`},
+		{"28-22-13+-1", `FirstTick is "-1"`},
+		{"28-22-13+268435456", "FirstTick is 268435456, want 0..268435455"},
+		{"62-0-1+4611686018427387904", "FirstTick is 4611686018427387904, want 0..4611686018427387903"},
+		{"62-0-1+9223372036854775808", `FirstTick is "9223372036854775808"`},
 		{"28-22-13/", `Tick is ""`},
 		{"28-22-13/0s", `Tick is "0s"`},
 		{"28-22-13/-1s", `Tick is "-1s"`},
@@ -106,6 +114,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{"28-22-13@2026-02-31T00:00:00Z", "want an RFC 3339 instant"},
 		{"28-22-13@0001-01-01T00:00:00Z", "want an RFC 3339 instant"},
 		{"28-22-13@0000-01-01T00:00:00Z", "Epoch is in the year 0"},
+		{strings.Repeat("0", 121) + "28-22-13", "has 129 bytes, want at most 128"},
 		{strings.Repeat("1", 1<<20), "has 1048576 bytes, want at most 128"},
 	} {
 		l, err := bitsalloc.ParseLayout(tc.in)
