@@ -37,14 +37,21 @@ func (c *Cached) blocked() error {
 	return c.lasting(err, 0)
 }
 
-// blocked returns Stats.Err: what a call would fail with now, or wait for beyond the next tick.
+// startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim
+// that bounds its lead begins up to three seconds ahead, and a burst uses these up at once.
+const startWait = 5 * time.Second
+
+// blocked returns Stats.Err: what a call would fail with now, or wait for beyond the next tick,
+// unless it waits because its claim began ahead of the clock.
 func (d *Default) blocked() error {
 	last := d.last.Load()
 	if d.closed.Load() || last == closedPosition {
 		return ErrClosed
 	}
 	_, wait, err := d.after(last, d.keeper.window.Load())
-	if err == nil && wait > d.tick {
+	newest := uint64(max(0, last))
+	began := wait <= startWait && newest&^d.of(newest).tickMask <= d.ahead.Load()
+	if err == nil && wait > d.tick && !began {
 		err = &ClockBackError{By: wait, Bound: d.opts.Rollback.bound}
 	}
 	return d.lasting(err, wait)

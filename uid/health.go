@@ -31,9 +31,10 @@ type Health struct {
 
 // Health returns whether ids are handed out, and whether they will be. It is a function of s: call
 // it on a new snapshot. The status is Down exactly while a call fails, or waits for longer than the
-// next tick. Two exceptions pass: a call may wait for an extension that is under way, and where a
-// Cached has several lanes, one caller may find its lane empty while another lane has ids of before
-// they stopped, for up to MaxLag. Health looks for reasons in this order:
+// next tick. Three exceptions pass: a call may wait for an extension that is under way; a burst on
+// a Default whose claim began ahead of the clock may wait up to five seconds for the clock; and
+// where a Cached has several lanes, one caller may find its lane empty while another lane has ids
+// of before they stopped, for up to MaxLag. Health looks for reasons in this order:
 //
 //	Err          Down
 //	ExtendErr    Degraded until IDsUntil: the claim's authority does not answer, for one
