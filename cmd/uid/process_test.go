@@ -268,6 +268,13 @@ func terminal(t *testing.T, cmd *exec.Cmd, act func(tty *os.File, screen string)
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	defer tty.Close()
+	// At Ctrl-C the kernel sends the signal, and then drops output that has not been read: what the
+	// process wrote in between would be gone, too.
+	stty := exec.CommandContext(t.Context(), "stty", "noflsh")
+	stty.Stdin = tty
+	if out, err := stty.CombinedOutput(); err != nil {
+		t.Logf("stty: %v: %s", err, out)
+	}
 	var screen strings.Builder
 	buf := make([]byte, 4096)
 	for {
