@@ -15,15 +15,16 @@ const stopLines = time.Second
 // next batch would be composed in, so its answer is that of a call which finds lanes and ring
 // empty.
 //
-// The position comes before the look at ring and lanes. The other way round, others could compose
-// runs and hand them out in between, and an old look would be judged by a new position.
+// The position comes before the look at the ring, and that before the look at the lanes. The other
+// way round, others could compose runs and hand them out in between, and an old look would be
+// judged by a new position; or a run could move from the ring to a lane that was looked at.
 func (c *Cached) blocked() error {
 	if c.closed.Load() {
 		return ErrClosed
 	}
 	p, w := c.composer, c.keeper.window.Load()
 	pos := p.pos.Load()
-	if _, held := c.inLanes(pos); held || p.ring.Len() > 0 {
+	if p.ring.Len() > 0 || c.held() {
 		return nil
 	}
 	now := c.clock.now()
@@ -35,6 +36,21 @@ func (c *Cached) blocked() error {
 		return c.lasting(err, c.untilLead(pos))
 	}
 	return c.lasting(err, 0)
+}
+
+// held reports whether a lane has a number. A refill that has taken runs from the ring holds its
+// lane's lock until they are in the lane.
+func (c *Cached) held() bool {
+	for i := range c.lanes {
+		l := &c.lanes[i]
+		l.mu.Lock()
+		used := l.isUsedUp()
+		l.mu.Unlock()
+		if !used {
+			return true
+		}
+	}
+	return false
 }
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim

@@ -40,26 +40,26 @@ func (j *journal) log(line func(*slog.Logger)) {
 func (j *journal) halt(stopped bool, line func(*slog.Logger)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.halted.Load() == stopped || stopped && time.Since(j.back) < stopLines {
+	if j.halted.Load() == stopped || stopped && time.Since(j.back) < stopLines || !j.add(line) {
 		return
 	}
 	if !stopped {
 		j.back = time.Now()
 	}
 	j.halted.Store(stopped)
-	j.add(line)
 }
 
-// add queues line. Under mu.
-func (j *journal) add(line func(*slog.Logger)) {
+// add queues line, and reports whether there was room. Under mu.
+func (j *journal) add(line func(*slog.Logger)) bool {
 	if j.closed || len(j.lines) == journalLines {
-		return
+		return false
 	}
 	j.lines = append(j.lines, line)
 	if !j.busy {
 		j.busy = true
 		j.wg.Go(j.write)
 	}
+	return true
 }
 
 // write writes lines until there are none. It clears busy under the lock under which it finds none,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,23 +24,48 @@ func TestConformance(t *testing.T) {
 func TestConformanceUnreliable(t *testing.T) {
 	t.Parallel()
 	assignertest.Run(t, factory(func(testing.TB) *fake {
-		var arrived, answered atomic.Int64
+		f := &faults{quiet: map[string]int{}}
 		return &fake{
-			before: func(w http.ResponseWriter, _ *http.Request) bool {
-				if arrived.Add(1)%22 != 0 {
+			before: func(w http.ResponseWriter, r *http.Request) bool {
+				if !f.due(r, 0) {
 					return false
 				}
 				status(w, http.StatusInternalServerError, "InternalError", "etcdserver: request timed out")
 				return true
 			},
-			after: func(*http.Request) error {
-				if answered.Add(1)%22 != 11 {
+			after: func(r *http.Request) error {
+				if !f.due(r, 11) {
 					return nil
 				}
 				return errors.New("connection reset by peer")
 			},
 		}
 	}))
+}
+
+// faults says which requests fail: one in 22 before it is carried out, and one in 22 after. Extend and
+// Release try three times only, so an object is spared for a while after a fault.
+type faults struct {
+	mu    sync.Mutex
+	n     [2]int         // requests seen: before and after
+	quiet map[string]int // by path: how many requests do not fail next
+}
+
+// due reports whether a request fails: each 22nd, where rest is its number modulo 22.
+func (f *faults) due(r *http.Request, rest int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := &f.n[min(rest, 1)]
+	*n++
+	if f.quiet[r.URL.Path] > 0 {
+		f.quiet[r.URL.Path]--
+		return false
+	}
+	if *n%22 != rest {
+		return false
+	}
+	f.quiet[r.URL.Path] = 24
+	return true
 }
 
 // factory returns the suite's Factory. Each check gets a fake of its own.

@@ -83,7 +83,9 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 		return nil, err
 	}
 	got := c.got
-	cl := &claim{space: &c.space, worker: got.mine.worker, window: c.window, from: got.from,
+	// Another claim of this Assigner may have seen since then that the store went back.
+	from := max(got.from, c.memory.begin())
+	cl := &claim{space: &c.space, worker: got.mine.worker, window: c.window, from: from,
 		row: got.mine}
 	c.memory.note(got.mine)
 	if err := cl.confirm(ctx); err != nil {
@@ -93,7 +95,7 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if until := cl.until.Load(); until > got.from && until > now {
+	if until := cl.until.Load(); until > from && until > now {
 		return cl, nil
 	}
 	if cl.header.cut > 0 {
@@ -233,12 +235,15 @@ const numberTries = 32
 // conflict only the header is read again, not the slots.
 func (c *claimer) number(ctx context.Context, h header, rows []row) (header, error) {
 	layout, pause := h.Layout, firstForNumber
-	for range numberTries {
+	for i := range numberTries {
 		for _, r := range rows {
 			h.Used = h.Used.with(r.worker, r.worker+1) // the header lacks some if it went back
 		}
 		n, ok := h.Used.lowest(c.first, c.last)
-		if !ok {
+		switch {
+		case !ok && i > 0:
+			return h, ErrConflict // rows is old, and a slot may be free by now
+		case !ok:
 			return h, c.exhausted(rows)
 		}
 		h.Used = h.Used.with(n, n+1)

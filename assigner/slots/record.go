@@ -78,7 +78,7 @@ func slotName(worker int64) string { return SlotPrefix + strconv.FormatInt(worke
 func slotWorker(name string) (worker int64, ok bool) {
 	digits, found := strings.CutPrefix(name, SlotPrefix)
 	n, err := strconv.ParseInt(digits, 10, 64)
-	return n, found && err == nil && n >= 0 && name == slotName(n)
+	return n, found && err == nil && n >= 0 && n <= maxMillis && name == slotName(n)
 }
 
 // parseRow reads a slot. A slot that does not exist is a row with fencing token 0.

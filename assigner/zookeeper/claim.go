@@ -38,6 +38,7 @@ type claim struct {
 	lost     error    // why the claim is lost for good; nil: it is not
 	released bool     // Release was called: no more Extend. After its success, token is empty
 	left     bool     // the Assigner does not count it any more
+	wentBack bool     // the slot had an older write of this claim
 }
 
 var (
@@ -84,7 +85,7 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 		ask = earlier(ask, c.usable)
 	}
 	fromFile := errors.Is(err, ErrUnavailable) && c.a.cache.held(c) && ask.After(end) &&
-		!ask.After(c.usable)
+		!ask.After(c.usable) && !c.wentBack // another instance may have the slot by now
 	switch {
 	case err != nil && !fromFile:
 		return end, err
@@ -237,6 +238,7 @@ func (c *claim) readBack(ctx context.Context) error {
 		c.adopt(rec, n.version)
 		return nil
 	case err == nil && n.version < c.version && slices.Contains(c.earlier, rec.Token):
+		c.wentBack = true
 		if err := c.putBack(ctx, rec, n.version); err != nil {
 			return err
 		}
