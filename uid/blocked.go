@@ -105,18 +105,23 @@ func (k *keeper) resumed() {
 }
 
 // report logs whether ids have stopped or are back, if the log's last word is another one. No lock
-// is held.
+// is held, so others may make ids between the look and the line, and find that the log needs no
+// line of theirs. Hence the second look, after halted has changed: whoever makes ids after that
+// look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
 	if errors.Is(err, ErrClosed) {
 		return
 	}
 	worker := k.window.Load().worker
-	k.journal.halt(err != nil, func(l *slog.Logger) {
+	news := k.journal.halt(err != nil, func(l *slog.Logger) {
 		if err != nil {
 			l.Error("ids have stopped", "worker", worker, "error", err)
 		} else {
 			l.Info("ids are back", "worker", worker)
 		}
 	})
+	if news {
+		k.report()
+	}
 }

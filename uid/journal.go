@@ -35,18 +35,20 @@ func (j *journal) log(line func(*slog.Logger)) {
 	j.add(line)
 }
 
-// halt has line called like log, if it is news that ids have stopped, or that they are back. It
-// changes halted under the lock under which the line is queued, so the two lines alternate.
-func (j *journal) halt(stopped bool, line func(*slog.Logger)) {
+// halt has line called like log, if it is news that ids have stopped, or that they are back, and
+// reports whether it was. It changes halted under the lock under which the line is queued, so the
+// two lines alternate.
+func (j *journal) halt(stopped bool, line func(*slog.Logger)) (news bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.halted.Load() == stopped || stopped && time.Since(j.back) < stopLines || !j.add(line) {
-		return
+		return false
 	}
 	if !stopped {
 		j.back = time.Now()
 	}
 	j.halted.Store(stopped)
+	return true
 }
 
 // add queues line, and reports whether there was room. Under mu.

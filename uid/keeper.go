@@ -22,6 +22,10 @@ var errNotGrown = errors.New("uid: the window has not grown")
 // errStuck says the same of a window that is over, or used up.
 var errStuck = errors.New("uid: extending succeeds, and the window does not grow")
 
+// errBehind says that an extension has moved the window's end, and not beyond the clock.
+var errBehind = errors.New("uid: extending succeeds, and the window still ends in the past: " +
+	"is the clock ahead of the authority's?")
+
 // errTooEarly says that a lost claim is not replaced yet.
 var errTooEarly = errors.New("uid: too early for a new claim")
 
@@ -283,6 +287,10 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	k.stuck = time.Time{}
 	k.extends.Add(1)
 	next.extended = k.clock.now()
+	if !next.until.IsZero() && !next.extended.Before(k.timeline.time(next.end)) {
+		next.renew, next.failing = next.end, w.failing
+		return k.fail(ctx, next, errBehind)
+	}
 	k.install(w, next)
 	return nil
 }

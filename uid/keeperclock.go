@@ -87,6 +87,7 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 	}
 	next.extended = w.extended
 	end := k.timeline.time(next.end)
+	// From the window's last tick on, so that calls learn of it before they find no id.
 	usedUp := !k.needs().Before(end) && time.Since(k.stuck) >= keeperAttempt
 	if usedUp || !k.clock.now().Before(end) {
 		next.renew, next.failing = next.end, w.failing

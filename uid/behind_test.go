@@ -1,0 +1,71 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/uid"
+)
+
+// bounded reserves windows of ten minutes by its authority's clock, whatever is asked for.
+type bounded struct{ *assignertest.Memory }
+
+// boundedClaim is a claim of it.
+type boundedClaim struct {
+	assigner.Claim
+	m *assignertest.Memory
+}
+
+func (b bounded) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := b.Memory.Assign(ctx, maxWorker)
+	return boundedClaim{c, b.Memory}, err
+}
+
+func (b bounded) BindLayout(string) assigner.Assigner { return b }
+
+func (c boundedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	if most := c.m.Now().Add(assignertest.DefaultLength); until.After(most) {
+		until = most
+	}
+	return c.Claim.Extend(ctx, until)
+}
+
+// TestWindowBehindClock has a clock that is an hour ahead of the authority's, so that each
+// extension moves the window's end and none reaches the clock: calls say so, and do not wait.
+func TestWindowBehindClock(t *testing.T) {
+	t.Parallel()
+	for kind, make := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			m := &assignertest.Memory{}
+			g, err := make(t.Context(), bounded{m}, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			mustNext(t, g)
+			m.Step(-time.Hour)
+			time.Sleep(70 * time.Minute) // from here on windows reach beyond the first one
+			_, err = g.Next(t.Context())
+			s := g.Stats()
+			if !errors.Is(err, uid.ErrClaimExpired) || s.Health().Status != uid.Down || s.Extends == 0 {
+				t.Errorf("%s: Next: %v, Health() = %+v after %d extensions", kind, err, s.Health(), s.Extends)
+			}
+			asked := len(m.Calls(assignertest.OpExtend))
+			time.Sleep(time.Hour)
+			if n := len(m.Calls(assignertest.OpExtend)) - asked; n > 1000 {
+				t.Errorf("%s: the authority was asked %d times in an hour", kind, n)
+			}
+			m.Step(time.Hour)
+			time.Sleep(20 * time.Second)
+			mustNext(t, g)
+			if h := g.Stats().Health(); h.Status != uid.Up {
+				t.Errorf("%s: the clocks agree again: %+v", kind, h)
+			}
+		})
+	}
+}
