@@ -14,15 +14,20 @@ import (
 
 const (
 	// candidates is how many free rows one look at the table reads, and tries is how many of them
-	// an Assign tries before it looks again. Each process tries them in an order of its own.
+	// an Assign tries before it looks again. Each process tries them in an order of its own, so two
+	// processes that read the same 128 rows rarely try the same one first. Eight failures say that
+	// many others are at it, and then another look with other rows is better than the rest of this
+	// one.
 	candidates, tries = 128, 8
 
 	// patience bounds the first wait for a row that another session has locked. It doubles with
-	// each wait, so that a server which is slow is not mistaken for a lock for long.
+	// each wait, so that a server which is slow is not mistaken for a lock for long. A second is
+	// far above what an UPDATE of one row takes, and short for a start that has other rows to try.
 	patience = time.Second
 
 	// ahead is how far beyond the local clock a free row may end. A row that ends later is free
-	// only because the database's clock is ahead, and its next owner has no ids until then.
+	// only because the database's clock is ahead, and its next owner has no ids until then. A
+	// minute is more than two synchronised clocks differ.
 	ahead = time.Minute
 
 	none = -1 // stands for no worker id
@@ -36,6 +41,14 @@ const (
 //	a free row                      take changes it, by a compare-and-set
 //	no free row, a new worker id    newRow inserts a row for it
 //	neither                         assigner.ErrWorkersExhausted
+//
+// All changes of one Assign carry one nonce. So a row that holds the nonce is this Assign's,
+// whichever attempt made it, and no other Assign can mistake it for its own: a process that runs
+// two of them has two nonces.
+//
+// Whatever is left behind when an Assign ends without a claim, because ctx ended or the process
+// died, is a row that is reserved for one window, or a key of WORKER_NODE without a lease. Both
+// cost room and no uniqueness.
 type claimer struct {
 	table
 	node   node   // this process's row in WORKER_NODE
@@ -54,7 +67,8 @@ type claimer struct {
 	heading        // the namespace's layouts, and the database's time, when the attempt began
 }
 
-// attempt is a change to a row, and where the window begins if it is made.
+// attempt is a change to a row, and where the window begins if it is made. It is noted before the
+// UPDATE is sent, and forgotten when an answer says that the row was not changed.
 type attempt struct {
 	mine   row   // the row after the change
 	from   int64 // Unix milliseconds
@@ -81,6 +95,9 @@ func (e *behindError) Error() string {
 //	  │                                 ├──► confirm: the layouts permit the window ──► the claim
 //	  └─ none ──► newRow, until it is in ┘
 //	errAdd: the namespace lacks a layout ──► addLayouts, and another try
+//
+// The row is committed before confirm reads the header. The other way round a layout could be
+// settled between the two, and the window would reach beyond its begin: see header.
 func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	if c.got == nil {
 		c.got, err = c.reuse(ctx)
@@ -100,6 +117,8 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// From here on the row is this process's, and only the layouts can still refuse it. An error
+	// leaves got set, so the next try does not take a second row.
 	got := c.got
 	claim = &leasedClaim{table: c.table, worker: got.mine.worker, window: c.window,
 		from: got.from, row: got.mine}
@@ -116,12 +135,16 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 
 // reuse claims a worker id that has a row. It returns nil if a new row is to be made. All of it
 // runs on one connection: one look at the header, one at the free rows, and an UPDATE for each try.
+// The looks lock no row, so a fleet that starts together waits at most for the UPDATE of the row
+// that it tries.
 func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
 		if got, err = c.resolve(ctx, q); got != nil || err != nil {
 			return err
 		}
 		err := c.look(ctx, q, "")
+		// The namespace's first claim. Another process may insert the header at the same time; the
+		// second look reads whose it is.
 		if errors.Is(err, errNew) {
 			if err = c.addHeader(ctx, q); err == nil {
 				err = c.look(ctx, q, "")
@@ -148,9 +171,11 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 	return got, err
 }
 
-// look reads the namespace's header into the claimer's heading. lock is the end of the SELECT. It
-// is errNew without a header, errAdd where this claim's layouts have to be added first, and an
-// error that lasts where the layouts permit no claim.
+// look reads the namespace's header into the claimer's heading, and with it the database's time,
+// which decides what is free and where the window ends. lock is the end of the SELECT: empty for a
+// look that only chooses, FOR UPDATE where a row is built on what it says. It is errNew without a
+// header, errAdd where this claim's layouts have to be added first, and an error that lasts where
+// the layouts permit no claim.
 func (c *claimer) look(ctx context.Context, q *sqldb.Conn, lock string) (err error) {
 	c.heading, err = c.header(ctx, q, lock)
 	switch {
@@ -168,7 +193,9 @@ func (c *claimer) look(ctx context.Context, q *sqldb.Conn, lock string) (err err
 // processes of a fleet that start together from trying the same rows.
 //
 // A new worker id is better than a row whose window ends ahead of the local clock, as long as there
-// are new ones. Where there are none, every free row will do.
+// are new ones. Where there are none, every free row will do: its next owner waits until the clock
+// gets there. The local clock decides nothing else. If it is wrong, the choice is a worse one and
+// the window is as disjoint as ever, because it begins at the row's end.
 func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
 	skip := 0
 	if c.offset > 0 {
@@ -189,6 +216,7 @@ func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
 	if passed < 0 {
 		passed = len(free)
 	}
+	// No row has ended by the local clock: either none is free, or all that are lie ahead.
 	if passed == 0 {
 		switch err := c.room(ctx, q); {
 		case err == nil:
@@ -205,6 +233,11 @@ func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
 // resolve reads back the rows whose change broke off without an answer, and returns the attempt
 // that was made, nil if none was. A change that is still on its way may be made later; its row then
 // stays unused until its window has passed. The newest attempt is read first.
+//
+// It reads in another Do than the one that broke off, because a Do that failed cannot tell what it
+// has committed. An attempt whose row another session had locked is the exception: its UPDATE may
+// still wait for that lock on the server, so it is kept until it is made, and looked for without
+// waiting.
 func (c *claimer) resolve(ctx context.Context, q *sqldb.Conn) (*attempt, error) {
 	var waiting []attempt
 	for _, a := range slices.Backward(c.attempts) {
@@ -235,10 +268,18 @@ func (c *claimer) resolve(ctx context.Context, q *sqldb.Conn) (*attempt, error) 
 // take changes the free row old into this process's, and returns nil if another process was faster.
 // The window begins at the old one's end, whatever the clocks say, or later if this process knows
 // of windows that the table forgot.
+//
+// The UPDATE waits where another session has the row locked, for patience at most. The statement is
+// then given up on this side. Whether the server gives it up too is unknown, so the row is left
+// alone while there are others (locked), and what becomes of it is looked up by the next try
+// (attempts).
 func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, error) {
 	if known, ok := c.memory.row(old.worker); ok && old.behind(known) {
 		return nil, &behindError{&old, known, c.now}
 	}
+	// This is where windows become disjoint: no owner before has stamped, or may stamp, at or after
+	// the end that it left in the row, and the compare-and-set below fails if it has moved that end
+	// since.
 	from := max(old.until, c.memory.begin())
 	mine := row{
 		worker: old.worker,
@@ -255,6 +296,8 @@ func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, e
 	if err != nil {
 		if short.Err() != nil && ctx.Err() == nil {
 			c.attempts[len(c.attempts)-1].locked = true
+			// short has ended and ctx has not, so it was the row and not the caller that took too
+			// long.
 			c.locked[old.worker] = true
 			c.patience *= 2
 		}
@@ -268,7 +311,9 @@ func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, e
 }
 
 // refuse ends an Assign that finds a row behind what a claim of this process left there. It repairs
-// the row, for the next Assign, and returns the error that says so.
+// the row, for the next Assign, and returns the error that says so: a process that knows that the
+// table went back must not go on as if only this row had. ErrChanged is for another try, because a
+// replica that lags shows old rows too.
 func (c *claimer) refuse(ctx context.Context, b *behindError) error {
 	var there row
 	err := c.Do(ctx, func(q *sqldb.Conn) (err error) {

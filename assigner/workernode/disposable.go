@@ -50,6 +50,10 @@ type DisposableOptions struct {
 //
 // Uniqueness rests on the database not forgetting a row whose INSERT it has answered, and so its
 // key. See Leased for what that asks of the server.
+//
+// Many processes may assign at once; each INSERT gets a key of its own, so none of them waits for
+// another one or tries again. An Assign sends two statements, the INSERT and the look at
+// WORKER_LEASE.
 func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	var o DisposableOptions
 	if options != nil {
@@ -59,7 +63,7 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
-// itself.
+// itself: it remembers nothing, so it needs no lock and no Close.
 type disposable struct {
 	db      *gorm.DB
 	options DisposableOptions
@@ -70,6 +74,10 @@ type disposable struct {
 func (a *disposable) String() string { return "WORKER_NODE" }
 
 // Assign makes a row. See Disposable.
+//
+// Whether the options are right is found out before the first statement. The key is compared with
+// maxWorker last, because only the INSERT tells it: a layout that is too narrow uses up one key for
+// each Assign.
 func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
@@ -89,6 +97,8 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	var id int64
 	err = d.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
 		return d.Do(ctx, func(q *sqldb.Conn) error {
+			// A key that is leased costs another row. The loop ends, because a lease has a row of
+			// WORKER_LEASE, and the keys rise.
 			for {
 				if id, err = newWorker(ctx, q, n); err != nil {
 					return err
@@ -96,6 +106,9 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 				// A key is reused where rows were deleted: InnoDB before MySQL 8.0 and MariaDB
 				// 10.2.4 counts on from the highest row that is left when it restarts. The rows of
 				// Leased are still there.
+				// The row of WORKER_NODE is not committed yet where the session does not commit by
+				// itself. It is by the time Do returns, and until then no other session gets its
+				// key.
 				leased, err := isLeased(ctx, d, q, id)
 				if !leased || err != nil {
 					return err
@@ -115,7 +128,8 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	return disposableClaim{worker: id, db: d}, nil
 }
 
-// warnLeased logs that a new key of WORKER_NODE is the worker id of a lease.
+// warnLeased logs that a new key of WORKER_NODE is the worker id of a lease. That is safe, because
+// the key is left alone, and a sign that the counter of WORKER_NODE is behind the leases.
 func warnLeased(l *slog.Logger, worker int64) {
 	if l != nil {
 		l.Warn("new worker id has a lease already and is left alone; were rows of WORKER_NODE "+
@@ -124,14 +138,15 @@ func warnLeased(l *slog.Logger, worker int64) {
 	}
 }
 
-// warn logs that the row shows another name than the process has.
+// warn logs that the row shows another name than the process has. l may be nil.
 func (n node) warn(l *slog.Logger) {
 	if n.changed && l != nil {
 		l.Warn("node name does not fit its column and was changed", "host", n.host, "port", n.port)
 	}
 }
 
-// noWorkers is the error of a layout without worker ids.
+// noWorkers is the error of a layout without worker ids. A negative maxWorker is a caller's
+// mistake, and no key is used up for it.
 func noWorkers(maxWorker int64) error {
 	return fmt.Errorf("%w: the highest worker id is %d, want 0 or above",
 		assigner.ErrWorkersExhausted, maxWorker)

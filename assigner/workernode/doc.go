@@ -35,9 +35,37 @@
 //	LAYOUT                the bit layouts of the ids
 //	CREATED, MODIFIED     the time
 //
+// A row's life, with windows of 20 minutes:
+//
+//	GENERATION  UNTIL_MS  OWNER
+//	1           12:20     a      at 12:00 a claims a new worker id: from the beginning of time
+//	2           12:30     a      at 12:10 a extends
+//	3           12:14            at 12:14 a releases what it has not used
+//	4           12:36     b      at 12:16 b claims: its window begins at 12:14
+//
+// # Statements
+//
+// What a call sends when nothing goes wrong. Only FOR UPDATE, UPDATE and INSERT lock, one row each,
+// until the statement is committed:
+//
+//	Disposable, Assign       INSERT of a node; SELECT of its lease
+//	Leased, Assign           SELECT of the namespace; SELECT of the free rows; UPDATE of one of
+//	                         them; SELECT of the namespace FOR UPDATE
+//	with a new worker id     SELECT of the namespace; SELECT of the free rows; SELECT of the
+//	                         highest node; INSERT of a node; SELECT of the namespace FOR UPDATE;
+//	                         INSERT of a lease; SELECT of the namespace FOR UPDATE
+//	Extend                   SELECT of the row FOR UPDATE; UPDATE; SELECT of the namespace FOR
+//	                         UPDATE
+//	Release                  SELECT of the row FOR UPDATE; UPDATE
+//
+// A namespace that counts for itself looks for an unused worker id in WORKER_LEASE instead of
+// inserting a node. An Assign asks the server for its product first, unless AcceptLostUpdates is
+// set, and on MySQL compares the key of a node with LAST_INSERT_ID() once.
+//
 // # Connections
 //
 // Everything goes to the *sql.DB that the *gorm.DB holds, past its callbacks and plug-ins: a
 // plug-in that sends reads to a replica would answer with old rows. A change counts when it is
-// committed, whatever the application has set its sessions to or begun on them.
+// committed, whatever the application has set its sessions to or begun on them: each use of a
+// connection begins with a COMMIT, and on MySQL ends with one.
 package workernode

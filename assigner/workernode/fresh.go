@@ -10,7 +10,9 @@ import (
 )
 
 // lowest is how many unused worker ids of a namespace are looked for when many processes take one
-// at the same time. Each takes one of them at random.
+// at the same time. Each takes one of them at random, so few of them meet. Looking for more than
+// one costs no further statement, because unused reads whole pages and stops at the first with a
+// gap. The price is that worker ids are not used strictly from the lowest on while a fleet starts.
 const lowest = 64
 
 // newRow inserts the row of a new worker id. It returns nil if the worker id has a row already:
@@ -20,6 +22,10 @@ const lowest = 64
 // The worker id is chosen and its row inserted in two steps on the database, because a key of
 // WORKER_NODE has to be committed before anything is built on it. Two processes that choose one
 // worker id find out at the primary key of WORKER_LEASE: one INSERT fails.
+//
+// A process that dies after the first step has used up a key of WORKER_NODE. One that dies after
+// the second has reserved a window that nobody stamps in. An Assign that ends there keeps the key
+// for the next one of the same Assigner: see spare.
 func (c *claimer) newRow(ctx context.Context) (*attempt, error) {
 	if err := c.newID(ctx); err != nil {
 		return nil, err
@@ -38,7 +44,8 @@ func (c *claimer) newRow(ctx context.Context) (*attempt, error) {
 
 // newID sets fresh to a worker id that has no row: a key of WORKER_NODE, or where the namespace
 // counts for itself one of the lowest. A worker id that an earlier try has chosen is kept, so that
-// tries do not use worker ids up.
+// tries do not use worker ids up. An INSERT into WORKER_NODE whose answer is lost does use one up:
+// the key is unknown, and a key that the database has generated is never generated again.
 func (c *claimer) newID(ctx context.Context) error {
 	if !c.shared() && c.fresh != none {
 		return nil
@@ -58,6 +65,8 @@ func (c *claimer) newID(ctx context.Context) error {
 			c.fresh = none
 			return err
 		}
+		// Other processes were faster since room has looked, or the database has skipped keys. This
+		// key is used up all the same.
 		if id := c.fresh; id > c.last {
 			c.fresh = none
 			return final("%w: the new key of WORKER_NODE is %d, the highest worker id is %d; "+
@@ -73,7 +82,12 @@ func (c *claimer) newID(ctx context.Context) error {
 // an earlier try has inserted without getting the answer is found by its nonce.
 //
 // The window of a worker id without a row begins at the beginning of time, but for what Restore has
-// written (the floor) and windows that this process knows to be forgotten.
+// written (the floor) and windows that this process knows to be forgotten. That is right only
+// because no row is ever deleted: a worker id without one was never leased. For a key of
+// WORKER_NODE it is right because no other start gets the key.
+//
+// In the namespace that shares WORKER_NODE the floor does not count, because Restore moves the next
+// key above every worker id that was used.
 func (c *claimer) insert(ctx context.Context) (got *attempt, err error) {
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
 		// A claim of this process had a row here, so its absence means that the table went back.
@@ -96,7 +110,9 @@ func (c *claimer) insert(ctx context.Context) (got *attempt, err error) {
 			until: c.end(max(c.now, from) + c.window)}
 		err := c.add(ctx, q, mine)
 		if err != nil && c.Failure(err) == sqldb.Duplicate {
-			// The row is there. An earlier attempt of ours has made it, or it is another's.
+			// The row is there. An earlier attempt of ours has made it, or it is another's: of
+			// another Assign, which has another nonce, or of an owner that came after it, with a
+			// higher token.
 			found, _, err := c.find(ctx, q, c.fresh)
 			if found == nil || found.nonce != c.nonce || found.token != 1 {
 				return err
@@ -112,7 +128,8 @@ func (c *claimer) insert(ctx context.Context) (got *attempt, err error) {
 }
 
 // room returns an error if no new worker id is left, without using one up: a fleet that waits for
-// free worker ids must not fill the tables. Where the namespace counts for itself it sets fresh.
+// free worker ids must not fill the tables. Where the namespace counts for itself it sets fresh. It
+// reads without locks, so another process may take the last one meanwhile; newRow finds that out.
 func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 	if c.fresh != none {
 		return nil
@@ -124,6 +141,7 @@ func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 		clear(c.locked) // all that is known of these rows is that other sessions had them locked
 		return sqldb.ErrChanged
 	}
+	// The rest is for the message, which tells the operator how long to wait.
 	next, err := c.firstEnd(ctx, q, c.heading)
 	if err != nil {
 		return err
@@ -141,7 +159,9 @@ func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 }
 
 // newLeft reports whether there are new worker ids. In a namespace that counts for itself it sets
-// fresh to one: the lowest, or in a crowd a random one of the lowest.
+// fresh to one: the lowest, or in a crowd a random one of the lowest. In the shared one it compares
+// the highest key of WORKER_NODE with the range, which is a bound and not a promise: the next key
+// may skip some.
 func (c *claimer) newLeft(ctx context.Context, q *sqldb.Conn) (bool, error) {
 	if c.shared() {
 		highest, err := highestNode(ctx, q)

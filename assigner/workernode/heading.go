@@ -28,10 +28,14 @@ import (
 // committed. So either the first sees B, announced or settled, and cuts its window, or the second
 // sees the end in the row and takes B back. The header's NONCE makes sure that what is settled is
 // what was looked at.
+//
+// It is -1 because worker ids begin at 0: every statement about worker ids asks for WORKER_ID >= 0,
+// or for a range or a key that lies there, and so passes over it.
 const header = -1
 
 // heading is what a namespace's header says to the claims of one table. Times are in Unix
-// milliseconds.
+// milliseconds. It is a copy that may be out of date as soon as it is read; each use says why that
+// does no harm.
 type heading struct {
 	layout string // as it is stored: layouts separated by commas, an announced one after a bar
 	nonce  int64  // of the last change of the header
@@ -41,10 +45,12 @@ type heading struct {
 	lacks  bool   // these claims know layouts that are not settled
 }
 
-// errNew says that a namespace has no header yet.
+// errNew says that a namespace has no header yet. It wraps ErrChanged, so that Retry tries again
+// where no caller has inserted one.
 var errNew = fmt.Errorf("the namespace has no row: %w", sqldb.ErrChanged)
 
-// errAdd says that addLayouts has to run first.
+// errAdd says that addLayouts has to run first. It wraps ErrChanged, so that Retry tries again once
+// it has run.
 var errAdd = fmt.Errorf("the namespace lacks a layout: %w", sqldb.ErrChanged)
 
 // everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
@@ -54,6 +60,11 @@ const everywhere = ""
 
 // header compares the namespace's layouts with the table's. It is errNew if the namespace has none.
 // lock is the end of the SELECT.
+//
+// One statement reads the header, the database's time and the floor, so that an Assign costs one
+// round trip for all three. FOR UPDATE locks the header's row until the statement or, in a session
+// without autocommit, the Do is over; the floor's row is read without a lock, because Restore
+// writes it before any process connects.
 func (t table) header(ctx context.Context, q *sqldb.Conn, lock string) (h heading, err error) {
 	var floor sql.NullInt64
 	err = q.Row(ctx, `SELECT LAYOUT, NONCE, {nowMillis},
@@ -80,10 +91,11 @@ func (t table) header(ctx context.Context, q *sqldb.Conn, lock string) (h headin
 	return h, nil
 }
 
-// all returns the layouts, announced ones as well.
+// all returns the layouts, announced ones as well, in the form of bitsalloc.Eras.String.
 func (h heading) all() string { return strings.ReplaceAll(h.layout, "|", ",") }
 
-// end returns until, or where these claims' windows end if that is earlier.
+// end returns until, or where these claims' windows end if that is earlier. Both are in Unix
+// milliseconds.
 func (h heading) end(until int64) int64 {
 	if h.cut > 0 {
 		return min(until, h.cut)
@@ -97,8 +109,10 @@ func (t table) errSucceeded(h heading) error {
 		"it stops at %v", assigner.ErrSucceeded, t.namespace, h.all(), t.layout, millis(h.cut))
 }
 
-// addHeader inserts the namespace's header with the table's first layout, and announces the others.
-// It is no error if another process inserts it first: the caller reads which layouts it has.
+// addHeader inserts the namespace's header with the table's first layout, and announces the others:
+// a header that is lost or was deleted says nothing about the windows that rows still hold, so
+// later layouts go through addLayouts like any other. It is no error if another process inserts it
+// first: the caller reads which layouts it has.
 func (t table) addHeader(ctx context.Context, q *sqldb.Conn) error {
 	t.layout = strings.Replace(t.layout, ",", "|", 1)
 	err := t.add(ctx, q, row{worker: header, nonce: newNonce()})
@@ -112,12 +126,20 @@ func (t table) addHeader(ctx context.Context, q *sqldb.Conn) error {
 // them, or settles what is announced, or takes it back. After nil the header has to be read again.
 // Each step is one compare-and-set of the header by its NONCE, so of several processes that take
 // the same step one succeeds, and the others look again.
+//
+// Both SELECTs end in FOR UPDATE, so they read what is committed. A window whose end is committed
+// before the look at the rows is seen by it. One whose end is committed later is confirmed by a
+// look at the header that finds the announced layout. A process that dies between two steps leaves
+// an announced layout. It cuts the windows of the claims that do not know it, and the next claim
+// that does takes the next step.
 func (t table) addLayouts(ctx context.Context) error {
 	return t.Do(ctx, func(q *sqldb.Conn) error {
 		h, err := t.header(ctx, q, q.ForUpdate)
 		if err != nil || !h.lacks {
 			return err
 		}
+		// What is settled, and whether anything is announced. An announced list is settled as it
+		// is; layouts that this process knows beyond it come in another round.
 		before, _, announced := strings.Cut(h.layout, "|")
 		to := h.all()
 		if !announced {
@@ -150,7 +172,8 @@ func (t table) addLayouts(ctx context.Context) error {
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window of the namespace
-// reaches beyond begin.
+// reaches beyond begin. The latest end decides for all, and the index on NAMESPACE and UNTIL_MS has
+// it at its end, so one row is read however many there are.
 func (t table) reaches(ctx context.Context, q *sqldb.Conn, begin time.Time) error {
 	var worker, until int64
 	err := q.Row(ctx, `SELECT WORKER_ID, UNTIL_MS FROM WORKER_LEASE
@@ -171,7 +194,8 @@ func (t table) reaches(ctx context.Context, q *sqldb.Conn, begin time.Time) erro
 
 // known returns the placeholders of an SQL list of the layouts that rows of h's namespace can have,
 // and args with these layouts appended: the first layout, the first two, and so on, because a row
-// has the list that was settled when it was inserted.
+// has the list that was settled when it was inserted. A row with any other list is not claimed: its
+// owner stamped by layouts that the header does not know.
 func (h heading) known(args ...any) (list string, all []any) {
 	text := h.all()
 	for i, r := range text + "," {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// NodeType says what a process runs on. The values are the ones in the column TYPE.
+// NodeType says what a process runs on. The values are the ones in the column TYPE, which are those
+// of the original, so that both may write to one table.
 type NodeType int
 
 // The node types.
@@ -20,7 +21,8 @@ const (
 	Actual    NodeType = 2
 )
 
-// String returns the name that the original has for the type.
+// String returns the name that the original has for the type, and NodeType(n) for a number that it
+// does not have.
 func (t NodeType) String() string {
 	switch t {
 	case Container:
@@ -31,11 +33,13 @@ func (t NodeType) String() string {
 	return fmt.Sprintf("NodeType(%d)", int(t))
 }
 
-// columnWidth is the width of HOST_NAME and PORT, in characters.
+// columnWidth is the width of HOST_NAME, PORT and NAMESPACE, in characters. A text that does not
+// fit is refused by a strict server and cut silently by another, so it is cut here before it is
+// sent.
 const columnWidth = 64
 
 // machine is what a node is found out from: the environment and the operating system. Tests replace
-// its functions.
+// its functions. Its methods read and change nothing, so they are safe for concurrent use.
 type machine struct {
 	getenv   func(string) string
 	exists   func(path string) bool
@@ -45,7 +49,8 @@ type machine struct {
 	intn     func(n int) int
 }
 
-// thisMachine returns the machine that the process runs on.
+// thisMachine returns the machine that the process runs on. Its answers are read at each Assign, so
+// a process that got another address meanwhile shows the new one.
 func thisMachine() machine {
 	return machine{
 		getenv:   os.Getenv,
@@ -71,7 +76,10 @@ type node struct {
 //	        address that is not a loopback, its name, "unknown"
 //	port    port, JPAAS_HTTP_PORT, JPAAS_HOST_PORT_8080, the time with a random number
 //
-// JPAAS is the platform of the original. It is an error if it names one of host and port only.
+// JPAAS is the platform of the original. It is an error if it names one of host and port only: the
+// original refuses that as well, and half of a setting is a mistake. The time is in milliseconds
+// and the random number below 100,000, the original's form, which fits the column and tells two
+// starts on one host apart.
 func (m machine) node(host, port string) (node, error) {
 	n := node{host: host, port: port, kind: Actual}
 	jpaasHost, jpaasPort := m.getenv("JPAAS_HOST"), m.getenv("JPAAS_HTTP_PORT")
@@ -101,6 +109,7 @@ func (m machine) node(host, port string) (node, error) {
 	if n.port == "" {
 		n.port = fmt.Sprintf("%d-%d", m.now().UnixMilli(), m.intn(100000))
 	}
+	// Both are cut last, whatever they come from, so the environment cannot make an INSERT fail.
 	full := n
 	n.host, n.port = cut(n.host, columnWidth), cut(n.port, columnWidth)
 	n.changed = n != full
@@ -108,7 +117,7 @@ func (m machine) node(host, port string) (node, error) {
 }
 
 // inContainer looks for the variable that Kubernetes sets and the files that Docker and Podman
-// make.
+// make. A container of another kind counts as a machine, which changes nothing but the column TYPE.
 func (m machine) inContainer() bool {
 	return m.getenv("KUBERNETES_SERVICE_HOST") != "" ||
 		m.exists("/.dockerenv") || m.exists("/run/.containerenv")
@@ -132,7 +141,7 @@ func (m machine) address() string {
 	return "unknown"
 }
 
-// first returns the first of the values that is not empty.
+// first returns the first of the values that is not empty, and "" if all are.
 func first(values ...string) string {
 	for _, v := range values {
 		if v != "" {
@@ -144,7 +153,7 @@ func first(values ...string) string {
 
 // cut makes s fit a column of width characters. A text that was cut ends in a tilde. Control
 // characters and bytes that are not UTF-8, which not every database stores as text, become question
-// marks.
+// marks. It counts runes and not bytes, as the columns do.
 func cut(s string, width int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -159,7 +168,8 @@ func cut(s string, width int) string {
 	return string(runes[:width-1]) + "~"
 }
 
-// ascii replaces the characters that are not in every character set by question marks.
+// ascii replaces the characters that are not in every character set by question marks. The number
+// of characters stays, so the text still fits its column.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {

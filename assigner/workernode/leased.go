@@ -18,10 +18,14 @@ import (
 // The defaults and bounds of LeasedOptions.
 const (
 	DefaultNamespace = "default"
-	DefaultWindow    = 20 * time.Minute
+	// See LeasedOptions.Window for what follows from it.
+	DefaultWindow = 20 * time.Minute
 
-	minWindow  = time.Second
-	maxWindow  = 366 * 24 * time.Hour
+	// A shorter one could never hold a whole tick of the default layout.
+	minWindow = time.Second
+	// A process that dies keeps its worker id from others for that long.
+	maxWindow = 366 * 24 * time.Hour
+	// The width of OWNER and of LAYOUT, in characters.
 	ownerWidth = 191
 )
 
@@ -62,6 +66,7 @@ type LeasedOptions struct {
 }
 
 // withDefaults returns a copy with its zero fields filled in, or says which field is out of range.
+// Last stays 0 where it is: only Assign knows the layout's highest worker id.
 func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
@@ -155,7 +160,8 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 }
 
 // leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
-// locks itself. What an Assign does is in claimer, what its claim does is in leasedClaim.
+// locks itself. It opens no connection before an Assign, and an error of its options is that of
+// each Assign. What an Assign does is in claimer, what its claim does is in leasedClaim.
 type leased struct {
 	db      *gorm.DB
 	options LeasedOptions // as given; Assign fills in the defaults
@@ -170,8 +176,9 @@ func (a *leased) String() string {
 	return fmt.Sprintf("WORKER_LEASE, namespace %q", cmp.Or(a.options.Namespace, DefaultNamespace))
 }
 
-// BindLayout returns an Assigner for claims of one layout. The first claim of a namespace settles
-// which it is.
+// BindLayout returns an Assigner for claims of one layout, or of one list of layouts. The first
+// claim of a namespace settles which it is. The memory is shared, because the rows are the same
+// whatever the layout is.
 func (a *leased) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.layout = layout
@@ -179,6 +186,10 @@ func (a *leased) BindLayout(layout string) assigner.Assigner {
 }
 
 // Assign claims a worker id. See Leased.
+//
+// Everything that can be refused without the database is refused first. After that Retry calls
+// claimer.claim until it succeeds, fails for good, or ctx ends; one attempt takes ten seconds at
+// most.
 func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
@@ -242,6 +253,8 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		claim, err = c.claim(ctx)
 		return err
 	})
+	// The key was not used: the Assign ended before its row was inserted, or another row became
+	// free.
 	if c.fresh != none && c.shared() {
 		c.memory.keepSpare(spare{c.fresh, c.nonce, c.node})
 	}

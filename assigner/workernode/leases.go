@@ -9,7 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// Lease is a row of WORKER_LEASE: a worker id of a namespace, and its last or current owner.
+// Lease is a row of WORKER_LEASE: a worker id of a namespace, and its last or current owner. It is
+// a copy: what it says was true when the database answered.
 type Lease struct {
 	// Namespace and Worker are the row's key.
 	Namespace string
@@ -43,6 +44,9 @@ func (l Lease) Free() bool { return l.Left <= 0 }
 // Leases returns the rows of WORKER_LEASE, by namespace and worker id. Together with an
 // *UnreadableError it returns the rows that can be read. It waits for a database that is down until
 // ctx ends.
+//
+// It reads the rows of all namespaces into memory, with one SELECT that locks nothing: owners
+// extend their claims meanwhile. An error of the database comes without rows.
 func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 	d, err := sqldb.Open("workernode", db, nil)
 	if err != nil {
@@ -87,6 +91,12 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 // assigner.ErrClaimLost. It keeps the rows and their ends of windows, which are what uniqueness
 // rests on, so a clock that is wrong can make it inconvenient and never harmful. Rows that cannot
 // be read are left alone and named by an *UnreadableError, next to the count.
+//
+// namespace is the name as LeasedOptions has it; an empty one is not the default's and matches
+// nothing. The rows are read by one SELECT without locks and changed one by one, each by a
+// compare-and-set, so an owner that extends meanwhile keeps its worker id. Together with an error,
+// reaped counts those whose change was answered. It waits for a database that is down until ctx
+// ends.
 func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err error) {
 	d, err := sqldb.Open("workernode", db, nil)
 	if err != nil {
@@ -114,6 +124,8 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		if err != nil {
 			return err
 		}
+		// until stays what it was: the next owner begins there, and a window that has passed has
+		// not moved.
 		for _, p := range passed {
 			ok, err := t.swap(ctx, q, p,
 				row{worker: p.worker, token: p.token + 1, nonce: newNonce(),
@@ -134,7 +146,9 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 }
 
 // isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where
-// WORKER_LEASE does not exist, it has none.
+// WORKER_LEASE does not exist, it has none: Disposable alone needs no second table. The SELECT
+// locks nothing. A Leased that takes the same worker id at this moment has got it from WORKER_NODE,
+// as a key that no other start gets.
 func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
 	var n int64
 	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
@@ -146,8 +160,8 @@ func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bo
 }
 
 // Now returns the time by the database's clock, UTC, to the millisecond. That clock decides which
-// worker ids are free, so a doctor compares it with the local one. Now waits for a database that is
-// down until ctx ends.
+// worker ids are free, so a doctor compares it with the local one. The answer is as old as the
+// database took to send it. Now waits for a database that is down until ctx ends.
 func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
 	d, err := sqldb.Open("workernode", db, nil)
 	if err != nil {
@@ -156,7 +170,7 @@ func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
 	return now(ctx, d)
 }
 
-// now is Now for a database that is open already.
+// now is Now for a database that is open already, for the claims that tell the time.
 func now(ctx context.Context, d *sqldb.DB) (time.Time, error) {
 	var ms int64
 	err := do(ctx, d, "asking for the time", func(ctx context.Context, q *sqldb.Conn) (err error) {
@@ -170,7 +184,8 @@ func now(ctx context.Context, d *sqldb.DB) (time.Time, error) {
 }
 
 // do calls f in one Do, again and again while the database is down, until ctx ends. f must be safe
-// to repeat. what says in an error what was being done.
+// to repeat, because a Do whose answer is lost is repeated too. what says in an error what was
+// being done.
 func do(ctx context.Context, d *sqldb.DB, what string,
 	f func(context.Context, *sqldb.Conn) error) error {
 	return d.Retry(ctx, what, func(ctx context.Context) error {

@@ -20,6 +20,10 @@ var ErrTableWentBack = errors.New("workernode: the table went back to an older s
 // memory is what one Leased knows of the rows of its claims, beyond the claims' ends. A table
 // cannot tell that it went back; a process that has seen a later state can. Its methods are safe
 // for concurrent use, and hold mu for a look or a change of the map only.
+//
+// It lives as long as the Assigner and is not stored: a process that starts again knows nothing,
+// which is why an operator has to repair the tables before any process connects. It keeps one row
+// for each worker id that the Assigner ever had, which is one for most processes.
 type memory struct {
 	mu    sync.Mutex
 	rows  map[int64]row // guarded by mu: by worker id, as a claim last left it
@@ -27,21 +31,26 @@ type memory struct {
 	spare spare         // guarded by mu
 }
 
-// spare is a new worker id that an Assign took from WORKER_NODE and did not come to use.
+// spare is a new worker id that an Assign took from WORKER_NODE and did not come to use, because
+// its ctx ended or because a row became free in between. A key costs the layout one worker id for
+// good, so an Assign that is repeated for hours must not take a new one each time.
 type spare struct {
 	worker int64 // none, or 0 at first, if there is none
 	nonce  int64 // of the row that may have been inserted for it
 	node   node  // whose row in WORKER_NODE it is
 }
 
-// keepSpare keeps a new worker id for the next Assign.
+// keepSpare keeps a new worker id for the next Assign. There is one place for it: of two Assigns
+// that end at the same time, one key is used up without a use.
 func (m *memory) keepSpare(s spare) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spare = s
 }
 
-// takeSpare returns the worker id that was kept, if it is not above last.
+// takeSpare returns the worker id that was kept, if it is not above last, and forgets it, so that
+// no two Assigns have it. The zero worker id stands for none too, because keys of WORKER_NODE begin
+// at 1.
 func (m *memory) takeSpare(last int64) (s spare, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +61,8 @@ func (m *memory) takeSpare(last int64) (s spare, ok bool) {
 	return s, true
 }
 
-// note keeps a row that a claim here made or owns.
+// note keeps a row that a claim here made or owns. It is called after the row is committed: what is
+// noted has to be in the table, or a table that is all right would seem to have gone back.
 func (m *memory) note(r row) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +74,8 @@ func (m *memory) note(r row) {
 
 // lower takes note that the claim on row r stamps no further than end, because it is about to write
 // end into the row. Without it a Release whose answer is lost would look like a table that went
-// back.
+// back. It is called before the UPDATE is sent, and only ever lowers: an extension that has no
+// answer may not have been made, so its end is not expected of the table.
 func (m *memory) lower(r row, end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +86,7 @@ func (m *memory) lower(r row, end int64) {
 	}
 }
 
-// row returns what is known of a worker id's row.
+// row returns what is known of a worker id's row, and whether anything is.
 func (m *memory) row(worker int64) (r row, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,14 +94,15 @@ func (m *memory) row(worker int64) (r row, ok bool) {
 	return r, ok
 }
 
-// forgot takes note that windows up to end may not be in the table any more.
+// forgot takes note that windows up to end, in Unix milliseconds, may not be in the table any more.
 func (m *memory) forgot(end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gap = max(m.gap, end)
 }
 
-// begin returns where a window may begin at the earliest, whatever the table says.
+// begin returns where a window may begin at the earliest, whatever the table says: Unix
+// milliseconds, 0 for anywhere.
 func (m *memory) begin() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,6 +112,12 @@ func (m *memory) begin() int64 {
 // behind reports whether r, as it was found, cannot have come after known, a row that was there:
 // fencing tokens grow, each is written once, and no owner leaves an end that is earlier than the
 // one it found.
+//
+//	known        found            behind
+//	token 7      token 6          yes: the table forgot a change
+//	token 7      token 7, other   yes: it forgot one, and was changed anew
+//	until 100    until 90         yes: an owner in between left an end that it must not leave
+//	token 7      token 9          no: changes that came after
 func (r row) behind(known row) bool {
 	return r.token < known.token || r.token == known.token &&
 		r.nonce != known.nonce || r.until < known.until
@@ -110,6 +128,10 @@ func (r row) behind(known row) bool {
 // owner then: an owner in between may have stamped what this process did, and must not go on. It
 // returns what is there when it is done. ErrChanged means that the row is not what was found, as
 // when it was read from a replica that lags.
+//
+// The INSERT and the UPDATE are those of every other change, a compare-and-set each, so a repair
+// overwrites nothing that another process has written since the look. It lowers no end: a row whose
+// end is at or beyond the known one stays as it is.
 func (t table) repair(ctx context.Context, q *sqldb.Conn, found *row,
 	known row) (there row, err error) {
 	there = row{worker: known.worker, token: known.token + 1, nonce: newNonce(),
@@ -134,7 +156,9 @@ func (t table) repair(ctx context.Context, q *sqldb.Conn, found *row,
 }
 
 // wentBack takes note of what the table may have forgotten, and returns the error that says so.
-// there is the row as it was repaired, or nil if it could not be.
+// there is the row as it was repaired, or nil if it could not be. now and window are in
+// milliseconds. The error wraps assigner.ErrClaimLost, so that a generator takes another worker id,
+// and ErrTableWentBack for the operator.
 func (t table) wentBack(found *row, known row, there *row, now, window int64) error {
 	is := "without a row"
 	why := "a backup was restored, or a replica promoted that lacks the last changes"
@@ -152,6 +176,8 @@ func (t table) wentBack(found *row, known row, there *row, now, window int64) er
 	if found == nil || found.owner != "" || found.until < known.until {
 		t.memory.forgot(max(known.until, now+window))
 	}
+	// From here on the repaired row is what is expected of the table, so the next Assign does not
+	// report it again.
 	if there != nil {
 		t.memory.note(*there)
 	}

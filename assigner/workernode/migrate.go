@@ -11,7 +11,8 @@ import (
 // Migrate creates the tables WORKER_NODE and WORKER_LEASE if they are missing, and the index of an
 // older WORKER_LEASE if the account may. It never drops or changes a row or a column, so it may run
 // at every start, by many processes at once, and without the privilege to create tables once they
-// exist. It waits for a database that is down until ctx ends.
+// exist. It waits for a database that is down until ctx ends. The DDL is that of package sql, so an
+// operator who runs it by hand gets the same tables.
 func Migrate(ctx context.Context, db *gorm.DB) error { return MigrateLogged(ctx, db, nil) }
 
 // MigrateLogged is Migrate with a logger, which may be nil. It is told when Migrate begins to wait.
@@ -23,5 +24,7 @@ func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error 
 	if err := d.Create(ctx, nodeTable, leaseTable); err != nil {
 		return err
 	}
+	// The index finds the rows that are free without reading those that are not: see table.free.
+	// Without it claims are as safe and slower.
 	return d.Index(ctx, leaseTable, "WORKER_LEASE_FREE", "NAMESPACE, UNTIL_MS")
 }

@@ -26,6 +26,10 @@ import (
 // White space around it is left out. No error shows it or its password. The driver,
 // github.com/go-sql-driver/mysql, also prints to the standard error some of what it returns, unless
 // the program calls its SetLogger.
+//
+// The pool is the caller's to close. It is safe for concurrent use, and may be shared by all users
+// of the database in the program; 4 connections are enough for worker ids, because an Assign, an
+// Extend and a Release use one at a time.
 func OpenMySQL(dsn string) (*gorm.DB, error) {
 	dsn = strings.TrimSpace(dsn) // a file's last line break, where a secret was one
 	if dsn == "" {
@@ -107,6 +111,8 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	}
 	pool.SetMaxOpenConns(4)
 	pool.SetMaxIdleConns(1)
+	// A connection that is in use all the time is replaced as well, so that a proxy or a name that
+	// points to another server is followed.
 	pool.SetConnMaxLifetime(5 * time.Minute)
 	// A worker id needs the database for a moment every few minutes. A fleet that kept its
 	// connections meanwhile would use up the server's, 151 by default.
@@ -114,8 +120,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	return db, nil
 }
 
-// safe returns the driver's complaint about a DSN if it is one of its fixed texts. The others quote
-// parts of the DSN, and in one that is malformed any part may be the password.
+// safe returns the driver's complaint about a DSN if it is one of its fixed texts, with a colon
+// before it, and otherwise nothing. The others quote parts of the DSN, and in one that is malformed
+// any part may be the password.
 func safe(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if reason, ok := strings.CutPrefix(err.Error(), "invalid DSN: "); ok {

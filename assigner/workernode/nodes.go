@@ -9,7 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// Node is a row of WORKER_NODE: one start of a process, and the worker id that it got.
+// Node is a row of WORKER_NODE: one start of a process, and the worker id that it got. Restore
+// inserts one as well, whose Host is "restored".
 type Node struct {
 	// ID is the worker id, the row's key.
 	ID int64
@@ -28,6 +29,9 @@ type Node struct {
 // Nodes returns the rows of WORKER_NODE, newest first, at most limit. Together with an
 // *UnreadableError it returns the rows that can be read. It waits for a database that is down until
 // ctx ends.
+//
+// It is one SELECT by primary key that locks nothing. MySQL and PostgreSQL refuse a negative limit,
+// SQLite reads it as none.
 func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
 	d, err := sqldb.Open("workernode", db, nil)
 	if err != nil {
@@ -87,6 +91,8 @@ func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error)
 		u.Now = time.UnixMilli(now).UTC()
 		u.Since = u.Now.Add(-recent)
 		var highest, before sql.NullInt64
+		// COUNT reads the whole index on InnoDB. Used is for the operator's command and not for
+		// claims.
 		if err := q.Row(ctx, "SELECT MAX(ID), COUNT(*) FROM WORKER_NODE",
 			nil, &highest, &u.Rows); err != nil {
 			return err
@@ -101,12 +107,20 @@ func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error)
 	return u, err
 }
 
-// MySQL's codes for a time that does not exist, and for text that the column's character set does
-// not have.
+// MySQL's codes for a time that does not exist (ER_TRUNCATED_WRONG_VALUE), and for text that the
+// column's character set does not have (ER_TRUNCATED_WRONG_VALUE_FOR_FIELD). Both come only in
+// strict mode, which is the default since MySQL 5.7 and MariaDB 10.2.4; without it the server
+// stores another value, which does no harm to a column for people.
 const wrongTime, wrongText = 1292, 1366
 
 // newWorker inserts a row into WORKER_NODE and returns its key, a worker id that no process had
-// before.
+// before. The key is the database's: AUTO_INCREMENT, IDENTITY or AUTOINCREMENT. Sessions that
+// insert at the same time get different ones.
+//
+// The key comes with the INSERT's answer: on PostgreSQL from RETURNING, elsewhere from the
+// statement's own result. Asking in a second statement for the highest key would give that of
+// another session. The row counts when the caller's Do is committed; until then nothing may be
+// built on it.
 func newWorker(ctx context.Context, q *sqldb.Conn, n node) (int64, error) {
 	insert := func(now string) (int64, error) {
 		return q.Insert(ctx, "ID", "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, "+
@@ -121,6 +135,7 @@ func newWorker(ctx context.Context, q *sqldb.Conn, n node) (int64, error) {
 		id, err = insert("NOW()")
 	}
 	// The original's table has the server's character set, which may be latin1.
+	// Only this INSERT's copy of n is changed, so the memory of the process keeps the full name.
 	if err != nil && sqldb.MySQLCode(err) == wrongText {
 		n.host, n.port = ascii(n.host), ascii(n.port)
 		id, err = insert("{now}")
@@ -137,7 +152,9 @@ func newWorker(ctx context.Context, q *sqldb.Conn, n node) (int64, error) {
 }
 
 // has reports whether the row of a worker id in WORKER_NODE is the one that newWorker inserted for
-// n. The port's time and random number tell it from the rows of other processes.
+// n. The port's time and random number tell it from the rows of other processes. It is a SELECT by
+// key that locks nothing: the row, if it is there, never changes. A row whose name was replaced for
+// its character set is not found, which costs its key.
 func (n node) has(ctx context.Context, q *sqldb.Conn, worker int64) (bool, error) {
 	var rows int64
 	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? "+
@@ -146,14 +163,15 @@ func (n node) has(ctx context.Context, q *sqldb.Conn, worker int64) (bool, error
 	return rows > 0, err
 }
 
-// highestNode returns the highest worker id in WORKER_NODE, 0 for none.
+// highestNode returns the highest worker id in WORKER_NODE, 0 for none. It reads the end of the
+// primary key and locks nothing. Keys that were handed out and not committed are not in it.
 func highestNode(ctx context.Context, q *sqldb.Conn) (int64, error) {
 	var highest sql.NullInt64
 	err := q.Row(ctx, "SELECT MAX(ID) FROM WORKER_NODE", nil, &highest)
 	return highest.Int64, err
 }
 
-// seconds returns the instant of a unix second, and the zero time for none.
+// seconds returns the instant of a Unix second, UTC, and the zero time for NULL.
 func seconds(s sql.NullInt64) time.Time {
 	if !s.Valid {
 		return time.Time{}

@@ -14,6 +14,9 @@ import (
 // RestorePlan is what makes the tables fit for claims after they went back to an older state: a
 // backup was restored, or a replica promoted that lacks the last changes. docs/reliability.md says
 // when.
+//
+// The statements may be run by hand as they stand, without arguments. Running them again lowers no
+// end and no key, and ends the claims that were made since.
 type RestorePlan struct {
 	// Statements are what Restore runs, for the database's dialect, in this order.
 	Statements []string
@@ -25,7 +28,8 @@ type RestorePlan struct {
 // PlanRestore returns what Restore would do and changes nothing. highest is the highest worker id
 // that was ever used, 1 or above, and not below those in WORKER_LEASE. reach is the longest Window
 // of any service plus the longest lead, 0 to twice 366 days. It waits for a database that is down
-// until ctx ends.
+// until ctx ends. An argument that is out of range is an error that names it, its value and the
+// bound.
 func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
 	reach time.Duration) (RestorePlan, error) {
 	d, err := sqldb.Open("workernode", db, nil)
@@ -42,6 +46,11 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
 // work to the ends of their windows and then take other worker ids. The account needs SELECT,
 // INSERT and UPDATE, on PostgreSQL for the sequence of WORKER_NODE too. Running it twice does no
 // harm.
+//
+// Each statement commits itself, and Restore that broke off is run again as a whole. It waits for a
+// database that is down until ctx ends. A highest or a reach that is too low is the one mistake
+// that makes ids come twice: worker ids that the tables have forgotten are then given out inside
+// the windows of their owners.
 func Restore(ctx context.Context, db *gorm.DB, highest int64,
 	reach time.Duration) (RestorePlan, error) {
 	d, err := sqldb.Open("workernode", db, nil)
@@ -63,7 +72,8 @@ func Restore(ctx context.Context, db *gorm.DB, highest int64,
 		})
 }
 
-// planRestore checks the arguments against the tables and composes the statements.
+// planRestore checks the arguments against the tables and composes the statements. The SELECTs lock
+// nothing: processes that claim meanwhile are what Restore's caller has to rule out.
 func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	reach time.Duration) (p RestorePlan, err error) {
 	if highest < 1 || highest == math.MaxInt64 {
@@ -83,6 +93,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 			if p.HighestNode, err = highestNode(ctx, q); err != nil {
 				return err
 			}
+			// Only the worker ids of the default namespace are keys of WORKER_NODE.
 			err := q.Row(ctx, "SELECT COUNT(*), MAX(CASE WHEN NAMESPACE = ? THEN WORKER_ID END) "+
 				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{DefaultNamespace},
 				&p.Leases, &worker)
@@ -113,6 +124,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	case "postgres":
 		p.add(d, insert+" ON CONFLICT DO NOTHING")
 		// A row with a key of its own does not move the sequence.
+		// NEXTVAL uses up a key and tells where the sequence is; SETVAL never sets it back.
 		sequence := "PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id')"
 		p.add(d, fmt.Sprintf("SELECT SETVAL(%s,\n  GREATEST(%d, NEXTVAL(%s)))",
 			sequence, highest, sequence))
@@ -121,13 +133,15 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 		later = "MAX"
 	}
 	// The new fencing token ends the claims of all owners, and the end of the window keeps every
-	// worker id unused until the windows of all owners, forgotten ones included, have passed.
+	// worker id unused until the windows of all owners, forgotten ones included, have passed. The
+	// nonce stays: an owner whose token does not match finds out at the token.
 	if leased {
 		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
 			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
 			reach.Milliseconds()))
 		// Where a namespace counts for itself, the lowest unused worker id may be that of a
-		// forgotten claim.
+		// forgotten claim. The floor makes its window begin after the forgotten one has ended: see
+		// everywhere.
 		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
@@ -136,7 +150,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	return p, nil
 }
 
-// add appends a statement in the database's dialect.
+// add appends a statement in the database's dialect: as it is sent, with nothing left to replace.
 func (p *RestorePlan) add(d *sqldb.DB, statement string) {
 	p.Statements = append(p.Statements, d.Expand(statement))
 }

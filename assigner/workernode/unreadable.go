@@ -9,13 +9,16 @@ import (
 )
 
 // UnreadableError says which rows hold what their columns cannot, such as text in a column of
-// numbers, which SQLite stores. It is returned together with the rows that can be read.
+// numbers, which SQLite stores. It is returned together with the rows that can be read. Find it
+// with errors.As; errors.Is finds the reasons, through Unwrap.
 type UnreadableError struct {
 	Rows []UnreadableRow // at least one
 }
 
 // UnreadableRow is a row of WORKER_NODE or WORKER_LEASE that cannot be read. No claim uses it, so
-// its worker id is out of use until an operator repairs or deletes the row.
+// its worker id is out of use until an operator repairs the row. Do not delete a row of
+// WORKER_LEASE: in a namespace that counts for itself a worker id without a row counts as new, and
+// its next window begins at the beginning of time.
 type UnreadableRow struct {
 	// Table is WORKER_NODE or WORKER_LEASE.
 	Table string
@@ -30,7 +33,7 @@ type UnreadableRow struct {
 	Err error
 }
 
-// String names the row and the reason.
+// String names the row and the reason, for a person.
 func (r UnreadableRow) String() string {
 	in := ""
 	if r.Table == leaseTable {
@@ -40,7 +43,7 @@ func (r UnreadableRow) String() string {
 		r.Table, r.Worker, in, r.Err)
 }
 
-// Error names all rows.
+// Error names all rows, however many there are.
 func (e *UnreadableError) Error() string {
 	texts := make([]string, len(e.Rows))
 	for i, r := range e.Rows {
@@ -65,14 +68,16 @@ const (
 )
 
 // scanErrors collects the rows of a table that cannot be read, so that one bad row does not keep a
-// whole fleet from its worker ids.
+// whole fleet from its worker ids. It belongs to one query: a repeated attempt begins with an empty
+// one.
 type scanErrors struct {
 	table, namespace string // of all rows; namespace is empty if the rows say it themselves
 	rows             []UnreadableRow
 }
 
 // keep judges the scan of r's current row by its error: ok reports whether the row can be used. A
-// row that cannot be read is kept for err and is no error; any other error ends the query.
+// row that cannot be read is kept for err and is no error; any other error ends the query. What the
+// failed scan has stored in its variables has no meaning.
 func (s *scanErrors) keep(r *sql.Rows, err error) (ok bool, _ error) {
 	if err == nil || !sqldb.Unreadable(err) {
 		return err == nil, err
@@ -92,6 +97,7 @@ func (s *scanErrors) keep(r *sql.Rows, err error) (ok bool, _ error) {
 	}
 	bad := UnreadableRow{Table: s.table, Namespace: s.namespace, Err: err}
 	for i, name := range columns {
+		// PostgreSQL gives names in lower case, the others as the statement has them.
 		switch strings.ToUpper(name) {
 		case "NAMESPACE":
 			bad.Namespace = text(raw[i])
@@ -103,7 +109,8 @@ func (s *scanErrors) keep(r *sql.Rows, err error) (ok bool, _ error) {
 	return false, nil
 }
 
-// err returns the rows as an error, nil if there are none.
+// err returns the rows as an error, nil if there are none. It returns the interface and not a
+// pointer, so that none is really nil.
 func (s *scanErrors) err() error {
 	if len(s.rows) == 0 {
 		return nil
@@ -111,7 +118,7 @@ func (s *scanErrors) err() error {
 	return &UnreadableError{Rows: s.rows}
 }
 
-// text returns a raw value as it is stored. Drivers return texts as bytes.
+// text returns a raw value as it is stored. Drivers return texts as bytes, and NULL as nil.
 func text(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
