@@ -11,10 +11,11 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// ErrTickFull means that Backfill has made all ids of a tick, and Spill is off.
+// ErrTickFull means that Backfill has made all ids of a tick, and Spill is off. It is permanent for
+// the tick: no later call with an instant in it succeeds.
 var ErrTickFull = errors.New("uid: the tick has no id left")
 
-// BackfillOptions of NewBackfill. nil and zero fields mean the defaults.
+// BackfillOptions configures NewBackfill. nil and zero fields mean the defaults.
 type BackfillOptions struct {
 	// Layout and Eras are those of the generators that make ids for the same column.
 	Layout bitsalloc.Layout
@@ -28,7 +29,7 @@ type BackfillOptions struct {
 
 // Backfill makes ids for rows that exist already: an id's time is the row's own. It uses a worker
 // id that nobody used before, so its ids equal no other, whatever the rows' times are. No clock
-// takes part. Its methods are safe for concurrent use.
+// takes part. Its methods are safe for concurrent use. It starts no goroutine.
 //
 // A run that breaks off is resumed by another Backfill, which has another worker id, for the rows
 // that have no id yet.
@@ -40,6 +41,10 @@ type BackfillOptions struct {
 //
 // It keeps one map entry for each tick that it made ids for, so its memory grows with the number of
 // ticks that have rows, not with the number of rows.
+//
+// Why no id comes twice: within a tick next only grows, a tick's positions stay inside it, and no
+// other claim, before or after, has the worker id at any time. That last point is why the window
+// has to be all of time: Backfill stamps the past, which a lease's window does not reach.
 type Backfill struct {
 	timeline *timeline
 	eras     *bitsalloc.Eras
@@ -70,6 +75,7 @@ func NewBackfill(ctx context.Context, a assigner.Assigner, o *BackfillOptions) (
 	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(eras.String())
 	}
+	// 0 for SeqStart: a generator's default, so that backfilled ids spread as new ones do.
 	b := &Backfill{timeline: newTimeline(eras, 0), eras: eras, spill: opts.Spill,
 		next: map[uint64]uint64{}}
 	if b.claim, err = a.Assign(ctx, b.timeline.maxWorker); err != nil {
@@ -86,11 +92,16 @@ func NewBackfill(ctx context.Context, a assigner.Assigner, o *BackfillOptions) (
 	return b, nil
 }
 
-// At returns an id whose time is t, to the tick. The ids of one tick rise. At least half of a
-// tick's sequence is there; then the call fails with ErrTickFull, or takes a later tick if Spill is
-// on. An instant before the epoch is an error that wraps bitsalloc.ErrRange, one that the time bits
-// do not hold one that wraps ErrExhausted. At does not block. It remembers each tick that it made
-// ids for.
+// At returns an id whose time is t, to the tick. The ids of one tick rise in the order of the
+// calls. At least half of a tick's sequence is there; then the call fails with ErrTickFull, or
+// takes a later tick if Spill is on. An instant before the epoch is an error that wraps
+// bitsalloc.ErrRange, one that the time bits do not hold one that wraps ErrExhausted, and a ctx
+// that has ended one that wraps its error. With GeneBits an id takes its gene from its own sequence
+// number.
+//
+// At waits for nothing but concurrent calls of At, which are short, and of Close. It allocates for
+// the entry of a tick that it had no id of. With Spill it walks from full tick to full tick, so a
+// long stretch of full ticks takes time.
 func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("uid: no id: %w", err)
@@ -109,6 +120,7 @@ func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 	// generator's do: at least half of the tick, and the same spread over shards.
 	for tick := l.at(t); tick < l.end(); tick = l.next(tick) {
 		e := l.of(tick)
+		// A tick is written as its first position, so the key is unique over all eras.
 		pos, met := b.next[tick]
 		if !met {
 			pos = e.start(tick, b.claim.Worker())
@@ -124,12 +136,13 @@ func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 	return 0, l.exhausted()
 }
 
-// Parse takes an id of the layout apart, as Generator.Parse does.
+// Parse takes an id of the layout apart, as Generator.Parse does. It works after Close too.
 func (b *Backfill) Parse(id ID) Parts { return ParseParts(b.eras.Of(int64(id)), id) }
 
 // Close ends the use of the worker id, which no other process ever gets. Calls of At fail with
-// ErrClosed from then on. It asks the claim's authority for up to five seconds. Closing twice does
-// nothing.
+// ErrClosed from then on, and wait until Close returns if they come meanwhile. It asks the claim's
+// authority for up to five seconds. An error says that the authority was not told; the use has
+// ended all the same. Closing twice does nothing.
 func (b *Backfill) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,11 +2,12 @@ package uid
 
 import "fmt"
 
-// base32Len is the length of every Base32 text: 13 digits of 5 bits are 65 bits.
+// base32Len is the length of every Base32 text: 13 digits of 5 bits are 65 bits, 12 would be 60. An
+// id has 63, so the first digit is 0 to 7.
 const base32Len = 13
 
 // base32Digits are Crockford's: the digits and letters without I, L, O and U, in the order of
-// ASCII.
+// ASCII, so that texts of one length sort as the numbers do.
 const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // Base32 returns the id in Crockford's base 32 (https://www.crockford.com/base32.html): always 13
@@ -17,7 +18,8 @@ func (id ID) Base32() string {
 	return string(id.AppendBase32(b[:0]))
 }
 
-// AppendBase32 appends what Base32 returns to b. It allocates only when b has to grow.
+// AppendBase32 appends what Base32 returns to b. It allocates only when b has to grow. A negative
+// id becomes a text that ParseBase32 refuses.
 func (id ID) AppendBase32(b []byte) []byte {
 	// Thirteen independent shifts, without a loop that would carry v from one digit to the next.
 	// The first digit has the three highest bits of an id; the sign of a negative number makes it 8

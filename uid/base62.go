@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// base62Len is the length of every Base62 text: 62^10 is less than 2^63, 62^11 is more.
+// base62Len is the length of every Base62 text: 62^10 is 8.4e17, less than 2^63, and 62^11 is
+// 5.2e19, more than it. Not every text of that length is an id, so ParseBase62 checks the bound.
 const base62Len = 11
 
 // base62Digits are in the order of ASCII, which is what makes the texts sort.
@@ -20,7 +21,8 @@ func (id ID) Base62() string {
 	return string(id.AppendBase62(b[:0]))
 }
 
-// AppendBase62 appends what Base62 returns to b. It allocates only when b has to grow.
+// AppendBase62 appends what Base62 returns to b. It allocates only when b has to grow. A negative
+// id becomes a text that ParseBase62 refuses.
 func (id ID) AppendBase62(b []byte) []byte {
 	// One digit and twice five digits. Five digits fit 32 bits, whose divisions are quicker, and
 	// the two halves do not wait for one another.

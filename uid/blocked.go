@@ -8,16 +8,21 @@ import (
 )
 
 // stopLines is the least time from a log line that ids are back to one that they have stopped: a
-// clock that goes back and forth writes no more.
+// clock that goes back and forth, or a generator at its bound, writes two lines a second at most.
 const stopLines = time.Second
 
 // blocked returns Stats.Err: why no id can be handed out, or nil. It asks for the tick that the
 // next batch would be composed in, so its answer is that of a call which finds lanes and ring
-// empty.
+// empty. It composes nothing and moves nothing, so Stats and probes may call it as often as they
+// like.
 //
 // The position comes before the look at the ring, and that before the look at the lanes. The other
 // way round, others could compose runs and hand them out in between, and an old look would be
 // judged by a new position; or a run could move from the ring to a lane that was looked at.
+//
+// It takes no lock of the composer, because a caller that composes must not wait for a probe. So
+// pos may be out of date. It is then too low, and as positions only grow, a bound that it meets is
+// met by the newer one too.
 func (c *Cached) blocked() error {
 	if c.closed.Load() {
 		return ErrClosed
@@ -39,7 +44,8 @@ func (c *Cached) blocked() error {
 }
 
 // held reports whether a lane has a number. A refill that has taken runs from the ring holds its
-// lane's lock until they are in the lane.
+// lane's lock until they are in the lane. So the lock makes held wait for runs that are in neither
+// place, for a few instructions a lane.
 func (c *Cached) held() bool {
 	for i := range c.lanes {
 		l := &c.lanes[i]
@@ -54,11 +60,13 @@ func (c *Cached) held() bool {
 }
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim
-// that bounds its lead begins up to three seconds ahead, and a burst uses these up at once.
+// that bounds its lead begins up to three seconds ahead by default, and a burst uses these up at
+// once. Beyond it the wait counts as a clock that went back.
 const startWait = 5 * time.Second
 
 // blocked returns Stats.Err: what a call would fail with now, or wait for beyond the next tick,
-// unless it waits because its claim began ahead of the clock.
+// unless it waits because its claim began ahead of the clock. It asks after, which looks and takes
+// nothing.
 func (d *Default) blocked() error {
 	last := d.last.Load()
 	if d.closed.Load() || last == closedPosition {
@@ -74,7 +82,8 @@ func (d *Default) blocked() error {
 }
 
 // lasting returns err, which forbids ids for wait, or nil if a call just waits it out: for the next
-// tick at MaxLead, or for an extension of the claim that is under way.
+// tick at MaxLead, or for an extension of the claim that is under way. An ErrLead that lasts gets
+// the instant, to the second, at which the clock permits ids again.
 func (c *core) lasting(err error, wait time.Duration) error {
 	switch {
 	case err == errExtending:
@@ -89,7 +98,8 @@ func (c *core) lasting(err error, wait time.Duration) error {
 	return err
 }
 
-// refused is for a call that finds no id: if ids have stopped, the log says so, once.
+// refused is for a call that finds no id: if ids have stopped, the log says so, once. The load
+// keeps it cheap for calls that find out again and again; report decides.
 func (k *keeper) refused() {
 	if !k.journal.halted.Load() {
 		k.report()

@@ -28,6 +28,16 @@ import (
 //
 // A call that finds its lane used up refills it from the ring. A call that finds the ring empty
 // composes, or waits, or fails, as the take policy says.
+//
+// What each part owns, and where the argument for it is:
+//
+//	lane       which caller gets a number           lane.go
+//	ring       which lane gets a run                package ringbuffer
+//	composer   which runs there are: the position   composer.go
+//	keeper     which worker id and window           keeper.go
+//	clock      what time it is                      clock.go
+//
+// A process that dies loses what lanes and ring hold, and the rest of its window.
 type Cached struct {
 	// The fast path reads these, and its lane. None of them changes after newCached, but the seats'
 	// table, so their cache lines stay in every processor's cache.
@@ -39,6 +49,8 @@ type Cached struct {
 	lanes    []lane
 	pads     bool // the take policy is TakePad: callers compose
 
+	// Two lines, because processors fetch lines in pairs: what follows is written now and then, and
+	// must not take the line above from the callers.
 	_, _ cpu.CacheLinePad
 
 	wake    chan struct{}  // capacity 1: the padder is to look again
@@ -58,13 +70,18 @@ type Cached struct {
 var _ Generator = (*Cached)(nil)
 
 // NewCached claims a worker id from a, composes a ring full of ids and starts the padder. It blocks
-// until the assigner answers or ctx ends. Nil options mean the defaults. Errors wrap ErrOptions,
-// bitsalloc.ErrLayout, ErrExhausted or what the assigner returned.
+// until the assigner answers or ctx ends; ctx means nothing to the generator afterwards. Nil
+// options mean the defaults. The ring takes 72 bytes a slot where a cache line has 64 bytes, and
+// has 32 slots with the default options. It is full when NewCached returns, unless a bound forbids
+// that yet: MaxLead or the window's end. Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted
+// or what the assigner returned; a claim that was made is released then.
 func NewCached(ctx context.Context, a assigner.Assigner, o *Options) (*Cached, error) {
 	return newCached(ctx, a, o, o.clocks())
 }
 
-// newCached is NewCached with the clocks that read reads.
+// newCached is NewCached with the clocks that read reads. The order matters: the claim, the
+// composer, which needs the claim's window, the keeper, which needs the composer's front, and the
+// padder last. Nothing before the keeper starts a goroutine, so an error leaves none behind.
 func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	read readClocks) (*Cached, error) {
 	co, err := newCore(ctx, a, o, read)
@@ -102,6 +119,11 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 // Next returns an id. With one lane, ids strictly increase in the order in which calls return
 // before others begin. It waits only if no id is ready and the take policy says so, and allocates
 // nothing while it does not wait.
+//
+// It fails with ErrClosed after Close, ErrExhausted at the end of the time bits, ErrClaimExpired,
+// ErrClaimLost or ErrSucceeded at the end of a window that cannot be extended, ErrLead or ErrEmpty
+// with TakeReject, the error of a TakeFunc, and, if ctx ends while it waits, an error that wraps
+// ctx's.
 func (c *Cached) Next(ctx context.Context) (ID, error) {
 	l, seat := c.first, uint64(0)
 	if c.seats.mask != 0 {
@@ -120,7 +142,7 @@ func (c *Cached) Next(ctx context.Context) (ID, error) {
 
 // slow is Next for a caller that found its lane used up. It is a Fill of one id, so that there is
 // one slow path, and out of line, so that Next stays small. fill returns ids with gene 0, hence the
-// shift.
+// shift. The failed add has left a trace in the lane that means nothing: see point 4 of lane.
 func (c *Cached) slow(ctx context.Context, seat uint64) (ID, error) {
 	var one [1]ID
 	_, err := c.fill(ctx, seat, one[:])
@@ -128,8 +150,9 @@ func (c *Cached) slow(ctx context.Context, seat uint64) (ID, error) {
 }
 
 // NextGene returns an id whose low GeneBits bits are the low bits of key, negative keys included;
-// the routing side computes the same with bitsalloc.GeneOf. It costs what Next costs. Ids of
-// different genes never collide.
+// the routing side computes the same with bitsalloc.GeneOf. It costs what Next costs and fails as
+// Next does, and with ErrNoGene on a layout without GeneBits. Ids of different genes never collide,
+// because the rest of an id is unique already.
 func (c *Cached) NextGene(ctx context.Context, key int64) (ID, error) {
 	if c.geneMask == 0 {
 		return 0, ErrNoGene
@@ -166,7 +189,8 @@ func (c *Cached) waitForRun() (ready <-chan struct{}, reason error) {
 }
 
 // kick asks the padder to look at the ring and the clock. It never blocks: a token that is in the
-// channel already makes the padder look after this call, too.
+// channel already makes the padder look after this call, too. One token is enough for any number of
+// kicks, because a look looks at everything.
 func (c *Cached) kick() {
 	select {
 	case c.wake <- struct{}{}:
@@ -175,7 +199,11 @@ func (c *Cached) kick() {
 }
 
 // Stats returns a snapshot. It locks each lane for a few loads, one after the other, which a caller
-// notices only if it refills that lane just then. It takes no lock of composer or ring.
+// notices only if it refills that lane just then. It takes no lock of composer or ring. It takes
+// time in proportion to the lanes.
+//
+// The ring's oldest run is read before the lanes, so that a run which moves from ring to lane
+// meanwhile is not missed.
 func (c *Cached) Stats() Stats {
 	p := c.composer
 	inRing := p.oldest()
@@ -201,7 +229,7 @@ func (c *Cached) Stats() Stats {
 }
 
 // inLanes returns the lowest number in the lanes, or oldest if that is lower, and whether the lanes
-// hold any.
+// hold any. It takes no lock, so a lane that is refilled meanwhile may show either run.
 func (c *Cached) inLanes(oldest uint64) (lowest uint64, held bool) {
 	for i := range c.lanes {
 		l := &c.lanes[i]

@@ -8,7 +8,10 @@ import (
 
 const (
 	// settleAfter is how long a step ahead has to last before it is believed, and confirmAfter how
-	// long one of more than MaxJump. In both cases a second reading has to agree with the first.
+	// long one of more than MaxJump. In both cases a second reading has to agree with the first. A
+	// tenth of a second outlasts a single wrong reading and is short for ids that carry the time of
+	// before the step. Ten minutes leave an operator, or the authority, time to judge a clock that
+	// is hours off.
 	settleAfter  = 100 * time.Millisecond
 	confirmAfter = 10 * time.Minute
 
@@ -17,11 +20,13 @@ const (
 	returnWithin = time.Hour
 
 	// clockSlack is the difference up to which two readings agree, and the step ahead that is
-	// believed at once.
+	// believed at once. It covers what slewing and a leap second do, and what passes between the
+	// readings of two goroutines.
 	clockSlack = time.Second
 )
 
-// readClocks reads the wall clock and the monotonic clock.
+// readClocks reads the wall clock and the monotonic clock, both at one instant as far as possible.
+// It is safe for concurrent use, and is called without a lock, because it may be Options.Clock.
 type readClocks func() (wall time.Time, mono time.Duration)
 
 // clock reads the wall clock and keeps steps ahead away from the position, which never comes back:
@@ -60,6 +65,8 @@ type clock struct {
 	doubt  atomic.Bool  // a step ahead is not believed yet; written under mu
 
 	// Locked by readings that find a step, or a doubt. Nothing is waited for while it is held.
+	// The words above may be loaded without it. doubt is stored under it alone; offset is stored
+	// without it by readings that find a small difference.
 	mu     sync.Mutex
 	was    [4]stepBack   // guarded by mu: the latest ones, newest first
 	front  time.Duration // guarded by mu: wall - base at the latest instant from which it went back
@@ -80,7 +87,8 @@ type stepBack struct {
 // such durations, and of a third, fits a time.Duration.
 const farAway = time.Duration(1) << 61
 
-// newClock returns a clock that believes its first reading.
+// newClock returns a clock that believes its first reading, because there is nothing to compare it
+// with. A clock that is wrong when the process starts gives ids a wrong time, and no id twice.
 func newClock(read readClocks, maxJump time.Duration) *clock {
 	wall, mono := read()
 	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump}
@@ -122,13 +130,16 @@ func (k *clock) now() time.Time {
 	return wall
 }
 
-// offsetOf returns wall - base - mono, or farAway in either direction.
+// offsetOf returns wall - base - mono, or farAway in either direction. It bounds the sum twice, so
+// that no difference of two offsets wraps around.
 func (k *clock) offsetOf(wall time.Time, mono time.Duration) time.Duration {
 	since := min(max(wall.Sub(k.base), -2*farAway), 2*farAway) // Sub holds at 292 years
 	return min(max(since-mono, -farAway), farAway)
 }
 
-// back believes a step back and notes where the wall clock was, so that returns finds it.
+// back believes a step back and notes where the wall clock was, so that returns finds it. Of
+// several readers that find one step, the first notes it; the others find the offset moved. The
+// four latest steps are kept, so a clock that goes back in small steps is still known to return.
 func (k *clock) back(offset, mono time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,7 +153,8 @@ func (k *clock) back(offset, mono time.Duration) {
 	k.offset.Store(int64(offset))
 }
 
-// ahead judges a step ahead. It returns wall if the step is believed, else the time without it.
+// ahead judges a step ahead. It returns wall if the step is believed, else the time without it. It
+// reads offset again under mu, because another reader may have judged the same step meanwhile.
 func (k *clock) ahead(wall time.Time, offset, mono time.Duration) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,7 +168,8 @@ func (k *clock) ahead(wall time.Time, offset, mono time.Duration) time.Time {
 }
 
 // returns reports whether the wall clock comes back to an instant that it has shown, or to where it
-// would be had it not gone back. Under mu.
+// would be had it not gone back. Under mu. The position has been there, so believing it drags
+// nothing ahead.
 func (k *clock) returns(offset, mono time.Duration) bool {
 	if offset+mono <= k.front+clockSlack {
 		return true
@@ -170,7 +183,8 @@ func (k *clock) returns(offset, mono time.Duration) bool {
 }
 
 // lasted reports whether the step has lasted, and begins to wait for that if it is a new one. Under
-// mu.
+// mu. A reading that disagrees with the step in doubt by more than clockSlack begins anew, so a
+// clock that jumps about is never believed.
 func (k *clock) lasted(jumped bool, offset, mono time.Duration) bool {
 	if !k.doubt.Load() || !agree(offset, k.step) {
 		k.step, k.since = offset, mono
@@ -186,7 +200,9 @@ func (k *clock) lasted(jumped bool, offset, mono time.Duration) bool {
 // agree reports whether two offsets differ by clockSlack at most.
 func agree(a, b time.Duration) bool { return a-b <= clockSlack && b-a <= clockSlack }
 
-// settle ends a doubt, because a reading shows the believed time again: the step is gone.
+// settle ends a doubt, because a reading shows the believed time again: the step is gone. A reading
+// from before the step that arrives late ends it too. The next reading then begins it anew, which
+// costs another settleAfter.
 func (k *clock) settle() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -209,7 +225,8 @@ func (k *clock) jump() time.Duration {
 }
 
 // report returns true once for every jump that is held back. Whether a caller reports it is the
-// caller's decision, so that nothing is logged under a lock.
+// caller's decision, so that nothing is logged under a lock. It is called by look and by refreshes
+// of the tick cache, and costs one load where there is no doubt.
 func (k *clock) report() bool {
 	if !k.doubt.Load() {
 		return false
@@ -222,7 +239,8 @@ func (k *clock) report() bool {
 }
 
 // confirm ends a doubt if authority, a time read from elsewhere just now, agrees with the wall
-// clock to within maxJump, and reports whether it does.
+// clock to within maxJump, and reports whether it does. maxJump is wide, because the two clocks may
+// differ and the answer has travelled; a jump that matters is longer.
 func (k *clock) confirm(authority time.Time) bool {
 	wall, mono := k.read()
 	k.mu.Lock()

@@ -56,7 +56,8 @@ type composer struct {
 
 // newComposer returns a composer whose position is the current tick, with a full ring, for lanes
 // that are used up. It does not report a bound that keeps the ring from being filled: the first
-// caller that meets the bound reports it, or waits. Its error is that of the ring's size.
+// caller that meets the bound reports it, or waits. Its error is that of the ring's size. Nothing
+// is shared yet, so no lock is needed; the methods it calls lock all the same.
 func newComposer(c *core, lanes []lane) (*composer, error) {
 	slots := c.opts.slots()
 	ring, err := ringbuffer.New(int(slots), nil)
@@ -77,8 +78,9 @@ func newComposer(c *core, lanes []lane) (*composer, error) {
 }
 
 // fill composes one batch. It returns how many runs it put into the ring and, if a bound stopped
-// it, the bound: ErrClosed, ErrExhausted, ErrLead, or why the claim does not cover the position.
-// 0 and nil mean that the ring is full.
+// it, the bound: ErrClosed, ErrExhausted, ErrLead, or why the claim does not cover the position. 0
+// and nil mean that the ring is full. It waits for a batch that another goroutine composes, and for
+// nothing else.
 func (p *composer) fill() (n int, err error) {
 	now := p.clock.now()
 	p.mu.Lock()
@@ -95,7 +97,8 @@ func (p *composer) fillAll() error {
 	}
 }
 
-// isLow reports whether fewer runs than PaddingFactor says are left in the ring.
+// isLow reports whether fewer runs than PaddingFactor says are left in the ring. It takes no lock:
+// a wrong answer composes a batch too early or too late.
 func (p *composer) isLow() bool { return p.ring.Len() < p.low }
 
 // top composes one batch for a caller that left the ring low, and reports whether another batch
@@ -112,7 +115,7 @@ func (p *composer) top() (more bool) {
 }
 
 // batch refreshes what is too old, composes one batch, and opens the gate if that is news to
-// callers that wait. The caller has locked mu; batch unlocks it.
+// callers that wait. The caller has locked mu; batch unlocks it. now was read before mu was locked.
 func (p *composer) batch(now time.Time) (n int, err error) {
 	// Otherwise what is composed now would be dropped at the padder's next look.
 	if p.pos.Load() < p.oldestAllowed(now) {
@@ -146,7 +149,8 @@ func (p *composer) follow() {
 	p.refresh(now)
 }
 
-// bound returns what forbids composing, nil if nothing does.
+// bound returns what forbids composing, nil if nothing does. It is a look: another goroutine may
+// compose up to a bound, or the claim may be extended, before the caller acts on it.
 func (p *composer) bound() error {
 	now := p.clock.now()
 	p.mu.Lock()
@@ -154,7 +158,8 @@ func (p *composer) bound() error {
 	return p.permits(p.keeper.window.Load(), p.pos.Load(), now)
 }
 
-// nextNumber returns the number that is composed next; ok reports whether there is one.
+// nextNumber returns the number that is composed next; ok reports whether there is one. It takes
+// nothing: the same number is composed later.
 func (p *composer) nextNumber() (n uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +167,8 @@ func (p *composer) nextNumber() (n uint64, ok bool) {
 	return p.of(pos).number(pos, p.window.worker), pos < p.end()
 }
 
-// oldest returns the number of the ring's oldest run, or the position if the ring is empty.
+// oldest returns the number of the ring's oldest run, or the position if the ring is empty. It
+// takes no lock. A position has the time of its number, whatever the worker id is.
 func (p *composer) oldest() uint64 {
 	if n, ok := p.ring.Oldest(); ok {
 		return uint64(n)
@@ -216,6 +222,7 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 		p.replace(w, now)
 	}
 	p.window = w
+	// Room that is seen here can only grow until TryPutN, because mu makes this the one producer.
 	room := min(p.ring.Cap()-p.ring.Len(), len(p.heads))
 	pos := p.pos.Load()
 	e := p.of(pos)
@@ -242,7 +249,8 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 // any. Under mu.
 //
 // The ring goes first. A caller that refills a lane after that gets a run that drop has left, which
-// is not too old.
+// is not too old. The other way round, a lane that was looked at could be refilled with a run that
+// is.
 func (p *composer) refresh(now time.Time) {
 	limit := p.oldestAllowed(now)
 	if limit == 0 {
@@ -255,6 +263,8 @@ func (p *composer) refresh(now time.Time) {
 	for i := range p.lanes {
 		l := &p.lanes[i]
 		l.mu.Lock()
+		// limit is a tick's first position, and a run's end lies in its tick or at the next one's
+		// begin.
 		if l.end.Load() <= limit { // a run lies inside a tick
 			l.drop()
 		}
@@ -279,7 +289,8 @@ func (p *composer) oldestAllowed(now time.Time) uint64 {
 
 // jump moves the position to the current tick, at a sequence number that a hash spreads, and drops
 // the runs below. A position that is ahead stays where it is: that is why a clock that goes back
-// costs no uniqueness. Under mu.
+// costs no uniqueness. Under mu. It may load a newer window than compose did; the next batch
+// composes under that one.
 func (p *composer) jump(now time.Time) {
 	w := p.keeper.window.Load()
 	pos := max(p.at(now), w.from)
@@ -341,7 +352,9 @@ func (p *composer) unlockLanes() {
 }
 
 // skip returns how far into its next run lane i begins after a jump. Without it every refreshed
-// lane would start at a run's head, and a quiet service's ids would be multiples of RunLength.
+// lane would start at a run's head, and a quiet service's ids would be multiples of RunLength. It
+// is less than RunLength, so a number of the run is left, and less than SeqStart, which bounds
+// where a tick starts.
 func (p *composer) skip(i int) uint64 {
 	pos := p.pos.Load()
 	e := p.of(pos)

@@ -13,7 +13,8 @@ import (
 )
 
 // core is what both generators stand on: the timeline, the claim and its keeper, the clock, and the
-// gate at which callers wait. Its fields do not change after newCore.
+// gate at which callers wait. Its fields do not change after newCore. It starts no goroutine of its
+// own.
 type core struct {
 	*timeline
 	eras   *bitsalloc.Eras
@@ -32,7 +33,7 @@ type core struct {
 // newCore checks the options, reads the clock and makes the first claim. It blocks until the
 // assigner answers or ctx ends. Everything that can be refused without a claim is refused before
 // it, so that a bad option uses up no worker id. The keeper does not run yet: the generator sets
-// its front and changed, and then calls its run.
+// its front, changed and blocked, and then calls its run.
 func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readClocks) (*core, error) {
 	opts, eras, err := o.withDefaults()
 	if err != nil {
@@ -51,6 +52,7 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readCloc
 	if err != nil {
 		return nil, err
 	}
+	// Only the claim tells where its window begins, so this comes after it, and releases it.
 	if w := c.keeper.window.Load(); w.from >= c.end() { // no tick is left in the window, ever
 		err := fmt.Errorf("%w, and the claim's window begins at %v", c.exhausted(), w.start)
 		return nil, errors.Join(err, c.keeper.release(time.Time{}))
@@ -58,14 +60,14 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readCloc
 	return c, nil
 }
 
-// exhausted returns the error that says when the time bits end.
+// exhausted returns the error that says when the time bits end: those of the last era.
 func (l *timeline) exhausted() error {
 	a := l.eras[len(l.eras)-1].alloc
 	return fmt.Errorf("%w: the layout %v ends at %v", ErrExhausted, a.Layout(), a.Expires())
 }
 
 // reportJump logs a jump of the clock that is held back, once, and has the keeper ask the claim's
-// authority about it. It is not called under a lock.
+// authority about it. It is not called under a lock. It is cheap where there is no jump: one load.
 func (c *core) reportJump() {
 	if c.clock.report() {
 		jump := c.clock.jump()
@@ -77,7 +79,9 @@ func (c *core) reportJump() {
 }
 
 // permits returns what forbids composing in the tick of pos, nil if nothing does. Permanent bounds
-// come first: a generator that is closed and too far ahead says that it is closed.
+// come first: a generator that is closed and too far ahead says that it is closed. It is a function
+// of its arguments but for closed, so a caller that holds no lock gets an answer about the window
+// and the time that it has looked at.
 func (c *core) permits(w *window, pos uint64, now time.Time) error {
 	if c.closed.Load() {
 		return ErrClosed
@@ -90,7 +94,7 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 
 // leads returns ErrLead if MaxLead, in whole ticks, forbids the tick of pos while the clock is in
 // the tick of now. Both are positions. It compares instants, because ticks of two eras may have
-// different lengths.
+// different lengths. MaxLead 0 is no bound.
 func (c *core) leads(pos, now uint64) error {
 	if c.opts.MaxLead > 0 && c.time(pos).After(c.time(now).Add(c.maxLead(pos))) {
 		return ErrLead
@@ -104,16 +108,19 @@ func (c *core) maxLead(pos uint64) time.Duration {
 }
 
 // untilLead returns how long it takes until MaxLead permits the tick of pos, and at least 100 µs,
-// so that a timer for it does not spin.
+// so that a timer for it does not spin. It is an estimate by the believed clock: a caller looks
+// again after it.
 func (c *core) untilLead(pos uint64) time.Duration {
 	return max(minInterval/10, c.time(pos).Add(-c.maxLead(pos)).Sub(c.clock.now()))
 }
 
 // wait blocks until ready is closed, ctx ends or, if d is positive, d has passed. ready comes from
 // gate.wait, called before the caller looked at what it waits for. After nil the caller looks
-// again; an error wraps that of ctx. No lock is held.
+// again; an error wraps that of ctx. No lock is held. It is the only place in the package where a
+// call for an id blocks, but for locks that are held for a few instructions and for a TakeFunc.
 func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration) error {
 	c.waits.Add(1)
+	// The machine's clock, not Options.Clock: how long a caller waited is a fact about the process.
 	begin := time.Now()
 	defer func() { c.waited.Add(int64(time.Since(begin))) }()
 	var expired <-chan time.Time
@@ -140,6 +147,9 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 //	any other, with a TakeFunc                     what the function says
 //	ErrClaimLost, ErrClaimExpired, ErrSucceeded    the error: a wait could last for hours
 //	any other                                      TakeReject: the error; else a wait
+//
+// The reasons left for a wait are ErrLead, which ends with the clock, ErrEmpty, which ends with the
+// padder, and errExtending, which ends with the answer of the authority or becomes ErrClaimExpired.
 func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 	d time.Duration) error {
 	switch {
@@ -172,7 +182,8 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 }
 
 // reject counts a call that fails for a reason, and returns the error that it fails with: the
-// reason, or ErrEmpty for a reason that is not for callers, such as errExtending.
+// reason, or ErrEmpty for a reason that is not for callers, such as errExtending. Each call counts
+// once.
 func (c *core) reject(reason error) error {
 	switch {
 	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
@@ -189,7 +200,8 @@ func (c *core) reject(reason error) error {
 
 // sameKind reports whether two bounds are of one kind; nil stands for no bound. A waiting caller
 // has nothing to learn from a bound of the same kind, so the gate stays closed: otherwise each
-// caller that tries to compose would wake all others.
+// caller that tries to compose would wake all others. A bound that is none of the kinds, ErrClosed,
+// is never the same as another: Close opens the gate itself, and once more does no harm.
 func sameKind(a, b error) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -38,6 +38,7 @@ type Default struct {
 
 	// skipped is how many positions last has jumped over, so that last + 1 - skipped ids were
 	// handed out. jumping is how many calls may be between the two: skipped says nothing meanwhile.
+	// Both change once a tick, with the first id of it.
 	skipped, jumping atomic.Int64
 
 	// The highest tick that was taken because the claim's window begins ahead of the clock. In
@@ -57,9 +58,10 @@ const (
 
 var _ Generator = (*Default)(nil)
 
-// NewDefault claims a worker id from a. It blocks until the assigner answers or ctx ends. Nil
-// options mean the defaults. Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted or what the
-// assigner returned.
+// NewDefault claims a worker id from a. It blocks until the assigner answers or ctx ends; ctx means
+// nothing to the generator afterwards. Nil options mean the defaults. Errors wrap ErrOptions,
+// bitsalloc.ErrLayout, ErrExhausted or what the assigner returned; a claim that was made is
+// released then.
 func NewDefault(ctx context.Context, a assigner.Assigner, o *Options) (*Default, error) {
 	d, err := newDefault(ctx, a, o, o.clocks())
 	if err != nil {
@@ -88,8 +90,8 @@ func newDefault(ctx context.Context, a assigner.Assigner, o *Options,
 	return d, nil
 }
 
-// newest returns the position of the newest id, or if there is none the tick that the first one
-// would have now.
+// newest returns the position of the newest id, or if there is none, or after Close, the tick that
+// the first one would have now.
 func (d *Default) newest() uint64 {
 	if last := d.last.Load(); last >= 0 {
 		return uint64(last)
@@ -102,14 +104,18 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 
 // Next returns an id. Ids strictly increase in the order in which calls return before others begin,
 // unless a lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
-// sequence is used up.
+// sequence is used up. It allocates nothing while it does not wait.
+//
+// It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, with a
+// *ClockBackError as Options.Rollback says, with ErrLead at MaxLead with TakeReject, with the error
+// of a TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
 	return d.keyless(n), err
 }
 
 // NextGene returns an id whose low GeneBits bits are the low bits of key, negative keys included.
-// Otherwise it is Next.
+// Otherwise it is Next. On a layout without GeneBits it fails with ErrNoGene.
 func (d *Default) NextGene(ctx context.Context, key int64) (ID, error) {
 	var id [1]ID
 	_, err := d.FillGene(ctx, key, id[:])
@@ -150,7 +156,9 @@ func (d *Default) fill(ctx context.Context, ids []ID) (n int, err error) {
 }
 
 // take takes up to want consecutive positions of one tick, at least one, and returns the first
-// one's number and how many it took. It waits where no position may be taken now.
+// one's number and how many it took. It waits where no position may be taken now. The loop needs no
+// bound: a swap that fails says that another call has succeeded, and every other turn waits or
+// returns.
 func (d *Default) take(ctx context.Context, want uint64) (first, n uint64, err error) {
 	for {
 		last := d.last.Load()
@@ -178,6 +186,8 @@ func (d *Default) take(ctx context.Context, want uint64) (first, n uint64, err e
 }
 
 // move takes n positions from pos on, if last is still the newest one, and counts those it skips.
+// jumping goes up before the swap and down after skipped is counted, so issued sees that last and
+// skipped do not agree yet.
 func (d *Default) move(last int64, pos, n uint64) bool {
 	skip := int64(pos) - last - 1
 	if skip == 0 {
@@ -196,7 +206,8 @@ func (d *Default) move(last int64, pos, n uint64) bool {
 }
 
 // issued returns how many ids were handed out. It looks again while a call is between last and
-// skipped.
+// skipped, which lasts a few instructions. It loads jumping after both, so a jump that began before
+// the loads and is not over is seen.
 func (d *Default) issued() int64 {
 	for {
 		skipped, last := d.skipped.Load(), d.last.Load()
@@ -263,7 +274,8 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 	return pos, 0, nil
 }
 
-// until returns how long it takes until a tick begins, a nanosecond at the least.
+// until returns how long it takes until a tick begins, a nanosecond at the least, because 0 means
+// that there is nothing to wait for.
 func (d *Default) until(tick uint64) time.Duration {
 	return max(1, d.time(tick).Sub(d.clock.now()))
 }
@@ -300,6 +312,8 @@ func (d *Default) rollback(tick, now uint64) (time.Duration, error) {
 // again. w is the window that after looked at: where it has been replaced since, or the generator
 // closed, the reason is out of date and take looks again at once.
 func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reason error) error {
+	// The keeper opens the gate after it has published a window, and Close after it has set closed.
+	// So a change that this look misses closes ready.
 	ready := d.gate.wait() // before the look at what may have changed, so that no wake-up is lost
 	if d.closed.Load() || d.keeper.window.Load() != w {
 		return nil

@@ -19,7 +19,7 @@
 //	Close                 gives the unused rest of the worker id's window back
 //
 // An ID is an int64 whose text and JSON form is a decimal string, because JavaScript cannot hold
-// these numbers.
+// these numbers. Backfill makes ids for rows that exist already.
 //
 // # Concurrency and lifetime
 //
@@ -49,23 +49,59 @@
 //	assigner.ErrWorkersExhausted      no worker id is free, until one is released or expires
 //	assigner.ErrLayoutMismatch        other claims of the namespace have another layout
 //
-// A caller that waits honours its ctx, and the error then wraps that of the ctx.
+// A caller that waits honours its ctx, and the error then wraps that of the ctx. Temporary tells
+// temporary errors from permanent ones.
+//
+// # When something fails
+//
+//	the authority is away      ids to the window's end, then ErrClaimExpired until it answers
+//	the worker id is lost      ids of a new worker id from a new tick on; without one, ids to the
+//	                           window's end, then ErrClaimLost
+//	a burst                    Cached: ids ahead of the clock, as far as MaxLead permits
+//	                           Default: callers wait for the next tick
+//	the clock goes back        Cached: ids go on, with a larger lead
+//	                           Default: what Options.Rollback says
+//	the clock jumps ahead      ids with the time of before the jump, until it is believed: MaxJump
+//	the process pauses         afterwards ids to its window's end, and beyond it only if no other
+//	                           process has taken the worker id meanwhile
+//	the process is killed      the worker id is free again when the window has passed
+//	the process is copied      the two may make the same ids until one of them has extended
+//
+// Health says whether ids are handed out, Stats and the Logger why not.
 //
 // # Glossary
 //
-//	tick         the unit of an id's time, one second by default
-//	worker id    the number that tells one generator from all others
-//	sequence     the number within a tick and a worker
-//	claim        a worker id together with a window of time that is its holder's alone
-//	window       the stretch of time in which ids may be stamped
-//	lease        a claim whose window has an end and is extended
-//	position     (tick, sequence) of what is composed next, read as one number
-//	run          RunLength consecutive ids
-//	ring         the store of runs, filled ahead of demand
-//	lane         the word from which callers take the ids of one run after the other
-//	padder       the goroutine that keeps the ring full and its contents honest
-//	lead, lag    how far an id's time is ahead of the clock, or behind it
-//	gene         low bits of an id that carry the shard of the key it was made for
+//	tick           the unit of an id's time, one second by default
+//	worker id      the number that tells one generator from all others
+//	sequence       the number within a tick and a worker
+//	layout         how many bits each of them has, the epoch, and the length of a tick
+//	era            a layout and the instant from which it is used
+//	claim          a worker id together with a window of time that is its holder's alone
+//	window         the stretch of time in which ids may be stamped
+//	lease          a claim whose window has an end and is extended
+//	authority      what remembers the claims: a database, for one
+//	fencing token  the number by which an authority tells a claim's owner from earlier ones
+//	namespace      a universe of ids: claims of one have different worker ids, or disjoint windows
+//	position       (tick, sequence) of what is composed next, read as one number
+//	number         an id without its gene bits
+//	run            RunLength consecutive ids
+//	ring           the store of runs, filled ahead of demand
+//	lane           the word from which callers take the ids of one run after the other
+//	composer       the owner of the position, which composes runs and puts them into the ring
+//	padder         the goroutine that keeps the ring full and its contents honest
+//	keeper         the goroutine that extends the claim, and replaces one that is lost
+//	lead, lag      how far an id's time is ahead of the clock, or behind it
+//	gene           low bits of an id that carry the shard of the key it was made for
+//
+// # Files
+//
+// generator.go, options.go and errors.go are the contract. cached.go and fill.go are the path of a
+// call, through seat.go and lane.go. composer.go and padder.go fill the ring. default.go is the
+// generator that asks the clock, with tickcache.go and rollback.go. Both stand on core.go:
+// timeline.go turns positions into ids and times, keeper.go, keeperclock.go and window.go keep the
+// claim, clock.go reads the clock, and gate.go is where callers wait. blocked.go, stats.go and
+// health.go say how a generator is, journal.go logs it. id.go, id_json.go, id_sql.go, base32.go and
+// base62.go are the forms of an id. backfill.go makes ids of the past.
 //
 // docs/design.md says why ids are unique, docs/concurrency.md has every word that goroutines share.
 package uid

@@ -22,13 +22,14 @@ var (
 	ErrLead = errors.New("uid: too far ahead of the clock")
 
 	// ErrEmpty: no id is ready and the take policy is TakeReject. Temporary, until the padder has
-	// run.
+	// run, or until the extension of the claim that is under way has an answer.
 	ErrEmpty = errors.New("uid: no id is ready")
 
 	// ErrOptions: an option is out of range; the message names it, its value and the bound.
+	// Constructors return it before they claim a worker id, so that a mistake uses up none.
 	ErrOptions = errors.New("uid: invalid options")
 
-	// ErrNoGene: NextGene on a layout without GeneBits. Permanent.
+	// ErrNoGene: NextGene or FillGene on a layout without GeneBits. Permanent.
 	ErrNoGene = errors.New("uid: the layout has no gene bits")
 
 	// ErrClockBack: the clock went back further than Options.Rollback tolerates; it is always a
@@ -48,8 +49,10 @@ var (
 	ErrSucceeded = assigner.ErrSucceeded
 )
 
-// ClockBackError says how far the clock is behind the newest id.
+// ClockBackError says how far the clock is behind the newest id. It is of the clock as it is
+// believed: see Options.MaxJump. Find it with errors.As.
 type ClockBackError struct {
+	// From the clock's tick to the newest id's: about how long it lasts.
 	By    time.Duration // from the clock's tick to the newest id's
 	Bound time.Duration // what Options.Rollback tolerates
 }
@@ -63,6 +66,8 @@ func (e *ClockBackError) Error() string {
 func (e *ClockBackError) Is(target error) bool { return target == ErrClockBack }
 
 // errCtxEnded marks the end of the caller's ctx where an error has the reason for the wait as well.
+// Without it Temporary would take the reason's word, and a server would ask its client to try
+// again.
 var errCtxEnded = errors.New("uid: no id")
 
 // errRingFull is what PutFail counts and logs.
@@ -70,7 +75,8 @@ var errRingFull = errors.New("uid: the ring is full")
 
 // Temporary reports whether a later call on the same generator may succeed without an operator's
 // help. A server answers such errors with 503 and a Retry-After. It is false for nil, for the end
-// of the caller's ctx, and for errors that are not a generator's.
+// of the caller's ctx, and for errors that are not a generator's. Of the permanent ones it is false
+// too, and for ErrClaimLost with NoReassign.
 func Temporary(err error) bool {
 	if errors.Is(err, errGivenUp) || errors.Is(err, errCtxEnded) || errors.Is(err, ErrSucceeded) {
 		return false

@@ -6,20 +6,25 @@ import (
 )
 
 // batchRuns is the number of runs that one refill takes for Fill at most. Their heads fit on the
-// caller's stack.
+// caller's stack, in 128 bytes, and one compare-and-swap of the ring's cursor takes them all.
 const batchRuns = 16
 
 // Fill sets every element of ids, in increasing order, for a fraction of Next's price each: what is
 // left of a run, and whole runs, are claimed at once. Without GeneBits the ids are consecutive but
 // for jumps; with GeneBits each id takes its gene from its own sequence number. Fill allocates
 // nothing while it does not wait.
+//
+// It returns how many it set. Fewer than len(ids) come together with one of the errors of Next, and
+// ids[:n] are valid ids all the same. It fills slices of any length; those longer than the ring
+// make it compose, and so run ahead of the clock, or wait at MaxLead.
 func (c *Cached) Fill(ctx context.Context, ids []ID) (int, error) {
 	n, err := c.fill(ctx, c.seats.of(uintptr(unsafe.Pointer(&ctx))), ids)
 	c.core.spread(ids[:n])
 	return n, err
 }
 
-// FillGene is Fill for a Layout with GeneBits: every id carries the gene of key.
+// FillGene is Fill for a Layout with GeneBits: every id carries the gene of key, its low GeneBits
+// bits. Without GeneBits it fails with ErrNoGene and sets nothing.
 func (c *Cached) FillGene(ctx context.Context, key int64, ids []ID) (int, error) {
 	if c.geneMask == 0 {
 		return 0, ErrNoGene
@@ -41,6 +46,8 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 	var reason error // why nothing could be composed, in the last turn
 	l := c.laneOf(seat)
 	for n < len(ids) {
+		// What is left in the lane comes first, also after a wait: otherwise its ids would be
+		// handed out after higher ones.
 		if first, got := l.takeN(uint64(len(ids) - n)); got > 0 {
 			count(ids[n:n+int(got)], first, c.geneBits)
 			n += int(got)
@@ -49,6 +56,8 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		}
 		want := uint64(len(ids) - n)
 		need := min(batchRuns, (want-1)/c.composer.runLen+1) // runs, rounded up
+		// The result has one of three forms: runs to count, none because another caller was faster,
+		// which is progress, or none because the ring is empty.
 		runs, skip, empty := c.refill(l, seat, heads[:need], want)
 		n += c.countRuns(ids[n:], heads[:runs], skip)
 		switch {
@@ -79,6 +88,9 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 //	───┴────┴───────┴─────────────┴─────────┴───
 //
 // Runs in the ring need not follow one another, and each is above all runs that the lane has had.
+// The rest lies in the last run alone, because heads has no more elements than n numbers need; so
+// the lane holds consecutive numbers. The caller's own numbers never enter the lane, so no other
+// caller can take them.
 func (c *Cached) refill(l *lane, seat uint64, heads []int64,
 	n uint64) (runs int, skip uint64, empty bool) {
 	// Without the lock two callers could both find the lane used up and take a run each. The second
@@ -101,6 +113,7 @@ func (c *Cached) refill(l *lane, seat uint64, heads []int64,
 	if numbers > n {
 		l.begin(end-(numbers-n), end)
 	}
+	// Under l.mu, which guards what note changes.
 	move := c.seats.note(l, seat)
 	l.mu.Unlock()
 	if move {
@@ -114,7 +127,8 @@ func (c *Cached) refill(l *lane, seat uint64, heads []int64,
 	return runs, skip, false
 }
 
-// laneOf returns a seat's lane.
+// laneOf returns a seat's lane. The seat may move while the caller uses the lane, which does no
+// harm.
 func (c *Cached) laneOf(seat uint64) *lane {
 	if c.seats.mask == 0 {
 		return c.first
@@ -123,7 +137,8 @@ func (c *Cached) laneOf(seat uint64) *lane {
 }
 
 // countRuns sets ids to the numbers of runs, whose first skip numbers are passed over, and returns
-// how many ids it set. Runs that follow one another are counted in one go.
+// how many ids it set: all of them, or all numbers of the runs if these are fewer. Runs that follow
+// one another are counted in one go.
 func (c *Cached) countRuns(ids []ID, heads []int64, skip uint64) (n int) {
 	for i := 0; i < len(heads) && n < len(ids); {
 		first := uint64(heads[i]) + skip

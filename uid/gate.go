@@ -26,14 +26,16 @@ func (g *gate) wait() <-chan struct{} {
 	return g.ch
 }
 
-// awaited reports whether wait was called since the last open.
+// awaited reports whether wait was called since the last open. Waiters that gave up meanwhile still
+// count.
 func (g *gate) awaited() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ch != nil
 }
 
-// open wakes every waiter. A wait that comes later waits for the next open.
+// open wakes every waiter. A wait that comes later waits for the next open. It does not block and
+// costs one lock where no goroutine waits.
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,10 +23,15 @@ type Generator interface {
 	// Parse takes an id of this generator's layout apart.
 	Parse(ID) Parts
 
-	// Stats returns a snapshot. It takes no lock that Next takes while the clock is steady.
+	// Stats returns a snapshot. Next does not wait for it: Default takes no lock for it while the
+	// clock is steady, and Cached each lane's for a few loads, which only a refill of that lane
+	// takes too.
 	Stats() Stats
 
 	// Close stops the generator, gives the unused rest of its claim back and waits for its
-	// goroutines. Calls from then on fail with ErrClosed. Closing twice does nothing.
+	// goroutines: for up to five seconds for the authority, and for a log handler or a PutFunc that
+	// runs. Calls from then on fail with ErrClosed. An error says that the authority was not told,
+	// and the worker id stays reserved to the window's end. Closing twice does nothing and returns
+	// the first result.
 	Close() error
 }

@@ -15,7 +15,8 @@ const (
 	Down     Status = "down"     // no id can be handed out
 )
 
-// Health is what a readiness probe needs to know of a generator.
+// Health is what a readiness probe needs to know of a generator. It is a value: it does not follow
+// the generator.
 type Health struct {
 	Status Status
 

@@ -25,7 +25,7 @@ var ErrBadID = errors.New("uid: bad id")
 // String, Base32 and Base62 return no error; they give it a text that no parser accepts.
 type ID int64
 
-// Parts is an id taken apart.
+// Parts is an id taken apart. It is a value and refers to nothing.
 type Parts struct {
 	// ID is the id as a whole.
 	ID ID
@@ -48,7 +48,8 @@ type Parts struct {
 }
 
 // ParseParts takes id apart by the layout of alloc. The caller must ensure that the two belong
-// together: any id can be taken apart by any layout.
+// together: any id can be taken apart by any layout. It does not allocate and has no error: a
+// number that no generator made gets the parts that its bits say.
 func ParseParts(alloc *bitsalloc.Allocator, id ID) Parts {
 	p := Parts{ID: id}
 	p.Tick, p.Worker, p.Seq, p.Gene = alloc.Split(int64(id))
@@ -125,14 +126,15 @@ func errNegative(id ID) error {
 	return fmt.Errorf("%w: %d is negative, want 0..%d", ErrBadID, int64(id), int64(math.MaxInt64))
 }
 
-// errTooLarge is the error of a well-formed text whose number has more than 63 bits.
+// errTooLarge is the error of a well-formed text whose number has more than 63 bits. form is the
+// name of the text form, as the error shows it.
 func errTooLarge[T string | []byte](form string, text T) error {
 	return fmt.Errorf("%w: %s text %s is above %d", ErrBadID, form, quote(text),
 		int64(math.MaxInt64))
 }
 
 // quote returns text as an error shows it: escaped, and no more than 32 bytes of it, since it may
-// be anything.
+// be anything: a line break that forges a line of a log, or a megabyte.
 func quote[T string | []byte](text T) string {
 	const most = 32
 	if len(text) <= most {

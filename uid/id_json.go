@@ -7,7 +7,8 @@ import (
 )
 
 // MarshalJSON returns the decimal form as a JSON string: as a number it would lose its last digits
-// in JavaScript. A negative id is an error that wraps ErrBadID.
+// in JavaScript. A negative id is an error that wraps ErrBadID. It allocates its result. It
+// implements json.Marshaler, which encoding/json prefers to MarshalText.
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id < 0 {
 		return nil, errNegative(id)
@@ -21,7 +22,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits
 // alone: a fraction or an exponent, even of integral value, is refused, because it has been through
 // a float. Null leaves id as it was, as encoding/json asks for, and so does an error, which wraps
-// ErrBadID.
+// ErrBadID. It implements json.Unmarshaler. It cannot help a number that was decoded into an any
+// first: that is a float64 already.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: JSON value is empty, want a string or a number", ErrBadID)

@@ -7,7 +7,7 @@ import (
 )
 
 // Value returns the id as an int64, for a BIGINT column. A negative id is an error that wraps
-// ErrBadID. It implements driver.Valuer.
+// ErrBadID. It implements driver.Valuer, so that an ID is an argument of a statement as it stands.
 func (id ID) Value() (driver.Value, error) {
 	if id < 0 {
 		return nil, errNegative(id)

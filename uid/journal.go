@@ -8,12 +8,15 @@ import (
 )
 
 // journalLines bounds the lines that wait for a slow handler. Further ones are dropped: a state
-// that changes that often says more in Stats.
+// that changes that often says more in Stats. 64 is far more than the changes of state in an
+// outage, and bounds the memory of a handler that never returns.
 const journalLines = 64
 
 // journal writes a generator's log lines, in order, on a goroutine that lives while there are any.
 // A handler may wait for an id of the generator that logs, so nothing that ids depend on waits for
-// a handler. All methods are safe for concurrent use.
+// a handler. All methods are safe for concurrent use. Only close waits, for the handler.
+//
+//	log, halt ──► lines ──► write, on a goroutine ──► handler
 type journal struct {
 	logger *slog.Logger
 	wg     sync.WaitGroup // the goroutine
@@ -37,7 +40,7 @@ func (j *journal) log(line func(*slog.Logger)) {
 
 // halt has line called like log, if it is news that ids have stopped, or that they are back, and
 // reports whether it was. It changes halted under the lock under which the line is queued, so the
-// two lines alternate.
+// two lines alternate. A line that does not fit changes nothing, so it is news again the next time.
 func (j *journal) halt(stopped bool, line func(*slog.Logger)) (news bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -82,7 +85,7 @@ func (j *journal) write() {
 }
 
 // close waits for the lines that were logged. Later ones are dropped, so no goroutine is started
-// while it waits.
+// while it waits. It waits for as long as the handler takes.
 func (j *journal) close() {
 	j.mu.Lock()
 	j.closed = true

@@ -10,7 +10,8 @@ import (
 )
 
 // measureTimeout bounds the question what time it is, when a claim is made. It is short, because
-// the constructor waits for it, and an answer is a refinement only.
+// the constructor waits for it, and an answer is a refinement only: without it the local clock
+// decides how long the first window counts for.
 const measureTimeout = time.Second
 
 // measure returns how long a claim's windows are, if the claim says so. Else it is how much of a
@@ -53,6 +54,9 @@ func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
 // confirm has a jump of the clock confirmed by the claim's authority. An authority that does not
 // answer, or does not agree, leaves the jump held back. Extending is more urgent: a kick ends the
 // question, and the next look repeats it.
+//
+// It holds no lock while it asks. The helper ends with the question, at the latest when the answer
+// is there, and release waits for it like for the keeper's own goroutine.
 func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
 	ctx, cancel := context.WithTimeout(ctx, keeperAttempt)
 	defer cancel()
@@ -80,7 +84,8 @@ func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
 // idle is for an extension that succeeded and left the window's end where it was, or moved it back:
 // next is the window now. That is no failure while the window lasts, because the authority may let
 // it grow in time. It is one when ids stop for it: when the window is over, or when a burst has
-// used it up for as long as an attempt may take.
+// used it up for as long as an attempt may take. A claim that bounds its lead is the usual case:
+// its window grows with the clock, and a burst waits for it.
 func (k *keeper) idle(ctx context.Context, w, next *window) error {
 	if k.stuck.IsZero() {
 		k.stuck = time.Now()
@@ -98,7 +103,8 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 }
 
 // pause returns how long the keeper may sleep: until the window is to be extended, the last id of a
-// claim that is lost for good is due, or a jump of the clock wants another look.
+// claim that is lost for good is due, or a jump of the clock wants another look. An hour is the
+// longest, because the wall clock may be set meanwhile and a timer does not notice.
 func (k *keeper) pause() time.Duration {
 	longest := time.Hour
 	if k.clock.jump() > 0 {
@@ -108,7 +114,8 @@ func (k *keeper) pause() time.Duration {
 }
 
 // due returns how long it takes until the window is to be extended: 0 when that moment has passed,
-// forever when there is nothing to extend.
+// forever when there is nothing to extend. It counts from what the window has to stay ahead of,
+// which a burst moves faster than the clock: the composer kicks the keeper when it gets there.
 func (k *keeper) due() time.Duration {
 	w := k.window.Load()
 	if w.until.IsZero() || k.givenUp(w) {
@@ -132,7 +139,8 @@ func (k *keeper) givenUp(w *window) bool { return k.noReassign && errors.Is(w.er
 
 // ends returns how long it takes until ids may have stopped because the claim is lost for good: a
 // little when the window is over, because a ring may outlast it, and forever when the log has said
-// so or there is no such moment.
+// so or there is no such moment. Such a claim is not extended any more, so nothing else would wake
+// the keeper in time to log it where no caller asks for an id.
 func (k *keeper) ends() time.Duration {
 	w := k.window.Load()
 	if k.journal.halted.Load() || !k.givenUp(w) {

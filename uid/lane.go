@@ -80,7 +80,8 @@ type lane struct {
 	_     [laneHalf - 56]byte
 }
 
-// newLanes returns n used-up lanes.
+// newLanes returns n used-up lanes: the first caller of each refills it. They lie in one slice, so
+// the size of a lane is what keeps them apart.
 func newLanes(n int) []lane {
 	lanes := make([]lane, n)
 	for i := range lanes {
@@ -90,7 +91,9 @@ func newLanes(n int) []lane {
 }
 
 // take takes the next number for a caller that has loaded end. ok reports whether the number is
-// inside the run that ends there; otherwise it has no meaning. Any goroutine may call take.
+// inside the run that ends there; otherwise it has no meaning. Any goroutine may call take. It
+// cannot fail to make progress and cannot be delayed: one add, and one comparison with a word of
+// the caller's.
 func (l *lane) take(end uint64) (n uint64, ok bool) {
 	n = l.next.Add(1) - 1
 	return n, n < end
@@ -129,7 +132,7 @@ func (l *lane) begin(next, end uint64) {
 
 // drop takes the rest of the run away from the callers. The caller holds mu. The swap decides
 // between drop and concurrent takes: a number below what it returns belongs to a caller, the others
-// to drop.
+// to drop. end stays, so a take that has loaded it finds usedUp, which lies above it.
 func (l *lane) drop() {
 	if !l.isUsedUp() {
 		end := l.end.Load()

@@ -34,7 +34,8 @@ const (
 	minInterval   = time.Millisecond
 )
 
-// PutPolicy says what the padder does with a full ring. The zero value is PutDiscard.
+// PutPolicy says what the padder does with a full ring. The zero value is PutDiscard. It decides
+// about a report and not about ids: nothing is composed for a full ring.
 type PutPolicy = ringbuffer.PutPolicy
 
 // The put policies.
@@ -43,7 +44,8 @@ const (
 	PutFail    = ringbuffer.PutFail    // count and log it
 )
 
-// TakePolicy says what a caller gets when no id is ready. The zero value is TakePad.
+// TakePolicy says what a caller gets when no id is ready. The zero value is TakePad. None of them
+// affects a call that finds an id.
 type TakePolicy uint8
 
 // The take policies.
@@ -93,8 +95,9 @@ type Options struct {
 	ScheduleInterval time.Duration
 
 	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the
-	// padder gets to run when its timer fires. At least Tick + 4 ms. Default: the longer of two
-	// ticks and one second. (Cached)
+	// padder gets to run when its timer fires. A shorter one costs more looks of the padder and
+	// more ids that an idle generator drops. At least Tick + 4 ms. Default: the longer of two ticks
+	// and one second. (Cached)
 	MaxLag time.Duration
 
 	// MaxLead bounds how far ahead of the clock an id may be composed, in whole ticks rounded down.
@@ -157,7 +160,7 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
-// clocks returns the reader of Clock, or of the machine's clocks.
+// clocks returns the reader of Clock, or of the machine's clocks. o may be nil.
 func (o *Options) clocks() readClocks {
 	if o == nil || o.Clock == nil {
 		return systemClock()
@@ -166,7 +169,8 @@ func (o *Options) clocks() readClocks {
 }
 
 // withDefaults returns a copy of o with every field filled in and checked, and the eras. o may be
-// nil. The first field that is out of range is the error.
+// nil, and is not changed, so a caller may make several generators from one. The first field that
+// is out of range is the error.
 func (o *Options) withDefaults() (Options, *bitsalloc.Eras, error) {
 	var c Options
 	if o != nil {
@@ -196,7 +200,8 @@ func (o *Options) withDefaults() (Options, *bitsalloc.Eras, error) {
 }
 
 // fillRing fills in and checks what shapes the ring and the lanes. The defaults depend on one
-// another in this order: Lanes, RunLength, BoostPower.
+// another in this order: Lanes, RunLength, BoostPower. Runs get longer for a wide sequence, and the
+// ring larger for many lanes. What the caller has set is never changed.
 func (o *Options) fillRing() error {
 	space := o.narrow
 	boost := o.BoostPower
@@ -310,6 +315,7 @@ func badOption(field string, value any, want string, args ...any) error {
 	return fmt.Errorf("%w: %s is %v, want %s", ErrOptions, field, value, fmt.Sprintf(want, args...))
 }
 
-// autoLanes returns the number of lanes for n processors: enough that two goroutines rarely meet on
-// one.
+// autoLanes returns the number of lanes for n processors: eight a processor, rounded up to a power
+// of two, enough that two goroutines rarely meet on one. A lane takes 256 bytes where a cache line
+// has 64, and its run holds ids that others do not see.
 func autoLanes(n int) int { return min(maxLanes, 1<<bits.Len(uint(max(1, n)*8-1))) }

@@ -15,6 +15,12 @@ import (
 //
 // Ids do not depend on it with TakePad: callers compose for themselves when the ring is empty. With
 // TakeWait and TakeReject the padder alone composes.
+//
+//	kick, or ScheduleInterval ──► follow: drop what is too old ──► fillAll ──► report a full ring
+//
+// A padder that runs late, on a machine that is busy, lets ids grow older than MaxLag, or lets
+// callers wait. It makes no id come twice, because composing is the same whichever goroutine does
+// it.
 func (c *Cached) padder(done <-chan struct{}) {
 	timer := time.NewTimer(c.opts.ScheduleInterval)
 	defer timer.Stop()
@@ -25,6 +31,8 @@ func (c *Cached) padder(done <-chan struct{}) {
 		case <-c.wake:
 		case <-timer.C:
 		}
+		// After the look, so that a look that takes longer than the interval is not followed by
+		// another one at once.
 		timer.Reset(c.look())
 	}
 }
@@ -50,7 +58,7 @@ func (c *Cached) look() time.Duration {
 
 // ringFull applies the put policy to next, the id that would be composed now if the full ring had a
 // slot for it. The policy decides about a report only: next is composed by a later run, so that no
-// id is lost.
+// id is lost. A PutFunc must not use next as an id of its own: a caller gets it later.
 func (c *Cached) ringFull() {
 	number, ok := c.composer.nextNumber()
 	if !ok {
@@ -73,8 +81,8 @@ func (c *Cached) ringFull() {
 }
 
 // recordPut records the put policy's answer for next. An error counts as a refused put; the first
-// of several in a row is logged. Calls do not overlap: PutFail's come from the padder, and
-// ringFull lets one PutFunc run at a time.
+// of several in a row is logged. Calls do not overlap: PutFail's come from the padder, and ringFull
+// lets one PutFunc run at a time. So refused needs no compare-and-swap.
 func (c *Cached) recordPut(next ID, err error) {
 	if err != nil {
 		c.rejPut.Add(1)

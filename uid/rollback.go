@@ -4,7 +4,12 @@ import "time"
 
 // Rollback says what Default does when the clock is behind the last tick it used. The zero value is
 // RollbackRefuse. None of the three can make an id twice: positions only grow, whatever the clock
-// does.
+// does. They differ in how long a caller waits and how far an id's time may be ahead of the clock:
+//
+//	          within the bound            beyond it
+//	Refuse    error                       error
+//	Wait      waits for the clock         error
+//	Hold      ids of the last tick used   error
 type Rollback struct {
 	mode  rollbackMode
 	bound time.Duration // how far back the clock may go; unused by rollbackRefuse

@@ -23,8 +23,12 @@ type seats struct {
 }
 
 const (
+	// Eight seats a lane: goroutines that share a seat cannot be told apart, and the chance that
+	// two of them do falls with the number of seats. docs/concurrency.md has the shares in a
+	// simulation.
 	seatsPerLane = 8
-	maxSeats     = 1 << 13
+	// 8 bytes a seat, so 64 KiB at the most.
+	maxSeats = 1 << 13
 
 	// A lane's score goes up by two for a refill from another seat than the one before and down by
 	// one for a refill from the same seat. Two busy seats reach the limit in about 2*moveScore
@@ -33,7 +37,8 @@ const (
 )
 
 // newSeats returns a table in which every lane has equally many seats. The number of lanes is a
-// power of two.
+// power of two, and so is the table's length, so that a mask picks a seat. One lane needs no table:
+// the zero seats, whose mask is 0.
 func newSeats(lanes []lane) seats {
 	if len(lanes) == 1 {
 		return seats{}
@@ -53,7 +58,7 @@ func (s *seats) of(address uintptr) uint64 {
 	return uint64(address) >> 11 * 0x9E3779B97F4A7C15 >> 32 & s.mask
 }
 
-// lane returns a seat's lane.
+// lane returns a seat's lane. Next pays for it with one load, of a word that rarely changes.
 func (s *seats) lane(seat uint64) *lane { return s.table[seat].Load() }
 
 // note records that seat refilled l, and reports whether the seat should move because others refill
@@ -76,7 +81,8 @@ func (s *seats) note(l *lane, seat uint64) (move bool) {
 }
 
 // move gives the seat the lane with the lowest end. Runs rise over all lanes, so that is the lane
-// whose last refill is longest ago. The caller holds no lane's mu.
+// whose last refill is longest ago. The caller holds no lane's mu. Two seats that move at once may
+// get the same lane; one of them moves again then.
 func (s *seats) move(lanes []lane, seat uint64) {
 	idle := &lanes[0]
 	for i := range lanes {

@@ -114,7 +114,8 @@ type Stats struct {
 	Err error
 }
 
-// stats fills in what both generators report.
+// stats fills in what both generators report. position is loaded by the caller, before the clock is
+// read here: a position that moves meanwhile is reported as it was, with a lead that is too small.
 func (c *core) stats(position uint64) Stats {
 	k, now := c.keeper, c.clock.now()
 	w := k.window.Load()

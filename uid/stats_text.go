@@ -82,11 +82,13 @@ func (s Stats) attrs() []slog.Attr {
 	return all
 }
 
-// LogValue returns the fields of s that are not zero as a group. It implements slog.LogValuer.
+// LogValue returns the fields of s that are not zero as a group, with the keys of MarshalJSON. It
+// implements slog.LogValuer. It allocates, and is called only for a line that a handler writes.
 func (s Stats) LogValue() slog.Value { return slog.GroupValue(s.attrs()...) }
 
 // MarshalJSON returns the fields of s that are not zero as an object: times in RFC 3339, durations
-// as Go writes them, errors as their text, and the Status.
+// as Go writes them, errors as their text, and the Status. Keys are in the order of Stats, with
+// underscores. It implements json.Marshaler; there is no way back, because errors are texts.
 func (s Stats) MarshalJSON() ([]byte, error) {
 	b := bytes.NewBufferString("{")
 	for i, a := range s.attrs() {
@@ -104,7 +106,7 @@ func (s Stats) MarshalJSON() ([]byte, error) {
 }
 
 // String returns one line for a person: worker, layout, status and its reason, window, lead and
-// lag.
+// lag. It leaves counters out; MarshalJSON has them.
 func (s Stats) String() string {
 	h := s.Health()
 	text := fmt.Sprintf("worker %d of %v, %s", s.Worker, s.Layout, h.Status)

@@ -14,7 +14,11 @@ import (
 //	tick.Store ──► until.Store            a refresh, under mu
 //	until.Load ──► tick.Load              a reader: its tick is at least as new as its until
 //
-// The zero start turns the cache off, for generators with a clock of the caller's.
+// The zero start turns the cache off, for generators with a clock of the caller's: a monotonic
+// clock that is not the machine's cannot say when a tick is over.
+//
+// A reader that comes between the two stores of a refresh finds the old until. While that lasts it
+// gets the new tick; when it is over the reader reads the clock for itself.
 type tickCache struct {
 	*core
 	start time.Time // of the monotonic clock; zero: every load is fresh
@@ -41,6 +45,7 @@ func (t *tickCache) load() uint64 {
 	}
 	now := t.clock.now() // after mono, so that the tick is not over before until
 	tick := t.at(now)
+	// The order is the one that the type's comment draws: until publishes tick.
 	t.tick.Store(tick)
 	t.until.Store(mono + int64(min(time.Millisecond, t.time(t.next(tick)).Sub(now))))
 	t.mu.Unlock()
@@ -48,7 +53,8 @@ func (t *tickCache) load() uint64 {
 	return tick
 }
 
-// fresh returns the position of the clock's tick by a reading of its own.
+// fresh returns the position of the clock's tick by a reading of its own. It changes no word of the
+// cache, so it needs no lock.
 func (t *tickCache) fresh() uint64 {
 	defer t.reportJump()
 	return t.at(t.clock.now())

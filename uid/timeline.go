@@ -7,7 +7,7 @@ import (
 )
 
 // timeline is the ids of a generator's eras in the two forms that the package computes with. It is
-// immutable.
+// immutable, so any goroutine may use it without a lock.
 //
 // A number is an id without its gene bits, tick | worker | seq: what the ring and the lanes hold. A
 // position is a number of worker 0: what one generator counts up. Both rise from era to era, so
@@ -22,7 +22,11 @@ import (
 //	position [ 28 bits     | 0           | 13 bits ]
 //	id       [ the number                | gene    ]     gene: GeneBits wide, 0 by default
 //
-// A tick is written as its first position: the tick's bits, and zeros.
+// A tick is written as its first position: the tick's bits, and zeros. All of them are below 1<<63,
+// and an end is 1<<63 at the most, so an uint64 holds every sum that is computed here.
+//
+// A position and a number of one tick lie in one era, because an era begins at a tick's first
+// position. So what takes a position takes a number as well, where its comment says so.
 type timeline struct {
 	eras      []era         // in the order of their positions, at least one
 	geneBits  uint          // the same in all eras
@@ -44,7 +48,7 @@ type era struct {
 }
 
 // newTimeline returns the timeline of some eras; seqStart is Options.SeqStart, 0 for half of each
-// era's sequence space.
+// era's sequence space. It allocates one slice and keeps the eras' allocators.
 func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 	all := eras.All()
 	l := &timeline{geneBits: uint(all[0].Layout().GeneBits), geneMask: uint64(all[0].MaxGene()),
@@ -60,6 +64,7 @@ func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 			end = min(end, a.TickAt(all[i+1].Layout().Epoch))
 		}
 		e.end = uint64(end) << e.tickShift
+		// Half, so that a tick that was jumped into has at least the other half to hand out.
 		e.seqStart = max(1, (e.seqMask+1)/2)
 		if seqStart > 0 {
 			e.seqStart = min(uint64(seqStart), e.seqMask+1)
@@ -71,7 +76,8 @@ func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 }
 
 // of returns the era of a position or a number. The newest era is looked at first: ids of older
-// ones are composed no more once it has begun.
+// ones are composed no more once it has begun. A position before the first era is the first one's,
+// one at or after the end the last one's.
 func (l *timeline) of(pos uint64) *era {
 	i := len(l.eras) - 1
 	for i > 0 && pos < l.eras[i].first {
@@ -84,7 +90,8 @@ func (l *timeline) of(pos uint64) *era {
 func (l *timeline) end() uint64 { return l.eras[len(l.eras)-1].end }
 
 // at returns the position of the tick that t lies in: the first one before all eras, the end after
-// them. The rest of a tick that the next era cuts off belongs to that era's first tick.
+// them. The rest of a tick that the next era cuts off belongs to that era's first tick. It never
+// falls as t grows.
 func (l *timeline) at(t time.Time) uint64 {
 	i := len(l.eras) - 1
 	for i > 0 && t.Before(l.eras[i].alloc.Layout().Epoch) {
@@ -124,13 +131,14 @@ func (l *timeline) next(pos uint64) uint64 {
 	return l.after(i)
 }
 
-// time returns when the tick of a position or a number begins.
+// time returns when the tick of a position or a number begins, UTC. For the end it returns the
+// first instant that the time bits do not hold.
 func (l *timeline) time(pos uint64) time.Time {
 	e := l.of(pos)
 	return e.alloc.TimeAt(int64(pos >> e.tickShift))
 }
 
-// number returns the number of a position.
+// number returns the number of a position. The worker bits of a position are zero, so it sets them.
 func (e *era) number(pos uint64, worker int64) uint64 { return pos | uint64(worker)<<e.seqBits }
 
 // begun reports whether positions of pos's tick lie below pos, so that the tick may have ids.
@@ -161,7 +169,8 @@ func mix(x uint64) uint64 {
 // compiler that the shift is short.
 func (l *timeline) keyless(n uint64) ID { return ID(n<<(l.geneBits&63) | n&l.geneMask) }
 
-// spread gives ids with gene 0 the genes that keyless gives.
+// spread gives ids with gene 0 the genes that keyless gives. It changes ids in place, after they
+// were counted, so that counting needs no case for genes.
 func (l *timeline) spread(ids []ID) {
 	if l.geneMask == 0 {
 		return
@@ -171,7 +180,8 @@ func (l *timeline) spread(ids []ID) {
 	}
 }
 
-// carry gives ids with gene 0 the gene of key.
+// carry gives ids with gene 0 the gene of key. Ids that differ before differ after: only bits that
+// are zero in all of them change.
 func (l *timeline) carry(ids []ID, key int64) {
 	for i := range ids {
 		ids[i] |= ID(key) & ID(l.geneMask)

@@ -16,7 +16,11 @@ import (
 //	         from                      renew           end
 //
 // Only ticks that lie inside the window as a whole are used, so no tick has two owners where one
-// window ends and the next one begins in it.
+// window ends and the next one begins in it. The rounding costs up to a tick at either end.
+//
+// A goroutine that has loaded a window may use it for as long as it likes, also after the keeper
+// has replaced it: the authority gives no part of it to another owner before its end, and end is
+// what stops it. That is why no lock ties composing to the keeper.
 type window struct {
 	worker int64
 	from   uint64    // the first tick that lies inside the window as a whole
