@@ -60,7 +60,9 @@ type buffer struct {
 const held = int64(1) << 62
 
 // newBuffer returns a held buffer of r, which is empty or valid. The mark is the position at which
-// percent of the ids are used, rounded up; it is never before the first id.
+// percent of the ids are used, rounded up; it is never before the first id. An empty range gives a
+// buffer of length 0 in which no add finds anything. The buffer belongs to its maker until Tag.cur
+// publishes it.
 func newBuffer(r Range, percent int) *buffer {
 	n, p := r.Len(), int64(percent)
 	used := n/100*p + (n%100*p+99)/100 // rounded up, without n*p, which may overflow
@@ -69,11 +71,13 @@ func newBuffer(r Range, percent int) *buffer {
 	return b
 }
 
-// id returns the id at position p.
+// id returns the id at position p, which lies in 0..len-1. It does not overflow: the last id lies
+// below Range.To.
 func (b *buffer) id(p int64) int64 { return b.r.From + p*b.stride }
 
 // take claims up to n ids. It returns the position of the first and their number, which is 0 if the
-// buffer is used up or held.
+// buffer is used up or held. Any goroutine may call it. n is cut to the length first, so that one
+// large Fill cannot bring next near its overflow.
 func (b *buffer) take(n int64) (p, got int64) {
 	if b.next.Load() >= b.len {
 		return 0, 0 // without an add, so that repeated calls cannot overflow next
@@ -90,5 +94,6 @@ func (b *buffer) hold() int64 { return min(b.next.Swap(held), b.len) }
 // release opens the buffer: the ids from position p on are free.
 func (b *buffer) release(p int64) { b.next.Store(p) }
 
-// free returns the number of ids that adds can still take.
+// free returns the number of ids that adds can still take: 0 while the buffer is held, whatever is
+// left in it. It is a snapshot, unless the buffer is held.
 func (b *buffer) free() int64 { return max(b.len-b.next.Load(), 0) }

@@ -17,6 +17,30 @@
 // increasing. Ids are guessable: two of them show how many lie between. docs/segment.md compares
 // the generators by requirement.
 //
+// # Concurrency and lifetime
+//
+// All methods of a Generator and of a Tag are safe for concurrent use. Make one Generator per
+// process and source, share it between all goroutines, and close it at the end.
+//
+// New does I/O where the source can be checked or listed. The first call for a tag waits for its
+// first range. Next and Fill wait only when both ranges are used up, honour the caller's ctx while
+// they do, and read it only then. No method holds a lock while it waits or asks the source.
+//
+// Close ends the goroutines and waits for them. With Options.Checkpoint it gives unused ids back.
+//
+// # When something fails
+//
+//	the source is away          ids of the two ranges, then calls wait until it is back or their
+//	                            ctx ends
+//	the counter went back       ids that are left, then ErrRangeWentBack until it is raised
+//	the counter is used up      ids that are left, then ErrExhausted
+//	a range is invalid          ids that are left, then ErrBadRange until the row is repaired
+//	the tag's row is deleted    ErrUnknownTag as soon as a fetch or a refresh finds out
+//	the process is killed       what it held is a gap: two ranges of each tag at most
+//
+// Stats has the error of each tag and of the last listing, and a Logger gets a line when a source
+// fails and when it is back.
+//
 // # Terms
 //
 //   - tag: the name of a counter, such as "order". Tags are independent of each other.

@@ -37,7 +37,8 @@ var (
 // looked it up. The caller repeats the look-up.
 var errDropped = errors.New("segment: the tag was dropped")
 
-// isPermanent reports whether err lasts until someone changes the rows of the source.
+// isPermanent reports whether err lasts until someone changes the rows of the source. Every other
+// error, of a network or a database, is temporary: fetching is tried again.
 func isPermanent(err error) bool {
 	for _, e := range []error{ErrUnknownTag, ErrRangeWentBack, ErrExhausted, ErrBadRange} {
 		if errors.Is(err, e) {

@@ -10,12 +10,16 @@ import (
 // Fetch returns a range straight from the source, for a program that counts through it itself. It
 // makes a Generator a Source: a server can hand ranges to clients that hold their own (packages
 // idhttp and idclient). Fetch does not touch the ranges that the Generator holds, and it does not
-// adapt step: each client adapts its own.
+// adapt step: each client adapts its own. Concurrent calls ask the source at once, also for one
+// tag.
 //
 // The bounds on made-up names apply here too. With Listed, only names in the list are known. A name
 // that the source did not know is refused for a second. At most a few names that the Generator does
 // not use are asked for at a time. Options.FetchTimeout bounds the call. The caller must compare
 // each range with the earlier ones, as Source says.
+//
+// Errors wrap ErrOptions for a step that is out of range, ErrUnknownTag, ErrExhausted, ErrBadRange,
+// ErrClosed, the source's error, or that of ctx. After an error a range may be lost: it is a gap.
 func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
 	if step < 0 || step > MaxSpan {
 		return Range{}, fmt.Errorf("segment: %w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
@@ -37,13 +41,15 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 		}
 		return Range{}, fmt.Errorf("segment: tag %q: %w", tag, err)
 	}
+	// Asked again, because Close does not wait for this call: it would hand out ids after Close
+	// returned.
 	if err := g.open(); err != nil {
 		return Range{}, err // the range is a gap
 	}
 	return r, nil
 }
 
-// open returns ErrClosed after Close, and nil before.
+// open returns ErrClosed after Close has begun, and nil before.
 func (g *Generator) open() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +60,8 @@ func (g *Generator) open() error {
 }
 
 // enter waits until the source may be asked for a range of name. The caller must call leave when
-// the source has answered. enter fails at once if the source is known not to have the name.
+// the source has answered. enter fails at once if the source is known not to have the name. Names
+// in use wait for nothing: their number is bounded by the tags that the source has.
 func (g *Generator) enter(ctx context.Context, name string) (leave func(), err error) {
 	if err := g.open(); err != nil {
 		return nil, err

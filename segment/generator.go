@@ -18,6 +18,9 @@ import (
 // No id is handed out twice, by any number of Generators on sources over the same tables. Within a
 // Generator the ids of a tag rise if the source's ranges do. Across Generators they are only
 // roughly increasing, because each counts through its own range.
+//
+// A process that dies loses what it holds of each tag: up to two ranges, which are gaps. No other
+// process waits for it, because nothing is reserved for a time.
 type Generator struct {
 	// tags maps names to tags: string -> *Tag. Tags are added under mu. A tag that never had a
 	// range may remove itself. No other tag is ever removed.
@@ -47,7 +50,10 @@ type Generator struct {
 }
 
 // New returns a Generator over src. If src is a Checker, New calls Check. With Options.Listed it
-// also waits for the first range of every tag. It fails if the source does not answer.
+// also waits for the first range of every tag. It fails if the source does not answer. nil options
+// mean the defaults. It blocks until the source has answered or ctx ends; ctx means nothing to the
+// Generator afterwards. Errors wrap ErrOptions, the source's error, or that of ctx; no goroutine
+// runs then.
 func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	o, err := opts.withDefaults()
 	lister, isLister := src.(Lister)
@@ -80,7 +86,7 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 }
 
 // Next returns an id of tag that no other call ever returns. It looks the tag up in a map and calls
-// Tag.Next. The first call for a tag waits for the tag's first range.
+// Tag.Next, which has the errors. The first call for a tag waits for the tag's first range.
 func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 	for { // one iteration, unless the tag is dropped after the look-up
 		t, err := g.lookUp(tag)
@@ -94,7 +100,8 @@ func (g *Generator) Next(ctx context.Context, tag string) (int64, error) {
 }
 
 // Fill sets every element of ids to its own id of tag and returns how many it set: len(ids), or
-// fewer together with the error that stopped it. It looks the tag up and calls Tag.Fill.
+// fewer together with the error that stopped it. It looks the tag up and calls Tag.Fill. A tag that
+// is dropped meanwhile never had a range, so nothing was set and the call begins anew.
 func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, error) {
 	for {
 		t, err := g.lookUp(tag)
@@ -108,7 +115,8 @@ func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, err
 }
 
 // Tag returns the handle of a tag. It waits for the tag's first range, if there is none yet. It
-// returns ErrUnknownTag if the source does not have the tag.
+// returns ErrUnknownTag if the source does not have the tag, and otherwise the errors of Tag.Next.
+// The same name gives the same handle for as long as the Generator is open.
 func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 	for {
 		t, err := g.lookUp(tag)
@@ -124,7 +132,9 @@ func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 	}
 }
 
-// lookUp returns the tag of that name and creates it if there is none.
+// lookUp returns the tag of that name and creates it if there is none. A tag that exists costs a
+// load of the map and no lock. A name that the source did not know costs unknown's lock, and only a
+// new one that of the Generator.
 func (g *Generator) lookUp(name string) (*Tag, error) {
 	if t := g.find(name); t != nil {
 		return t, nil
@@ -151,7 +161,8 @@ func (g *Generator) find(name string) *Tag {
 }
 
 // add returns the tag of that name. If there is none, it creates one and starts its first fetch.
-// The caller holds mu.
+// The caller holds mu, so two callers do not create two tags of one name. A tag that dropped itself
+// is no longer in the map, so a new one is made.
 func (g *Generator) add(name string) *Tag {
 	t := g.find(name)
 	if t == nil {
@@ -171,6 +182,10 @@ func (g *Generator) Close() error {
 	return g.closeErr
 }
 
+// close is Close without the guard against a second call. The order matters: closed ends the making
+// of tags, stop ends the fetches' ctx, and end takes each tag's rest away from its callers. Only
+// when the goroutines have ended is the rest final, because a range that was on its way is added to
+// it.
 func (g *Generator) close() error {
 	g.mu.Lock()
 	g.closed = true // no tag is added after this, so all returns every tag
@@ -203,7 +218,9 @@ func (g *Generator) close() error {
 }
 
 // giveBack returns the ids that the tag had left when it ended. The newest range goes first,
-// because the source takes back only the end of its newest range.
+// because the source takes back only the end of its newest range. The first that is not taken ends
+// it: the older ones cannot be the newest any more. No goroutine of the tag runs, so it takes no
+// lock.
 func (t *Tag) giveBack(ctx context.Context, returner Returner) error {
 	for _, r := range t.rest {
 		if ok, err := returner.Return(ctx, t.name, r); err != nil || !ok {

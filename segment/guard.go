@@ -22,6 +22,16 @@ const repairGap = 1_000_000
 
 // admit records r as handed out, or returns why its ids must not be. Ranges of a tag arrive in the
 // order in which the source handed them out, because a tag has one fetch under way at a time.
+//
+//	range           of the source        admitted
+//	[1000, 2000)    begins               yes: high is 2000
+//	[2000, 3000)    goes on              yes: high is 3000
+//	[1500, 2500)    went back            no, and from now on nothing below 1,003,000
+//	[3000, 4000)    went on meanwhile    no
+//	[1003000, ...)  was raised           yes
+//
+// A range that is refused changes nothing but back: its ids are a gap, because the source has
+// handed them out.
 func (g *guard) admit(r Range) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -41,7 +51,8 @@ func (g *guard) admit(r Range) error {
 	return nil
 }
 
-// floor returns the least id that a range of origin may begin with.
+// floor returns the least id that a range of origin may begin with. Each origin has a high of its
+// own, while back counts for all of them.
 func (g *guard) floor(origin int) int64 {
 	high := g.high[origin]
 	if g.back && high > 0 {

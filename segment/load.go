@@ -11,7 +11,8 @@ import (
 // startLoad starts a goroutine that fetches the next range. It does nothing if a fetch is under
 // way, the next range is there, it is not due yet, or a lasting error stands. Every event that may
 // make a fetch due calls startLoad, which decides by the state of the tag and not by what the
-// caller saw. The caller holds mu.
+// caller saw. The caller holds mu. Calling it once too often does no harm, calling it once too
+// seldom would leave callers waiting.
 func (t *Tag) startLoad() {
 	if t.failed == nil && t.ready.Len() == 0 && t.due() {
 		t.forceLoad()
@@ -38,7 +39,8 @@ func (t *Tag) due() bool {
 
 // load tries to fetch until a range arrives, the tag fails or ends, or ctx ends. It is the only
 // goroutine that asks the source for ranges of the tag, however many callers wait, so a database
-// that comes back is not flooded.
+// that comes back is not flooded. loading is set from before it starts until it has decided to end,
+// under mu, so there is never a second one.
 func (t *Tag) load(ctx context.Context) {
 	for failures := 0; ; {
 		leave, ok := t.enter(ctx)
@@ -65,7 +67,8 @@ func (t *Tag) load(ctx context.Context) {
 }
 
 // fetch asks the source once. It asks a second time, with the source's own step, if the counter has
-// no room left for a larger one. FetchTimeout bounds both calls together.
+// no room left for a larger one. FetchTimeout bounds both calls together. mu is not held while the
+// source is asked. A range that the guard refuses is a gap: none of its ids was handed out.
 func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	t.mu.Lock()
 	// Only the first try adapts the step: what counts is how long a range lasted, not how long the
@@ -93,6 +96,9 @@ func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 
 // arrive takes a range from the source. It becomes the range in use if that one is used up, and the
 // next range otherwise. After Close it is kept, to be given back.
+//
+// Used up is what free and reserved say under mu. Callers may use up the range between the look and
+// the store of ready; the next of them finds nothing, joins the queue, and serve puts ready in use.
 func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
 	t.loading = false
@@ -181,7 +187,7 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// pause waits for d. It returns false if ctx ends first.
+// pause waits for d. It returns false if ctx ends first. It is called without a lock.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

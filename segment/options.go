@@ -6,7 +6,9 @@ import (
 	"time"
 )
 
-// Options are the options of New. nil means the defaults, as does a zero field.
+// Options are the options of New. nil means the defaults, as does a zero field. New copies them; a
+// field that is out of range is an error that wraps ErrOptions and names the field, its value and
+// the bound.
 type Options struct {
 	// Prefetch is the percentage of a range that is used when the next one is fetched, 1..99; 10 by
 	// default. When the source goes away, at least 100-Prefetch percent of a range are left. The
@@ -51,6 +53,8 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
+// withDefaults returns a copy of o with every field filled in and checked. o may be nil. MaxStep
+// stays 0 for its default, which depends on each tag's own step: see pace.
 func (o *Options) withDefaults() (Options, error) {
 	var c Options
 	if o != nil {

@@ -8,6 +8,9 @@ import (
 
 // waiter is a caller that found no id. Its fields are guarded by Tag.mu. After done is closed they
 // do not change, and the caller reads got and err without the lock.
+//
+//	wait ──► in queue ──► served: got or err is set, removed from queue, done is closed ──► leave
+//	            └──────► ctx ends first: removed by the caller itself, takes nothing
 type waiter struct {
 	want  int64     // the most ids that it takes; 0 waits for a range and takes none
 	since time.Time // when it joined the queue
@@ -18,10 +21,14 @@ type waiter struct {
 	err error
 }
 
-// served reports whether the waiter has its ids or an error.
+// served reports whether the waiter has its ids or an error. Both are set at most once, by the
+// holder of Tag.mu.
 func (w *waiter) served() bool { return w.got.b != nil || w.err != nil }
 
 // wait claims up to n ids for a caller that found none. Callers that came earlier are served first.
+// It returns ids, or why there are none: ErrClosed, a lasting error of the source, or the end of
+// ctx together with the source's last error. errDropped asks the caller to look the tag up again.
+// It allocates the waiter and its channel.
 func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +73,8 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 }
 
 // leave records that a served caller returns with its ids. A caller that was served from an earlier
-// range no longer counts for the round. The caller holds mu.
+// range no longer counts for the round. The caller holds mu. The last one of a round to leave may
+// open the range, which is why leave calls serve.
 func (t *Tag) leave(w *waiter) {
 	if w.got.b == t.cur.Load() {
 		t.granted--
@@ -75,7 +83,7 @@ func (t *Tag) leave(w *waiter) {
 }
 
 // timeout returns the error of a caller whose ctx ended with err before it got an id. It wraps the
-// source's last error too, which tells an operator the reason.
+// source's last error too, which tells an operator the reason. The caller holds mu, for lastErr.
 func (t *Tag) timeout(err error) error {
 	if t.lastErr != nil {
 		return fmt.Errorf("segment: tag %q: no id left: %w; last error: %w", t.name, err, t.lastErr)
@@ -144,6 +152,8 @@ func (t *Tag) begin(r Range) {
 }
 
 // over returns why there will be no further range, or nil while one may come. The caller holds mu.
+// A temporary failure of the source is not such a reason: load goes on trying, and callers wait
+// until their ctx ends.
 func (t *Tag) over() error {
 	switch {
 	case t.ended != nil:

@@ -17,7 +17,9 @@ import (
 // A Finder is asked about each tag in use that is not in the list. If the source is not a Lister,
 // Refresh only retries the tags that failed. Refresh blocks until the source has answered or ctx
 // ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
-// does not answer.
+// does not answer. It may be called concurrently with everything else, itself included: two lists
+// may arrive in the wrong order, and the next one corrects that. Errors are ErrClosed and those of
+// the source.
 func (g *Generator) Refresh(ctx context.Context) error {
 	g.unknown.forget()
 	tags := g.all() // read before the list, so that a newer tag does not count as gone
@@ -44,7 +46,8 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	return err
 }
 
-// list returns the source's rows by tag. With Listed it adds the new tags.
+// list returns the source's rows by tag. With Listed it adds the new tags, whose first fetch begins
+// then. mu is not held while the source is asked.
 func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, error) {
 	list, err := lister.List(ctx)
 	if err != nil {
@@ -65,7 +68,7 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 
 // compare gives each tag its row. A tag that is not in the list is looked up before it counts as
 // gone. A tag that is gone already is not looked up: the next call for it does that, or a later
-// list has it.
+// list has it. The first error ends it, and the tags after it wait for the next refresh.
 func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Row) error {
 	for _, t := range tags {
 		r, ok := rows[t.name]
@@ -89,7 +92,8 @@ func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Ro
 	return nil
 }
 
-// lookAt asks the source for the row of a tag that it has not listed.
+// lookAt asks the source for the row of a tag that it has not listed. Without a Finder the list
+// decides.
 func (g *Generator) lookAt(ctx context.Context, name string) (Row, error) {
 	if f, ok := g.src.(Finder); ok {
 		return f.Find(ctx, name)
@@ -105,7 +109,7 @@ func (t *Tag) lost() bool {
 }
 
 // refresh applies the tag's row, which is nil if the source is not a Lister. It starts a fetch if
-// the tag has failed.
+// the tag has failed. A row with a step below 1 changes nothing here: the fetch reports it.
 func (t *Tag) refresh(r *Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +123,9 @@ func (t *Tag) refresh(r *Row) {
 	}
 }
 
-// refreshLoop refreshes until ctx ends.
+// refreshLoop refreshes until ctx ends. It logs the first of several failures in a row. Each
+// interval begins when the refresh before it is over, so a source that is slow is not asked more
+// often than it answers.
 func (g *Generator) refreshLoop(ctx context.Context) {
 	for failed := false; pause(ctx, g.opts.Refresh); {
 		one, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
@@ -133,7 +139,11 @@ func (g *Generator) refreshLoop(ctx context.Context) {
 }
 
 // loadAll lists the tags and waits for the first range of each, a few tags at a time. A tag with a
-// lasting error, such as an exhausted counter, does not fail New: calls for the tag report it.
+// lasting error, such as an exhausted counter, does not fail New: calls for the tag report it. Any
+// other error does, and New then closes the Generator.
+//
+// names has no buffer, so it bounds the fetches under way by the number of workers. errs has room
+// for an error of each tag, so no worker waits for its reader.
 func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
 	list, err := lister.List(ctx)
 	if err != nil {

@@ -87,14 +87,15 @@ func (r Range) Validate() error {
 	return nil
 }
 
-// Row is a tag as its source stores it.
+// Row is a tag as its source stores it, at the moment at which it was read.
 type Row struct {
 	Tag  string
 	Next int64 // the first id that the next Fetch may hand out
 	Step int64 // the tag's own step, 1 or more
 }
 
-// A Lister is a Source that can list its tags.
+// A Lister is a Source that can list its tags. A Generator lists them at every refresh, so a list
+// should cost the source little. List blocks on I/O until ctx ends. It returns invalid rows too.
 type Lister interface {
 	List(ctx context.Context) ([]Row, error) // sorted by Tag
 }

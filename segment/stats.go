@@ -2,7 +2,8 @@ package segment
 
 import "time"
 
-// Stats is a snapshot of a Generator.
+// Stats is a snapshot of a Generator. Its tags are looked at one after the other, so they are of
+// slightly different moments.
 type Stats struct {
 	Tags      []TagStats // sorted by Tag, without those that the source no longer has
 	Refreshed time.Time  // when the source's tags were last listed; zero: never
@@ -33,7 +34,8 @@ type TagStats struct {
 }
 
 // Stats returns a snapshot of all tags. It locks one tag at a time. Next takes the same lock only
-// when a range is used up or the next one is due.
+// when a range is used up or the next one is due. It takes time and memory in proportion to the
+// tags, and does not ask the source.
 func (g *Generator) Stats() Stats {
 	g.mu.Lock()
 	s := Stats{Refreshed: g.refreshed, ListErr: g.listErr}
@@ -48,7 +50,7 @@ func (g *Generator) Stats() Stats {
 
 // Unused returns the rows of the last listing whose tags no call has asked for, sorted by Tag. It
 // is empty before the first listing, which New makes with Listed, and otherwise the first refresh.
-// It is always empty if the source is not a Lister.
+// It is always empty if the source is not a Lister. It does not ask the source.
 func (g *Generator) Unused() []Row {
 	g.mu.Lock()
 	rows := g.rows
@@ -62,7 +64,8 @@ func (g *Generator) Unused() []Row {
 	return unused
 }
 
-// Stats returns a snapshot of the tag.
+// Stats returns a snapshot of the tag. It takes the tag's lock for a few loads, and does not ask
+// the source.
 func (t *Tag) Stats() TagStats {
 	s, _ := t.stats()
 	return s

@@ -7,6 +7,12 @@ import "time"
 // It follows Leaf's rule. A range that lasted less than a window (15 minutes) doubles the step, one
 // that lasted two windows or more halves it. The step is never less than the source's own. So the
 // source is asked about once a window, and the ids outlast an outage of about a window.
+//
+//	range lasted   0 ──────── window ──────── 2 * window ──────►
+//	next step      * 2          as it was          / 2
+//
+// With the source's own step of 1,000, ten ranges that are used up fast bring it to the default's
+// maximum.
 type pace struct {
 	base   int64         // the source's own step; 0: not known yet
 	step   int64         // the adapted step; 0: ask for the source's own
@@ -31,7 +37,8 @@ func (p *pace) max() int64 {
 	return max(limit, p.base)
 }
 
-// next adapts the step at now and returns it; 0 asks for the source's own.
+// next adapts the step at now and returns it; 0 asks for the source's own. It is called once for
+// each range that is fetched, and not for a fetch that is tried again.
 func (p *pace) next(now time.Time) int64 {
 	if p.last.IsZero() {
 		return 0
@@ -50,7 +57,8 @@ func (p *pace) next(now time.Time) int64 {
 	return p.step
 }
 
-// fetched records that the source handed out r at now.
+// fetched records that the source handed out r at now. A source that does not know its step teaches
+// it by the length of its first range.
 func (p *pace) fetched(r Range, now time.Time) {
 	p.last = now
 	switch {
@@ -62,7 +70,8 @@ func (p *pace) fetched(r Range, now time.Time) {
 }
 
 // setBase sets the source's own step. A raised step takes effect with the next range. After a
-// lowered one the adapted step only shrinks by halving.
+// lowered one the adapted step only shrinks by halving, so that a range that lasted long is what
+// shortens it.
 func (p *pace) setBase(base int64) {
 	p.base = min(base, MaxSpan) // a larger one could not be asked for
 	p.step = max(p.step, p.base)

@@ -12,19 +12,26 @@ import (
 // source is asked for only a few new names at a time, so that tags in use still get their ranges.
 
 const (
-	unknownFor = time.Second // how long a name that the source did not know counts as unknown
-	maxUnknown = 1000        // the most such names that are remembered
-	maxFirsts  = 8           // the most tags that fetch their first range at a time
+	// How long a name that the source did not know counts as unknown. A tag that is added is found
+	// within a second, and a name that is asked for all the time costs one question a second.
+	unknownFor = time.Second
+	// The most such names that are remembered, which bounds the memory that strangers can use.
+	maxUnknown = 1000
+	// The most tags that fetch their first range at a time. The rest of the source's connections is
+	// left to tags in use.
+	maxFirsts = 8
 )
 
-// unknown remembers names that the source did not know. The zero value is ready to use.
+// unknown remembers names that the source did not know. The zero value is ready to use. Its methods
+// are safe for concurrent use.
 type unknown struct {
 	mu    sync.Mutex // a leaf: its holder neither waits nor takes another lock
 	until map[string]time.Time
 }
 
 // add records that the source did not know name at now. When there are too many names it forgets
-// all of them.
+// all of them: the source is then asked once more for each, eight at a time. It keeps a copy of
+// name, which may be a part of a long request.
 func (u *unknown) add(name string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +53,7 @@ func (u *unknown) has(name string, now time.Time) bool {
 	return ok
 }
 
-// forget forgets all names.
+// forget forgets all names, so that the next call for each asks the source.
 func (u *unknown) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,7 +96,9 @@ func (t *Tag) enter(ctx context.Context) (leave func(), ok bool) {
 	return nil, false
 }
 
-// drop removes the tag, which never had a range, from the Generator. The caller holds mu.
+// drop removes the tag, which never had a range, from the Generator. The caller holds mu. The
+// compare-and-delete leaves a newer tag of the name alone. Callers that have looked the dropped tag
+// up find dropped under mu and look again.
 func (t *Tag) drop() {
 	t.dropped = true
 	t.g.tags.CompareAndDelete(t.name, t)

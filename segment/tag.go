@@ -63,7 +63,8 @@ type Tag struct {
 	issued                   int64 // ids of the ranges before the one in use
 }
 
-// newTag returns a tag whose range in use is empty.
+// newTag returns a tag whose range in use is empty, so that the first call finds nothing and waits.
+// It starts no fetch.
 func newTag(g *Generator, name string) *Tag {
 	t := &Tag{g: g, name: name}
 	t.pace.window, t.pace.limit = g.opts.StepWindow, g.opts.MaxStep
@@ -101,7 +102,7 @@ func (t *Tag) Next(ctx context.Context) (int64, error) {
 // Fill sets every element of ids to its own id and returns how many it set: len(ids), or fewer
 // together with the error that stopped it. It takes ids of a range with one atomic add, so those
 // that it takes from one range are consecutive. It waits as Next does, for each range that it
-// needs.
+// needs, and has the errors of Next. ids[:n] are the caller's in either case.
 func (t *Tag) Fill(ctx context.Context, ids []int64) (n int, err error) {
 	for n < len(ids) {
 		c, err := t.claim(ctx, int64(len(ids)-n))
@@ -122,7 +123,8 @@ type claim struct {
 	p, n int64
 }
 
-// claim claims at least one id and up to n. It waits if there is none.
+// claim claims at least one id and up to n. It waits if there is none. With n above 0 it never
+// returns an empty claim without an error.
 func (t *Tag) claim(ctx context.Context, n int64) (claim, error) {
 	b := t.cur.Load()
 	p, got := b.take(n)
@@ -144,7 +146,8 @@ func (t *Tag) prefetch() {
 }
 
 // end ends the tag permanently: no id is handed out from now on, and calls fail with err. The ids
-// that are left are kept in rest, to be given back.
+// that are left are kept in rest, to be given back. It holds the range before it sets ended, under
+// one lock, so no id of rest was or will be handed out.
 func (t *Tag) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +177,8 @@ func (t *Tag) lose(err error) {
 }
 
 // seal takes away all ids that are left. It returns the position of the first that is left in the
-// range in use. The caller holds mu.
+// range in use. The caller holds mu. reserved counts ids that are left as well: they were set aside
+// for the queue and not handed out.
 func (t *Tag) seal() int64 {
 	p := t.cur.Load().hold() - t.reserved
 	t.reserved, t.ready = 0, Range{}
