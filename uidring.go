@@ -71,7 +71,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Generator is a uid.Cached with a database pool of its own.
+// Generator is a uid.Cached with a database pool of its own. Like the Cached it is safe for
+// concurrent use; share one between all goroutines.
 type Generator struct {
 	*uid.Cached
 	pool  *sql.DB
@@ -79,8 +80,9 @@ type Generator struct {
 }
 
 // Close closes the generator, which gives the unused rest of its window back, and then the pool. It
-// waits for the database for five seconds at most. After an error nothing need be done: the worker
-// id is free when its window has passed. Later calls return the first one's result.
+// waits for the database for five seconds at most, and for a log handler that runs. After an error
+// nothing need be done: the worker id is free when its window has passed. Calls for ids fail with
+// uid.ErrClosed from then on. Later calls of Close return the first one's result.
 func (g *Generator) Close() error { return g.close() }
 
 // Open leases a worker id from a MySQL or MariaDB database and returns a generator. It waits for a
@@ -90,6 +92,11 @@ func (g *Generator) Close() error { return g.close() }
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded. No
 // error shows it. The generator gets a pool of up to four connections, which Close closes. For a
 // pool of your own, PostgreSQL or SQLite, use OpenDB.
+//
+// ctx and Timeout bound the start only. Errors wrap uid.ErrOptions for options that are out of
+// range, but for those of Lease; assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch or
+// assigner.ErrSucceeded where no worker id can be had; and that of the ctx where the database did
+// not answer in time. The pool is closed then.
 func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -115,7 +122,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 }
 
 // OpenDB is Open on a database of any dialect that the caller opened and closes after the
-// generator.
+// generator. It uses the *sql.DB in db, one connection at a time, and changes none of its settings.
 func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, error) {
 	if err := options.check(); err != nil {
 		return nil, err

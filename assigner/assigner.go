@@ -86,6 +86,7 @@ type LayoutBinder interface {
 // A Clock is a Claim whose authority tells the time. A generator asks it to confirm a local clock
 // that jumped forward. Now may block on I/O until ctx ends.
 type Clock interface {
+	// Now returns the authority's time. An error changes nothing for the claim.
 	Now(ctx context.Context) (time.Time, error)
 }
 
@@ -93,5 +94,6 @@ type Clock interface {
 // that much beyond its position. Without Span, or if it returns 0, it asks for what is left of the
 // window when it is claimed, by the clock of the claim if it is a Clock, else by its own.
 type Windowed interface {
+	// Span returns the length of a new window, 0 if it is not known. It does not block.
 	Span() time.Duration
 }

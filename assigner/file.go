@@ -87,14 +87,18 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 	return c, nil
 }
 
+// Worker returns the worker id.
 func (c *fileClaim) Worker() int64 { return c.worker }
 
+// Window returns the window as the file has it.
 func (c *fileClaim) Window() (from, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.from, c.until
 }
 
+// Extend writes the new end into the file and waits for the disk, and only then reports it. Asked
+// for no more than there is, it does nothing. It does not read ctx while it waits.
 func (c *fileClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	err := ctx.Err()
 	switch {

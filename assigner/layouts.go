@@ -14,6 +14,9 @@ import (
 // with ErrSucceeded. added is not zero if want has layouts that have lacks: the authority takes
 // want over only if no window that it has given out reaches beyond added. If neither text begins
 // with the other, the error wraps ErrLayoutMismatch.
+//
+// It compares texts and parses no more of them than the epoch where one goes beyond the other, so
+// both have to be canonical. It does no I/O.
 func CompareLayouts(have, want string) (cut, added time.Time, err error) {
 	if rest, ok := strings.CutPrefix(have, want+","); ok {
 		cut, err = beginOf(rest)

@@ -25,7 +25,8 @@ type LocalOptions struct {
 	// Lead bounds how far ids are stamped ahead of the clock. A longer lead lets a burst borrow
 	// more time, and the ids of a new generator are up to Lead ahead of the clock until it has
 	// caught up. At least 100 ms and two ticks of the layout. Default: the longer of 3 s and
-	// three ticks.
+	// three ticks. A run with a shorter lead than the run before must not start until the
+	// difference has passed, because that run may have stamped so far ahead.
 	//
 	// With File it is how far a new window reaches ahead, and bounds no burst. Default then: the
 	// longer of 10 s and three ticks.
@@ -81,7 +82,8 @@ type local struct {
 	now     func() time.Time
 }
 
-// newLocal returns a local that keeps a copy of o, so that the caller may change it afterwards.
+// newLocal returns a local that keeps a copy of o, so that the caller may change it afterwards. It
+// checks nothing: the options are checked when the layout's tick is known, at each Assign.
 func newLocal(name string, worker func(maxWorker int64) (int64, error), o *LocalOptions) local {
 	if o != nil {
 		copied := *o
@@ -96,6 +98,8 @@ func (a local) BindLayout(layout string) Assigner {
 	return a
 }
 
+// Assign reads the worker id and makes the claim that the options ask for. Errors begin with the
+// name of the Assigner.
 func (a local) Assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	claim, err := a.assign(ctx, maxWorker)
 	if errors.Is(err, ErrWorkersExhausted) || errors.Is(err, ErrLayoutMismatch) {
@@ -107,6 +111,8 @@ func (a local) Assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	return claim, nil
 }
 
+// assign is Assign without the prefix. The worker id is held by this process before a claim is made
+// on it, so that two generators that start at once do not both get it; an error lets it go again.
 func (a local) assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 // ErrWorkersExhausted, until the first one is released, which closing its generator does.
 func Static(worker int64) Assigner { return static{worker: worker, open: &opened} }
 
+// static is the Assigner of Static. It is a value that BindLayout copies, and safe for concurrent
+// use.
 type static struct {
 	worker int64
 	layout string
@@ -25,6 +27,8 @@ func (s static) BindLayout(layout string) Assigner {
 	return s
 }
 
+// Assign checks the range and that no open claim of this process has the worker id. It does not
+// block.
 func (s static) Assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("assigner: static: %w", err)

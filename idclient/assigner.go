@@ -37,8 +37,10 @@ type bound struct {
 	layout string
 }
 
+// BindLayout returns an Assigner for another layout.
 func (b bound) BindLayout(layout string) assigner.Assigner { return bound{b.Client, layout} }
 
+// Assign is Client.Assign for the layout.
 func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	ask := wire.Assign{MaxWorker: maxWorker, Layout: b.layout}
 	check := func(got wire.Claim) error { return checkClaim(got, maxWorker) }

@@ -13,7 +13,8 @@ import (
 )
 
 // Client asks the servers of an id service. It starts no goroutine other than those of net/http for
-// open connections, which Close ends. Its methods are safe for concurrent use.
+// open connections, which Close ends. Its methods are safe for concurrent use. It keeps no id and
+// no range: what it fetches belongs to the generators on it.
 type Client struct {
 	servers []string // their addresses, without a slash at the end
 	timeout time.Duration

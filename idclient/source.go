@@ -13,10 +13,11 @@ import (
 
 // Fetch returns a range of the tag that no other caller gets, whichever server it comes from. It
 // implements segment.Source. All servers must use the same counters. Fetch asks each server once
-// and does not wait for one to come back, because segment.Generator repeats a Fetch that failed.
+// and does not wait for one to come back, because segment.Generator repeats a Fetch that failed. So
+// it blocks for Options.Timeout a server at most, or until ctx ends.
 //
 // Errors wrap segment.ErrUnknownTag, segment.ErrExhausted and segment.ErrBadRange where a server
-// says so, and otherwise the error of each server.
+// says so, and otherwise the error of each server. A range whose answer was lost is a gap.
 func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
 	if tag == "" {
 		return segment.Range{}, fmt.Errorf("idclient: the tag is empty: %w", segment.ErrUnknownTag)

@@ -84,7 +84,9 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
-// New returns the handler. It starts no goroutine. The caller closes the generators.
+// New returns the handler, which is safe for concurrent use. It starts no goroutine, does no I/O
+// and copies the options. The caller closes the generators, once the server has shut down. An
+// option that is missing or out of range is an error that names it.
 func New(opts *Options) (http.Handler, error) {
 	if opts == nil || opts.Segment == nil && opts.Snowflake == nil && opts.Workers == nil {
 		return nil, errors.New("idhttp: none of Segment, Snowflake and Workers is set, " +

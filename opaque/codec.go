@@ -9,7 +9,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// ErrVersion means that a code names a version for which the Codec has no key.
+// ErrVersion means that a code names a version for which the Codec has no key. It lasts for this
+// Codec: only one with that key reveals the code.
 var ErrVersion = errors.New("opaque: no key of this version")
 
 // Key hides ids. Formatting one, in a log as well, does not show the secret. Package fmt calls no
@@ -37,6 +38,9 @@ type Codec struct {
 // Hide uses the current key, Reveal all. To rotate keys, first give the new key as an old one to
 // every process, then make it the current one everywhere, and drop the old one when its codes are
 // out of use. A version may return with another secret after that.
+//
+// The error names the field and the bound: a Version above MaxVersion or given twice, or a Secret
+// of another length. It shows no secret. New keeps no reference to the secrets.
 func New(kind string, current Key, old ...Key) (*Codec, error) {
 	c := &Codec{current: uint8(current.Version)}
 	for _, k := range append([]Key{current}, old...) {
@@ -56,8 +60,8 @@ func New(kind string, current Key, old ...Key) (*Codec, error) {
 	return c, nil
 }
 
-// Hide returns the code of id. A negative id has none: the result's MarshalText fails, and Reveal
-// refuses it.
+// Hide returns the code of id, in one allocation. A negative id has none: the result's MarshalText
+// fails, and Reveal refuses it.
 func (c *Codec) Hide(id uid.ID) ID {
 	if id < 0 {
 		return ID{-1, c.current}
@@ -65,8 +69,9 @@ func (c *Codec) Hide(id uid.ID) ID {
 	return ID{uid.ID(c.keys[c.current].encrypt(uint64(id))), c.current}
 }
 
-// Reveal returns the id that Hide gave the code to. The error wraps ErrVersion, or uid.ErrBadID for
-// the code of a negative id.
+// Reveal returns the id that Hide gave the code to, in one allocation. It does not know which codes
+// were ever given: a code of another kind, or one that was made up, reveals some id. The error
+// wraps ErrVersion, or uid.ErrBadID for the code of a negative id.
 func (c *Codec) Reveal(id ID) (uid.ID, error) {
 	if id.code < 0 {
 		return 0, errNegative

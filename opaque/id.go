@@ -46,7 +46,7 @@ func (id ID) String() string {
 // Decimal returns the decimal form. It allocates the string.
 func (id ID) Decimal() string { return fmt.Sprintf("%d%019d", id.version, int64(id.code)) }
 
-// LogValue returns the Base32 form.
+// LogValue returns the Base32 form. It implements slog.LogValuer.
 func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // AppendText appends the Base32 form to b. It allocates only when b has to grow. The code of a
@@ -61,7 +61,8 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalText returns what AppendText appends.
+// MarshalText returns what AppendText appends, in a slice of its own. It implements
+// encoding.TextMarshaler, so the code is a string in JSON.
 func (id ID) MarshalText() ([]byte, error) {
 	if id.code < 0 { // before AppendText, which would return its buffer
 		return nil, errNegative
@@ -69,7 +70,8 @@ func (id ID) MarshalText() ([]byte, error) {
 	return id.AppendText(make([]byte, 0, base32Len))
 }
 
-// UnmarshalText reads what ParseID reads. On an error id is left as it was.
+// UnmarshalText reads what ParseID reads. On an error id is left as it was. It implements
+// encoding.TextUnmarshaler.
 func (id *ID) UnmarshalText(text []byte) error {
 	v, err := ParseID(string(text))
 	if err != nil {
@@ -80,7 +82,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 // ParseID reads either text form, Base32 as uid.ParseBase32 does. It has no key, so it does not
-// tell codes that were shown from others. Errors wrap uid.ErrBadID.
+// tell codes that were shown from others. It allocates only for an error, which wraps uid.ErrBadID.
 func ParseID(text string) (ID, error) {
 	var version, code uid.ID
 	var err error
