@@ -15,7 +15,7 @@ import (
 )
 
 // List returns the rows of the table, sorted by Tag. An ORDER BY would sort by the column's
-// collation instead.
+// collation instead. It reads the whole table without a lock. Invalid rows are in the list.
 func (t *table) List(ctx context.Context) ([]segment.Row, error) {
 	if t.err != nil {
 		return nil, t.err
@@ -40,7 +40,8 @@ func (t *table) List(ctx context.Context) ([]segment.Row, error) {
 	return list, nil
 }
 
-// Find returns the row of a tag, with the first id of the next range as Next.
+// Find returns the row of a tag, with the first id of the next range as Next. It takes no lock, so
+// a fetch of another process may be under way. A tag without a row is ErrUnknownTag.
 func (t *table) Find(ctx context.Context, tag string) (segment.Row, error) {
 	if t.err != nil {
 		return segment.Row{}, t.err
@@ -61,6 +62,11 @@ func (t *table) Find(ctx context.Context, tag string) (segment.Row, error) {
 
 // Set creates or changes a tag. A change of the step keeps the first id of the next range. If the
 // counter is a step behind, lowering the step alone would make the next range overlap the last one.
+//
+// It may run while processes fetch: its UPDATE and theirs lock the row in turn. It tries three
+// times. Errors wrap segment.ErrOptions for a field that is out of range, and
+// segment.ErrRangeWentBack for a Next below the counter. After an error of the database the change
+// may be made; calling Set again with the same row does no harm.
 func (t *table) Set(ctx context.Context, to segment.Row) error {
 	if t.err != nil {
 		return t.err
@@ -88,7 +94,9 @@ func (t *table) Set(ctx context.Context, to segment.Row) error {
 	})
 }
 
-// set is one attempt of Set.
+// set is one attempt of Set. It reads the row FOR UPDATE, so that it sees the current one. In a
+// session that does not commit by itself the lock lasts until the change; elsewhere the condition
+// of the UPDATE finds out whether the row has changed in between.
 func (t *table) set(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 	for range tries {
 		now, err := t.read(ctx, c, to.Tag, c.ForUpdate)
@@ -106,7 +114,7 @@ func (t *table) set(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 }
 
 // insert creates a tag. If another process has inserted the row since, the key is a duplicate and
-// Set tries again.
+// Set tries again. The primary key on the tag is what keeps a tag from having two counters.
 func (t *table) insert(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 	if to.Step == 0 {
 		return fmt.Errorf("%w: Step is 0, want 1 or more for a new tag", segment.ErrOptions)
@@ -164,7 +172,9 @@ func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.R
 		to.Tag, to.Tag))
 }
 
-// Delete deletes the row of a tag if it equals r, and otherwise returns an error.
+// Delete deletes the row of a tag if it equals r, and otherwise returns an error. One statement
+// compares and deletes, so a range that a process fetches meanwhile is either part of r, or keeps
+// the row.
 func (t *table) Delete(ctx context.Context, r segment.Row) error {
 	err := t.do(ctx, func(c *sqldb.Conn) error {
 		return one(c.Changed(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s AND %s = %d AND %s = %d",
@@ -177,7 +187,9 @@ func (t *table) Delete(ctx context.Context, r segment.Row) error {
 }
 
 // Return sets the counter back to the first id of rest if the next range would begin where rest
-// ends: then no later range was handed out.
+// ends: then no later range was handed out. One statement compares and sets, so a process that
+// fetches at the same moment comes before, and rest is a gap, or after, and gets the ids of rest.
+// After an error the outcome is unknown, which is why the caller must not use rest either way.
 func (t *table) Return(ctx context.Context, tag string, rest segment.Range) (bool, error) {
 	if err := rest.Validate(); err != nil {
 		return false, fmt.Errorf("sqlsource: %w", err)

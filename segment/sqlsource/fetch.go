@@ -13,6 +13,12 @@ import (
 
 // Fetch advances the counter and returns the range that it passed. The advance is committed before
 // Fetch returns. If Fetch fails, the outcome is unknown: the range is a gap, or was not claimed.
+//
+// It blocks until the database answers or ctx ends, and tries nothing again but what claimRead
+// does: a Generator repeats it. The row is locked by one UPDATE, until it is committed, so
+// processes that fetch from one tag wait for each other that long. Errors wrap
+// segment.ErrUnknownTag, ErrExhausted, ErrBadRange or ErrOptions where they are that, and else the
+// database's.
 func (t *table) Fetch(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
 	if t.err != nil {
 		return r, t.err
@@ -32,7 +38,7 @@ func (t *table) Fetch(ctx context.Context, tag string, step int64) (r segment.Ra
 
 // claim advances the counter of a tag by ids, or by the step of its row if ids is 0. If the table
 // hands out blocks, it rounds ids up to whole ones. It reads the row first unless the number of ids
-// is known.
+// is known: then one statement does it all, and the row is read only to tell why it failed.
 func (t *table) claim(
 	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
 ) (segment.Range, error) {
@@ -45,7 +51,9 @@ func (t *table) claim(
 	return t.claimRead(ctx, c, tag, ids)
 }
 
-// tries is how often a row is read again because other processes change it.
+// tries is how often a row is read again because other processes change it. Each time another
+// process has got its range, so twenty in a row say that the tag is very busy or that its step
+// keeps changing. The attempt then fails, and a Generator pauses before the next.
 const tries = 20
 
 // errNotSo says that no row met a statement's condition, so nothing was changed.
@@ -55,6 +63,13 @@ var errNotSo = errors.New("no such row")
 // room for the ids. The statement that advances the counter requires that the row's step is as it
 // was read. If another process has changed it, the row is read again with a lock, which shows the
 // current row even to a session that reads from a snapshot.
+//
+//	read step, counter ──► length: how many ids ──► advance ... WHERE step is as read ──► range
+//	       ▲                                                  │ no row
+//	       └──────────── read FOR UPDATE ◄────────────────────┘
+//
+// The first read takes no lock: mostly the row is as it was, and a lock would be held for a round
+// trip in a session without autocommit.
 func (t *table) claimRead(
 	ctx context.Context, c *sqldb.Conn, tag string, ids int64,
 ) (segment.Range, error) {
@@ -81,7 +96,9 @@ func (t *table) claimRead(
 	return segment.Range{}, sqldb.ErrChanged
 }
 
-// length returns how many ids to take from a row that was read, or why it has none.
+// length returns how many ids to take from a row that was read, or why it has none. It is
+// arithmetic on what was read; the statement that follows checks the row again. No sum in it
+// overflows: room is what is left below the largest int64.
 func (t *table) length(now row, ids int64) (int64, error) {
 	if now.step < 1 || now.step > segment.MaxSpan || t.next(now) < 0 {
 		return 0, fmt.Errorf("%w: %s is %d and %s is %d, want 1..%d and no id below 0",
@@ -134,7 +151,14 @@ func (t *table) advance(
 }
 
 // answer sets the counter of a tag to end-ahead, if the condition where holds, and returns end. The
-// arguments are SQL expressions.
+// arguments are SQL expressions, made of column names and numbers of this package; the tag alone
+// comes from outside, and is an argument of the statement.
+//
+// PostgreSQL and SQLite return the value with RETURNING. MySQL has no RETURNING for an UPDATE, so
+// the value goes through LAST_INSERT_ID(expr), which the server keeps for the session and sends
+// with the statement's answer: no other session can change it. sqldb.Conn's Advance compares it
+// with the row once for each database, because some servers of MySQL's dialect answer with another
+// value.
 func (t *table) answer(
 	ctx context.Context, c *sqldb.Conn, end, ahead, where, tag string,
 ) (to int64, err error) {
@@ -160,7 +184,8 @@ func (t *table) answer(
 }
 
 // replace is advance by compare-and-set, without LAST_INSERT_ID. It returns errNotSo if the row is
-// not as it was read.
+// not as it was read. Of several processes that have read one counter only one succeeds, so it is
+// used only where a trigger hides the answer of advance.
 func (t *table) replace(
 	ctx context.Context, c *sqldb.Conn, tag string, n int64, now row,
 ) (segment.Range, error) {
@@ -178,7 +203,8 @@ func (t *table) replace(
 	return segment.Range{From: to - n, To: to, Step: now.step, Cyclic: t.cycle}, nil
 }
 
-// one returns nil if a statement with the result n and err changed exactly one row.
+// one returns nil if a statement with the result n and err changed exactly one row. More than one
+// says that the table has no unique key on its tag: two rows would hand out the same ids.
 func one(n int64, err error) error {
 	switch {
 	case err != nil:

@@ -17,7 +17,7 @@ import (
 )
 
 // table is a table of counters with a row per tag. It is the Source that LeafAlloc and Sequence
-// return.
+// return. It is safe for concurrent use: it keeps no rows, and its statements meet in the database.
 //
 // The two differ in the meaning of the counter. Leaf's max_id is the next free id:
 //
@@ -32,6 +32,9 @@ import (
 //
 // A claim adds n to either counter. The methods next and counter convert between a counter and the
 // first id of the next range.
+//
+// Names of tables and columns become part of statements, quoted or fixed; tags are always
+// arguments.
 type table struct {
 	columns
 	db   *sqldb.DB
@@ -63,7 +66,8 @@ type row struct {
 	step int64
 }
 
-// open completes t with db and returns it. An error is kept in t.err.
+// open completes t with db and returns it. An error is kept in t.err, so that a constructor needs
+// no second result and every method reports it. It does no I/O.
 func (t *table) open(kind string, db *gorm.DB, lossy bool) *table {
 	if t.db, t.err = openDB(kind, db, lossy); t.err != nil {
 		return t
@@ -77,7 +81,8 @@ func (t *table) open(kind string, db *gorm.DB, lossy bool) *table {
 }
 
 // openDB returns the database of a source. kind names the source in errors. Unless lossy is true,
-// using the database fails if its product is known to lose updates.
+// using the database fails if its product is known to lose updates: two processes would get one
+// range. It does not connect.
 func openDB(kind string, db *gorm.DB, lossy bool) (*sqldb.DB, error) {
 	d, err := sqldb.Open("sqlsource: "+kind, db, nil)
 	if err != nil {
@@ -100,7 +105,9 @@ var exact = map[string]string{
 	"sqlite":   "%s = ? COLLATE BINARY",
 }
 
-// do runs f on a connection. If it returns nil, every change that f made is committed.
+// do runs f on a connection. If it returns nil, every change that f made is committed. If it does
+// not, what f has set in the caller's variables must not be used: the commit may have failed after
+// f.
 func (t *table) do(ctx context.Context, f func(c *sqldb.Conn) error) error {
 	if t.err != nil {
 		return t.err
@@ -157,7 +164,8 @@ func (t *table) examine(ctx context.Context) error {
 	return nil
 }
 
-// Check reports whether the table can be read and written.
+// Check reports whether the table can be read and written. It changes nothing and locks no row. It
+// blocks until the database answers or ctx ends.
 func (t *table) Check(ctx context.Context) error {
 	if t.err != nil {
 		return t.err
@@ -181,7 +189,8 @@ func (t *table) Check(ctx context.Context) error {
 	return t.failed(err)
 }
 
-// read returns the row of a tag. It locks the row if lock is ForUpdate.
+// read returns the row of a tag. It locks the row if lock is ForUpdate, until it is committed. An
+// unlocked read may be of an old snapshot; what follows from it is checked by a later statement.
 func (t *table) read(ctx context.Context, c *sqldb.Conn, tag, lock string) (r row, err error) {
 	err = c.Row(ctx, "SELECT "+t.at+", "+t.step+" FROM "+t.sql+" WHERE "+t.is+lock,
 		[]any{tag, tag}, &r.at, &r.step)
@@ -202,6 +211,7 @@ func (t *table) next(r row) int64 {
 }
 
 // counter is the inverse of the method next: the counter of a row whose next range begins at next.
+// It may be below 0, which the columns hold.
 func (t *table) counter(next, step int64) int64 {
 	if t.ahead {
 		return next - step
@@ -250,7 +260,8 @@ func isAnswer(err error) bool {
 }
 
 // isOverflow reports whether the database refused a number that its column cannot hold. No fetch
-// can succeed then, so calls should fail at once.
+// can succeed then, so calls should fail at once. 1264 and 1690 are MySQL's codes for a value out
+// of range of a column and of a type, 22003 is the SQLSTATE of PostgreSQL.
 func isOverflow(err error) bool {
 	if code := sqldb.MySQLCode(err); code == 1264 || code == 1690 {
 		return true

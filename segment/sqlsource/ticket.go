@@ -45,7 +45,8 @@ const (
 	maxBatch             = 1000
 	defaultTicketTimeout = 2 * time.Second
 	ticketRest           = 10 * time.Second // how long a server that failed is asked last
-	maxStub              = 60               // of 64; the rest numbers the rows of a batch
+	// Of the column's 64 characters; the rest numbers the rows of a batch, up to 999.
+	maxStub = 60 // of 64; the rest numbers the rows of a batch
 )
 
 func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
