@@ -26,6 +26,7 @@ func (id ID) Base62() string {
 func (id ID) AppendBase62(b []byte) []byte {
 	// One digit and twice five digits. Five digits fit 32 bits, whose divisions are quicker, and
 	// the two halves do not wait for one another.
+	// 916,132,832, below 2^30. The top digit is what is left of 63 bits above ten digits: 0 to 10.
 	const five = 62 * 62 * 62 * 62 * 62
 	v := uint64(id)
 	high, low := v/five, uint32(v%five)

@@ -33,6 +33,7 @@ func (c *Cached) blocked() error {
 		return nil
 	}
 	now := c.clock.now()
+	// A batch that is composed now begins at the clock and not at a position of long ago.
 	if pos < max(w.from, p.oldestAllowed(now)) { // composing jumps first
 		pos = max(pos, w.from, c.at(now))
 	}
@@ -92,6 +93,7 @@ func (c *core) lasting(err error, wait time.Duration) error {
 		if wait <= c.tick {
 			return nil
 		}
+		// An instant and not a duration, so that the text is the same for as long as the reason is.
 		until := c.clock.now().Add(wait).Round(time.Second)
 		return fmt.Errorf("%w until it shows %s", err, until.UTC().Format(time.RFC3339))
 	}

@@ -107,6 +107,7 @@ func (p *composer) isLow() bool { return p.ring.Len() < p.low }
 // that finds the ring empty gets it.
 func (p *composer) top() (more bool) {
 	now := p.clock.now()
+	// Another goroutine composes: the ring fills without this caller.
 	if !p.mu.TryLock() {
 		return false
 	}
@@ -221,6 +222,8 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 	if w.worker != p.window.worker || p.pos.Load() < w.from {
 		p.replace(w, now)
 	}
+	// What the runs from here on are composed under. If w is of another worker id, replace has
+	// emptied ring and lanes, so they hold runs of one.
 	p.window = w
 	// Room that is seen here can only grow until TryPutN, because mu makes this the one producer.
 	room := min(p.ring.Cap()-p.ring.Len(), len(p.heads))
@@ -256,6 +259,7 @@ func (p *composer) refresh(now time.Time) {
 	if limit == 0 {
 		return
 	}
+	// Either says that the generator was idle: a run grew old, or the position did.
 	stale := p.drop(limit) > 0 || p.pos.Load() < limit
 	if stale {
 		p.jump(now)

@@ -86,6 +86,7 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 	if c.closed.Load() {
 		return ErrClosed
 	}
+	// The window's bounds last longer than the lead's, which the clock ends.
 	if err := c.covers(w, pos); err != nil {
 		return err
 	}
@@ -123,6 +124,7 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 	// The machine's clock, not Options.Clock: how long a caller waited is a fact about the process.
 	begin := time.Now()
 	defer func() { c.waited.Add(int64(time.Since(begin))) }()
+	// nil without a bound: a receive from it blocks forever, so the select has two cases left.
 	var expired <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -159,6 +161,8 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 	case errors.Is(reason, ErrClosed):
 		return reason
 	case c.opts.TakeFunc != nil:
+		// errExtending is of this package alone; a function that compares reasons must never see
+		// it.
 		if reason == errExtending {
 			reason = ErrEmpty // what the caller would get without the function
 		}
@@ -174,6 +178,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
 		errors.Is(reason, ErrSucceeded):
 		return c.reject(reason)
+	// TakePad waits here too: its caller has tried to compose, and the reason is what forbade it.
 	case c.opts.TakePolicy != TakeReject:
 		return c.wait(ctx, ready, d)
 	default:
@@ -206,6 +211,7 @@ func sameKind(a, b error) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
+	// Permanent ones are among them: a bound that stays must not open the gate at every attempt.
 	kinds := []error{
 		ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, errExtending,
 	}

@@ -199,6 +199,8 @@ func (d *Default) move(last int64, pos, n uint64) bool {
 		d.skipped.Add(skip)
 	}
 	d.jumping.Add(-1)
+	// The tick's first id is a change of state that the log may wait for; ids within a tick are
+	// none.
 	if moved {
 		d.keeper.resumed()
 	}
@@ -217,6 +219,7 @@ func (d *Default) issued() int64 {
 		if d.jumping.Load() == 0 && d.skipped.Load() == skipped {
 			return last + 1 - skipped
 		}
+		// The other call is between two instructions, unless it was interrupted there.
 		runtime.Gosched()
 	}
 }
@@ -259,12 +262,15 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 			// The clock is behind the whole window, perhaps by hours: go on with the next tick
 			// instead of waiting.
 			pos = tick
+			// A maximum by compare-and-swap: others may have gone further, and ahead must never go
+			// back.
 			a := d.ahead.Load()
 			for a < tick && !d.ahead.CompareAndSwap(a, tick) {
 				a = d.ahead.Load()
 			}
 		}
 	}
+	// tick is the position's tick in every case above, so this covers pos.
 	if err := d.covers(w, tick); err != nil {
 		return 0, 0, err
 	}
@@ -282,7 +288,8 @@ func (d *Default) until(tick uint64) time.Duration {
 
 // startAfter returns the position that tick starts at when the newest id is last. A tick that was
 // left in the second half of its space belongs to a busy service, which gets the next one whole;
-// else the start is spread.
+// else the start is spread. A spread start lies in the lower half by default, so it leaves a tick
+// in the second half only after half of a tick's ids.
 func (d *Default) startAfter(last int64, tick uint64, worker int64) uint64 {
 	if last >= 0 {
 		newest := uint64(last)
@@ -296,7 +303,7 @@ func (d *Default) startAfter(last int64, tick uint64, worker int64) uint64 {
 
 // rollback applies Options.Rollback to a clock that is behind the newest id's tick: tick is that
 // tick's position, now the position of the clock's. It returns how long to wait, an error, or
-// neither when that tick is to be held.
+// neither when that tick is to be held. It compares instants, as leads does.
 func (d *Default) rollback(tick, now uint64) (time.Duration, error) {
 	by, r := d.time(tick).Sub(d.time(now)), d.opts.Rollback
 	switch {
@@ -338,7 +345,8 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	return d.refuse(ctx, reason, ready, wait)
 }
 
-// Stats returns a snapshot.
+// Stats returns a snapshot. It takes no lock while the clock is steady. It may look again for as
+// long as calls jump to a new tick, a few instructions each.
 func (d *Default) Stats() Stats {
 	s := d.stats(d.newest())
 	s.RejectsRollback = d.rejRollback.Load()

@@ -51,6 +51,7 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		if first, got := l.takeN(uint64(len(ids) - n)); got > 0 {
 			count(ids[n:n+int(got)], first, c.geneBits)
 			n += int(got)
+			// Ids were there, so what forbade composing before is out of date.
 			reason = nil
 			continue
 		}
@@ -63,6 +64,8 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		switch {
 		case !empty:
 			reason = nil
+		// The first turn with nothing: learn why, then look at lane and ring once more before
+		// acting on it.
 		case reason == nil:
 			ready, reason = c.waitForRun()
 		default:
@@ -156,6 +159,7 @@ func (c *Cached) countRuns(ids []ID, heads []int64, skip uint64) (n int) {
 
 // count sets dst to the ids, with gene 0, of consecutive numbers. Eight stores a turn, because the
 // compiler does not unroll: its plain loop takes up to twice the time, depending on its alignment.
+// The conversion to an array pointer checks the length once for all eight.
 func count(dst []ID, first uint64, geneBits uint) {
 	id, step := ID(first<<(geneBits&63)), ID(1)<<(geneBits&63)
 	for ; step == 1 && len(dst) >= 8; dst = dst[8:] {

@@ -29,6 +29,7 @@ func (id *ID) Scan(src any) error {
 		}
 		*id = ID(v)
 		return nil
+	// MySQL's driver returns it for BIGINT UNSIGNED, where a signed column would be an int64.
 	case uint64:
 		if v > math.MaxInt64 {
 			return fmt.Errorf("%w: column is %d, want 0..%d", ErrBadID, v, int64(math.MaxInt64))
@@ -37,6 +38,7 @@ func (id *ID) Scan(src any) error {
 		return nil
 	case []byte: // belongs to the driver; nothing of it is kept
 		return id.UnmarshalText(v)
+	// It cannot be *id's own UnmarshalText without a copy of the text.
 	case string:
 		p, err := parseDecimal(v)
 		if err == nil {

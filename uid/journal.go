@@ -56,6 +56,8 @@ func (j *journal) halt(stopped bool, line func(*slog.Logger)) (news bool) {
 
 // add queues line, and reports whether there was room. Under mu.
 func (j *journal) add(line func(*slog.Logger)) bool {
+	// The newest line is dropped and not the oldest: lines that say how something began are worth
+	// more.
 	if j.closed || len(j.lines) == journalLines {
 		return false
 	}
@@ -77,6 +79,8 @@ func (j *journal) write() {
 			j.mu.Unlock()
 			return
 		}
+		// The handler runs without the lock, so a line that it causes is queued and does not
+		// deadlock.
 		line := j.lines[0]
 		j.lines = j.lines[1:]
 		j.mu.Unlock()

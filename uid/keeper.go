@@ -119,7 +119,8 @@ func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, l *timeline
 }
 
 // assign makes a claim and publishes its window. A claim whose worker id the layout cannot hold is
-// released at once. On an error the old claim, if there is one, is still the keeper's.
+// released at once. On an error the old claim, if there is one, is still the keeper's. A lost claim
+// is not released: it has nothing to give back.
 func (k *keeper) assign(ctx context.Context) error {
 	c, err := k.assigner.Assign(ctx, k.timeline.maxWorker)
 	if err != nil {
@@ -266,7 +267,9 @@ func (k *keeper) maintain(ctx context.Context) (err error) {
 	return err
 }
 
-// extend moves the window's end, or publishes why it cannot. w is the window that is extended.
+// extend moves the window's end, or publishes why it cannot. w is the window that is extended. It
+// asks from what the window has to stay ahead of, so a burst gets as much time ahead of it as a
+// quiet generator ahead of the clock.
 func (k *keeper) extend(ctx context.Context, w *window) error {
 	_, err := k.claim.Extend(ctx, k.needs().Add(k.length))
 	if err != nil {
@@ -295,7 +298,8 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	return nil
 }
 
-// install publishes next in place of w after an extension.
+// install publishes next in place of w after an extension. changed comes after the store, so that a
+// caller that it wakes finds next.
 func (k *keeper) install(w, next *window) {
 	k.publish(next)
 	k.changed()
@@ -327,6 +331,7 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 		failed.err = fmt.Errorf("%w: worker id %d could not be extended beyond %v: %w",
 			ErrClaimExpired, w.worker, w.until, err)
 	}
+	// From here to the next extension callers past the window's end get failed.err.
 	k.window.Store(&failed)
 	k.changed()
 	if lost {

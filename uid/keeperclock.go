@@ -44,6 +44,7 @@ func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
 	if w.start.After(begin) {
 		begin = w.start
 	}
+	// Without a Span the first window's length is taken for that of all.
 	left := w.until.Sub(begin)
 	if left <= 0 && !w.start.IsZero() {
 		left = w.until.Sub(w.start) // passed by this clock: its length is the best guess
@@ -92,9 +93,12 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 	}
 	next.extended = w.extended
 	end := k.timeline.time(next.end)
-	// From the window's last tick on, so that calls learn of it before they find no id.
+	// From the window's last tick on, so that calls learn of it before they find no id. An
+	// attempt's length of patience keeps a window that grows by steps, and that a burst uses up
+	// between two of them, from being called stuck.
 	usedUp := !k.needs().Before(end) && time.Since(k.stuck) >= keeperAttempt
 	if usedUp || !k.clock.now().Before(end) {
+		// Composing kicks the keeper at the window's end only: an earlier attempt would not help.
 		next.renew, next.failing = next.end, w.failing
 		return k.fail(ctx, next, errStuck)
 	}

@@ -25,22 +25,26 @@ func (s Stats) attrs() []slog.Attr {
 			if v == 0 && key != "worker" {
 				return
 			}
+		// A number of nanoseconds would need its unit in the key.
 		case time.Duration:
 			if v == 0 {
 				return
 			}
 			value = v.String()
+		// UTC, so that two processes in two zones write comparable lines.
 		case time.Time:
 			if v.IsZero() {
 				return
 			}
 			value = v.UTC().Format(time.RFC3339Nano)
+		// encoding/json would write an error as an empty object.
 		case error:
 			value = v.Error()
 		}
 		all = append(all, slog.Any(key, value))
 	}
 	add("status", string(s.Health().Status))
+	// 0 is a worker id like any other, and a line without one would be of no generator.
 	add("worker", s.Worker)
 	add("authority", s.Authority)
 	add("layout", s.Layout.String())

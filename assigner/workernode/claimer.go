@@ -197,6 +197,8 @@ func (c *claimer) look(ctx context.Context, q *sqldb.Conn, lock string) (err err
 // gets there. The local clock decides nothing else. If it is wrong, the choice is a worse one and
 // the window is as disjoint as ever, because it begins at the row's end.
 func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
+	// A look that is not the first leaves rows out at random, so that processes which read the same
+	// rows part.
 	skip := 0
 	if c.offset > 0 {
 		skip = rand.IntN(c.offset)
@@ -209,6 +211,8 @@ func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A row that another session has locked costs patience each time, so it comes again only when
+	// nothing else is left: see room.
 	free = slices.DeleteFunc(free, func(r row) bool { return c.locked[r.worker] })
 	// The rows come with their ends in ascending order.
 	limit := c.local().Add(ahead).UnixMilli()
@@ -226,6 +230,8 @@ func (c *claimer) choose(ctx context.Context, q *sqldb.Conn) ([]row, error) {
 		}
 		passed = len(free)
 	}
+	// Only among rows that have ended: the order of the rest does not matter, because they are left
+	// out.
 	rand.Shuffle(passed, func(i, j int) { free[i], free[j] = free[j], free[i] })
 	return free[:passed], nil
 }
@@ -292,6 +298,8 @@ func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, e
 	c.attempts = append(c.attempts, attempt{mine: mine, from: from})
 	short, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
+	// One statement that commits itself, or with the end of Do. Until Do has returned nil it is not
+	// known to be made.
 	ok, err := c.swap(short, q, old, mine)
 	if err != nil {
 		if short.Err() != nil && ctx.Err() == nil {

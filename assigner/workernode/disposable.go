@@ -70,7 +70,7 @@ type disposable struct {
 	machine machine
 }
 
-// String names the table.
+// String names the table, for Stats.Authority and messages.
 func (a *disposable) String() string { return "WORKER_NODE" }
 
 // Assign makes a row. See Disposable.
@@ -120,6 +120,7 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	if err != nil {
 		return nil, err
 	}
+	// Never cut to the layout's bits: the cut id would be another process's.
 	if id > maxWorker {
 		return nil, fmt.Errorf("%w: the new key of WORKER_NODE is %d, the layout's highest "+
 			"worker id is %d; use workernode.Leased, which reuses worker ids",

@@ -61,6 +61,7 @@ func (c *claimer) newID(ctx context.Context) error {
 				return err
 			}
 		}
+		// With an error fresh may be a key whose row is not committed, or no key at all.
 		if c.fresh, err = newWorker(ctx, q, c.node); err != nil {
 			c.fresh = none
 			return err
@@ -102,6 +103,7 @@ func (c *claimer) insert(ctx context.Context) (got *attempt, err error) {
 		if err := c.look(ctx, q, q.ForUpdate); err != nil {
 			return err
 		}
+		// Windows that the table has forgotten may be of any worker id, of this one too.
 		from := c.memory.begin()
 		if !c.shared() {
 			from = max(from, c.floor)
@@ -134,9 +136,12 @@ func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 	if c.fresh != none {
 		return nil
 	}
+	// A look that uses nothing up. Only newID, after it, takes a key.
 	if left, err := c.newLeft(ctx, q); left || err != nil {
 		return err
 	}
+	// Rows that were given up as locked may be free by now, and then the error below would be
+	// wrong.
 	if len(c.locked) > 0 {
 		clear(c.locked) // all that is known of these rows is that other sessions had them locked
 		return sqldb.ErrChanged
@@ -167,6 +172,7 @@ func (c *claimer) newLeft(ctx context.Context, q *sqldb.Conn) (bool, error) {
 		highest, err := highestNode(ctx, q)
 		return highest < c.last, err
 	}
+	// Alone, the lowest: worker ids then stay dense, and fit the narrowest layout.
 	n := 1
 	if c.crowd {
 		n = lowest

@@ -114,6 +114,7 @@ func (t table) errSucceeded(h heading) error {
 // later layouts go through addLayouts like any other. It is no error if another process inserts it
 // first: the caller reads which layouts it has.
 func (t table) addHeader(ctx context.Context, q *sqldb.Conn) error {
+	// t is a copy, so the claims' own list stays as it is.
 	t.layout = strings.Replace(t.layout, ",", "|", 1)
 	err := t.add(ctx, q, row{worker: header, nonce: newNonce()})
 	if err != nil && t.Failure(err) == sqldb.Duplicate {
@@ -150,6 +151,8 @@ func (t table) addLayouts(ctx context.Context) error {
 			return final("namespace %q: %w", t.namespace, err)
 		}
 		// A layout that windows reach into is not announced, and taken back if it is.
+		// An announced layout that was refused is taken back at once, so that it cuts no window for
+		// nothing.
 		refused := t.reaches(ctx, q, begin)
 		switch {
 		case refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)):

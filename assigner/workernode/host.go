@@ -86,12 +86,14 @@ func (m machine) node(host, port string) (node, error) {
 	if jpaasPort == "" {
 		jpaasPort = m.getenv("JPAAS_HOST_PORT_8080")
 	}
+	// Before anything is cut or replaced, so that the error shows the variables as they are.
 	if (jpaasHost == "") != (jpaasPort == "") {
 		return node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or "+
 			"JPAAS_HOST_PORT_8080 is %q, want both or neither", jpaasHost, jpaasPort)
 	}
 	pod := first(m.getenv("POD_IP"), m.getenv("POD_NAME"))
 	if jpaasHost != "" || pod != "" || m.inContainer() {
+		// JPAAS and pods are containers whether or not the files of one are there.
 		n.kind = Container
 	}
 	if n.host == "" {
@@ -106,6 +108,7 @@ func (m machine) node(host, port string) (node, error) {
 	if n.port == "" {
 		n.port = jpaasPort
 	}
+	// A process that serves no port gets the time instead, which also tells its restarts apart.
 	if n.port == "" {
 		n.port = fmt.Sprintf("%d-%d", m.now().UnixMilli(), m.intn(100000))
 	}
@@ -127,6 +130,7 @@ func (m machine) inContainer() bool {
 // machine's name, else "unknown": a host without a network may still have a database.
 func (m machine) address() string {
 	addrs, _ := m.addrs() // an error counts as no addresses
+	// Two passes, so that a link-local address is taken only where there is no other.
 	for _, linkLocal := range []bool{false, true} {
 		for _, a := range addrs {
 			ip, ok := a.(*net.IPNet)

@@ -171,7 +171,7 @@ type leased struct {
 	memory  *memory          // shared by all that BindLayout returns
 }
 
-// String names the table and the namespace.
+// String names the table and the namespace, for Stats.Authority and messages.
 func (a *leased) String() string {
 	return fmt.Sprintf("WORKER_LEASE, namespace %q", cmp.Or(a.options.Namespace, DefaultNamespace))
 }

@@ -68,6 +68,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 			if ok {
 				l.Until = millis(until)
 				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
+				// NULL where the namespace has no header, which is the empty text of unknown.
 				l.Newest = heading{layout: newest.String}.all()
 				l.Created, l.Modified = seconds(created), seconds(modified)
 				leases = append(leases, l)
@@ -103,10 +104,12 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		return 0, err
 	}
 	t := table{DB: d, namespace: namespace}
+	// One list for all attempts; each attempt begins it anew.
 	bad := scanErrors{table: leaseTable, namespace: namespace}
 	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
 		var passed []row
 		bad.rows = nil
+		// The database's clock and not the local one: it is what the rows' ends were made with.
 		now, err := databaseTime(ctx, q)
 		if err != nil {
 			return err
@@ -127,6 +130,8 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		// until stays what it was: the next owner begins there, and a window that has passed has
 		// not moved.
 		for _, p := range passed {
+			// The token goes up and the owner is emptied; a late owner finds a token that is not
+			// its own.
 			ok, err := t.swap(ctx, q, p,
 				row{worker: p.worker, token: p.token + 1, nonce: newNonce(),
 					until: p.until})

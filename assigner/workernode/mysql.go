@@ -36,6 +36,7 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 		return nil, errors.New("workernode: the DSN is empty; want " +
 			"user:password@tcp(host:port)/database or mysql://user:password@host:port/database")
 	}
+	// Both forms end as the driver's own, so that everything below has one to check.
 	dsn, err := mysqlurl.DSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("workernode: %w", err)
@@ -61,6 +62,7 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 			"be the host or the database; want " +
 			"user:password@tcp(host:port)/database")
 	}
+	// The first statement would fail for it, long after this call.
 	if cfg.DBName == "" {
 		return nil, fmt.Errorf("workernode: the DSN for %s names no database; want "+
 			"user:password@tcp(host:port)/database", cfg.Addr)
@@ -82,10 +84,12 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if cfg.WriteTimeout == 0 {
 		cfg.WriteTimeout = 10 * time.Second
 	}
+	// The parameters of the session, which the driver sets when it connects.
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
 	if _, ok := cfg.Params["time_zone"]; !ok {
+		// For the original's TIMESTAMP columns, which the server converts from the session's zone.
 		cfg.Params["time_zone"] = "'+00:00'"
 	}
 	// Preparing a statement that runs once is a round trip more. The driver quotes what is UTF-8,

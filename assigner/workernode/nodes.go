@@ -89,6 +89,7 @@ func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error)
 			return err
 		}
 		u.Now = time.UnixMilli(now).UTC()
+		// By the database's clock, as CREATED is.
 		u.Since = u.Now.Add(-recent)
 		var highest, before sql.NullInt64
 		// COUNT reads the whole index on InnoDB. Used is for the operator's command and not for
@@ -122,6 +123,7 @@ const wrongTime, wrongText = 1292, 1366
 // another session. The row counts when the caller's Do is committed; until then nothing may be
 // built on it.
 func newWorker(ctx context.Context, q *sqldb.Conn, n node) (int64, error) {
+	// now is an SQL expression, so it is part of the text and not an argument.
 	insert := func(now string) (int64, error) {
 		return q.Insert(ctx, "ID", "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, "+
 			"MODIFIED, CREATED) VALUES (?, ?, ?, {today}, "+now+", "+now+")",

@@ -76,10 +76,12 @@ func Restore(ctx context.Context, db *gorm.DB, highest int64,
 // nothing: processes that claim meanwhile are what Restore's caller has to rule out.
 func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	reach time.Duration) (p RestorePlan, err error) {
+	// The next key is highest + 1, which has to be an int64 too.
 	if highest < 1 || highest == math.MaxInt64 {
 		return p, fmt.Errorf("workernode: the highest worker id is %d, want 1 to %d",
 			highest, int64(math.MaxInt64-1))
 	}
+	// A window and a lead of the longest window each: more than any claim reaches ahead.
 	if reach < 0 || reach > 2*maxWindow {
 		return p, fmt.Errorf("workernode: the longest reach is %v, want 0 to %v",
 			reach, 2*maxWindow)
@@ -105,6 +107,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	if err != nil {
 		return p, err
 	}
+	// A mistake by the operator that would hand out keys which have leases.
 	if worker.Int64 > highest {
 		return p, fmt.Errorf("workernode: the highest worker id is %d, want at least %d, which "+
 			"is in WORKER_LEASE", highest, worker.Int64)
@@ -119,6 +122,8 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 		"  UNTIL_MS = %s(WORKER_LEASE.UNTIL_MS, EXCLUDED.UNTIL_MS)"
 	switch d.Name {
 	case "mysql":
+		// A row with that key does as well. The key of an explicit ID moves AUTO_INCREMENT beyond
+		// it.
 		p.add(d, insert+" ON DUPLICATE KEY UPDATE ID = ID")
 		conflict = "ON DUPLICATE KEY UPDATE UNTIL_MS = %s(UNTIL_MS, VALUES(UNTIL_MS))"
 	case "postgres":
@@ -130,6 +135,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 			sequence, highest, sequence))
 	default:
 		p.add(d, insert+" ON CONFLICT DO NOTHING")
+		// SQLite's MAX of two arguments is the others' GREATEST.
 		later = "MAX"
 	}
 	// The new fencing token ends the claims of all owners, and the end of the window keeps every

@@ -82,6 +82,7 @@ func (s *scanErrors) keep(r *sql.Rows, err error) (ok bool, _ error) {
 	if err == nil || !sqldb.Unreadable(err) {
 		return err == nil, err
 	}
+	// The column's type did not fit; the key is wanted as text for the message.
 	columns, err2 := r.Columns()
 	if err2 != nil {
 		return false, err2
