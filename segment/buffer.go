@@ -56,7 +56,8 @@ type buffer struct {
 	_    cpu.CacheLinePad
 }
 
-// held is the value of next while adds must find nothing.
+// held is the value of next while adds must find nothing: far above every length, which is 2^31 at
+// the most, and as far below the overflow, so that failed adds reach neither.
 const held = int64(1) << 62
 
 // newBuffer returns a held buffer of r, which is empty or valid. The mark is the position at which

@@ -65,6 +65,7 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	case o.Listed && !isLister:
 		return nil, fmt.Errorf("segment: %w: Listed is set, and %T has no List", ErrOptions, src)
 	}
+	// Before anything is started: a source that is not fit must not be asked for a range.
 	if c, ok := src.(Checker); ok {
 		if err := c.Check(ctx); err != nil {
 			return nil, fmt.Errorf("segment: check the source: %w", err)
@@ -120,6 +121,7 @@ func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, err
 func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
 	for {
 		t, err := g.lookUp(tag)
+		// A tag that has had a range keeps a buffer of some length, unless the source has lost it.
 		if err != nil || t.cur.Load().len > 0 {
 			return t, err
 		}
@@ -153,7 +155,8 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 	return g.add(name), nil
 }
 
-// find returns the tag of that name, or nil.
+// find returns the tag of that name, or nil. It takes no lock: a tag that is added or removed
+// meanwhile may be found or not.
 func (g *Generator) find(name string) *Tag {
 	v, _ := g.tags.Load(name)
 	t, _ := v.(*Tag)
@@ -164,6 +167,7 @@ func (g *Generator) find(name string) *Tag {
 // The caller holds mu, so two callers do not create two tags of one name. A tag that dropped itself
 // is no longer in the map, so a new one is made.
 func (g *Generator) add(name string) *Tag {
+	// Looked up again under mu: another caller may have added it since lookUp.
 	t := g.find(name)
 	if t == nil {
 		t = newTag(g, strings.Clone(name)) // name may keep a long request in memory
@@ -196,6 +200,7 @@ func (g *Generator) close() error {
 		t.end(ErrClosed)
 	}
 	g.running.Wait() // a range that arrives meanwhile is given back too
+	// From here on no goroutine and no caller changes a tag's rest.
 	returner, ok := g.src.(Returner)
 	if !ok || !g.opts.Checkpoint {
 		return nil
@@ -230,7 +235,8 @@ func (t *Tag) giveBack(ctx context.Context, returner Returner) error {
 	return nil
 }
 
-// all returns all tags, sorted by name.
+// all returns all tags, sorted by name. It takes no lock of the Generator: tags that are added
+// meanwhile may be missing, unless the Generator is closed.
 func (g *Generator) all() []*Tag {
 	var tags []*Tag
 	for _, v := range g.tags.Range {

@@ -21,7 +21,7 @@ func (t *Tag) startLoad() {
 
 // forceLoad starts a fetch even after a lasting error, because the source may have been repaired.
 // It starts nothing after the tag has ended. Close ends the tags first, so it then waits for every
-// goroutine that was started. The caller holds mu.
+// goroutine that was started. The caller holds mu, so of several callers one starts a load.
 func (t *Tag) forceLoad() {
 	if !t.loading && !t.dropped && t.ended == nil {
 		t.loading = true
@@ -31,7 +31,8 @@ func (t *Tag) forceLoad() {
 
 // due reports whether it is time to fetch the next range: once the mark of the range in use was
 // handed out. The first two ranges are fetched at once, so that the tag starts with a full reserve.
-// The caller holds mu.
+// The caller holds mu. Callers may take ids meanwhile, so it may become due right after the look;
+// the caller that takes the mark then starts the fetch itself.
 func (t *Tag) due() bool {
 	b := t.cur.Load()
 	return t.fetches < 2 || b.len-b.free()-t.reserved > b.mark
@@ -111,6 +112,7 @@ func (t *Tag) arrive(r Range) {
 	recovered := t.lastErr != nil
 	t.lastErr, t.failed, t.gone = nil, nil, false
 	t.fetches++
+	// Before serve, which may start the next fetch and ask pace for its step.
 	t.pace.fetched(r, time.Now())
 	if t.reserved == 0 && t.cur.Load().free() == 0 {
 		t.begin(r)
@@ -145,6 +147,8 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 	// it. Otherwise made-up names could fill the memory. The first failure does not drop it,
 	// because it may come before the caller has joined the queue. With Listed every name is known.
 	idle := (t.fetches == 0 || t.gone) && failures > 1 && t.queue.Len() == 0 && !t.g.opts.Listed
+	// Under the same lock as what follows: serve must not start a second load while this one goes
+	// on.
 	t.loading = !permanent && !idle
 	again = t.loading
 	switch {
@@ -154,9 +158,12 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 		t.failed = fmt.Errorf("segment: tag %q: no further range: %w", t.name, err)
 		t.serve()
 	}
+	// Such a tag has handed out nothing, so its guard has nothing to remember.
 	if t.fetches == 0 && (unknown || idle) {
 		t.drop()
 	}
+	// After drop, and under mu: a caller that makes the tag anew meanwhile asks once more than
+	// needed.
 	if unknown {
 		t.g.unknown.add(t.name, time.Now())
 	}
@@ -174,7 +181,8 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 
 // backoff returns the pause after a number of failures in a row. It is random, between half of a
 // bound and the bound, which doubles with each failure from least to most. Processes that lost the
-// database together do not retry together.
+// database together do not retry together. The bound is compared with half of most before it is
+// doubled, so it does not overflow for any number of failures.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	d := least
 	for range failures - 1 {

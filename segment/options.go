@@ -60,6 +60,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		c = *o
 	}
+	// A tenth: the next range is there long before the one in use ends, and an outage finds nine
+	// tenths of it left.
 	if c.Prefetch == 0 {
 		c.Prefetch = 10
 	}
@@ -74,6 +76,7 @@ func (o *Options) withDefaults() (Options, error) {
 		v    *time.Duration
 		def  time.Duration
 	}{
+		// Leaf's 15 minutes.
 		{"StepWindow", &c.StepWindow, 15 * time.Minute},
 		{"FetchTimeout", &c.FetchTimeout, 10 * time.Second},
 		{"RetryMin", &c.RetryMin, 50 * time.Millisecond},

@@ -65,6 +65,7 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	case w.err != nil:
 		return claim{}, w.err
 	case !w.served():
+		// No id was set aside for this caller, so none is lost with it.
 		t.queue.Remove(e)
 		return claim{}, t.timeout(ctx.Err())
 	}
@@ -125,6 +126,7 @@ func (t *Tag) round() {
 		}
 		w, _ := t.queue.Remove(t.queue.Front()).(*waiter)
 		b := t.cur.Load()
+		// The free ids are the last reserved ones, so this gives them out in order.
 		w.got = claim{b, b.len - t.reserved, min(w.want, t.reserved)}
 		t.reserved -= w.got.n
 		t.granted++
@@ -132,13 +134,15 @@ func (t *Tag) round() {
 	}
 	if t.reserved > 0 && (t.granted == 0 || !time.Now().Before(t.until)) {
 		b := t.cur.Load()
+		// From this store on callers may add: queue is empty, so none of them overtakes anybody.
 		b.release(b.len - t.reserved)
 		t.reserved = 0
 	}
 }
 
 // begin puts r in use, held and reserved for the queue. The range that it replaces is used up. The
-// caller holds mu.
+// caller holds mu. A caller with the old buffer finds nothing in it and comes to wait, which needs
+// mu, so it sees the new one.
 func (t *Tag) begin(r Range) {
 	b := newBuffer(r, t.g.opts.Prefetch)
 	t.issued += t.cur.Load().len

@@ -77,6 +77,7 @@ func (t *Tag) stats() (TagStats, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.cur.Load()
+	// One of the two is 0: an open buffer has nothing reserved, and a held one nothing free.
 	left := b.free() + t.reserved
 	s := TagStats{
 		Tag: t.name, Current: b.r, Used: b.len - left, Ready: t.ready, Left: left + t.ready.Len(),

@@ -92,6 +92,8 @@ func (t *Tag) Next(ctx context.Context) (int64, error) {
 		}
 		return b.id(p), nil
 	}
+	// The add that failed has left next at len or above, which has no meaning; begin replaces the
+	// buffer.
 	c, err := t.wait(ctx, 1)
 	if err != nil {
 		return 0, err
@@ -131,6 +133,7 @@ func (t *Tag) claim(ctx context.Context, n int64) (claim, error) {
 	if got == 0 {
 		return t.wait(ctx, n)
 	}
+	// One claim has the mark among its positions, as one Next does.
 	if p <= b.mark && b.mark < p+got {
 		t.prefetch()
 	}
@@ -138,7 +141,8 @@ func (t *Tag) claim(ctx context.Context, n int64) (claim, error) {
 }
 
 // prefetch starts the next fetch for the caller that took the mark of a range. Another range may be
-// in use by now: startLoad looks at that one.
+// in use by now: startLoad looks at that one. It waits for no I/O: one caller in a range pays for a
+// lock and for the start of a goroutine.
 func (t *Tag) prefetch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +169,8 @@ func (t *Tag) end(err error) {
 }
 
 // lose records that the source does not have the tag. The tag hands out no id until the source has
-// it again, and calls fail with err. The caller holds mu.
+// it again, and calls fail with err. The caller holds mu. What is left of the ranges becomes a gap,
+// and the guard stays, so that a row that is created again with a lower counter is found out.
 func (t *Tag) lose(err error) {
 	if t.ended != nil {
 		return
