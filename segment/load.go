@@ -104,6 +104,7 @@ func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
 	t.loading = false
 	if t.ended != nil {
+		// It is the newest of all, so it comes first: see giveBack.
 		t.rest = append([]Range{r}, t.rest...)
 		t.mu.Unlock()
 		return

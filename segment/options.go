@@ -34,7 +34,8 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 
 	// Refresh is the interval at which the Generator calls its method Refresh: 60 s by default; -1
-	// for never.
+	// for never. It bounds how long a deleted tag is served, a repaired counter stays unused and a
+	// changed step is not seen.
 	Refresh time.Duration
 
 	// Listed makes New list the source's tags and fetch a range for each. A tag that is not in the

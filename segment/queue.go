@@ -51,6 +51,7 @@ func (t *Tag) wait(ctx context.Context, n int64) (claim, error) {
 	e := t.queue.PushBack(w)
 	t.serve()
 	if !w.served() {
+		// Counted only for callers that are about to block: a range that is ready costs no wait.
 		t.waits++
 		t.mu.Unlock()
 		select {

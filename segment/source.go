@@ -102,13 +102,16 @@ type Lister interface {
 
 // A Finder is a Source that can look up a single tag. A Generator asks it about a tag in use that
 // is not in the list, before the tag counts as gone: the tag may be newer than the list, or the
-// database may match names that differ ("Order" and "order").
+// database may match names that differ ("Order" and "order"). Find blocks on I/O until ctx ends,
+// like the methods of all optional interfaces, and they are safe for concurrent use as Fetch is.
 type Finder interface {
 	// Find returns the tag's row, or ErrUnknownTag if Fetch would return it too.
 	Find(ctx context.Context, tag string) (Row, error)
 }
 
-// A Setter is a Source that can create and change tags.
+// A Setter is a Source that can create and change tags. Generators may fetch from the tag at the
+// same time: a range of before the change stays valid, and the new step takes effect at their next
+// refresh or range.
 type Setter interface {
 	// Set creates the tag, or sets the step of an existing one and raises its counter to row.Next.
 	// A Next of 0 leaves an existing counter as it is and starts a new one at the source's first
@@ -117,7 +120,8 @@ type Setter interface {
 	Set(ctx context.Context, row Row) error
 }
 
-// A Deleter is a Source that can delete tags.
+// A Deleter is a Source that can delete tags. Generators that hold ranges of the tag go on with
+// them until a fetch or a refresh finds out.
 type Deleter interface {
 	// Delete deletes the tag if its row equals row. The caller should keep row.Next: a tag that is
 	// created with this name later repeats ids if its counter begins below.
@@ -133,7 +137,7 @@ type Returner interface {
 }
 
 // A Checker is a Source that can tell whether it is fit for use: its tables exist and its servers
-// are configured correctly. New calls Check before it uses the source.
+// are configured correctly. New calls Check before it uses the source. Check changes no counter.
 type Checker interface {
 	Check(ctx context.Context) error
 }

@@ -87,6 +87,7 @@ func (t *Tag) Next(ctx context.Context) (int64, error) {
 	// An add, not a compare-and-swap: no caller has to retry because another one was faster.
 	b := t.cur.Load()
 	if p := b.next.Add(1) - 1; p < b.len {
+		// One caller in a range gets here. It pays for a lock, and the others for nothing.
 		if p == b.mark {
 			t.prefetch()
 		}
@@ -156,6 +157,7 @@ func (t *Tag) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ready.Len() > 0 {
+		// The next range is newer than the one in use, so it comes first: see giveBack.
 		t.rest = append(t.rest, t.ready)
 	}
 	b := t.cur.Load()

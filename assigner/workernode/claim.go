@@ -30,8 +30,8 @@ import (
 //	claimed ──► extended ──► extended ──► released     OWNER is empty, UNTIL_MS is what was used
 //	       └──────────┴────────────┴────► lost         another owner, or the table went back
 //
-// Lost is for good: lost is set once and every later call returns it without a look at the table.
-// Released is for good as well, and ends the use of the row whatever the outcome of the UPDATE is.
+// Lost is permanent: lost is set once and every later call returns it without a look at the table.
+// Released is permanent as well, and ends the use of the row whatever the outcome of the UPDATE is.
 type leasedClaim struct {
 	table
 	worker int64
@@ -114,7 +114,7 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		before := c.until.Load()
 		err := c.confirm(ctx)
 		// A window that grew by less than was asked for is an answer: the layouts cut it. One that
-		// did not grow is cut for good, unless the cut has gone meanwhile.
+		// did not grow is cut permanently, unless the cut has gone meanwhile.
 		if after := c.until.Load(); err == nil && after < want && after == before {
 			if c.heading.cut == 0 {
 				// The layout that cut the row's end was taken back: try again.

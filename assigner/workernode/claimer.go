@@ -42,9 +42,10 @@ const (
 //	no free row, a new worker id    newRow inserts a row for it
 //	neither                         assigner.ErrWorkersExhausted
 //
-// All changes of one Assign carry one nonce. So a row that holds the nonce is this Assign's,
-// whichever attempt made it, and no other Assign can mistake it for its own: a process that runs
-// two of them has two nonces.
+// All changes of one Assign carry one nonce, and Assigns that run at the same time have different
+// ones. So a row with the nonce and the token of a change is that change, whichever attempt made
+// it. An Assign that goes on with the spare of an earlier one has its nonce too, because the
+// earlier one may have inserted the row.
 //
 // Whatever is left behind when an Assign ends without a claim, because ctx ended or the process
 // died, is a row that is reserved for one window, or a key of WORKER_NODE without a lease. Both
