@@ -12,9 +12,12 @@ import (
 // processes, and the ranges that they fetch afterwards may move the counter past the highest id
 // that this process knows. So after a range went back, the tag accepts only ranges far above that
 // id: there the counter must have been raised by an operator.
-type guard struct {
-	high map[int]int64 // Range.Origin -> end of the highest range, the least From of the next one
-	back bool          // a range went back, and none was admitted since
+type guard struct{ origins map[int]origin } // by Range.Origin
+
+// origin is what is known of one counter. The zero value stands for a counter without a range.
+type origin struct {
+	high int64 // end of the highest range, the least From of the next one
+	back bool  // a range went back, and none was admitted since
 }
 
 // repairGap is how far above the highest known id a counter that went back has to be raised.
@@ -30,33 +33,32 @@ const repairGap = 1_000_000
 //	[3000, 4000)    went on meanwhile    no
 //	[1003000, ...)  was raised           yes
 //
-// A range that is refused changes nothing but back: its ids are a gap, because the source has
-// handed them out.
+// Each origin is judged for itself: a server that went back says nothing of the others, and a range
+// of another one is no repair. A range that is refused changes nothing but back: its ids are a gap,
+// because the source has handed them out.
 func (g *guard) admit(r Range) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	high := g.high[r.Origin]
-	if !r.Cyclic && r.From < g.floor(r.Origin) {
-		g.back = true
+	o := g.origins[r.Origin]
+	if g.origins == nil {
+		g.origins = make(map[int]origin, 1)
+	}
+	if !r.Cyclic && r.From < o.floor() {
+		o.back = true
+		g.origins[r.Origin] = o
 		return fmt.Errorf("%w: %v begins below %d, up to where ids are in use; "+
 			"raise the counter above every id in use, and to %d or more",
-			ErrRangeWentBack, r, high, g.floor(r.Origin))
+			ErrRangeWentBack, r, o.high, o.floor())
 	}
-	g.back = false
-	if g.high == nil {
-		g.high = make(map[int]int64, 1)
-	}
-	g.high[r.Origin] = r.To
+	g.origins[r.Origin] = origin{high: r.To}
 	return nil
 }
 
-// floor returns the least id that a range of origin may begin with. Each origin has a high of its
-// own, while back counts for all of them.
-func (g *guard) floor(origin int) int64 {
-	high := g.high[origin]
-	if g.back && high > 0 {
-		return high + min(repairGap, math.MaxInt64-high)
+// floor returns the least id that the origin's next range may begin with.
+func (o origin) floor() int64 {
+	if o.back {
+		return o.high + min(repairGap, math.MaxInt64-o.high)
 	}
-	return high
+	return o.high
 }

@@ -117,7 +117,9 @@ func (t *Tag) refresh(r *Row) {
 		t.pace.setBase(r.Step)
 	}
 	// A fetch would move the counter, so one that went back is not fetched from until it is raised.
-	raised := r == nil || !t.guard.back || r.Next >= t.guard.floor(0)
+	// A row shows the counter of origin 0, and other origins have no rows.
+	o := t.guard.origins[0]
+	raised := r == nil || !o.back || r.Next >= o.floor()
 	if t.failed != nil && raised {
 		t.forceLoad()
 	}

@@ -63,25 +63,22 @@ var _ Generator = (*Default)(nil)
 // bitsalloc.ErrLayout, ErrExhausted or what the assigner returned; a claim that was made is
 // released then.
 func NewDefault(ctx context.Context, a assigner.Assigner, o *Options) (*Default, error) {
-	d, err := newDefault(ctx, a, o, o.clocks())
-	if err != nil {
-		return nil, err
-	}
+	var start time.Time
 	if o == nil || o.Clock == nil {
-		d.clockTick.start = time.Now()
+		start = time.Now()
 	}
-	return d, nil
+	return newDefault(ctx, a, o, o.clocks(), start)
 }
 
-// newDefault is NewDefault with the clocks that read reads, and without the tick cache: every id
-// reads them.
-func newDefault(ctx context.Context, a assigner.Assigner, o *Options,
-	read readClocks) (*Default, error) {
+// newDefault is NewDefault with the clocks that read reads. start is that of the tick cache; zero:
+// every id reads the clocks.
+func newDefault(ctx context.Context, a assigner.Assigner, o *Options, read readClocks,
+	start time.Time) (*Default, error) {
 	co, err := newCore(ctx, a, o, read)
 	if err != nil {
 		return nil, err
 	}
-	d := &Default{core: co, clockTick: tickCache{core: co}}
+	d := &Default{core: co, clockTick: tickCache{core: co, start: start}}
 	d.last.Store(noPosition)
 	co.keeper.front = d.front
 	co.keeper.changed = co.gate.open

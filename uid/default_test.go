@@ -319,3 +319,19 @@ func TestDefaultAheadTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestNewDefaultRace makes generators whose keeper has to extend at once: what the constructor
+// writes must be written before the keeper's goroutine reads it. The race detector judges.
+func TestNewDefaultRace(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		d, err := uid.NewDefault(t.Context(), &assignertest.Memory{Length: time.Millisecond}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

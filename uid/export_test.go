@@ -48,7 +48,7 @@ func NewCachedAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestCl
 
 // NewDefaultAt is NewDefault with a clock of the test's.
 func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Default, error) {
-	return newDefault(ctx, a, o, t.read)
+	return newDefault(ctx, a, o, t.read, time.Time{})
 }
 
 // PadLocked is a padding run for a goroutine that holds the composer's mutex: a clock's OnRead,

@@ -21,12 +21,11 @@ func withTickCache(t *testing.T, o Options,
 		clock := NewTestClock()
 		clock.OnRead = func() { reads.Add(1) }
 		o.Layout.Epoch = time.Now().Add(-time.Hour)
-		d, err := newDefault(t.Context(), assignertest.Static(1), &o, clock.read)
+		d, err := newDefault(t.Context(), assignertest.Static(1), &o, clock.read, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		d.clockTick.start = time.Now()
 		f(t, d, clock, &reads)
 	})
 }
