@@ -1,0 +1,54 @@
+package ent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+)
+
+// copyFile copies a file to a path whose folders it makes. Each of old, new in turn is replaced.
+func copyFile(t *testing.T, from, to string, oldNew ...string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.NewReplacer(oldNew...).Replace(string(text))
+	if err := os.WriteFile(to, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClient makes a program of the hook and the schema as they are here, with the client that ent
+// generates, and runs it on SQLite. Its module has the requirements of examples.
+func TestClient(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	copyFile(t, "../../go.mod", filepath.Join(dir, "go.mod"), "=> ..", "=> "+root+"/examples/..")
+	copyFile(t, "../../go.sum", filepath.Join(dir, "go.sum"))
+	copyFile(t, "hook.go", filepath.Join(dir, "ent/hook.go"))
+	copyFile(t, "schema/order.go", filepath.Join(dir, "ent/schema/order.go"))
+	copyFile(t, "testdata/client_test.go", filepath.Join(dir, "client_test.go"))
+	t.Chdir(dir)
+	t.Setenv("GOWORK", "off")
+	if err := entc.Generate("./ent/schema", &gen.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	// With -trimpath the folder's name is not part of what is compiled, so that the next run finds it
+	// in the cache.
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-count=1", ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the program with the generated client: %v\n%s", err, out)
+	}
+}
