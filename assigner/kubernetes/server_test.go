@@ -182,7 +182,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 		t.Fatalf("%d objects of the manifests, want a service account, its role and its binding", applied)
 	}
 	c := s.cluster(t, s.token(t))
-	a := open(c, &kubernetes.Options{Name: "orders"})
+	a := open(c, &kubernetes.Options{Name: "events"})
 	var claim assigner.Claim
 	for try := 0; ; try++ { // the API server takes a moment until a new role counts
 		if claim, err = a.Assign(t.Context(), maxWorker); err == nil {
@@ -195,7 +195,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 	}
 	extend(t, claim, nil)
 	for what, path := range map[string]string{
-		http.MethodDelete: "/leases/orders-slot-0", http.MethodGet: "/leases?watch=true"} {
+		http.MethodDelete: "/leases/events-slot-0", http.MethodGet: "/leases?watch=true"} {
 		r, err := http.NewRequestWithContext(t.Context(), what,
 			c.Server+"/apis/coordination.k8s.io/v1/namespaces/default"+path, http.NoBody)
 		if err != nil {
@@ -213,11 +213,11 @@ func testAccounts(t *testing.T, s *apiServer) {
 
 	// Tokens of a service account end when it is deleted.
 	account := paths["ServiceAccount"]
-	if code, text := s.request(t, http.MethodDelete, account+"/orders", "", ""); code != http.StatusOK {
+	if code, text := s.request(t, http.MethodDelete, account+"/events", "", ""); code != http.StatusOK {
 		t.Fatalf("deleting the account: %d %s", code, text)
 	}
 	wantRefused(t, claim)
-	body := `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"orders"}}`
+	body := `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"events"}}`
 	if code, text := s.request(t, http.MethodPost, account, "application/json", body); code != http.StatusCreated {
 		t.Fatalf("making the account again: %d %s", code, text)
 	}
@@ -248,11 +248,11 @@ func wantRefused(t *testing.T, c assigner.Claim) {
 	t.Error("a token of a deleted account is still valid after 30 s")
 }
 
-// token asks for a token of the service account orders.
+// token asks for a token of the service account events.
 func (s *apiServer) token(t *testing.T) string {
 	t.Helper()
 	code, text := s.request(t, http.MethodPost,
-		"/api/v1/namespaces/default/serviceaccounts/orders/token", "application/json",
+		"/api/v1/namespaces/default/serviceaccounts/events/token", "application/json",
 		`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}}`)
 	var answer struct{ Status struct{ Token string } }
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&answer)

@@ -4,7 +4,9 @@
 //	UID_FILE=/var/lib/uid/window ADDR=:8080 events
 //
 // The file keeps the window's end. It is on a volume, so that a restart repeats no id, whatever the
-// clock does.
+// clock does. The pods of a Deployment have no numbers. They get worker ids from the cluster:
+//
+//	UID_WORKERS=kubernetes:events ADDR=:8080 events
 package main
 
 import (
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidhttp"
 )
@@ -37,17 +40,30 @@ func main() {
 
 // listen serves at ADDR.
 func listen(ctx context.Context) error {
-	file := os.Getenv("UID_FILE")
-	if file == "" {
-		return errors.New("UID_FILE is empty, want a path on a volume of this pod's own")
+	workers, err := workers()
+	if err != nil {
+		return err
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8080"))
 	if err != nil {
 		return err
 	}
-	workers := assigner.StatefulSet(&assigner.LocalOptions{File: file})
 	return run(ctx, workers, l, slog.New(slog.NewJSONHandler(os.Stdout, nil)))
+}
+
+// workers returns where worker ids come from.
+func workers() (assigner.Assigner, error) {
+	cluster, file := os.Getenv("UID_WORKERS"), os.Getenv("UID_FILE")
+	switch {
+	case (cluster == "") == (file == ""):
+		return nil, errors.New("want either UID_FILE, a path on a volume of this pod's own, or " +
+			"UID_WORKERS, such as kubernetes:events")
+	case cluster != "":
+		return kubernetes.Open(cluster, nil)
+	default:
+		return assigner.StatefulSet(&assigner.LocalOptions{File: file}), nil
+	}
 }
 
 // run serves on l until ctx ends. It then waits up to 10 s for the requests under way.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/uidring/uidring/assigner/kubernetes"
 )
 
 // manifest is the part of an object that the test reads.
@@ -26,7 +28,8 @@ type manifest struct {
 		Template struct {
 			Metadata struct{ Labels map[string]string }
 			Spec     struct {
-				Grace      int `yaml:"terminationGracePeriodSeconds"`
+				Grace      int    `yaml:"terminationGracePeriodSeconds"`
+				Account    string `yaml:"serviceAccountName"`
 				Containers []struct {
 					Image string
 					Args  []string
@@ -48,8 +51,10 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// TestManifests: probes ask for paths that the program serves, it reads what env sets, no liveness probe restarts a pod
-// without ids, and the grace period is longer than the shutdown.
+// TestManifests: every image is made of a program in the tree. It serves the paths that probes ask for,
+// reads what env sets, and is told where its worker ids come from, with an account if that is the
+// cluster. No liveness probe restarts a pod without ids, and the grace period is longer than the
+// shutdown.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.yaml")
@@ -124,10 +129,21 @@ func check(t *testing.T, file string, m manifest) {
 		if len(c.Ports) != 1 || c.Ports[0].Name != c.Readiness.HTTPGet.Port || c.Ports[0].ContainerPort != 8080 {
 			t.Errorf("%s: ports %+v, want 8080 alone, under the readiness probe's name", file, c.Ports)
 		}
+		source, cluster := "", false
 		for _, e := range c.Env {
 			if !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {
 				t.Errorf("%s: the service reads no %s", file, e.Name)
 			}
+			if strings.HasPrefix(e.Name, "UID_") {
+				source += e.Name
+				cluster = strings.HasPrefix(e.Value, kubernetes.Scheme)
+			}
+		}
+		if !slices.Contains([]string{"UID_DSN", "UID_FILE", "UID_WORKERS"}, source) {
+			t.Errorf("%s: env has worker ids from %q, want one source", file, source)
+		}
+		if (pod.Spec.Account != "") != cluster {
+			t.Errorf("%s: the account is %q, worker ids come from the cluster: %v", file, pod.Spec.Account, cluster)
 		}
 	}
 }
