@@ -261,7 +261,7 @@ func TestAlertsTested(t *testing.T) {
 	tests := read(t, "alerts_test.go")
 	runbooks := []string{read(t, "../../docs/operations.md"), read(t, "../../docs/operations.zh-CN.md")}
 	rules := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(
-		read(t, "../../docs/operations/alerts.yaml"), -1)
+		read(t, alerts), -1)
 	var names []string
 	for _, rule := range rules {
 		names = append(names, rule[1])

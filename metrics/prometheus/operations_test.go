@@ -3,6 +3,7 @@ package prometheus_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,12 +72,37 @@ func (s server) series(expr string) (int, error) {
 	return len(data.Result), err
 }
 
-// startPrometheus starts a Prometheus that scrapes target, with the rules of docs/operations.
-func startPrometheus(t *testing.T, target string) server {
+// rules returns the state of each alert: inactive, pending or firing.
+func (s server) rules() (map[string]string, error) {
+	var data struct {
+		Groups []struct {
+			Rules []struct{ Name, Health, LastError, State string }
+		}
+	}
+	if err := s.get("/api/v1/rules", &data); err != nil {
+		return nil, err
+	}
+	states := map[string]string{}
+	for _, g := range data.Groups {
+		for _, r := range g.Rules {
+			if r.Health != "ok" {
+				return nil, fmt.Errorf("rule %+v, want health ok", r)
+			}
+			states[r.Name] = r.State
+		}
+	}
+	return states, nil
+}
+
+// alerts is the file with the rules.
+const alerts = "../../docs/operations/alerts.yaml"
+
+// startPrometheus starts a Prometheus that scrapes target, with the rules of a file.
+func startPrometheus(t *testing.T, target, file string) server {
 	t.Helper()
 	binary := program(t, "prometheus")
 	dir := t.TempDir()
-	rules, err := filepath.Abs("../../docs/operations/alerts.yaml")
+	rules, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +180,7 @@ func TestPrometheus(t *testing.T) {
 		uidprom.NewSegments("numbers", numbers, 0))
 	process := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer process.Close()
-	s := startPrometheus(t, process.Listener.Addr().String())
+	s := startPrometheus(t, process.Listener.Addr().String(), alerts)
 
 	var board dashboard
 	text, err := os.ReadFile("../../docs/operations/dashboard.json")
@@ -185,28 +212,68 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("the dashboard has %d queries, want at least 10", asked)
 	}
 	await(t, func() error {
-		var data struct {
-			Groups []struct {
-				Rules []struct{ Name, Health, LastError, State string }
+		states, err := s.rules()
+		for name, state := range states {
+			if state != "inactive" {
+				return fmt.Errorf("%s is %s, want inactive", name, state)
 			}
 		}
-		if err := s.get("/api/v1/rules", &data); err != nil {
-			return err
+		if want := strings.Count(read(t, alerts), "- alert:"); err == nil && len(states) != want {
+			return fmt.Errorf("%d rules are loaded, want %d", len(states), want)
 		}
-		rules := 0
-		for _, g := range data.Groups {
-			for _, r := range g.Rules {
-				rules++
-				if r.Health != "ok" || r.State != "inactive" {
-					return fmt.Errorf("rule %+v, want ok and inactive", r)
+		return err
+	})
+}
+
+// TestPrometheusFires makes a real Prometheus watch a real generator. Its authority goes away until
+// ids stop, and comes back. The rules are those of docs/operations, but hold after 1 s.
+func TestPrometheusFires(t *testing.T) {
+	t.Parallel()
+	a := &assignertest.Memory{Length: 3 * time.Second}
+	g, err := uid.NewCached(t.Context(), a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(uidprom.New("orders", g))
+	process := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	defer process.Close()
+	soon := filepath.Join(t.TempDir(), "alerts.yaml")
+	text := regexp.MustCompile(`for: \w+`).ReplaceAllString(read(t, alerts), "for: 1s")
+	if err := os.WriteFile(soon, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startPrometheus(t, process.Listener.Addr().String(), soon)
+	state := func(want string, names ...string) {
+		t.Helper()
+		await(t, func() error {
+			_, _ = g.Next(t.Context())
+			states, err := s.rules()
+			for _, name := range names {
+				if states[name] != want {
+					return fmt.Errorf("the rules are %v, want %s to be %s, %w", states, name, want, err)
 				}
 			}
+			return nil
+		})
+	}
+	await(t, func() error {
+		n, err := s.series(`uidring_status{status="up"} == 1`)
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%d generators are up, want 1", n)
 		}
-		if want := strings.Count(read(t, "../../docs/operations/alerts.yaml"), "- alert:"); rules != want {
-			return fmt.Errorf("%d rules are loaded, want %d", rules, want)
-		}
-		return nil
+		return err
 	})
+	state("inactive", "UidDown", "UidRejects", "UidDegraded", "UidNotExtended")
+	a.Fail(errAway)
+	state("firing", "UidDegraded")
+	if _, err := g.Fill(t.Context(), make([]uid.ID, 200_000)); !errors.Is(err, uid.ErrClaimExpired) {
+		t.Errorf("Fill() beyond the window = %v, want %v", err, uid.ErrClaimExpired)
+	}
+	state("firing", "UidDown", "UidRejects", "UidNotExtended")
+	a.Fail(nil)
+	state("inactive", "UidDown", "UidDegraded", "UidNotExtended")
 }
 
 // read returns the text of a file.

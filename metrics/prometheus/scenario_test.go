@@ -43,7 +43,7 @@ func play(t *testing.T, run func(s *scenario)) {
 		run(s)
 		s.t = outer
 	})
-	rules, err := filepath.Abs("../../docs/operations/alerts.yaml")
+	rules, err := filepath.Abs(alerts)
 	if err != nil {
 		t.Fatal(err)
 	}
