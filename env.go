@@ -62,7 +62,7 @@ func OpenEnv(ctx context.Context, o *Options) (*Generator, error) {
 	dsn := os.Getenv("UID_DSN")
 	if dsn == "" {
 		return nil, errors.New("uidring: UID_DSN is empty, want " +
-			"user:password@tcp(host:port)/database")
+			"user:password@tcp(host:port)/database or mysql://user:password@host:port/database")
 	}
 	return Open(ctx, dsn, &fromEnv)
 }

@@ -8,7 +8,7 @@
 //
 //	type Order struct {
 //		ID     uid.ID `uid:"gene=UserID"`   // ends in the gene of UserID, which routes both
-//		Number uid.ID `uid:"orders"`        // by the generator of that name
+//		Number uid.ID `uid:"orders"`        // by the generator of that name in Options.Named
 //		Code   string `uid:"base32"`        // the 13 characters of ID.Base32
 //		UserID uid.ID                       // not a primary key, no tag: left alone
 //		Legacy uid.ID `gorm:"primaryKey" uid:"-"` // left alone

@@ -1,5 +1,6 @@
-// Command importcsv stores the lines of a CSV file as events, a thousand in each INSERT. It handles
-// no ids itself: the plug-in sets those of a batch in one call.
+// Command importcsv stores the lines of a CSV file as events, a thousand in each INSERT. A line is
+// the kind and the text of an event; there is no header. The program handles no ids itself: the
+// plug-in sets those of a batch in one call.
 //
 //	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop go run ./examples/importcsv <events.csv
 package main
