@@ -103,7 +103,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	}
 	db, err := workernode.OpenMySQL(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("uidring: %w", err)
+		return nil, fmt.Errorf("uidring: %w; OpenDB takes PostgreSQL and SQLite", err)
 	}
 	pool, err := db.DB()
 	if err != nil {

@@ -215,6 +215,10 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := uidring.Open(t.Context(), "", nil); err == nil || !strings.Contains(err.Error(), "the DSN is empty") {
 		t.Errorf("Open() = %v", err)
 	}
+	_, err := uidring.Open(t.Context(), "postgres://app:secret@127.0.0.1/shop", nil)
+	if err == nil || !strings.Contains(err.Error(), "OpenDB takes PostgreSQL") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("Open() of a PostgreSQL database = %v, want an error that names OpenDB", err)
+	}
 }
 
 // logged is what a logger wrote.
