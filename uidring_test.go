@@ -216,7 +216,8 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("Open() = %v", err)
 	}
 	_, err := uidring.Open(t.Context(), "postgres://app:secret@127.0.0.1/shop", nil)
-	if err == nil || !strings.Contains(err.Error(), "OpenDB takes PostgreSQL") || strings.Contains(err.Error(), "secret") {
+	if err == nil || !strings.Contains(err.Error(), "OpenDB takes PostgreSQL") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("Open() of a PostgreSQL database = %v, want an error that names OpenDB", err)
 	}
 }

@@ -3,7 +3,6 @@ package prometheus_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,8 +95,8 @@ func (s server) rules() (map[string]string, error) {
 // alerts is the file with the rules.
 const alerts = "../../docs/operations/alerts.yaml"
 
-// startPrometheus starts a Prometheus that scrapes target, with the rules of a file.
-func startPrometheus(t *testing.T, target, file string) server {
+// startPrometheus starts a Prometheus with the rules of a file, which scrapes targets.
+func startPrometheus(t *testing.T, file string, targets ...string) server {
 	t.Helper()
 	binary := program(t, "prometheus")
 	dir := t.TempDir()
@@ -107,7 +105,8 @@ func startPrometheus(t *testing.T, target, file string) server {
 		t.Fatal(err)
 	}
 	config := fmt.Sprintf("global: {scrape_interval: 200ms, evaluation_interval: 200ms}\nrule_files: [%q]\n"+
-		"scrape_configs: [{job_name: shop, static_configs: [{targets: [%q]}]}]\n", rules, target)
+		"scrape_configs: [{job_name: shop, static_configs: [{targets: [%s]}]}]\n", rules,
+		strings.Join(targets, ", "))
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +179,7 @@ func TestPrometheus(t *testing.T) {
 		uidprom.NewSegments("numbers", numbers, 0))
 	process := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer process.Close()
-	s := startPrometheus(t, process.Listener.Addr().String(), alerts)
+	s := startPrometheus(t, alerts, process.Listener.Addr().String())
 
 	var board dashboard
 	text, err := os.ReadFile("../../docs/operations/dashboard.json")
@@ -223,57 +222,6 @@ func TestPrometheus(t *testing.T) {
 		}
 		return err
 	})
-}
-
-// TestPrometheusFires makes a real Prometheus watch a real generator. Its authority goes away until
-// ids stop, and comes back. The rules are those of docs/operations, but hold after 1 s.
-func TestPrometheusFires(t *testing.T) {
-	t.Parallel()
-	a := &assignertest.Memory{Length: 3 * time.Second}
-	g, err := uid.NewCached(t.Context(), a, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(uidprom.New("orders", g))
-	process := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	defer process.Close()
-	soon := filepath.Join(t.TempDir(), "alerts.yaml")
-	text := regexp.MustCompile(`for: \w+`).ReplaceAllString(read(t, alerts), "for: 1s")
-	if err := os.WriteFile(soon, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := startPrometheus(t, process.Listener.Addr().String(), soon)
-	state := func(want string, names ...string) {
-		t.Helper()
-		await(t, func() error {
-			_, _ = g.Next(t.Context())
-			states, err := s.rules()
-			for _, name := range names {
-				if states[name] != want {
-					return fmt.Errorf("the rules are %v, want %s to be %s, %w", states, name, want, err)
-				}
-			}
-			return nil
-		})
-	}
-	await(t, func() error {
-		n, err := s.series(`uidring_status{status="up"} == 1`)
-		if err == nil && n != 1 {
-			err = fmt.Errorf("%d generators are up, want 1", n)
-		}
-		return err
-	})
-	state("inactive", "UidDown", "UidRejects", "UidDegraded", "UidNotExtended")
-	a.Fail(errAway)
-	state("firing", "UidDegraded")
-	if _, err := g.Fill(t.Context(), make([]uid.ID, 200_000)); !errors.Is(err, uid.ErrClaimExpired) {
-		t.Errorf("Fill() beyond the window = %v, want %v", err, uid.ErrClaimExpired)
-	}
-	state("firing", "UidDown", "UidRejects", "UidNotExtended")
-	a.Fail(nil)
-	state("inactive", "UidDown", "UidDegraded", "UidNotExtended")
 }
 
 // read returns the text of a file.
