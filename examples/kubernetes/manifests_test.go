@@ -2,9 +2,8 @@
 package kubernetes
 
 import (
-	"bytes"
-	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // manifest is the part of an object that the test reads.
@@ -51,35 +51,81 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
+// object is a part of a file.
+type object struct{ file, text string }
+
+// objects returns the objects of all manifests.
+func objects(t *testing.T) (all []object) {
+	t.Helper()
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("files %q, %v, want 4", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
+			all = append(all, object{file, part})
+		}
+	}
+	return all
+}
+
+// TestAPIServer: a real API server takes every object and knows every field.
+func TestAPIServer(t *testing.T) {
+	t.Parallel()
+	server := dbtest.Kubernetes(t)
+	config, err := server.WriteKubeconfig(server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kubernetes.Kubeconfig(config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Client.CloseIdleConnections()
+	for _, o := range objects(t) {
+		var m manifest
+		if err := yaml.Unmarshal([]byte(o.text), &m); err != nil {
+			t.Fatalf("%s: %v", o.file, err)
+		}
+		path := "/api/" // of the core group, which has no name
+		if strings.Contains(m.APIVersion, "/") {
+			path = "/apis/"
+		}
+		path += m.APIVersion + "/namespaces/default/" + strings.ToLower(m.Kind) + "s"
+		res, err := cluster.Client.Post(cluster.Server+path+"?fieldValidation=Strict&dryRun=All", "application/yaml",
+			strings.NewReader(o.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %s %s: %s %s %v", o.file, m.Kind, m.Metadata.Name, res.Status, text, err)
+		}
+	}
+}
+
 // TestManifests: every image is made of a program in the tree. It serves the paths that probes ask for,
 // reads what env sets, and is told where its worker ids come from, with an account if that is the
 // cluster. No liveness probe restarts a pod without ids, and the grace period is longer than the
 // shutdown.
 func TestManifests(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.yaml")
-	if err != nil || len(files) != 4 {
-		t.Fatalf("files %q, %v, want 4", files, err)
-	}
 	var kinds []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, o := range objects(t) {
+		var m manifest
+		if err := yaml.Unmarshal([]byte(o.text), &m); err != nil {
+			t.Fatalf("%s: %v", o.file, err)
 		}
-		for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
-			var m manifest
-			if err := d.Decode(&m); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			kinds = append(kinds, m.Kind)
-			if m.APIVersion == "" || m.Metadata.Name == "" {
-				t.Errorf("%s: %+v has no version or name", file, m)
-			}
-			check(t, file, m)
+		kinds = append(kinds, m.Kind)
+		if m.APIVersion == "" || m.Metadata.Name == "" {
+			t.Errorf("%s: %+v has no version or name", o.file, m)
 		}
+		check(t, o.file, m)
 	}
 	slices.Sort(kinds)
 	if want := []string{"Deployment", "Deployment", "Job", "Role", "RoleBinding", "Service",
