@@ -91,31 +91,40 @@ func TestCloseWithIDsLeft(t *testing.T) {
 }
 
 // TestCloseWithoutDatabase: if the source does not answer, Close waits for FetchTimeout once and not
-// once per tag.
+// once per tag, and Shutdown until its ctx ends.
 func TestCloseWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(10)
-		g, err := segment.New(t.Context(), slowReturn{f},
-			&segment.Options{Checkpoint: true, FetchTimeout: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 20 {
-			name := fmt.Sprint("tag", i)
-			f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Step: 10} })
-			next(t, g, name, 1)
-		}
-		synctest.Wait()
-		begin := time.Now()
-		err = g.Close()
-		if took := time.Since(begin); took != 3*time.Second {
-			t.Errorf("Close took %v, want the FetchTimeout of 3s once", took)
-		}
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "19 more tags") {
-			t.Errorf("Close = %v, want DeadlineExceeded and the number of tags that were left out", err)
-		}
-	})
+	for want, end := range map[time.Duration]func(*segment.Generator) error{
+		3 * time.Second: (*segment.Generator).Close,
+		time.Second: func(g *segment.Generator) error {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			return g.Shutdown(ctx)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(10)
+			g, err := segment.New(t.Context(), slowReturn{f},
+				&segment.Options{Checkpoint: true, FetchTimeout: 3 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 20 {
+				name := fmt.Sprint("tag", i)
+				f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Step: 10} })
+				next(t, g, name, 1)
+			}
+			synctest.Wait()
+			begin := time.Now()
+			err = end(g)
+			if took := time.Since(begin); took != want {
+				t.Errorf("closing took %v, want %v once", took, want)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "19 more tags") {
+				t.Errorf("closing = %v, want DeadlineExceeded and the number of tags that were left out", err)
+			}
+		})
+	}
 }
 
 // TestCloseDuringFetch: a range that arrives while Close runs is given back too, before the ranges

@@ -179,10 +179,18 @@ func (g *Generator) add(name string) *Tag {
 
 // Close stops the Generator. Calls fail with ErrClosed from then on, waiting ones included. Close
 // cancels the fetches and waits for the goroutines. With Checkpoint it then gives the unused ids
-// back, for at most FetchTimeout. An error says which ids could not be given back; they are a gap,
-// which does no other harm. Further calls return the result of the first.
+// back. All of that may take FetchTimeout. An error says which ids could not be given back; they
+// are a gap, which does no other harm. Further calls return the result of the first.
 func (g *Generator) Close() error {
-	g.closeOnce.Do(func() { g.closeErr = g.close() })
+	ctx, cancel := context.WithTimeout(context.Background(), g.opts.FetchTimeout)
+	defer cancel()
+	return g.Shutdown(ctx)
+}
+
+// Shutdown is Close with the deadline of ctx instead of FetchTimeout, for a program that closes
+// several things by one deadline.
+func (g *Generator) Shutdown(ctx context.Context) error {
+	g.closeOnce.Do(func() { g.closeErr = g.close(ctx) })
 	return g.closeErr
 }
 
@@ -190,7 +198,7 @@ func (g *Generator) Close() error {
 // of tags, stop ends the fetches' ctx, and end takes each tag's rest away from its callers. Only
 // when the goroutines have ended is the rest final, because a range that was on its way is added to
 // it.
-func (g *Generator) close() error {
+func (g *Generator) close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no tag is added after this, so all returns every tag
 	g.mu.Unlock()
@@ -205,17 +213,14 @@ func (g *Generator) close() error {
 	if !ok || !g.opts.Checkpoint {
 		return nil
 	}
-	// One deadline for all tags, or a source that hangs would delay Close once for each tag.
-	ctx, cancel := context.WithTimeout(context.Background(), g.opts.FetchTimeout)
-	defer cancel()
 	var errs []error
 	for i, t := range tags {
 		if err := t.giveBack(ctx, returner); err != nil {
 			errs = append(errs, fmt.Errorf("segment: tag %q: %w", t.name, err))
 		}
 		if left := len(tags) - i - 1; ctx.Err() != nil && left > 0 {
-			errs = append(errs, fmt.Errorf("segment: giving back took longer than %v; "+
-				"nothing of %d more tags was given back", g.opts.FetchTimeout, left))
+			errs = append(errs, fmt.Errorf("segment: the time for giving back is over; "+
+				"nothing of %d more tags was given back", left))
 			break
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -34,7 +35,7 @@ type serveCmd struct {
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 
 	Open  bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
-	Drain time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere."`
+	Drain time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere. Stopping takes at most 15 s more."`
 	Tag   []string      `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
 }
 
@@ -46,11 +47,18 @@ func (*serveCmd) Help() string {
 
 // The limits of a connection.
 const (
-	requestTime  = 5 * time.Second  // until a request has arrived, its body too
-	answerTime   = 10 * time.Second // from then on until the answer has been read
-	idleTime     = 2 * time.Minute  // between two requests
-	headerBytes  = 16 << 10         // of a request's line and header
-	shutdownTime = 5 * time.Second  // for requests under way after a signal
+	requestTime = 5 * time.Second  // until a request has arrived, its body too
+	answerTime  = 10 * time.Second // from then on until the answer has been read
+	idleTime    = 2 * time.Minute  // between two requests
+	headerBytes = 16 << 10         // of a request's line and header
+)
+
+// stopTime is how long stopping may take after the drain. One deadline covers all of it, in this
+// order: requests under way, for graceTime at most; the worker id, for which package uid takes at
+// most 5 s; and with what is left, 5 s at least, the unused ranges.
+const (
+	stopTime  = 15 * time.Second
+	graceTime = 5 * time.Second
 )
 
 // gcPercent is GOGC while uid serves, unless the environment sets it. The heap is a few megabytes,
@@ -117,8 +125,14 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
+	// The deadline begins with the first call.
+	stopping := sync.OnceValues(func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	})
 	defer func() {
-		if closeErr := closeAll(); closeErr != nil {
+		stop, cancel := stopping()
+		defer cancel()
+		if closeErr := closeAll(stop); closeErr != nil {
 			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need "+
 				"be done: the worker id is free again when its window ends, and the rest of a "+
 				"range is a gap", withoutDeadline(closeErr)))
@@ -135,7 +149,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	fmt.Fprintf(p.stderr, "uid: serving on http://%s\n", l.Addr())
-	return serve(ctx, l, handler, logger, c.Drain)
+	return serve(ctx, l, handler, logger, c.Drain, stopping)
 }
 
 // listenNetwork returns the network to listen on for addr. For an IPv4 address that is tcp4,
@@ -152,10 +166,10 @@ func listenNetwork(addr string) (string, error) {
 	return "tcp", nil
 }
 
-// serve answers requests until ctx has ended and drain is over.
+// serve answers requests until ctx has ended and drain is over. From then on stopping bounds it.
 func serve(
 	ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger,
-	drain time.Duration,
+	drain time.Duration, stopping func() (context.Context, context.CancelFunc),
 ) error {
 	server := &http.Server{
 		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
@@ -173,7 +187,8 @@ func serve(
 		return err
 	case <-time.After(drain):
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	stop, _ := stopping() // whose caller cancels it
+	grace, cancel := context.WithTimeout(stop, graceTime)
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -186,10 +201,11 @@ func serve(
 }
 
 // generators opens the database and sets the generators of o. If clients are trusted, it sets
-// o.Workers too. The function that it returns closes the generators and the database.
+// o.Workers too. The function that it returns closes the generators and the database. It gives
+// ranges back until its ctx ends.
 func (c *serveCmd) generators(
 	ctx context.Context, p *program, layout namedLayout, o *idhttp.Options, trusted bool,
-) (_ func() error, err error) {
+) (_ func(context.Context) error, err error) {
 	if c.fromAuthority(p) {
 		g, err := c.authorityGenerator(ctx, p, &c.assignerFlags, serveClaim(o.Logger),
 			func(ctx context.Context, a *authority) (uid.Generator, error) {
@@ -202,7 +218,7 @@ func (c *serveCmd) generators(
 			return nil, err
 		}
 		o.Snowflake = g
-		return g.Close, nil
+		return func(context.Context) error { return g.Close() }, nil
 	}
 	start, cancel := context.WithTimeout(ctx, max(c.Timeout, 0))
 	defer cancel()
@@ -213,17 +229,17 @@ func (c *serveCmd) generators(
 	if pool, err := db.DB(); err == nil && pool.Stats().MaxOpenConnections == 0 {
 		pool.SetMaxOpenConns(maxConns)
 	}
-	var closers []func() error // called in this order: the worker id is given back first
-	closeAll := func() error {
+	var closers []func(context.Context) error // called in this order: the worker id goes first
+	closeAll := func(ctx context.Context) error {
 		var errs []error
-		for _, c := range append(closers, func() error { return dsn.Close(db) }) {
-			errs = append(errs, c())
+		for _, c := range closers {
+			errs = append(errs, c(ctx))
 		}
-		return errors.Join(errs...)
+		return errors.Join(append(errs, dsn.Close(db))...)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(c.explain(start, s, err), closeAll())
+			err = errors.Join(c.explain(start, s, err), closeAll(start))
 		}
 	}()
 	if c.Only != "segment" {
@@ -232,7 +248,8 @@ func (c *serveCmd) generators(
 		if err != nil {
 			return nil, err
 		}
-		o.Snowflake, closers = g, append(closers, g.Close)
+		o.Snowflake = g
+		closers = append(closers, func(context.Context) error { return g.Close() })
 		if trusted {
 			o.Workers = workers
 		}
@@ -244,7 +261,7 @@ func (c *serveCmd) generators(
 			}
 		}
 		src, closeOthers, err := c.source(p, db)
-		closers = append(closers, closeOthers)
+		closers = append(closers, func(context.Context) error { return closeOthers() })
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +276,9 @@ func (c *serveCmd) generators(
 			return nil, withHint(err)
 		}
 		o.Segment = g
-		closers[len(closers)-1] = func() error { return errors.Join(g.Close(), closeOthers()) }
+		closers[len(closers)-1] = func(ctx context.Context) error {
+			return errors.Join(g.Shutdown(ctx), closeOthers())
+		}
 	}
 	return closeAll, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
-	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -112,46 +111,6 @@ func TestServePage(t *testing.T) {
 	if got := s.stderr(); !strings.Contains(got, "no id") || !strings.Contains(got, dsn.Hidden) ||
 		strings.Contains(got, word) {
 		t.Errorf("stderr is %s\nwant the reason without the password", got)
-	}
-}
-
-// TestServeStopped: a server with a hundred tags ends within 20 s even if its database is away or
-// frozen. It prints what it could not give back, and that nothing need be done.
-func TestServeStopped(t *testing.T) {
-	t.Parallel()
-	for name, hurt := range map[string]func(*dbtest.Server) error{
-		"away":   func(s *dbtest.Server) error { return s.Kill() },
-		"frozen": func(s *dbtest.Server) error { return s.Pause() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := dbtest.MariaDB(t)
-			b := newBench(t)
-			db := server.CreateDB(t)
-			b.env["UID_DSN"] = server.DSN(db)
-			b.check(t, exitOK, "", "", "segment", "init")
-			for i := range 100 {
-				server.Query(t, db, fmt.Sprintf(
-					"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('tag%d', 1, 1000)", i))
-			}
-			s := b.serve(t)
-			for i := range 100 {
-				s.ok(t, fmt.Sprint("/api/segment/get/tag", i))
-			}
-			if err := hurt(server); err != nil {
-				t.Fatal(err)
-			}
-			begin := time.Now()
-			code := s.stop()
-			if took := time.Since(begin); took > 20*time.Second {
-				t.Errorf("stopping took %v, want at most 20 s", took)
-			}
-			said := s.stderr()
-			if code != exitOK || !strings.Contains(said, "uid: stopped, but not everything was given") ||
-				!strings.Contains(said, "nothing need be done") || strings.Contains(said, "deadline") {
-				t.Errorf("status %d, stderr %s, want 0 and a complaint", code, said)
-			}
-		})
 	}
 }
 

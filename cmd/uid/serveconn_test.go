@@ -54,7 +54,7 @@ func TestServeSlow(t *testing.T) {
 		{"unread body", strings.Replace(post, "/decode", "/", 1), time.Minute, requestTime, 0},
 		{"idle", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", time.Hour, idleTime, 0},
 		{"answer", "GET /long HTTP/1.1\r\nHost: a\r\n\r\n", time.Minute, answerTime, 0},
-		{"stopped", "GET /hang HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, time.Second + shutdownTime, shutdownTime},
+		{"stopped", "GET /hang HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, time.Second + graceTime, graceTime},
 		{"stopped in time", "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, 3 * time.Second, 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +77,10 @@ func TestServeSlow(t *testing.T) {
 				l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
-				go func() { ended <- serve(ctx, l, mux, slog.New(slog.DiscardHandler), 0) }()
+				stopping := func() (context.Context, context.CancelFunc) {
+					return context.WithTimeout(t.Context(), stopTime)
+				}
+				go func() { ended <- serve(ctx, l, mux, slog.New(slog.DiscardHandler), 0, stopping) }()
 				here, there := net.Pipe()
 				l.conns <- there
 				gone := make(chan time.Duration)
