@@ -84,7 +84,8 @@ type LayoutBinder interface {
 }
 
 // A Clock is a Claim whose authority tells the time. A generator asks it to confirm a local clock
-// that jumped forward. Now may block on I/O until ctx ends.
+// that jumped forward. Now may block on I/O until ctx ends. An Assigner may be a Clock too, which
+// is safe for concurrent use: package idhttp then tells the time without a claim.
 type Clock interface {
 	// Now returns the authority's time. An error changes nothing for the claim.
 	Now(ctx context.Context) (time.Time, error)

@@ -62,6 +62,22 @@ func (r *refusal) final() bool { return r.Unwrap() != nil || r.Code == wire.BadR
 // failures are the errors of one round. Their text is one line.
 type failures []error
 
+// lasting reports whether it is no use to ask again: one server has refused for all of them, or
+// each of them has refused the token.
+func (f failures) lasting() bool {
+	tokens := 0
+	for _, err := range f {
+		r, ok := errors.AsType[*refusal](err)
+		switch {
+		case ok && r.final():
+			return true
+		case ok && r.status == http.StatusUnauthorized:
+			tokens++
+		}
+	}
+	return tokens == len(f)
+}
+
 func (f failures) Error() string {
 	texts := make([]string, len(f))
 	for i, err := range f {
@@ -99,17 +115,6 @@ func round[T any](
 		}
 	}
 	return got, -1, errs
-}
-
-// one sends in to one server and returns its answer.
-func one[T any](
-	ctx context.Context, c *Client, at int, path string, in any, check func(T) error,
-) (got T, err error) {
-	body, err := encode(in)
-	if err != nil {
-		return got, err
-	}
-	return send(ctx, c, at, path, body, check)
 }
 
 // encode returns the body of a request, which has none if in is nil.
@@ -171,7 +176,7 @@ func (c *Client) post(ctx context.Context, base, path string, body []byte, out a
 		}
 		return f
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := wire.Decode(answer, out); err != nil {
 		return fmt.Errorf("the answer is not one of an id service: %w", err)
 	}
 	return nil
@@ -201,8 +206,7 @@ func repeat(ctx context.Context, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		r, ok := errors.AsType[*refusal](err)
-		if ok && (r.final() || r.status == http.StatusUnauthorized) {
+		if f, ok := errors.AsType[failures](err); ok && f.lasting() {
 			return err
 		}
 		if ctx.Err() == nil || last == nil {

@@ -56,9 +56,9 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		return nil, fmt.Errorf("idclient: claiming a worker id: %w", err)
 	}
 	b.first.Store(int64(at))
-	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker, from: got.From,
-		span: time.Duration(got.SpanMS) * time.Millisecond}
-	claim.until.Store(&got.Until)
+	claim := &claim{client: b.Client, home: at, key: got.Key, worker: got.Worker,
+		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond}
+	claim.until.Store(&got.Until.Time)
 	if got.TellsTime {
 		return clock{claim}, nil
 	}
@@ -73,9 +73,9 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 		return errors.New("the claim has no name")
 	case got.Worker < 0 || got.Worker > maxWorker:
 		return fmt.Errorf("the worker id is %d, want 0..%d", got.Worker, maxWorker)
-	case !got.Until.IsZero() && !got.Until.After(got.From):
+	case !got.Until.IsZero() && !got.Until.After(got.From.Time):
 		return fmt.Errorf("the window is [%v, %v), want an end after its begin",
-			got.From, got.Until)
+			got.From.Time, got.Until.Time)
 	case got.SpanMS < 0 || got.SpanMS > maxSpanMS:
 		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, maxSpanMS)
 	}
@@ -130,33 +130,50 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 	check := func(got wire.Claim) error {
 		if got.Worker != c.worker || got.Until.Before(before) {
 			return fmt.Errorf("the claim is on worker id %d until %v, want %d until %v or later",
-				got.Worker, got.Until, c.worker, before)
+				got.Worker, got.Until.Time, c.worker, before)
 		}
 		return nil
 	}
 	got, at, err := round(ctx, c.client, c.home, wire.ExtendPath, ask, check)
-	if at < 0 && errors.Is(err, assigner.ErrClaimLost) && time.Until(before) > spare {
-		// The server that made the claim has not answered, and may know it still.
-		err = errors.New(err.Error()) // which does not wrap ErrClaimLost
+	if at < 0 && time.Until(before) > spare {
+		err = notLost(err)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: extending the claim on worker id %d: %w",
 			c.worker, err)
 	}
-	c.until.Store(&got.Until)
-	return got.Until, nil
+	c.until.Store(&got.Until.Time)
+	return got.Until.Time, nil
 }
 
-// Release gives the rest of the window back. It asks the server that made the claim, once. Even if
-// that fails, the worker id is free when the window ends.
+// notLost returns err without ErrClaimLost, for a round in which the server that made the claim has
+// not answered: it may know the claim still, whatever the others say.
+func notLost(err error) error {
+	if errors.Is(err, assigner.ErrClaimLost) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// Release gives the rest of the window back. It asks the servers as Extend does: only the one that
+// made the claim can do it, but it may have other addresses. If that one no longer knows the claim,
+// because it has given it back or was restarted, there is nothing more to do. Even if Release
+// fails, the worker id is free when the window ends.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
 		return nil
 	}
 	c.closing = true
-	ask := wire.Release{Key: c.key, Worker: c.worker, Used: used}
+	ask := wire.Release{Key: c.key, Worker: c.worker, Used: wire.Instant{Time: used}}
 	check := func(struct{}) error { return nil } // the answer is an empty object
-	if _, err := one(ctx, c.client, c.home, wire.ReleasePath, ask, check); err != nil {
+	_, at, err := round(ctx, c.client, c.home, wire.ReleasePath, ask, check)
+	switch {
+	case at < 0:
+		err = notLost(err)
+	case errors.Is(err, assigner.ErrClaimLost):
+		err = nil
+	}
+	if err != nil {
 		return fmt.Errorf("idclient: releasing worker id %d: %w", c.worker, err)
 	}
 	c.released = true
@@ -166,7 +183,8 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 // clock is a claim whose authority tells the time.
 type clock struct{ *claim }
 
-// Now returns the authority's time.
+// Now returns the authority's time. It asks the server that made the claim first and then the
+// others, which have the same authority.
 func (c clock) Now(ctx context.Context) (time.Time, error) {
 	check := func(got wire.Time) error {
 		if got.Now.IsZero() {
@@ -175,7 +193,10 @@ func (c clock) Now(ctx context.Context) (time.Time, error) {
 		return nil
 	}
 	ask := wire.Now{Key: c.key, Worker: c.worker}
-	got, err := one(ctx, c.client, c.home, wire.NowPath, ask, check)
+	got, at, err := round(ctx, c.client, c.home, wire.NowPath, ask, check)
+	if at < 0 {
+		err = notLost(err)
+	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("idclient: asking for the time: %w", err)
 	}

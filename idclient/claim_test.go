@@ -189,7 +189,7 @@ func TestNotAnswers(t *testing.T) {
 func TestAnswersApart(t *testing.T) {
 	t.Parallel()
 	bad := listen(t, answer(200, claimText(-1, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")))
-	good := listen(t, answer(200, `{"claim":"k","worker":3}`))
+	good := listen(t, answer(200, spanText(0)))
 	for range 20 { // the first is sent to either server
 		claim, err := client(t, nil, bad, good).BindLayout(layout).Assign(t.Context(), 7)
 		if err != nil {

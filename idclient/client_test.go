@@ -209,13 +209,13 @@ func TestFailOver(t *testing.T) {
 		"empty":             answer(200, `{}`),
 		"null":              answer(200, `null`),
 		"endless":           answer(200, strings.Repeat(" ", 1<<20)),
-		"empty range":       answer(200, `{"from":"5","to":"5","stride":1}`),
-		"long range":        answer(200, `{"from":"5","to":"9999999999","stride":1}`),
-		"claim, no name":    answer(200, `{"worker":3,"until":"2999-01-01T00:00:00Z"}`),
+		"empty range":       answer(200, `{"from":"5","to":"5","stride":1,"step":0,"origin":0,"cyclic":false}`),
+		"long range":        answer(200, `{"from":"5","to":"9999999999","stride":1,"step":0,"origin":0,"cyclic":false}`),
+		"claim, no name":    answer(200, `{"worker":3,"from":null,"until":null,"tells_time":true}`),
 		"claim, no window":  answer(200, claimText(3, "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z")),
 		"claim, worker -1":  answer(200, claimText(-1, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
-		"claim, bad span":   answer(200, `{"claim":"k","worker":3,"until":"2999-01-01T00:00:00Z","span_ms":-1}`),
-		"claim, long span":  answer(200, `{"claim":"k","worker":3,"span_ms":9223372036855}`),
+		"claim, bad span":   answer(200, spanText(-1)),
+		"claim, long span":  answer(200, spanText(9223372036855)),
 		"claim, worker max": answer(200, claimText(1001, "2026-01-02T00:00:00Z", "2999-01-02T00:00:00Z")),
 	} {
 		for what, ask := range asks {
@@ -252,6 +252,11 @@ func TestFailOver(t *testing.T) {
 // claimText returns an answer with a claim.
 func claimText(worker int, from, until string) string {
 	return fmt.Sprintf(`{"claim":"k","worker":%d,"from":%q,"until":%q,"tells_time":true}`, worker, from, until)
+}
+
+// spanText returns an answer with a claim on worker id 3 without an end, and its span in milliseconds.
+func spanText(span int64) string {
+	return fmt.Sprintf(`{"claim":"k","worker":3,"from":null,"until":null,"tells_time":false,"span_ms":%d}`, span)
 }
 
 // TestErrors: a refusal for all servers wraps an error of package segment. When each server fails for

@@ -14,14 +14,21 @@ import (
 // errUnknownClaim says that this process did not make the claim, or has forgotten it.
 var errUnknownClaim = errors.New("this server does not know the claim")
 
-// rememberFor is how long an unused claim is remembered after the end of its window.
-const rememberFor = time.Hour
+// The bounds on what is remembered.
+const (
+	rememberFor = time.Hour // how long an unused claim is remembered after the end of its window
+	maxClaims   = 1 << 16   // the most claims; they take some 20 MB
+)
 
 // claims holds the claims that were made for clients. The zero value is ready to use.
 //
 // It keeps them in memory only. A client loses a claim that is forgotten, which costs one worker id
 // until the window's end and nothing else, because the authority grants no instant of a window
 // twice. The server names the claims: two clients that chose the same name would share a worker id.
+//
+// A window without an end never ends, and its claim may be used at any time. So such a claim is
+// remembered until it is given back. When there are too many claims, the one that was not used for
+// the longest time is forgotten.
 type claims struct {
 	mu    sync.Mutex // not held while waiting
 	byKey map[string]*claim
@@ -43,6 +50,9 @@ func (s *claims) add(made assigner.Claim) (key string) {
 	now := time.Now()
 	if now.Sub(s.swept) > rememberFor/10 {
 		s.sweep(now)
+	}
+	if len(s.byKey) >= maxClaims {
+		s.forgetOldest()
 	}
 	if s.byKey == nil {
 		s.byKey = make(map[string]*claim)
@@ -100,9 +110,19 @@ func (s *claims) sweep(now time.Time) {
 	s.swept = now
 	for key, c := range s.byKey {
 		_, until := c.Window()
-		// A window without an end has the zero time, which is long ago.
-		if now.Sub(c.last) > rememberFor && now.Sub(until) > rememberFor {
+		if !until.IsZero() && now.Sub(c.last) > rememberFor && now.Sub(until) > rememberFor {
 			delete(s.byKey, key)
 		}
 	}
+}
+
+// forgetOldest forgets the claim that was not used for the longest time. The caller holds mu.
+func (s *claims) forgetOldest() {
+	oldest := ""
+	for key, c := range s.byKey {
+		if oldest == "" || c.last.Before(s.byKey[oldest].last) {
+			oldest = key
+		}
+	}
+	delete(s.byKey, oldest)
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/idhttp"
 )
@@ -24,7 +25,7 @@ func TestClaimsForgotten(t *testing.T) {
 		used := claimed(t, h)
 		for range 3 {
 			time.Sleep(30 * time.Minute)
-			w := send(h, "POST", "/api/worker/extend", `{`+used+`,"worker":1,"until":"2000-01-01T08:00:00Z"}`)
+			w := send(h, "POST", "/api/worker/extend", `{`+used+`,"until":"2000-01-01T08:00:00Z"}`)
 			if w.Code != 200 {
 				t.Fatalf("extend = %d %s", w.Code, w.Body)
 			}
@@ -33,15 +34,99 @@ func TestClaimsForgotten(t *testing.T) {
 		if n := idhttp.Claims(h); n != 2 {
 			t.Errorf("%d claims are remembered, want the one in use and the new one", n)
 		}
-		w := send(h, "POST", "/api/worker/release", `{`+given+`,"worker":7}`)
-		if n := idhttp.Claims(h); w.Code != 200 || n != 2 {
-			t.Errorf("releasing another worker id = %d %s and leaves %d claims, want 200 and 2", w.Code, w.Body, n)
+		w := send(h, "POST", "/api/worker/release", `{`+given+`,"worker":7,"used":null}`)
+		if n := idhttp.Claims(h); w.Code != 409 || n != 2 {
+			t.Errorf("releasing another worker id = %d %s and leaves %d claims, want 409 and 2", w.Code, w.Body, n)
 		}
-		w = send(h, "POST", "/api/worker/release", `{`+given+`,"worker":0}`)
+		w = send(h, "POST", "/api/worker/release", `{`+given+`,"used":null}`)
 		if n := idhttp.Claims(h); w.Code != 200 || n != 1 {
 			t.Errorf("releasing = %d %s and leaves %d claims, want 200 and 1", w.Code, w.Body, n)
 		}
 	})
+}
+
+// TestEndlessClaims: a claim without an end is remembered however long it is unused, because its clock
+// may jump and it may be given back at any time. The number of claims is bounded all the same: the one
+// that was unused for the longest time is forgotten.
+func TestEndlessClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &assignertest.Memory{Length: assignertest.Endless, TellTime: true}
+		h := newHandler(t, &idhttp.Options{Workers: m})
+		unused, used := claimed(t, h), claimed(t, h)
+		for range 3 {
+			time.Sleep(24 * time.Hour)
+			claimed(t, h) // which sweeps
+		}
+		if w := send(h, "POST", "/api/worker/now", `{`+used+`}`); w.Code != 200 {
+			t.Errorf("now after three days = %d %s, want 200", w.Code, w.Body)
+		}
+		time.Sleep(time.Second)
+		c, err := assigner.Static(1).Assign(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for idhttp.Claims(h) < idhttp.MaxClaims {
+			idhttp.AddClaim(h, c)
+		}
+		idhttp.AddClaim(h, c)
+		if n := idhttp.Claims(h); n != idhttp.MaxClaims {
+			t.Errorf("%d claims are remembered, want at most %d", n, idhttp.MaxClaims)
+		}
+		for claim, want := range map[string]int{unused: 409, used: 200} {
+			if w := send(h, "POST", "/api/worker/release", `{`+claim+`,"used":null}`); w.Code != want {
+				t.Errorf("release of %s = %d %s, want %d", claim, w.Code, w.Body, want)
+			}
+		}
+	})
+}
+
+// TestMissing: a request that lacks a field is refused with the field's name, and asks the authority for
+// nothing. A release without its instant would give the whole window back.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{TellTime: true}
+	h := newHandler(t, &idhttp.Options{Workers: m})
+	claim := claimed(t, h)
+	calls := len(m.Calls())
+	_, key, _ := strings.Cut(strings.Split(claim, ",")[0], ":")
+	all := map[string]string{
+		"claim": key, "worker": "0", "until": `"2999-01-01T00:00:00Z"`, "used": "null",
+		"max_worker": "7", "layout": `"41-10-12-0/1ms@2026-01-01T00:00:00Z"`,
+	}
+	for route, fields := range map[string][]string{
+		"assign": {"max_worker", "layout"}, "extend": {"claim", "worker", "until"},
+		"release": {"claim", "worker", "used"}, "now": {"claim", "worker"},
+	} {
+		for _, missing := range fields {
+			for _, value := range []string{"", "null"} {
+				if value == "null" && missing == "used" {
+					continue
+				}
+				var members []string
+				for _, field := range fields {
+					switch {
+					case field != missing:
+						members = append(members, `"`+field+`":`+all[field])
+					case value != "":
+						members = append(members, `"`+field+`":`+value)
+					}
+				}
+				body := "{" + strings.Join(members, ",") + "}"
+				w := send(h, "POST", "/api/worker/"+route, body)
+				if w.Code != 400 || !strings.Contains(w.Body.String(), missing+" is ") {
+					t.Errorf("%s with %s = %d %s, want 400 with the name of the field", route, body, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	if n := len(m.Calls()); n != calls {
+		t.Errorf("the authority was asked %d times, want never", n-calls)
+	}
+	w := send(h, "POST", "/api/worker/release", `{`+claim+`,"used":null}`)
+	if w.Code != 200 {
+		t.Errorf("release with every field = %d %s, want 200", w.Code, w.Body)
+	}
 }
 
 // TestClientGone: a claim whose client goes while it is made is given back.

@@ -3,6 +3,8 @@ package idhttp
 import (
 	"net/http"
 	"strings"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // Routes returns the methods that the handler answers to, by path.
@@ -13,6 +15,15 @@ func Routes(h http.Handler) map[string][]string {
 		paths[strings.ReplaceAll(r.pattern, "{$}", "")] = r.methods
 	}
 	return paths
+}
+
+// MaxClaims is the most claims that a handler remembers.
+const MaxClaims = maxClaims
+
+// AddClaim makes the handler remember a claim.
+func AddClaim(h http.Handler, c assigner.Claim) {
+	own, _ := h.(*handler)
+	own.claims.add(c)
 }
 
 // Claims returns how many claims the handler remembers.

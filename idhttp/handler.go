@@ -56,7 +56,9 @@ type Options struct {
 	Snowflake Snowflake
 
 	// Workers makes the claims of clients. It must keep claims apart that all come from this
-	// process, as workernode.Leased does. nil: the worker routes answer 404.
+	// process, as workernode.Leased does. If it is an assigner.Clock, clients can ask any server
+	// for the authority's time, and otherwise only the one that made their claim. nil: the worker
+	// routes answer 404.
 	Workers assigner.Assigner
 
 	// Layout is the layout that decodeSnowflakeId reads ids in. nil means Leaf's: 41 bits of
@@ -189,6 +191,7 @@ type handler struct {
 	paces    paces
 	mux      *http.ServeMux
 	claims   claims
+	troubles troubles
 	gates    [3]gate // of the log: temporary failures, permanent ones, worker ids
 }
 

@@ -44,6 +44,13 @@ func (s *source) Fetch(_ context.Context, tag string, step int64) (segment.Range
 	return r, nil
 }
 
+// fail makes the fetches of a tag fail with err, which may be nil.
+func (s *source) fail(tag string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tags[tag].err = err
+}
+
 var errAway = errors.New("dial tcp 10.1.2.3:3306: connection refused")
 
 func newSegments(tb testing.TB, tags map[string]*tagRow) *segment.Generator {

@@ -33,17 +33,7 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 	if v.State == down {
 		status = http.StatusServiceUnavailable
 	}
-	for _, t := range v.Tags { // those with problems come first
-		if t.State == up {
-			break
-		}
-		if len(problems) == maxProblems {
-			more := v.Down + v.Degraded - maxProblems
-			problems = append(problems, fmt.Sprintf("and %d more tags", more))
-			break
-		}
-		problems = append(problems, t.Tag+": "+t.State)
-	}
+	problems = append(problems, v.tagProblems()...)
 	if v.Snowflake != nil && v.Snowflake.State != up {
 		problems = append(problems, "snowflake: "+v.Snowflake.State+v.Snowflake.until())
 	}
@@ -55,6 +45,22 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 		Tags     int      `json:"tags"`
 		Problems []string `json:"problems"`
 	}{v.State, len(v.Tags), problems})
+}
+
+// tagProblems returns a line for each tag with a problem, up to maxProblems, and then how many more
+// there are.
+func (v *view) tagProblems() []string {
+	var lines []string
+	for _, t := range v.Tags[:v.Down+v.Degraded] { // those with problems come first
+		lines = append(lines, t.Tag+": "+t.State)
+	}
+	for _, key := range v.Ranges {
+		lines = append(lines, fmt.Sprintf("ranges of %.128s: %s", key, down))
+	}
+	if more := len(lines) - maxProblems; more > 0 {
+		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more tags", more))
+	}
+	return lines
 }
 
 // until returns, for a degraded generator, when its ids end or what is wrong with its clock. The
@@ -77,13 +83,15 @@ func (v *snowflakeView) until() string {
 // database that it cannot reach, or when no generator hands out any id, for any reason.
 //
 // One exhausted tag does not make it down, because that tag has no ids on any server. Neither does
-// an unknown key that is asked for while the database is away.
+// an unknown key that is asked for while the database is away. Ranges that cannot be fetched make
+// it down only if no tag has ids left, because other clients still get ids of those.
 func (v *view) state() string {
 	out, kinds, own := 0, 0, false
 	if v.Segment {
 		kinds++
-		if len(v.Tags) > 0 && v.Down == len(v.Tags) {
+		if v.Down == len(v.Tags) && (v.Down > 0 || v.RangeErr != nil) {
 			out++
+			own = v.RangeErr != nil && !everywhere(v.RangeErr)
 			for _, t := range v.Tags {
 				own = own || !everywhere(t.Err)
 			}
@@ -99,7 +107,7 @@ func (v *view) state() string {
 	switch {
 	case own || kinds > 0 && out == kinds:
 		return down
-	case out+v.Down+v.Degraded > 0 || v.ListErr != nil ||
+	case out+v.Down+v.Degraded+len(v.Ranges) > 0 || v.ListErr != nil ||
 		v.Snowflake != nil && v.Snowflake.State != up:
 		return degraded
 	default:

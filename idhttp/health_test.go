@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,6 +86,94 @@ func TestHealth(t *testing.T) {
 		ids("order", 19)
 		check(503, `{"status":"down","tags":4,"problems":["full: down","nobody: down","order: down","user: down"]}`)
 	})
+}
+
+// TestHealthRanges: ranges that cannot be fetched are a problem until one is fetched, for a minute at
+// most. The service is down if it has no other ids.
+func TestHealthRanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rows := map[string]*tagRow{
+			"order": {step: 10}, "user": {step: 10}, "full": {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
+		}
+		src := &source{tags: rows}
+		g, err := segment.New(t.Context(), src, &segment.Options{MaxStep: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		h := newHandler(t, &idhttp.Options{Segment: g, Snowflake: &counted{}})
+		fetch := func(key string, status int) {
+			t.Helper()
+			if w := get(h, "/api/segment/range/"+key); w.Code != status {
+				t.Fatalf("a range of %s = %d %s, want %d", key, w.Code, w.Body, status)
+			}
+		}
+		check := func(status int, body string) {
+			t.Helper()
+			if w := get(h, "/health"); w.Code != status || strings.TrimSpace(w.Body.String()) != body {
+				t.Errorf("health is %d %s, want %d %s", w.Code, w.Body, status, body)
+			}
+		}
+		const well = `{"status":"up","tags":0,"problems":[]}`
+		fetch("order", 200)
+		fetch("nobody", 404)
+		check(200, well)
+		src.fail("order", errAway)
+		fetch("order", 503)
+		const down = `{"status":"down","tags":0,"problems":["ranges of order: down"]}`
+		check(503, down)
+		if w := get(h, "/"); !strings.Contains(w.Body.String(), "ranges of 1 tag, the first of which is order: "+
+			"segment: tag &#34;order&#34;: dial tcp") {
+			t.Errorf("the page is %s\nwant the tag and the reason", w.Body)
+		}
+		fetch("user", 200) // so it is the row alone
+		check(200, `{"status":"degraded","tags":0,"problems":["ranges of order: down"]}`)
+		src.fail("order", nil)
+		fetch("order", 200)
+		check(200, well)
+		fetch("full", 500) // on every server
+		check(200, `{"status":"degraded","tags":0,"problems":["ranges of full: down"]}`)
+		time.Sleep(time.Minute)
+		check(200, well)
+
+		src.fail("order", errAway)
+		fetch("order", 503)
+		check(503, down)
+		time.Sleep(time.Minute)
+		check(200, well) // a load balancer tries the server again
+		if _, err := g.Next(t.Context(), "user"); err != nil {
+			t.Fatal(err)
+		}
+		fetch("order", 503)
+		check(200, `{"status":"degraded","tags":1,"problems":["ranges of order: down"]}`)
+
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		src.fail("user", errAway)
+		r := httptest.NewRequest(http.MethodGet, "/api/segment/range/user", nil)
+		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(gone))
+		check(200, `{"status":"degraded","tags":1,"problems":["ranges of order: down"]}`)
+	})
+}
+
+// TestHealthRangesBounded: of keys that are made up while the source is away, a hundred are remembered.
+func TestHealthRangesBounded(t *testing.T) {
+	t.Parallel()
+	rows := map[string]*tagRow{}
+	for i := range 200 {
+		rows[fmt.Sprintf("tag-%03d", i)] = &tagRow{err: errAway}
+	}
+	h := newHandler(t, &idhttp.Options{Segment: newSegments(t, rows)})
+	for key := range rows {
+		get(h, "/api/segment/range/"+key)
+	}
+	var got struct{ Problems []string }
+	w := get(h, "/health")
+	err := json.Unmarshal(w.Body.Bytes(), &got)
+	if err != nil || len(got.Problems) != 21 || got.Problems[20] != "and 80 more tags" {
+		t.Errorf("health is %d %s, %v, want 20 problems and 80 more", w.Code, w.Body, err)
+	}
 }
 
 // TestHealthSnowflake: the service is down when this process can no longer make time-ordered ids,

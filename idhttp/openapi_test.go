@@ -34,6 +34,7 @@ type schema struct {
 	Enum       []string
 	Pattern    string
 	Format     string
+	Nullable   bool
 	Minimum    *float64
 }
 
@@ -87,6 +88,8 @@ func (d description) problem(s schema, v any) string {
 		return unless(s.Type == "integer" && (s.Minimum == nil || x >= *s.Minimum), "is %v", x)
 	case bool:
 		return unless(s.Type == "boolean", "is %v", x)
+	case nil:
+		return unless(s.Nullable, "is null")
 	}
 	return fmt.Sprintf("is %v", v)
 }
@@ -129,7 +132,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	memory := &assignertest.Memory{TellTime: true}
 	failing := newHandler(t, &idhttp.Options{Workers: memory})
-	key, failingKey, other := claimed(t, served), claimed(t, failing), `"claim":"nobody's"`
+	key, failingKey, other := claimed(t, served), claimed(t, failing), `"claim":"nobody's","worker":0`
 	memory.Fail(errAway)
 	requests := map[string][]request{
 		"POST /api/worker/assign 200": {{served, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
@@ -138,15 +141,15 @@ func TestOpenAPI(t *testing.T) {
 		},
 		"POST /api/worker/assign 404": {{without, "/api/worker/assign", `{}`}},
 		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1,` + bound + `}`}},
-		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{` + bound + `}`}},
+		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
 		"POST /api/worker/extend 200": {
 			{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`},
 		},
 		"POST /api/worker/extend 400": {{served, "/api/worker/extend", ``}},
 		"POST /api/worker/extend 404": {{without, "/api/worker/extend", `{}`}},
 		"POST /api/worker/extend 409": {
-			{served, "/api/worker/extend", `{` + other + `}`},
-			{served, "/api/worker/extend", `{` + key + `,"worker":1}`},
+			{served, "/api/worker/extend", `{` + other + `,"until":"2999-01-01T00:00:00Z"}`},
+			{served, "/api/worker/extend", `{` + key + `,"worker":1,"until":"2999-01-01T00:00:00Z"}`},
 		},
 		"POST /api/worker/extend 503":  nil, // below
 		"POST /api/worker/now 200":     {{served, "/api/worker/now", `{` + key + `}`}},
@@ -154,14 +157,15 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/worker/now 404":     {{without, "/api/worker/now", `{}`}},
 		"POST /api/worker/now 409":     {{served, "/api/worker/now", `{` + other + `}`}},
 		"POST /api/worker/now 503":     nil,
-		"POST /api/worker/release 200": {{served, "/api/worker/release", `{` + other + `}`}},
+		"POST /api/worker/release 200": {{served, "/api/worker/release", `{` + claimed(t, served) + `,"used":null}`}},
+		"POST /api/worker/release 409": {{served, "/api/worker/release", `{` + other + `,"used":null}`}},
 		"POST /api/worker/release 400": {{served, "/api/worker/release", `{"used":1}`}},
 		"POST /api/worker/release 404": {{without, "/api/worker/release", `{}`}},
 		"POST /api/worker/release 503": nil,
 	}
 	for _, op := range []string{"extend", "release", "now"} {
 		requests["POST /api/worker/"+op+" 503"] = []request{
-			{failing, "/api/worker/" + op, `{` + failingKey + `,"until":"2999-01-01T00:00:00Z"}`},
+			{failing, "/api/worker/" + op, `{` + failingKey + `,"until":"2999-01-01T00:00:00Z","used":null}`},
 		}
 	}
 	for _, m := range []string{"GET", "POST", "HEAD"} {
@@ -289,15 +293,18 @@ func (s spanned) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	return spannedClaim{c, clock}, nil
 }
 
-// claimed makes a claim and returns the member of a request's body that names it.
+// claimed makes a claim and returns the members of a request's body that name it.
 func claimed(t *testing.T, h http.Handler) string {
 	t.Helper()
 	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7,`+bound+`}`)
-	var got struct{ Claim string }
+	var got struct {
+		Claim  string
+		Worker int64
+	}
 	if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code != 200 || err != nil {
 		t.Fatalf("assign = %d %s, %v", w.Code, w.Body, err)
 	}
-	return fmt.Sprintf(`"claim":%q`, got.Claim)
+	return fmt.Sprintf(`"claim":%q,"worker":%d`, got.Claim, got.Worker)
 }
 
 // send returns the answer to a request.
@@ -319,6 +326,7 @@ func TestDescribed(t *testing.T) {
 		"c": {Type: "string", Enum: []string{"x"}},
 		"d": {Type: "boolean"},
 		"e": {Type: "string", Format: "date-time"},
+		"f": {Type: "string", Format: "date-time", Nullable: true},
 	}}
 	for text, want := range map[string]string{
 		`{"a":1,"b":["7"],"c":"x","d":true,"e":"2026-01-01T00:00:00Z"}`: "",
@@ -326,7 +334,7 @@ func TestDescribed(t *testing.T) {
 		`{"a":1,"b":[]}`:    "b is an array of 0",
 		`{"a":1,"b":["x"]}`: `b has an item that is "x"`, `{"a":1,"b":[7]}`: "b has an item that is 7",
 		`{"a":1,"c":"y"}`: `c is "y"`, `{"a":1,"d":"true"}`: `d is "true"`, `{"a":1,"e":"now"}`: `e is "now"`,
-		`{"a":null}`: "a is <nil>", `[]`: "is an array of 0",
+		`{"a":null}`: "a is null", `{"a":1,"f":null}`: "", `[]`: "is an array of 0",
 	} {
 		var v any
 		err := json.Unmarshal([]byte(text), &v)

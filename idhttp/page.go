@@ -33,6 +33,8 @@ type view struct {
 	Left           int64     // ids of all tags that can be handed out without the source
 	Refreshed      time.Time
 	ListErr        error
+	Ranges         []string // keys for which clients cannot fetch ranges
+	RangeErr       error    // of the last fetch for a client, if it failed
 	Segment        bool
 	Snowflake      *snowflakeView
 }
@@ -54,6 +56,7 @@ func (h *handler) view() view {
 	if h.Segment != nil {
 		s := h.Segment.Stats()
 		v.Refreshed, v.ListErr = s.Refreshed, s.ListErr
+		v.Ranges, v.RangeErr = h.troubles.look(v.At)
 		for _, t := range s.Tags {
 			tv := tagView{t, tagState(t)}
 			v.Tags = append(v.Tags, tv)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/uidring/uidring/internal/wire"
 	"github.com/uidring/uidring/segment"
@@ -29,6 +31,9 @@ func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), authorityTimeout)
 	defer cancel()
 	got, err := h.Segment.Fetch(ctx, key, step)
+	if r.Context().Err() == nil && !errors.Is(err, segment.ErrUnknownTag) {
+		h.troubles.record(strings.Clone(key), err, time.Now()) // key may keep a long request
+	}
 	if err == nil {
 		writeJSON(w, http.StatusOK, wire.FromRange(got))
 		return

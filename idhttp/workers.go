@@ -2,9 +2,9 @@ package idhttp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -50,7 +50,7 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 // window returns c as it is sent, without a Key.
 func window(c assigner.Claim) wire.Claim {
 	out := wire.Claim{Worker: c.Worker()}
-	out.From, out.Until = c.Window()
+	out.From.Time, out.Until.Time = c.Window()
 	_, out.TellsTime = c.(assigner.Clock)
 	if w, ok := c.(assigner.Windowed); ok {
 		out.SpanMS = w.Span().Milliseconds()
@@ -73,42 +73,48 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 	h.answer(w, r, err, &out)
 }
 
-// release gives a claim back. It succeeds for a claim that is lost or unknown, which leaves nothing
-// to give back.
+// release gives a claim back. It succeeds for a claim that is lost, which leaves nothing to give
+// back.
 func (h *handler) release(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Release
 	if !h.worker(w, r, &ask) {
 		return
 	}
 	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
-		return c.Release(ctx, ask.Used)
+		return c.Release(ctx, ask.Used.Time)
 	})
-	switch {
-	case err == nil, errors.Is(err, assigner.ErrClaimLost):
+	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
 		h.claims.forget(ask.Key)
-		err = nil
-	case errors.Is(err, errUnknownClaim):
 		err = nil
 	}
 	h.answer(w, r, err, struct{}{})
 }
 
-// now answers with the authority's time.
+// now answers with the authority's time. If Workers is a Clock, any server tells it, for a claim
+// that another one made too. Otherwise only the claim tells it.
 func (h *handler) now(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Now
 	if !h.worker(w, r, &ask) {
 		return
 	}
 	var out wire.Time
-	tell := func(ctx context.Context, c assigner.Claim) (err error) {
-		clock, ok := c.(assigner.Clock)
+	tell := func(ctx context.Context, from any) (err error) {
+		clock, ok := from.(assigner.Clock)
 		if !ok {
 			return errors.New("the authority tells no time")
 		}
 		out.Now, err = clock.Now(ctx)
 		return err
 	}
-	err := h.claims.use(r, ask.Key, ask.Worker, tell)
+	var err error
+	if _, ok := h.Workers.(assigner.Clock); ok {
+		ctx, cancel := detached(r)
+		defer cancel()
+		err = tell(ctx, h.Workers)
+	} else {
+		err = h.claims.use(r, ask.Key, ask.Worker,
+			func(ctx context.Context, c assigner.Claim) error { return tell(ctx, c) })
+	}
 	h.answer(w, r, err, &out)
 }
 
@@ -128,7 +134,11 @@ func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 		refuse(w, http.StatusNotFound, wire.NotServed, "worker ids are not served here")
 		return false
 	}
-	if err := json.NewDecoder(r.Body).Decode(ask); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = wire.Decode(body, ask)
+	}
+	if err != nil {
 		refuse(w, http.StatusBadRequest, wire.BadRequest,
 			fmt.Sprintf("the body is not a JSON object of this route: %.200s", err))
 		return false

@@ -73,6 +73,9 @@ type disposable struct {
 // String names the table, for Stats.Authority and messages.
 func (a *disposable) String() string { return "WORKER_NODE" }
 
+// Now returns the database's time. It implements assigner.Clock.
+func (a *disposable) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a.db) }
+
 // Assign makes a row. See Disposable.
 //
 // Whether the options are right is found out before the first statement. The key is compared with

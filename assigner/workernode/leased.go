@@ -176,6 +176,9 @@ func (a *leased) String() string {
 	return fmt.Sprintf("WORKER_LEASE, namespace %q", cmp.Or(a.options.Namespace, DefaultNamespace))
 }
 
+// Now returns the database's time. It implements assigner.Clock.
+func (a *leased) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a.db) }
+
 // BindLayout returns an Assigner for claims of one layout, or of one list of layouts. The first
 // claim of a namespace settles which it is. The memory is shared, because the rows are the same
 // whatever the layout is.

@@ -1,5 +1,6 @@
 // Package wire defines the JSON bodies that idhttp and idclient exchange. Ids are decimal strings,
-// because JavaScript cannot read a number above 2^53 exactly. Instants are in RFC 3339.
+// because JavaScript cannot read a number above 2^53 exactly. Instants are in RFC 3339. Every field
+// is sent, and Decode refuses a body that lacks one.
 package wire
 
 import (
@@ -57,11 +58,11 @@ type Extend struct {
 	Until  time.Time `json:"until"`
 }
 
-// Release gives the window back from Used on. Without Used no id was stamped.
+// Release gives the window back from Used on. If Used is null, no id was stamped.
 type Release struct {
-	Key    string    `json:"claim"`
-	Worker int64     `json:"worker"`
-	Used   time.Time `json:"used,omitzero"`
+	Key    string  `json:"claim"`
+	Worker int64   `json:"worker"`
+	Used   Instant `json:"used"`
 }
 
 // Now asks for the authority's time.
@@ -72,11 +73,11 @@ type Now struct {
 
 // Claim is the state of a claim after a request.
 type Claim struct {
-	Key       string    `json:"claim,omitempty"` // the name of a new claim; absent in later answers
-	Worker    int64     `json:"worker"`
-	From      time.Time `json:"from,omitzero"`  // absent: the beginning of time
-	Until     time.Time `json:"until,omitzero"` // absent: the window has no end
-	TellsTime bool      `json:"tells_time"`     // NowPath answers with the authority's time
+	Key       string  `json:"claim,omitempty"` // the name of a new claim; absent in later answers
+	Worker    int64   `json:"worker"`
+	From      Instant `json:"from"`       // null: the beginning of time
+	Until     Instant `json:"until"`      // null: the window has no end
+	TellsTime bool    `json:"tells_time"` // NowPath answers with the authority's time
 
 	// SpanMS is how long a new window is, in milliseconds. Absent: not known.
 	SpanMS int64 `json:"span_ms,omitempty"`

@@ -1,0 +1,25 @@
+package workernode_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestAssignersTellTime: both assigners tell the database's time without a claim.
+func TestAssignersTellTime(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.MariaDB(t)
+	clock := &stepClock{dsn: srv.DSN(srv.CreateDB(t))}
+	clock.step(time.Hour)
+	db := clock.connect(t)
+	for _, a := range []assigner.Assigner{workernode.Disposable(db, nil), workernode.Leased(db, nil)} {
+		now, err := a.(assigner.Clock).Now(t.Context())
+		if ahead := time.Until(now); err != nil || ahead < 59*time.Minute || ahead > 61*time.Minute {
+			t.Errorf("%v: Now is %v ahead of the local clock, %v, want an hour, as the database's", a, ahead, err)
+		}
+	}
+}
