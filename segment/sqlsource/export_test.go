@@ -2,6 +2,7 @@ package sqlsource
 
 import (
 	"context"
+	"math"
 
 	"gorm.io/gorm"
 
@@ -19,6 +20,34 @@ func ReadingLeafAlloc(db *gorm.DB) segment.Source {
 // ExpandTicketsWith is ExpandTickets with a function that is called after each statement. An error of
 // the function ends it.
 var ExpandTicketsWith = expandTickets
+
+// UnboundedTicket is Ticket without the bound at the start of a plan: it trusts the servers' settings.
+func UnboundedTicket(dbs []*gorm.DB) segment.Source {
+	t, _ := Ticket(dbs, nil).(*ticket)
+	return unbounded{t}
+}
+
+type unbounded struct{ *ticket }
+
+func (u unbounded) Fetch(ctx context.Context, tag string, step int64) (r segment.Range, err error) {
+	for _, s := range u.order() {
+		if err = u.check(ctx, s); err != nil {
+			continue
+		}
+		err = s.update(ctx, func(c *sqldb.Conn) error {
+			first, k, err := s.replace(ctx, c, tag, step)
+			if err == nil {
+				k.from, k.below = 0, math.MaxInt64
+				r, err = s.rangeFrom(first, step, k)
+			}
+			return err
+		})
+		if s.rest(err); err == nil {
+			break
+		}
+	}
+	return r, err
+}
 
 type reading struct{ *table }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +49,29 @@ func (c *configured) restart(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// oldStep returns the step of a server before the expansion. The new server has the new settings from
+// the start.
+func oldStep(i int) int { return max(2, i+1) }
+
+// startConfigured starts two old servers and a new one. It returns them and their pools.
+func startConfigured(t *testing.T) (servers [3]*configured, all []*gorm.DB) {
+	t.Helper()
+	for i := range servers {
+		c := &configured{file: filepath.Join(t.TempDir(), "init.sql")}
+		servers[i] = c
+		c.configure(t, oldStep(i), i+1)
+		c.Server = dbtest.MariaDB(t, "--init-file="+c.file)
+		c.name = c.CreateDB(t)
+		c.db = open(t, c.DSN(c.name))
+		if err := sqlsource.Migrate(t.Context(), c.db, "ticket"); err != nil {
+			t.Fatal(err)
+		}
+		c.configure(t, oldStep(i), i+1)
+		all = append(all, c.db)
+	}
+	return servers, all
 }
 
 // ticketFleet is a set of programs that take tickets and record them.
@@ -96,24 +120,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 		t.Skip("restarts servers some twenty times")
 	}
 	t.Parallel()
-	var (
-		servers [3]*configured
-		all     []*gorm.DB
-	)
-	old := func(i int) int { return max(2, i+1) } // the new server has the new settings from the start
-	for i := range servers {
-		c := &configured{file: filepath.Join(t.TempDir(), "init.sql")}
-		servers[i] = c
-		c.configure(t, old(i), i+1)
-		c.Server = dbtest.MariaDB(t, "--init-file="+c.file)
-		c.name = c.CreateDB(t)
-		c.db = open(t, c.DSN(c.name))
-		if err := sqlsource.Migrate(t.Context(), c.db, "ticket"); err != nil {
-			t.Fatal(err)
-		}
-		c.configure(t, old(i), i+1)
-		all = append(all, c.db)
-	}
+	servers, all := startConfigured(t)
 	f := &ticketFleet{stop: make(chan struct{}), ids: map[string][]int64{}}
 	oldList, newList := sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil)
 	fetch(t, oldList, "a", 10)
@@ -135,7 +142,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // under load
 			restarts++
 			if restarts%2 == 0 {
-				servers[i].configure(t, old(i), i+1)
+				servers[i].configure(t, oldStep(i), i+1)
 			} else {
 				servers[i].configure(t, 3, i+1)
 			}
@@ -181,4 +188,34 @@ func TestTicketExpansionRestarts(t *testing.T) {
 		t.Errorf("%d restarts, want at least 15", restarts)
 	}
 	distinct(t, append(f.ids["old"], f.ids["new"]...))
+}
+
+// TestTicketExpansionUnbounded: what the bound at the start of a plan is good for. After the expansion
+// an old server restarts with its old settings, which its configuration file still has. Programs with
+// the bound get no id twice, because they leave that server out. Programs that trust the settings get
+// ids from it that the other servers have given.
+func TestTicketExpansionUnbounded(t *testing.T) {
+	t.Parallel()
+	servers, all := startConfigured(t)
+	fetch(t, sqlsource.Ticket(all[:2], nil), "a", 10)
+	if _, err := sqlsource.ExpandTickets(t.Context(), all, nil); err != nil {
+		t.Fatal(err)
+	}
+	servers[0].configure(t, oldStep(0), 1)
+	servers[0].restart(t)
+	take := func(programs ...segment.Source) (ids []int64) {
+		for range 100 {
+			for _, src := range programs {
+				ids = append(ids, fetch(t, src, "a", 1).From)
+			}
+		}
+		return ids
+	}
+	bounded := take(sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil))
+	distinct(t, bounded)
+	unbounded := take(sqlsource.UnboundedTicket(all[:2]), sqlsource.UnboundedTicket(all))
+	twice := slices.DeleteFunc(unbounded, func(id int64) bool { return !slices.Contains(bounded, id) })
+	if t.Logf("%d of 200 ids came twice without the bound", len(twice)); len(twice) == 0 {
+		t.Error("no id came twice without the bound, so this test and that of the restarts show nothing")
+	}
 }
