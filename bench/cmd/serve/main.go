@@ -2,9 +2,14 @@
 //
 //	go build -o /tmp/uid ./cmd/uid && go run ./bench/cmd/serve -uid /tmp/uid
 //
+// With -sequence it measures a tag of t_sequence with the default increment of 1, on a MariaDB that
+// it starts and that flushes each commit to the disk: with one block a fetch, and as it is.
+//
+//	go run ./bench/cmd/serve -uid /tmp/uid -sequence -connections 64
+//
 // Each round asks every server once, in turn, so that whatever else the machine does meets all of
 // them. What counts is the median over the rounds of a server's rate and of its ratio to the rate
-// of the constant handler in the same round. The time that a server's process ran for one request,
+// of the first server in the same round. The time that a server's process ran for one request,
 // which Linux tells, says the same where other programs take the processors away.
 package main
 
@@ -51,10 +56,15 @@ func main() {
 	rounds := flag.Int("rounds", 9, "rounds")
 	duration := flag.Duration("duration", 3*time.Second, "of one measurement")
 	conns := flag.Int("connections", 16, "of wrk")
+	sequence := flag.Bool("sequence", false, "measure t_sequence with an increment of 1")
 	flag.Parse()
+	prepare := constants
+	if *sequence {
+		prepare = sequences
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *uid, *rounds, *duration, *conns, os.Stdout); err != nil {
+	if err := run(ctx, *uid, prepare, *rounds, *duration, *conns, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		stop()
 		os.Exit(1)
@@ -84,47 +94,66 @@ func constant(text string) error {
 	return server.ListenAndServe()
 }
 
-// run starts the servers, measures them and writes the report.
-func run(ctx context.Context, uid string, rounds int, duration time.Duration, conns int,
-	out io.Writer) error {
+// server is a server to measure.
+type server struct {
+	name string
+	path []string // what it is asked for; each path is a contender
+	cmd  func(address string) *exec.Cmd
+}
+
+// preparation returns the servers to measure with the command uid and this environment, and a
+// function that ends what they need.
+type preparation func(ctx context.Context, uid string, env []string) ([]server, func(), error)
+
+// constants is the preparation for the constant handlers and the embedded database.
+func constants(ctx context.Context, uid string, env []string) ([]server, func(), error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	constant := func(kind string) server {
+		return server{kind, []string{"/"}, func(address string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, self)
+			cmd.Env = append(env, childEnv+"="+kind+"|"+address)
+			return cmd
+		}}
+	}
+	real := server{"uid serve", []string{"/api/segment/get/order", "/api/snowflake/get/any"},
+		func(address string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, uid, "serve", "--addr", address)
+			cmd.Env = env
+			return cmd
+		}}
+	err = command(ctx, env, uid, "segment", "set", "order", "--step", "100000000")
+	return []server{constant(bare), constant(careful), real}, func() {}, err
+}
+
+// command runs a command to its end.
+func command(ctx context.Context, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = env
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w: %s", name, args, err, text)
+	}
+	return nil
+}
+
+// run starts the servers of prepare, measures them and writes the report.
+func run(ctx context.Context, uid string, prepare preparation, rounds int, duration time.Duration,
+	conns int, out io.Writer) error {
 	home, err := os.MkdirTemp("", "uidring-serve")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(home)
-	self, err := os.Executable()
+	env := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=")
+	servers, end, err := prepare(ctx, uid, env)
 	if err != nil {
 		return err
 	}
-	env := append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=")
-	set := exec.CommandContext(ctx, uid, "segment", "set", "order", "--step", "100000000")
-	set.Env = env
-	if text, err := set.CombinedOutput(); err != nil {
-		return fmt.Errorf("uid segment set: %w: %s", err, text)
-	}
+	defer end()
 	var contenders []contender
-	for _, s := range []struct {
-		name string
-		path []string
-		cmd  func(address string) *exec.Cmd
-	}{
-		{bare, []string{"/"}, func(a string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self)
-			cmd.Env = append(env, childEnv+"="+bare+"|"+a)
-			return cmd
-		}},
-		{careful, []string{"/"}, func(a string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self)
-			cmd.Env = append(env, childEnv+"="+careful+"|"+a)
-			return cmd
-		}},
-		{"uid serve", []string{"/api/segment/get/order", "/api/snowflake/get/any"},
-			func(a string) *exec.Cmd {
-				cmd := exec.CommandContext(ctx, uid, "serve", "--addr", a)
-				cmd.Env = env
-				return cmd
-			}},
-	} {
+	for _, s := range servers {
 		address, err := free()
 		if err != nil {
 			return err
@@ -201,7 +230,7 @@ func measure(
 		for i, c := range contenders {
 			before := cpuTime(c.pid)
 			text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(conns),
-				"-d"+duration.String(), "--latency",
+				"-d"+duration.String(), "--latency", "--timeout", "10s",
 				"http://"+c.address+c.path).CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("wrk: %w: %s", err, text)
@@ -224,7 +253,7 @@ func measure(
 	fmt.Fprintf(out, "load after: %s\n\nmedians:\n", load())
 	for i, c := range contenders {
 		f := all[i]
-		fmt.Fprintf(out, "%8.0f/s  %.2f of constant; %5.1f µs of the server, %.2f of constant; "+
+		fmt.Fprintf(out, "%8.0f/s  %.2f of the first; %5.1f µs of the server, %.2f of the first; "+
 			"p50 %5.0f µs  p99 %5.0f µs  %s\n",
 			median(f.rate), median(f.ratio), median(f.cpu), median(f.cpuRatio), median(f.p50),
 			median(f.p99), c.name)
