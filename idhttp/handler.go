@@ -38,6 +38,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/loglimit"
 	"github.com/uidring/uidring/internal/wire"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -192,7 +193,7 @@ type handler struct {
 	mux      *http.ServeMux
 	claims   claims
 	troubles troubles
-	gates    [3]gate // of the log: temporary failures, permanent ones, worker ids
+	limits   [3]loglimit.Limit // of the log: temporary failures, permanent ones, worker ids
 }
 
 // methods returns a handler that calls f for the methods in names and answers 405 to all others.

@@ -151,12 +151,12 @@ func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err
 	if errors.Is(err, segment.ErrUnknownTag) {
 		return http.StatusNotFound
 	}
-	status, g := http.StatusServiceUnavailable, &h.gates[0]
+	status, limit := http.StatusServiceUnavailable, &h.limits[0]
 	if permanent(err) {
-		status, g = http.StatusInternalServerError, &h.gates[1]
+		status, limit = http.StatusInternalServerError, &h.limits[1]
 	}
 	if r.Context().Err() == nil {
-		if unlogged, ok := g.pass(time.Now()); ok {
+		if unlogged, ok := limit.Pass(time.Now()); ok {
 			h.Logger.Error("idhttp: no id", "key", fmt.Sprintf("%.128s", key), "status", status,
 				"error", err, "unlogged", unlogged)
 		}

@@ -150,7 +150,7 @@ func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 // layouts or about the number of worker ids. Other texts name hosts and go to the log only.
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
-		if unlogged, ok := h.gates[2].pass(time.Now()); ok {
+		if unlogged, ok := h.limits[2].Pass(time.Now()); ok {
 			h.Logger.Error("idhttp: no worker id", "error", err, "unlogged", unlogged)
 		}
 	}

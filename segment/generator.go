@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/uidring/uidring/internal/loglimit"
 )
 
 // Generator hands out ids from the ranges of a Source, of which it holds two per tag. New starts a
@@ -35,6 +38,9 @@ type Generator struct {
 	// Bounds on the cost of unknown names; see stranger.go.
 	unknown unknown
 	firsts  chan struct{} // holds a token for each first fetch under way
+
+	// Bounds on the log: there may be many tags, and names that strangers make up.
+	failed, back, gone loglimit.Limit
 
 	// mu guards what follows. It is locked before any Tag.mu, never after. No goroutine waits or
 	// does I/O while it holds mu.
@@ -238,6 +244,16 @@ func (t *Tag) giveBack(ctx context.Context, returner Returner) error {
 		}
 	}
 	return nil
+}
+
+// logger returns the logger for a line about the tag. It is silent if a line of this kind was
+// logged within the last second.
+func (t *Tag) logger(l *loglimit.Limit) *slog.Logger {
+	unlogged, ok := l.Pass(time.Now())
+	if !ok {
+		return slog.New(slog.DiscardHandler)
+	}
+	return t.g.opts.Logger.With("tag", fmt.Sprintf("%.128s", t.name), "unlogged", unlogged)
 }
 
 // all returns all tags, sorted by name. It takes no lock of the Generator: tags that are added

@@ -123,7 +123,7 @@ func (t *Tag) arrive(r Range) {
 	t.serve()
 	t.mu.Unlock()
 	if recovered {
-		t.g.opts.Logger.Info("segment: source is back", "tag", t.name)
+		t.logger(&t.g.back).Info("segment: source is back")
 	}
 }
 
@@ -172,10 +172,9 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 	t.mu.Unlock()
 	switch {
 	case unknown && fetched && news:
-		t.g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+		t.logger(&t.g.gone).Info("segment: tag is gone")
 	case !unknown && news:
-		t.g.opts.Logger.Warn("segment: fetch failed",
-			"tag", t.name, "permanent", permanent, "error", err)
+		t.logger(&t.g.failed).Warn("segment: fetch failed", "permanent", permanent, "error", err)
 	}
 	return again
 }

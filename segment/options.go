@@ -47,8 +47,8 @@ type Options struct {
 	// takes them if no later range was fetched. Ids that are not given back are a gap.
 	Checkpoint bool
 
-	// Logger gets rare changes of state: the source fails or is back, a tag is gone. nil logs
-	// nothing.
+	// Logger gets changes of state: the source fails or is back, a tag is gone. It gets at most one
+	// line of each kind a second, with the number of lines that were left out. nil logs nothing.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed

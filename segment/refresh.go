@@ -78,7 +78,7 @@ func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Ro
 				t.mu.Lock()
 				t.lose(fmt.Errorf("segment: tag %q: %w", t.name, err))
 				t.mu.Unlock()
-				g.opts.Logger.Info("segment: tag is gone", "tag", t.name)
+				t.logger(&g.gone).Info("segment: tag is gone")
 				continue
 			} else if err != nil {
 				return fmt.Errorf("segment: find tag %q: %w", t.name, err)
