@@ -55,10 +55,13 @@ const (
 
 // stopTime is how long stopping may take after the drain. One deadline covers all of it, in this
 // order: requests under way, for graceTime at most; the worker id, for which package uid takes at
-// most 5 s; and with what is left, 5 s at least, the unused ranges.
+// most 5 s; and with what is left, 4 s at least, the unused ranges. It passes lateTime before
+// stopTime, which leaves that to a call that its context does not end at once: SQLite waits for a
+// locked file regardless of it.
 const (
 	stopTime  = 15 * time.Second
 	graceTime = 5 * time.Second
+	lateTime  = time.Second
 )
 
 // gcPercent is GOGC while uid serves, unless the environment sets it. The heap is a few megabytes,
@@ -127,12 +130,12 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	// The deadline begins with the first call.
 	stopping := sync.OnceValues(func() (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		return context.WithTimeout(context.WithoutCancel(ctx), stopTime-lateTime)
 	})
 	defer func() {
 		stop, cancel := stopping()
 		defer cancel()
-		if closeErr := closeAll(stop); closeErr != nil {
+		if closeErr := inTime(stop, closeAll); closeErr != nil {
 			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need "+
 				"be done: the worker id is free again when its window ends, and the rest of a "+
 				"range is a gap", withoutDeadline(closeErr)))
@@ -150,6 +153,24 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	fmt.Fprintf(p.stderr, "uid: serving on http://%s\n", l.Addr())
 	return serve(ctx, l, handler, logger, c.Drain, stopping)
+}
+
+// inTime calls closeAll with ctx and returns its error. It waits for lateTime after the end of ctx,
+// and then leaves the call behind, because the process ends.
+func inTime(ctx context.Context, closeAll func(context.Context) error) error {
+	closed := make(chan error, 1)
+	go func() { closed <- closeAll(ctx) }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(lateTime):
+		return errors.New("the database has not answered")
+	}
 }
 
 // listenNetwork returns the network to listen on for addr. For an IPv4 address that is tcp4,
