@@ -55,7 +55,7 @@ func (v *view) tagProblems() []string {
 		lines = append(lines, t.Tag+": "+t.State)
 	}
 	for _, key := range v.Ranges {
-		lines = append(lines, fmt.Sprintf("ranges of %.128s: %s", key, down))
+		lines = append(lines, "ranges of "+key+": "+down)
 	}
 	if more := len(lines) - maxProblems; more > 0 {
 		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more tags", more))

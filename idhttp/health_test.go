@@ -157,12 +157,13 @@ func TestHealthRanges(t *testing.T) {
 	})
 }
 
-// TestHealthRangesBounded: of keys that are made up while the source is away, a hundred are remembered.
+// TestHealthRangesBounded: of keys that are made up while the source is away, a hundred are remembered,
+// and of each 128 characters.
 func TestHealthRangesBounded(t *testing.T) {
 	t.Parallel()
 	rows := map[string]*tagRow{}
 	for i := range 200 {
-		rows[fmt.Sprintf("tag-%03d", i)] = &tagRow{err: errAway}
+		rows[fmt.Sprintf("tag-%03d%s", i, strings.Repeat("x", 10_000))] = &tagRow{err: errAway}
 	}
 	h := newHandler(t, &idhttp.Options{Segment: newSegments(t, rows)})
 	for key := range rows {
@@ -173,6 +174,9 @@ func TestHealthRangesBounded(t *testing.T) {
 	err := json.Unmarshal(w.Body.Bytes(), &got)
 	if err != nil || len(got.Problems) != 21 || got.Problems[20] != "and 80 more tags" {
 		t.Errorf("health is %d %s, %v, want 20 problems and 80 more", w.Code, w.Body, err)
+	}
+	if n := w.Body.Len(); n > 20*200 {
+		t.Errorf("health has %d bytes, want at most 200 a problem", n)
 	}
 }
 

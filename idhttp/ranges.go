@@ -3,8 +3,8 @@ package idhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/wire"
@@ -32,7 +32,7 @@ func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	got, err := h.Segment.Fetch(ctx, key, step)
 	if r.Context().Err() == nil && !errors.Is(err, segment.ErrUnknownTag) {
-		h.troubles.record(strings.Clone(key), err, time.Now()) // key may keep a long request
+		h.troubles.record(fmt.Sprintf("%.128s", key), err, time.Now()) // a stranger's may be long
 	}
 	if err == nil {
 		writeJSON(w, http.StatusOK, wire.FromRange(got))
