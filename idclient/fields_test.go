@@ -12,8 +12,11 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/internal/wire"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // without returns the JSON object text without a member, or with null in its place.
@@ -129,12 +132,13 @@ func TestTokenElsewhere(t *testing.T) {
 // timed is an Assigner that tells the authority's time.
 type timed struct {
 	*assignertest.Memory
+	now   func() time.Time
 	asked atomic.Int64
 }
 
 func (a *timed) Now(context.Context) (time.Time, error) {
 	a.asked.Add(1)
-	return time.Unix(1800000000, 0), nil
+	return a.now(), nil
 }
 
 // TestHomeAway: while the server that made a claim does not answer, any other server tells the time, if
@@ -142,7 +146,8 @@ func (a *timed) Now(context.Context) (time.Time, error) {
 // not know the claim does not: that is an error, and not a claim with nothing to give back.
 func TestHomeAway(t *testing.T) {
 	t.Parallel()
-	m := &timed{Memory: &assignertest.Memory{TellTime: true}}
+	m := &timed{Memory: &assignertest.Memory{TellTime: true},
+		now: func() time.Time { return time.Unix(1800000000, 0) }}
 	h := service(t, &counters{}, m)
 	home, other := &swapped{}, &swapped{}
 	home.set(h)
@@ -165,5 +170,39 @@ func TestHomeAway(t *testing.T) {
 	err = claim.Release(t.Context(), time.Time{})
 	if n := len(m.Calls(assignertest.OpRelease)); err != nil || n != 1 {
 		t.Errorf("Release at the other address = %v and gives back %d claims, want 1", err, n)
+	}
+}
+
+// TestJumpConfirmed: a jump of a client's clock is confirmed although the server was restarted since and
+// knows no claim. The claim has no end, so that the client does not replace it.
+func TestJumpConfirmed(t *testing.T) {
+	t.Parallel()
+	const jump = 3 * time.Hour
+	m := &timed{Memory: &assignertest.Memory{Length: assignertest.Endless, TellTime: true},
+		now: func() time.Time { return time.Now().Add(jump) }}
+	home := &swapped{}
+	home.set(service(t, &counters{}, m))
+	clock := uidtest.NewClock()
+	g, err := uid.NewDefault(t.Context(), client(t, nil, listen(t, home)), &uid.Options{
+		Layout: bitsalloc.Leaf(), Clock: clock.Read,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	home.set(service(t, &counters{}, m))
+	clock.Step(jump)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		id, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ahead := time.Until(g.Parse(id).Time); ahead > jump-time.Minute && m.asked.Load() > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after 30 s the jump is not confirmed: the clock is held by %v, the authority was asked %d times",
+				g.Stats().ClockHeld, m.asked.Load())
+		}
 	}
 }
