@@ -1,7 +1,6 @@
 package idclient_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -86,36 +85,15 @@ func TestUnbound(t *testing.T) {
 	}
 }
 
-// spanned is an Assigner whose claims say how long their windows are, if that is not 0.
-type spanned struct {
-	assigner.Assigner
-	span time.Duration
-}
-
-type spannedClaim struct {
-	assigner.Claim
-	span time.Duration
-}
-
-func (c spannedClaim) Span() time.Duration { return c.span }
-
-func (a spanned) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := a.Assigner.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	if a.span == 0 {
-		return c, nil
-	}
-	return spannedClaim{c, a.span}, nil
-}
-
 // TestSpan: the length of a new window arrives. A claim without one has a Span of 0.
 func TestSpan(t *testing.T) {
 	t.Parallel()
-	for _, want := range []time.Duration{0, time.Millisecond, 20 * time.Minute} {
-		m := spanned{&assignertest.Memory{TellTime: true}, want}
-		c := client(t, nil, listen(t, service(t, &counters{}, m)))
+	for want, a := range map[time.Duration]assigner.Assigner{
+		0:                assignertest.Static(1),
+		time.Millisecond: &assignertest.Memory{TellTime: true, Span: time.Millisecond},
+		20 * time.Minute: &assignertest.Memory{Span: 20 * time.Minute},
+	} {
+		c := client(t, nil, listen(t, service(t, &counters{}, a)))
 		claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 		if err != nil {
 			t.Fatal(err)
@@ -132,9 +110,9 @@ func TestSpan(t *testing.T) {
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	const window = 20 * time.Minute
-	m := &assignertest.Memory{Length: window}
+	m := &assignertest.Memory{Length: window, Span: window}
 	m.Step(2*time.Second - window) // the window ends in 2 s by this machine's clock
-	c := client(t, nil, listen(t, service(t, &counters{}, spanned{m, window})))
+	c := client(t, nil, listen(t, service(t, &counters{}, m)))
 	g, err := uid.NewDefault(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package idhttp_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/idhttp"
 	"github.com/uidring/uidring/segment"
@@ -110,7 +108,8 @@ func TestOpenAPI(t *testing.T) {
 		Segment: newSegments(t, map[string]*tagRow{
 			"order": {next: 1, step: 10}, "full": {err: full},
 		}),
-		Snowflake: &snowflake{id: 6}, Workers: spanned{&assignertest.Memory{TellTime: true}}, Timeout: time.Minute,
+		Snowflake: &snowflake{id: 6}, Timeout: time.Minute,
+		Workers: &assignertest.Memory{TellTime: true, Span: assignertest.DefaultLength},
 	})
 	hasty := newHandler(t, &idhttp.Options{
 		Segment: newSegments(t, map[string]*tagRow{"away": {err: errAway}}), Timeout: time.Millisecond,
@@ -273,25 +272,6 @@ func TestOpenAPI(t *testing.T) {
 
 // bound is the member of a request's body that binds a claim to a layout.
 const bound = `"layout":"41-10-12-0/1ms@2026-01-01T00:00:00Z"`
-
-// spanned is a Memory whose claims tell the time and say how long their windows are.
-type spanned struct{ m *assignertest.Memory }
-
-type spannedClaim struct {
-	assigner.Claim
-	assigner.Clock
-}
-
-func (spannedClaim) Span() time.Duration { return assignertest.DefaultLength }
-
-func (s spanned) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := s.m.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	clock, _ := c.(assigner.Clock)
-	return spannedClaim{c, clock}, nil
-}
 
 // claimed makes a claim and returns the members of a request's body that name it.
 func claimed(t *testing.T, h http.Handler) string {

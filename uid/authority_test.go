@@ -2,181 +2,214 @@ package uid_test
 
 import (
 	"context"
-	"log/slog"
-	"slices"
-	"sync"
+	"errors"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
-// authority hands out claims whose every call the test answers, and keeps a list of the calls. The
-// functions are called without its lock; nil ones say yes.
-type authority struct {
-	worker      int64
-	from, until time.Duration // the first window, counted from when the test begins; 0: open
-	assign      func() error
-	extend      func(ctx context.Context, asked time.Duration) (time.Duration, error)
-	now         func() (time.Time, error)
-	release     func(ctx context.Context) error
-	hang        *atomic.Bool // while it is set, Now does not answer
-
-	start   time.Time
-	mu      sync.Mutex
-	assigns []time.Duration // when
-	extends []extension
-	nows    int
-	reads   atomic.Int64 // of the generator's clock
+// TestAuthorityOfflineAtEnd lets callers wait at the window's end for an extension that fails in
+// the end: they hear of it at once, and at the latest when an authority that does not answer had
+// its ten seconds.
+func TestAuthorityOfflineAtEnd(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		for _, tc := range []struct {
+			name         string
+			answer, want time.Duration // how long Extend would take to fail, and does
+		}{{"fails", 7 * time.Second, 7 * time.Second}, {"hangs", time.Hour, 10 * time.Second}} {
+			a := newMemory(8 * time.Second)
+			a.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+				select {
+				case <-time.After(tc.answer):
+					return errDown
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+			bubble(t, kind, a, uid.Options{TakePolicy: uid.TakeWait,
+				BoostPower: uid.NoBoost}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				for {
+					_, err := g.Next(ctx)
+					if err == nil {
+						time.Sleep(100 * time.Millisecond)
+						continue
+					}
+					want := extensions(a)[0].at + tc.want
+					if now := time.Since(bubbleStart); !errors.Is(err, uid.ErrClaimExpired) ||
+						now != want || now < a.Length+time.Second/2 {
+						t.Errorf("%s, an authority that %s: %v at %v, want ErrClaimExpired at %v",
+							kind, tc.name, err, now, want)
+					}
+					break
+				}
+			})
+		}
+	}
 }
 
-// losing returns an authority whose claims, from the beginning to until, are lost at the first
-// Extend, and that has no others while down is set.
-func losing(until time.Duration) (a *authority, down *atomic.Bool) {
-	down = new(atomic.Bool)
-	return &authority{from: -1, until: until,
-		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost },
-		assign: func() error {
-			if down.Load() {
-				return errDown
+// TestAuthorityAtClose closes generators whose authority is being asked for an extension: Release
+// comes when that call has returned, not during it it, and nothing is logged, because nothing is
+// wrong.
+func TestAuthorityAtClose(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		logger, log := newLogged()
+		var extending, during atomic.Bool
+		a := newMemory(8 * time.Second)
+		a.Before = func(ctx context.Context, c assignertest.Call) error {
+			switch c.Op {
+			case assignertest.OpExtend:
+				extending.Store(true)
+				<-ctx.Done()
+				time.Sleep(time.Second) // the connection takes its time to give up
+				extending.Store(false)
+				return ctx.Err()
+			case assignertest.OpRelease:
+				during.Store(extending.Load())
 			}
 			return nil
-		}}, down
-}
-
-// extension is a call of Extend: when, and what it asked for.
-type extension struct{ at, asked time.Duration }
-
-// instant returns the time that d stands for: the zero time for 0.
-func (a *authority) instant(d time.Duration) time.Time {
-	if d == 0 {
-		return time.Time{}
+		}
+		bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			time.Sleep(5 * time.Second)
+			if !extending.Load() {
+				t.Fatal("the window is not being extended")
+			}
+			if err := g.Close(); err != nil || during.Load() {
+				t.Errorf("%s: Close() = %v, Release during Extend: %v", kind, err, during.Load())
+			}
+			time.Sleep(time.Minute)
+			if n := log.of("claim not extended"); n != 0 {
+				t.Errorf("%s: Close logs a failure", kind)
+			}
+		})
 	}
-	return a.start.Add(d)
 }
 
-func (a *authority) Assign(context.Context, int64) (assigner.Claim, error) {
-	a.mu.Lock()
-	a.assigns = append(a.assigns, time.Since(a.start))
-	worker := a.worker + int64(len(a.assigns)) - 1
-	a.mu.Unlock()
-	if a.assign != nil {
-		if err := a.assign(); err != nil {
-			return nil, err
+// TestAuthorityHangsAtClose closes generators whose authority does not answer any more.
+func TestAuthorityHangsAtClose(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		a := newMemory(time.Hour)
+		a.Before = before(assignertest.OpRelease, func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Hour):
+				return nil
+			}
+		})
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(bubbleStart) != 5*time.Second {
+				t.Errorf("%s: Close() = %v after %v, want the deadline after 5 s", kind, err, time.Since(bubbleStart))
+			}
+		})
+	}
+}
+
+// TestAuthorityReassigns gives a generator whose ring has run empty a new worker id: the ring is
+// full at once, without a call.
+func TestAuthorityReassigns(t *testing.T) {
+	t.Parallel()
+	a := losing(8 * time.Second)
+	bubble(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject, MaxLag: time.Hour},
+		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			a.Fail(errDown, assignertest.OpAssign)
+			for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
+				if _, err := g.Fill(t.Context(), ids); errors.Is(err, uid.ErrClaimLost) {
+					break
+				}
+			}
+			a.Set(func(m *assignertest.Memory) { m.Length = time.Hour })
+			a.Fail(nil, assignertest.OpAssign)
+			for g.Stats().Worker == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			synctest.Wait()
+			if s := g.Stats(); s.Len != s.Cap {
+				t.Errorf("%d of %d ids in the ring within a millisecond of the new claim, want it full", s.Len, s.Cap)
+			}
+		})
+}
+
+// TestAuthorityTellsTheTime: the authority is asked for the time when the clock has jumped, and
+// only then; what comes with an error does not count; and callers that wait for the clock hear at
+// once that a jump was confirmed.
+func TestAuthorityTellsTheTime(t *testing.T) {
+	t.Parallel()
+	a := newMemory(6 * time.Hour)
+	a.From = bubbleStart.Add(3 * time.Hour)
+	a.After = before(assignertest.OpNow, func(context.Context) error { return errDown })
+	bubble(t, "default", a, uid.Options{MaxLead: time.Second},
+		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			time.Sleep(100 * time.Minute) // the keeper looks every hour
+			if nows := len(a.Calls(assignertest.OpNow)); nows != 1 {
+				t.Errorf("asked for the time %d times, want once, to measure the window: the clock is as it was", nows)
+			}
+			a.Step(5 * time.Hour)
+			clock.Step(5 * time.Hour)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if id, err := g.Next(ctx); err == nil || g.Stats().ClockHeld != 5*time.Hour {
+				t.Errorf("%v, held %v, want the jump held while the authority does not answer",
+					g.Parse(id), g.Stats().ClockHeld)
+			}
+			if nows := len(a.Calls(assignertest.OpNow)); nows == 1 {
+				t.Error("the authority is not asked for the time")
+			}
+			clock.Step(-5 * time.Hour)
+			a.Step(-5 * time.Hour)
+			g.Stats()
+			a.Set(func(m *assignertest.Memory) { m.After = nil })
+			time.Sleep(time.Minute)
+			start := time.Now()
+			go func() {
+				time.Sleep(500 * time.Millisecond)
+				a.Step(5 * time.Hour)
+				clock.Step(5 * time.Hour)
+			}()
+			mustNext(t, g)
+			if took := time.Since(start); took != time.Second {
+				t.Errorf("Next() took %v, want the second at whose end it read the clock", took)
+			}
+		})
+}
+
+// TestAuthorityNotNeeded: a claim without an end and without a clock needs no keeper.
+func TestAuthorityNotNeeded(t *testing.T) {
+	keepers := func() int {
+		buf := make([]byte, 1<<20)
+		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "uid.(*keeper).loop(")
+	}
+	for kind, start := range kinds {
+		for _, tc := range []struct {
+			a    assigner.Assigner
+			want int
+		}{{assignertest.Static(1), 0}, {&assignertest.Memory{Length: time.Hour}, 1},
+			{&assignertest.Memory{Length: assignertest.Endless, TellTime: true}, 1}} {
+			before := keepers()
+			g, err := start(t.Context(), tc.a, nil, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; tc.want > 0 && keepers() == before && i < 10_000; i++ {
+				runtime.Gosched() // until it has begun
+			}
+			if got := keepers() - before; got != tc.want {
+				t.Errorf("%s: %T has %d keepers, want %d", kind, tc.a, got, tc.want)
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-	return &authorityClaim{a: a, worker: worker, until: a.instant(a.until)}, nil
-}
-
-// calls returns what was called so far.
-func (a *authority) calls() (assigns []time.Duration, extends []extension, nows int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.assigns), slices.Clone(a.extends), a.nows
-}
-
-type authorityClaim struct {
-	a      *authority
-	worker int64
-	until  time.Time // guarded by a.mu
-}
-
-func (c *authorityClaim) Worker() int64 { return c.worker }
-
-func (c *authorityClaim) Window() (from, until time.Time) {
-	c.a.mu.Lock()
-	defer c.a.mu.Unlock()
-	return c.a.instant(c.a.from), c.until
-}
-
-func (c *authorityClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
-	asked := until.Sub(c.a.start)
-	c.a.mu.Lock()
-	c.a.extends = append(c.a.extends, extension{time.Since(c.a.start), asked})
-	c.a.mu.Unlock()
-	var err error
-	if c.a.extend != nil {
-		asked, err = c.a.extend(ctx, asked)
-	}
-	c.a.mu.Lock()
-	defer c.a.mu.Unlock()
-	if err == nil && c.a.instant(asked).After(c.until) {
-		c.until = c.a.instant(asked)
-	}
-	return c.until, err
-}
-
-func (c *authorityClaim) Release(ctx context.Context, _ time.Time) error {
-	if c.a.release != nil {
-		return c.a.release(ctx)
-	}
-	return nil
-}
-
-func (c *authorityClaim) Now(ctx context.Context) (time.Time, error) {
-	if c.a.hang != nil && c.a.hang.Load() {
-		<-ctx.Done()
-		return time.Time{}, ctx.Err()
-	}
-	c.a.mu.Lock()
-	c.a.nows++
-	c.a.mu.Unlock()
-	if c.a.now != nil {
-		return c.a.now()
-	}
-	return time.Now(), nil
-}
-
-// withAuthority runs f in a bubble with a generator of the named kind. Nobody takes ids unless f
-// does.
-func withAuthority(t *testing.T, kind string, a *authority, o uid.Options,
-	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		clock := uid.NewTestClock()
-		clock.OnRead = func() { a.reads.Add(1) }
-		a.start = time.Now()
-		if o.Layout.TimeBits == 0 {
-			o.Layout = bubbleLayout()
-		}
-		g, err := kinds[kind](t.Context(), a, &o, clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		f(t, g, clock)
-	})
-}
-
-// logged counts log records by their message.
-type logged struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-// newLogged returns a logger and what it counts.
-func newLogged() (*slog.Logger, *logged) {
-	l := &logged{counts: map[string]int{}}
-	return slog.New(l), l
-}
-
-func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l *logged) WithGroup(string) slog.Handler            { return l }
-
-func (l *logged) Handle(_ context.Context, r slog.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.counts[r.Message]++
-	return nil
-}
-
-// of returns how often message was logged.
-func (l *logged) of(message string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.counts[message]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,8 +53,7 @@ func TestHealthClockBack(t *testing.T) {
 		{"cached", uid.Options{MaxLead: 20 * time.Second, TakePolicy: uid.TakeWait}, uid.ErrLead},
 		{"cached", uid.Options{MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject}, uid.ErrLead},
 	} {
-		a := &authority{from: -time.Hour}
-		withAuthority(t, x.kind, a, x.o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		bubble(t, x.kind, endless(), x.o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			what := fmt.Sprint(x.kind, x.o.Rollback, ", MaxLead ", x.o.MaxLead, ", policy ", x.o.TakePolicy)
 			callAndHealth(t, g, time.Second)
 			clock.Step(-back)
@@ -119,30 +117,29 @@ func TestHealthAtMaxLead(t *testing.T) {
 func TestHealthNotGrown(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		var until atomic.Int64
-		a := &authority{from: -1, until: time.Minute}
-		a.extend = func(context.Context, time.Duration) (time.Duration, error) {
-			return time.Duration(until.Load()), nil
-		}
-		withAuthority(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		a := grantsNothing(time.Minute)
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			for range 70 {
 				h, _ := callAndHealth(t, g, time.Millisecond)
-				if at := time.Since(a.start); at > time.Minute+2*time.Second && h.Status != uid.Down {
+				if at := time.Since(bubbleStart); at > time.Minute+2*time.Second && h.Status != uid.Down {
 					t.Fatalf("%s: after %v Health() = %+v", kind, at, h)
 				}
 				time.Sleep(time.Second)
 			}
 			s := g.Stats()
 			if !errors.Is(s.Err, uid.ErrClaimExpired) || !errors.Is(s.ExtendErr, uid.ErrClaimExpired) ||
-				s.ExtendFailures < 3 || s.Extends != 0 || s.FailingSince.IsZero() || !s.LastExtended.Equal(a.start) {
+				s.ExtendFailures < 3 || s.Extends != 0 || s.FailingSince.IsZero() ||
+				!s.LastExtended.Equal(bubbleStart) {
 				t.Errorf("%s: a window that did not grow: %+v", kind, s)
 			}
-			_, before, _ := a.calls()
+			before := len(extensions(a))
 			time.Sleep(time.Hour)
-			if _, after, _ := a.calls(); len(after)-len(before) > 1000 {
-				t.Errorf("%s: the authority was asked %d times in an hour", kind, len(after)-len(before))
+			if n := len(extensions(a)) - before; n > 1000 {
+				t.Errorf("%s: the authority was asked %d times in an hour", kind, n)
 			}
-			until.Store(int64(2 * time.Hour))
+			a.Set(func(m *assignertest.Memory) {
+				m.Grant = func(time.Time) time.Time { return bubbleStart.Add(2 * time.Hour) }
+			})
 			time.Sleep(20 * time.Second)
 			callAndHealth(t, g, time.Millisecond)
 			if s := g.Stats(); s.Health().Status != uid.Up || s.Extends != 1 || s.ExtendErr != nil {
@@ -156,15 +153,14 @@ func TestHealthNotGrown(t *testing.T) {
 // may take, not to the window's end.
 func TestHealthNotGrownBurst(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 10 * time.Minute}
-	a.extend = func(context.Context, time.Duration) (time.Duration, error) { return 0, nil }
-	withAuthority(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := grantsNothing(10 * time.Minute)
+	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
 		if _, err := g.Fill(ctx, make([]uid.ID, 6_000_000)); !errors.Is(err, uid.ErrClaimExpired) {
 			t.Fatalf("Fill: %v, want ErrClaimExpired", err)
 		}
-		if took := time.Since(a.start); took > 12*time.Second {
+		if took := time.Since(bubbleStart); took > 12*time.Second {
 			t.Errorf("the callers waited for %v", took)
 		}
 		callAndHealth(t, g, time.Millisecond)
@@ -190,12 +186,7 @@ func TestLogsOfBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		a := &assignertest.Memory{Length: 10 * time.Minute}
-		g, err := uid.NewCachedAt(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: logger},
-			uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
+		g := open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
 		mustNext(t, g)
 		a.Fail(errDown)
 		ids := make([]uid.ID, 6_000_000)
@@ -220,7 +211,7 @@ func TestLogsOfExhausted(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: bubbleEpoch.AddDate(0, 0, 1).Add(-time.Second)}
 	for kind := range kinds {
 		logger, log := newLogged()
-		withAuthority(t, kind, &authority{from: -time.Second}, uid.Options{Layout: l, BoostPower: 1,
+		bubble(t, kind, endless(), uid.Options{Layout: l, BoostPower: 1,
 			Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			for range 20 {
 				callAndHealth(t, g, time.Millisecond)
@@ -246,7 +237,7 @@ func TestLogsOfExhausted(t *testing.T) {
 func TestLogsOfClockBack(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	withAuthority(t, "default", &authority{from: -time.Hour}, uid.Options{Logger: logger},
+	bubble(t, "default", endless(), uid.Options{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			mustNext(t, g)
 			clock.Step(-time.Minute)
@@ -293,8 +284,8 @@ func TestLogsOfMaxLead(t *testing.T) {
 // composed from after the window: as long as MaxLag allows that, calls get ids of it.
 func TestHealthOfSmallRing(t *testing.T) {
 	o := uid.Options{BoostPower: uid.NoBoost, RunLength: 16, SeqStart: 1, MaxLag: 10 * time.Second}
-	eachKind(t, o, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
-		a.set(func(a *scriptedAssigner) { a.extend = errDown })
+	eachKind(t, o, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(10*time.Minute - 2*time.Second)
 		failed := 0
 		for range 200 {

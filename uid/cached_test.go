@@ -137,8 +137,7 @@ func TestReleaseCoversTraffic(t *testing.T) {
 			{RunLength: 1, BoostPower: uid.NoBoost}} {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
 			for range 40 / scale {
-				a := &scriptedAssigner{worker: 1, from: time.Now().Add(-time.Hour),
-					until: time.Now().Add(1000 * time.Hour)}
+				a := &assignertest.Memory{From: time.Now().Add(-time.Hour), Length: 1000 * time.Hour}
 				g, err := make(t.Context(), a, &o, uid.NewTestClock())
 				if err != nil {
 					t.Fatal(err)
@@ -161,10 +160,11 @@ func TestReleaseCoversTraffic(t *testing.T) {
 					t.Fatal(err)
 				}
 				wg.Wait()
+				used := a.Calls(assignertest.OpRelease)[0].Asked
 				for _, id := range newest {
-					if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(a.released[0]) {
+					if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(used) {
 						t.Fatalf("%s, %+v: an id's tick ends at %v, but the window was given "+
-							"back from %v on", name, o, end, a.released[0])
+							"back from %v on", name, o, end, used)
 					}
 				}
 			}

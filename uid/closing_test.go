@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -66,12 +67,9 @@ func TestCloseWakes(t *testing.T) {
 			"clock":  {uid.Options{MaxLead: time.Nanosecond, TakePolicy: uid.TakeWait}, time.Hour},
 			"window": {uid.Options{}, 8 * time.Second},
 		} {
-			a := &authority{from: -1, until: tc.until,
-				extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-					<-ctx.Done()
-					return 0, ctx.Err()
-				}}
-			withAuthority(t, kind, a, tc.o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			a := newMemory(tc.until)
+			a.Before = before(assignertest.OpExtend, hangs)
+			bubble(t, kind, a, tc.o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				failed := make(chan error, 1)
 				go func() {
 					for ids := make([]uid.ID, 1024); ; {
@@ -138,7 +136,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for range 100 / scale {
-		a := &scriptedAssigner{worker: 1}
+		a := &assignertest.Memory{Length: assignertest.Endless}
 		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +164,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 		}
 		wg.Wait()
 		last := d.Parse(slices.Max(newest[:])).Time
-		if used := a.released[0]; !used.After(last) {
+		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.After(last) {
 			t.Fatalf("Close gives back what is after %v, and a caller got an id of %v", used, last)
 		}
 	}

@@ -247,14 +247,11 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 		t.Fatalf("the original starts again at %d after %d; the model is wrong", first, last)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(time.Hour)}
+		a := newPlace(time.Hour)
 		ids := make([]uid.ID, burst)
 		var last uid.ID
 		for range 3 {
-			c, err := uid.NewCachedAt(t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
 			if _, err := c.Fill(t.Context(), ids); err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +262,6 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 			if err := c.Close(); err != nil {
 				t.Fatal(err)
 			}
-			a.from = a.released[len(a.released)-1]
 			time.Sleep(time.Second)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -111,14 +112,9 @@ func TestLastIDOfAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
-		a := &scriptedAssigner{worker: 1<<48 - 1}
 		time.Sleep(1020 * time.Second)
-		c, err := uid.NewCachedAt(t.Context(), a,
-			&uid.Options{Layout: l, RunLength: 1, SeqStart: 1}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
+			uid.Options{Layout: l, RunLength: 1, SeqStart: 1}, uid.NewTestClock())
 		last := uid.ID(0)
 		for range 10 {
 			last = mustNext(t, c)

@@ -17,13 +17,7 @@ func TestDefaultCapacityOfWindow(t *testing.T) {
 	t.Parallel()
 	for _, early := range []time.Duration{time.Second, 300 * time.Millisecond, time.Nanosecond} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(time.Hour)}
-			d, err := uid.NewDefaultAt(t.Context(), a,
-				&uid.Options{Layout: bubbleLayout(), SeqStart: 1}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
+			d := open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Options{SeqStart: 1}, uid.NewTestClock())
 			time.Sleep(time.Second - early)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -40,8 +34,9 @@ func TestDefaultCapacityOfWindow(t *testing.T) {
 // its timer.
 func TestDefaultAheadIsWhole(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: 3 * time.Hour, until: 3*time.Hour + 20*time.Second}
-	withAuthority(t, "default", a, uid.Options{SeqStart: 1}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := newMemory(20 * time.Second)
+	a.From = bubbleStart.Add(3 * time.Hour)
+	bubble(t, "default", a, uid.Options{SeqStart: 1}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		first := g.Parse(mustNext(t, g))
 		for i := int64(1); i < 50*8192/scale; i++ {
 			p := g.Parse(mustNext(t, g))
@@ -49,7 +44,7 @@ func TestDefaultAheadIsWhole(t *testing.T) {
 				t.Fatalf("the %dth id is %+v, the %dth position behind the first", i, p, at)
 			}
 		}
-		if took := time.Since(a.start); took != 0 {
+		if took := time.Since(bubbleStart); took != 0 {
 			t.Errorf("the ids took %v", took)
 		}
 	})
@@ -61,14 +56,9 @@ func TestDefaultBackBehindWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		a := &scriptedAssigner{worker: 1, from: time.Now().Add(5 * time.Second), until: time.Now().Add(time.Hour)}
-		d, err := uid.NewDefaultAt(t.Context(), a,
-			&uid.Options{Layout: bubbleLayout(), Rollback: uid.RollbackHold(6 * time.Second)},
-			clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
+		a := newPlace(time.Hour)
+		a.From = bubbleStart.Add(5 * time.Second)
+		d := open(t, uid.NewDefaultAt, a, uid.Options{Rollback: uid.RollbackHold(6 * time.Second)}, clock)
 		time.Sleep(10 * time.Second)
 		mustNext(t, d)
 		clock.Step(-8 * time.Second)

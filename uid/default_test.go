@@ -16,14 +16,7 @@ import (
 // defaultAt returns a Default of worker 1 on a clock of the test's.
 func defaultAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Default {
 	t.Helper()
-	if o.Layout == (bitsalloc.Layout{}) {
-		o.Layout = bubbleLayout()
-	}
-	d, err := uid.NewDefaultAt(t.Context(), assignertest.Static(1), &o, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return open(t, uid.NewDefaultAt, assignertest.Static(1), o, clock)
 }
 
 // TestDefaultCapacity takes more than a second's ids: the surplus waits for the next second, on a
@@ -297,7 +290,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
 	for range 4 {
-		a := &scriptedAssigner{worker: 1, from: time.Now().Add(time.Hour)}
+		a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: assignertest.Endless}
 		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
 		if err != nil {
 			t.Fatal(err)

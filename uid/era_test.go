@@ -25,12 +25,9 @@ func TestFirstTick(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &scriptedAssigner{worker: 5, until: time.Now().Add(10 * time.Minute)}
-			o := &uid.Options{Layout: l, MaxLead: 3 * time.Second, TakePolicy: uid.TakeReject}
-			g, err := start(t.Context(), a, o, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := &assignertest.Memory{}
+			g := open(t, start, a.Range(5, 5), uid.Options{Layout: l, MaxLead: 3 * time.Second,
+				TakePolicy: uid.TakeReject}, uid.NewTestClock())
 			last := uid.ID(old)
 			for range 2000 {
 				id, err := g.Next(t.Context())
@@ -45,11 +42,12 @@ func TestFirstTick(t *testing.T) {
 				last = id
 				time.Sleep(700 * time.Millisecond)
 			}
-			if _, n := a.counts(); n < 3 {
+			if n := len(extensions(a)); n < 3 {
 				t.Errorf("%s: extended %d times in 23 minutes", kind, n)
 			}
-			if err := g.Close(); err != nil || time.Until(a.released[0]).Abs() > 5*time.Second {
-				t.Errorf("%s: released from %v on, %v", kind, a.released[0], err)
+			err = g.Close()
+			if used := a.Calls(assignertest.OpRelease)[0].Asked; err != nil || time.Until(used).Abs() > 5*time.Second {
+				t.Errorf("%s: released from %v on, %v", kind, used, err)
 			}
 		})
 	}
@@ -90,14 +88,9 @@ func TestErasCross(t *testing.T) {
 						var gens []uid.Generator
 						var clocks []*uid.TestClock
 						for worker := range int64(4) {
-							o := erasFrom(time.Now(), gene)
 							clock := uid.NewTestClock()
 							clock.Step(time.Duration(worker-1) * 1700 * time.Millisecond)
-							g, err := start(t.Context(), assignertest.Static(worker*341), &o, clock)
-							if err != nil {
-								t.Fatal(err)
-							}
-							defer g.Close()
+							g := open(t, start, assignertest.Static(worker*341), erasFrom(time.Now(), gene), clock)
 							gens, clocks = append(gens, g), append(clocks, clock)
 						}
 						last := make([]uid.ID, len(gens))
@@ -193,14 +186,11 @@ func TestErasWindow(t *testing.T) {
 		for _, until := range []time.Duration{2 * time.Second, 3100 * time.Millisecond,
 			3300 * time.Millisecond, 3500 * time.Millisecond, 4300 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
-				a := &scriptedAssigner{worker: 1, until: time.Now().Add(until), extend: errDown}
-				o := erasFrom(time.Now(), 0)
-				g, err := start(t.Context(), a, &o, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer g.Close()
-				end := a.until
+				a := newPlace(until)
+				a.Fail(errDown, assignertest.OpExtend)
+				g := open(t, start, a, erasFrom(time.Now(), 0), uid.NewTestClock())
+				end := time.Now().Add(until)
+				var err error
 				for ids := make([]uid.ID, 500); err == nil; time.Sleep(50 * time.Millisecond) {
 					var n int
 					n, err = g.Fill(t.Context(), ids)
@@ -257,16 +247,11 @@ func TestErasUnknown(t *testing.T) {
 				era := bitsalloc.Era{From: from, Layout: bitsalloc.Layout{TimeBits: 38, WorkerBits: 12, SeqBits: 13}}
 				var gens []uid.Generator
 				for i := range 4 {
-					o := &uid.Options{Layout: first, TakePolicy: policy}
+					o := uid.Options{Layout: first, TakePolicy: policy}
 					if i > 0 {
 						o.Eras = []bitsalloc.Era{era}
 					}
-					g, err := start(t.Context(), m, o, uid.NewTestClock())
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer g.Close()
-					gens = append(gens, g)
+					gens = append(gens, open(t, start, m, o, uid.NewTestClock()))
 				}
 				seen := map[uid.ID]bool{}
 				stopped := time.Time{}

@@ -14,6 +14,7 @@ type TestClock struct {
 	// If not nil, runs after every reading, on the reader's goroutine; to be set before a
 	// generator is made.
 	OnRead func()
+	Reads  atomic.Int64 // how often it was read
 	start  time.Time
 	skew   atomic.Int64
 	years  atomic.Int64
@@ -34,6 +35,7 @@ func (t *TestClock) Now() time.Time {
 }
 
 func (t *TestClock) read() (time.Time, time.Duration) {
+	t.Reads.Add(1)
 	wall, mono := t.Now(), time.Since(t.start)
 	if t.OnRead != nil {
 		t.OnRead()

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
@@ -54,12 +53,8 @@ func TestFreshLanes(t *testing.T) {
 		worker     int64
 	}{{1, 0, 1}, {4, 0, 1}, {1, 8192, 1<<22 - 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			c, err := uid.NewCachedAt(t.Context(), assignertest.Static(tc.worker), &uid.Options{
-				Layout: bubbleLayout(), Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			c := open(t, uid.NewCachedAt, assignertest.Static(tc.worker),
+				uid.Options{Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
 			for range 400 {
 				mustNext(t, c)
 				time.Sleep(250 * time.Millisecond)
@@ -136,12 +131,10 @@ func TestFreshFromTheEpoch(t *testing.T) {
 func TestFreshBehindOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute), extend: errDown}
-		c, err := uid.NewCachedAt(t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		a := newPlace(10 * time.Minute)
+		a.Fail(errDown, assignertest.OpExtend)
+		c := open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+		var err error
 		for ids := make([]uid.ID, 8192); err == nil; {
 			_, err = c.Fill(t.Context(), ids)
 		}
@@ -149,7 +142,7 @@ func TestFreshBehindOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		a.set(func(a *scriptedAssigner) { a.extend = nil })
+		a.Fail(nil)
 		for {
 			id, err := c.Next(t.Context())
 			if err != nil {
@@ -221,18 +214,11 @@ func TestClaimRegainedInBurst(t *testing.T) {
 	t.Parallel()
 	for _, run := range []int{1, 512} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(20 * time.Second)}
-			c, err := uid.NewCachedAt(t.Context(), a,
-				&uid.Options{Layout: bubbleLayout(), RunLength: run}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			oldEnd, newBegin := a.until, a.until.Add(10*time.Second)
-			a.set(func(a *scriptedAssigner) {
-				a.extend = assigner.ErrClaimLost
-				a.from, a.until = newBegin, newBegin.Add(time.Hour)
-			})
+			a := newPlace(20 * time.Second)
+			c := open(t, uid.NewCachedAt, a, uid.Options{RunLength: run}, uid.NewTestClock())
+			oldEnd := bubbleStart.Add(a.Length)
+			newBegin := oldEnd.Add(10 * time.Second)
+			a.between(t, 10*time.Second, time.Hour)
 			last := uid.Parts{ID: -1}
 			for ids := make([]uid.ID, 1000); last.Time.Before(newBegin.Add(time.Minute)); {
 				n, err := c.Fill(t.Context(), ids)

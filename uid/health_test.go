@@ -1,7 +1,6 @@
 package uid_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
@@ -23,7 +21,7 @@ import (
 // TestHealth takes a generator through an outage of its authority: it is degraded while ids go on,
 // down from the tick on at which they stop, and up when the authority is back.
 func TestHealth(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, clock *uid.TestClock) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		want := func(status uid.Status) uid.Health {
 			t.Helper()
 			synctest.Wait()
@@ -43,7 +41,7 @@ func TestHealth(t *testing.T) {
 		g.Stats()
 		want(uid.Up)
 
-		a.set(func(a *scriptedAssigner) { a.extend = errDown })
+		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(6 * time.Minute)
 		h := want(uid.Degraded)
 		if end := start.Add(10 * time.Minute); !h.Until.Equal(end) ||
@@ -81,7 +79,7 @@ func TestHealth(t *testing.T) {
 		if got := g.Stats().RejectsClaim; got != rejects {
 			t.Errorf("%d calls were counted as failed, want %d", got, rejects)
 		}
-		a.set(func(a *scriptedAssigner) { a.extend = nil })
+		a.Fail(nil)
 		for back := time.Now(); time.Since(back) < 30*time.Second; time.Sleep(100 * time.Millisecond) {
 			callAndHealth(t, g, time.Millisecond)
 		}
@@ -104,21 +102,12 @@ func TestIssued(t *testing.T) {
 	t.Parallel()
 	for _, o := range []uid.Options{{}, {RunLength: 1}, {Lanes: 8}, {RunLength: 16, Lanes: 2}} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(time.Minute)}
-			o := o
-			o.Layout = bubbleLayout()
-			c, err := uid.NewCachedAt(t.Context(), a, &o, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			a := newPlace(time.Minute)
+			c := open(t, uid.NewCachedAt, a, o, uid.NewTestClock())
 			issued := int64(0)
 			for i := range 300 {
 				if i == 200 {
-					a.set(func(a *scriptedAssigner) {
-						a.extend, a.worker = assigner.ErrClaimLost, 2
-						a.from, a.until = time.Now(), time.Now().Add(time.Hour)
-					})
+					a.lose(2, time.Now(), time.Hour)
 				}
 				n, err := c.Fill(t.Context(), make([]uid.ID, i*i%4000))
 				if err != nil {
@@ -198,8 +187,8 @@ func TestTemporary(t *testing.T) {
 			t.Errorf("Temporary(%v) = %v, want %v", err, !want, want)
 		}
 	}
-	a, _ := losing(10 * time.Minute)
-	withAuthority(t, "cached", a, uid.Options{NoReassign: true}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := losing(10 * time.Minute)
+	bubble(t, "cached", a, uid.Options{NoReassign: true}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(11 * time.Minute)
 		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) || uid.Temporary(err) {
 			t.Errorf("a claim lost for good: %v, temporary %v", err, uid.Temporary(err))
@@ -211,12 +200,9 @@ func TestTemporary(t *testing.T) {
 func TestStatsForms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &scriptedAssigner{worker: 7, from: time.Now(), until: time.Now().Add(10 * time.Minute), extend: errDown}
-		c, err := uid.NewCachedAt(t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		m := newMemory(10 * time.Minute)
+		m.Fail(errDown, assignertest.OpExtend)
+		c := open(t, uid.NewCachedAt, m.Range(7, 7), uid.Options{}, uid.NewTestClock())
 		mustNext(t, c)
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
@@ -259,18 +245,11 @@ func TestStatsForms(t *testing.T) {
 func TestKeeperLogs(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	var down atomic.Bool
-	a := &authority{from: -1, until: 10 * time.Minute}
-	a.extend = func(_ context.Context, asked time.Duration) (time.Duration, error) {
-		if down.Load() {
-			return 0, errDown
-		}
-		return asked, nil
-	}
-	withAuthority(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-		down.Store(true)
+	a := newMemory(10 * time.Minute)
+	bubble(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(time.Hour)
-		down.Store(false)
+		a.Fail(nil)
 		time.Sleep(time.Minute)
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
@@ -291,18 +270,9 @@ func TestKeeperLogsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
-		begin := time.Now()
-		a := &assignertest.Memory{Before: func(_ context.Context, c assignertest.Call) error {
-			if c.Op == assignertest.OpAssign && time.Since(begin) > 0 {
-				return errDown
-			}
-			return nil
-		}}
-		g, err := uid.NewCachedAt(t.Context(), a,
-			&uid.Options{Layout: bubbleLayout(), Logger: logger}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := &assignertest.Memory{}
+		g := open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		a.Fail(errDown, assignertest.OpAssign)
 		a.Lose(g.Stats().Worker)
 		time.Sleep(time.Hour)
 		if h := g.Stats().Health(); h.Status != uid.Down {

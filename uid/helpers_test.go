@@ -15,8 +15,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// bubbleEpoch lies before 2000-01-01, at which every synctest bubble starts.
-var bubbleEpoch = time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC)
+// bubbleStart is when every synctest bubble starts, and bubbleEpoch lies before it.
+var (
+	bubbleStart = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	bubbleEpoch = bubbleStart.AddDate(0, 0, -1)
+)
 
 // allocator returns the Allocator of l.
 func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
@@ -99,88 +102,136 @@ func (r *record) check(tb testing.TB, want int64) {
 	}
 }
 
-// scriptedAssigner hands out claims whose windows the test controls.
-type scriptedAssigner struct {
-	mu       sync.Mutex
-	worker   int64
-	from     time.Time
-	until    time.Time
-	err      error // of Assign
-	extend   error // of Extend; nil extends
-	released []time.Time
-	assigned int
-	extended int
-	now      func() time.Time // nil: not a Clock
+// place is an Assigner of one worker id, which a test may change. It binds no layout.
+type place struct {
+	*assignertest.Memory
+	worker atomic.Int64
 }
 
-func (s *scriptedAssigner) Assign(context.Context, int64) (assigner.Claim, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return nil, s.err
+// newPlace returns worker id 1 of an authority whose windows are that long. The first one begins
+// with the bubble.
+func newPlace(length time.Duration) *place {
+	p := &place{Memory: &assignertest.Memory{Length: length, From: bubbleStart}}
+	p.worker.Store(1)
+	return p
+}
+
+func (p *place) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	w := p.worker.Load()
+	return p.Range(w, w).Assign(ctx, maxWorker)
+}
+
+func (p *place) BindLayout(string) assigner.Assigner { return p }
+
+// lose takes the worker id from its owner, who gets another one, whose window begins at from.
+func (p *place) lose(other int64, from time.Time, length time.Duration) {
+	p.Set(func(m *assignertest.Memory) { m.From, m.Length = from, length })
+	p.Lose(p.worker.Swap(other))
+}
+
+// between lets another process have the worker id for a while and lose it: the owner gets it again,
+// with a window that begins that much after the last one.
+func (p *place) between(t *testing.T, gap, length time.Duration) {
+	t.Helper()
+	worker := p.worker.Load()
+	p.Lose(worker)
+	p.Set(func(m *assignertest.Memory) { m.Length = gap })
+	if _, err := p.Assign(t.Context(), worker); err != nil {
+		t.Fatal(err)
 	}
-	s.assigned++
-	c := &scriptedClaim{s: s, worker: s.worker, from: s.from, until: s.until}
-	if s.now != nil {
-		return &scriptedClock{c}, nil
+	p.Lose(worker)
+	p.Set(func(m *assignertest.Memory) { m.Length = length })
+}
+
+// altered is an Assigner whose claims a test wraps. It binds no layout.
+type altered struct {
+	assigner.Assigner
+	wrap func(assigner.Claim) assigner.Claim
+}
+
+func (a altered) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return a.wrap(c), nil
 }
 
-// set changes the script.
-func (s *scriptedAssigner) set(f func(*scriptedAssigner)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(s)
-}
+// extension is a call of Extend: when, and what it asked for, counted from the bubble's begin.
+type extension struct{ at, asked time.Duration }
 
-// counts returns how often Assign and Extend succeeded.
-func (s *scriptedAssigner) counts() (assigned, extended int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.assigned, s.extended
-}
-
-type scriptedClaim struct {
-	s           *scriptedAssigner
-	worker      int64
-	from, until time.Time
-}
-
-func (c *scriptedClaim) Worker() int64 { return c.worker }
-
-func (c *scriptedClaim) Window() (from, until time.Time) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	return c.from, c.until
-}
-
-func (c *scriptedClaim) Extend(_ context.Context, until time.Time) (time.Time, error) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	if c.s.extend != nil {
-		return c.until, c.s.extend
+// extensions returns the calls of Extend so far.
+func extensions(m *assignertest.Memory) (all []extension) {
+	for _, c := range m.Calls(assignertest.OpExtend) {
+		all = append(all, extension{c.At.Sub(bubbleStart), c.Asked.Sub(bubbleStart)})
 	}
-	c.s.extended++
-	if until.After(c.until) {
-		c.until = until
+	return all
+}
+
+// newMemory returns an authority that tells the time, whose windows are that long, and the first
+// ones begin with the bubble.
+func newMemory(length time.Duration) *assignertest.Memory {
+	return &assignertest.Memory{Length: length, From: bubbleStart, TellTime: true}
+}
+
+// endless returns an authority that tells the time, whose windows begin an hour ago and have no end.
+func endless() *assignertest.Memory {
+	m := newMemory(assignertest.Endless)
+	m.From = bubbleStart.Add(-time.Hour)
+	return m
+}
+
+// losing returns an authority whose claims are lost at the first Extend.
+func losing(length time.Duration) *assignertest.Memory {
+	m := newMemory(length)
+	m.Fail(assigner.ErrClaimLost, assignertest.OpExtend)
+	return m
+}
+
+// slow makes extensions wait until the test closes the channel, and then gives an hour more than
+// was asked for.
+func (p *place) slow() (extend chan struct{}) {
+	extend = make(chan struct{})
+	p.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+		select {
+		case <-extend:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	p.Grant = func(asked time.Time) time.Time { return asked.Add(time.Hour) }
+	return extend
+}
+
+// grantsNothing returns an authority that says yes to every extension, and extends nothing.
+func grantsNothing(length time.Duration) *assignertest.Memory {
+	m := newMemory(length)
+	m.Grant = func(time.Time) time.Time { return time.Time{} }
+	var asked atomic.Int64
+	m.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+		if asked.Add(1) > 10_000 {
+			<-ctx.Done() // or the bubble's time stands still for ever
+		}
+		return nil
+	})
+	return m
+}
+
+// before makes the calls of one kind, and no others, meet f first.
+func before(op assignertest.Op, f func(context.Context) error) func(context.Context, assignertest.Call) error {
+	return func(ctx context.Context, c assignertest.Call) error {
+		if c.Op != op {
+			return nil
+		}
+		return f(ctx)
 	}
-	return c.until, nil
 }
 
-func (c *scriptedClaim) Release(_ context.Context, used time.Time) error {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	c.s.released = append(c.s.released, used)
-	return nil
-}
-
-type scriptedClock struct{ *scriptedClaim }
-
-func (c *scriptedClock) Now(context.Context) (time.Time, error) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	return c.s.now(), nil
+// hangs is a call that does not return before ctx ends.
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // kinds are the two generators, for tests of what they share.
@@ -196,26 +247,44 @@ var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Opt
 	},
 }
 
-// eachKind runs f in a bubble for both generators on a scripted claim of worker 1 whose window is
-// the next ten minutes.
-func eachKind(t *testing.T, o uid.Options, script func(*scriptedAssigner),
-	f func(*testing.T, uid.Generator, *scriptedAssigner, *uid.TestClock)) {
+// open returns a generator that is closed with the test. The default layout is that of bubbles.
+func open[G uid.Generator](t *testing.T, make func(context.Context, assigner.Assigner, *uid.Options,
+	*uid.TestClock) (G, error), a assigner.Assigner, o uid.Options, clock *uid.TestClock) G {
+	t.Helper()
+	if o.Layout == (bitsalloc.Layout{}) {
+		o.Layout = bubbleLayout()
+	}
+	g, err := make(t.Context(), a, &o, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g
+}
+
+// bubble runs f in a bubble with a generator of the named kind. Nobody takes ids unless f does.
+func bubble(t *testing.T, kind string, a assigner.Assigner, o uid.Options,
+	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		clock := uid.NewTestClock()
+		f(t, open(t, kinds[kind], a, o, clock), clock)
+	})
+}
+
+// eachKind runs f in a bubble for both generators on a claim of worker 1 whose window is the next
+// ten minutes, unless script changes that.
+func eachKind(t *testing.T, o uid.Options, script func(*place),
+	f func(*testing.T, uid.Generator, *place, *uid.TestClock)) {
 	t.Parallel()
-	for name, make := range kinds {
-		t.Run(name, func(t *testing.T) {
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute)}
-				if script != nil {
-					script(a)
-				}
-				o, clock := o, uid.NewTestClock()
-				o.Layout = bubbleLayout()
-				g, err := make(t.Context(), a, &o, clock)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer g.Close()
+			a := newPlace(10 * time.Minute)
+			if script != nil {
+				script(a)
+			}
+			bubble(t, kind, a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				f(t, g, a, clock)
 			})
 		})

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -69,9 +69,9 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			h := &greedy{ids: 1, patience: 10 * time.Hour}
-			a := &scriptedAssigner{worker: 1, from: time.Now(),
-				until: time.Now().Add(20 * time.Second), extend: errDown}
-			g, err := start(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: slog.New(h),
+			a := newPlace(20 * time.Second)
+			a.Fail(errDown, assignertest.OpExtend)
+			g := open(t, start, a, uid.Options{Logger: slog.New(h),
 				TakeFunc: func(_ context.Context, reason error) error {
 					time.Sleep(10 * time.Millisecond)
 					if errors.Is(reason, uid.ErrClaimExpired) || errors.Is(reason, uid.ErrEmpty) {
@@ -79,10 +79,6 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 					}
 					return reason
 				}}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
 			h.generator.Store(&g)
 			for range 40 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -90,7 +86,7 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 				cancel()
 				time.Sleep(time.Second)
 			}
-			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			a.Fail(nil)
 			begin := time.Now()
 			mustNext(t, g)
 			if took := time.Since(begin); took > 16*time.Second {
@@ -141,13 +137,10 @@ func TestLoggerTakesIds(t *testing.T) {
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			clock, h := uid.NewTestClock(), &stamper{}
-			a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(10 * time.Minute), now: time.Now}
+			a := newPlace(10 * time.Minute)
+			a.TellTime = true
 			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Epoch: bubbleEpoch}
-			g, err := start(t.Context(), a, &uid.Options{Layout: l, Logger: slog.New(h), PutPolicy: uid.PutFail}, clock)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
+			g := open(t, start, a, uid.Options{Layout: l, Logger: slog.New(h), PutPolicy: uid.PutFail}, clock)
 			h.generator.Store(&g)
 			take := func(d time.Duration) {
 				for range int(d / time.Second) {
@@ -159,14 +152,11 @@ func TestLoggerTakesIds(t *testing.T) {
 			clock.Step(5 * time.Hour)
 			take(5 * time.Second) // the jump is held
 			clock.Step(-5 * time.Hour)
-			a.set(func(a *scriptedAssigner) { a.extend = errDown })
+			a.Fail(errDown, assignertest.OpExtend)
 			take(6 * time.Minute) // the claim is not extended
-			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			a.Fail(nil)
 			take(time.Minute) // it is again
-			a.set(func(a *scriptedAssigner) {
-				a.extend, a.worker = assigner.ErrClaimLost, 2
-				a.from, a.until = time.Now(), time.Now().Add(time.Hour)
-			})
+			a.lose(2, time.Now(), time.Hour)
 			take(6 * time.Minute) // it is lost, and replaced
 			if err := h.failed.Load(); err != nil {
 				t.Errorf("%s: stamping a record: %v", kind, *err)

@@ -15,7 +15,7 @@ import (
 
 // TestKeeperExtends runs for hours on windows of ten minutes.
 func TestKeeperExtends(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		for range 4 * 60 {
 			time.Sleep(time.Minute)
 			mustNext(t, g)
@@ -23,7 +23,7 @@ func TestKeeperExtends(t *testing.T) {
 				t.Fatalf("the window ends in %v, want it extended well before its end", left)
 			}
 		}
-		if _, n := a.counts(); n < 4*5 || n > 4*20 {
+		if n := len(extensions(a.Memory)); n < 4*5 || n > 4*20 {
 			t.Errorf("extended %d times in four hours, want about 12 an hour", n)
 		}
 	})
@@ -33,9 +33,9 @@ func TestKeeperExtends(t *testing.T) {
 // one beyond it; then the reason; and on again when the authority is back.
 func TestWindowEnd(t *testing.T) {
 	down := errors.New("no route to host")
-	eachKind(t, uid.Options{SeqStart: 1}, func(a *scriptedAssigner) { a.extend = down },
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
-			end := a.until
+	eachKind(t, uid.Options{SeqStart: 1}, func(a *place) { a.Fail(down, assignertest.OpExtend) },
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+			end := bubbleStart.Add(a.Length)
 			var last uid.ID
 			for {
 				id, err := g.Next(t.Context())
@@ -62,7 +62,7 @@ func TestWindowEnd(t *testing.T) {
 				t.Errorf("Stats().Err = %v, want ErrClaimExpired", err)
 			}
 			time.Sleep(time.Hour)
-			a.set(func(a *scriptedAssigner) { a.extend = nil })
+			a.Fail(nil)
 			time.Sleep(time.Minute)
 			id := mustNext(t, g)
 			if p := g.Parse(id); id <= last || time.Since(p.Time) > 2*time.Second || p.Worker != 1 {
@@ -74,13 +74,11 @@ func TestWindowEnd(t *testing.T) {
 // TestClaimLost lets someone take the worker id over: a new claim, with a new worker id, goes on
 // without a restart.
 func TestClaimLost(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		last := mustNext(t, g)
-		a.set(func(a *scriptedAssigner) {
-			a.extend = assigner.ErrClaimLost
-			a.worker, a.from, a.until = 0, time.Now().Add(7*time.Minute), time.Now().Add(30*time.Minute)
-		})
-		deadline, firstNew := a.until, time.Time{}
+		from, firstNew := time.Now().Add(7*time.Minute), time.Time{}
+		a.lose(0, from, 23*time.Minute)
+		deadline := from.Add(23 * time.Minute)
 		for time.Since(deadline) < time.Hour {
 			time.Sleep(time.Second)
 			id := mustNext(t, g)
@@ -91,16 +89,15 @@ func TestClaimLost(t *testing.T) {
 			last = id
 			if p.Worker == 0 && firstNew.IsZero() {
 				firstNew = p.Time
-				if firstNew.Before(a.from) {
-					t.Fatalf("worker 0 stamps %v, its window begins at %v", firstNew, a.from)
+				if firstNew.Before(from) {
+					t.Fatalf("worker 0 stamps %v, its window begins at %v", firstNew, from)
 				}
-				a.set(func(a *scriptedAssigner) { a.extend = nil })
 			}
 			if p.Worker == 1 && !firstNew.IsZero() {
 				t.Fatalf("worker 1 came back: %+v", p)
 			}
 		}
-		if n, _ := a.counts(); firstNew.IsZero() || n != 2 {
+		if n := len(a.Calls(assignertest.OpAssign)); firstNew.IsZero() || n != 2 {
 			t.Errorf("assigned %d times, first id of the new worker at %v", n, firstNew)
 		}
 	})
@@ -108,8 +105,9 @@ func TestClaimLost(t *testing.T) {
 
 // TestClaimLostForGood is the same with NoReassign.
 func TestClaimLostForGood(t *testing.T) {
-	eachKind(t, uid.Options{NoReassign: true}, func(a *scriptedAssigner) { a.extend = assigner.ErrClaimLost },
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{NoReassign: true}, nil,
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+			a.Lose(1)
 			for {
 				time.Sleep(time.Second)
 				if _, err := g.Next(t.Context()); err != nil {
@@ -119,10 +117,10 @@ func TestClaimLostForGood(t *testing.T) {
 					break
 				}
 			}
-			if time.Now().Before(a.until) {
-				t.Errorf("ids stopped %v before the window's end", time.Until(a.until))
+			if end := bubbleStart.Add(a.Length); time.Now().Before(end) {
+				t.Errorf("ids stopped %v before the window's end", time.Until(end))
 			}
-			if n, _ := a.counts(); n != 1 {
+			if n := len(a.Calls(assignertest.OpAssign)); n != 1 {
 				t.Errorf("assigned %d times, want once", n)
 			}
 		})
@@ -132,38 +130,39 @@ func TestClaimLostForGood(t *testing.T) {
 // the ring was ahead.
 func TestReleaseUsed(t *testing.T) {
 	eachKind(t, uid.Options{SeqStart: 1}, nil,
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			time.Sleep(30 * time.Second)
 			p := g.Parse(mustNext(t, g))
 			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if len(a.released) != 1 {
-				t.Fatalf("released %d times, want once", len(a.released))
+			released := a.Calls(assignertest.OpRelease)
+			if len(released) != 1 {
+				t.Fatalf("released %d times, want once", len(released))
 			}
-			if used := a.released[0].Sub(p.Time); used != time.Second {
+			if used := released[0].Asked.Sub(p.Time); used != time.Second {
 				t.Errorf("released from %v after the last id's tick on, want its end: 1 s", used)
 			}
-			if err := g.Close(); err != nil || len(a.released) != 1 {
-				t.Errorf("the second Close() = %v and %d releases, want none of either", err, len(a.released))
+			if err := g.Close(); err != nil || len(a.Calls(assignertest.OpRelease)) != 1 {
+				t.Errorf("the second Close() = %v, calls %v, want no error and no release", err, a.Calls())
 			}
 		})
 }
 
 // boundAssigner records the layout that generators bind it to.
 type boundAssigner struct {
-	scriptedAssigner
+	*assignertest.Memory
 	layout string
 }
 
 func (b *boundAssigner) BindLayout(layout string) assigner.Assigner {
 	b.layout = layout
-	return b
+	return b.Memory.BindLayout(layout)
 }
 
 func TestBindLayout(t *testing.T) {
 	t.Parallel()
-	b := &boundAssigner{scriptedAssigner: scriptedAssigner{worker: 1}}
+	b := &boundAssigner{Memory: &assignertest.Memory{}}
 	c, err := uid.NewCached(t.Context(), b, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -174,24 +173,37 @@ func TestBindLayout(t *testing.T) {
 	}
 }
 
+// misnamed is a claim that says that it is for another worker id.
+type misnamed struct {
+	assigner.Claim
+	worker int64
+}
+
+func (c misnamed) Worker() int64 { return c.worker }
+
 // TestAssignerErrors checks that what an assigner says reaches the caller, and what it may not say
 // is refused.
 func TestAssignerErrors(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, a := range []*scriptedAssigner{{err: assigner.ErrWorkersExhausted}, {worker: -1}, {worker: 1 << 22}} {
-			g, err := make(t.Context(), a, nil, uid.NewTestClock())
+		m := &assignertest.Memory{}
+		m.Fail(assigner.ErrWorkersExhausted)
+		_, err := make(t.Context(), m, nil, uid.NewTestClock())
+		if !errors.Is(err, assigner.ErrWorkersExhausted) {
+			t.Errorf("%s: %v, want it to wrap ErrWorkersExhausted", name, err)
+		}
+		for _, worker := range []int64{-1, 1 << 22} {
+			m := &assignertest.Memory{}
+			g, err := make(t.Context(), altered{m, func(c assigner.Claim) assigner.Claim {
+				return misnamed{c, worker}
+			}}, nil, uid.NewTestClock())
 			if err == nil {
 				g.Close()
-				t.Errorf("%s: worker %d was accepted", name, a.worker)
+				t.Errorf("%s: worker %d was accepted", name, worker)
 				continue
 			}
-			if a.err != nil && !errors.Is(err, a.err) {
-				t.Errorf("%s: %v, want it to wrap %v", name, err, a.err)
-			}
-			if a.err == nil && (!strings.Contains(err.Error(), "worker id is") || len(a.released) != 1) {
-				t.Errorf("%s: %v and %d releases, want the bound named and the claim given back",
-					name, err, len(a.released))
+			if n := len(m.Calls(assignertest.OpRelease)); !strings.Contains(err.Error(), "worker id is") || n != 1 {
+				t.Errorf("%s: %v and %d releases, want the bound named and the claim given back", name, err, n)
 			}
 		}
 		if _, err := make(t.Context(), nil, nil, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
@@ -204,14 +216,11 @@ func TestAssignerErrors(t *testing.T) {
 // one lane's ids increasing.
 func TestClaimLostInTick(t *testing.T) {
 	eachKind(t, uid.Options{Rollback: uid.RollbackHold(time.Minute)}, nil,
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			if _, ok := g.(*uid.Default); ok {
 				return // Default promises the order but for this case
 			}
-			a.set(func(a *scriptedAssigner) {
-				a.extend = assigner.ErrClaimLost
-				a.worker, a.from, a.until = 0, time.Time{}, time.Time{}
-			})
+			a.lose(0, time.Time{}, assignertest.Endless)
 			var last uid.ID
 			for begin, worker := time.Now(), int64(1); worker == 1; {
 				id := mustNext(t, g)
@@ -230,14 +239,11 @@ func TestClaimLostInTick(t *testing.T) {
 // TestClaimRegained loses worker 1 and gets the same worker id again, with a window that begins
 // later: what lies between the two windows belongs to another owner.
 func TestClaimRegained(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
-		oldEnd := a.until
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+		oldEnd := bubbleStart.Add(a.Length)
 		newBegin := oldEnd.Add(5 * time.Minute)
 		mustNext(t, g)
-		a.set(func(a *scriptedAssigner) {
-			a.extend = assigner.ErrClaimLost
-			a.from, a.until = newBegin, newBegin.Add(time.Hour)
-		})
+		a.between(t, 5*time.Minute, time.Hour)
 		began := false
 		for range 30 * 60 {
 			time.Sleep(time.Second)
@@ -247,7 +253,6 @@ func TestClaimRegained(t *testing.T) {
 			}
 			if !p.Time.Before(newBegin) && !began {
 				began = true
-				a.set(func(a *scriptedAssigner) { a.extend = nil })
 			}
 		}
 		if !began {
@@ -260,7 +265,7 @@ func TestClaimRegained(t *testing.T) {
 // its end, so that no call sees it.
 func TestBurstExtends(t *testing.T) {
 	eachKind(t, uid.Options{TakePolicy: uid.TakeReject}, nil,
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			if _, ok := g.(*uid.Default); ok {
 				return // never borrows
 			}
@@ -270,7 +275,7 @@ func TestBurstExtends(t *testing.T) {
 					t.Fatalf("a call met the window's end: %v", err)
 				}
 				synctest.Wait()
-				if _, n := a.counts(); n > 5 {
+				if len(extensions(a.Memory)) > 5 {
 					return
 				}
 			}
@@ -296,13 +301,14 @@ func TestMaxLeadSaturates(t *testing.T) {
 // TestReleaseIsExact: with runs of one id, what is given back begins after the tick of the last id.
 func TestReleaseIsExact(t *testing.T) {
 	eachKind(t, uid.Options{RunLength: 1}, nil,
-		func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			last := g.Parse(mustNext(t, g))
 			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if want := last.Time.Add(time.Second); !a.released[0].Equal(want) {
-				t.Errorf("released from %v on, want from %v, the last id's is %v", a.released[0], want, last.Time)
+			used := a.Calls(assignertest.OpRelease)[0].Asked
+			if want := last.Time.Add(time.Second); !used.Equal(want) {
+				t.Errorf("released from %v on, want from %v, the last id's is %v", used, want, last.Time)
 			}
 		})
 }

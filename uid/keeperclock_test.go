@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -16,10 +16,14 @@ import (
 func TestHangingClock(t *testing.T) {
 	t.Parallel()
 	var hang atomic.Bool
-	a := &authority{from: -1, until: 10 * time.Minute, now: func() (time.Time, error) {
-		return time.Now(), nil
-	}, hang: &hang}
-	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject},
+	a := newMemory(10 * time.Minute)
+	a.Before = before(assignertest.OpNow, func(ctx context.Context) error {
+		if hang.Load() {
+			return hangs(ctx)
+		}
+		return nil
+	})
+	bubble(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(time.Second)
 			hang.Store(true)
@@ -37,8 +41,8 @@ func TestHangingClock(t *testing.T) {
 			if failed > 0 {
 				t.Errorf("%d of 1200 calls failed while the authority hung over the time", failed)
 			}
-			if _, extends, _ := a.calls(); len(extends) < 2 {
-				t.Errorf("extended %d times, want twice at the least", len(extends))
+			if n := len(extensions(a)); n < 2 {
+				t.Errorf("extended %d times, want twice at the least", n)
 			}
 		})
 }
@@ -48,8 +52,8 @@ func TestHangingClock(t *testing.T) {
 func TestClockJump(t *testing.T) {
 	const years = 3 * 365 * 24 * time.Hour
 	eachKind(t, uid.Options{Rollback: uid.RollbackHold(time.Minute)},
-		func(a *scriptedAssigner) { a.from, a.until = time.Time{}, time.Time{} },
-		func(t *testing.T, g uid.Generator, _ *scriptedAssigner, clock *uid.TestClock) {
+		func(a *place) { a.From, a.Length = time.Time{}, assignertest.Endless },
+		func(t *testing.T, g uid.Generator, _ *place, clock *uid.TestClock) {
 			mustNext(t, g)
 			clock.Step(years)
 			for range 60 {
@@ -78,14 +82,16 @@ func TestClockJump(t *testing.T) {
 		})
 }
 
+// tellsTheTime makes claims that have no end, of an authority that can be asked for the time.
+func tellsTheTime(a *place) {
+	a.From, a.Length, a.TellTime = time.Time{}, assignertest.Endless, true
+}
+
 func TestClockJumpConfirmed(t *testing.T) {
 	const hours = 5 * time.Hour
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
-		a.from, a.until = time.Time{}, time.Time{}
-		a.now = time.Now
-	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, clock *uid.TestClock) {
+	eachKind(t, uid.Options{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		mustNext(t, g)
-		a.set(func(a *scriptedAssigner) { a.now = clock.Now })
+		a.Step(hours)
 		clock.Step(hours)
 		time.Sleep(time.Second)
 		mustNext(t, g)
@@ -121,22 +127,17 @@ func TestCachedClockBack(t *testing.T) {
 	}
 }
 
-// steppingAssigner is a database that was retried for so long that the clock was set meanwhile.
-type steppingAssigner struct {
-	scriptedAssigner
-	clock *uid.TestClock
-}
-
-func (s *steppingAssigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	s.clock.Step(3 * time.Hour)
-	return s.scriptedAssigner.Assign(ctx, maxWorker)
-}
-
+// TestClockJumpsDuringAssign has an authority be asked for so long that the clock is set meanwhile.
 func TestClockJumpsDuringAssign(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		a := &steppingAssigner{scriptedAssigner{worker: 1}, uid.NewTestClock()}
-		g, err := make(t.Context(), a, nil, a.clock)
+		clock := uid.NewTestClock()
+		a := &assignertest.Memory{Length: assignertest.Endless,
+			Before: before(assignertest.OpAssign, func(context.Context) error {
+				clock.Step(3 * time.Hour)
+				return nil
+			})}
+		g, err := make(t.Context(), a, nil, clock)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -153,10 +154,7 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 // as the first would have been.
 func TestClockJumpDisputed(t *testing.T) {
 	const hours = 5 * time.Hour
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
-		a.from, a.until = time.Time{}, time.Time{}
-		a.now = time.Now
-	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, clock *uid.TestClock) {
+	eachKind(t, uid.Options{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		hold := func(d time.Duration) {
 			t.Helper()
 			for range int(d / time.Second) {
@@ -170,7 +168,7 @@ func TestClockJumpDisputed(t *testing.T) {
 		mustNext(t, g)
 		clock.Step(hours)
 		hold(3 * time.Minute)
-		a.set(func(a *scriptedAssigner) { a.now = clock.Now })
+		a.Step(hours)
 		for range 25 {
 			time.Sleep(time.Second)
 			mustNext(t, g)
@@ -180,7 +178,7 @@ func TestClockJumpDisputed(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		mustNext(t, g)
-		a.set(func(a *scriptedAssigner) { a.now = func() time.Time { return time.Unix(0, 0) } })
+		a.Step(-30 * 365 * 24 * time.Hour)
 		clock.Step(hours)
 		hold(9 * time.Minute)
 	})

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -19,19 +19,16 @@ import (
 // would get there is of the old worker id.
 func TestLateCallers(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, c *uid.Cached, a *scriptedAssigner){
-		"replace": func(t *testing.T, c *uid.Cached, a *scriptedAssigner) {
-			a.set(func(a *scriptedAssigner) {
-				a.extend = assigner.ErrClaimLost
-				a.worker, a.from, a.until = 0, time.Time{}, time.Time{}
-			})
+	for name, end := range map[string]func(t *testing.T, c *uid.Cached, a *place){
+		"replace": func(t *testing.T, c *uid.Cached, a *place) {
+			a.lose(0, time.Time{}, assignertest.Endless)
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
 			if s := c.Stats(); s.Worker != 0 || s.Len == 0 {
 				t.Fatalf("worker %d, %d ids in the ring, want worker 0's", s.Worker, s.Len)
 			}
 		},
-		"close": func(t *testing.T, c *uid.Cached, _ *scriptedAssigner) {
+		"close": func(t *testing.T, c *uid.Cached, _ *place) {
 			if err := c.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -43,14 +40,9 @@ func TestLateCallers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				a := &scriptedAssigner{worker: 1, from: time.Now(), until: time.Now().Add(20 * time.Second)}
-				c, err := uid.NewCachedAt(t.Context(), a,
-					&uid.Options{Layout: bubbleLayout(), RunLength: 16, SeqStart: 1,
-						MaxLag: time.Hour, BoostPower: uid.NoBoost}, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
+				a := newPlace(20 * time.Second)
+				c := open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16, SeqStart: 1,
+					MaxLag: time.Hour, BoostPower: uid.NoBoost}, uid.NewTestClock())
 				time.Sleep(7400 * time.Millisecond) // the keeper extends 100 ms to 2.6 s from now
 				mustNext(t, c)                      // the lane has a run, of which something is left
 				next := c.Late()

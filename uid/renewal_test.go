@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -35,14 +36,15 @@ func TestRenewalAsks(t *testing.T) {
 		{"a window without a whole tick", 5001 * ms, 5011 * ms, 0, extension{0, 8 * time.Second}},
 		{"a tick that was begun", -1, 601 * time.Second, 300200 * ms, extension{300500 * ms, 902 * time.Second}},
 	} {
-		a := &authority{from: tc.from, until: tc.until}
-		withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		a := newMemory(tc.until - max(0, tc.from))
+		a.From = bubbleStart.Add(tc.from)
+		bubble(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			if tc.take > 0 {
 				time.Sleep(tc.take)
 				mustNext(t, g)
 			}
 			time.Sleep(tc.want.at + time.Minute - tc.take)
-			_, got, _ := a.calls()
+			got := extensions(a)
 			if len(got) == 0 {
 				t.Fatalf("%s: not extended, want it at %v", tc.name, tc.want.at)
 			}
@@ -63,18 +65,11 @@ func TestRenewalAsks(t *testing.T) {
 func TestRenewalInOutage(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	var down atomic.Bool
-	down.Store(true)
-	a := &authority{from: -1, until: 10 * time.Minute,
-		extend: func(_ context.Context, asked time.Duration) (time.Duration, error) {
-			if down.Load() {
-				return 0, errDown
-			}
-			return asked, nil
-		}}
-	withAuthority(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := newMemory(10 * time.Minute)
+	a.Fail(errDown, assignertest.OpExtend)
+	bubble(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(65 * time.Minute)
-		_, got, _ := a.calls()
+		got := extensions(a)
 		if len(got) < 60*60/15 || len(got) > 60*60/5+20 {
 			t.Errorf("%d attempts in an hour, want about one in ten seconds", len(got))
 		}
@@ -93,7 +88,7 @@ func TestRenewalInOutage(t *testing.T) {
 		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimExpired) || errors.Is(err, uid.ErrClaimLost) {
 			t.Errorf("Next() = %v, want ErrClaimExpired", err)
 		}
-		down.Store(false)
+		a.Fail(nil)
 		time.Sleep(time.Hour)
 		if failed, again := log.of("claim not extended"), log.of("claim extended again"); failed != 1 || again != 1 {
 			t.Errorf("logged %d times that the claim is not extended and %d times that it is "+
@@ -105,19 +100,12 @@ func TestRenewalInOutage(t *testing.T) {
 // TestRenewalBehindOutage lets a burst follow an outage: what wakes the keeper counts again.
 func TestRenewalBehindOutage(t *testing.T) {
 	t.Parallel()
-	var down atomic.Bool
-	down.Store(true)
-	a := &authority{from: -1, until: 10 * time.Minute,
-		extend: func(_ context.Context, asked time.Duration) (time.Duration, error) {
-			if down.Load() {
-				return 0, errDown
-			}
-			return asked, nil
-		}}
-	withAuthority(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject},
+	a := newMemory(10 * time.Minute)
+	a.Fail(errDown, assignertest.OpExtend)
+	bubble(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject},
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			time.Sleep(7 * time.Minute)
-			down.Store(false)
+			a.Fail(nil)
 			time.Sleep(time.Minute)
 			for range 10_000 {
 				if _, err := g.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
@@ -132,8 +120,8 @@ func TestRenewalBehindOutage(t *testing.T) {
 // when its end is met.
 func TestRenewalAheadOfBurst(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 10 * time.Minute}
-	withAuthority(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := newMemory(10 * time.Minute)
+	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		for range 10_000 {
 			if _, err := g.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
 				t.Fatal(err)
@@ -151,19 +139,12 @@ func TestRenewalAheadOfBurst(t *testing.T) {
 // a hundred attempts a second.
 func TestRenewalOfNothing(t *testing.T) {
 	t.Parallel()
-	var attempts atomic.Int64
-	a := &authority{from: -1, until: time.Minute}
-	a.extend = func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-		if attempts.Add(1) > 10_000 {
-			<-ctx.Done() // or the bubble's time stands still for ever
-		}
-		return a.until, nil
-	}
-	withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+	a := grantsNothing(time.Minute)
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		time.Sleep(30 * time.Second)
-		before := attempts.Load()
+		before := len(extensions(a))
 		time.Sleep(time.Second)
-		if n := attempts.Load() - before; n < 2 || n > 101 {
+		if n := len(extensions(a)) - before; n < 2 || n > 101 {
 			t.Errorf("%d attempts in a second, want 2 to 101", n)
 		}
 	})
@@ -173,15 +154,15 @@ func TestRenewalOfNothing(t *testing.T) {
 // hundred hours: the keeper does not sleep through it.
 func TestRenewalOfLongWindow(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 100 * time.Hour}
-	withAuthority(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+	a := newMemory(100 * time.Hour)
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		synctest.Wait() // the keeper sleeps, for hours by what it knows
 		for range 60 {
 			clock.Step(50 * time.Minute)
 			g.Stats() // reads the clock
 		}
 		time.Sleep(61 * time.Minute)
-		if _, got, _ := a.calls(); len(got) != 1 || got[0].asked < 150*time.Hour {
+		if got := extensions(a); len(got) != 1 || got[0].asked < 150*time.Hour {
 			t.Errorf("an hour after the steps: extended %v, want once", got)
 		}
 	})
@@ -191,23 +172,21 @@ func TestRenewalOfLongWindow(t *testing.T) {
 // is asked for at once and then again and again, also when the clock goes back.
 func TestRenewalOfLost(t *testing.T) {
 	t.Parallel()
-	a, down := losing(10 * time.Minute)
-	withAuthority(t, "default", a, uid.Options{Rollback: uid.RollbackHold(time.Hour)},
+	a := losing(10 * time.Minute)
+	bubble(t, "default", a, uid.Options{Rollback: uid.RollbackHold(time.Hour)},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
-			down.Store(true)
+			a.Fail(errDown, assignertest.OpAssign)
 			time.Sleep(7 * time.Minute)
-			assigns, extends, _ := a.calls()
+			assigns, extends := a.Calls(assignertest.OpAssign), extensions(a)
 			if len(extends) != 1 || extends[0].at > 5*time.Minute || extends[0].at < 3*time.Minute {
 				t.Fatalf("extended %v, want once, at 4 to 5 min: the claim is lost for good", extends)
 			}
-			if len(assigns) < 5 || assigns[1] != extends[0].at {
-				t.Errorf("assigned at %v, want the second at %v and more after it", assigns, extends[0].at)
+			if len(assigns) < 5 || assigns[1].At.Sub(bubbleStart) != extends[0].at {
+				t.Errorf("assigned %v, want the second at %v and more after it", assigns, extends[0].at)
 			}
 			clock.Step(-6 * time.Minute)
-			a.mu.Lock()
-			a.until = time.Hour
-			a.mu.Unlock()
-			down.Store(false)
+			a.Set(func(m *assignertest.Memory) { m.Length = time.Hour })
+			a.Fail(nil, assignertest.OpAssign)
 			time.Sleep(20 * time.Second)
 			if w := g.Stats().Worker; w == 0 {
 				t.Error("the clock went back and no other worker id is asked for")
@@ -218,12 +197,11 @@ func TestRenewalOfLost(t *testing.T) {
 // TestRenewalGivenUp loses a claim for good: there is nothing left to do, but to say when ids stop.
 func TestRenewalGivenUp(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 10 * time.Minute,
-		extend: func(context.Context, time.Duration) (time.Duration, error) { return 0, assigner.ErrClaimLost }}
+	a := losing(10 * time.Minute)
 	logger, logs := newLogged()
 	const stopped = "ids have stopped"
-	withAuthority(t, "default", a, uid.Options{NoReassign: true, Logger: logger},
-		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Options{NoReassign: true, Logger: logger},
+		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(10*time.Minute - time.Second)
 			if logs.of("claim lost") != 1 || logs.of(stopped) != 0 {
 				t.Errorf("the log is %v, want the lost claim, and not yet that ids have stopped",
@@ -237,16 +215,16 @@ func TestRenewalGivenUp(t *testing.T) {
 			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) || errors.Is(err, uid.ErrClaimExpired) {
 				t.Errorf("Next() = %v, want ErrClaimLost", err)
 			}
-			before := a.reads.Load()
+			before := clock.Reads.Load()
 			time.Sleep(10 * time.Hour)
-			if n := a.reads.Load() - before; n > 100 {
+			if n := clock.Reads.Load() - before; n > 100 {
 				t.Errorf("the clock was read %d times in ten hours with nothing to do", n)
 			}
 			if logs.of(stopped) != 1 {
 				t.Errorf("the log is %v, want once that ids have stopped", logs.counts)
 			}
-			if assigns, extends, _ := a.calls(); len(assigns) != 1 || len(extends) != 1 {
-				t.Errorf("assigned %d times and extended %d times, want once each", len(assigns), len(extends))
+			if n, extends := len(a.Calls(assignertest.OpAssign)), extensions(a); n != 1 || len(extends) != 1 {
+				t.Errorf("assigned %d times and extended %d times, want once each", n, len(extends))
 			}
 		})
 }
@@ -257,36 +235,21 @@ func TestRenewalGivenUp(t *testing.T) {
 func TestRenewalOfShortWindows(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		var down atomic.Bool
-		var until time.Duration // of the newest window
-		a := &authority{from: -1, until: 500 * time.Millisecond}
-		a.assign = func() error {
-			if down.Load() {
-				return errDown
+		a := newMemory(500 * time.Millisecond)
+		a.Before = before(assignertest.OpExtend, func(context.Context) error {
+			all := a.Windows().All()
+			if newest := all[len(all)-1]; newest.Until.Before(time.Now()) {
+				a.Lose(newest.Worker)
 			}
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			until = time.Since(a.start) + 500*time.Millisecond
-			a.from, a.until = time.Since(a.start), until
 			return nil
-		}
-		a.extend = func(_ context.Context, asked time.Duration) (time.Duration, error) {
-			switch {
-			case down.Load():
-				return 0, errDown
-			case until < time.Since(a.start):
-				return 0, assigner.ErrClaimLost
-			}
-			until = asked
-			return asked, nil
-		}
+		})
 		l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 5, Tick: 10 * time.Millisecond, Epoch: bubbleEpoch}
-		withAuthority(t, kind, a, uid.Options{Layout: l, Rollback: uid.RollbackHold(time.Minute)},
+		bubble(t, kind, a, uid.Options{Layout: l, Rollback: uid.RollbackHold(time.Minute)},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				mustNext(t, g)
-				down.Store(true)
+				a.Fail(errDown)
 				time.Sleep(time.Minute)
-				down.Store(false)
+				a.Fail(nil)
 				time.Sleep(keeperPause)
 				for range 1000 {
 					at := time.Now()
@@ -296,8 +259,8 @@ func TestRenewalOfShortWindows(t *testing.T) {
 					}
 					time.Sleep(30 * time.Millisecond)
 				}
-				if assigns, _, _ := a.calls(); len(assigns) > 8 {
-					t.Errorf("%s: %d worker ids were claimed, want one or two after the outage", kind, len(assigns))
+				if n := len(a.Calls(assignertest.OpAssign)); n > 8 {
+					t.Errorf("%s: %d worker ids were claimed, want one or two after the outage", kind, n)
 				}
 			})
 	}
@@ -318,35 +281,27 @@ func TestStormOfClaims(t *testing.T) {
 }
 
 func stormOfClaims(t *testing.T, kind string, every int64) {
-	var storm atomic.Bool
 	var extends atomic.Int64
-	storm.Store(true)
-	a := &authority{from: -1, until: time.Second}
-	a.extend = func(_ context.Context, asked time.Duration) (time.Duration, error) {
-		if storm.Load() && extends.Add(1)%every == 0 {
-			return 0, assigner.ErrClaimLost
+	a := newMemory(time.Second)
+	a.Before = before(assignertest.OpExtend, func(context.Context) error {
+		if extends.Add(1)%every == 0 {
+			return assigner.ErrClaimLost
 		}
-		return asked, nil
-	}
-	withAuthority(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		return nil
+	})
+	bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		stop := time.Now().Add(20 * time.Second)
 		for ids := make([]uid.ID, 10_000); time.Now().Before(stop); {
-			a.mu.Lock()
-			a.from, a.until = time.Since(a.start), time.Since(a.start)+time.Second
-			a.mu.Unlock()
+			a.Set(func(m *assignertest.Memory) { m.From = time.Now() })
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			_, _ = g.Fill(ctx, ids)
 			cancel()
 			time.Sleep(time.Millisecond)
 		}
-		assigns, _, _ := a.calls()
-		if len(assigns) < 3 || len(assigns) > 30 {
-			t.Errorf("%s: %d worker ids were claimed in 20 s, want a few", kind, len(assigns))
+		if n := len(a.Calls(assignertest.OpAssign)); n < 3 || n > 30 {
+			t.Errorf("%s: %d worker ids were claimed in 20 s, want a few", kind, n)
 		}
-		storm.Store(false)
-		a.mu.Lock()
-		a.from, a.until = time.Since(a.start), time.Since(a.start)+time.Minute
-		a.mu.Unlock()
+		a.Set(func(m *assignertest.Memory) { m.Before, m.From, m.Length = nil, time.Now(), time.Minute })
 		time.Sleep(time.Minute)
 		mustNext(t, g)
 	})
@@ -357,15 +312,8 @@ func stormOfClaims(t *testing.T, kind string, every int64) {
 func TestExtensionOfNothing(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		a := &authority{from: -1, until: time.Second}
-		var asked atomic.Int64
-		a.extend = func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-			if asked.Add(1) > 10_000 {
-				<-ctx.Done() // or the bubble's time stands still for ever
-			}
-			return a.until, nil
-		}
-		withAuthority(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		a := grantsNothing(time.Second)
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			var wg sync.WaitGroup
@@ -382,7 +330,7 @@ func TestExtensionOfNothing(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if n := asked.Load(); n < 6 || n > 100 {
+			if n := len(extensions(a)); n < 6 || n > 100 {
 				t.Errorf("%s: asked %d times in 10 s, want ten times a second at the most", kind, n)
 			}
 		})

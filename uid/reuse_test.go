@@ -14,18 +14,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// unfenced is an Assigner that forgets the ends of earlier windows: its claims say that theirs begin
-// at the beginning of time.
-type unfenced struct{ assigner.Assigner }
+// unfenced is a claim of an authority that forgets the ends of earlier windows: it says that its
+// window begins at the beginning of time.
+type unfenced struct{ assigner.Claim }
 
-func (u unfenced) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := u.Assigner.Assign(ctx, maxWorker)
-	return unfencedClaim{c}, err
-}
-
-type unfencedClaim struct{ assigner.Claim }
-
-func (c unfencedClaim) Window() (from, until time.Time) {
+func (c unfenced) Window() (from, until time.Time) {
 	_, until = c.Claim.Window()
 	return from, until
 }
@@ -40,7 +33,7 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 	m := &assignertest.Memory{Length: 10 * time.Second}
 	var a assigner.Assigner = m
 	if !fenced {
-		a = unfenced{m}
+		a = altered{m, func(c assigner.Claim) assigner.Claim { return unfenced{c} }}
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	step := func() time.Duration {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -19,19 +19,11 @@ func TestReplaceInTick(t *testing.T) {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(),
-					until: time.Now().Add(10 * time.Minute)}, make(chan struct{})}
-				o := uid.Options{Layout: bubbleLayout(), RunLength: run, BoostPower: uid.NoBoost,
-					PaddingFactor: 1, SeqStart: 1}
-				c, err := uid.NewCachedAt(t.Context(), a, &o, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				a.set(func(a *scriptedAssigner) {
-					a.extend = assigner.ErrClaimLost
-					a.worker, a.from, a.until = 0, time.Time{}, time.Time{}
-				})
+				a := newPlace(10 * time.Minute)
+				extend := a.slow()
+				c := open(t, uid.NewCachedAt, a, uid.Options{RunLength: run, BoostPower: uid.NoBoost,
+					PaddingFactor: 1, SeqStart: 1}, uid.NewTestClock())
+				a.lose(0, time.Time{}, assignertest.Endless)
 				c.StopPadder()
 				last := c.Parse(mustNext(t, c))
 				// The keeper extends at 300 at the latest.
@@ -42,7 +34,7 @@ func TestReplaceInTick(t *testing.T) {
 					}
 					last = p
 				}
-				close(a.extend)
+				close(extend)
 				synctest.Wait()
 				if err := c.LatePad(); err != nil {
 					t.Fatal(err)

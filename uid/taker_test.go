@@ -43,19 +43,14 @@ func TestTakerWithoutEnd(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				a := &scriptedAssigner{worker: 1, from: time.Now().Add(time.Hour), until: time.Now().Add(2 * time.Hour)}
-				g, err := start(t.Context(), a,
-					&uid.Options{Layout: bubbleLayout(), MaxLead: time.Second,
-						TakeFunc: func(_ context.Context, reason error) error {
-							if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
-								return reason
-							}
-							return nil
-						}}, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer g.Close()
+				a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: time.Hour}
+				g := open(t, start, a, uid.Options{MaxLead: time.Second,
+					TakeFunc: func(_ context.Context, reason error) error {
+						if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
+							return reason
+						}
+						return nil
+					}}, uid.NewTestClock())
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				if _, err := g.Next(ctx); !errors.Is(err, context.Canceled) ||
@@ -82,12 +77,9 @@ func TestTakerAtWindowEnd(t *testing.T) {
 					return r
 				}
 			}
-			a := &authority{from: -1, until: 8 * time.Second,
-				extend: func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-					<-ctx.Done()
-					return 0, ctx.Err()
-				}}
-			withAuthority(t, kind, a, o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			a := newMemory(8 * time.Second)
+			a.Before = before(assignertest.OpExtend, hangs)
+			bubble(t, kind, a, o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				want, rejects := uid.ErrEmpty, int64(1)
 				if kind == "default" { // needs the time to pass, Cached has composed up to the end at once
 					time.Sleep(8*time.Second - time.Nanosecond)
@@ -119,14 +111,9 @@ func TestTakerAtWindowEnd(t *testing.T) {
 func TestTakerWhilePadderStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(),
-			until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
-		o := uid.Options{Layout: bubbleLayout(), SeqStart: 1, BoostPower: uid.NoBoost}
-		c, err := uid.NewCachedAt(t.Context(), a, &o, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		a := newPlace(8 * time.Second)
+		extend := a.slow()
+		c := open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
 		time.Sleep(5 * time.Second) // the keeper has begun to extend
 		c.StopPadder()
 		time.Sleep(500 * time.Millisecond)
@@ -143,7 +130,7 @@ func TestTakerWhilePadderStands(t *testing.T) {
 			t.Fatalf("Fill() = %v, want it to wait", err)
 		default:
 		}
-		close(a.extend)
+		close(extend)
 		at := time.Now()
 		if err := <-done; err != nil || time.Since(at) != 0 {
 			t.Errorf("Fill() = %v after %v, want it to go on at once", err, time.Since(at))
@@ -167,9 +154,9 @@ func TestTakerAtTheLastTick(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// All 63 bits: what is beyond overflows.
 				l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 40, SeqBits: 13, Epoch: time.Now()}
-				a := &scriptedAssigner{worker: 1}
+				a := &assignertest.Memory{Length: assignertest.Endless}
 				if tc.from > 0 {
-					a.from = time.Now().Add(tc.from)
+					a.From = time.Now().Add(tc.from)
 				}
 				time.Sleep(tc.at)
 				g, err := start(t.Context(), a, &uid.Options{Layout: l}, uid.NewTestClock())
@@ -199,18 +186,14 @@ func TestTakerBeforeTheEpoch(t *testing.T) {
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			o := &uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
+			o := uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
 				Rollback: uid.RollbackHold(2 * time.Hour)}
-			g, err := start(t.Context(), assignertest.Static(1), o, clock)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
+			g := open(t, start, assignertest.Static(1), o, clock)
 			time.Sleep(10 * time.Minute)
 			mustNext(t, g)
 			clock.Step(-time.Hour)
-			got := 0
+			got, err := 0, error(nil)
 			for ; got < 1<<18; got++ {
 				if _, err = g.Next(t.Context()); err != nil {
 					if errors.Is(err, uid.ErrEmpty) && !errors.Is(err, uid.ErrLead) {

@@ -20,14 +20,7 @@ func bubbleLayout() bitsalloc.Layout { return bitsalloc.Layout{Epoch: bubbleEpoc
 // cachedAt returns a Cached of worker 1 on a clock of the test's.
 func cachedAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Cached {
 	t.Helper()
-	if o.Layout == (bitsalloc.Layout{}) {
-		o.Layout = bubbleLayout()
-	}
-	c, err := uid.NewCachedAt(t.Context(), assignertest.Static(1), &o, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
 }
 
 // mustNext takes an id.

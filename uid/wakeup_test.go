@@ -1,14 +1,13 @@
 package uid_test
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -59,51 +58,18 @@ func TestWakeUpOfStarving(t *testing.T) {
 	}
 }
 
-// slowAssigner makes claims whose Extend does not return before the test says so, and then gives an
-// hour more than was asked for.
-type slowAssigner struct {
-	scriptedAssigner
-	extend chan struct{}
-}
-
-func (s *slowAssigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := s.scriptedAssigner.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	return &slowClaim{c, s.extend}, nil
-}
-
-type slowClaim struct {
-	assigner.Claim
-	extend chan struct{}
-}
-
-func (c *slowClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
-	select {
-	case <-c.extend:
-		return c.Claim.Extend(ctx, until.Add(time.Hour))
-	case <-ctx.Done():
-		return time.Time{}, ctx.Err()
-	}
-}
-
 // TestWakeUpAtWindowEnd extends the window between a caller's look at its end and the caller's
 // wait: the next extension, and with it the next wake-up, is an hour away.
 func TestWakeUpAtWindowEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &slowAssigner{scriptedAssigner{worker: 1, from: time.Now(),
-			until: time.Now().Add(8 * time.Second)}, make(chan struct{})}
+		a := newPlace(8 * time.Second)
+		extend := a.slow()
 		clock, arm := hookedClock(func(*uid.TestClock) {
-			close(a.extend)
+			close(extend)
 			synctest.Wait() // the keeper has published the new window, and sleeps
 		})
-		d, err := uid.NewDefaultAt(t.Context(), a, &uid.Options{Layout: bubbleLayout()}, clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
+		d := open(t, uid.NewDefaultAt, a, uid.Options{}, clock)
 		time.Sleep(9 * time.Second) // the keeper has been at work since the window's middle
 		arm(1)
 		start := time.Now()
@@ -139,13 +105,10 @@ func TestWakeUpByClose(t *testing.T) {
 // the caller's own timer finds that the window covers the clock again.
 func TestWakeUpAfterStepBack(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 20 * time.Second}
-	a.extend = func(ctx context.Context, _ time.Duration) (time.Duration, error) {
-		<-ctx.Done()
-		return 0, ctx.Err()
-	}
+	a := newMemory(20 * time.Second)
+	a.Before = before(assignertest.OpExtend, hangs)
 	o := uid.Options{Rollback: uid.RollbackHold(time.Hour)}
-	withAuthority(t, "default", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+	bubble(t, "default", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		time.Sleep(9 * time.Second)
 		mustNext(t, g)
 		for range 25 { // small steps, which are believed at once, to the window's end
@@ -188,31 +151,30 @@ func TestWakeUpOfPadder(t *testing.T) {
 // the keeper, because the position is far from where it has to be at work.
 func TestKeeperSleepsThroughBatches(t *testing.T) {
 	t.Parallel()
-	a := &authority{from: -1, until: 10 * time.Minute}
-	withAuthority(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	a := newMemory(10 * time.Minute)
+	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		readings := func() int64 {
 			if err := g.(*uid.Cached).LatePad(); err != nil { // drops what is too old
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			before := a.reads.Load()
+			before := clock.Reads.Load()
 			if err := g.(*uid.Cached).LatePad(); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			return a.reads.Load() - before
+			return clock.Reads.Load() - before
 		}
 		want := readings()
 		for range 20 {
 			time.Sleep(3 * time.Minute)
 			if got := readings(); got != want {
-				_, extends, _ := a.calls()
 				t.Fatalf("after %d extensions a batch reads the clock %d times, before them %d times",
-					len(extends), got, want)
+					len(extensions(a)), got, want)
 			}
 		}
-		if _, extends, _ := a.calls(); len(extends) < 5 {
-			t.Errorf("%d extensions in an hour, want more", len(extends))
+		if n := len(extensions(a)); n < 5 {
+			t.Errorf("%d extensions in an hour, want more", n)
 		}
 	})
 }

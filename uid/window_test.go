@@ -1,21 +1,19 @@
 package uid_test
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 )
 
 // TestWindowBehind claims a worker id that was last used a month ago: its window begins there. What
 // the keeper asks for is as far ahead of the clock as the first claim, not as long as the window.
 func TestWindowBehind(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) { a.from = a.from.Add(-30 * 24 * time.Hour) },
-		func(t *testing.T, g uid.Generator, _ *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, func(a *place) { a.From = a.From.Add(-30 * 24 * time.Hour) },
+		func(t *testing.T, g uid.Generator, _ *place, _ *uid.TestClock) {
 			for range 60 {
 				time.Sleep(time.Minute)
 				mustNext(t, g)
@@ -29,15 +27,14 @@ func TestWindowBehind(t *testing.T) {
 // TestWindowShort claims a window that holds not one whole tick: the keeper asks for one that does,
 // instead of for the same again and again.
 func TestWindowShort(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
-		a.from = a.from.Add(5*time.Second + time.Millisecond)
-		a.until = a.from.Add(10 * time.Millisecond)
-	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, func(a *place) {
+		a.From, a.Length = a.From.Add(5*time.Second+time.Millisecond), 10*time.Millisecond
+	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		for range 10 {
 			mustNext(t, g)
 			time.Sleep(time.Second)
 		}
-		if _, n := a.counts(); n > 50 {
+		if n := len(extensions(a.Memory)); n > 50 {
 			t.Errorf("extended %d times in ten seconds", n)
 		}
 	})
@@ -46,15 +43,15 @@ func TestWindowShort(t *testing.T) {
 // TestWindowPassed claims from an authority whose clock is hours behind: by this clock the window
 // has passed before it began. The keeper asks for one that lies ahead.
 func TestWindowPassed(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
-		a.from = time.Time{}
-		a.until = time.Now().Add(-3 * time.Hour)
-	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, func(a *place) {
+		a.From = time.Time{}
+		a.Step(-3*time.Hour - a.Length)
+	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		for range 10 {
 			mustNext(t, g)
 			time.Sleep(time.Second)
 		}
-		if _, n := a.counts(); n > 50 {
+		if n := len(extensions(a.Memory)); n > 50 {
 			t.Errorf("extended %d times in ten seconds", n)
 		}
 	})
@@ -62,14 +59,15 @@ func TestWindowPassed(t *testing.T) {
 
 // TestWindowPassedLength is the same with a window of ten minutes: what is asked for is as long.
 func TestWindowPassedLength(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *scriptedAssigner) {
-		a.from, a.until = a.from.Add(-3*time.Hour), a.until.Add(-3*time.Hour)
-	}, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+	eachKind(t, uid.Options{}, func(a *place) {
+		a.From = a.From.Add(-3 * time.Hour)
+		a.Step(-3 * time.Hour)
+	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		for range 600 {
 			mustNext(t, g)
 			time.Sleep(time.Second)
 		}
-		if _, n := a.counts(); n > 5 {
+		if n := len(extensions(a.Memory)); n > 5 {
 			t.Errorf("extended %d times in ten minutes, want about every five", n)
 		}
 	})
@@ -78,17 +76,16 @@ func TestWindowPassedLength(t *testing.T) {
 // TestWindowAhead restarts with a clock that is hours behind: the claim's window begins where the
 // last one ended.
 func TestWindowAhead(t *testing.T) {
-	ahead := func(a *scriptedAssigner) {
-		a.from = a.from.Add(3*time.Hour + time.Millisecond)
-		a.until = a.from.Add(time.Hour)
+	ahead := func(a *place) {
+		a.From, a.Length = a.From.Add(3*time.Hour+time.Millisecond), time.Hour
 	}
 	t.Run("borrow", func(t *testing.T) {
-		eachKind(t, uid.Options{}, ahead, func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+		eachKind(t, uid.Options{}, ahead, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			var last uid.ID
 			for range 40_000 {
 				id := mustNext(t, g)
-				if p := g.Parse(id); p.Time.Before(a.from) || id <= last {
-					t.Fatalf("got %+v after %d, the window begins at %v", p, last, a.from)
+				if p := g.Parse(id); p.Time.Before(a.From) || id <= last {
+					t.Fatalf("got %+v after %d, the window begins at %v", p, last, a.From)
 				}
 				last = id
 			}
@@ -99,19 +96,19 @@ func TestWindowAhead(t *testing.T) {
 	})
 	t.Run("wait", func(t *testing.T) {
 		eachKind(t, uid.Options{MaxLead: time.Second}, ahead,
-			func(t *testing.T, g uid.Generator, a *scriptedAssigner, _ *uid.TestClock) {
+			func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 				id := mustNext(t, g)
-				if wait := time.Until(a.from); wait > time.Second || wait < -time.Second {
+				if wait := time.Until(a.From); wait > time.Second || wait < -time.Second {
 					t.Errorf("the first id came %v before the window, want at most a second's lead", wait)
 				}
-				if p := g.Parse(id); p.Time.Before(a.from) {
-					t.Errorf("got %+v, the window begins at %v", p, a.from)
+				if p := g.Parse(id); p.Time.Before(a.From) {
+					t.Errorf("got %+v, the window begins at %v", p, a.From)
 				}
 			})
 	})
 	t.Run("reject", func(t *testing.T) {
 		eachKind(t, uid.Options{MaxLead: time.Second, TakePolicy: uid.TakeReject}, ahead,
-			func(t *testing.T, g uid.Generator, _ *scriptedAssigner, _ *uid.TestClock) {
+			func(t *testing.T, g uid.Generator, _ *place, _ *uid.TestClock) {
 				if id, err := g.Next(t.Context()); !errors.Is(err, uid.ErrLead) {
 					t.Errorf("Next() = %d, %v, want ErrLead", id, err)
 				}
@@ -123,33 +120,12 @@ func TestWindowAhead(t *testing.T) {
 func TestWindowBeyondLayout(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		a := &scriptedAssigner{worker: 1, from: time.Now().Add(100 * 365 * 24 * time.Hour)}
-		if _, err := make(t.Context(), a, nil,
-			uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) || len(a.released) != 1 {
-			t.Errorf("%s: %v and %d releases, want ErrExhausted and the claim given back", name, err, len(a.released))
+		a := &assignertest.Memory{From: time.Now().Add(100 * 365 * 24 * time.Hour)}
+		_, err := make(t.Context(), a, nil, uid.NewTestClock())
+		if n := len(a.Calls(assignertest.OpRelease)); !errors.Is(err, uid.ErrExhausted) || n != 1 {
+			t.Errorf("%s: %v and %d releases, want ErrExhausted and the claim given back", name, err, n)
 		}
 	}
-}
-
-// told is an authority whose claims say how long their windows are.
-type told struct {
-	*authority
-	length time.Duration // 0: they do not know
-}
-
-type toldClaim struct {
-	*authorityClaim
-	length time.Duration
-}
-
-func (c toldClaim) Span() time.Duration { return c.length }
-
-func (a told) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := a.authority.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	return toldClaim{c.(*authorityClaim), a.length}, nil
 }
 
 // TestWindowTold claims a window that is nearly over, of an authority whose clock is an hour ahead.
@@ -157,23 +133,20 @@ func (a told) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, erro
 func TestWindowTold(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		synctest.Test(t, func(t *testing.T) {
-			a := told{&authority{from: -1, until: 3 * time.Second, start: time.Now(),
-				now: func() (time.Time, error) { return time.Now().Add(time.Hour), nil }}, 10 * time.Minute}
-			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
+		const length = 10 * time.Minute
+		a := newMemory(3*time.Second - time.Hour) // 3 s by the generator's clock
+		a.Span = length
+		a.Step(time.Hour)
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
-			_, extends, nows := a.calls()
+			extends, nows := extensions(a), len(a.Calls(assignertest.OpNow))
 			if len(extends) != 1 || nows != 0 {
 				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
 					"and never", kind, extends, nows)
 			}
 			// The position of cached is a few seconds ahead.
-			if asked := extends[0].asked - extends[0].at; asked < a.length || asked > a.length+10*time.Second {
-				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.length)
+			if asked := extends[0].asked - extends[0].at; asked < length || asked > length+10*time.Second {
+				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, length)
 			}
 		})
 	}
@@ -184,21 +157,16 @@ func TestWindowTold(t *testing.T) {
 func TestWindowNotTold(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		synctest.Test(t, func(t *testing.T) {
-			a := told{&authority{from: -1, until: 10 * time.Minute, start: time.Now()}, 0}
-			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
+		a := newMemory(10 * time.Minute)
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(9 * time.Minute)
-			_, extends, nows := a.calls()
+			extends, nows := extensions(a), len(a.Calls(assignertest.OpNow))
 			if len(extends) != 1 || nows != 1 {
 				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
 					"and once", kind, extends, nows)
 			}
-			if asked := extends[0].asked - extends[0].at; asked < a.until || asked > a.until+10*time.Second {
-				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.until)
+			if asked := extends[0].asked - extends[0].at; asked < a.Length || asked > a.Length+10*time.Second {
+				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.Length)
 			}
 		})
 	}

@@ -31,6 +31,10 @@ type Memory struct {
 	// later. Default 10 minutes.
 	Length time.Duration
 
+	// Span is what claims say of the length of a new window, as an assigner.Windowed. Default 0:
+	// they do not know.
+	Span time.Duration
+
 	// From is where the first window of every worker id begins. Default: the beginning of time.
 	From time.Time
 
@@ -45,8 +49,14 @@ type Memory struct {
 	// result: the authority has done what the caller does not know of.
 	After func(ctx context.Context, c Call) error
 
+	// Grant, when not nil, returns the end that OpExtend grants when it is asked for the given one.
+	// An end that is not after the window's grants nothing, as of an authority that bounds how far
+	// its windows reach. It must not call m's methods.
+	Grant func(asked time.Time) time.Time
+
 	mu     sync.Mutex
 	offset time.Duration // of the clock
+	fails  map[Op]error  // what Fail says
 	layout string
 	rows   map[int64]*row
 	calls  []Call
@@ -103,13 +113,20 @@ func (m *Memory) Set(f func(m *Memory)) {
 	f(m)
 }
 
-// Fail makes every call fail with err, as in an outage, until Fail(nil). It sets Before.
-func (m *Memory) Fail(err error) {
-	var before func(context.Context, Call) error
-	if err != nil {
-		before = func(context.Context, Call) error { return err }
+// Fail makes every call fail with err, as in an outage, until Fail(nil): calls of the given kinds
+// only, if there are any. The authority does not hear of a call that fails. Before comes first.
+func (m *Memory) Fail(err error, ops ...Op) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(ops) == 0 {
+		ops = []Op{OpAssign, OpExtend, OpRelease, OpNow}
 	}
-	m.Set(func(m *Memory) { m.Before = before })
+	if m.fails == nil {
+		m.fails = map[Op]error{}
+	}
+	for _, op := range ops {
+		m.fails[op] = err
+	}
 }
 
 // Lose takes a worker id from its owner, whose next Extend fails with assigner.ErrClaimLost. The
@@ -277,7 +294,9 @@ func (m *Memory) call(ctx context.Context, c Call, do func() error) error {
 	}
 	if err == nil {
 		m.mu.Lock()
-		err = do()
+		if err = m.fails[c.Op]; err == nil {
+			err = do()
+		}
 		after := m.After
 		m.mu.Unlock()
 		if err == nil && after != nil {
@@ -288,90 +307,4 @@ func (m *Memory) call(ctx context.Context, c Call, do func() error) error {
 		return fmt.Errorf("memory: %s: %w", c.Op, err)
 	}
 	return nil
-}
-
-// memoryClaim is a claim on a row.
-type memoryClaim struct {
-	m        *Memory
-	row      *row
-	token    int64
-	layout   string
-	window   Window // guarded by m.mu
-	released bool   // guarded by m.mu
-}
-
-func (c *memoryClaim) Worker() int64 { return c.window.Worker }
-
-func (c *memoryClaim) Window() (from, until time.Time) {
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	return c.window.From, c.window.Until
-}
-
-func (c *memoryClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
-	var end time.Time
-	err := c.m.call(ctx, Call{Op: OpExtend, Worker: c.Worker(), Asked: until}, func() error {
-		if c.released || c.row.token != c.token {
-			return fmt.Errorf("%w: worker id %d has another owner", assigner.ErrClaimLost,
-				c.Worker())
-		}
-		cut, err := c.m.compare(c.layout)
-		if err != nil {
-			return err
-		}
-		if grows := until.After(c.row.until); grows && !cut.IsZero() && until.After(cut) {
-			if until = cut; !until.After(c.row.until) {
-				return errSucceeded(cut)
-			}
-		}
-		if !c.row.until.IsZero() && until.After(c.row.until) {
-			c.row.until = until.UTC().Round(0)
-		}
-		end = c.row.until
-		return nil
-	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	c.window.Until = end
-	c.m.log.Put(c.window)
-	return end, nil
-}
-
-func (c *memoryClaim) Release(ctx context.Context, used time.Time) error {
-	return c.m.call(ctx, Call{Op: OpRelease, Worker: c.Worker(), Asked: used}, func() error {
-		if c.released || c.row.token != c.token {
-			return nil
-		}
-		c.released, c.row.owned = true, false
-		end := c.window.From
-		if used.After(end) {
-			end = used.UTC().Round(0)
-		}
-		if c.row.until.IsZero() || end.Before(c.row.until) {
-			c.row.until = end
-		}
-		stamped := c.window
-		switch {
-		case !end.After(stamped.From):
-			stamped.Until = stamped.From.Add(-1) // empty, and not the zero time
-		case stamped.Until.IsZero() || end.Before(stamped.Until):
-			stamped.Until = end
-		}
-		c.m.log.Put(stamped)
-		return nil
-	})
-}
-
-// memoryClock is a claim that tells the time.
-type memoryClock struct{ *memoryClaim }
-
-func (c memoryClock) Now(ctx context.Context) (now time.Time, err error) {
-	err = c.m.call(ctx, Call{Op: OpNow, Worker: c.Worker()}, func() error {
-		now = c.m.now()
-		return nil
-	})
-	return now, err
 }

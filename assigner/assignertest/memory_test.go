@@ -313,6 +313,57 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestMemoryGrant: an extension gets what Grant says, and a window never shrinks.
+func TestMemoryGrant(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		m := &assignertest.Memory{From: start, Length: time.Minute, Span: time.Hour}
+		c := claim(t, m, 0)
+		if got := c.(assigner.Windowed).Span(); got != time.Hour {
+			t.Errorf("Span() = %v, want an hour", got)
+		}
+		for _, tt := range []struct{ grant, until time.Duration }{
+			{0, time.Minute}, {30 * time.Second, time.Minute}, {2 * time.Hour, 2 * time.Hour},
+		} {
+			m.Set(func(m *assignertest.Memory) {
+				m.Grant = func(asked time.Time) time.Time {
+					if !asked.Equal(start.Add(time.Hour)) {
+						t.Errorf("Grant(%v), want it asked for an hour", asked)
+					}
+					return start.Add(tt.grant)
+				}
+			})
+			got, err := c.Extend(t.Context(), start.Add(time.Hour))
+			if err != nil || !got.Equal(start.Add(tt.until)) {
+				t.Errorf("granted %v, Extend() = %v, %v, want %v", tt.grant, got.Sub(start), err, tt.until)
+			}
+			in(t, c, start, 0, tt.until)
+		}
+	})
+}
+
+// TestMemoryFailOf: calls of some kinds fail, each kind with its own error, and others do not.
+func TestMemoryFailOf(t *testing.T) {
+	t.Parallel()
+	m, errAway := &assignertest.Memory{}, errors.New("no route to host")
+	c := claim(t, m, 0)
+	m.Fail(assigner.ErrClaimLost, assignertest.OpExtend)
+	m.Fail(errAway, assignertest.OpAssign, assignertest.OpNow)
+	_, assign := m.Assign(t.Context(), 7)
+	_, extend := c.Extend(t.Context(), time.Time{})
+	if !errors.Is(assign, errAway) || !errors.Is(extend, assigner.ErrClaimLost) {
+		t.Errorf("Assign() = %v, Extend() = %v, want %v and ErrClaimLost", assign, extend, errAway)
+	}
+	m.Fail(nil, assignertest.OpExtend)
+	if _, err := c.Extend(t.Context(), time.Time{}); err != nil {
+		t.Errorf("Extend() = %v when only other calls fail", err)
+	}
+	if err := c.Release(t.Context(), time.Time{}); err != nil {
+		t.Errorf("Release() = %v when only other calls fail", err)
+	}
+}
+
 // TestMemoryFail: an outage fails every call, and changes nothing.
 func TestMemoryFail(t *testing.T) {
 	t.Parallel()

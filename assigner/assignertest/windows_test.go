@@ -1,7 +1,6 @@
 package assignertest_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -9,26 +8,11 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-// windowed is an Assigner whose claims say how long their windows are.
-type windowed struct{ assigner.Assigner }
-
-type windowedClaim struct{ assigner.Claim }
-
-func (windowedClaim) Span() time.Duration { return 7 * time.Minute }
-
-func (a windowed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := a.Assigner.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	return windowedClaim{c}, nil
-}
-
 // TestWatchSpan: a claim that is watched has the span of the claim behind it, or 0 if that says none.
 func TestWatchSpan(t *testing.T) {
 	t.Parallel()
 	report := func(assignertest.Window) {}
-	plain, span := &assignertest.Memory{}, windowed{&assignertest.Memory{}}
+	plain, span := assignertest.Static(1), &assignertest.Memory{Span: 7 * time.Minute}
 	for _, tt := range []struct {
 		a    assigner.Assigner
 		want time.Duration
