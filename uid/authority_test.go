@@ -36,8 +36,7 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 			})
 			bubble(t, kind, a, uid.Options{TakePolicy: uid.TakeWait,
 				BoostPower: uid.NoBoost}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
+				ctx := within(t, time.Minute)
 				for {
 					_, err := g.Next(ctx)
 					if err == nil {
@@ -157,8 +156,7 @@ func TestAuthorityTellsTheTime(t *testing.T) {
 			}
 			a.Step(5 * time.Hour)
 			clock.Step(5 * time.Hour)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := within(t, time.Minute)
 			if id, err := g.Next(ctx); err == nil || g.Stats().ClockHeld != 5*time.Hour {
 				t.Errorf("%v, held %v, want the jump held while the authority does not answer",
 					g.Parse(id), g.Stats().ClockHeld)
@@ -197,10 +195,7 @@ func TestAuthorityNotNeeded(t *testing.T) {
 		}{{assignertest.Static(1), 0}, {&assignertest.Memory{Length: time.Hour}, 1},
 			{&assignertest.Memory{Length: assignertest.Endless, TellTime: true}, 1}} {
 			before := keepers()
-			g, err := start(t.Context(), tc.a, nil, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := open(t, start, tc.a, uid.Options{}, uid.NewTestClock())
 			for i := 0; tc.want > 0 && keepers() == before && i < 10_000; i++ {
 				runtime.Gosched() // until it has begun
 			}

@@ -20,8 +20,7 @@ func callAndHealth(t *testing.T, g uid.Generator, patience time.Duration) (uid.H
 	t.Helper()
 	synctest.Wait()
 	h := g.Stats().Health()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := within(t, patience)
 	_, err := g.Next(ctx)
 	if h.Status != uid.Down && errors.Is(err, uid.ErrLead) { // TakeReject does not wait for the next tick
 		time.Sleep(patience)
@@ -98,7 +97,6 @@ func TestHealthAtMaxLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{MaxLead: 5 * time.Second, TakePolicy: uid.TakeReject}, uid.NewTestClock())
-		defer c.Close()
 		for range 50 {
 			if _, err := c.Fill(t.Context(), make([]uid.ID, 100_000)); err == nil {
 				t.Fatal("a burst beyond MaxLead has no error")
@@ -155,8 +153,7 @@ func TestHealthNotGrownBurst(t *testing.T) {
 	t.Parallel()
 	a := grantsNothing(10 * time.Minute)
 	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
+		ctx := within(t, 15*time.Minute)
 		if _, err := g.Fill(ctx, make([]uid.ID, 6_000_000)); !errors.Is(err, uid.ErrClaimExpired) {
 			t.Fatalf("Fill: %v, want ErrClaimExpired", err)
 		}
@@ -268,7 +265,6 @@ func TestLogsOfMaxLead(t *testing.T) {
 			logger, log := newLogged()
 			c := cachedAt(t, uid.Options{MaxLead: 2 * time.Second, TakePolicy: policy, Logger: logger},
 				uid.NewTestClock())
-			defer c.Close()
 			for range 20 {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				_, _ = c.Fill(ctx, make([]uid.ID, 100_000))

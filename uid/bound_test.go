@@ -1,7 +1,6 @@
 package uid_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -32,17 +31,12 @@ func TestBoundOpens(t *testing.T) {
 			eachWait(t, func(t *testing.T, policy uid.TakePolicy) {
 				c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: lead, TakePolicy: policy,
 					ScheduleInterval: 230 * time.Millisecond}, uid.NewTestClock())
-				defer c.Close()
-				if _, err := c.Fill(t.Context(), make([]uid.ID, 8192*int(1+lead/time.Second))); err != nil {
-					t.Fatal(err)
-				}
+				mustFill(t, c, make([]uid.ID, 8192*int(1+lead/time.Second)))
 				synctest.Wait()
 				start := time.Now()
 				for i := range 10 {
 					before := c.Stats().Waits
-					if _, err := c.Fill(t.Context(), make([]uid.ID, 8192)); err != nil {
-						t.Fatal(err)
-					}
+					mustFill(t, c, make([]uid.ID, 8192))
 					if took, want := time.Since(start), time.Duration(i+1)*time.Second; took != want {
 						t.Fatalf("tick %d came after %v, want %v", i, took, want)
 					}
@@ -75,10 +69,7 @@ func TestBoundSteps(t *testing.T) {
 		eachWait(t, func(t *testing.T, policy uid.TakePolicy) {
 			clock := uid.NewTestClock()
 			c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
-			defer c.Close()
-			if _, err := c.Fill(t.Context(), make([]uid.ID, 8192)); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, make([]uid.ID, 8192))
 			check(t, c, clock, 10*time.Second+250*time.Millisecond)
 		})
 	})
@@ -87,7 +78,6 @@ func TestBoundSteps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
 			d := defaultAt(t, uid.Options{Rollback: uid.RollbackWait(time.Hour)}, clock)
-			defer d.Close()
 			mustNext(t, d)
 			check(t, d, clock, 11*time.Second)
 		})
@@ -103,7 +93,6 @@ func TestBoundIdle(t *testing.T) {
 			Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
 				Tick: time.Millisecond, Epoch: bubbleEpoch}}
 		c := cachedAt(t, o, uid.NewTestClock())
-		defer c.Close()
 		time.Sleep(10 * time.Second)
 		if n := c.Stats().PadderRuns; n < 30 || n > 100 {
 			t.Errorf("the padder looked %d times in ten idle seconds, want about four times a second", n)
@@ -121,7 +110,6 @@ func TestBoundWithoutPadder(t *testing.T) {
 			clock := uid.NewTestClock()
 			o := uid.Options{SeqStart: 1, MaxLead: time.Second, RunLength: tc.run, BoostPower: tc.boost}
 			c := cachedAt(t, o, clock)
-			defer c.Close()
 			c.StopPadder()
 			time.Sleep(300 * time.Millisecond)
 			if n, err := c.Fill(t.Context(), make([]uid.ID, 2*8192)); n != 2*8192 || err != nil {
@@ -132,8 +120,7 @@ func TestBoundWithoutPadder(t *testing.T) {
 				err error
 			}
 			first := make(chan result, 1)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := within(t, time.Minute)
 			go func() {
 				_, err := c.Next(ctx)
 				first <- result{time.Now(), err}
@@ -161,16 +148,12 @@ func TestBoundBecomesAnEnd(t *testing.T) {
 		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 10, SeqBits: 10,
 			Epoch: time.Now().Add(-10 * time.Minute)}
 		c := cachedAt(t, uid.Options{Layout: l, SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
-		defer c.Close()
-		if _, err := c.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
-			t.Fatal(err)
-		}
+		mustFill(t, c, make([]uid.ID, 1024))
 		go func() {
 			time.Sleep(500 * time.Millisecond)
 			clock.Step(30 * time.Minute)
 		}()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
+		ctx := within(t, 10*time.Second)
 		if _, err := c.Next(ctx); !errors.Is(err, uid.ErrExhausted) {
 			t.Errorf("Next() = %v, want ErrExhausted", err)
 		}
@@ -198,7 +181,6 @@ func TestFullRing(t *testing.T) {
 					}
 					return fmt.Errorf("no room for %d", id)
 				}}, uid.NewTestClock())
-			defer c.Close()
 			synctest.Wait()
 			if n := calls.Load(); n != 0 {
 				t.Errorf("the put function was called %d times before the padder looked", n)

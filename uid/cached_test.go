@@ -19,16 +19,12 @@ import (
 func TestCloseDuringTraffic(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, o := range []*uid.Options{{}, {Lanes: 8}, {RunLength: 1},
+		for _, o := range []uid.Options{{}, {Lanes: 8}, {RunLength: 1},
 			{TakePolicy: uid.TakeWait, BoostPower: uid.NoBoost}} {
 			synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine is left
-				o := *o
 				o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 10,
 					Tick: time.Millisecond, Epoch: bubbleEpoch}
-				g, err := make(t.Context(), assignertest.Static(1), &o, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := open(t, make, assignertest.Static(1), o, uid.NewTestClock())
 				var wg sync.WaitGroup
 				got := [4][]uid.ID{}
 				for k := range got {
@@ -74,15 +70,10 @@ func TestCallsAfterClose(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
-		for _, o := range []*uid.Options{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
-			g, err := make(t.Context(), assignertest.Static(1), o, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, o := range []uid.Options{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
+			g := open(t, make, assignertest.Static(1), o, uid.NewTestClock())
 			id := mustNext(t, g)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustClose(t, g)
 			for range 100 {
 				if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClosed) {
 					t.Errorf("%s: Next() = %v, want ErrClosed", name, err)
@@ -116,11 +107,7 @@ func TestCancelledContext(t *testing.T) {
 		if _, err := make(ctx, assignertest.Static(1), nil, uid.NewTestClock()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
-		g, err := make(t.Context(), assignertest.Static(1), nil, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
+		g := open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
 		if _, err := g.Next(ctx); err != nil {
 			t.Errorf("%s: Next does not have to wait, but gave %v", name, err)
 		}
@@ -138,10 +125,7 @@ func TestReleaseCoversTraffic(t *testing.T) {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
 			for range 40 / scale {
 				a := &assignertest.Memory{From: time.Now().Add(-time.Hour), Length: 1000 * time.Hour}
-				g, err := make(t.Context(), a, &o, uid.NewTestClock())
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := open(t, make, a, o, uid.NewTestClock())
 				var wg sync.WaitGroup
 				var newest [4]uid.ID
 				for k := range newest {
@@ -156,9 +140,7 @@ func TestReleaseCoversTraffic(t *testing.T) {
 					})
 				}
 				time.Sleep(200 * time.Microsecond)
-				if err := g.Close(); err != nil {
-					t.Fatal(err)
-				}
+				mustClose(t, g)
 				wg.Wait()
 				used := a.Calls(assignertest.OpRelease)[0].Asked
 				for _, id := range newest {

@@ -85,9 +85,7 @@ func TestCloseWakes(t *testing.T) {
 				}
 				synctest.Wait()
 				at := time.Now()
-				if err := g.Close(); err != nil {
-					t.Fatal(err)
-				}
+				mustClose(t, g)
 				if err := <-failed; !errors.Is(err, uid.ErrClosed) || time.Since(at) != 0 {
 					t.Errorf("%s, waiting for the %s: %v after %v, want ErrClosed at once",
 						kind, name, err, time.Since(at))
@@ -137,10 +135,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for range 100 / scale {
 		a := &assignertest.Memory{Length: assignertest.Endless}
-		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
 		var newest [3]uid.ID
 		var calls atomic.Int64
 		var wg sync.WaitGroup
@@ -159,9 +154,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 		for calls.Load() < 200 {
 			runtime.Gosched()
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, d)
 		wg.Wait()
 		last := d.Parse(slices.Max(newest[:])).Time
 		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.After(last) {

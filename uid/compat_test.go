@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/ringbuffer"
@@ -61,13 +60,11 @@ func TestClockBackWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{SeqStart: 1}, clock)
-		defer d.Close()
 		if _, err := d.Fill(t.Context(), make([]uid.ID, 8192)); err != nil { // the second is used up
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
+		ctx := within(t, 100*time.Millisecond)
 		if _, err := d.Next(ctx); !errors.Is(err, context.DeadlineExceeded) ||
 			time.Since(begin) != 100*time.Millisecond {
 			t.Errorf("Next with 100 ms to wait: %v after %v, want the deadline then", err, time.Since(begin))
@@ -94,7 +91,6 @@ func TestHutoolClockLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
-		defer d.Close()
 		for range 100 {
 			refreshed := time.Now()
 			time.Sleep(30 * time.Millisecond) // in which the timer does not get to run
@@ -115,7 +111,6 @@ func TestBaiduDefaultGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Layout: onBubble(compat.Baidu()), SeqStart: 1}, clock)
-		defer d.Close()
 		first := d.Parse(mustNext(t, d))
 		for i := 1; i <= 8192; i++ {
 			p := d.Parse(mustNext(t, d))
@@ -143,7 +138,6 @@ func TestBaiduCachedRefill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{RunLength: 1, MaxLag: time.Hour}, uid.NewTestClock())
-		defer c.Close()
 		synctest.Wait()
 		for _, tc := range []struct {
 			take int
@@ -187,7 +181,6 @@ func TestBaiduCachedPutFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o.TakePolicy, o.BoostPower = uid.TakeWait, uid.NoBoost
 			c := cachedAt(t, o, uid.NewTestClock())
-			defer c.Close()
 			ids := make([]uid.ID, 8192)
 			for range 20 {
 				if n, err := c.Fill(t.Context(), ids); n != len(ids) || err != nil {
@@ -226,9 +219,7 @@ func TestBaiduCachedQuiet(t *testing.T) {
 		for range takes {
 			mustNext(t, c)
 		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, c)
 		if n := bytes.Count(log.Bytes(), []byte("\n")); n != 2 {
 			t.Errorf("%d takes wrote %d lines, want the claim's two: %s", takes, n, log.String())
 		}
@@ -252,16 +243,12 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 		var last uid.ID
 		for range 3 {
 			c := open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
-			if _, err := c.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, ids)
 			if ids[0] <= last {
 				t.Errorf("the restarted generator gives %d after %d", ids[0], last)
 			}
 			last = ids[burst-1]
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustClose(t, c)
 			time.Sleep(time.Second)
 		}
 	})
@@ -272,12 +259,7 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 func TestLeafOverflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, err := uid.NewDefaultAt(t.Context(), assignertest.Static(1),
-			&uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
+		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
 		prev := d.Parse(mustNext(t, d))
 		for range 20_000 {
 			p := d.Parse(mustNext(t, d))

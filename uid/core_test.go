@@ -37,7 +37,6 @@ func TestTakePolicies(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tc.o.MaxLead = time.Nanosecond
 			c := cachedAt(t, tc.o, uid.NewTestClock())
-			defer c.Close()
 			for {
 				_, err := c.Next(t.Context())
 				if errors.Is(err, uid.ErrEmpty) {
@@ -67,7 +66,6 @@ func TestTakeFuncPanics(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}}, uid.NewTestClock())
-		defer c.Close()
 		seen := map[uid.ID]bool{}
 		panics := 0
 		for len(seen) < 3*8192 {

@@ -1,7 +1,6 @@
 package uid_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -19,8 +18,7 @@ func TestDefaultCapacityOfWindow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Options{SeqStart: 1}, uid.NewTestClock())
 			time.Sleep(time.Second - early)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := within(t, time.Minute)
 			start := time.Now()
 			if _, err := d.Fill(ctx, make([]uid.ID, 8193)); err != nil || time.Since(start) != early {
 				t.Errorf("%v before a tick's begin: a tick's ids and one took %v, %v", early, time.Since(start), err)
@@ -76,7 +74,6 @@ func TestDefaultWaitsToTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Rollback: uid.RollbackWait(time.Minute)}, clock)
-		defer d.Close()
 		time.Sleep(10*time.Second + 700*time.Millisecond)
 		mustNext(t, d)
 		clock.Step(-3 * time.Second) // 7.7

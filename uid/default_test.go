@@ -25,7 +25,6 @@ func TestDefaultCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
-		defer d.Close()
 		start := time.Now()
 		var last uid.ID
 		for i := range 3*8192 + 1 {
@@ -51,7 +50,6 @@ func TestDefaultFillCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
-		defer d.Close()
 		ids := make([]uid.ID, 5*8192)
 		if n, err := d.Fill(t.Context(), ids); n != len(ids) || err != nil {
 			t.Fatalf("Fill() = %d, %v", n, err)
@@ -61,8 +59,7 @@ func TestDefaultFillCapacity(t *testing.T) {
 				t.Fatalf("Fill gave %d after %d", ids[i+1], ids[i])
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer cancel()
+		ctx := within(t, 1500*time.Millisecond)
 		n, err := d.Fill(ctx, ids)
 		if !errors.Is(err, context.DeadlineExceeded) || n < 8192 || n > 2*8192 {
 			t.Errorf("Fill() for a second and a half = %d, %v, want one to two ticks' ids and the deadline", n, err)
@@ -76,15 +73,12 @@ func TestDefaultBusyTickIsWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
-		defer d.Close()
 		ids := make([]uid.ID, 500)
 		late := 0
 		for range 1000 {
 			time.Sleep(100 * time.Millisecond)
 			before := time.Now()
-			if _, err := d.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, d, ids)
 			if time.Since(before) > 0 {
 				late++
 			}
@@ -117,7 +111,6 @@ func TestDefaultRollback(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
 				d := defaultAt(t, uid.Options{Layout: ms, Rollback: tc.rollback}, clock)
-				defer d.Close()
 				time.Sleep(3 * time.Second)
 				last := mustNext(t, d)
 				clock.Step(-tc.back)
@@ -157,7 +150,6 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 		ms := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: time.Millisecond, Epoch: bubbleEpoch}
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Layout: ms, Rollback: uid.RollbackHold(2 * time.Second)}, clock)
-		defer d.Close()
 		time.Sleep(3 * time.Second)
 		seen := map[uid.ID]bool{mustNext(t, d): true}
 		clock.Step(-100 * time.Millisecond)
@@ -182,7 +174,6 @@ func TestDefaultSteps(t *testing.T) {
 			d := defaultAt(t, uid.Options{Rollback: r,
 				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3,
 					Epoch: bubbleEpoch}}, clock)
-			defer d.Close()
 			last := uid.ID(-1)
 			for i := range 3000 {
 				step := time.Duration(1) << (i % 42) // up to more than an hour
@@ -215,7 +206,6 @@ func TestDefaultStart(t *testing.T) {
 	for _, start := range []int64{1, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			d := defaultAt(t, uid.Options{SeqStart: start}, uid.NewTestClock())
-			defer d.Close()
 			seen := map[int64]bool{}
 			for range 1000 {
 				time.Sleep(time.Second)
@@ -238,7 +228,6 @@ func TestDefaultExhausted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{TimeBits: 17, WorkerBits: 33,
 			SeqBits: 13, Epoch: bubbleEpoch}}, uid.NewTestClock())
-		defer d.Close()
 		time.Sleep(time.Until(d.Stats().Expires) - time.Second)
 		if id := mustNext(t, d); id <= 0 {
 			t.Errorf("the last tick gives %d", id)
@@ -255,12 +244,7 @@ func TestDefaultExhausted(t *testing.T) {
 func TestDefaultExactlyOnce(t *testing.T) {
 	t.Parallel()
 	layout := bitsalloc.Layout{TimeBits: 41, WorkerBits: 8, SeqBits: 14, Tick: time.Millisecond}
-	d, err := uid.NewDefault(t.Context(), assignertest.Static(1),
-		&uid.Options{Layout: layout, Rollback: uid.RollbackHold(time.Minute)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := defaultAt(t, uid.Options{Layout: layout, Rollback: uid.RollbackHold(time.Minute)}, uid.NewTestClock())
 	r := newRecord(allocator(t, layout), time.Now(), 60_000<<14)
 	take(t, d, r, 4, 50_000)
 	r.check(t, 200_000)
@@ -291,10 +275,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
 	for range 4 {
 		a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: assignertest.Endless}
-		d, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -307,9 +288,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, d)
 	}
 }
 

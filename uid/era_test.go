@@ -147,14 +147,11 @@ func TestErasFirstAndLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := cachedAt(t, o, uid.NewTestClock())
-		defer c.Close()
 		all := eras.All()
 		var first, last [4]uid.ID
 		ids := make([]uid.ID, 1<<12)
 		for last[3] == 0 {
-			if _, err := c.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, ids)
 			for _, id := range ids {
 				for i, a := range all {
 					if eras.Of(int64(id)) == a {

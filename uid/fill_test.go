@@ -21,12 +21,7 @@ func TestGene(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, lanes := range []int{1, 4} {
-			g, err := make(t.Context(), assignertest.Static(1),
-				&uid.Options{Layout: l, Lanes: lanes}, uid.NewTestClock())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
+			g := open(t, make, assignertest.Static(1), uid.Options{Layout: l, Lanes: lanes}, uid.NewTestClock())
 			seen, keyless := map[uid.ID]bool{}, map[int64]int{}
 			add := func(id uid.ID, err error, key int64) {
 				t.Helper()
@@ -64,11 +59,7 @@ func TestGene(t *testing.T) {
 				add(id, nil, -3)
 			}
 		}
-		g, err := make(t.Context(), assignertest.Static(1), nil, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
+		g := open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
 		if _, err := g.NextGene(t.Context(), 1); !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: NextGene without GeneBits = %v, want ErrNoGene", name, err)
 		}
@@ -89,7 +80,6 @@ func TestFillWhileIdsAreThere(t *testing.T) {
 			o := uid.Options{Layout: l, RunLength: run, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: uid.TakeReject, BoostPower: uid.NoBoost}
 			c := cachedAt(t, o, uid.NewTestClock())
-			defer c.Close()
 			for range rounds {
 				var failed atomic.Bool
 				var got, lied atomic.Int64
@@ -136,7 +126,6 @@ func TestFillTakesAllThatIsThere(t *testing.T) {
 			o := uid.Options{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: policy, BoostPower: uid.NoBoost}
 			c := cachedAt(t, o, uid.NewTestClock())
-			defer c.Close()
 			for range rounds {
 				start, issued := time.Now(), c.Stats().Issued
 				var wg sync.WaitGroup

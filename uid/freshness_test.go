@@ -25,7 +25,6 @@ func TestFreshWithoutPadder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost, PaddingFactor: 1}
 			c := cachedAt(t, o, uid.NewTestClock())
-			defer c.Close()
 			c.StopPadder()
 			last := c.Parse(mustNext(t, c))
 			for c.Stats().Position.Equal(last.Time) {
@@ -75,13 +74,10 @@ func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost,
 			PaddingFactor: 1, MaxLag: time.Hour}, uid.NewTestClock())
-		defer c.Close()
 		c.StopPadder()
 		take := func(n int) {
 			t.Helper()
-			if _, err := c.Fill(t.Context(), make([]uid.ID, n)); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, make([]uid.ID, n))
 		}
 		want := func(what string, lag time.Duration) {
 			t.Helper()
@@ -111,7 +107,6 @@ func TestFreshFromTheEpoch(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				SeqStart: start, BoostPower: uid.NoBoost}, uid.NewTestClock())
-			defer c.Close()
 			last := uid.ID(-1)
 			for range 60 {
 				id := mustNext(t, c)
@@ -171,7 +166,6 @@ func TestFreshAndOnce(t *testing.T) {
 						Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6,
 							Epoch: bubbleEpoch}}
 					c := cachedAt(t, o, uid.NewTestClock())
-					defer c.Close()
 					last := uid.ID(-1)
 					for i := range 3000 {
 						for range 1 + i%5*i%7 {

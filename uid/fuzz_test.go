@@ -1,7 +1,6 @@
 package uid_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -60,8 +59,7 @@ func FuzzOptions(f *testing.F) {
 // takeSome takes a few ids, if there are any.
 func takeSome(t *testing.T, name string, g uid.Generator) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
+	ctx := within(t, 10*time.Millisecond)
 	seen := map[uid.ID]bool{}
 	for range 20 {
 		id, err := g.Next(ctx)

@@ -50,11 +50,7 @@ func TestGuardWrongReadings(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					clock := uid.NewTestClock()
 					l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
-					g, err := start(t.Context(), assignertest.Static(1), &uid.Options{Layout: l}, clock)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer g.Close()
+					g := open(t, start, assignertest.Static(1), uid.Options{Layout: l}, clock)
 					near := func(when string) {
 						t.Helper()
 						before := time.Now()
@@ -111,11 +107,7 @@ func TestGuardRealSteps(t *testing.T) {
 		for _, step := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 10 * time.Minute, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
-				g, err := start(t.Context(), assignertest.Static(1), &uid.Options{Layout: bubbleLayout()}, clock)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer g.Close()
+				g := open(t, start, assignertest.Static(1), uid.Options{}, clock)
 				time.Sleep(10 * time.Second)
 				mustNext(t, g)
 				clock.Step(step)

@@ -89,9 +89,7 @@ func TestHealth(t *testing.T) {
 			s.LastExtended.Before(start.Add(10*time.Minute)) {
 			t.Errorf("after the outage: %+v", s)
 		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, g)
 		want(uid.Down)
 	})
 }
@@ -136,11 +134,8 @@ func TestIssued(t *testing.T) {
 // goroutines, whatever Stats sees meanwhile.
 func TestIssuedDefault(t *testing.T) {
 	t.Parallel()
-	d, err := uid.NewDefault(t.Context(), assignertest.Static(3), &uid.Options{
-		Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 12, SeqBits: 4, Tick: time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := defaultAt(t, uid.Options{
+		Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 12, SeqBits: 4, Tick: time.Millisecond}}, uid.NewTestClock())
 	const callers, calls = 8, 400
 	if got := d.Stats().Issued; got != 0 {
 		t.Errorf("before the first id, Issued is %d", got)
@@ -251,9 +246,7 @@ func TestKeeperLogs(t *testing.T) {
 		time.Sleep(time.Hour)
 		a.Fail(nil)
 		time.Sleep(time.Minute)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, g)
 		for message, want := range map[string][2]int{
 			"worker id claimed": {1, 1}, "claim not extended": {1, 1}, "ids have stopped": {1, 1},
 			"claim still not extended": {9, 12}, "claim extended again": {1, 1}, "worker id given back": {1, 1},
@@ -280,9 +273,7 @@ func TestKeeperLogsLost(t *testing.T) {
 		}
 		a.Fail(nil)
 		time.Sleep(time.Minute)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, g)
 		for message, want := range map[string][2]int{
 			"worker id claimed": {2, 2}, "claim lost": {1, 1}, "ids have stopped": {1, 1},
 			"lost claim still not replaced": {9, 12}, "worker id replaced after its claim was lost": {1, 1},

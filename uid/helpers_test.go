@@ -247,11 +247,12 @@ var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Opt
 	},
 }
 
-// open returns a generator that is closed with the test. The default layout is that of bubbles.
+// open returns a generator that is closed with the test. In a bubble, which begins before the default
+// epoch, the default layout is bubbleLayout.
 func open[G uid.Generator](t *testing.T, make func(context.Context, assigner.Assigner, *uid.Options,
 	*uid.TestClock) (G, error), a assigner.Assigner, o uid.Options, clock *uid.TestClock) G {
 	t.Helper()
-	if o.Layout == (bitsalloc.Layout{}) {
+	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(bitsalloc.DefaultEpoch()) {
 		o.Layout = bubbleLayout()
 	}
 	g, err := make(t.Context(), a, &o, clock)
@@ -260,6 +261,39 @@ func open[G uid.Generator](t *testing.T, make func(context.Context, assigner.Ass
 	}
 	t.Cleanup(func() { _ = g.Close() })
 	return g
+}
+
+// mustNext takes an id.
+func mustNext(t *testing.T, g uid.Generator) uid.ID {
+	t.Helper()
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// mustFill takes as many ids as ids has room for.
+func mustFill(t *testing.T, g uid.Generator, ids []uid.ID) {
+	t.Helper()
+	if _, err := g.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustClose closes a generator.
+func mustClose(t *testing.T, g uid.Generator) {
+	t.Helper()
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within returns a ctx that ends after d.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // bubble runs f in a bubble with a generator of the named kind. Nobody takes ids unless f does.

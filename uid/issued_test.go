@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -99,12 +98,7 @@ func TestIssuedWhileIdle(t *testing.T) {
 func TestIssuedOfLateCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := uid.NewCachedAt(t.Context(), assignertest.Static(1),
-			&uid.Options{Layout: bubbleLayout(), RunLength: 4, SeqStart: 1}, uid.NewTestClock())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := cachedAt(t, uid.Options{RunLength: 4, SeqStart: 1}, uid.NewTestClock())
 		mustNext(t, c)
 		late := c.Late()
 		for range 4 {

@@ -47,7 +47,6 @@ func TestLoggerOfFullRing(t *testing.T) {
 		l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: bubbleEpoch}
 		c := cachedAt(t, uid.Options{Layout: l, BoostPower: uid.NoBoost, RunLength: 1, TakePolicy: uid.TakeWait,
 			PutPolicy: uid.PutFail, Logger: slog.New(h)}, uid.NewTestClock())
-		defer c.Close()
 		g := uid.Generator(c)
 		h.generator.Store(&g)
 		begin := time.Now()

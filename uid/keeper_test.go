@@ -133,9 +133,7 @@ func TestReleaseUsed(t *testing.T) {
 		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			time.Sleep(30 * time.Second)
 			p := g.Parse(mustNext(t, g))
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustClose(t, g)
 			released := a.Calls(assignertest.OpRelease)
 			if len(released) != 1 {
 				t.Fatalf("released %d times, want once", len(released))
@@ -149,27 +147,15 @@ func TestReleaseUsed(t *testing.T) {
 		})
 }
 
-// boundAssigner records the layout that generators bind it to.
-type boundAssigner struct {
-	*assignertest.Memory
-	layout string
-}
-
-func (b *boundAssigner) BindLayout(layout string) assigner.Assigner {
-	b.layout = layout
-	return b.Memory.BindLayout(layout)
-}
-
 func TestBindLayout(t *testing.T) {
 	t.Parallel()
-	b := &boundAssigner{Memory: &assignertest.Memory{}}
-	c, err := uid.NewCached(t.Context(), b, nil)
-	if err != nil {
-		t.Fatal(err)
+	m := &assignertest.Memory{}
+	open(t, uid.NewCachedAt, m, uid.Options{}, uid.NewTestClock())
+	if _, err := m.BindLayout((bitsalloc.Layout{}).String()).Assign(t.Context(), 7); err != nil {
+		t.Errorf("another claim for the generator's layout: %v", err)
 	}
-	defer c.Close()
-	if want := (bitsalloc.Layout{}).String(); b.layout != want {
-		t.Errorf("bound to the layout %q, want %q", b.layout, want)
+	if _, err := m.Assign(t.Context(), 7); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("a claim for no layout: %v, want ErrLayoutMismatch", err)
 	}
 }
 
@@ -286,15 +272,10 @@ func TestBurstExtends(t *testing.T) {
 // TestMaxLeadSaturates sets a bound that no clock reaches.
 func TestMaxLeadSaturates(t *testing.T) {
 	t.Parallel()
-	o := &uid.Options{MaxLead: 1<<63 - 1, Layout: bitsalloc.Layout{TimeBits: 61, WorkerBits: 1,
+	o := uid.Options{MaxLead: 1<<63 - 1, Layout: bitsalloc.Layout{TimeBits: 61, WorkerBits: 1,
 		SeqBits: 1, Tick: time.Nanosecond, Epoch: time.Unix(0, 0)}}
-	for name, make := range kinds {
-		g, err := make(t.Context(), assignertest.Static(1), o, uid.NewTestClock())
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		mustNext(t, g)
-		g.Close()
+	for _, make := range kinds {
+		mustNext(t, open(t, make, assignertest.Static(1), o, uid.NewTestClock()))
 	}
 }
 
@@ -303,9 +284,7 @@ func TestReleaseIsExact(t *testing.T) {
 	eachKind(t, uid.Options{RunLength: 1}, nil,
 		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			last := g.Parse(mustNext(t, g))
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustClose(t, g)
 			used := a.Calls(assignertest.OpRelease)[0].Asked
 			if want := last.Time.Add(time.Second); !used.Equal(want) {
 				t.Errorf("released from %v on, want from %v, the last id's is %v", used, want, last.Time)

@@ -109,7 +109,6 @@ func TestCachedClockBack(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
 			c := cachedAt(t, uid.Options{}, clock)
-			defer c.Close()
 			time.Sleep(10 * time.Minute)
 			last := mustNext(t, c)
 			clock.Step(-back)
@@ -137,15 +136,11 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 				clock.Step(3 * time.Hour)
 				return nil
 			})}
-		g, err := make(t.Context(), a, nil, clock)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		g := open(t, make, a, uid.Options{}, clock)
 		mustNext(t, g)
 		if held := g.Stats().ClockHeld; held.Round(time.Second) != 3*time.Hour {
 			t.Errorf("%s: Stats().ClockHeld = %v, want 3 h", name, held)
 		}
-		g.Close()
 	}
 }
 

@@ -29,9 +29,7 @@ func TestLateCallers(t *testing.T) {
 			}
 		},
 		"close": func(t *testing.T, c *uid.Cached, _ *place) {
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			mustClose(t, c)
 			if err := c.LatePad(); !errors.Is(err, uid.ErrClosed) || c.Stats().Len != 0 {
 				t.Errorf("a caller's padding after Close: %v, %d ids, want ErrClosed and none", err, c.Stats().Len)
 			}
@@ -71,7 +69,6 @@ func TestContended(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 12, Epoch: bubbleEpoch}
 				c := cachedAt(t, uid.Options{Layout: l, RunLength: run, SeqStart: 1}, uid.NewTestClock())
-				defer c.Close()
 				all := make([][]uid.ID, len(size))
 				var wg sync.WaitGroup
 				for k := range all {

@@ -53,13 +53,10 @@ func TestBaiduCachedTimeFreezes(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
-		defer c.Close()
 		ids := make([]uid.ID, rate)
 		for range seconds {
 			time.Sleep(time.Second)
-			if _, err := c.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, ids)
 		}
 		if lag := time.Since(c.Parse(ids[rate-1]).Time).Abs(); lag > 2*time.Second {
 			t.Errorf("after an hour at %d a second the stamps are %v off", rate, lag)
@@ -92,15 +89,12 @@ func TestBaiduCachedBurns(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
-		defer c.Close()
 		first := c.Parse(mustNext(t, c)).Tick
 		ids := make([]uid.ID, 10_000)
 		total := 1
 		for range 1000 {
 			time.Sleep(10 * time.Millisecond)
-			if _, err := c.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, ids)
 			total += len(ids)
 		}
 		if burnt, want := c.Parse(ids[len(ids)-1]).Tick-first, int64(total-1)/8192; burnt != want {

@@ -53,7 +53,6 @@ func TestTwitterSequence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Twitter()), SeqStart: 1}, uid.NewTestClock())
-		defer d.Close()
 		start := time.Now()
 		for i := range 3 * 4096 {
 			if p := d.Parse(mustNext(t, d)); p.Seq != int64(i%4096) ||
@@ -152,7 +151,6 @@ func TestHutoolRollbackDuplicates(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool()),
 			Rollback: uid.RollbackHold(2 * time.Second)}, clock)
-		defer d.Close()
 		time.Sleep(time.Second)
 		mustNext(t, d)
 		clock.Step(-100 * time.Millisecond)
@@ -174,7 +172,6 @@ func TestHutoolEvenIds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
-		defer d.Close()
 		var residues [4]int
 		for range 400 {
 			time.Sleep(7 * time.Millisecond)
@@ -213,7 +210,6 @@ func TestKeyWorkerRollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Layout: onBubble(compat.KeyWorker())}, clock)
-		defer d.Close()
 		time.Sleep(time.Second)
 		calls := 0
 		twice, failed := duplicates(15, func() (int64, error) {
@@ -253,7 +249,6 @@ func TestShardGeneOddMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := onBubble(compat.ShardGene())
 		d := defaultAt(t, uid.Options{Layout: l, SeqStart: 1}, uid.NewTestClock())
-		defer d.Close()
 		for start := range 2 { // an even and an odd millisecond
 			time.Sleep(time.Millisecond)
 			begin, perMs := time.Now(), map[time.Time]int{}
@@ -282,7 +277,6 @@ func TestLeafRandomStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
-		defer d.Close()
 		starts := map[int64]bool{}
 		for range 3000 {
 			time.Sleep(time.Millisecond)
@@ -306,7 +300,6 @@ func TestLeafRollbackWait(t *testing.T) {
 		clock := uid.NewTestClock()
 		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()),
 			Rollback: uid.RollbackWait(5 * time.Millisecond)}, clock)
-		defer d.Close()
 		time.Sleep(time.Second)
 		last := mustNext(t, d)
 		clock.Step(-5 * time.Millisecond)
@@ -335,7 +328,6 @@ func TestPresetsThroughCached(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := cachedAt(t, uid.Options{Layout: onBubble(l)}, uid.NewTestClock())
-				defer c.Close()
 				seen, ids := map[uid.ID]bool{}, make([]uid.ID, 5000)
 				for round := range 8 {
 					time.Sleep(3 * time.Second)

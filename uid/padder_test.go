@@ -27,11 +27,8 @@ func TestPutPolicies(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, tc.o, uid.NewTestClock())
-			defer c.Close()
 			ids := make([]uid.ID, 100_000)
-			if _, err := c.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, c, ids)
 			time.Sleep(time.Minute)
 			if got := c.Stats().RejectsPut; (got > 0) != tc.rejects {
 				t.Errorf("%+v: RejectsPut = %d, want any: %v", tc.o, got, tc.rejects)

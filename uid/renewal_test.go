@@ -123,9 +123,7 @@ func TestRenewalAheadOfBurst(t *testing.T) {
 	a := newMemory(10 * time.Minute)
 	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		for range 10_000 {
-			if _, err := g.Fill(t.Context(), make([]uid.ID, 1024)); err != nil {
-				t.Fatal(err)
-			}
+			mustFill(t, g, make([]uid.ID, 1024))
 			synctest.Wait()
 			if s := g.Stats(); s.WindowUntil.Sub(s.Position) < 4*time.Minute {
 				t.Fatalf("the window ends %v after the position, want it extended when half of "+
@@ -314,8 +312,7 @@ func TestExtensionOfNothing(t *testing.T) {
 	for kind := range kinds {
 		a := grantsNothing(time.Second)
 		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
+			ctx := within(t, 10*time.Second)
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {

@@ -43,8 +43,7 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 	}
 	seen := map[uid.ID]bool{}
 	take := func(g uid.Generator, n int, clock *uid.TestClock) (got int) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
+		ctx := within(t, 5*time.Second)
 		for range n {
 			id, err := g.Next(ctx)
 			if err != nil {
@@ -65,7 +64,7 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 	}
 	var paused []uid.Generator
 	for round := range 12 {
-		o := &uid.Options{
+		o := uid.Options{
 			// No worker bits: one worker id.
 			Layout: bitsalloc.Layout{TimeBits: 40, SeqBits: 6,
 				Epoch: bubbleEpoch.AddDate(-1, 0, 0)},
@@ -74,10 +73,7 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 		clock := uid.NewTestClock()
 		clock.Step(2 * step())
 		m.Lose(0)
-		g, err := start(t.Context(), a, o, clock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := open(t, start, a, o, clock)
 		if got := take(g, 200, clock); got == 0 {
 			t.Errorf("seed %d, round %d: no id of a generator whose claim is good: %v", seed, round, g.Stats().Err)
 		}

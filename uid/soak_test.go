@@ -153,8 +153,7 @@ func (r *soak) run(t *testing.T) {
 
 // work takes ids until there are enough or the time is up.
 func (r *soak) work(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), r.limit)
-	defer cancel()
+	ctx := within(t, r.limit)
 	clock := uid.NewTestClock()
 	var wg sync.WaitGroup
 	for n := range r.generators {

@@ -18,7 +18,6 @@ func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 256}, uid.NewTestClock())
-		defer c.Close()
 		s := c.Stats()
 		if s.Worker != 1 || s.Cap != 65536 || s.Len != 65536 || s.Tail != 255 || s.Cursor != -1 ||
 			s.RunLength != 256 || s.Lanes != 1 {
@@ -63,9 +62,7 @@ func TestStatsOfIdleRing(t *testing.T) {
 			t.Errorf("Lag is %v with a ring that is 20 min old", lag)
 		}
 		before := c.Stats()
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, c)
 		if s := c.Stats(); s.RunsTaken != before.RunsTaken || s.RunsStale <= before.RunsStale || s.Len != 0 {
 			t.Errorf("Close took %d runs and dropped %d, %d ids are left, want no run taken, some dropped, none left",
 				s.RunsTaken-before.RunsTaken, s.RunsStale-before.RunsStale, s.Len)
@@ -80,11 +77,7 @@ func TestStatsSaturate(t *testing.T) {
 		t.Skip("a run is an int's ids at most, and then no ring has that many")
 	}
 	l := bitsalloc.Layout{TimeBits: 1, SeqBits: 62, Tick: 365 * 24 * time.Hour}
-	c, err := uid.NewCached(t.Context(), assignertest.Static(0), &uid.Options{Layout: l, BoostPower: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := open(t, uid.NewCachedAt, assignertest.Static(0), uid.Options{Layout: l, BoostPower: 4}, uid.NewTestClock())
 	if s := c.Stats(); s.Cap != 1<<63-1 || s.Len < 0 || s.Len > s.Cap {
 		t.Errorf("Len, Cap = %d, %d, want the largest int64 for Cap", s.Len, s.Cap)
 	}
@@ -96,9 +89,7 @@ func TestStatsOfNoIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
 		mustNext(t, c)
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, c)
 		time.Sleep(time.Hour)
 		if lag := c.Stats().Lag; lag != 0 {
 			t.Errorf("Lag is %v after Close, want 0: there are no ids", lag)
@@ -112,25 +103,22 @@ func TestStatsOfNoIDs(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}}, uid.NewTestClock())
-		defer c.Close()
 		ids := make([]uid.ID, 100_000)
 		if _, err := c.Fill(t.Context(), ids); !errors.Is(err, uid.ErrLead) || c.Stats().RejectsLead != 1 {
 			t.Errorf("Fill: %v, RejectsLead = %d, want ErrLead and 1", err, c.Stats().RejectsLead)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
+		ctx := within(t, time.Millisecond)
 		if _, err := c.Fill(ctx, ids); !errors.Is(err, context.DeadlineExceeded) || uid.Temporary(err) {
 			t.Errorf("Fill: %v, Temporary = %v, want the ctx's end, false", err, uid.Temporary(err))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // a ring that is full at the end of the time bits
 		l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now().Add(-30 * time.Second)}
-		c := cachedAt(t, uid.Options{Layout: l, BoostPower: 1, SeqStart: 1, RunLength: 4,
+		cachedAt(t, uid.Options{Layout: l, BoostPower: 1, SeqStart: 1, RunLength: 4,
 			PutFunc: func(id uid.ID) error {
 				t.Errorf("PutFunc(%d) after the last id", id)
 				return nil
 			}}, uid.NewTestClock())
-		defer c.Close()
 		time.Sleep(400 * time.Millisecond)
 		synctest.Wait()
 	})

@@ -24,7 +24,6 @@ func TestTakerInPlaceOfPad(t *testing.T) {
 			return stopIt
 		}}
 		c := cachedAt(t, o, uid.NewTestClock())
-		defer c.Close()
 		c.StopPadder()
 		time.Sleep(300 * time.Millisecond)
 		if n, err := c.Fill(t.Context(), make([]uid.ID, 10_000)); n != 8192 || !errors.Is(err, stopIt) {
@@ -85,8 +84,7 @@ func TestTakerAtWindowEnd(t *testing.T) {
 					time.Sleep(8*time.Second - time.Nanosecond)
 					want, rejects = context.DeadlineExceeded, 0
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
+				ctx := within(t, time.Second)
 				var err error
 				for ids := make([]uid.ID, 1<<17); err == nil; {
 					_, err = g.Fill(ctx, ids)
@@ -118,8 +116,7 @@ func TestTakerWhilePadderStands(t *testing.T) {
 		c.StopPadder()
 		time.Sleep(500 * time.Millisecond)
 		done := make(chan error, 1)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+		ctx := within(t, 20*time.Second)
 		go func() {
 			_, err := c.Fill(ctx, make([]uid.ID, 10*8192)) // the window has room for half of them
 			done <- err

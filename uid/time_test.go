@@ -23,16 +23,6 @@ func cachedAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Cached {
 	return open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
 }
 
-// mustNext takes an id.
-func mustNext(t *testing.T, g uid.Generator) uid.ID {
-	t.Helper()
-	id, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 // TestCachedIdleIsHonest lets a generator sit idle, or go slowly, for simulated hours: every stamp
 // is within MaxLag of the moment at which the id was handed out. The original's stamps are hours
 // behind by then.
@@ -56,7 +46,6 @@ func TestCachedIdleIsHonest(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					c := cachedAt(t, tc.o, uid.NewTestClock())
-					defer c.Close()
 					if tc.o.RunLength == 1 {
 						// A ring of single ids is renewed by the thousand every second.
 						pause = min(pause, 7*time.Second)
@@ -93,13 +82,10 @@ func TestCachedSteadyIsHonest(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := cachedAt(t, uid.Options{}, uid.NewTestClock())
-				defer c.Close()
 				ids := make([]uid.ID, max(1, rate/10))
 				for range 400 / scale {
 					time.Sleep(time.Second * time.Duration(len(ids)) / time.Duration(rate))
-					if _, err := c.Fill(t.Context(), ids); err != nil {
-						t.Fatal(err)
-					}
+					mustFill(t, c, ids)
 					for _, id := range []uid.ID{ids[0], ids[len(ids)-1]} {
 						if lag := time.Since(c.Parse(id).Time); lag > 2*time.Second || lag < -2*time.Second {
 							t.Fatalf("at %d a second the stamp is %v behind, want within 2 s", rate, lag)
@@ -116,11 +102,8 @@ func TestCachedBurstBorrowsExactly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
-		defer c.Close()
 		ids := make([]uid.ID, 8192*100)
-		if _, err := c.Fill(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
+		mustFill(t, c, ids)
 		for i, id := range ids {
 			if want := time.Duration(i/8192) * time.Second; time.Until(c.Parse(id).Time) != want {
 				t.Fatalf("id %d is stamped %v ahead, want %v", i, time.Until(c.Parse(id).Time), want)
@@ -143,7 +126,6 @@ func TestCachedMaxLead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: lead, TakePolicy: uid.TakeReject,
 					Lanes: lanes}, uid.NewTestClock())
-				defer c.Close()
 				synctest.Wait()
 				var got int64
 				for round := range 5 {
@@ -188,7 +170,6 @@ func TestCachedMaxLeadWaits(t *testing.T) {
 	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, uid.NewTestClock())
-			defer c.Close()
 			start := time.Now()
 			for range 8192*10 + 1 {
 				p := c.Parse(mustNext(t, c))
@@ -199,8 +180,7 @@ func TestCachedMaxLeadWaits(t *testing.T) {
 			if took := time.Since(start); took < 10*time.Second || took > 10*time.Second+10*time.Millisecond {
 				t.Errorf("policy %v: ten ticks of ids took %v, want 10 s", policy, took)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
+			ctx := within(t, 100*time.Millisecond)
 			for {
 				if _, err := c.Next(ctx); err != nil {
 					if !errors.Is(err, context.DeadlineExceeded) {
@@ -220,7 +200,6 @@ func TestExhausted(t *testing.T) {
 	for _, lanes := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, uid.Options{Layout: layout, Lanes: lanes, SeqStart: 1}, uid.NewTestClock())
-			defer c.Close()
 			left := int(time.Until(c.Stats().Expires)/time.Second) * 128
 			ids := make([]uid.ID, 1<<16)
 			got := 0

@@ -43,9 +43,7 @@ func TestWakeUpOfStarving(t *testing.T) {
 				})
 				c = cachedAt(t, uid.Options{MaxLead: time.Nanosecond, SeqStart: 1, TakePolicy: tc.policy}, clock)
 				defer c.Close()
-				if _, err := c.Fill(t.Context(), make([]uid.ID, 8192)); err != nil {
-					t.Fatal(err)
-				}
+				mustFill(t, c, make([]uid.ID, 8192))
 				synctest.Wait() // the padder sleeps at the bound
 				arm(tc.reading)
 				start := time.Now()
@@ -133,12 +131,9 @@ func TestWakeUpOfPadder(t *testing.T) {
 			c := cachedAt(t, uid.Options{TakePolicy: policy, SeqStart: 1, BoostPower: uid.NoBoost,
 				MaxLead: time.Nanosecond, MaxLag: time.Hour, ScheduleInterval: 10 * time.Minute},
 				uid.NewTestClock())
-			defer c.Close()
 			start, ids := time.Now(), make([]uid.ID, 8192)
 			for range 5 {
-				if _, err := c.Fill(t.Context(), ids); err != nil {
-					t.Fatal(err)
-				}
+				mustFill(t, c, ids)
 			}
 			if took := time.Since(start); took != 4*time.Second {
 				t.Errorf("policy %d: five ticks' ids took %v, want 4 s", policy, took)
