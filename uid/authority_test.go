@@ -195,7 +195,7 @@ func TestAuthorityNotNeeded(t *testing.T) {
 		}{{assignertest.Static(1), 0}, {&assignertest.Memory{Length: time.Hour}, 1},
 			{&assignertest.Memory{Length: assignertest.Endless, TellTime: true}, 1}} {
 			before := keepers()
-			g := open(t, start, tc.a, uid.Options{}, uid.NewTestClock())
+			g := uid.Open(t, start, tc.a, uid.Options{}, uid.NewTestClock())
 			for i := 0; tc.want > 0 && keepers() == before && i < 10_000; i++ {
 				runtime.Gosched() // until it has begun
 			}

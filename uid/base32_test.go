@@ -12,16 +12,9 @@ import (
 func TestBase32(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		if got := g.id.Base32(); got != g.base32 {
-			t.Errorf("Base32 of %d = %q, want %q", g.id, got, g.base32)
-		}
-		if got := string(g.id.AppendBase32([]byte("id-"))); got != "id-"+g.base32 {
-			t.Errorf("AppendBase32 of %d = %q, want %q", g.id, got, "id-"+g.base32)
-		}
-		for _, text := range []string{g.base32, strings.ToLower(g.base32)} {
-			if got, err := uid.ParseBase32(text); err != nil || got != g.id {
-				t.Errorf("ParseBase32(%q) = %d, %v, want %d", text, got, err, g.id)
-			}
+		checkText(t, g.id, g.base32, g.id.Base32(), g.id.AppendBase32, uid.ParseBase32)
+		if got, err := uid.ParseBase32(strings.ToLower(g.base32)); err != nil || got != g.id {
+			t.Errorf("ParseBase32 of %q in lower case = %d, %v, want %d", g.base32, got, err, g.id)
 		}
 	}
 	for _, id := range spreadIDs() {

@@ -15,15 +15,7 @@ const base62Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 func TestBase62(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		if got := g.id.Base62(); got != g.base62 {
-			t.Errorf("Base62 of %d = %q, want %q", g.id, got, g.base62)
-		}
-		if got := string(g.id.AppendBase62([]byte("id-"))); got != "id-"+g.base62 {
-			t.Errorf("AppendBase62 of %d = %q, want %q", g.id, got, "id-"+g.base62)
-		}
-		if got, err := uid.ParseBase62(g.base62); err != nil || got != g.id {
-			t.Errorf("ParseBase62(%q) = %d, %v, want %d", g.base62, got, err, g.id)
-		}
+		checkText(t, g.id, g.base62, g.id.Base62(), g.id.AppendBase62, uid.ParseBase62)
 	}
 	for _, id := range spreadIDs() {
 		if got, err := uid.ParseBase62(id.Base62()); err != nil || got != id || len(id.Base62()) != 11 {

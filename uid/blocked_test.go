@@ -183,7 +183,7 @@ func TestLogsOfBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		a := &assignertest.Memory{Length: 10 * time.Minute}
-		g := open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		g := uid.Open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
 		mustNext(t, g)
 		a.Fail(errDown)
 		ids := make([]uid.ID, 6_000_000)

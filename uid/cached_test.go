@@ -24,7 +24,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine is left
 				o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 10,
 					Tick: time.Millisecond, Epoch: bubbleEpoch}
-				g := open(t, make, assignertest.Static(1), o, uid.NewTestClock())
+				g := uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock())
 				var wg sync.WaitGroup
 				got := [4][]uid.ID{}
 				for k := range got {
@@ -71,7 +71,7 @@ func TestCallsAfterClose(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, o := range []uid.Options{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
-			g := open(t, make, assignertest.Static(1), o, uid.NewTestClock())
+			g := uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock())
 			id := mustNext(t, g)
 			mustClose(t, g)
 			for range 100 {
@@ -107,7 +107,7 @@ func TestCancelledContext(t *testing.T) {
 		if _, err := make(ctx, assignertest.Static(1), nil, uid.NewTestClock()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
-		g := open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
+		g := uid.Open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
 		if _, err := g.Next(ctx); err != nil {
 			t.Errorf("%s: Next does not have to wait, but gave %v", name, err)
 		}
@@ -125,29 +125,14 @@ func TestReleaseCoversTraffic(t *testing.T) {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
 			for range 40 / scale {
 				a := &assignertest.Memory{From: time.Now().Add(-time.Hour), Length: 1000 * time.Hour}
-				g := open(t, make, a, o, uid.NewTestClock())
-				var wg sync.WaitGroup
-				var newest [4]uid.ID
-				for k := range newest {
-					wg.Go(func() {
-						for {
-							id, err := g.Next(t.Context())
-							if err != nil {
-								return
-							}
-							newest[k] = max(newest[k], id)
-						}
-					})
-				}
+				g := uid.Open(t, make, a, o, uid.NewTestClock())
+				_, newest := uid.Takers(t, g, 4)
 				time.Sleep(200 * time.Microsecond)
 				mustClose(t, g)
-				wg.Wait()
-				used := a.Calls(assignertest.OpRelease)[0].Asked
-				for _, id := range newest {
-					if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(used) {
-						t.Fatalf("%s, %+v: an id's tick ends at %v, but the window was given "+
-							"back from %v on", name, o, end, used)
-					}
+				id, used := newest(), a.Calls(assignertest.OpRelease)[0].Asked
+				if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(used) {
+					t.Fatalf("%s, %+v: an id's tick ends at %v, but the window was given back from %v on",
+						name, o, end, used)
 				}
 			}
 		}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,28 +132,13 @@ func TestDefaultCloseCovers(t *testing.T) {
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for range 100 / scale {
 		a := &assignertest.Memory{Length: assignertest.Endless}
-		d := open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
-		var newest [3]uid.ID
-		var calls atomic.Int64
-		var wg sync.WaitGroup
-		for k := range newest {
-			wg.Go(func() {
-				for {
-					id, err := d.Next(t.Context())
-					if err != nil {
-						return
-					}
-					newest[k] = id
-					calls.Add(1)
-				}
-			})
-		}
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
+		calls, newest := uid.Takers(t, d, 3)
 		for calls.Load() < 200 {
 			runtime.Gosched()
 		}
 		mustClose(t, d)
-		wg.Wait()
-		last := d.Parse(slices.Max(newest[:])).Time
+		last := d.Parse(newest()).Time
 		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.After(last) {
 			t.Fatalf("Close gives back what is after %v, and a caller got an id of %v", used, last)
 		}

@@ -242,7 +242,7 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 		ids := make([]uid.ID, burst)
 		var last uid.ID
 		for range 3 {
-			c := open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
 			mustFill(t, c, ids)
 			if ids[0] <= last {
 				t.Errorf("the restarted generator gives %d after %d", ids[0], last)

@@ -11,11 +11,7 @@ import (
 // and queue nothing. The next one composes a single batch.
 func TestTopByOneCaller(t *testing.T) {
 	t.Parallel()
-	c, err := NewCached(t.Context(), assignertest.Static(1), &Options{RunLength: 1, MaxLag: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := Open(t, NewCachedAt, assignertest.Static(1), Options{RunLength: 1, MaxLag: time.Hour}, NewTestClock())
 	c.StopPadder()
 	p := c.composer
 	p.mu.Lock()

@@ -25,13 +25,9 @@ func TestLaneContention(t *testing.T) {
 	}
 	for _, run := range []int{2, 16} {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
-			c, err := NewCached(t.Context(), assignertest.Static(1), &Options{
+			c := Open(t, NewCachedAt, assignertest.Static(1), Options{
 				RunLength: run, SeqStart: 1, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4,
-					SeqBits: 12, Tick: time.Millisecond}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+					SeqBits: 12, Tick: time.Millisecond}}, NewTestClock())
 			all := make([][]ID, 8)
 			var wg sync.WaitGroup
 			for k := range all {
@@ -79,11 +75,7 @@ func TestRefreshLocksLanes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}
-		c, err := newCached(t.Context(), assignertest.Static(1), &Options{Layout: l}, NewTestClock().read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := Open(t, NewCachedAt, assignertest.Static(1), Options{Layout: l}, NewTestClock())
 		c.StopPadder()
 		if _, err := c.Next(t.Context()); err != nil {
 			t.Fatal(err)
@@ -132,12 +124,8 @@ func blockedIn(function string) bool {
 func TestReplaceEmptiesLanes(t *testing.T) {
 	t.Parallel()
 	const lanes = 16
-	c, err := NewCached(t.Context(), assignertest.Static(1), &Options{Lanes: lanes, RunLength: 512,
-		Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 6, SeqBits: 21}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := Open(t, NewCachedAt, assignertest.Static(1), Options{Lanes: lanes, RunLength: 512,
+		Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 6, SeqBits: 21}}, NewTestClock())
 	c.StopPadder()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -111,7 +111,7 @@ func TestLastIDOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
 		time.Sleep(1020 * time.Second)
-		c := open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
+		c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
 			uid.Options{Layout: l, RunLength: 1, SeqStart: 1}, uid.NewTestClock())
 		last := uid.ID(0)
 		for range 10 {

@@ -16,7 +16,7 @@ func TestDefaultCapacityOfWindow(t *testing.T) {
 	t.Parallel()
 	for _, early := range []time.Duration{time.Second, 300 * time.Millisecond, time.Nanosecond} {
 		synctest.Test(t, func(t *testing.T) {
-			d := open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Options{SeqStart: 1}, uid.NewTestClock())
+			d := uid.Open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Options{SeqStart: 1}, uid.NewTestClock())
 			time.Sleep(time.Second - early)
 			ctx := within(t, time.Minute)
 			start := time.Now()
@@ -56,7 +56,7 @@ func TestDefaultBackBehindWindow(t *testing.T) {
 		clock := uid.NewTestClock()
 		a := newPlace(time.Hour)
 		a.From = bubbleStart.Add(5 * time.Second)
-		d := open(t, uid.NewDefaultAt, a, uid.Options{Rollback: uid.RollbackHold(6 * time.Second)}, clock)
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Rollback: uid.RollbackHold(6 * time.Second)}, clock)
 		time.Sleep(10 * time.Second)
 		mustNext(t, d)
 		clock.Step(-8 * time.Second)

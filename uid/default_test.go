@@ -16,7 +16,7 @@ import (
 // defaultAt returns a Default of worker 1 on a clock of the test's.
 func defaultAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Default {
 	t.Helper()
-	return open(t, uid.NewDefaultAt, assignertest.Static(1), o, clock)
+	return uid.Open(t, uid.NewDefaultAt, assignertest.Static(1), o, clock)
 }
 
 // TestDefaultCapacity takes more than a second's ids: the surplus waits for the next second, on a
@@ -275,7 +275,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
 	for range 4 {
 		a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: assignertest.Endless}
-		d := open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {

@@ -26,7 +26,7 @@ func TestFirstTick(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &assignertest.Memory{}
-			g := open(t, start, a.Range(5, 5), uid.Options{Layout: l, MaxLead: 3 * time.Second,
+			g := uid.Open(t, start, a.Range(5, 5), uid.Options{Layout: l, MaxLead: 3 * time.Second,
 				TakePolicy: uid.TakeReject}, uid.NewTestClock())
 			last := uid.ID(old)
 			for range 2000 {
@@ -90,7 +90,7 @@ func TestErasCross(t *testing.T) {
 						for worker := range int64(4) {
 							clock := uid.NewTestClock()
 							clock.Step(time.Duration(worker-1) * 1700 * time.Millisecond)
-							g := open(t, start, assignertest.Static(worker*341), erasFrom(time.Now(), gene), clock)
+							g := uid.Open(t, start, assignertest.Static(worker*341), erasFrom(time.Now(), gene), clock)
 							gens, clocks = append(gens, g), append(clocks, clock)
 						}
 						last := make([]uid.ID, len(gens))
@@ -185,7 +185,7 @@ func TestErasWindow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newPlace(until)
 				a.Fail(errDown, assignertest.OpExtend)
-				g := open(t, start, a, erasFrom(time.Now(), 0), uid.NewTestClock())
+				g := uid.Open(t, start, a, erasFrom(time.Now(), 0), uid.NewTestClock())
 				end := time.Now().Add(until)
 				var err error
 				for ids := make([]uid.ID, 500); err == nil; time.Sleep(50 * time.Millisecond) {
@@ -248,7 +248,7 @@ func TestErasUnknown(t *testing.T) {
 					if i > 0 {
 						o.Eras = []bitsalloc.Era{era}
 					}
-					gens = append(gens, open(t, start, m, o, uid.NewTestClock()))
+					gens = append(gens, uid.Open(t, start, m, o, uid.NewTestClock()))
 				}
 				seen := map[uid.ID]bool{}
 				stopped := time.Time{}

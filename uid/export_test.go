@@ -2,10 +2,14 @@ package uid
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 // TestClock is a wall clock that tests set forward and back. Its monotonic clock is the real one,
@@ -51,6 +55,46 @@ func NewCachedAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestCl
 // NewDefaultAt is NewDefault with a clock of the test's.
 func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Default, error) {
 	return newDefault(ctx, a, o, t.read, time.Time{})
+}
+
+// Open returns a generator that is closed with the test. In a bubble, which begins before the default
+// epoch, the default layout has an epoch before the bubble.
+func Open[G Generator](t *testing.T, make func(context.Context, assigner.Assigner, *Options, *TestClock) (G, error),
+	a assigner.Assigner, o Options, clock *TestClock) G {
+	t.Helper()
+	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(bitsalloc.DefaultEpoch()) {
+		o.Layout.Epoch = time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC)
+	}
+	g, err := make(t.Context(), a, &o, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g
+}
+
+// Takers has n goroutines take ids until the generator fails. calls counts the ids, and newest waits
+// for the goroutines and returns the largest id.
+func Takers(t *testing.T, g Generator, n int) (calls *atomic.Int64, newest func() ID) {
+	calls = new(atomic.Int64)
+	largest := make([]ID, n)
+	var wg sync.WaitGroup
+	for k := range largest {
+		wg.Go(func() {
+			for {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					return
+				}
+				largest[k] = max(largest[k], id)
+				calls.Add(1)
+			}
+		})
+	}
+	return calls, func() ID {
+		wg.Wait()
+		return slices.Max(largest)
+	}
 }
 
 // PadLocked is a padding run for a goroutine that holds the composer's mutex: a clock's OnRead,

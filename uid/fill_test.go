@@ -21,7 +21,7 @@ func TestGene(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, lanes := range []int{1, 4} {
-			g := open(t, make, assignertest.Static(1), uid.Options{Layout: l, Lanes: lanes}, uid.NewTestClock())
+			g := uid.Open(t, make, assignertest.Static(1), uid.Options{Layout: l, Lanes: lanes}, uid.NewTestClock())
 			seen, keyless := map[uid.ID]bool{}, map[int64]int{}
 			add := func(id uid.ID, err error, key int64) {
 				t.Helper()
@@ -59,7 +59,7 @@ func TestGene(t *testing.T) {
 				add(id, nil, -3)
 			}
 		}
-		g := open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
+		g := uid.Open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
 		if _, err := g.NextGene(t.Context(), 1); !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: NextGene without GeneBits = %v, want ErrNoGene", name, err)
 		}

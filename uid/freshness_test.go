@@ -52,7 +52,7 @@ func TestFreshLanes(t *testing.T) {
 		worker     int64
 	}{{1, 0, 1}, {4, 0, 1}, {1, 8192, 1<<22 - 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			c := open(t, uid.NewCachedAt, assignertest.Static(tc.worker),
+			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(tc.worker),
 				uid.Options{Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
 			for range 400 {
 				mustNext(t, c)
@@ -128,7 +128,7 @@ func TestFreshBehindOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Minute)
 		a.Fail(errDown, assignertest.OpExtend)
-		c := open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
 		var err error
 		for ids := make([]uid.ID, 8192); err == nil; {
 			_, err = c.Fill(t.Context(), ids)
@@ -209,7 +209,7 @@ func TestClaimRegainedInBurst(t *testing.T) {
 	for _, run := range []int{1, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(20 * time.Second)
-			c := open(t, uid.NewCachedAt, a, uid.Options{RunLength: run}, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: run}, uid.NewTestClock())
 			oldEnd := bubbleStart.Add(a.Length)
 			newBegin := oldEnd.Add(10 * time.Second)
 			a.between(t, 10*time.Second, time.Hour)

@@ -20,11 +20,7 @@ func TestGateBeforeTheLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}
-		d, err := NewDefault(t.Context(), assignertest.Static(1), &Options{Layout: l, SeqStart: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
+		d := Open(t, NewDefaultAt, assignertest.Static(1), Options{Layout: l, SeqStart: 1}, NewTestClock())
 		if _, err := d.Fill(t.Context(), make([]ID, 8192)); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func TestGuardWrongReadings(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					clock := uid.NewTestClock()
 					l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
-					g := open(t, start, assignertest.Static(1), uid.Options{Layout: l}, clock)
+					g := uid.Open(t, start, assignertest.Static(1), uid.Options{Layout: l}, clock)
 					near := func(when string) {
 						t.Helper()
 						before := time.Now()
@@ -107,7 +107,7 @@ func TestGuardRealSteps(t *testing.T) {
 		for _, step := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 10 * time.Minute, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
-				g := open(t, start, assignertest.Static(1), uid.Options{}, clock)
+				g := uid.Open(t, start, assignertest.Static(1), uid.Options{}, clock)
 				time.Sleep(10 * time.Second)
 				mustNext(t, g)
 				clock.Step(step)

@@ -101,7 +101,7 @@ func TestIssued(t *testing.T) {
 	for _, o := range []uid.Options{{}, {RunLength: 1}, {Lanes: 8}, {RunLength: 16, Lanes: 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(time.Minute)
-			c := open(t, uid.NewCachedAt, a, o, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, o, uid.NewTestClock())
 			issued := int64(0)
 			for i := range 300 {
 				if i == 200 {
@@ -197,7 +197,7 @@ func TestStatsForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(10 * time.Minute)
 		m.Fail(errDown, assignertest.OpExtend)
-		c := open(t, uid.NewCachedAt, m.Range(7, 7), uid.Options{}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, m.Range(7, 7), uid.Options{}, uid.NewTestClock())
 		mustNext(t, c)
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
@@ -264,7 +264,7 @@ func TestKeeperLogsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		a := &assignertest.Memory{}
-		g := open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		g := uid.Open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
 		a.Fail(errDown, assignertest.OpAssign)
 		a.Lose(g.Stats().Worker)
 		time.Sleep(time.Hour)

@@ -247,22 +247,6 @@ var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Opt
 	},
 }
 
-// open returns a generator that is closed with the test. In a bubble, which begins before the default
-// epoch, the default layout is bubbleLayout.
-func open[G uid.Generator](t *testing.T, make func(context.Context, assigner.Assigner, *uid.Options,
-	*uid.TestClock) (G, error), a assigner.Assigner, o uid.Options, clock *uid.TestClock) G {
-	t.Helper()
-	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(bitsalloc.DefaultEpoch()) {
-		o.Layout = bubbleLayout()
-	}
-	g, err := make(t.Context(), a, &o, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
-	return g
-}
-
 // mustNext takes an id.
 func mustNext(t *testing.T, g uid.Generator) uid.ID {
 	t.Helper()
@@ -302,7 +286,7 @@ func bubble(t *testing.T, kind string, a assigner.Assigner, o uid.Options,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		f(t, open(t, kinds[kind], a, o, clock), clock)
+		f(t, uid.Open(t, kinds[kind], a, o, clock), clock)
 	})
 }
 

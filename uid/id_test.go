@@ -50,6 +50,20 @@ func goldenIDs() []goldenID {
 	}
 }
 
+// checkText checks the text of a golden id, written and read.
+func checkText(t *testing.T, id uid.ID, want, got string, app func([]byte) []byte, parse func(string) (uid.ID, error)) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%d is written %q, want %q", id, got, want)
+	}
+	if got := string(app([]byte("id-"))); got != "id-"+want {
+		t.Errorf("%d is appended as %q, want %q", id, got, "id-"+want)
+	}
+	if got, err := parse(want); err != nil || got != id {
+		t.Errorf("%q reads as %d, %v, want %d", want, got, err, id)
+	}
+}
+
 func TestIDDecimal(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {

@@ -70,7 +70,7 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 			h := &greedy{ids: 1, patience: 10 * time.Hour}
 			a := newPlace(20 * time.Second)
 			a.Fail(errDown, assignertest.OpExtend)
-			g := open(t, start, a, uid.Options{Logger: slog.New(h),
+			g := uid.Open(t, start, a, uid.Options{Logger: slog.New(h),
 				TakeFunc: func(_ context.Context, reason error) error {
 					time.Sleep(10 * time.Millisecond)
 					if errors.Is(reason, uid.ErrClaimExpired) || errors.Is(reason, uid.ErrEmpty) {
@@ -139,7 +139,7 @@ func TestLoggerTakesIds(t *testing.T) {
 			a := newPlace(10 * time.Minute)
 			a.TellTime = true
 			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Epoch: bubbleEpoch}
-			g := open(t, start, a, uid.Options{Layout: l, Logger: slog.New(h), PutPolicy: uid.PutFail}, clock)
+			g := uid.Open(t, start, a, uid.Options{Layout: l, Logger: slog.New(h), PutPolicy: uid.PutFail}, clock)
 			h.generator.Store(&g)
 			take := func(d time.Duration) {
 				for range int(d / time.Second) {

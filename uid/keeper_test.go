@@ -150,7 +150,7 @@ func TestReleaseUsed(t *testing.T) {
 func TestBindLayout(t *testing.T) {
 	t.Parallel()
 	m := &assignertest.Memory{}
-	open(t, uid.NewCachedAt, m, uid.Options{}, uid.NewTestClock())
+	uid.Open(t, uid.NewCachedAt, m, uid.Options{}, uid.NewTestClock())
 	if _, err := m.BindLayout((bitsalloc.Layout{}).String()).Assign(t.Context(), 7); err != nil {
 		t.Errorf("another claim for the generator's layout: %v", err)
 	}
@@ -275,7 +275,7 @@ func TestMaxLeadSaturates(t *testing.T) {
 	o := uid.Options{MaxLead: 1<<63 - 1, Layout: bitsalloc.Layout{TimeBits: 61, WorkerBits: 1,
 		SeqBits: 1, Tick: time.Nanosecond, Epoch: time.Unix(0, 0)}}
 	for _, make := range kinds {
-		mustNext(t, open(t, make, assignertest.Static(1), o, uid.NewTestClock()))
+		mustNext(t, uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock()))
 	}
 }
 

@@ -136,7 +136,7 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 				clock.Step(3 * time.Hour)
 				return nil
 			})}
-		g := open(t, make, a, uid.Options{}, clock)
+		g := uid.Open(t, make, a, uid.Options{}, clock)
 		mustNext(t, g)
 		if held := g.Stats().ClockHeld; held.Round(time.Second) != 3*time.Hour {
 			t.Errorf("%s: Stats().ClockHeld = %v, want 3 h", name, held)

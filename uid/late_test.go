@@ -39,7 +39,7 @@ func TestLateCallers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				a := newPlace(20 * time.Second)
-				c := open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16, SeqStart: 1,
+				c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16, SeqStart: 1,
 					MaxLag: time.Hour, BoostPower: uid.NoBoost}, uid.NewTestClock())
 				time.Sleep(7400 * time.Millisecond) // the keeper extends 100 ms to 2.6 s from now
 				mustNext(t, c)                      // the lane has a run, of which something is left

@@ -21,11 +21,7 @@ func TestReplaceWorker(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					o := Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
-					c, err := newCached(t.Context(), assignertest.Static(workers[0]), &o, NewTestClock().read)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer c.Close()
+					c := Open(t, NewCachedAt, assignertest.Static(workers[0]), o, NewTestClock())
 					p := c.composer
 					id, err := c.Next(t.Context()) // gives a lane a run
 					if err != nil {

@@ -73,7 +73,7 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 		clock := uid.NewTestClock()
 		clock.Step(2 * step())
 		m.Lose(0)
-		g := open(t, start, a, o, clock)
+		g := uid.Open(t, start, a, o, clock)
 		if got := take(g, 200, clock); got == 0 {
 			t.Errorf("seed %d, round %d: no id of a generator whose claim is good: %v", seed, round, g.Stats().Err)
 		}

@@ -60,32 +60,14 @@ func TestDefaultCloseExact(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for round := range 2000 / slow {
-		d, err := NewDefault(t.Context(), assignertest.Static(0), &Options{Layout: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var newest [2]ID // of each caller
-		var calls atomic.Int64
-		var wg sync.WaitGroup
-		for k := range newest {
-			wg.Go(func() {
-				for {
-					id, err := d.Next(t.Context())
-					if err != nil {
-						return
-					}
-					newest[k] = id
-					calls.Add(1)
-				}
-			})
-		}
+		d := Open(t, NewDefaultAt, assignertest.Static(0), Options{Layout: l}, NewTestClock())
+		calls, newest := Takers(t, d, 2)
 		spin(func() bool { return calls.Load() >= int64(1+round%64) })
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
-		wg.Wait()
 		// The ids of worker 0 are positions.
-		if got, want := d.final.Load(), int64(max(newest[0], newest[1])); got != want {
+		if got, want := d.final.Load(), int64(newest()); got != want {
 			t.Fatalf("round %d: Close counts ids up to %d, and a caller got %d", round, got, want)
 		}
 	}

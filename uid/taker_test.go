@@ -43,7 +43,7 @@ func TestTakerWithoutEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: time.Hour}
-				g := open(t, start, a, uid.Options{MaxLead: time.Second,
+				g := uid.Open(t, start, a, uid.Options{MaxLead: time.Second,
 					TakeFunc: func(_ context.Context, reason error) error {
 						if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
 							return reason
@@ -111,7 +111,7 @@ func TestTakerWhilePadderStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(8 * time.Second)
 		extend := a.slow()
-		c := open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
 		time.Sleep(5 * time.Second) // the keeper has begun to extend
 		c.StopPadder()
 		time.Sleep(500 * time.Millisecond)
@@ -186,7 +186,7 @@ func TestTakerBeforeTheEpoch(t *testing.T) {
 			o := uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
 				Rollback: uid.RollbackHold(2 * time.Hour)}
-			g := open(t, start, assignertest.Static(1), o, clock)
+			g := uid.Open(t, start, assignertest.Static(1), o, clock)
 			time.Sleep(10 * time.Minute)
 			mustNext(t, g)
 			clock.Step(-time.Hour)

@@ -20,7 +20,7 @@ func bubbleLayout() bitsalloc.Layout { return bitsalloc.Layout{Epoch: bubbleEpoc
 // cachedAt returns a Cached of worker 1 on a clock of the test's.
 func cachedAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Cached {
 	t.Helper()
-	return open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
+	return uid.Open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
 }
 
 // TestCachedIdleIsHonest lets a generator sit idle, or go slowly, for simulated hours: every stamp

@@ -67,7 +67,7 @@ func TestWakeUpAtWindowEnd(t *testing.T) {
 			close(extend)
 			synctest.Wait() // the keeper has published the new window, and sleeps
 		})
-		d := open(t, uid.NewDefaultAt, a, uid.Options{}, clock)
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, clock)
 		time.Sleep(9 * time.Second) // the keeper has been at work since the window's middle
 		arm(1)
 		start := time.Now()

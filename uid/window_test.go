@@ -24,52 +24,42 @@ func TestWindowBehind(t *testing.T) {
 		})
 }
 
-// TestWindowShort claims a window that holds not one whole tick: the keeper asks for one that does,
-// instead of for the same again and again.
-func TestWindowShort(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *place) {
-		a.From, a.Length = a.From.Add(5*time.Second+time.Millisecond), 10*time.Millisecond
-	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
-		for range 10 {
+// extendsAtMost takes an id a second. That takes no more than most extensions.
+func extendsAtMost(t *testing.T, seconds, most int, script func(*place)) {
+	eachKind(t, uid.Options{}, script, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+		for range seconds {
 			mustNext(t, g)
 			time.Sleep(time.Second)
 		}
-		if n := len(extensions(a.Memory)); n > 50 {
-			t.Errorf("extended %d times in ten seconds", n)
+		if n := len(extensions(a.Memory)); n > most {
+			t.Errorf("extended %d times in %d seconds, want at most %d", n, seconds, most)
 		}
+	})
+}
+
+// TestWindowShort claims a window that holds not one whole tick: the keeper asks for one that does,
+// instead of for the same again and again.
+func TestWindowShort(t *testing.T) {
+	extendsAtMost(t, 10, 50, func(a *place) {
+		a.From, a.Length = a.From.Add(5*time.Second+time.Millisecond), 10*time.Millisecond
 	})
 }
 
 // TestWindowPassed claims from an authority whose clock is hours behind: by this clock the window
 // has passed before it began. The keeper asks for one that lies ahead.
 func TestWindowPassed(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *place) {
+	extendsAtMost(t, 10, 50, func(a *place) {
 		a.From = time.Time{}
 		a.Step(-3*time.Hour - a.Length)
-	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
-		for range 10 {
-			mustNext(t, g)
-			time.Sleep(time.Second)
-		}
-		if n := len(extensions(a.Memory)); n > 50 {
-			t.Errorf("extended %d times in ten seconds", n)
-		}
 	})
 }
 
-// TestWindowPassedLength is the same with a window of ten minutes: what is asked for is as long.
+// TestWindowPassedLength is the same with a window of ten minutes: what is asked for is as long, so
+// that it is extended about every five minutes.
 func TestWindowPassedLength(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *place) {
+	extendsAtMost(t, 600, 5, func(a *place) {
 		a.From = a.From.Add(-3 * time.Hour)
 		a.Step(-3 * time.Hour)
-	}, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
-		for range 600 {
-			mustNext(t, g)
-			time.Sleep(time.Second)
-		}
-		if n := len(extensions(a.Memory)); n > 5 {
-			t.Errorf("extended %d times in ten minutes, want about every five", n)
-		}
 	})
 }
 
@@ -128,26 +118,32 @@ func TestWindowBeyondLayout(t *testing.T) {
 	}
 }
 
+// asksFor checks that the only extension asks for length beyond the position, and how often the
+// authority was asked for the time.
+func asksFor(t *testing.T, kind string, m *assignertest.Memory, length time.Duration, nows int) {
+	t.Helper()
+	extends, got := extensions(m), len(m.Calls(assignertest.OpNow))
+	if len(extends) != 1 || got != nows {
+		t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, and %d",
+			kind, extends, got, nows)
+	}
+	// The position of cached is a few seconds ahead.
+	if asked := extends[0].asked - extends[0].at; asked < length || asked > length+10*time.Second {
+		t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, length)
+	}
+}
+
 // TestWindowTold claims a window that is nearly over, of an authority whose clock is an hour ahead.
 // What the keeper asks for is as long as the claim says, and the authority's clock has no say.
 func TestWindowTold(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		const length = 10 * time.Minute
-		a := newMemory(3*time.Second - time.Hour) // 3 s by the generator's clock
-		a.Span = length
-		a.Step(time.Hour)
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		m := newMemory(3*time.Second - time.Hour) // 3 s by the generator's clock
+		m.Span = 10 * time.Minute
+		m.Step(time.Hour)
+		bubble(t, kind, m, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
-			extends, nows := extensions(a), len(a.Calls(assignertest.OpNow))
-			if len(extends) != 1 || nows != 0 {
-				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
-					"and never", kind, extends, nows)
-			}
-			// The position of cached is a few seconds ahead.
-			if asked := extends[0].asked - extends[0].at; asked < length || asked > length+10*time.Second {
-				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, length)
-			}
+			asksFor(t, kind, m, m.Span, 0)
 		})
 	}
 }
@@ -157,17 +153,10 @@ func TestWindowTold(t *testing.T) {
 func TestWindowNotTold(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		a := newMemory(10 * time.Minute)
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		m := newMemory(10 * time.Minute)
+		bubble(t, kind, m, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(9 * time.Minute)
-			extends, nows := extensions(a), len(a.Calls(assignertest.OpNow))
-			if len(extends) != 1 || nows != 1 {
-				t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, "+
-					"and once", kind, extends, nows)
-			}
-			if asked := extends[0].asked - extends[0].at; asked < a.Length || asked > a.Length+10*time.Second {
-				t.Errorf("%s: asked for %v, want %v beyond the position", kind, asked, a.Length)
-			}
+			asksFor(t, kind, m, m.Length, 1)
 		})
 	}
 }
