@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -33,7 +34,7 @@ var restored = fault{"server: restored from a backup, and repaired",
 			if err := restore(); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), comeback)
+			ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 			defer cancel()
 			a, err := etcd.Open(in.srv.DSN("soak"), nil)
 			if err != nil {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -20,9 +20,7 @@ type injector struct {
 	front  *dbtest.Proxy // in front of the service; nil: no process uses it
 	faults []fault       // of the server, the service and the network
 	most   time.Duration // the longest time that a fault lasts or a process is paused
-
-	mu     sync.Mutex
-	counts map[string]int64 // how often each fault was injected; guarded by mu
+	counts soak.Counts
 }
 
 // fault is something that can happen to the server or the network. harm begins it and returns heal,
@@ -94,106 +92,48 @@ func network(
 	}
 }
 
-// count counts a fault that was injected.
-func (in *injector) count(name string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.counts[name]++
-}
-
 // server injects one fault after the other into the server and the network until stop is closed.
 // Each fault is over, and every generator is back, before the next one begins. A round has each
 // fault once, in random order.
 func (in *injector) server(r *rand.Rand, stop <-chan struct{}) {
 	for {
 		for _, i := range r.Perm(len(in.faults)) {
-			if !pause(stop, between(r, 200*time.Millisecond, time.Second)) {
+			if !soak.Pause(stop, soak.Between(r, 200*time.Millisecond, time.Second)) {
 				return
 			}
-			f, lasts := in.faults[i], between(r, in.most/20, in.most)
+			f, lasts := in.faults[i], soak.Between(r, in.most/20, in.most)
 			in.fleet.during(f.name)
 			heal, err := f.harm(in, lasts)
 			if err == nil {
-				pause(stop, lasts)
+				soak.Pause(stop, lasts)
 				err = heal()
 			}
 			if err != nil {
-				in.fleet.failure(fmt.Errorf("%s: %w", f.name, err))
+				in.fleet.Failure(fmt.Errorf("%s: %w", f.name, err))
 				return
 			}
-			in.count(f.name)
-			in.fleet.await(f.name)
+			in.counts.Add(f.name)
+			in.fleet.Await(f.name)
 			in.fleet.during(noFault)
 		}
 	}
 }
 
-// processes kills, pauses and restarts processes until stop is closed. Paused processes go on then.
-// A process that was killed or ended comes back at once or within two windows, so that others may
-// find its worker id free meanwhile.
+// processes kills, pauses and restarts processes until stop is closed. A process that was killed or
+// ended comes back at once or within two windows, so that others may find its worker id free
+// meanwhile.
 func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
-	var later sync.WaitGroup
-	defer later.Wait()
-	for pause(stop, between(r, 200*time.Millisecond, 1500*time.Millisecond)) {
-		slot, lasts := in.fleet.any(r), between(r, in.most/20, in.most)
-		what, off, away := r.IntN(8), time.Duration(0), time.Duration(0)
-		if r.IntN(3) > 0 {
-			away = between(r, 0, 2*in.fleet.lease)
-		}
-		p := in.fleet.take(slot)
-		if p == nil {
-			continue
-		}
-		switch what {
-		case 0, 1:
-			in.count("process: SIGSTOP")
-			p.pause()
-			in.fleet.put(slot, p)
-			later.Go(func() {
-				pause(stop, lasts)
-				p.resume()
-			})
-			continue
-		case 2, 3, 4:
-			in.count("process: SIGKILL and restart")
-			p.kill()
-		case 5, 6:
-			in.count("process: clean restart")
-			if err := p.stop(); err != nil {
-				in.fleet.failure(err)
-			}
-		default:
-			if !in.fleet.authority.tells {
-				in.count("process: SIGKILL and restart")
-				p.kill()
-				break
-			}
-			in.count("process: SIGKILL and restart beside a database clock that is wrong")
-			p.kill()
-			off = between(r, -6*time.Hour, 6*time.Hour)
-		}
-		later.Go(func() {
-			pause(stop, away)
-			if err := in.fleet.start(slot, off); err != nil {
-				in.fleet.failure(err)
-			}
-		})
+	away := 2 * in.fleet.lease
+	stopped := soak.End{Name: "process: SIGSTOP"}
+	killed := soak.End{Name: "process: SIGKILL and restart", End: (*soak.Process).Kill, Away: away}
+	clean := soak.End{Name: "process: clean restart", End: (*soak.Process).Stop, Away: away}
+	wrong := killed
+	if in.fleet.authority.tells {
+		wrong.Name += " beside a database clock that is wrong"
+		wrong.Off = 6 * time.Hour
 	}
-}
-
-// between returns a random duration from least to most.
-func between(r *rand.Rand, least, most time.Duration) time.Duration {
-	return least + time.Duration(r.Int64N(int64(most-least)+1))
-}
-
-// pause waits for d, and reports whether d has passed before stop was closed.
-func pause(stop <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-stop:
-		return false
-	case <-time.After(d):
-		return true
-	}
+	in.fleet.Harm(r, stop, in.most, &in.counts,
+		[]soak.End{stopped, stopped, killed, killed, killed, clean, clean, wrong}, in.fleet.start)
 }
 
 // cleanup stands in for a test where dbtest asks for one. It has only the methods that NewProxy

@@ -1,25 +1,17 @@
 package main
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/e2e/soak/ledger"
 	"github.com/uidring/uidring/uid"
 )
-
-// comeback is how long a generator may take after a fault is over: the longest pause of the keeper
-// is 15 s, one attempt may hang for 10 s, and the machine may be busy.
-const comeback = time.Minute
-
-// errEnded is part of the error of a process that ended by itself, which may have no other error.
-var errEnded = errors.New("it was not asked to")
 
 // Where worker ids come from.
 const (
@@ -32,6 +24,7 @@ const (
 // fleet has the processes that run at one time, and records what they report. Its methods are safe
 // for concurrent use.
 type fleet struct {
+	*soak.Fleet
 	authority *authority
 	alloc     *bitsalloc.Allocator
 	ledger    *ledger.Ledger
@@ -41,22 +34,16 @@ type fleet struct {
 	lease     time.Duration // the leases' Window
 	broken    string        // see job
 
-	mu       sync.Mutex       // guards the fields below
-	slots    []*process       // nil while the slot is between two processes
-	started  int              // how many processes were started
-	errs     map[string]int64 // how many errors of each kind callers got
-	stall    time.Duration    // the longest stall
-	stallOf  string           // its kind of generator, and the fault during or before it
-	fault    string           // what is injected into the server or the network
-	recovery time.Duration    // the longest recovery
-	recFault string           // the fault before it
-	outside  int64            // ids outside of their process's windows
-	example  uid.ID           // the first of them
-	suspect  time.Time        // since when windows overlap; zero: they do not
-	overlap  error            // windows that overlap for certain
-	begin    time.Time
-	found    time.Duration // from begin to the first finding of look; 0: there is none
-	bad      []error       // what must not happen, and did
+	mu      sync.Mutex    // guards the fields below
+	stall   time.Duration // the longest stall
+	stallOf string        // its kind of generator, and the fault during or before it
+	fault   string        // what is injected into the server or the network
+	outside int64         // ids outside of their process's windows
+	example uid.ID        // the first of them
+	suspect time.Time     // since when windows overlap; zero: they do not
+	overlap error         // windows that overlap for certain
+	begin   time.Time
+	found   time.Duration // from begin to the first finding of look; 0: there is none
 }
 
 // newFleet starts n processes on the authority at dsn and the service in front of it.
@@ -67,16 +54,10 @@ func newFleet(
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{authority: a, alloc: alloc, ledger: ledger.New(alloc), dsn: dsn, service: service,
-		lease: lease, broken: broken,
-		slots: make([]*process, n), begin: time.Now(),
-		errs: map[string]int64{}, fault: noFault}
-	for i := range n {
-		if err := f.start(i, 0); err != nil {
-			return f, errors.Join(err, f.stop())
-		}
-	}
-	return f, nil
+	f := &fleet{Fleet: soak.NewFleet(n, "id"), authority: a, alloc: alloc,
+		ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
+		begin: time.Now(), fault: noFault}
+	return f, f.Fill(func(slot int) error { return f.start(slot, 0) })
 }
 
 // noFault is the fault while there is none.
@@ -106,55 +87,43 @@ func (f *fleet) start(slot int, off time.Duration) error {
 	if k.from == served {
 		j.DSN = f.service
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.started++
-	p, err := startProcess(j, firstNumber+slot, f.started, f)
-	if err != nil {
-		return fmt.Errorf("starting a worker process: %w", err)
-	}
-	p.ahead = k.from == leased && off > 0
-	f.slots[slot] = p
-	return nil
+	return f.Start(slot, func(serial int) soak.Job {
+		return soak.Job{Name: k.kind, Work: j, Idle: k.from == leased && off > 0,
+			Frame: f.reader(serial),
+			Env:   []string{fmt.Sprint(numberEnv, "=", firstNumber+slot), "GOMAXPROCS=2"}}
+	})
 }
 
-// take empties a slot and returns its process. It returns nil, and leaves the slot as it is, if the
-// slot is empty or its process is paused.
-func (f *fleet) take(slot int) *process {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p := f.slots[slot]
-	if p == nil {
+// reader returns the function that takes what a process writes.
+func (f *fleet) reader(serial int) func(*soak.Process, soak.Frame) error {
+	var g guard
+	return func(p *soak.Process, frame soak.Frame) error {
+		switch {
+		case frame.Kind == frameIDs:
+			f.ids(serial, p, &g, soak.IDs[uid.ID](frame))
+		case frame.Cut:
+		case frame.Kind == frameWindow:
+			var w assignertest.Window
+			if err := json.Unmarshal(frame.Payload, &w); err != nil {
+				return fmt.Errorf("window %q: %w", frame.Payload, err)
+			}
+			g.window(w)
+			w.Claim += int64(serial) << 32
+			f.windows.Put(w)
+		case frame.Kind == frameError:
+			f.Failed(string(frame.Payload))
+		default:
+			return fmt.Errorf("frame of kind %q", frame.Kind)
+		}
 		return nil
 	}
-	if _, running := p.count(); !running {
-		return nil
-	}
-	f.slots[slot] = nil
-	return p
 }
 
-// put fills the slot that take has emptied.
-func (f *fleet) put(slot int, p *process) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.slots[slot] = p
-}
-
-// any returns a random slot.
-func (f *fleet) any(r *rand.Rand) int { return r.IntN(len(f.slots)) }
-
-// at returns a slot's process, or nil if the slot is empty.
-func (f *fleet) at(slot int) *process {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.slots[slot]
-}
-
-// ids records ids that a process handed out. gap is the time since the ids before them.
-func (f *fleet) ids(p *process, ids []uid.ID, gap time.Duration) {
-	f.ledger.Add(p.serial, ids)
-	outside, first := p.guard.outside(f.alloc, ids)
+// ids records ids that a process handed out.
+func (f *fleet) ids(serial int, p *soak.Process, g *guard, ids []uid.ID) {
+	gap := p.Arrived(0)
+	f.ledger.Add(serial, ids)
+	outside, first := g.outside(f.alloc, ids)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.outside == 0 {
@@ -162,29 +131,8 @@ func (f *fleet) ids(p *process, ids []uid.ID, gap time.Duration) {
 	}
 	f.outside += outside
 	if gap > f.stall {
-		f.stall, f.stallOf = gap, p.job.Kind+", during or after: "+f.fault
+		f.stall, f.stallOf = gap, p.Name+", during or after: "+f.fault
 	}
-}
-
-// granted records a window that a process was granted, extended or gave back.
-func (f *fleet) granted(p *process, w assignertest.Window) {
-	p.guard.window(w)
-	w.Claim += int64(p.serial) << 32
-	f.windows.Put(w)
-}
-
-// failed counts an error of a kind that a caller got.
-func (f *fleet) failed(kind string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.errs[kind]++
-}
-
-// failure records something that must not happen.
-func (f *fleet) failure(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.bad = append(f.bad, err)
 }
 
 // during records which fault is under way.
@@ -192,44 +140,6 @@ func (f *fleet) during(fault string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = fault
-}
-
-// await waits until every process that runs, and may have ids, has handed out some since the call.
-// A process that does not within comeback, or that ends by itself, is a failure.
-func (f *fleet) await(after string) {
-	begin := time.Now()
-	before := map[*process]int64{}
-	for i := range f.slots {
-		if p := f.at(i); p != nil {
-			before[p], _ = p.count()
-		}
-	}
-	for len(before) > 0 {
-		time.Sleep(10 * time.Millisecond)
-		for p, n := range before {
-			now, running := p.count()
-			if now > n || !running || p.ahead {
-				delete(before, p)
-				continue
-			}
-			select {
-			case <-p.ended:
-				f.failure(fmt.Errorf("%s: process ended by itself: %w: %s",
-					p.job.Kind, errors.Join(errEnded, p.err), &p.stderr))
-				delete(before, p)
-			default:
-			}
-			if time.Since(begin) > comeback {
-				f.failure(fmt.Errorf("%s: no id within %v after %s", p.job.Kind, comeback, after))
-				delete(before, p)
-			}
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if d := time.Since(begin); d > f.recovery {
-		f.recovery, f.recFault = d, after
-	}
 }
 
 // highest returns the highest worker id that any process had from the authority.
@@ -246,7 +156,7 @@ func (f *fleet) highest() (n int64) {
 // outside of its window, windows that have overlapped for as long as lateness, or a failure.
 func (f *fleet) look(lateness time.Duration) bool {
 	overlap := f.windows.Overlap()
-	s := f.ledger.Sum()
+	s, bad := f.ledger.Sum(), f.Bad()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch now := time.Now(); {
@@ -257,39 +167,11 @@ func (f *fleet) look(lateness time.Duration) bool {
 	case now.Sub(f.suspect) >= lateness:
 		f.overlap = overlap
 	}
-	if s.Duplicates == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil &&
-		len(f.bad) == 0 {
+	if s.Duplicates == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil && !bad {
 		return false
 	}
 	if f.found == 0 {
 		f.found = time.Since(f.begin)
 	}
 	return true
-}
-
-// stop ends all processes cleanly.
-func (f *fleet) stop() error {
-	var wg sync.WaitGroup
-	for i := range f.slots {
-		p := f.at(i)
-		if p == nil {
-			continue
-		}
-		wg.Go(func() {
-			if err := p.stop(); err != nil {
-				f.failure(err)
-			}
-		})
-	}
-	wg.Wait()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return errors.Join(f.bad...)
-}
-
-// tally returns how many errors of each kind callers got.
-func (f *fleet) tally() map[string]int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return maps.Clone(f.errs)
 }

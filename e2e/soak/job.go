@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -19,13 +15,10 @@ import (
 	"github.com/uidring/uidring/assigner/slots"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/uid"
 )
-
-// jobEnv is the environment variable that makes this program a worker process. Its value is the
-// job, as JSON.
-const jobEnv = "UIDRING_SOAK_JOB"
 
 // The kinds of generators.
 const (
@@ -57,13 +50,11 @@ const (
 	early   = "early"   // windows begin before the last one on the worker id has ended
 )
 
-// The frames that a worker process writes: the kind in one byte, the payload's length in 4 bytes,
-// little-endian, and the payload.
+// The kinds of frames that a worker process writes.
 const (
-	frameIDs    = 'i' // ids of 8 bytes each, little-endian
+	frameIDs    = 'i'
 	frameWindow = 'w' // a window that was granted, extended or given back, before its ids, as JSON
 	frameError  = 'e' // the kind of an error that a call returned
-	frameHead   = 5   // bytes before the payload
 )
 
 // maxLead bounds how far generators run ahead of the clock.
@@ -78,33 +69,10 @@ func layout() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 13, Tick: 100 * time.Millisecond}
 }
 
-// work is the main function of a worker process. It returns the exit status.
-func work(text string) int {
-	var j job
-	err := json.Unmarshal([]byte(text), &j)
-	if err == nil {
-		err = j.run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// run does the job.
-func (j job) run() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however it does
-		cancel()
-	}()
-	var out output
-	g, err := j.generator(ctx, &out)
-	if ctx.Err() != nil {
-		return nil // ended before it got a worker id
-	}
+// work does the job of a worker process.
+func work(ctx context.Context, j job, w *soak.Output) error {
+	out := output{w}
+	g, err := j.generator(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -115,13 +83,13 @@ func (j job) run() error {
 	wg.Wait()
 	// While the database is away Close fails: the worker id is free when its window has passed.
 	if err := g.Close(); err != nil {
-		out.write(frameError, []byte("Close: not given back"))
+		out.Write(frameError, []byte("Close: not given back"))
 	}
-	return out.err
+	return nil
 }
 
 // generator makes the job's generator, whose windows go to out.
-func (j job) generator(ctx context.Context, out *output) (uid.Generator, error) {
+func (j job) generator(ctx context.Context, out output) (uid.Generator, error) {
 	a, err := j.assigner()
 	if err != nil {
 		return nil, err
@@ -175,14 +143,11 @@ func (j job) assigner() (assigner.Assigner, error) {
 	return workernode.Disposable(db, nil), nil
 }
 
-// output writes frames to the standard output. Its methods are safe for concurrent use.
-type output struct {
-	mu  sync.Mutex
-	err error // of the first write that failed; guarded by mu
-}
+// output writes what a worker process has.
+type output struct{ *soak.Output }
 
 // pump takes ids until ctx ends, one by one and many at once in turn, and writes them.
-func (o *output) pump(ctx context.Context, g uid.Generator) {
+func (o output) pump(ctx context.Context, g uid.Generator) {
 	ids, buf := make([]uid.ID, 512), make([]byte, 0, 8*512)
 	for one := false; ctx.Err() == nil; one = !one {
 		var n int
@@ -196,39 +161,24 @@ func (o *output) pump(ctx context.Context, g uid.Generator) {
 		} else {
 			n, err = g.Fill(ctx, ids)
 		}
-		buf = buf[:0]
-		for _, id := range ids[:n] {
-			buf = binary.LittleEndian.AppendUint64(buf, uint64(id))
-		}
-		if n > 0 && !o.write(frameIDs, buf) {
+		buf = soak.AppendIDs(buf[:0], ids[:n])
+		if n > 0 && !o.Write(frameIDs, buf) {
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			o.write(frameError, []byte(kindOf(err)))
+			o.Write(frameError, []byte(kindOf(err)))
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
 }
 
 // window writes a window.
-func (o *output) window(w assignertest.Window) {
+func (o output) window(w assignertest.Window) {
 	text, err := json.Marshal(w)
 	if err != nil {
 		text = []byte(err.Error()) // which the reader reports
 	}
-	o.write(frameWindow, text)
-}
-
-// write writes a frame, and reports whether that succeeded. After a failure it writes nothing more.
-func (o *output) write(kind byte, payload []byte) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
-		return false
-	}
-	frame := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(payload)))
-	_, o.err = os.Stdout.Write(append(frame, payload...))
-	return o.err == nil
+	o.Write(frameWindow, text)
 }
 
 // kindOf returns the name of the documented error that err is, or err's text.

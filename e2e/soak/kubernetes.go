@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -42,7 +43,7 @@ func newCluster() *authority {
 						if err != nil {
 							return err
 						}
-						ctx, cancel := context.WithTimeout(context.Background(), comeback)
+						ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 						defer cancel()
 						text, err := address(s.Addr())
 						if err != nil {

@@ -5,29 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/e2e/internal/soak"
 )
 
 // TestReport: the report shows the figures of the file, all of them and no others, and those of a
 // good run.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	r, err := readResult("results/soak.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("../../docs/reliability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text),
-		"<!-- soak: go run ./e2e/soak -show e2e/soak/results/soak.json -->\n\n")
-	got, _, closed := strings.Cut(rest, "\n<!-- end of soak -->")
-	if !found || !closed {
-		t.Fatal("docs/reliability.md has lost the marks around the soak's figures")
-	}
-	if want := r.markdown(); got != want {
-		t.Errorf("docs/reliability.md has\n%s\nwant what soak -show prints:\n%s", got, want)
-	}
+	r := soak.Shown[result](t, "../..", "soak", "e2e/soak", "e2e/soak/results/soak.json")
 	wantGood(t, r)
 }
 
@@ -43,7 +29,7 @@ func TestReportRows(t *testing.T) {
 		t.Fatalf("results are %q, %v, want two or more", files, err)
 	}
 	for _, file := range files {
-		r, err := readResult(file)
+		r, err := soak.Read[result](file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
@@ -40,7 +38,7 @@ type result struct {
 	Windows    int              `json:"windows"`
 	Reused     int              `json:"windows_on_a_used_worker_id"`
 	Overlap    string           `json:"overlapping_windows,omitempty"`
-	Found      float64          `json:"found_after_seconds,omitempty"`
+	FoundAfter float64          `json:"found_after_seconds,omitempty"`
 	Examples   []uid.ID         `json:"examples,omitempty"`
 	Starts     int              `json:"processes_started"`
 	Workers    int              `json:"worker_ids"`
@@ -56,21 +54,19 @@ type result struct {
 
 // newResult collects what a run found.
 func newResult(c config, begin time.Time, in *injector) *result {
-	f, s := in.fleet, in.fleet.ledger.Sum()
+	f, s, sum := in.fleet, in.fleet.ledger.Sum(), in.fleet.Summary()
 	r := &result{
 		Started: begin.UTC().Truncate(time.Second), Processor: processor(), CPUs: runtime.NumCPU(),
 		OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Commit: c.commit,
-		Seed: c.seed, Duration: c.duration.String(), Window: c.window.String(),
-		Most: c.most.String(), Processes: c.processes, Broken: c.broken, Authority: c.authority,
+		Seed: c.Seed, Duration: c.Duration.String(), Window: c.window.String(),
+		Most: c.Most.String(), Processes: c.Processes, Broken: c.broken, Authority: c.authority,
 		IDs: s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First,
-		Workers: s.Workers, Shared: s.Shared, Errors: f.tally(), Failures: []string{},
+		Workers: s.Workers, Shared: s.Shared, Starts: sum.Starts, Faults: in.counts.All(),
+		Errors: sum.Errors, Recovery: soak.Seconds(sum.Recovery), RecoveryOf: sum.RecoveryOf,
+		Failures: sum.Failures,
 	}
-	in.mu.Lock()
-	r.Faults = maps.Clone(in.counts)
-	in.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r.Starts = f.started
 	all := f.windows.All()
 	r.Windows = len(all)
 	for i := 1; i < len(all); i++ {
@@ -84,22 +80,23 @@ func newResult(c config, begin time.Time, in *injector) *result {
 	if f.overlap != nil {
 		r.Overlap = f.overlap.Error()
 	}
-	r.Found = round(f.found)
-	r.Stall, r.StallOf = round(f.stall), f.stallOf
-	r.Recovery, r.RecoveryOf = round(f.recovery), f.recFault
-	for _, err := range f.bad {
-		r.Failures = append(r.Failures, err.Error())
-	}
+	r.FoundAfter = soak.Seconds(f.found)
+	r.Stall, r.StallOf = soak.Seconds(f.stall), f.stallOf
 	return r
 }
 
-// round returns a duration in seconds, rounded to hundredths.
-func round(d time.Duration) float64 {
-	return float64(d.Round(10*time.Millisecond)) / float64(time.Second)
+// Found returns what must not have been found, apart from failures of processes.
+func (r result) Found() error {
+	if r.Duplicates == 0 && r.Foreign == 0 && r.Outside == 0 && r.Overlap == "" {
+		return nil
+	}
+	return fmt.Errorf("found after %.1f s: %d ids came twice and %d lie outside of their "+
+		"windows, such as %v; %d are below 0; windows overlap: %q",
+		r.FoundAfter, r.Duplicates, r.Outside, r.Examples, r.Foreign, r.Overlap)
 }
 
-// markdown returns the result as the report shows it.
-func (r *result) markdown() string {
+// Markdown returns the result as the report shows it.
+func (r result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | |\n| --- | ---: |\n")
 	line := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
@@ -127,14 +124,8 @@ func (r *result) markdown() string {
 		r.Recovery, r.RecoveryOf))
 	line("generators that did not come back, and processes that ended by themselves",
 		len(r.Failures))
-	fmt.Fprintf(&b, "\n| fault | times |\n| --- | ---: |\n")
-	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
-		line(name, r.Faults[name])
-	}
-	fmt.Fprintf(&b, "\n| error that a caller got | times |\n| --- | ---: |\n")
-	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
-		line(name, human.Count(r.Errors[name]))
-	}
+	b.WriteString(soak.Table("fault | times", r.Faults))
+	b.WriteString(soak.Table("error that a caller got | times", r.Errors))
 	fmt.Fprintf(&b,
 		"\n%s, %d processors, %s, %s, commit %s, seed %d, leases of %s, faults of at most %s, "+
 			"begun %s.\n", r.Processor, r.CPUs,
@@ -143,28 +134,11 @@ func (r *result) markdown() string {
 }
 
 // row returns the result as one line of the report's table of authorities.
-func (r *result) row() string {
-	var outer, process int64
-	for name, n := range r.Faults {
-		if strings.HasPrefix(name, "process") {
-			process += n
-		} else {
-			outer += n
-		}
-	}
+func (r result) row() string {
+	process, outer := soak.Split(r.Faults)
 	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |",
 		r.Authority, r.Duration, human.Count(r.IDs), r.Duplicates, r.Outside,
 		human.Count(int64(r.Windows)), outer, process, r.Recovery)
-}
-
-// readResult reads a result from a file.
-func readResult(path string) (*result, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var r result
-	return &r, json.Unmarshal(text, &r)
 }
 
 // processor returns the name of the machine's processor, or the architecture where the system does

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -27,7 +28,7 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	proxy := dbtest.NewProxy(&clean, srv.Addr())
 	dsn, address := a.dsn(srv, proxy.Addr()), ""
 	var front *dbtest.Proxy
-	faults, kinds := a.faults, a.kinds[:min(len(a.kinds), c.processes)]
+	faults, kinds := a.faults, a.kinds[:min(len(a.kinds), c.Processes)]
 	if slices.ContainsFunc(kinds, func(k kind) bool { return k.from == served }) {
 		service, err := newService(dsn, c.window)
 		if err != nil {
@@ -38,25 +39,24 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 		address = "http://" + front.Addr()
 		faults = slices.Concat(faults, unreliableService())
 	}
-	f, err := newFleet(a, c.processes, dsn, address, c.window, c.broken)
+	f, err := newFleet(a, c.Processes, dsn, address, c.window, c.broken)
 	if err != nil {
 		return nil, err
 	}
-	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.most,
-		counts: map[string]int64{}}
+	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.Most}
 	begin := time.Now()
-	f.await("start")
+	f.Await("start")
 
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { in.server(rand.New(rand.NewPCG(c.seed, 1)), stop) })
-	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.seed, 2)), stop) })
+	wg.Go(func() { in.server(rand.New(rand.NewPCG(c.Seed, 1)), stop) })
+	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.Seed, 2)), stop) })
 	watch(ctx, c, begin, in, progress)
 	close(stop)
 	wg.Wait()
 
-	f.await("the last fault")
-	err = f.stop()
+	f.Await("the last fault")
+	err = f.Stop()
 	f.look(0)
 	return newResult(c, begin, in), err
 }
@@ -72,28 +72,23 @@ const (
 // watch prints a line of progress now and then, until the time is over, ctx ends, or something is
 // found that must not happen.
 func watch(ctx context.Context, c config, begin time.Time, in *injector, progress io.Writer) {
-	for next := begin.Add(c.every); time.Since(begin) < c.duration; {
-		if !pause(ctx.Done(), min(looks, c.duration-time.Since(begin))) {
+	for next := begin.Add(c.Every); time.Since(begin) < c.Duration; {
+		if !soak.Pause(ctx.Done(), min(looks, c.Duration-time.Since(begin))) {
 			return
 		}
 		found := in.fleet.look(lateness)
 		if now := time.Now(); now.Before(next) && !found {
 			continue
 		}
-		next = next.Add(c.every)
+		next = next.Add(c.Every)
 		s := in.fleet.ledger.Sum()
-		in.mu.Lock()
-		var faults int64
-		for _, n := range in.counts {
-			faults += n
-		}
-		in.mu.Unlock()
+		process, faults := soak.Split(in.counts.All())
 		in.fleet.mu.Lock()
 		fault := in.fleet.fault
 		in.fleet.mu.Unlock()
 		fmt.Fprintf(progress, "%6.0fs  %d ids, %d worker ids, %d used again, %d faults, "+
 			"%d duplicates, %d incomplete ticks; fault: %s\n",
-			time.Since(begin).Seconds(), s.IDs, s.Workers, s.Shared, faults, s.Duplicates,
+			time.Since(begin).Seconds(), s.IDs, s.Workers, s.Shared, process+faults, s.Duplicates,
 			in.fleet.ledger.Pages(), fault)
 		if found {
 			return

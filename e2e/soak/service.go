@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/idhttp"
 )
 
@@ -54,7 +55,7 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(l) }) // until it is closed
 	wg.Go(func() {
-		for pause(stop, forgetEvery) {
+		for soak.Pause(stop, forgetEvery) {
 			_ = forget() // cannot fail: it succeeded with the same options
 		}
 	})

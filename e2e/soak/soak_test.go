@@ -1,68 +1,43 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/human"
 )
 
 // TestMain runs the tests, or in a process that a run has started the job of that process.
 func TestMain(m *testing.M) {
-	if text := os.Getenv(jobEnv); text != "" {
-		os.Exit(work(text))
-	}
+	soak.Worker(work)
 	os.Exit(m.Run())
 }
 
-// soak runs the program and returns its exit status, its output and its result. It skips the test if
-// the program cannot run.
-func soak(t *testing.T, args ...string) (status int, said string, r *result) {
+// try runs the program and returns its exit status, its output and its result.
+func try(t *testing.T, args ...string) (status int, said string, r *result) {
 	t.Helper()
-	srv, err := dbtest.NewMariaDB() // only to find out; a run starts its own
-	if errors.Is(err, dbtest.ErrNoServer) && os.Getenv("UIDRING_REQUIRE_SERVERS") != "1" {
-		t.Skipf("skipped: soak: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Close()
-	file := filepath.Join(t.TempDir(), "result.json")
-	var out bytes.Buffer
-	status = command(append([]string{"-json", file, "-progress", "1s"}, args...), &out, &out)
-	if r, err = readResult(file); err != nil {
-		t.Fatalf("%v: %s", err, &out)
-	}
-	return status, out.String(), r
+	return soak.Try[result](t, dbtest.NewMariaDB, command, args...)
 }
 
 // TestSoak is a short run: no id comes twice, there are faults of both sorts, and the summary has the
 // figures of the file.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	status, said, r := soak(t, "-duration", "5s", "-window", "1s", "-most", "2s", "-seed", "1")
+	status, said, r := try(t, "-duration", "5s", "-window", "1s", "-most", "2s", "-seed", "1")
 	if status != 0 || r.Duplicates != 0 || len(r.Failures) != 0 || r.Seed != 1 {
 		t.Errorf("status %d, %+v, want 0 and no duplicates\n%s", status, r, said)
 	}
-	var server, process int64
-	for name, n := range r.Faults {
-		if strings.HasPrefix(name, "process") {
-			process += n
-		} else {
-			server += n
-		}
-	}
+	process, server := soak.Split(r.Faults)
 	if r.IDs < 10_000 || server == 0 || process == 0 {
 		t.Errorf("%d ids, %d faults of server and network, %d of processes, want some of each\n%s",
 			r.IDs, server, process, said)
 	}
-	if !strings.Contains(said, human.Count(r.IDs)) || !strings.Contains(said, r.markdown()) {
+	if !strings.Contains(said, human.Count(r.IDs)) || !strings.Contains(said, r.Markdown()) {
 		t.Errorf("the output does not have the file's figures:\n%s", said)
 	}
 }
@@ -81,15 +56,15 @@ func TestSoakDetects(t *testing.T) {
 	} {
 		t.Run(tt.broken, func(t *testing.T) {
 			t.Parallel()
-			status, said, r := soak(t, "-duration", "30s", "-window", "1s", "-most", "2s",
+			status, said, r := try(t, "-duration", "30s", "-window", "1s", "-most", "2s",
 				"-broken", tt.broken)
 			if status != 1 || !tt.found(r) || !strings.Contains(said, "found after") {
 				t.Errorf("status %d, %+v, want 1 and the bug in the result\n%s", status, r, said)
 			}
-			if r.Found <= 0 || r.Found > 30 {
-				t.Errorf("found after %v s, want it within the run's 30 s", r.Found)
+			if r.FoundAfter <= 0 || r.FoundAfter > 30 {
+				t.Errorf("found after %v s, want it within the run's 30 s", r.FoundAfter)
 			}
-			t.Logf("found after %v s", r.Found)
+			t.Logf("found after %v s", r.FoundAfter)
 		})
 	}
 }
@@ -97,17 +72,7 @@ func TestSoakDetects(t *testing.T) {
 // TestFlags: flags out of range are refused before anything is started.
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range []string{"-duration=0s", "-processes=1", "-window=1ms", "-most=1ms",
-		"-progress=0s", "-nosuch", "-broken=x", "-duration=x"} {
-		var out bytes.Buffer
-		if got := command([]string{args}, &out, &out); got != 2 || out.Len() == 0 {
-			t.Errorf("soak %s = %d, want 2: %s", args, got, &out)
-		}
-	}
-	var out bytes.Buffer
-	if got := command([]string{"-show", filepath.Join(t.TempDir(), "none.json")}, &out, &out); got != 1 {
-		t.Errorf("soak -show of no file = %d, want 1", got)
-	}
+	soak.Refused(t, command, "-window=1ms", "-broken=x", "-authority=x")
 }
 
 // TestResult: a result that is written to a file and read back is the same.
@@ -123,13 +88,13 @@ func TestResult(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readResult(file)
-	if err != nil || got.markdown() != want.markdown() {
+	got, err := soak.Read[result](file)
+	if err != nil || got.Markdown() != want.Markdown() {
 		t.Errorf("read back: %+v, %v, want %+v", got, err, want)
 	}
 	for _, part := range []string{"1,234,567", "18446744073709551615", "| a | 1 |", "| b | 1,000 |"} {
-		if !strings.Contains(want.markdown(), part) {
-			t.Errorf("markdown does not contain %q:\n%s", part, want.markdown())
+		if !strings.Contains(want.Markdown(), part) {
+			t.Errorf("markdown does not contain %q:\n%s", part, want.Markdown())
 		}
 	}
 }

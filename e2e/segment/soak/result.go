@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/human"
 )
 
@@ -36,10 +33,11 @@ type result struct {
 
 // newResult collects what a run found.
 func newResult(c config, begin time.Time, in *injector) *result {
-	f := in.fleet
-	r := &result{Started: begin.UTC().Truncate(time.Second), Duration: c.duration.String(),
-		Seed: c.seed, CPUs: runtime.NumCPU(), Go: runtime.Version(), Processes: c.processes,
-		IDs: map[string]int64{}, Failures: []string{}}
+	f, sum := in.fleet, in.fleet.Summary()
+	r := &result{Started: begin.UTC().Truncate(time.Second), Duration: c.Duration.String(),
+		Seed: c.Seed, CPUs: runtime.NumCPU(), Go: runtime.Version(), Processes: c.Processes,
+		Starts: sum.Starts, IDs: map[string]int64{}, Faults: in.counts.All(), Errors: sum.Errors,
+		Recovery: soak.Seconds(sum.Recovery), RecoveryOf: sum.RecoveryOf, Failures: sum.Failures}
 	for i, l := range f.ledgers {
 		ids, twice, first, _ := l.sum()
 		r.IDs[kinds[i].name] = ids
@@ -47,21 +45,23 @@ func newResult(c config, begin time.Time, in *injector) *result {
 			r.First = fmt.Sprintf("%d of %s", first, kinds[i].name)
 		}
 	}
-	in.mu.Lock()
-	r.Faults = maps.Clone(in.counts)
-	in.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r.Starts, r.Falls, r.Fall, r.Errors = f.started, f.falls, f.fall, maps.Clone(f.errs)
-	r.Recovery, r.RecoveryOf = f.recovery.Round(10*time.Millisecond).Seconds(), f.after
-	for _, err := range f.bad {
-		r.Failures = append(r.Failures, err.Error())
-	}
+	r.Falls, r.Fall = f.falls, f.fall
 	return r
 }
 
-// markdown returns the result as the report shows it.
-func (r *result) markdown() string {
+// Found returns what must not have been found, apart from failures of processes.
+func (r result) Found() error {
+	if r.Twice == 0 && r.Falls == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d ids came twice, such as %s; %d did not rise, such as %s",
+		r.Twice, r.First, r.Falls, r.Fall)
+}
+
+// Markdown returns the result as the report shows it.
+func (r result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | |\n| --- | ---: |\n")
 	line := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
@@ -79,26 +79,10 @@ func (r *result) markdown() string {
 	line("longest time after a fault until every process had new ids of every source",
 		fmt.Sprintf("%.2f s (%s)", r.Recovery, r.RecoveryOf))
 	line("sources that did not come back, and processes that ended by themselves", len(r.Failures))
-	table := func(head string, of map[string]int64) {
-		fmt.Fprintf(&b, "\n| %s | |\n| --- | ---: |\n", head)
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			line(name, human.Count(of[name]))
-		}
-	}
-	table("ids of", r.IDs)
-	table("fault", r.Faults)
-	table("calls that failed", r.Errors)
+	b.WriteString(soak.Table("ids of |", r.IDs))
+	b.WriteString(soak.Table("fault |", r.Faults))
+	b.WriteString(soak.Table("calls that failed |", r.Errors))
 	fmt.Fprintf(&b, "\n%d processors, %s, seed %d, begun %s.\n", r.CPUs, r.Go, r.Seed,
 		r.Started.Format("2006-01-02 15:04 MST"))
 	return b.String()
-}
-
-// readResult reads a result from a file.
-func readResult(path string) (*result, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var r result
-	return &r, json.Unmarshal(text, &r)
 }

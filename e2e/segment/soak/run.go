@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
@@ -18,16 +19,16 @@ import (
 // database is the name of the database on each server.
 const database = "soak"
 
-// run starts servers and a fleet, injects faults for as long as c says, and returns what it found.
-// The error says what must not have happened, apart from ids that came twice or did not increase.
-// The result is nil only if nothing was run.
-func run(c config, progress io.Writer) (*result, error) {
+// run starts servers and a fleet, injects faults for as long as c says or until ctx ends, and
+// returns what it found. The error says what must not have happened, apart from ids that came twice
+// or did not increase. The result is nil only if nothing was run.
+func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	dir, err := os.MkdirTemp("", "uidring-soak-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	in := &injector{most: c.most, counts: map[string]int64{}}
+	in := &injector{most: c.Most}
 	defer func() {
 		for _, s := range in.servers {
 			s.Close()
@@ -47,39 +48,41 @@ func run(c config, progress io.Writer) (*result, error) {
 	if err := prepare(d); err != nil {
 		return nil, err
 	}
-	if in.fleet, err = newFleet(c.processes, old); err != nil {
+	if in.fleet, err = newFleet(c.Processes, old); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	in.fleet.await("start")
+	in.fleet.Await("start")
 
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.seed, 2)), stop) })
+	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.Seed, 2)), stop) })
 	// One goroutine makes the servers' faults and the expansion, one after the other.
 	wg.Go(func() {
-		r := rand.New(rand.NewPCG(c.seed, 1))
+		r := rand.New(rand.NewPCG(c.Seed, 1))
 		half := make(chan struct{})
-		time.AfterFunc(c.duration/2, func() { close(half) })
+		time.AfterFunc(c.Duration/2, func() { close(half) })
 		in.harm(r, half)
 		in.join(all, r)
-		in.fleet.await("the third ticket server")
+		in.fleet.Await("the third ticket server")
 		if c.broken {
 			in.rewind()
 		}
 		in.harm(r, stop)
 	})
-	for next := begin; time.Since(begin) < c.duration && in.fleet.twice() == 0; {
-		time.Sleep(min(100*time.Millisecond, c.every))
-		if time.Since(next) >= c.every {
-			next = next.Add(c.every)
+	for next := begin; time.Since(begin) < c.Duration && !in.fleet.noticed(); {
+		if !soak.Pause(ctx.Done(), min(100*time.Millisecond, c.Every)) {
+			break
+		}
+		if time.Since(next) >= c.Every {
+			next = next.Add(c.Every)
 			in.report(time.Since(begin), progress)
 		}
 	}
 	close(stop)
 	wg.Wait()
-	in.fleet.await("the last fault")
-	err = in.fleet.stop()
+	in.fleet.Await("the last fault")
+	err = in.fleet.Stop()
 	return newResult(c, begin, in), err
 }
 
@@ -110,7 +113,7 @@ func (in *injector) start(dir string) (p places, err error) {
 
 // prepare makes the tables and the rows of the tags.
 func prepare(d databases) error {
-	ctx, cancel := context.WithTimeout(context.Background(), comeback)
+	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
 	for _, db := range append(d.tickets, d.postgres, d.sqlite) {
 		if err := sqlsource.Migrate(ctx, db); err != nil {
@@ -129,16 +132,12 @@ func prepare(d databases) error {
 
 // report prints a line of progress.
 func (in *injector) report(at time.Duration, progress io.Writer) {
-	var ids, faults int64
+	var ids int64
 	for _, l := range in.fleet.ledgers {
 		n, _, _, _ := l.sum()
 		ids += n
 	}
-	in.mu.Lock()
-	for _, n := range in.counts {
-		faults += n
-	}
-	in.mu.Unlock()
-	fmt.Fprintf(progress, "%6.0fs  %d ids, %d faults, %d ids twice\n", at.Seconds(), ids, faults,
-		in.fleet.twice())
+	process, server := soak.Split(in.counts.All())
+	fmt.Fprintf(progress, "%6.0fs  %d ids, %d faults, %d ids twice\n", at.Seconds(), ids,
+		process+server, in.fleet.twice())
 }

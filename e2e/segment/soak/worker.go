@@ -2,62 +2,39 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/segment"
 )
 
-// jobEnv is the environment variable that makes this program a worker process. Its value is the
-// places of the databases, as JSON.
-const jobEnv = "UIDRING_SEGMENT_SOAK_JOB"
+// failed is the bit of a frame's kind that marks an error. Without it the kind is an index in
+// kinds.
+const failed = 0x80
 
-// A frame is the kind's index in one byte, with the bit failed for an error, the payload's length
-// in 4 bytes, and the payload: ids of 8 bytes each, or the error's text. Numbers are little-endian.
-const (
-	frameHead = 5 // bytes before the payload
-	failed    = 0x80
-)
-
-// work is the main function of a worker process: it takes ids of every kind and writes them to the
-// standard output until the standard input ends. It returns the exit status.
-func work(text string) int {
-	var p places
-	err := json.Unmarshal([]byte(text), &p)
-	var d databases
-	if err == nil {
-		d, err = p.open()
-	}
+// work takes ids of every kind in a worker process, and writes them, until ctx ends.
+func work(ctx context.Context, p places, w *soak.Output) error {
+	d, err := p.open()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however it does
-		cancel()
-	}()
-	var out output
+	out := output{w}
 	var wg sync.WaitGroup
 	for i, k := range kinds {
 		wg.Go(func() { out.pump(ctx, byte(i), k, d) })
 	}
 	wg.Wait()
-	return 0
+	return nil
 }
 
-// output writes frames to the standard output. Its methods are safe for concurrent use.
-type output struct{ mu sync.Mutex }
+// output writes what a worker process has.
+type output struct{ *soak.Output }
 
 // pump takes ids of a kind until ctx ends, one by one and many at once in turn, and then gives back
 // what is left. It waits for a database that is down at the start.
-func (o *output) pump(ctx context.Context, i byte, k kind, d databases) {
+func (o output) pump(ctx context.Context, i byte, k kind, d databases) {
 	// The step is small, so that ranges end often, and a lost range is a small gap.
 	options := &segment.Options{MaxStep: 20_000, Checkpoint: true}
 	var g *segment.Generator
@@ -82,7 +59,7 @@ func (o *output) pump(ctx context.Context, i byte, k kind, d databases) {
 				n++
 			}
 		}
-		o.ids(i, ids[:n])
+		o.Write(i, soak.AppendIDs(nil, ids[:n]))
 		if err != nil && ctx.Err() == nil {
 			o.fail(i, "Next", err)
 		}
@@ -96,18 +73,9 @@ func (o *output) pump(ctx context.Context, i byte, k kind, d databases) {
 	}
 }
 
-// ids writes ids of a kind.
-func (o *output) ids(i byte, ids []int64) {
-	var buf []byte
-	for _, id := range ids {
-		buf = binary.LittleEndian.AppendUint64(buf, uint64(id))
-	}
-	o.write(i, buf)
-}
-
 // fail writes what failed, with err's text if err is one of package segment's errors that must not
 // happen.
-func (o *output) fail(i byte, what string, err error) {
+func (o output) fail(i byte, what string, err error) {
 	text := "database away or busy"
 	for _, known := range []error{
 		segment.ErrRangeWentBack, segment.ErrBadRange, segment.ErrExhausted, segment.ErrUnknownTag,
@@ -117,15 +85,5 @@ func (o *output) fail(i byte, what string, err error) {
 			text = err.Error()
 		}
 	}
-	o.write(i|failed, []byte(what+": "+text))
-}
-
-// write writes a frame. It ends the process if the parent has ended.
-func (o *output) write(i byte, payload []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	frame := binary.LittleEndian.AppendUint32([]byte{i}, uint32(len(payload)))
-	if _, err := os.Stdout.Write(append(frame, payload...)); err != nil {
-		os.Exit(1)
-	}
+	o.Write(i|failed, []byte(what+": "+text))
 }
