@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -20,7 +21,7 @@ import (
 // one goroutine. shared runs as many as there are processors, on one tag, or on one word for the
 // floor.
 func BenchmarkNext(b *testing.B) {
-	g := generator(b, newFake(1_000_000), nil)
+	g := segtest.New(b, newFake(1_000_000), nil)
 	t, err := g.Tag(b.Context(), "a")
 	if err != nil {
 		b.Fatal(err)
@@ -111,7 +112,7 @@ func (l *lockedSegment) next() int64 {
 }
 
 func BenchmarkFill(b *testing.B) {
-	t, err := generator(b, newFake(1_000_000), nil).Tag(b.Context(), "a")
+	t, err := segtest.New(b, newFake(1_000_000), nil).Tag(b.Context(), "a")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func BenchmarkFill(b *testing.B) {
 }
 
 func TestNextAllocates(t *testing.T) {
-	g := generator(t, newFake(100_000_000), &segment.Options{Refresh: -1})
+	g := segtest.New(t, newFake(100_000_000), &segment.Options{Refresh: -1})
 	tag, err := g.Tag(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,10 @@ package segment_test
 import (
 	"math"
 	"reflect"
-	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -106,7 +105,7 @@ func TestBufferConcurrent(t *testing.T) {
 				b.Release(p)
 			}
 		})
-		together(fs...)
+		segtest.Together(fs...)
 		for p := range seen {
 			if got := seen[p].Load(); got != 1 {
 				t.Fatalf("round %d: the id at position %d was handed out %d times", round, p, got)
@@ -142,7 +141,7 @@ func TestBufferHeld(t *testing.T) {
 				}
 			}
 		}
-		together(take(0), take(1), func() {
+		segtest.Together(take(0), take(1), func() {
 			left = n - b.Hold()
 			held.Store(true)
 			if again := b.Hold(); again != n {
@@ -167,21 +166,4 @@ func TestBufferLines(t *testing.T) {
 		t.Errorf("read up to %d, next at %d of %d bytes: want %d or more between each",
 			read, next.Offset, typ.Size(), line)
 	}
-}
-
-// together runs the functions concurrently. None begins before a goroutine runs for each.
-func together(fs ...func()) {
-	var (
-		wg    sync.WaitGroup
-		ready atomic.Int64
-	)
-	for _, f := range fs {
-		wg.Go(func() {
-			for ready.Add(1); ready.Load() < int64(len(fs)); {
-				runtime.Gosched()
-			}
-			f()
-		})
-	}
-	wg.Wait()
 }

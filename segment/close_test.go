@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -20,14 +21,14 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left over
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{MaxStep: 1})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1})
 		tag, err := g.Tag(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		f.set(func(f *fake) { f.latency = time.Hour })
-		next(t, g, "a", 20)
+		segtest.Next(t, g, "a", 20)
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
@@ -70,12 +71,12 @@ func TestClose(t *testing.T) {
 // TestCloseWithIDsLeft: ids that are left when Close begins are not handed out.
 func TestCloseWithIDsLeft(t *testing.T) {
 	t.Parallel()
-	g := generator(t, newFake(1000), nil)
+	g := segtest.New(t, newFake(1000), nil)
 	tag, err := g.Tag(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	next(t, g, "a", 10)
+	segtest.Next(t, g, "a", 10)
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestCloseWithoutDatabase(t *testing.T) {
 			for i := range 20 {
 				name := fmt.Sprint("tag", i)
 				f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Step: 10} })
-				next(t, g, name, 1)
+				segtest.Next(t, g, name, 1)
 			}
 			synctest.Wait()
 			begin := time.Now()
@@ -137,10 +138,10 @@ func TestCloseDuringFetch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.latency = time.Second })
-		next(t, g, "a", 11) // into the second range, so that the third is being fetched
+		segtest.Next(t, g, "a", 11) // into the second range, so that the third is being fetched
 		synctest.Wait()
 		if err := g.Close(); err != nil {
 			t.Errorf("Close = %v", err)
@@ -162,7 +163,7 @@ func TestCheckpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next(t, g, "a", 3)
+			segtest.Next(t, g, "a", 3)
 			synctest.Wait()
 			if err := g.Close(); err != nil || f.tags["a"].Next != want {
 				t.Errorf("checkpoint %v: Close = %v, and the source's counter is at %d after 3 ids, want %d",
@@ -183,15 +184,15 @@ func TestCloseInRound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
-		next(t, g, "a", int(stats(t, g, "a").Left))
+		segtest.Next(t, g, "a", int(stats(t, g, "a").Left))
 		tag, err := g.Tag(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		leave := tag.Stall()
-		ids := next(t, g, "a", 1)
+		ids := segtest.Next(t, g, "a", 1)
 		queued := make(chan error)
 		go func() {
 			_, err := g.Next(t.Context(), "a")
@@ -220,7 +221,7 @@ func TestFailedInRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls int64
-		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
+		g := segtest.New(t, segtest.Func(func(context.Context, string, int64) (segment.Range, error) {
 			calls++
 			switch calls {
 			case 3:
@@ -236,9 +237,9 @@ func TestFailedInRound(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		next(t, g, "a", 20)
+		segtest.Next(t, g, "a", 20)
 		leave := tag.Stall()
-		next(t, g, "a", 1) // both wait for the third range; then the stalled caller holds up its rest
+		segtest.Next(t, g, "a", 1) // both wait for the third range; then the stalled caller holds up its rest
 		var wg sync.WaitGroup
 		for i := range 10 {
 			wg.Go(func() {
@@ -266,12 +267,12 @@ func TestCloseUnderLoad(t *testing.T) {
 	f := newFake(100_000) // so that a range is in use when Close begins
 	var all []int64
 	for range 20 {
-		g := generator(t, f, &segment.Options{MaxStep: 1, Checkpoint: true})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Checkpoint: true})
 		var (
 			mu sync.Mutex
 			wg sync.WaitGroup
 		)
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		for range 4 {
 			wg.Go(func() {
 				var ids []int64
@@ -295,5 +296,5 @@ func TestCloseUnderLoad(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	distinct(t, all)
+	segtest.Distinct(t, all)
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/segtest"
 )
 
 // leafBuffer hands out ids as the original's double buffer does: it adds to a counter under a read
@@ -36,13 +38,13 @@ func TestNextTakesNoLock(t *testing.T) {
 	}
 	original.mu.Unlock()
 
-	g := generator(t, newFake(100_000), nil)
+	g := segtest.New(t, newFake(100_000), nil)
 	tag, err := g.Tag(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	next(t, g, "a", 20_001) // past the mark
-	awaitQuiet(t, g)
+	segtest.Next(t, g, "a", 20_001) // past the mark
+	segtest.AwaitQuiet(t, g)
 	const goroutines, each = 4, 10_000
 	unlock := g.Locked()
 	got := make(chan []int64, goroutines)
@@ -81,7 +83,7 @@ func TestNextTakesNoLock(t *testing.T) {
 	}
 	timer.Stop()
 	unlock()
-	distinct(t, all)
+	segtest.Distinct(t, all)
 	if want := goroutines * each; len(all) != want || slices.Min(all) != 20_001 {
 		t.Errorf("%d ids from %d on, want %d from 20001 on", len(all), slices.Min(all), want)
 	}

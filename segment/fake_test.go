@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
-
-// errAway is the error of a fake source while it is away.
-var errAway = errors.New("connection refused")
 
 // fake is a Source in memory. The test sets its latency and its outages. It is a Lister and a
 // Returner.
@@ -59,7 +56,7 @@ func (f *fake) answer(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
-		return errAway
+		return segtest.ErrAway
 	}
 	return f.err
 }
@@ -128,7 +125,7 @@ func (d deaf) Fetch(ctx context.Context, tag string, step int64) (segment.Range,
 
 // listed is a Source with a fixed list of names.
 type listed struct {
-	sourceFunc
+	segtest.Func
 	names []string
 }
 
@@ -137,67 +134,6 @@ func (l listed) List(context.Context) (rows []segment.Row, err error) {
 		rows = append(rows, segment.Row{Tag: name, Step: 10})
 	}
 	return rows, nil
-}
-
-// sourceFunc is a Source without optional interfaces.
-type sourceFunc func(ctx context.Context, tag string, step int64) (segment.Range, error)
-
-func (f sourceFunc) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
-	return f(ctx, tag, step)
-}
-
-// generator returns a Generator that is closed when the test ends.
-func generator(tb testing.TB, src segment.Source, opts *segment.Options) *segment.Generator {
-	tb.Helper()
-	g, err := segment.New(tb.Context(), src, opts)
-	if err != nil {
-		tb.Fatalf("New: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			tb.Errorf("Close: %v", err)
-		}
-	})
-	return g
-}
-
-// next returns n ids of tag.
-func next(tb testing.TB, g *segment.Generator, tag string, n int) []int64 {
-	tb.Helper()
-	ids := make([]int64, n)
-	for i := range ids {
-		id, err := g.Next(tb.Context(), tag)
-		if err != nil {
-			tb.Fatalf("Next(%q) number %d: %v", tag, i, err)
-		}
-		ids[i] = id
-	}
-	return ids
-}
-
-// distinct sorts ids and reports each one that occurs twice.
-func distinct(tb testing.TB, ids []int64) {
-	tb.Helper()
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			tb.Errorf("id %d occurs twice", ids[i])
-		}
-	}
-}
-
-// stretch returns only the bounds of a range, without the source's step.
-func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
-
-// awaitQuiet waits until no fetch is under way.
-func awaitQuiet(tb testing.TB, g *segment.Generator) {
-	tb.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if !slices.ContainsFunc(g.Stats().Tags, func(t segment.TagStats) bool { return t.Loading }) {
-			return
-		}
-	}
-	tb.Fatal("a fetch is still under way after 10 s")
 }
 
 // TestConformanceFake runs the suite over the fake, so that the tests of the Generator use a correct

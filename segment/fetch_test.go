@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -19,8 +20,8 @@ func TestGeneratorConformance(t *testing.T) {
 	f := newFake(10)
 	segmenttest.Run(t, segmenttest.Config{
 		Open: func(tb testing.TB) segment.Source {
-			g := generator(tb, f, nil)
-			next(tb, g, "a", 15)
+			g := segtest.New(tb, f, nil)
+			segtest.Next(tb, g, "a", 15)
 			return g
 		},
 		Tag: "a", Unknown: "nobody",
@@ -33,7 +34,7 @@ func TestFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{MaxStep: 1, FetchTimeout: time.Second})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, FetchTimeout: time.Second})
 		for step, want := range map[int64]int64{0: 10, 7: 7} {
 			if r, err := g.Fetch(t.Context(), "a", step); err != nil || r.Len() != want || r.Step != 10 {
 				t.Errorf("Fetch(step %d) = %v, %v, want %d ids", step, r, err, want)
@@ -59,9 +60,9 @@ func TestFetch(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != time.Second {
 			t.Errorf("Fetch from a source that hangs = %v after %v, want FetchTimeout, 1s", err, took)
 		}
-		f.set(func(f *fake) { f.latency = 0; f.err = errAway })
-		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, errAway) {
-			t.Errorf("Fetch = %v, want %v", err, errAway)
+		f.set(func(f *fake) { f.latency = 0; f.err = segtest.ErrAway })
+		if _, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, segtest.ErrAway) {
+			t.Errorf("Fetch = %v, want %v", err, segtest.ErrAway)
 		}
 	})
 }
@@ -73,8 +74,8 @@ func TestFetchBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1000)
 		c := &crowded{fake: f}
-		g := generator(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.latency = 100 * time.Millisecond })
 		var wg sync.WaitGroup
@@ -108,7 +109,7 @@ func TestFetchClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{Listed: true})
+		g := segtest.New(t, f, &segment.Options{Listed: true})
 		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10} })
 		if r, err := g.Fetch(t.Context(), "b", 0); !errors.Is(err, segment.ErrUnknownTag) {
 			t.Errorf("Fetch of a tag that is not listed = %v, %v, want ErrUnknownTag", r, err)

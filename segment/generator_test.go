@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -30,18 +31,18 @@ func TestNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.tags["b"] = &segment.Row{Tag: "b", Next: 500, Step: 3}
-	g := generator(t, f, &segment.Options{MaxStep: 1})
-	for i, id := range next(t, g, "a", 95) {
+	g := segtest.New(t, f, &segment.Options{MaxStep: 1})
+	for i, id := range segtest.Next(t, g, "a", 95) {
 		if id != int64(i) {
 			t.Fatalf("id %d of a is %d, want %d", i, id, i)
 		}
 	}
-	for i, id := range next(t, g, "b", 20) {
+	for i, id := range segtest.Next(t, g, "b", 20) {
 		if id != int64(500+i) {
 			t.Fatalf("id %d of b is %d, want %d", i, id, 500+i)
 		}
 	}
-	if ids := next(t, g, "a", 1); ids[0] != 95 {
+	if ids := segtest.Next(t, g, "a", 1); ids[0] != 95 {
 		t.Errorf("the next id of a is %d, want 95", ids[0])
 	}
 	tag, err := g.Tag(t.Context(), "a")
@@ -69,7 +70,7 @@ func TestExactlyOnce(t *testing.T) {
 				}
 				f := newFake(step)
 				f.latency = latency
-				g := generator(t, f, &segment.Options{MaxStep: 1})
+				g := segtest.New(t, f, &segment.Options{MaxStep: 1})
 				got := make([][]int64, goroutines)
 				var highest atomic.Int64
 				highest.Store(-1)
@@ -106,7 +107,7 @@ func TestExactlyOnce(t *testing.T) {
 				for _, ids := range got {
 					all = append(all, ids...)
 				}
-				distinct(t, all)
+				segtest.Distinct(t, all)
 				s := stats(t, g, "a")
 				if n := int64(len(all)); s.Current.From+s.Used != n {
 					t.Errorf("%d ids were handed out, but Stats has %d of %v and all before", n, s.Used, s.Current)
@@ -128,12 +129,12 @@ func TestExactlyOnce(t *testing.T) {
 func TestStride(t *testing.T) {
 	t.Parallel()
 	at := int64(1)
-	g := generator(t, sourceFunc(func(_ context.Context, _ string, step int64) (segment.Range, error) {
+	g := segtest.New(t, segtest.Func(func(_ context.Context, _ string, step int64) (segment.Range, error) {
 		r := segment.Range{From: at, To: at + 2*3 + 1, Stride: 3} // three ids
 		at += 9
 		return r, nil
 	}), nil)
-	ids := next(t, g, "a", 4)
+	ids := segtest.Next(t, g, "a", 4)
 	rest := make([]int64, 4)
 	if n, err := g.Fill(t.Context(), "a", rest); n != 4 || err != nil {
 		t.Fatalf("Fill = %d, %v, want 4", n, err)
@@ -153,27 +154,27 @@ func TestPrefetch(t *testing.T) {
 	}{{0, 100}, {1, 10}, {50, 500}, {99, 990}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(1000)
-			g := generator(t, f, &segment.Options{Prefetch: tt.percent, MaxStep: 1, Refresh: -1})
-			next(t, g, "a", 1000) // the first two ranges are fetched at the start
+			g := segtest.New(t, f, &segment.Options{Prefetch: tt.percent, MaxStep: 1, Refresh: -1})
+			segtest.Next(t, g, "a", 1000) // the first two ranges are fetched at the start
 			synctest.Wait()
 			for _, used := range []int64{0, tt.used * 7 / 8} {
-				next(t, g, "a", int(used-stats(t, g, "a").Used%1000))
+				segtest.Next(t, g, "a", int(used-stats(t, g, "a").Used%1000))
 				synctest.Wait()
 				if s := stats(t, g, "a"); f.calls != 2 || s.Ready.Len() != 0 && used > 0 {
 					t.Errorf("%d percent: %d fetches with %d ids of the second range used, want 2",
 						tt.percent, f.calls, used)
 				}
 			}
-			next(t, g, "a", int(tt.used-stats(t, g, "a").Used))
+			segtest.Next(t, g, "a", int(tt.used-stats(t, g, "a").Used))
 			synctest.Wait()
-			if s := stats(t, g, "a"); f.calls != 3 || stretch(s.Ready) != "[2000, 3000)" ||
-				stretch(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
+			if s := stats(t, g, "a"); f.calls != 3 || segtest.Bounds(s.Ready) != "[2000, 3000)" ||
+				segtest.Bounds(s.Current) != "[1000, 2000)" || s.Left != 2000-tt.used {
 				t.Errorf("%d percent: %d fetches with %d ids of the second range used, %+v, want 3",
 					tt.percent, f.calls, tt.used, s)
 			}
-			next(t, g, "a", 1000-int(tt.used)+1)
+			segtest.Next(t, g, "a", 1000-int(tt.used)+1)
 			synctest.Wait()
-			if s := stats(t, g, "a"); stretch(s.Current) != "[2000, 3000)" || s.Used != 1 {
+			if s := stats(t, g, "a"); segtest.Bounds(s.Current) != "[2000, 3000)" || s.Used != 1 {
 				t.Errorf("%d percent: after the second range Stats has %+v, want [2000, 3000) with one id used",
 					tt.percent, s)
 			}
@@ -196,7 +197,7 @@ func TestStep(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1000)
-		g := generator(t, f, nil)
+		g := segtest.New(t, f, nil)
 		last := func() int64 { return f.asked[len(f.asked)-1] }
 		ids := make([]int64, 1<<20)
 		use := func() { // takes all ids that are left, so that a fetch follows
@@ -208,7 +209,7 @@ func TestStep(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		for range 14 {
 			use()
 		}
@@ -242,8 +243,8 @@ func TestStepRaised(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1000)
-		g := generator(t, f, nil)
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, nil)
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.tags["a"].Step = 50_000 })
 		time.Sleep(time.Minute + time.Second)
@@ -252,7 +253,7 @@ func TestStepRaised(t *testing.T) {
 			t.Errorf("a minute after the step was raised to 50000 it is %d, base %d", s.Step, s.BaseStep)
 		}
 		time.Sleep(20 * time.Minute)
-		next(t, g, "a", int(stats(t, g, "a").Left)+1)
+		segtest.Next(t, g, "a", int(stats(t, g, "a").Left)+1)
 		synctest.Wait()
 		if got := f.asked[len(f.asked)-1]; got < 50_000 {
 			t.Errorf("the step asked for is %d, want 50000 or more", got)
@@ -262,7 +263,7 @@ func TestStepRaised(t *testing.T) {
 		if err := g.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		next(t, g, "a", int(stats(t, g, "a").Left)+1)
+		segtest.Next(t, g, "a", int(stats(t, g, "a").Left)+1)
 		synctest.Wait()
 		if got := f.asked[len(f.asked)-1]; got != 12_000_000 {
 			t.Errorf("the step asked for is %d, want 12000000", got)
@@ -276,11 +277,11 @@ func TestTagBeginsAnother(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.tags["ant"] = &segment.Row{Tag: "ant", Next: 1000, Step: 10}
-	g := generator(t, f, &segment.Options{MaxStep: 1})
+	g := segtest.New(t, f, &segment.Options{MaxStep: 1})
 	name := "ant"
 	for i, id := range []int64{1000, 0, 1001, 1} {
 		tag := name[:3-i%2*2]
-		if got := next(t, g, tag, 1)[0]; got != id {
+		if got := segtest.Next(t, g, tag, 1)[0]; got != id {
 			t.Errorf("the id of %q is %d, want %d", tag, got, id)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -17,13 +18,13 @@ func TestLatePrefetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
 		tag, err := g.Tag(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		next(t, g, "a", 101)
+		segtest.Next(t, g, "a", 101)
 		prefetch, _ := tag.Late()
 		prefetch()
 		synctest.Wait()
@@ -38,13 +39,13 @@ func TestLatePrefetch(t *testing.T) {
 func TestLateWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := generator(t, newFake(10), &segment.Options{MaxStep: 1, Refresh: -1, Prefetch: 50})
+		g := segtest.New(t, newFake(10), &segment.Options{MaxStep: 1, Refresh: -1, Prefetch: 50})
 		tag, err := g.Tag(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		next(t, g, "a", 11)
+		segtest.Next(t, g, "a", 11)
 		_, wait := tag.Late()
 		if n, err := wait(t.Context(), 20); n != 9 || err != nil {
 			t.Errorf("the late caller got %d ids, %v, want the 9 that are left", n, err)
@@ -62,7 +63,7 @@ func TestLateDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
 		old, err := g.Open("b")
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +74,7 @@ func TestLateDropped(t *testing.T) {
 			t.Errorf("Next of a tag that was dropped = %d, %v, want ErrDropped", id, err)
 		}
 		time.Sleep(time.Second) // b counts as unknown until then
-		next(t, g, "b", 2)
+		segtest.Next(t, g, "b", 2)
 		if tag, err := g.Open("b"); tag == old || err != nil || g.Known() != 1 {
 			t.Errorf("Open after a tag of that name was dropped = %p, %v, one of %d tags, want one other than %p",
 				tag, err, g.Known(), old)
@@ -86,7 +87,7 @@ func TestDroppedUnseen(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.away = true
-	g := generator(t, f, &segment.Options{RetryMin: 1, RetryMax: 1, Refresh: -1})
+	g := segtest.New(t, f, &segment.Options{RetryMin: 1, RetryMax: 1, Refresh: -1})
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var wg sync.WaitGroup
@@ -110,7 +111,7 @@ func TestLateWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
 		f.away = true
-		g := generator(t, f, &segment.Options{RetryMin: time.Second, RetryMax: time.Second, Refresh: -1})
+		g := segtest.New(t, f, &segment.Options{RetryMin: time.Second, RetryMax: time.Second, Refresh: -1})
 		if _, err := g.Open("a"); err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +119,8 @@ func TestLateWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		_, err := g.Tag(ctx, "a")
-		if !errors.Is(err, errAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
-			t.Errorf("Tag = %v after %d fetches, want errAway and the end of ctx after one", err, f.calls)
+		if !errors.Is(err, segtest.ErrAway) || !errors.Is(err, context.DeadlineExceeded) || f.calls != 1 {
+			t.Errorf("Tag = %v after %d fetches, want segtest.ErrAway and the end of ctx after one", err, f.calls)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -24,7 +25,7 @@ func TestTagsOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1000)
 		var log bytes.Buffer
-		g := generator(t, f, &segment.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		g := segtest.New(t, f, &segment.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		unknown := func(tag string) {
 			t.Helper()
 			if id, err := g.Next(t.Context(), tag); !errors.Is(err, segment.ErrUnknownTag) {
@@ -34,7 +35,7 @@ func TestTagsOnDemand(t *testing.T) {
 		unknown("b")
 		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Next: 7, Step: 10} })
 		time.Sleep(time.Second)
-		if ids := next(t, g, "b", 1); ids[0] != 7 {
+		if ids := segtest.Next(t, g, "b", 1); ids[0] != 7 {
 			t.Errorf("the first id of the new tag is %d, want 7", ids[0])
 		}
 		handle, err := g.Tag(t.Context(), "a")
@@ -43,7 +44,7 @@ func TestTagsOnDemand(t *testing.T) {
 		}
 		synctest.Wait() // the second ranges have arrived
 		f.set(func(f *fake) { delete(f.tags, "a"); delete(f.tags, "b") })
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		time.Sleep(time.Minute + time.Millisecond)
 		synctest.Wait()
 		unknown("a")
@@ -59,7 +60,7 @@ func TestTagsOnDemand(t *testing.T) {
 		}
 		f.set(func(f *fake) { f.tags["a"] = &segment.Row{Tag: "a", Next: 5000, Step: 10} })
 		time.Sleep(time.Second)
-		if ids := next(t, g, "a", 1); ids[0] != 5000 {
+		if ids := segtest.Next(t, g, "a", 1); ids[0] != 5000 {
 			t.Errorf("the first id of the tag that was created again is %d, want 5000", ids[0])
 		}
 		// A tag that is created again with a counter that begins anew would repeat its ids.
@@ -79,10 +80,10 @@ func TestTagDeletedBeforeFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 101)
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 101)
 		f.set(func(f *fake) { delete(f.tags, "a") })
-		next(t, g, "a", 9) // up to the mark of the second range
+		segtest.Next(t, g, "a", 9) // up to the mark of the second range
 		synctest.Wait()
 		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) {
 			t.Errorf("Next = %d, %v, want ErrUnknownTag", id, err)
@@ -106,16 +107,16 @@ func TestManyTags(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return (after.TotalAlloc - before.TotalAlloc) / tags
 	}
-	g := generator(t, f, &segment.Options{Refresh: -1})
+	g := segtest.New(t, f, &segment.Options{Refresh: -1})
 	got := bytes(func() {
 		for i := range tags {
-			next(t, g, fmt.Sprint("tag", i), 1)
+			segtest.Next(t, g, fmt.Sprint("tag", i), 1)
 		}
 	})
 	if got > most {
 		t.Errorf("each of %d tags took %d bytes, want at most %d", tags, got, most)
 	}
-	got = bytes(func() { generator(t, f, &segment.Options{Refresh: -1, Listed: true}) })
+	got = bytes(func() { segtest.New(t, f, &segment.Options{Refresh: -1, Listed: true}) })
 	if got > most {
 		t.Errorf("each of %d tags that were listed took %d bytes, want at most %d", tags, got, most)
 	}
@@ -125,14 +126,14 @@ func TestManyTags(t *testing.T) {
 func TestTagsBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
-	g := generator(t, f, &segment.Options{MaxStep: 1})
+	g := segtest.New(t, f, &segment.Options{MaxStep: 1})
 	names := []string{"order-a1", "ordep-a1", "crder-a1"}
 	for i, name := range names {
 		f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Next: int64(i) * 1000, Step: 10} })
 	}
 	for round := range int64(5) {
 		for i, name := range names {
-			if id := next(t, g, strings.Clone(name), 1)[0]; id != int64(i)*1000+round {
+			if id := segtest.Next(t, g, strings.Clone(name), 1)[0]; id != int64(i)*1000+round {
 				t.Errorf("id %d of %q is %d, want %d", round, name, id, int64(i)*1000+round)
 			}
 		}
@@ -147,7 +148,7 @@ func TestTagsBack(t *testing.T) {
 		}
 	}
 	f.set(func(f *fake) { f.tags[names[1]] = &segment.Row{Tag: names[1], Next: 5000, Step: 10} })
-	if id := next(t, g, names[1], 1)[0]; id != 5000 {
+	if id := segtest.Next(t, g, names[1], 1)[0]; id != 5000 {
 		t.Errorf("the first id of a tag that is back is %d, want 5000", id)
 	}
 }
@@ -158,8 +159,8 @@ func TestStartWithoutSource(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
 	f.away = true
-	if g, err := segment.New(t.Context(), f, &segment.Options{Listed: true}); !errors.Is(err, errAway) {
-		t.Errorf("New = %v, %v, want errAway", g, err)
+	if g, err := segment.New(t.Context(), f, &segment.Options{Listed: true}); !errors.Is(err, segtest.ErrAway) {
+		t.Errorf("New = %v, %v, want segtest.ErrAway", g, err)
 	}
 }
 
@@ -170,11 +171,11 @@ func TestPermanent(t *testing.T) {
 	for _, want := range []error{segment.ErrExhausted, segment.ErrRangeWentBack, segment.ErrBadRange} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(10)
-			g := generator(t, f, &segment.Options{MaxStep: 1})
-			next(t, g, "a", 1)
+			g := segtest.New(t, f, &segment.Options{MaxStep: 1})
+			segtest.Next(t, g, "a", 1)
 			synctest.Wait()
 			f.set(func(f *fake) { f.err = fmt.Errorf("row 17: %w", want); f.latency = time.Second; f.calls = 0 })
-			next(t, g, "a", 19)
+			segtest.Next(t, g, "a", 19)
 			for range 3 {
 				id, err := g.Next(t.Context(), "a")
 				if !errors.Is(err, want) || !strings.Contains(err.Error(), "row 17") {
@@ -215,15 +216,15 @@ func TestWentBack(t *testing.T) {
 		{segment.Range{From: 200, To: 300, Origin: -1}, segment.ErrBadRange},
 	} {
 		ranges := []segment.Range{first, tt.second}
-		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
+		g := segtest.New(t, segtest.Func(func(context.Context, string, int64) (segment.Range, error) {
 			if len(ranges) == 0 {
-				return segment.Range{}, errAway
+				return segment.Range{}, segtest.ErrAway
 			}
 			r := ranges[0]
 			ranges = ranges[1:]
 			return r, nil
 		}), nil)
-		next(t, g, "a", 100)
+		segtest.Next(t, g, "a", 100)
 		id, err := g.Next(t.Context(), "a")
 		if !errors.Is(err, tt.want) || err == nil && id != tt.second.From {
 			t.Errorf("after %v a source that gives %v: Next = %d, %v, want %d or %v",
@@ -239,11 +240,11 @@ func TestOutageLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
 		f.away = true
-		g := generator(t, f, nil)
+		g := segtest.New(t, f, nil)
 		for i := range 100 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if id, err := g.Next(ctx, fmt.Sprint("name", i)); !errors.Is(err, errAway) {
-				t.Errorf("Next = %d, %v, want errAway", id, err)
+			if id, err := g.Next(ctx, fmt.Sprint("name", i)); !errors.Is(err, segtest.ErrAway) {
+				t.Errorf("Next = %d, %v, want segtest.ErrAway", id, err)
 			}
 			cancel()
 		}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -27,7 +28,7 @@ func (s staleList) Find(_ context.Context, tag string) (segment.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away {
-		return segment.Row{}, errAway
+		return segment.Row{}, segtest.ErrAway
 	}
 	if row := s.tags[tag]; row != nil {
 		return *row, nil
@@ -41,7 +42,7 @@ func TestListOlderThanTag(t *testing.T) {
 	t.Parallel()
 	f := staleList{fake: newFake(10)}
 	f.tags["b"] = &segment.Row{Tag: "b", Step: 77}
-	g := generator(t, f, &segment.Options{Refresh: -1})
+	g := segtest.New(t, f, &segment.Options{Refresh: -1})
 	handles := map[string]*segment.Tag{}
 	for _, name := range []string{"a", "b"} {
 		var err error
@@ -62,11 +63,11 @@ func TestListOlderThanTag(t *testing.T) {
 		t.Errorf("the step of b is %d, want 500", s.BaseStep)
 	}
 	f.set(func(f *fake) { f.away = true; delete(f.tags, "a") })
-	if err := g.Refresh(t.Context()); !errors.Is(err, errAway) {
-		t.Errorf("Refresh with the Finder away = %v, want errAway", err)
+	if err := g.Refresh(t.Context()); !errors.Is(err, segtest.ErrAway) {
+		t.Errorf("Refresh with the Finder away = %v, want segtest.ErrAway", err)
 	}
-	if err := g.Stats().ListErr; !errors.Is(err, errAway) {
-		t.Errorf("Stats has the list's error %v, want errAway", err)
+	if err := g.Stats().ListErr; !errors.Is(err, segtest.ErrAway) {
+		t.Errorf("Stats has the list's error %v, want segtest.ErrAway", err)
 	}
 	if id, err := handles["a"].Next(t.Context()); err != nil {
 		t.Errorf("Next while it is unknown whether the tag is gone = %d, %v", id, err)
@@ -90,7 +91,7 @@ func TestListed(t *testing.T) {
 			name := fmt.Sprint("tag", i)
 			f.tags[name] = &segment.Row{Tag: name, Step: 10}
 		}
-		g := generator(t, f, &segment.Options{Listed: true})
+		g := segtest.New(t, f, &segment.Options{Listed: true})
 		synctest.Wait()
 		if f.calls != 2*51 {
 			t.Errorf("%d fetches for 51 tags, want two each", f.calls)
@@ -103,7 +104,7 @@ func TestListed(t *testing.T) {
 		}
 		f.set(func(f *fake) { f.latency = 3 * time.Second }) // of the list and of the first range
 		time.Sleep(time.Millisecond + 3500*time.Millisecond)
-		if ids := next(t, g, "b", 1); ids[0] != 0 {
+		if ids := segtest.Next(t, g, "b", 1); ids[0] != 0 {
 			t.Errorf("the first id of a tag that the list added is %d, want 0", ids[0])
 		}
 	})
@@ -116,7 +117,7 @@ func TestListedBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
 		var log bytes.Buffer
-		g := generator(t, f, &segment.Options{
+		g := segtest.New(t, f, &segment.Options{
 			Listed: true, MaxStep: 1, Refresh: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		refresh := func() {
@@ -126,7 +127,7 @@ func TestListedBack(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		row := *f.tags["a"]
 		f.set(func(f *fake) { delete(f.tags, "a") })
@@ -139,18 +140,18 @@ func TestListedBack(t *testing.T) {
 				id, err, f.calls)
 		}
 		refresh()
-		if id := next(t, g, "a", 1)[0]; id != 20 {
+		if id := segtest.Next(t, g, "a", 1)[0]; id != 20 {
 			t.Errorf("the first id of a tag that the list has again is %d, want 20", id)
 		}
 		if n := strings.Count(log.String(), "tag is gone"); n != 1 {
 			t.Errorf("the log says %d times that the tag is gone, want once: %s", n, log.String())
 		}
 		// A listed tag is not dropped while the source is away and no caller waits for the tag.
-		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10}; f.fetchErr = errAway })
+		f.set(func(f *fake) { f.tags["b"] = &segment.Row{Tag: "b", Step: 10}; f.fetchErr = segtest.ErrAway })
 		refresh()
 		time.Sleep(time.Minute)
 		f.set(func(f *fake) { f.fetchErr = nil })
-		next(t, g, "b", 1)
+		segtest.Next(t, g, "b", 1)
 	})
 }
 
@@ -159,12 +160,12 @@ func TestListedTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := int64(0)
-		generator(t, listed{func(context.Context, string, int64) (segment.Range, error) {
+		segtest.New(t, listed{func(context.Context, string, int64) (segment.Range, error) {
 			if calls++; calls > 1000 {
 				panic("the fetches do not end")
 			}
 			if calls > 2 {
-				return segment.Range{}, errAway
+				return segment.Range{}, segtest.ErrAway
 			}
 			return segment.Range{From: calls * 10, To: calls*10 + 10}, nil
 		}, []string{"a", "a"}}, &segment.Options{Listed: true})
@@ -192,11 +193,11 @@ func TestListedFirstFetchFails(t *testing.T) {
 		defer mu.Unlock()
 		calls[tag]++
 		if calls[tag] == 1 {
-			return segment.Range{}, errAway
+			return segment.Range{}, segtest.ErrAway
 		}
 		return segment.Range{From: calls[tag] * 10, To: calls[tag]*10 + 10}, nil
 	}, names}
-	g := generator(t, src, &segment.Options{Listed: true, RetryMin: time.Microsecond})
+	g := segtest.New(t, src, &segment.Options{Listed: true, RetryMin: time.Microsecond})
 	for _, name := range names {
 		if _, err := g.Next(t.Context(), name); err != nil {
 			t.Errorf("Next(%q) after New = %v, want an id", name, err)
@@ -209,16 +210,16 @@ func TestListFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1000)
-		g := generator(t, f, nil)
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, nil)
+		segtest.Next(t, g, "a", 1)
 		f.set(func(f *fake) { f.away = true })
 		time.Sleep(10 * time.Minute)
-		next(t, g, "a", 1)
-		if s := g.Stats(); !errors.Is(s.ListErr, errAway) || !s.Refreshed.IsZero() {
-			t.Errorf("Stats has the list's error %v, last read %v, want errAway and never", s.ListErr, s.Refreshed)
+		segtest.Next(t, g, "a", 1)
+		if s := g.Stats(); !errors.Is(s.ListErr, segtest.ErrAway) || !s.Refreshed.IsZero() {
+			t.Errorf("Stats has the list's error %v, last read %v, want it away and never", s.ListErr, s.Refreshed)
 		}
-		if err := g.Refresh(t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("Refresh = %v, want errAway", err)
+		if err := g.Refresh(t.Context()); !errors.Is(err, segtest.ErrAway) {
+			t.Errorf("Refresh = %v, want segtest.ErrAway", err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -30,16 +31,16 @@ func TestOptions(t *testing.T) {
 	if _, err := segment.New(t.Context(), nil, nil); !errors.Is(err, segment.ErrOptions) {
 		t.Errorf("New without a source = %v, want ErrOptions", err)
 	}
-	fetchOnly := sourceFunc(newFake(1).Fetch)
+	fetchOnly := segtest.Func(newFake(1).Fetch)
 	_, err := segment.New(t.Context(), fetchOnly, &segment.Options{Listed: true})
 	if !errors.Is(err, segment.ErrOptions) {
 		t.Errorf("New with Listed over a source without List = %v, want ErrOptions", err)
 	}
-	g := generator(t, fetchOnly, nil)
+	g := segtest.New(t, fetchOnly, nil)
 	if err := g.Refresh(t.Context()); err != nil {
 		t.Errorf("Refresh over a source without List = %v, want nil", err)
 	}
-	if ids := next(t, g, "a", 3); ids[2] != 2 {
+	if ids := segtest.Next(t, g, "a", 3); ids[2] != 2 {
 		t.Errorf("the third id is %d, want 2", ids[2])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -23,7 +24,7 @@ func TestLatency(t *testing.T) {
 	run := func(latency time.Duration) (times []time.Duration, single []time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(1000)
-			g := generator(t, f, &segment.Options{MaxStep: 1})
+			g := segtest.New(t, f, &segment.Options{MaxStep: 1})
 			f.set(func(f *fake) { f.latency = latency })
 			if _, err := g.Tag(t.Context(), "a"); err != nil {
 				t.Fatal(err)
@@ -32,7 +33,7 @@ func TestLatency(t *testing.T) {
 			for range calls {
 				time.Sleep(every)
 				begin := time.Now()
-				next(t, g, "a", 1)
+				segtest.Next(t, g, "a", 1)
 				times = append(times, time.Since(begin))
 
 				begin = time.Now()
@@ -71,7 +72,7 @@ func TestOutage(t *testing.T) {
 	for start := time.Duration(0); start < 80*time.Minute; start += 55 * time.Second * scale {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake(600 * rate)
-			g := generator(t, f, nil)
+			g := segtest.New(t, f, nil)
 			ids := make([]int64, rate*tick/time.Second)
 			serve := func(d time.Duration) {
 				for begin := time.Now(); time.Since(begin) < d; time.Sleep(tick) {
@@ -80,7 +81,7 @@ func TestOutage(t *testing.T) {
 					}
 				}
 			}
-			next(t, g, "a", 1)
+			segtest.Next(t, g, "a", 1)
 			synctest.Wait()
 			serve(start)
 			f.set(func(f *fake) { f.away = true })
@@ -111,7 +112,7 @@ func TestOutageLength(t *testing.T) {
 		for start := time.Duration(0); start < 60*time.Minute; start += tick * scale {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(600 * rate)
-				g := generator(t, f, &segment.Options{MaxStep: tt.maxStep})
+				g := segtest.New(t, f, &segment.Options{MaxStep: tt.maxStep})
 				ids := make([]int64, rate*tick/time.Second)
 				if _, err := g.Tag(t.Context(), "a"); err != nil {
 					t.Fatal(err)
@@ -147,16 +148,16 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{MaxStep: 1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1})
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.away = true })
-		next(t, g, "a", 19)
+		segtest.Next(t, g, "a", 19)
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
 		id, err := g.Next(ctx, "a")
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) || !strings.Contains(err.Error(), `"a"`) {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, segtest.ErrAway) || !strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("Next with both ranges used up = %d, %v, want the ctx's error, the source's, and the tag",
 				id, err)
 		}
@@ -172,7 +173,7 @@ func TestReason(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Minute)
-		if s := stats(t, g, "a"); s.Waiting != 5 || !errors.Is(s.Err, errAway) || s.Left != 0 {
+		if s := stats(t, g, "a"); s.Waiting != 5 || !errors.Is(s.Err, segtest.ErrAway) || s.Left != 0 {
 			t.Errorf("while 5 callers wait Stats has %+v", s)
 		}
 		f.set(func(f *fake) { f.away = false })
@@ -184,7 +185,7 @@ func TestReason(t *testing.T) {
 
 		// With a slow source, while the loader runs, the original would answer -3.
 		f.set(func(f *fake) { f.latency = 300 * time.Millisecond })
-		next(t, g, "a", 100)
+		segtest.Next(t, g, "a", 100)
 	})
 }
 
@@ -194,8 +195,8 @@ func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.away = true; f.calls = 0 })
 		failed := 0
@@ -231,14 +232,14 @@ func TestBackoff(t *testing.T) {
 func TestFailedAdds(t *testing.T) {
 	t.Parallel()
 	f := newFake(10)
-	g := generator(t, f, &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
+	g := segtest.New(t, f, &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
 	tag, err := g.Tag(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitQuiet(t, g)
+	segtest.AwaitQuiet(t, g)
 	f.set(func(f *fake) { f.away = true })
-	next(t, g, "a", 20)
+	segtest.Next(t, g, "a", 20)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ids := make([]int64, 1000)
@@ -255,7 +256,7 @@ func TestFailedAdds(t *testing.T) {
 		t.Errorf("100 calls of Next and 100 of Fill added %d, want at most 100", got)
 	}
 	f.set(func(f *fake) { f.away = false })
-	if id := next(t, g, "a", 1)[0]; id != 20 {
+	if id := segtest.Next(t, g, "a", 1)[0]; id != 20 {
 		t.Errorf("the first id of the next range is %d, want 20", id)
 	}
 }
@@ -265,8 +266,8 @@ func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.latency = time.Second })
 		before := stats(t, g, "a").Waits
@@ -287,13 +288,13 @@ func TestLastRange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		g := generator(t, sourceFunc(func(context.Context, string, int64) (segment.Range, error) {
+		g := segtest.New(t, segtest.Func(func(context.Context, string, int64) (segment.Range, error) {
 			if calls++; calls > 1 {
 				return segment.Range{}, fmt.Errorf("%w: as told", segment.ErrExhausted)
 			}
 			return segment.Range{From: 0, To: 1000}, nil
 		}), nil)
-		next(t, g, "a", 1000)
+		segtest.Next(t, g, "a", 1000)
 		synctest.Wait()
 		for range 3 {
 			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrExhausted) {
@@ -322,13 +323,13 @@ func TestStepWhileAway(t *testing.T) {
 		}
 		f.set(func(f *fake) { f.away = true })
 		var wg sync.WaitGroup
-		wg.Go(func() { next(t, g, "a", 2100) })
+		wg.Go(func() { segtest.Next(t, g, "a", 2100) })
 		time.Sleep(10 * time.Second)
 		f.set(func(f *fake) { f.away = false })
 		wg.Wait() // past the mark of the second range, which has 2000 ids
 		synctest.Wait()
 		f.set(func(f *fake) { f.away = true })
-		next(t, g, "a", int(stats(t, g, "a").Left))
+		segtest.Next(t, g, "a", int(stats(t, g, "a").Left))
 		time.Sleep(10 * time.Second)
 		if !stats(t, g, "a").Loading {
 			t.Error("no fetch is under way while the source is away")

@@ -10,19 +10,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
 // usedUp returns a Generator over f whose tag "a" has no id left, and the ids that it handed out.
 func usedUp(t *testing.T, f *fake) (*segment.Generator, []int64) {
 	t.Helper()
-	g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+	g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
 	latency := f.latency
 	f.set(func(f *fake) { f.latency = 0 })
-	ids := next(t, g, "a", 1)
+	ids := segtest.Next(t, g, "a", 1)
 	synctest.Wait()
 	f.set(func(f *fake) { f.latency = latency })
-	return g, append(ids, next(t, g, "a", int(stats(t, g, "a").Left))...)
+	return g, append(ids, segtest.Next(t, g, "a", int(stats(t, g, "a").Left))...)
 }
 
 // TestFirstCome: waiting callers are served in the order in which they came, over as many ranges as it
@@ -60,7 +61,7 @@ func TestFirstCome(t *testing.T) {
 				}
 				last = ids[0]
 			}
-			distinct(t, slices.Concat(got[:]...))
+			segtest.Distinct(t, slices.Concat(got[:]...))
 		})
 	}
 }
@@ -109,7 +110,7 @@ func TestFair(t *testing.T) {
 				t.Errorf("%d goroutines got between %d and %d ids each, want at most 1.5 times the least",
 					tt.goroutines, least, most)
 			}
-			distinct(t, all)
+			segtest.Distinct(t, all)
 			if n := len(all); all[n-1] != int64(n-1) {
 				t.Errorf("%d ids end at %d: some were lost", n, all[n-1])
 			}
@@ -150,7 +151,7 @@ func TestWaitEnds(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		distinct(t, all)
+		segtest.Distinct(t, all)
 		if n := len(all); n != len(before)+20 || all[n-1] != int64(n-1) {
 			t.Errorf("%d ids up to %d, want %d without a gap", n, all[n-1], len(before)+20)
 		}
@@ -186,8 +187,8 @@ func TestServedAsCtxEnds(t *testing.T) {
 			wg.Wait()
 		}
 		synctest.Wait()
-		all = append(all, next(t, g, "a", int(stats(t, g, "a").Left))...)
-		distinct(t, all)
+		all = append(all, segtest.Next(t, g, "a", int(stats(t, g, "a").Left))...)
+		segtest.Distinct(t, all)
 		if n := len(all); all[n-1] != int64(n-1) {
 			t.Errorf("%d ids end at %d: some were lost", n, all[n-1])
 		}
@@ -226,7 +227,7 @@ func TestRoundEnds(t *testing.T) {
 		}
 		wg.Wait()
 		leave()
-		if id := next(t, g, "a", 1)[0]; id != 2005 {
+		if id := segtest.Next(t, g, "a", 1)[0]; id != 2005 {
 			t.Errorf("the id after the five of the stalled caller and the others is %d, want 2005", id)
 		}
 	})
@@ -241,12 +242,12 @@ func TestOneWord(t *testing.T) {
 		g, _ := usedUp(t, f)
 		var wg sync.WaitGroup
 		for range 10 {
-			wg.Go(func() { next(t, g, "a", 1) })
+			wg.Go(func() { segtest.Next(t, g, "a", 1) })
 		}
 		wg.Wait()
 		unlock := g.Locked()
 		defer unlock()
-		if ids := next(t, g, "a", 50); len(ids) != 50 {
+		if ids := segtest.Next(t, g, "a", 50); len(ids) != 50 {
 			t.Error(fmt.Sprint(ids))
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -22,9 +23,9 @@ func TestRepaired(t *testing.T) {
 				f := newFake(10)
 				var src segment.Source = f
 				if !lists {
-					src = sourceFunc(f.Fetch)
+					src = segtest.Func(f.Fetch)
 				}
-				g := generator(t, src, &segment.Options{MaxStep: 1})
+				g := segtest.New(t, src, &segment.Options{MaxStep: 1})
 				tag, err := g.Tag(t.Context(), "a")
 				if err != nil {
 					t.Fatal(err)
@@ -34,7 +35,7 @@ func TestRepaired(t *testing.T) {
 					return func(f *fake) { f.fetchErr = err; f.calls = 0 }
 				}
 				f.set(fail(fmt.Errorf("%w: as told", reason)))
-				next(t, g, "a", 20)
+				segtest.Next(t, g, "a", 20)
 				synctest.Wait()
 				f.set(func(f *fake) { f.latency = 5 * time.Second }) // no call waits for the source
 				for range 150 {
@@ -73,13 +74,13 @@ func TestRaised(t *testing.T) {
 			f := newFake(1000)
 			var src segment.Source = f
 			if !lists {
-				src = sourceFunc(f.Fetch)
+				src = segtest.Func(f.Fetch)
 			}
-			g := generator(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
-			next(t, g, "a", 1)
+			g := segtest.New(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
+			segtest.Next(t, g, "a", 1)
 			synctest.Wait()
 			f.set(func(f *fake) { f.tags["a"].Next = 500 }) // from 2000
-			next(t, g, "a", 1999)
+			segtest.Next(t, g, "a", 1999)
 			synctest.Wait()
 			for _, tt := range []struct {
 				at    int64
@@ -99,10 +100,10 @@ func TestRaised(t *testing.T) {
 					t.Errorf("%d fetches moved a counter at %d that was not raised, want 0", f.calls, tt.at)
 				}
 			}
-			next(t, g, "a", 3500)
+			segtest.Next(t, g, "a", 3500)
 			synctest.Wait()
 			f.set(func(f *fake) { f.tags["a"].Next = 500 })
-			next(t, g, "a", int(stats(t, g, "a").Left))
+			segtest.Next(t, g, "a", int(stats(t, g, "a").Left))
 			synctest.Wait()
 			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 				t.Errorf("Next after the counter went back again = %d, %v, want ErrRangeWentBack", id, err)
@@ -117,11 +118,11 @@ func TestRaisedToTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
 		f.tags["a"].Next = math.MaxInt64 - 1000
-		g := generator(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { f.tags["a"].Next = 0 })
-		next(t, g, "a", 19)
+		segtest.Next(t, g, "a", 19)
 		for range 2 {
 			if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 				t.Errorf("Next = %d, %v, want ErrRangeWentBack", id, err)
@@ -142,13 +143,13 @@ func TestExhaustedStep(t *testing.T) {
 		const from, limit = 1000, 1350
 		f := newFake(100)
 		f.tags["a"].Next = from
-		g := generator(t, sourceFunc(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+		g := segtest.New(t, segtest.Func(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
 			if max(step, 100) > limit-f.tags["a"].Next {
 				return segment.Range{}, fmt.Errorf("%w: as told", segment.ErrExhausted)
 			}
 			return f.Fetch(ctx, tag, step)
 		}), nil)
-		ids := next(t, g, "a", 300) // ranges of 100 and 200; then 400 do not fit, and neither do 100
+		ids := segtest.Next(t, g, "a", 300) // ranges of 100 and 200; then 400 do not fit, and neither do 100
 		if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrExhausted) {
 			t.Errorf("Next after %d ids up to %d = %d, %v, want ErrExhausted", len(ids), ids[len(ids)-1], id, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -37,8 +38,8 @@ func TestStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
 		c := &crowded{fake: f}
-		g := generator(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
-		next(t, g, "a", 1)
+		g := segtest.New(t, c, &segment.Options{MaxStep: 1, Refresh: -1})
+		segtest.Next(t, g, "a", 1)
 		f.set(func(f *fake) { f.latency = 100 * time.Millisecond })
 		var wg sync.WaitGroup
 		for i := range 5000 {
@@ -52,7 +53,7 @@ func TestStrangers(t *testing.T) {
 			})
 		}
 		begin := time.Now()
-		next(t, g, "a", 1000)
+		segtest.Next(t, g, "a", 1000)
 		if took := time.Since(begin); took > 1100*time.Millisecond {
 			t.Errorf("1,000 ids in ranges of 100 took %v, want at most ten fetches of 100 ms", took)
 		}
@@ -77,7 +78,7 @@ func TestUnknownAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100)
-		g := generator(t, f, &segment.Options{Refresh: -1})
+		g := segtest.New(t, f, &segment.Options{Refresh: -1})
 		ask := func(name string, want int) {
 			t.Helper()
 			before := f.calls
@@ -109,7 +110,7 @@ func TestUnknownAgain(t *testing.T) {
 		}
 
 		// The same for a tag that the source had.
-		next(t, g, "a", 1)
+		segtest.Next(t, g, "a", 1)
 		synctest.Wait()
 		f.set(func(f *fake) { delete(f.tags, "a") })
 		if err := g.Refresh(t.Context()); err != nil {

@@ -18,6 +18,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/segment/sqlsource"
@@ -93,19 +94,6 @@ func run(tb testing.TB, db *gorm.DB, statement string, args ...any) {
 		tb.Fatalf("%s: %v", statement, err)
 	}
 }
-
-// fetch fetches a range, and fails the test if that fails.
-func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Range {
-	tb.Helper()
-	r, err := src.Fetch(tb.Context(), tag, step)
-	if err != nil {
-		tb.Fatalf("Fetch(%q, %d): %v", tag, step, err)
-	}
-	return r
-}
-
-// stretch returns the text of a range's bounds.
-func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
 
 // TestConformance runs the conformance suite on every source.
 func TestConformance(t *testing.T) {
@@ -234,7 +222,7 @@ func TestBounds(t *testing.T) {
 				}
 			}
 		}
-		if r := fetch(t, sqlsource.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
+		if r := segtest.Fetch(t, sqlsource.LeafAlloc(db, nil), "full", 5); r.To != math.MaxInt64 {
 			t.Errorf("the last 5 ids are %v, want them to end at 2^63-1", r)
 		}
 		var kept int64
@@ -254,13 +242,13 @@ func TestSequence(t *testing.T) {
 		run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 1000), ('end', ?, 1000)", int64(math.MaxInt64-1500))
 		nodes := []segment.Source{sqlsource.Sequence(open(t), nil), sqlsource.Sequence(open(t), nil)}
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)", "[3000, 4000)"} {
-			if r := fetch(t, nodes[i%2], "a", 0); stretch(r) != want || r.Step != 1000 {
+			if r := segtest.Fetch(t, nodes[i%2], "a", 0); segtest.Bounds(r) != want || r.Step != 1000 {
 				t.Errorf("block %d is %v with step %d, want %s", i, r, r.Step, want)
 			}
 		}
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)"} {
 			src := sqlsource.Sequence(open(t), &sqlsource.SequenceOptions{Cycle: true})
-			if r := fetch(t, src, "end", 0); stretch(r) != want || !r.Cyclic {
+			if r := segtest.Fetch(t, src, "end", 0); segtest.Bounds(r) != want || !r.Cyclic {
 				t.Errorf("block %d after the counter was used up is %v, want %s, cyclic", i, r, want)
 			}
 		}
@@ -293,7 +281,7 @@ func TestSetTogether(t *testing.T) {
 func TestUpdateTime(t *testing.T) {
 	each(t, func(t *testing.T, _ func(testing.TB) *gorm.DB, db *gorm.DB) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, step, update_time) VALUES ('a', 10, '2001-02-03 04:05:06')")
-		fetch(t, sqlsource.LeafAlloc(db, nil), "a", 0)
+		segtest.Fetch(t, sqlsource.LeafAlloc(db, nil), "a", 0)
 		var old int64
 		unmoved := db.Raw("SELECT COUNT(*) FROM leaf_alloc WHERE update_time < '2002-01-01 00:00:00'")
 		if err := unmoved.Row().Scan(&old); err != nil || old != 0 {
@@ -307,7 +295,7 @@ func TestTicket(t *testing.T) {
 	each(t, func(t *testing.T, open func(testing.TB) *gorm.DB, db *gorm.DB) {
 		src := sqlsource.Ticket([]*gorm.DB{db}, nil)
 		for want := int64(1); want <= 5; want++ {
-			if r := fetch(t, src, "a", 10); r.From != want || r.Len() != 1 {
+			if r := segtest.Fetch(t, src, "a", 10); r.From != want || r.Len() != 1 {
 				t.Errorf("ticket %d is %v, want it to have that number alone", want, r)
 			}
 		}
@@ -333,7 +321,7 @@ func TestTicketServers(t *testing.T) {
 	src := sqlsource.Ticket(dbs, nil)
 	var got []int64
 	for range 6 {
-		got = append(got, fetch(t, src, "a", 1).From)
+		got = append(got, segtest.Fetch(t, src, "a", 1).From)
 	}
 	if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
 		t.Errorf("tickets %v, want %v", got, want)

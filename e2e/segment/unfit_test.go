@@ -11,6 +11,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	ddl "github.com/uidring/uidring/sql"
@@ -79,7 +80,7 @@ func TestNames(t *testing.T) {
 		if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: long, Step: 10}); err != nil {
 			t.Fatal(err)
 		}
-		fetch(t, src, long, 0)
+		segtest.Fetch(t, src, long, 0)
 	})
 }
 
@@ -107,7 +108,7 @@ func TestEqualNames(t *testing.T) {
 				t.Errorf("Fetch of ORDER = %v, %v, want ErrUnknownTag", r, err)
 			}
 		}
-		if r := fetch(t, src, "order", 0); r.From != 1 {
+		if r := segtest.Fetch(t, src, "order", 0); r.From != 1 {
 			t.Errorf("the first range is %v, want it to begin at 1", r)
 		}
 	})
@@ -187,7 +188,7 @@ func TestForgottenTransaction(t *testing.T) {
 			}
 			pool.SetMaxOpenConns(1)
 			src := source(forgetful)
-			last := fetch(t, src, "a", 10)
+			last := segtest.Fetch(t, src, "a", 10)
 			for range 3 {
 				if err := forgetful.Connection(func(tx *gorm.DB) error {
 					run(t, tx, "BEGIN")
@@ -195,7 +196,7 @@ func TestForgottenTransaction(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				r := fetch(t, src, "a", 10)
+				r := segtest.Fetch(t, src, "a", 10)
 				if r.From < last.To {
 					t.Errorf("%s: the range after %v is %v, want a later one", name, last, r)
 				}
@@ -204,7 +205,7 @@ func TestForgottenTransaction(t *testing.T) {
 			if err := pool.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if r := fetch(t, source(db), "a", 10); r.From < last.To {
+			if r := segtest.Fetch(t, source(db), "a", 10); r.From < last.To {
 				t.Errorf("%s: the range after %v, whose connection was closed, is %v, want a later one",
 					name, last, r)
 			}
@@ -295,7 +296,7 @@ func TestTicketSchema(t *testing.T) {
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
 			t.Errorf("Check = %v, want no error", err)
 		}
-		fetch(t, src, "a", 1)
+		segtest.Fetch(t, src, "a", 1)
 	})
 }
 
@@ -307,7 +308,7 @@ func TestTicketMoved(t *testing.T) {
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 101")
 	src := sqlsource.Ticket(dbs, nil)
 	for want := int64(1); want < 20; want += 2 { // server 0 serves alone
-		if r := fetch(t, src, "a", 1); r.From != want {
+		if r := segtest.Fetch(t, src, "a", 1); r.From != want {
 			t.Errorf("the ticket is %v, want %d", r, want)
 		}
 	}
@@ -317,7 +318,7 @@ func TestTicketMoved(t *testing.T) {
 	}
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 1002")
 	moved = sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2})
-	if r := fetch(t, moved, "a", 1); r.From != 1002 {
+	if r := segtest.Fetch(t, moved, "a", 1); r.From != 1002 {
 		t.Errorf("the ticket after the counter was moved to an id of its own is %v, want 1002", r)
 	}
 }
@@ -333,7 +334,7 @@ func TestTicketExhausted(t *testing.T) {
 			run(t, db, fmt.Sprint("ALTER TABLE ticket ALTER COLUMN id RESTART WITH ", last))
 		}
 		src := sqlsource.Ticket([]*gorm.DB{db}, nil)
-		if r := fetch(t, src, "a", 1); r.From != last {
+		if r := segtest.Fetch(t, src, "a", 1); r.From != last {
 			t.Errorf("the ticket is %v, want %d", r, last)
 		}
 		for range 3 {

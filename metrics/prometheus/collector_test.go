@@ -1,19 +1,18 @@
 package prometheus_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/metric/metrictest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -21,49 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/metrics.txt")
 
-// fixed is a Source with fixed statistics.
-type fixed struct{ stats uid.Stats }
-
-func (f fixed) Stats() uid.Stats { return f.stats }
-
-// stats returns statistics whose figures are all different.
-func stats() uid.Stats {
-	at := func(n int64) time.Time { return time.Unix(1_800_000_000+n, 500e6) }
-	return uid.Stats{
-		Worker: 1, WindowUntil: at(2), IDsUntil: at(3), LastExtended: at(4), Expires: at(5),
-		Lead: 6500 * time.Millisecond, Lag: 7 * time.Second, ClockHeld: 8 * time.Hour,
-		Claims: 9, ClaimsLost: 10, Extends: 11, ExtendFailures: 12, ExtendErr: errors.New("away"),
-		Waits: 13, Waited: 14250 * time.Millisecond, RejectsEmpty: 15, RejectsLead: 16, RejectsClaim: 17,
-		RejectsExhausted: 18, RejectsRollback: 19, RejectsPut: 20, Issued: 21, RunsTaken: 22, RunsStale: 23,
-		PadderRuns: 24, Pads: 25, Len: 26, Cap: 27, RunLength: 28,
-	}
-}
-
-// tags is a source of n tags.
-type tags int
-
-func (n tags) Stats() segment.Stats {
-	var s segment.Stats
-	for i := range int64(n) {
-		one := segment.TagStats{Tag: fmt.Sprintf("tag %d", i), Left: 100 + i, Step: 200 + i, Waiting: 300 + int(i),
-			Fetches: 400 + i, Failures: 500 + i, Waits: 600 + i, LastFetch: time.Unix(700+i, 0), Issued: 800 + i}
-		if i == 1 {
-			one.LastFetch, one.Err = time.Time{}, errors.New("away")
-		}
-		s.Tags = append(s.Tags, one)
-	}
-	if n > 0 {
-		s.ListErr = errors.New("away")
-	}
-	return s
-}
-
 // TestCollect compares every name, help, type, label and value with testdata/metrics.txt.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/metrics.txt"
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(uidprom.New("orders", fixed{stats()}), uidprom.NewSegments("numbers", tags(4), 2))
+	registry.MustRegister(uidprom.New("orders", metrictest.Generator{}),
+		uidprom.NewSegments("numbers", metrictest.Segments(4), 2))
 	if *update {
 		if err := prometheus.WriteToTextfile(file, registry); err != nil {
 			t.Fatal(err)

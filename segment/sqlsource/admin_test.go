@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -78,7 +79,7 @@ func TestSetUnderLoad(t *testing.T) {
 					}
 				}
 			}
-			together(fs[:]...)
+			segtest.Together(fs[:]...)
 			slices.SortFunc(rs, func(a, b segment.Range) int { return int(a.From - b.From) })
 			for i := 1; i < len(rs); i++ {
 				if rs[i].From < rs[i-1].To {
@@ -107,7 +108,7 @@ func TestSequenceSetRepairs(t *testing.T) {
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Next: 2000, Step: 1000}); err != nil {
 		t.Fatal(err)
 	}
-	if r := fetch(t, src, "a", 0); stretch(r) != "[2000, 3000)" {
+	if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != "[2000, 3000)" {
 		t.Errorf("the block after the repair is %v, want [2000, 3000)", r)
 	}
 
@@ -116,7 +117,7 @@ func TestSequenceSetRepairs(t *testing.T) {
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
 		t.Fatal(err)
 	}
-	if r := fetch(t, src, "a", 0); stretch(r) != "[500, 510)" {
+	if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != "[500, 510)" {
 		t.Errorf("the block after the repair is %v, want [500, 510)", r)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -61,7 +62,7 @@ func TestUnfitDB(t *testing.T) {
 		t.Fatal("a DSN without a database was opened")
 	}
 	failed := db.Session(&gorm.Session{})
-	failed.Error = errAway
+	failed.Error = segtest.ErrAway
 	for name, tt := range map[string]struct {
 		db   *gorm.DB
 		want string
@@ -69,7 +70,7 @@ func TestUnfitDB(t *testing.T) {
 		"nil":                   {nil, "is nil"},
 		"empty":                 {&gorm.DB{}, "was not opened"},
 		"not opened":            {unopened, "sqlsource: "},
-		"failed":                {failed, errAway.Error()},
+		"failed":                {failed, segtest.ErrAway.Error()},
 		"dry run":               {db.Session(&gorm.Session{DryRun: true}), "is a dry run"},
 		"transaction":           {txs[0], "is a transaction"},
 		"prepared transaction":  {txs[1], "is a transaction"},
@@ -134,13 +135,13 @@ func TestSessions(t *testing.T) {
 			if err := src.(segment.Checker).Check(t.Context()); err != nil {
 				t.Errorf("%s, %s: Check = %v", name, kind, err)
 			}
-			if r := fetch(t, src, "a", 0); r.From != want {
+			if r := segtest.Fetch(t, src, "a", 0); r.From != want {
 				t.Errorf("%s, %s: the range is %v, want it to begin at %d", name, kind, r, want)
 			}
 			want += 10
 		}
-		fetch(t, sqlsource.Sequence(db, nil), "a", 0)
-		fetch(t, sqlsource.Ticket([]*gorm.DB{db}, nil), "a", 5)
+		segtest.Fetch(t, sqlsource.Sequence(db, nil), "a", 0)
+		segtest.Fetch(t, sqlsource.Ticket([]*gorm.DB{db}, nil), "a", 5)
 	}
 }
 

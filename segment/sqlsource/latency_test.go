@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -23,13 +24,13 @@ func BenchmarkLatency(b *testing.B) {
 		_, db := database(b)
 		run(b, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, ?)", step)
 		alloc := sqlsource.LeafAlloc(db, nil)
-		src := sourceFunc(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+		src := segtest.Func(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
 			if err := db.WithContext(ctx).Exec("DO SLEEP(?)", float64(ms)/1000).Error; err != nil {
 				return segment.Range{}, err
 			}
 			return alloc.Fetch(ctx, tag, step)
 		})
-		tag, err := generator(b, src, &segment.Options{MaxStep: 1}).Tag(b.Context(), "a")
+		tag, err := segtest.New(b, src, &segment.Options{MaxStep: 1}).Tag(b.Context(), "a")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -71,8 +72,8 @@ func TestLeafAllocNumbers(t *testing.T) {
 		{0, "user", "[1, 11)", 11}, {1, "user", "[11, 21)", 21},
 		{1, "order", "[4001, 5001)", 5001},
 	} {
-		r := fetch(t, nodes[tt.node], tt.tag, 0)
-		if stretch(r) != tt.want {
+		r := segtest.Fetch(t, nodes[tt.node], tt.tag, 0)
+		if segtest.Bounds(r) != tt.want {
 			t.Errorf("node %d got %v of %s, want %s", tt.node+1, r, tt.tag, tt.want)
 		}
 		if got := number(t, db, "SELECT max_id FROM leaf_alloc WHERE biz_tag = ?", tt.tag); got != tt.maxID {
@@ -106,7 +107,7 @@ func TestLeafBesideOurs(t *testing.T) {
 		if err != nil || value != at || end != at+10 {
 			t.Errorf("Leaf's segment is %d up to %d, %v, want it to begin at %d", value, end, err, at)
 		}
-		if r := fetch(t, src, "a", 25); r.From != end || r.To != end+25 {
+		if r := segtest.Fetch(t, src, "a", 25); r.From != end || r.To != end+25 {
 			t.Errorf("our range is %v, want 25 ids from %d on", r, end)
 		}
 		at = end + 25
@@ -121,9 +122,9 @@ func TestLeafAllocWrites(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 100)")
-	g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
-	next(t, g, "a", 1000) // the range 901..1000 is used up, and 1001..1100 was fetched at the 910th id
-	awaitQuiet(t, g)
+	g := segtest.New(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
+	segtest.Next(t, g, "a", 1000) // the range 901..1000 is used up, and 1001..1100 was fetched at the 910th id
+	segtest.AwaitQuiet(t, g)
 	if fetches := g.Stats().Tags[0].Fetches; fetches != 11 {
 		t.Errorf("1000 ids at a step of 100 took %d fetches, want 11", fetches)
 	}
@@ -158,8 +159,8 @@ func TestLeafAllocRoundTrips(t *testing.T) {
 		fetch func()
 		want  int64
 	}{
-		{"LeafAlloc", func() { fetch(t, leaf, "a", 100) }, 30},
-		{"Sequence", func() { fetch(t, sequence, "a", 0) }, 40},
+		{"LeafAlloc", func() { segtest.Fetch(t, leaf, "a", 100) }, 30},
+		{"Sequence", func() { segtest.Fetch(t, sequence, "a", 0) }, 40},
 		{"the original sequence", func() { (&channelNo{db: db}).fetch(t) }, 50},
 		{"the original", func() {
 			err := db.Transaction(func(tx *gorm.DB) error {
@@ -223,7 +224,7 @@ func TestLeafAllocTwoStatements(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	distinct(t, froms)
+	segtest.Distinct(t, froms)
 	if len(froms) != 2000 {
 		t.Errorf("%d segments, want 2000", len(froms))
 	}
@@ -248,7 +249,7 @@ func TestLeafAllocOverflow(t *testing.T) {
 			}
 		}
 	}
-	if r := fetch(t, sqlsource.LeafAlloc(db, nil), "a", 5); r.To != math.MaxInt64 {
+	if r := segtest.Fetch(t, sqlsource.LeafAlloc(db, nil), "a", 5); r.To != math.MaxInt64 {
 		t.Errorf("the last 5 ids are %v, want them to end at 2^63-1", r)
 	}
 }
@@ -259,19 +260,19 @@ func TestLeafAllocWentBack(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10), ('b', 1, 10)")
-	g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
-	ids := next(t, g, "a", 31) // the fourth range is in use, and the fifth is fetched
-	awaitQuiet(t, g)
+	g := segtest.New(t, sqlsource.LeafAlloc(db, nil), &segment.Options{MaxStep: 1})
+	ids := segtest.Next(t, g, "a", 31) // the fourth range is in use, and the fifth is fetched
+	segtest.AwaitQuiet(t, g)
 	run(t, db, "UPDATE leaf_alloc SET max_id = 45 WHERE biz_tag = 'a'") // from 51
-	ids = append(ids, next(t, g, "a", 19)...)
+	ids = append(ids, segtest.Next(t, g, "a", 19)...)
 	for range 3 {
 		id, err := g.Next(t.Context(), "a")
 		if !errors.Is(err, segment.ErrRangeWentBack) || !strings.Contains(fmt.Sprint(err), "below 51") {
 			t.Errorf("Next = %d, %v, want ErrRangeWentBack with the bound 51", id, err)
 		}
 	}
-	distinct(t, ids)
-	if id := next(t, g, "b", 1)[0]; id != 1 {
+	segtest.Distinct(t, ids)
+	if id := segtest.Next(t, g, "b", 1)[0]; id != 1 {
 		t.Errorf("another tag's first id is %d, want 1", id)
 	}
 }
@@ -339,7 +340,7 @@ func TestLeafAllocOptions(t *testing.T) {
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 3}); err != nil {
 		t.Fatalf("Set in another table: %v", err)
 	}
-	if r := fetch(t, src, "a", 0); stretch(r) != "[1, 4)" {
+	if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != "[1, 4)" {
 		t.Errorf("the first range is %v, want [1, 4)", r)
 	}
 	for name, src := range map[string]segment.Source{

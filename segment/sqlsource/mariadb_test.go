@@ -1,7 +1,6 @@
 package sqlsource_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -78,19 +77,6 @@ func number(tb testing.TB, db *gorm.DB, query string, args ...any) int64 {
 	}
 	return n
 }
-
-// fetch fetches a range.
-func fetch(tb testing.TB, src segment.Source, tag string, step int64) segment.Range {
-	tb.Helper()
-	r, err := src.Fetch(tb.Context(), tag, step)
-	if err != nil {
-		tb.Fatalf("Fetch(%q, %d): %v", tag, step, err)
-	}
-	return r
-}
-
-// stretch returns only the bounds of a range, without the source's step.
-func stretch(r segment.Range) string { return fmt.Sprintf("[%d, %d)", r.From, r.To) }
 
 // TestConformance runs the suite over each source on MariaDB, and over LeafAlloc with a read of the row
 // before each claim.

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -71,7 +72,7 @@ func TestEqualNames(t *testing.T) {
 	run(t, db, "INSERT INTO t_sequence VALUES ('café', 0, 10)")
 	for kind, first := range map[string]int64{"LeafAlloc": 1, "Sequence": 10} {
 		src := kinds[kind](db)
-		g := generator(t, src, nil)
+		g := segtest.New(t, src, nil)
 		names := []string{"cafe", "caḟé", "café ", "café  "}
 		for i := 1; i < 16; i++ { // every spelling with capitals
 			name := []rune("café")
@@ -98,7 +99,7 @@ func TestEqualNames(t *testing.T) {
 			!strings.Contains(err.Error(), "collation treats as equal") {
 			t.Errorf("%s: Set of CAFE = %v, want an error that mentions the equal tag", kind, err)
 		}
-		if ids := next(t, g, "café", 20); ids[0] != first || ids[19] != first+19 {
+		if ids := segtest.Next(t, g, "café", 20); ids[0] != first || ids[19] != first+19 {
 			t.Errorf("%s: the ids are %v, want 20 from %d on", kind, ids, first)
 		}
 		if tags := g.Stats().Tags; len(tags) != 1 {
@@ -116,10 +117,10 @@ func TestGoneBesideItsLike(t *testing.T) {
 		run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES (?, 1, 1000)"+
 			" ON DUPLICATE KEY UPDATE step = 1000", tag)
 	}
-	g := generator(t, sqlsource.LeafAlloc(db, nil), nil)
-	next(t, g, "order", 1)
-	next(t, g, "Order", 1)
-	awaitQuiet(t, g)
+	g := segtest.New(t, sqlsource.LeafAlloc(db, nil), nil)
+	segtest.Next(t, g, "order", 1)
+	segtest.Next(t, g, "Order", 1)
+	segtest.AwaitQuiet(t, g)
 	run(t, db, "DELETE FROM leaf_alloc WHERE biz_tag = 'Order'")
 	if err := g.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func TestGoneBesideItsLike(t *testing.T) {
 	if id, err := g.Next(t.Context(), "Order"); !errors.Is(err, segment.ErrUnknownTag) {
 		t.Errorf("Next of the deleted tag = %d, %v, want ErrUnknownTag", id, err)
 	}
-	next(t, g, "order", 1)
+	segtest.Next(t, g, "order", 1)
 }
 
 // TestListSorted: a list is sorted by the bytes of Tag, whatever the order of the collation.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -49,8 +50,8 @@ func TestOutcomeUnknown(t *testing.T) {
 				run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
 				proxy := dbtest.NewProxy(t, s.Addr())
 				opts := &segment.Options{MaxStep: 1, RetryMin: time.Millisecond}
-				cut := generator(t, kinds[kind](open(t, s.DSNVia(proxy.Addr(), database))), opts)
-				whole := generator(t, kinds[kind](db), opts)
+				cut := segtest.New(t, kinds[kind](open(t, s.DSNVia(proxy.Addr(), database))), opts)
+				whole := segtest.New(t, kinds[kind](db), opts)
 				var (
 					wg  sync.WaitGroup
 					got [2][]int64
@@ -77,7 +78,7 @@ func TestOutcomeUnknown(t *testing.T) {
 					t.Errorf("%d connections died, want at least 10 for a meaningful test", proxy.Hits())
 				}
 				all := append(got[0], got[1]...)
-				distinct(t, all)
+				segtest.Distinct(t, all)
 				if len(all) != 800 {
 					t.Errorf("%d ids, want 800", len(all))
 				}
@@ -102,7 +103,7 @@ func TestReturnUnknown(t *testing.T) {
 			run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
 			proxy := dbtest.NewProxy(t, s.Addr())
 			src := kinds[kind](open(t, s.DSNVia(proxy.Addr(), database)))
-			rest := fetch(t, src, "a", 0) // [10, 20)
+			rest := segtest.Fetch(t, src, "a", 0) // [10, 20)
 			rest.From += 4
 			proxy.SetOnce(fault, executed)
 			if ok, err := src.(segment.Returner).Return(t.Context(), "a", rest); ok || err == nil {
@@ -112,7 +113,7 @@ func TestReturnUnknown(t *testing.T) {
 			if taken {
 				want = "[14, 24)"
 			}
-			if r, err := src.Fetch(t.Context(), "a", 0); err != nil || stretch(r) != want {
+			if r, err := src.Fetch(t.Context(), "a", 0); err != nil || segtest.Bounds(r) != want {
 				t.Errorf("%s: the range after a return of unknown outcome, taken %v, is %v, %v, want %s",
 					kind, taken, r, err, want)
 			}
@@ -126,7 +127,7 @@ func TestReturnNonsense(t *testing.T) {
 	_, db := counters(t)
 	for _, kind := range []string{"LeafAlloc", "Sequence"} {
 		src := kinds[kind](db)
-		r := fetch(t, src, "a", 10)
+		r := segtest.Fetch(t, src, "a", 10)
 		for _, from := range []int64{-1, r.To, r.To + 1000} {
 			rest := r
 			rest.From = from
@@ -135,7 +136,7 @@ func TestReturnNonsense(t *testing.T) {
 				t.Errorf("%s: Return(%v) = %v, %v, want ErrBadRange", kind, rest, ok, err)
 			}
 		}
-		if after := fetch(t, src, "a", 10); after.From != r.To {
+		if after := segtest.Fetch(t, src, "a", 10); after.From != r.To {
 			t.Errorf("%s: the range after %v is %v", kind, r, after)
 		}
 	}
@@ -211,9 +212,9 @@ func TestPromotedReplica(t *testing.T) {
 	for kind, source := range kinds {
 		a := newAddress(t, primary.Addr())
 		src := source(open(t, primary.DSNVia(a.listener.Addr().String(), name)))
-		g := generator(t, src, &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
-		ids := next(t, g, "a", 300)
-		awaitQuiet(t, g)
+		g := segtest.New(t, src, &segment.Options{MaxStep: 1, RetryMin: time.Millisecond})
+		ids := segtest.Next(t, g, "a", 300)
+		segtest.AwaitQuiet(t, g)
 		a.move(replica.Addr())
 		var err error
 		for err == nil && len(ids) < 1000 {
@@ -225,6 +226,6 @@ func TestPromotedReplica(t *testing.T) {
 		if !errors.Is(err, segment.ErrRangeWentBack) {
 			t.Errorf("%s: %d ids, then %v, want ErrRangeWentBack", kind, len(ids), err)
 		}
-		distinct(t, ids)
+		segtest.Distinct(t, ids)
 	}
 }

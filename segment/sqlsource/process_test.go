@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -44,7 +45,7 @@ func work() error {
 		return err
 	}
 	src := kinds[os.Getenv(workerKindEnv)](db)
-	noted := sourceFunc(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	noted := segtest.Func(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
 		r, err := src.Fetch(ctx, tag, step)
 		if err == nil {
 			_, err = fmt.Fprintf(f, "range %d %d\n", r.From, r.To)
@@ -137,7 +138,7 @@ func testProcesses(t *testing.T, kind string) {
 	if len(ids) < 500 {
 		t.Errorf("the workers handed out %d ids, want at least 500 for a meaningful test", len(ids))
 	}
-	distinct(t, ids)
+	segtest.Distinct(t, ids)
 	slices.SortFunc(ranges, func(a, b segment.Range) int { return int(a.From - b.From) })
 	for i := 1; i < len(ranges); i++ {
 		if ranges[i].From < ranges[i-1].To {

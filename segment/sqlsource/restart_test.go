@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -29,16 +30,16 @@ func TestRestart(t *testing.T) {
 		"Sequence":  {sqlsource.Sequence(db, nil), 1000},
 	} {
 		start := func(checkpoint bool) *segment.Generator {
-			g := generator(t, tt.src, &segment.Options{MaxStep: 1, Checkpoint: checkpoint})
+			g := segtest.New(t, tt.src, &segment.Options{MaxStep: 1, Checkpoint: checkpoint})
 			return g
 		}
 		takeAndClose := func(g *segment.Generator, want int64) {
 			t.Helper()
-			ids := next(t, g, "a", 50)
+			ids := segtest.Next(t, g, "a", 50)
 			if ids[0] != want {
 				t.Errorf("%s: the first id is %d, want %d", name, ids[0], want)
 			}
-			awaitQuiet(t, g)
+			segtest.AwaitQuiet(t, g)
 			if err := g.Close(); err != nil {
 				t.Errorf("%s: Close: %v", name, err)
 			}
@@ -49,11 +50,11 @@ func TestRestart(t *testing.T) {
 		takeAndClose(start(true), at)
 		at += 50 // no id is lost
 		g := start(true)
-		next(t, g, "a", 1)
-		awaitQuiet(t, g)
+		segtest.Next(t, g, "a", 1)
+		segtest.AwaitQuiet(t, g)
 		other := start(false)
-		next(t, other, "a", 1)
-		awaitQuiet(t, other)
+		segtest.Next(t, other, "a", 1)
+		segtest.AwaitQuiet(t, other)
 		if err := g.Close(); err != nil {
 			t.Errorf("%s: Close after another process fetched: %v", name, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -74,8 +75,8 @@ func TestSequenceTable(t *testing.T) {
 	if n := number(t, db, "SELECT COUNT(*) FROM t_sequence WHERE current_val = 0 AND increment_val = 1"); n != 1 {
 		t.Errorf("%d rows with the defaults 0 and 1, want 1", n)
 	}
-	r := fetch(t, sqlsource.Sequence(db, nil), "a", 0)
-	if stretch(r) != "[1, 2)" {
+	r := segtest.Fetch(t, sqlsource.Sequence(db, nil), "a", 0)
+	if segtest.Bounds(r) != "[1, 2)" {
 		t.Errorf("the first block at 0 and 1 is %v, want [1, 2)", r)
 	}
 }
@@ -86,9 +87,9 @@ func TestSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
 	original := &channelNo{db: open(t, dsn)}
-	ours := generator(t, sqlsource.Sequence(db, nil), &segment.Options{MaxStep: 1})
-	ids := next(t, ours, "a", 1) // and 2000..2999 is prefetched
-	awaitQuiet(t, ours)
+	ours := segtest.New(t, sqlsource.Sequence(db, nil), &segment.Options{MaxStep: 1})
+	ids := segtest.Next(t, ours, "a", 1) // and 2000..2999 is prefetched
+	segtest.AwaitQuiet(t, ours)
 	if ids[0] != 1000 {
 		t.Errorf("the first id is %d, want 1000", ids[0])
 	}
@@ -102,9 +103,9 @@ func TestSequenceNumbers(t *testing.T) {
 	if got := ids[len(ids)-1]; got != 3999 {
 		t.Errorf("the last id of the original's block is %d, want 3999", got)
 	}
-	ids = append(ids, next(t, ours, "a", 2500)...)
+	ids = append(ids, segtest.Next(t, ours, "a", 2500)...)
 	ids = append(ids, original.next(t))
-	distinct(t, ids)
+	segtest.Distinct(t, ids)
 	if last := ids[0]; last != 1000 {
 		t.Errorf("the lowest id is %d, want 1000: 0..999 is never used", last)
 	}
@@ -142,9 +143,9 @@ func TestSequenceIncrement(t *testing.T) {
 		dsn, _ := sequenceRow(t, 0, increment)
 		var ids []int64
 		for range 2 {
-			ids = append(ids, next(t, generator(t, sqlsource.Sequence(open(t, dsn), nil), nil), "a", 300)...)
+			ids = append(ids, segtest.Next(t, segtest.New(t, sqlsource.Sequence(open(t, dsn), nil), nil), "a", 300)...)
 		}
-		distinct(t, ids)
+		segtest.Distinct(t, ids)
 		if len(ids) != 600 {
 			t.Errorf("increment %d: %d ids, want 600", increment, len(ids))
 		}
@@ -162,26 +163,26 @@ func TestSequenceIncrementChanges(t *testing.T) {
 		want      string
 	}{{10, "[10, 20)"}, {50, "[60, 110)"}, {50, "[110, 160)"}} {
 		run(t, db, "UPDATE t_sequence SET increment_val = ?", tt.increment)
-		if r := fetch(t, src, "a", 0); stretch(r) != tt.want || r.Step != int64(tt.increment) {
+		if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != tt.want || r.Step != int64(tt.increment) {
 			t.Errorf("increment %d: the block is %v with step %d, want %s", tt.increment, r, r.Step, tt.want)
 		}
 	}
 	// After the increment is lowered by hand, the next block begins inside the last one.
-	g := generator(t, src, &segment.Options{MaxStep: 1})
-	next(t, g, "a", 1)
-	awaitQuiet(t, g)
+	g := segtest.New(t, src, &segment.Options{MaxStep: 1})
+	segtest.Next(t, g, "a", 1)
+	segtest.AwaitQuiet(t, g)
 	run(t, db, "UPDATE t_sequence SET increment_val = 10")
-	if err := refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+	if err := segtest.Refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Next after the increment was lowered by hand = %v, want ErrRangeWentBack", err)
 	}
 	// Set keeps the next block's first id.
 	_, db = sequenceRow(t, 0, 1000)
 	src = sqlsource.Sequence(db, nil)
-	fetch(t, src, "a", 0) // [1000, 2000)
+	segtest.Fetch(t, src, "a", 0) // [1000, 2000)
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
 		t.Fatalf("Set: %v", err)
 	}
-	if r := fetch(t, src, "a", 0); stretch(r) != "[2000, 2010)" {
+	if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != "[2000, 2010)" {
 		t.Errorf("the block after Set lowered the increment is %v, want [2000, 2010)", r)
 	}
 }
@@ -215,7 +216,7 @@ func TestSequenceReset(t *testing.T) {
 		}
 		a, b := open(true), open(true)
 		for i, src := range []segment.Source{a, b, a} {
-			r := fetch(t, src, "a", 0)
+			r := segtest.Fetch(t, src, "a", 0)
 			if want := int64(1000 * (i + 1)); r.From != want || !r.Cyclic {
 				t.Errorf("%s: block %d after the counter was used up is %v, cyclic %v, want it to begin at %d",
 					name, i+1, r, r.Cyclic, want)
@@ -228,7 +229,7 @@ func TestSequenceReset(t *testing.T) {
 func TestSequenceMissingRow(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
-	g := generator(t, sqlsource.Sequence(db, nil), nil)
+	g := segtest.New(t, sqlsource.Sequence(db, nil), nil)
 	if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrUnknownTag) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("Next without a row = %d, %v, want ErrUnknownTag with the name", id, err)
 	}
@@ -236,7 +237,7 @@ func TestSequenceMissingRow(t *testing.T) {
 	if err := g.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if ids := next(t, g, "a", 1); ids[0] != 1000 {
+	if ids := segtest.Next(t, g, "a", 1); ids[0] != 1000 {
 		t.Errorf("the first id after the row was inserted is %d, want 1000", ids[0])
 	}
 }
@@ -275,7 +276,7 @@ func TestSequenceBlocks(t *testing.T) {
 			}
 			continue
 		}
-		if r := fetch(t, src, "a", tt.step); stretch(r) != tt.want || r.Step != 1000 {
+		if r := segtest.Fetch(t, src, "a", tt.step); segtest.Bounds(r) != tt.want || r.Step != 1000 {
 			t.Errorf("Fetch with step %d = %v with step %d, want %s", tt.step, r, r.Step, tt.want)
 		}
 	}
@@ -296,7 +297,7 @@ func TestSequenceBlocks(t *testing.T) {
 		for i, step := range []int64{5000, 2000, 2000} {
 			r, err := src.Fetch(t.Context(), "a", step)
 			want := tt.wants[i]
-			if want == "" && !errors.Is(err, segment.ErrExhausted) || want != "" && stretch(r) != want {
+			if want == "" && !errors.Is(err, segment.ErrExhausted) || want != "" && segtest.Bounds(r) != want {
 				t.Errorf("%+v: Fetch number %d at the end = %v, %v, want %q", tt.opts, i, r, err, want)
 			}
 		}
@@ -309,13 +310,13 @@ func TestSequenceFew(t *testing.T) {
 	_, db := sequenceRow(t, 0, 1)
 	fetches := 0
 	src := sqlsource.Sequence(db, nil)
-	g := generator(t, sourceFunc(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	g := segtest.New(t, segtest.Func(func(ctx context.Context, tag string, step int64) (segment.Range, error) {
 		fetches++
 		return src.Fetch(ctx, tag, step)
 	}), nil)
-	ids := next(t, g, "a", 5000)
-	awaitQuiet(t, g)
-	distinct(t, ids)
+	ids := segtest.Next(t, g, "a", 5000)
+	segtest.AwaitQuiet(t, g)
+	segtest.Distinct(t, ids)
 	if fetches > 15 {
 		t.Errorf("%d ids took %d fetches, want at most 15", len(ids), fetches)
 	}
@@ -332,7 +333,7 @@ func TestSequenceFromCurrent(t *testing.T) {
 		want      string
 	}{{1000, "[0, 1000)"}, {1000, "[1000, 2000)"}, {10, "[2000, 2010)"}} {
 		run(t, db, "UPDATE t_sequence SET increment_val = ?", tt.increment)
-		if r := fetch(t, src, "a", 0); stretch(r) != tt.want {
+		if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != tt.want {
 			t.Errorf("increment %d: the block is %v, want %s", tt.increment, r, tt.want)
 		}
 	}
@@ -344,7 +345,7 @@ func TestSequenceNamesApart(t *testing.T) {
 	t.Parallel()
 	dsn, db := sequenceRow(t, 0, 1000)
 	run(t, db, "INSERT INTO t_sequence VALUES ('b', 0, 1000)")
-	g := generator(t, sqlsource.Sequence(open(t, dsn), nil), &segment.Options{FetchTimeout: time.Minute})
+	g := segtest.New(t, sqlsource.Sequence(open(t, dsn), nil), &segment.Options{FetchTimeout: time.Minute})
 	tx := db.Begin()
 	defer tx.Rollback()
 	number(t, tx, "SELECT current_val FROM t_sequence WHERE pk_seq_name = 'a' FOR UPDATE")

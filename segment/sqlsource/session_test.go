@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -31,7 +32,7 @@ func TestSpoiledSessions(t *testing.T) {
 				pool.SetMaxOpenConns(1) // so that every fetch uses the same connection
 				src := source(db)
 				for range 50 {
-					r := fetch(t, src, "a", 10)
+					r := segtest.Fetch(t, src, "a", 10)
 					for id := r.From; id < r.To; id += max(r.Stride, 1) {
 						ids = append(ids, id)
 					}
@@ -42,7 +43,7 @@ func TestSpoiledSessions(t *testing.T) {
 			if len(ids) != 2500 {
 				t.Errorf("%s, %s: %d ids, want 2500", kind, spoil, len(ids))
 			}
-			distinct(t, ids)
+			segtest.Distinct(t, ids)
 		}
 	}
 }
@@ -114,18 +115,18 @@ func TestAutocommitOff(t *testing.T) {
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
 			t.Errorf("%s: Check = %v", kind, err)
 		}
-		first := fetch(t, src, "a", 5)
+		first := segtest.Fetch(t, src, "a", 5)
 		if setter, ok := src.(segment.Setter); ok {
 			if err := setter.Set(t.Context(), segment.Row{Tag: "b", Step: 5}); err != nil {
 				t.Errorf("%s: Set = %v", kind, err)
 			}
-			rest := fetch(t, src, "b", 0)
+			rest := segtest.Fetch(t, src, "b", 0)
 			if ok, err := src.(segment.Returner).Return(t.Context(), "b", rest); !ok || err != nil {
 				t.Errorf("%s: Return = %v, %v", kind, ok, err)
 			}
 		}
 		closePool(t, off) // the server then rolls back an open transaction
-		if r := fetch(t, source(db), "a", 5); r.From < first.To {
+		if r := segtest.Fetch(t, source(db), "a", 5); r.From < first.To {
 			t.Errorf("%s: the range after %v is %v", kind, first, r)
 		}
 		if _, ok := src.(segment.Setter); ok {
@@ -172,9 +173,9 @@ func TestForgottenTransaction(t *testing.T) {
 			}
 		}
 		src := source(forgetful)
-		fetch(t, src, "a", 5)
+		segtest.Fetch(t, src, "a", 5)
 		forget()
-		last := fetch(t, source(db), "a", 5)
+		last := segtest.Fetch(t, source(db), "a", 5)
 		if finder, ok := src.(segment.Finder); ok {
 			if row, err := finder.Find(t.Context(), "a"); err != nil || row.Next != last.To {
 				t.Errorf("%s: Find in a forgotten transaction = %v, %v, want the counter at %d",
@@ -183,7 +184,7 @@ func TestForgottenTransaction(t *testing.T) {
 			forget()
 		}
 		for range 3 {
-			r := fetch(t, src, "a", 5)
+			r := segtest.Fetch(t, src, "a", 5)
 			if r.From < last.To {
 				t.Errorf("%s: the range after %v is %v", kind, last, r)
 			}
@@ -191,7 +192,7 @@ func TestForgottenTransaction(t *testing.T) {
 			forget()
 		}
 		closePool(t, forgetful)
-		if r := fetch(t, source(db), "a", 5); r.From < last.To {
+		if r := segtest.Fetch(t, source(db), "a", 5); r.From < last.To {
 			t.Errorf("%s: the range after %v, whose connection was closed, is %v", kind, last, r)
 		}
 	}
@@ -211,7 +212,7 @@ func TestAutocommitTurnsOff(t *testing.T) {
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
 		t.Fatal(err)
 	}
-	fetch(t, src, "a", 0)
+	segtest.Fetch(t, src, "a", 0)
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -223,12 +224,12 @@ func TestAutocommitTurnsOff(t *testing.T) {
 	}
 	s.Exec(t, "SET GLOBAL autocommit = 0")
 	for i := range int64(3) {
-		if r := fetch(t, src, "a", 10); r.From != 11+10*i {
+		if r := segtest.Fetch(t, src, "a", 10); r.From != 11+10*i {
 			t.Errorf("range %d from a server that has autocommit off is %v, want it to begin at %d", i, r, 11+10*i)
 		}
 	}
 	closePool(t, db)
-	if r := fetch(t, sqlsource.LeafAlloc(open(t, s.DSN(name)), nil), "a", 10); r.From != 41 {
+	if r := segtest.Fetch(t, sqlsource.LeafAlloc(open(t, s.DSN(name)), nil), "a", 10); r.From != 41 {
 		t.Errorf("the range after the connections were closed is %v, want it to begin at 41", r)
 	}
 }

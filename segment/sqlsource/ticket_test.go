@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -50,7 +51,7 @@ func tickets(t *testing.T, src segment.Source, n int) []int64 {
 	t.Helper()
 	var ids []int64
 	for range n {
-		r := fetch(t, src, "a", 1)
+		r := segtest.Fetch(t, src, "a", 1)
 		if r.Len() != 1 {
 			t.Errorf("Fetch(step 1) = %v, want one id", r)
 		}
@@ -98,8 +99,8 @@ func TestTicketOneServer(t *testing.T) {
 	if got := number(t, db, "SELECT COUNT(*) FROM ticket"); got != 2 {
 		t.Errorf("%d rows after 5 tickets, want 1 and the one with the server's settings", got)
 	}
-	fetch(t, src, "a", 1000) // gets Batch ids, 100
-	fetch(t, src, "a", 1000)
+	segtest.Fetch(t, src, "a", 1000) // gets Batch ids, 100
+	segtest.Fetch(t, src, "a", 1000)
 	if got := number(t, db, "SELECT COUNT(*) FROM ticket"); got != 101 {
 		t.Errorf("%d rows after two batches of 100, want 100 and the one with the server's settings", got)
 	}
@@ -152,7 +153,7 @@ func TestTicketPool(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	distinct(t, ids)
+	segtest.Distinct(t, ids)
 	if len(ids) != 8*50*3 {
 		t.Errorf("%d ids, want %d", len(ids), 8*50*3)
 	}
@@ -210,7 +211,7 @@ func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 	if got, want := tickets(t, both, 4), []int64{13, 12, 15, 14}; !slices.Equal(got, want) {
 		t.Errorf("both nodes in turn give %v, want %v", got, want)
 	}
-	if r := fetch(t, both, "a", 10); r.From != 17 || r.To != 17+9*2+1 || r.Stride != 2 || r.Len() != 10 {
+	if r := segtest.Fetch(t, both, "a", 10); r.From != 17 || r.To != 17+9*2+1 || r.Stride != 2 || r.Len() != 10 {
 		t.Errorf("a batch of 10 is %v, want 10 ids from 17 on by 2", r)
 	}
 
@@ -292,7 +293,7 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 
 	// A session that began before the change keeps counting by the old settings.
 	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2})
-	fetch(t, src, "a", 5)
+	segtest.Fetch(t, src, "a", 5)
 	set(3, 1)
 	if r, err := src.Fetch(t.Context(), "a", 5); !errors.Is(err, sqlsource.ErrTicketServer) {
 		t.Errorf("Fetch after the server's settings changed = %v, %v, want ErrTicketServer", r, err)
@@ -303,15 +304,15 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 func TestTicketWentBack(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
-	g := generator(t, sqlsource.Ticket([]*gorm.DB{db}, nil), nil)
-	next(t, g, "a", 50)
-	awaitQuiet(t, g)
+	g := segtest.New(t, sqlsource.Ticket([]*gorm.DB{db}, nil), nil)
+	segtest.Next(t, g, "a", 50)
+	segtest.AwaitQuiet(t, g)
 	run(t, db, "TRUNCATE TABLE ticket")
 	run(t, db, "REPLACE INTO ticket (stub) VALUES ('classic')")
 	if id := number(t, db, "SELECT id FROM ticket"); id != 1 {
 		t.Errorf("the classic statements give %d, want 1 again", id)
 	}
-	if err := refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+	if err := segtest.Refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Next = %v, want ErrRangeWentBack", err)
 	}
 }
@@ -352,7 +353,7 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 			return nil // a program would wait for the lock of the table
 		}
 		for range 2 { // one id from each server
-			ids = append(ids, fetch(t, before, "a", 1).From)
+			ids = append(ids, segtest.Fetch(t, before, "a", 1).From)
 		}
 		if r, err := after.Fetch(t.Context(), "a", 1); err == nil {
 			if ids = append(ids, r.From); r.From < start {
@@ -389,5 +390,5 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 			ids = append(ids, id)
 		}
 	}
-	distinct(t, ids)
+	segtest.Distinct(t, ids)
 }

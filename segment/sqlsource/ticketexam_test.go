@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -37,7 +38,7 @@ func TestTicketTable(t *testing.T) {
 	if err := src.(segment.Checker).Check(t.Context()); err != nil {
 		t.Errorf("Check of another schema's table = %v", err)
 	}
-	fetch(t, src, "a", 7)
+	segtest.Fetch(t, src, "a", 7)
 	if got := number(t, other, "SELECT COUNT(*) FROM ticket"); got != 8 {
 		t.Errorf("%d rows in the other schema's table, want 7 and the one with the server's settings", got)
 	}
@@ -56,7 +57,7 @@ func TestTicketAskedOnce(t *testing.T) {
 		}
 	}
 	run(t, db, "ALTER TABLE elsewhere RENAME TO ticket")
-	fetch(t, src, "a", 1)
+	segtest.Fetch(t, src, "a", 1)
 }
 
 // testTicketExhausted: a server whose counter is at its end is ErrExhausted, unless another server is
@@ -121,7 +122,7 @@ func testTicketOffset(t *testing.T, s *dbtest.Server) {
 	}
 	pool.SetMaxIdleConns(-1) // each fetch has a new session
 	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2, Timeout: time.Minute})
-	fetch(t, src, "a", 5)
+	segtest.Fetch(t, src, "a", 5)
 	run(t, admin, "SET GLOBAL auto_increment_offset = 2")
 	for range 2 { // the second time the server is examined first
 		r, err := src.Fetch(t.Context(), "a", 5)
@@ -131,7 +132,7 @@ func testTicketOffset(t *testing.T, s *dbtest.Server) {
 		}
 	}
 	run(t, db, "DELETE FROM ticket WHERE id = 0")
-	if r := fetch(t, src, "a", 5); r.From%2 != 0 { // no other server has the offset
+	if r := segtest.Fetch(t, src, "a", 5); r.From%2 != 0 { // no other server has the offset
 		t.Errorf("the range after the old offset was deleted is %v, want even ids", r)
 	}
 }

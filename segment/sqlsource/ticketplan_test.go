@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
@@ -30,10 +31,10 @@ func TestTicketPlanStart(t *testing.T) {
 	t.Parallel()
 	dbs := ticketTables(t, 2)
 	src := sqlsource.Ticket(dbs[:1], nil)
-	fetch(t, src, "a", 1)
+	segtest.Fetch(t, src, "a", 1)
 	var last segment.Range
 	for range 10 {
-		last = fetch(t, src, "old", 100)
+		last = segtest.Fetch(t, src, "old", 100)
 	}
 	run(t, dbs[0], "DELETE FROM ticket WHERE stub LIKE 'old%'")
 	plans, err := sqlsource.PlanTickets(t.Context(), dbs, nil)
@@ -164,5 +165,5 @@ func TestTicketNarrowStub(t *testing.T) {
 	if _, err := sqlsource.ExpandTickets(t.Context(), dbs, nil); sqldb.MySQLCode(err) != 1406 {
 		t.Errorf("ExpandTickets over a narrow column = %v, want error 1406", err)
 	}
-	fetch(t, sqlsource.Ticket(dbs[1:], nil), "a", 1)
+	segtest.Fetch(t, sqlsource.Ticket(dbs[1:], nil), "a", 1)
 }

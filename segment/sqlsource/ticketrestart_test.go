@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -123,7 +124,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 	servers, all := startConfigured(t)
 	f := &ticketFleet{stop: make(chan struct{}), ids: map[string][]int64{}}
 	oldList, newList := sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil)
-	fetch(t, oldList, "a", 10)
+	segtest.Fetch(t, oldList, "a", 10)
 	f.load(t, "old", func() segment.Source { return oldList })
 	f.load(t, "old", func() segment.Source { return sqlsource.Ticket(all[:2], nil) })
 	f.load(t, "new", func() segment.Source { return newList })
@@ -172,7 +173,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 	for kind, list := range map[string][]*gorm.DB{"old": all[:2], "new": all} {
 		src := sqlsource.Ticket(list, nil)
 		for range 6 {
-			r := fetch(t, src, "a", 1)
+			r := segtest.Fetch(t, src, "a", 1)
 			if f.ids[kind] = append(f.ids[kind], r.From); r.From < start || r.Stride != 3 {
 				t.Errorf("after the expansion the %s list gets %v, want it from %d on by 3", kind, r, start)
 			}
@@ -187,7 +188,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 	if restarts < 15 { // statements whose effect outlasts a crash are not run again
 		t.Errorf("%d restarts, want at least 15", restarts)
 	}
-	distinct(t, append(f.ids["old"], f.ids["new"]...))
+	segtest.Distinct(t, append(f.ids["old"], f.ids["new"]...))
 }
 
 // TestTicketExpansionUnbounded: what the bound at the start of a plan is good for. After the expansion

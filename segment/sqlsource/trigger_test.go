@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -28,14 +29,14 @@ func TestTriggers(t *testing.T) {
 			"t_sequence": func() segment.Source { return sqlsource.Sequence(db, nil) },
 		} {
 			src := source()
-			begin := fetch(t, src, "a", 10).To // before there is a trigger
+			begin := segtest.Fetch(t, src, "a", 10).To // before there is a trigger
 			run(t, db, "DROP TRIGGER IF EXISTS t")
 			run(t, db, "DROP TABLE IF EXISTS log")
 			for _, s := range statements {
 				run(t, db, strings.ReplaceAll(s, "%s", table))
 			}
 			for i := range int64(3) {
-				if r := fetch(t, src, "a", 10); r.From != begin+10*(i+1) || r.Len() != 10 {
+				if r := segtest.Fetch(t, src, "a", 10); r.From != begin+10*(i+1) || r.Len() != 10 {
 					t.Errorf("%s with %q: range %d is %v, want 10 ids from %d on",
 						table, statements, i, r, begin+10*(i+1))
 				}
@@ -51,7 +52,7 @@ func TestSequenceFromBelow(t *testing.T) {
 	run(t, db, "INSERT INTO t_sequence VALUES ('a', -10, 10)")
 	src := sqlsource.Sequence(db, nil)
 	for i, want := range []string{"[0, 10)", "[10, 20)"} {
-		if r := fetch(t, src, "a", 0); stretch(r) != want {
+		if r := segtest.Fetch(t, src, "a", 0); segtest.Bounds(r) != want {
 			t.Errorf("block %d is %v, want %s", i, r, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -59,7 +60,7 @@ func TestNoTransactions(t *testing.T) {
 		for from := range froms {
 			all = append(all, from)
 		}
-		distinct(t, all)
+		segtest.Distinct(t, all)
 		t.Logf("%s: %d ranges, %d lost to another node", kind, len(all), lost)
 	}
 }
@@ -70,14 +71,14 @@ func TestTransient(t *testing.T) {
 	t.Parallel()
 	_, db := counters(t)
 	for _, number := range []int{1205, 1213, 1290, 1792, 1836, 1040, 1203, 1021, 1114, 1030, 1053, 1142, 1020, 1180} {
-		g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{
+		g := segtest.New(t, sqlsource.LeafAlloc(db, nil), &segment.Options{
 			MaxStep: 1, Prefetch: 99, RetryMin: time.Millisecond, RetryMax: time.Millisecond,
 		})
-		ids := next(t, g, "a", 1)
-		awaitQuiet(t, g)
+		ids := segtest.Next(t, g, "a", 1)
+		segtest.AwaitQuiet(t, g)
 		run(t, db, fmt.Sprintf("CREATE TRIGGER fails BEFORE UPDATE ON leaf_alloc FOR EACH ROW"+
 			" SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'as told'", number))
-		ids = append(ids, next(t, g, "a", 19)...)
+		ids = append(ids, segtest.Next(t, g, "a", 19)...)
 		id, err := int64(0), error(nil)
 		for heard := false; !heard; heard = err == nil || !strings.Contains(err.Error(), "no answer yet") {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -90,7 +91,7 @@ func TestTransient(t *testing.T) {
 				number, id, err)
 		}
 		run(t, db, "DROP TRIGGER fails")
-		distinct(t, append(ids, next(t, g, "a", 1)...))
+		segtest.Distinct(t, append(ids, segtest.Next(t, g, "a", 1)...))
 	}
 }
 
@@ -109,7 +110,7 @@ func TestManyListed(t *testing.T) {
 		}
 	}
 	add("old")
-	g := generator(t, sqlsource.LeafAlloc(db, nil), &segment.Options{Listed: true})
+	g := segtest.New(t, sqlsource.LeafAlloc(db, nil), &segment.Options{Listed: true})
 	add("new")
 	if err := g.Refresh(t.Context()); err != nil {
 		t.Fatalf("Refresh: %v", err)

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -98,7 +99,7 @@ func TestDelete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fetch(t, src, "a", 0)
+		segtest.Fetch(t, src, "a", 0)
 		err = src.(segment.Deleter).Delete(t.Context(), row)
 		if err == nil || !strings.Contains(err.Error(), "changed concurrently") {
 			t.Errorf("%s: Delete of a tag whose counter has moved = %v, want an error that says so", kind, err)
