@@ -25,7 +25,8 @@ type Factory struct {
 	Clock func(tb testing.TB) (process func() assigner.Assigner, step func(time.Duration))
 
 	// Ranges is Authority for Assigners that keep to the worker ids first to last, all on one
-	// authority. Nil leaves out the checks of ranges.
+	// authority. Nil leaves out the checks of ranges. Refused stands in for an Assigner that cannot
+	// be made.
 	Ranges func(tb testing.TB) (process func(first, last int64) assigner.Assigner)
 
 	// Crash ends the process that has a claim as SIGKILL does, where the claim has something that
@@ -197,3 +198,11 @@ func (e env) makeRoom(ctx context.Context, c assigner.Claim) error {
 	}
 	return nil
 }
+
+// Refused returns an Assigner whose Assign fails with err: what a Factory returns for a constructor
+// that fails.
+func Refused(err error) assigner.Assigner { return failed{err} }
+
+type failed struct{ err error }
+
+func (f failed) Assign(context.Context, int64) (assigner.Claim, error) { return nil, f.err }

@@ -1,7 +1,6 @@
 package etcd_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func TestConformance(t *testing.T) {
 				a, err := etcd.Open("etcd://"+s.Addr()+"/"+prefix,
 					&etcd.Options{Options: slots.Options{First: first, Last: last}})
 				if err != nil {
-					return refusing{err}
+					return assignertest.Refused(err)
 				}
 				tb.Cleanup(func() { a.Close() })
 				return a
@@ -36,11 +35,6 @@ func TestConformance(t *testing.T) {
 		},
 	})
 }
-
-// refusing is an Assigner whose options are wrong.
-type refusing struct{ err error }
-
-func (r refusing) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
 
 // TestPrefixes: the worker ids of two prefixes are independent, also where one prefix lies inside the
 // other.

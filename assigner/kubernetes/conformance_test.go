@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -94,12 +93,7 @@ func factory(start func(testing.TB) *fake) assignertest.Factory {
 func open(c *kubernetes.Cluster, o *kubernetes.Options) assigner.Assigner {
 	a, err := kubernetes.New(c, o)
 	if err != nil {
-		return refused{err}
+		return assignertest.Refused(err)
 	}
 	return a
 }
-
-// refused is the Assigner of a New that failed.
-type refused struct{ err error }
-
-func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }

@@ -1,7 +1,6 @@
 package slots_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -49,7 +48,7 @@ func TestConformance(t *testing.T) {
 					return func(first, last int64) assigner.Assigner {
 						a, err := slots.New(m, &slots.Options{First: first, Last: last})
 						if err != nil {
-							return refusing{err}
+							return assignertest.Refused(err)
 						}
 						return a
 					}
@@ -71,8 +70,3 @@ func TestConformance(t *testing.T) {
 		})
 	})
 }
-
-// refusing is an Assigner whose options are wrong.
-type refusing struct{ err error }
-
-func (r refusing) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }

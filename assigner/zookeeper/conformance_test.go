@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 						o := zookeeper.Options{Root: fmt.Sprint(root(tb), "/", first), First: first, Last: last}
 						a, err := zookeeper.New([]string{s.addr}, &o)
 						if err != nil {
-							return refused{err}
+							return assignertest.Refused(err)
 						}
 						tb.Cleanup(func() { a.Close() })
 						return a

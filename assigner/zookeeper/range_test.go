@@ -1,7 +1,6 @@
 package zookeeper_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,11 +9,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/zookeeper"
 )
-
-// refused is an Assigner that New has refused to make.
-type refused struct{ err error }
-
-func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
 
 // TestRange: the slots of a range have its worker ids, through takeover, extension and a start from
 // the cache file.

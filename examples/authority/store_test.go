@@ -54,7 +54,7 @@ func factory(t *testing.T, wrap func(slots.Store) slots.Store) assignertest.Fact
 	process := func(s slots.Store, o *slots.Options) assigner.Assigner {
 		a, err := slots.New(wrap(s), o)
 		if err != nil {
-			return refused{err}
+			return assignertest.Refused(err)
 		}
 		return a
 	}
@@ -71,11 +71,6 @@ func factory(t *testing.T, wrap func(slots.Store) slots.Store) assignertest.Fact
 		},
 	}
 }
-
-// refused is the Assigner of a New that failed.
-type refused struct{ err error }
-
-func (r refused) Assign(context.Context, int64) (assigner.Claim, error) { return nil, r.err }
 
 // unreliable is a Store behind a network that fails: one call in eleven does not arrive, and the
 // answer to one change in five is lost. The failures are counted and not random, so that of three
