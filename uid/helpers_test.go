@@ -257,6 +257,16 @@ func mustNext(t *testing.T, g uid.Generator) uid.ID {
 	return id
 }
 
+// nextIn takes an id. That takes from least to most; what says why.
+func nextIn(t *testing.T, g uid.Generator, least, most time.Duration, what string) {
+	t.Helper()
+	start := time.Now()
+	mustNext(t, g)
+	if took := time.Since(start); took < least || took > most {
+		t.Fatalf("Next() took %v, want %v to %v: %s", took, least, most, what)
+	}
+}
+
 // mustFill takes as many ids as ids has room for.
 func mustFill(t *testing.T, g uid.Generator, ids []uid.ID) {
 	t.Helper()

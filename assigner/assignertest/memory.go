@@ -22,6 +22,12 @@ const (
 // its answers fail, come late or get lost, and its claims are taken away when a test says so; it
 // counts its calls and keeps a log of all windows.
 //
+//	m := &assignertest.Memory{Length: time.Minute} // and the program's generator on m
+//	m.Fail(errors.New("no route to host"), assignertest.OpExtend)
+//	// Ids go on to the end of the window, and then calls fail.
+//	m.Fail(nil)
+//	m.Lose(0) // The claim is lost at its next extension, and the program needs another one.
+//
 // The zero value is ready to use, and assigns the lowest worker id that is free. Set changes fields
 // after the first call. Methods are safe for concurrent use. It implements assigner.LayoutBinder:
 // the first claim's layout, and what succeeds it, are the only ones; if that claim names none,
