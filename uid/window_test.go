@@ -148,14 +148,15 @@ func TestWindowTold(t *testing.T) {
 	}
 }
 
-// TestWindowNotTold claims a window whose length the claim does not know: the generator measures what is
-// left of it, by the authority's clock.
+// TestWindowNotTold claims a window whose length the claim does not know, of an authority whose clock
+// is an hour ahead: the generator measures what is left of it, by the authority's clock.
 func TestWindowNotTold(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		m := newMemory(10 * time.Minute)
+		m.Step(time.Hour)
 		bubble(t, kind, m, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
-			time.Sleep(9 * time.Minute)
+			time.Sleep(67 * time.Minute)
 			asksFor(t, kind, m, m.Length, 1)
 		})
 	}
