@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -23,13 +24,13 @@ func TestLogBounded(t *testing.T) {
 		const tags = 200
 		var log bytes.Buffer
 		f := newFake(10)
-		g := generator(t, f, &segment.Options{
+		g := segtest.New(t, f, &segment.Options{
 			MaxStep: 1, Refresh: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		name := func(i int) string { return fmt.Sprint("tag", i) }
 		for i := range tags {
 			f.set(func(f *fake) { f.tags[name(i)] = &segment.Row{Tag: name(i), Step: 10} })
-			next(t, g, name(i), 1)
+			segtest.Next(t, g, name(i), 1)
 		}
 		synctest.Wait()
 		lines := func(want ...string) {
@@ -56,7 +57,7 @@ func TestLogBounded(t *testing.T) {
 		lines(`msg="segment: fetch failed" tag=stranger0xxx`)
 		time.Sleep(time.Second)
 		for i := range tags {
-			next(t, g, name(i), 11) // which begins the second range, so that the third is fetched
+			segtest.Next(t, g, name(i), 11) // which begins the second range, so that the third is fetched
 		}
 		lines(` unlogged=999 permanent=false error="connection refused"`)
 		f.set(func(f *fake) { f.err = nil })

@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -61,9 +62,9 @@ func TestManySpellings(t *testing.T) { //nolint:paralleltest // see above
 	names := spellings()
 	equal(t, db, names, tag)
 	src := &watched{Source: kinds["LeafAlloc"](db)}
-	g := generator(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
-	next(t, g, tag, 1)
-	awaitQuiet(t, g)
+	g := segtest.New(t, src, &segment.Options{MaxStep: 1, Refresh: -1})
+	segtest.Next(t, g, tag, 1)
+	segtest.AwaitQuiet(t, g)
 	src.fetches.Store(0)
 	before := heap()
 

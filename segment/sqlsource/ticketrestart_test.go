@@ -198,7 +198,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 func TestTicketExpansionUnbounded(t *testing.T) {
 	t.Parallel()
 	servers, all := startConfigured(t)
-	fetch(t, sqlsource.Ticket(all[:2], nil), "a", 10)
+	segtest.Fetch(t, sqlsource.Ticket(all[:2], nil), "a", 10)
 	if _, err := sqlsource.ExpandTickets(t.Context(), all, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -207,13 +207,13 @@ func TestTicketExpansionUnbounded(t *testing.T) {
 	take := func(programs ...segment.Source) (ids []int64) {
 		for range 100 {
 			for _, src := range programs {
-				ids = append(ids, fetch(t, src, "a", 1).From)
+				ids = append(ids, segtest.Fetch(t, src, "a", 1).From)
 			}
 		}
 		return ids
 	}
 	bounded := take(sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil))
-	distinct(t, bounded)
+	segtest.Distinct(t, bounded)
 	unbounded := take(sqlsource.UnboundedTicket(all[:2]), sqlsource.UnboundedTicket(all))
 	twice := slices.DeleteFunc(unbounded, func(id int64) bool { return !slices.Contains(bounded, id) })
 	if t.Logf("%d of 200 ids came twice without the bound", len(twice)); len(twice) == 0 {
