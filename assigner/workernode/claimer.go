@@ -169,7 +169,10 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		c.offset = max(candidates, 2*c.offset)
 		return sqldb.ErrChanged
 	})
-	return got, err
+	if err != nil {
+		return nil, err // without its COMMIT a change is an attempt, for resolve
+	}
+	return got, nil
 }
 
 // look reads the namespace's header into the claimer's heading, and with it the database's time,

@@ -17,6 +17,15 @@ import (
 // one is used up.
 func TestLeasedUnknownOutcome(t *testing.T) {
 	t.Parallel()
+	for _, session := range []string{"autocommit=1", "autocommit=0"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			unknownOutcomes(t, session)
+		})
+	}
+}
+
+func unknownOutcomes(t *testing.T, session string) {
 	faults := map[string]dbtest.Fault{"before request": dbtest.CutBeforeRequest,
 		"after request": dbtest.CutAfterRequest, "before reply": dbtest.CutBeforeReply}
 	hits := map[string]func(string) func([]byte) bool{"the statement": statement, "its commit": commitOf}
@@ -29,7 +38,8 @@ func TestLeasedUnknownOutcome(t *testing.T) {
 					proxy := dbtest.NewProxy(t, srv.Addr())
 					// With interpolation a statement is one request, so that the fault hits the statement and not
 					// its preparation.
-					a := workernode.Leased(connect(t, srv.DSNVia(proxy.Addr(), name)+"&interpolateParams=true"), nil)
+					dsn := srv.DSNVia(proxy.Addr(), name) + "&interpolateParams=true&" + session
+					a := workernode.Leased(connect(t, dsn), nil)
 					direct := workernode.Leased(connect(t, srv.DSN(name)), nil)
 					ctx := within(t, 30*time.Second)
 					hit := func(text string) { proxy.SetOnce(fault, match(text)) }
