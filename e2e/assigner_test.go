@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -15,16 +16,25 @@ import (
 	"gorm.io/gorm"
 )
 
-// kinds are the assigners, each on one pool.
+// kinds are the assigners that take worker ids from WORKER_NODE, each on one pool.
 var kinds = map[string]func(*gorm.DB) assigner.Assigner{
 	"disposable": func(db *gorm.DB) assigner.Assigner { return workernode.Disposable(db, nil) },
 	"leased":     func(db *gorm.DB) assigner.Assigner { return workernode.Leased(db, nil) },
 }
 
+// allKinds returns kinds, and a namespace that counts for itself.
+func allKinds() map[string]func(*gorm.DB) assigner.Assigner {
+	all := maps.Clone(kinds)
+	all["namespace"] = func(db *gorm.DB) assigner.Assigner {
+		return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+	}
+	return all
+}
+
 // TestConformance runs the conformance suite of assigners on every dialect.
 func TestConformance(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		for name, kind := range kinds {
+		for name, kind := range allKinds() {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				assignertest.Run(t, assignertest.Factory{Authority: func(tb testing.TB) func() assigner.Assigner {
@@ -73,7 +83,7 @@ func TestMissingTables(t *testing.T) {
 		db := d.connect(t, d.fresh(t))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		for name, kind := range kinds {
+		for name, kind := range allKinds() {
 			_, err := kind(db).Assign(ctx, 31)
 			if err == nil || !strings.Contains(err.Error(), "workernode.Migrate") {
 				t.Errorf("%s: Assign = %v, want an error that advises Migrate", name, err)

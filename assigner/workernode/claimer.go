@@ -39,7 +39,7 @@ const (
 //	got is set                      an earlier call made the change; confirm is what is missing
 //	an attempt turns out made       resolve finds it, and it is the claim
 //	a free row                      take changes it, by a compare-and-set
-//	no free row, a new worker id    newRow inserts a row for it
+//	no free row, a new worker id    newRowOf inserts a row for it, in "default" newRow
 //	neither                         assigner.ErrWorkersExhausted
 //
 // All changes of one Assign carry one nonce, and Assigns that run at the same time have different
@@ -62,10 +62,12 @@ type claimer struct {
 	got      *attempt       // the change that was made; nil: none was, as far as is known
 	locked   map[int64]bool // worker ids of rows that other sessions have locked
 	patience time.Duration
-	offset   int   // bound of the random number of free rows that a look leaves out
-	fresh    int64 // a new worker id that has no row yet, or none
-	crowd    bool  // others take new worker ids of the namespace at the same time
-	heading        // the namespace's layouts, and the database's time, when the attempt began
+	offset   int // bound of the random number of free rows that a look leaves out
+	heading      // the namespace's layouts, and the database's time, when the attempt began
+
+	fresh  int64   // a new key of WORKER_NODE that has no row yet, or none
+	unused []int64 // the lowest worker ids without a row, of a namespace that counts for itself
+	among  int     // among how many of them the next one is taken at random
 }
 
 // attempt is a change to a row, and where the window begins if it is made. It is noted before the
@@ -94,7 +96,7 @@ func (e *behindError) Error() string {
 //
 //	reuse ──► a row, taken ─────────────┐
 //	  │                                 ├──► confirm: the layouts permit the window ──► the claim
-//	  └─ none ──► newRow, until it is in ┘
+//	  └─ none in "default" ──► newRow ───┘
 //	errAdd: the namespace lacks a layout ──► addLayouts, and another try
 //
 // The row is committed before confirm reads the header. The other way round a layout could be
@@ -134,10 +136,10 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	return claim, nil
 }
 
-// reuse claims a worker id that has a row. It returns nil if a new row is to be made. All of it
-// runs on one connection: one look at the header, one at the free rows, and an UPDATE for each try.
-// The looks lock no row, so a fleet that starts together waits at most for the UPDATE of the row
-// that it tries.
+// reuse claims a worker id that has a row, or a new one of a namespace that counts for itself. It
+// returns nil if newRow is to make a row. All of it runs on one connection: one look at the header,
+// one at the free rows, and an UPDATE or an INSERT for each try.
+// The looks lock no row, so a fleet that starts together waits at most for the row that it tries.
 func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
 		if got, err = c.resolve(ctx, q); got != nil || err != nil {
@@ -147,15 +149,25 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		// The namespace's first claim. Another process may insert the header at the same time; the
 		// second look reads whose it is.
 		if errors.Is(err, errNew) {
-			if err = c.addHeader(ctx, q); err == nil {
+			var first bool
+			if first, err = c.addHeader(ctx, q); err == nil {
 				err = c.look(ctx, q, "")
+			}
+			if !first { // another process starts at the same time
+				c.among = crowd
 			}
 		}
 		if err != nil {
 			return err
 		}
 		free, err := c.choose(ctx, q)
-		if free == nil || err != nil {
+		if err != nil {
+			return err
+		}
+		if free == nil {
+			if !c.shared() {
+				got, err = c.newRowOf(ctx, q)
+			}
 			return err
 		}
 		for _, old := range free[:min(tries, len(free))] {
@@ -298,28 +310,38 @@ func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, e
 		owner:  c.owner,
 		until:  max(old.until, c.end(max(c.now, from)+c.window)), // no row's end moves back
 	}
+	return c.try(ctx, attempt{mine: mine, from: from}, func(ctx context.Context) (bool, error) {
+		return c.swap(ctx, q, old, mine)
+	})
+}
+
+// try makes a change, which may wait for a lock for no longer than patience. It returns nil if the
+// change was not made. With an error the outcome is unknown, and resolve finds it out.
+func (c *claimer) try(
+	ctx context.Context, a attempt, change func(context.Context) (made bool, err error),
+) (*attempt, error) {
 	// Before the change is sent, because from then on it may happen.
-	c.attempts = append(c.attempts, attempt{mine: mine, from: from})
+	c.attempts = append(c.attempts, a)
 	short, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	// One statement that commits itself, or with the end of Do. Until Do has returned nil it is not
 	// known to be made.
-	ok, err := c.swap(short, q, old, mine)
+	made, err := change(short)
 	if err != nil {
 		if short.Err() != nil && ctx.Err() == nil {
 			c.attempts[len(c.attempts)-1].locked = true
 			// short has ended and ctx has not, so it was the row and not the caller that took too
 			// long.
-			c.locked[old.worker] = true
+			c.locked[a.mine.worker] = true
 			c.patience *= 2
 		}
 		return nil, err
 	}
-	if !ok { // an answer: the change was not made
+	if !made {
 		c.attempts = c.attempts[:len(c.attempts)-1]
 		return nil, nil
 	}
-	return &attempt{mine: mine, from: from}, nil
+	return &a, nil
 }
 
 // refuse ends an Assign that finds a row behind what a claim of this process left there. It repairs

@@ -3,57 +3,86 @@ package workernode
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// lowest is how many unused worker ids of a namespace are looked for when many processes take one
-// at the same time. Each takes one of them at random, so few of them meet. Looking for more than
-// one costs no further statement, because unused reads whole pages and stops at the first with a
-// gap. The price is that worker ids are not used strictly from the lowest on while a fleet starts.
-const lowest = 64
+// crowd is among how many of the lowest unused worker ids a start takes one at random, when many
+// processes start at the same time, so that few of them meet. Looking for more than one costs no
+// further statement, because unused reads whole pages and stops at the first with a gap. The price
+// is that worker ids are not used strictly from the lowest on while a fleet starts.
+const crowd = 64
 
-// newRow inserts the row of a new worker id. It returns nil if the worker id has a row already:
-// another process took it, WORKER_LEASE was filled by hand, or WORKER_NODE forgot its newest rows.
-// claim then calls it again, for another worker id.
+// newRow inserts the row of a new worker id, a key of WORKER_NODE. It returns nil if the worker id
+// has a row already: WORKER_LEASE was filled by hand, or WORKER_NODE forgot its newest rows. claim
+// then calls it again, for another worker id.
 //
 // The worker id is chosen and its row inserted in two steps on the database, because a key of
-// WORKER_NODE has to be committed before anything is built on it. Two processes that choose one
-// worker id find out at the primary key of WORKER_LEASE: one INSERT fails.
+// WORKER_NODE has to be committed before anything is built on it.
 //
 // A process that dies after the first step has used up a key of WORKER_NODE. One that dies after
 // the second has reserved a window that nobody stamps in. An Assign that ends there keeps the key
 // for the next one of the same Assigner: see spare.
-func (c *claimer) newRow(ctx context.Context) (*attempt, error) {
+func (c *claimer) newRow(ctx context.Context) (got *attempt, err error) {
 	if err := c.newID(ctx); err != nil {
 		return nil, err
 	}
-	got, err := c.insert(ctx)
+	err = c.Do(ctx, func(q *sqldb.Conn) error {
+		// The namespace's first row settles its layout, so the layout has to be committed.
+		if err := c.look(ctx, q, q.ForUpdate); err != nil {
+			return err
+		}
+		got, err = c.insert(ctx, q, c.fresh, c.memory.begin())
+		return err
+	})
 	if err != nil {
 		return nil, err // c.fresh is kept: the same row is tried again
 	}
-	if got == nil && c.shared() {
+	if got == nil {
 		warnLeased(c.Logger(), c.fresh)
 	}
-	c.crowd = got == nil // another process takes new worker ids, so choose among several
 	c.fresh = none
 	return got, nil
 }
 
-// newID sets fresh to a worker id that has no row: a key of WORKER_NODE, or where the namespace
-// counts for itself one of the lowest. A worker id that an earlier try has chosen is kept, so that
-// tries do not use worker ids up. An INSERT into WORKER_NODE whose answer is lost does use one up:
-// the key is unknown, and a key that the database has generated is never generated again.
-func (c *claimer) newID(ctx context.Context) error {
-	if !c.shared() && c.fresh != none {
-		return nil
+// newRowOf inserts the row of one of the unused worker ids that choose has found. It is ErrChanged
+// if other processes were faster each time.
+//
+// A process that is alone takes the lowest. After each loss it takes one at random among twice as
+// many: processes that start together would all meet at the lowest, and wait for each other there.
+// Two processes that take the same one find out at the primary key: one INSERT fails.
+func (c *claimer) newRowOf(ctx context.Context, q *sqldb.Conn) (*attempt, error) {
+	// As in newRow.
+	if err := c.look(ctx, q, q.ForUpdate); err != nil {
+		return nil, err
 	}
-	return c.Do(ctx, func(q *sqldb.Conn) (err error) {
-		if !c.shared() {
-			return c.room(ctx, q)
+	from := max(c.memory.begin(), c.floor)
+	for range tries {
+		n := len(c.unused)
+		if n == 0 {
+			break
 		}
+		i := rand.IntN(min(c.among, n))
+		worker := c.unused[i]
+		c.unused = slices.Delete(c.unused, i, i+1)
+		got, err := c.insert(ctx, q, worker, from)
+		if got != nil || err != nil {
+			return got, err
+		}
+		c.among = min(max(crowd, 2*c.among), n)
+	}
+	return nil, sqldb.ErrChanged
+}
+
+// newID sets fresh to a new key of WORKER_NODE. A key that an earlier try has got is kept, so that
+// tries do not use worker ids up.
+// An INSERT into WORKER_NODE whose answer is lost does use one up: the key is unknown, and a key
+// that the database has generated is never generated again.
+func (c *claimer) newID(ctx context.Context) error {
+	return c.Do(ctx, func(q *sqldb.Conn) (err error) {
 		if c.fresh != none {
 			// The key is from an earlier attempt. The table may have gone back since, and then the
 			// key may be that of another process's row.
@@ -79,8 +108,7 @@ func (c *claimer) newID(ctx context.Context) error {
 	})
 }
 
-// insert adds the row of the fresh worker id. It returns nil if another process has one. A row that
-// an earlier try has inserted without getting the answer is found by its nonce.
+// insert adds a worker id's row, whose window begins at from. It returns nil if there is a row.
 //
 // The window of a worker id without a row begins at the beginning of time, but for what Restore has
 // written (the floor) and windows that this process knows to be forgotten. That is right only
@@ -89,49 +117,47 @@ func (c *claimer) newID(ctx context.Context) error {
 //
 // In the namespace that shares WORKER_NODE the floor does not count, because Restore moves the next
 // key above every worker id that was used.
-func (c *claimer) insert(ctx context.Context) (got *attempt, err error) {
-	err = c.Do(ctx, func(q *sqldb.Conn) error {
-		// A claim of this process had a row here, so its absence means that the table went back.
-		if known, ok := c.memory.row(c.fresh); ok {
-			found, now, err := c.find(ctx, q, c.fresh)
-			if found == nil && err == nil {
-				err = &behindError{nil, known, now}
-			}
-			return err
+func (c *claimer) insert(ctx context.Context, q *sqldb.Conn, worker, from int64) (*attempt, error) {
+	// A claim of this process had a row here, so its absence means that the table went back.
+	if known, ok := c.memory.row(worker); ok {
+		found, now, err := c.find(ctx, q, worker)
+		if found == nil && err == nil {
+			err = &behindError{nil, known, now}
 		}
-		// The namespace's first row settles its layout, so the layout has to be committed.
-		if err := c.look(ctx, q, q.ForUpdate); err != nil {
-			return err
-		}
-		// Windows that the table has forgotten may be of any worker id, of this one too.
-		from := c.memory.begin()
-		if !c.shared() {
-			from = max(from, c.floor)
-		}
-		mine := row{worker: c.fresh, token: 1, nonce: c.nonce, owner: c.owner,
-			until: c.end(max(c.now, from) + c.window)}
-		err := c.add(ctx, q, mine)
+		return nil, err
+	}
+	a := attempt{from: from, mine: row{worker: worker, token: 1, nonce: c.nonce, owner: c.owner,
+		until: c.end(max(c.now, from) + c.window)}}
+	add := func(ctx context.Context) (bool, error) {
+		err := c.add(ctx, q, a.mine)
 		if err != nil && c.Failure(err) == sqldb.Duplicate {
-			// The row is there. An earlier attempt of ours has made it, or it is another's: of
-			// another Assign, which has another nonce, or of an owner that came after it, with a
-			// higher token.
-			found, _, err := c.find(ctx, q, c.fresh)
-			if found == nil || found.nonce != c.nonce || found.token != 1 {
-				return err
-			}
-			mine = *found
-		} else if err != nil {
-			return err
+			return false, nil
 		}
-		got = &attempt{mine: mine, from: from}
-		return nil
-	})
-	return got, err
+		return err == nil, err
+	}
+	if !c.shared() {
+		return c.try(ctx, a, add)
+	}
+	// No other process inserts the row of a key of WORKER_NODE. The same process does, in several
+	// tries, of which some may be those of an earlier Assign: they are found by their nonce.
+	made, err := add(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		found, _, err := c.find(ctx, q, worker)
+		if found == nil || found.nonce != c.nonce || found.token != 1 {
+			return nil, err
+		}
+		a.mine = *found
+	}
+	return &a, nil
 }
 
 // room returns an error if no new worker id is left, without using one up: a fleet that waits for
-// free worker ids must not fill the tables. Where the namespace counts for itself it sets fresh. It
-// reads without locks, so another process may take the last one meanwhile; newRow finds that out.
+// free worker ids must not fill the tables. Where the namespace counts for itself it sets unused.
+// It reads without locks, so another process may take the last one meanwhile; newRow and newRowOf
+// find that out.
 func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 	if c.fresh != none {
 		return nil
@@ -163,23 +189,16 @@ func (c *claimer) room(ctx context.Context, q *sqldb.Conn) error {
 		time.UnixMilli(next.Int64).Sub(time.UnixMilli(c.now))) // saturates
 }
 
-// newLeft reports whether there are new worker ids. In a namespace that counts for itself it sets
-// fresh to one: the lowest, or in a crowd a random one of the lowest. In the shared one it compares
-// the highest key of WORKER_NODE with the range, which is a bound and not a promise: the next key
-// may skip some.
+// newLeft reports whether there are new worker ids. Where the namespace counts for itself it sets
+// unused to the lowest of them, several times as many as processes seem to start at the same time.
+// In the shared one it compares the highest key of WORKER_NODE with the range, which is a bound and
+// not a promise: the next key may skip some.
 func (c *claimer) newLeft(ctx context.Context, q *sqldb.Conn) (bool, error) {
 	if c.shared() {
 		highest, err := highestNode(ctx, q)
 		return highest < c.last, err
 	}
-	// Alone, the lowest: worker ids then stay dense, and fit the narrowest layout.
-	n := 1
-	if c.crowd {
-		n = lowest
-	}
-	ids, err := c.unused(ctx, q, n)
-	if len(ids) > 0 {
-		c.fresh = ids[rand.IntN(len(ids))]
-	}
-	return len(ids) > 0, err
+	ids, err := c.table.unused(ctx, q, 4*max(crowd, c.among))
+	c.unused = slices.DeleteFunc(ids, func(id int64) bool { return c.locked[id] })
+	return len(c.unused) > 0, err
 }

@@ -111,16 +111,16 @@ func (t table) errSucceeded(h heading) error {
 
 // addHeader inserts the namespace's header with the table's first layout, and announces the others:
 // a header that is lost or was deleted says nothing about the windows that rows still hold, so
-// later layouts go through addLayouts like any other. It is no error if another process inserts it
-// first: the caller reads which layouts it has.
-func (t table) addHeader(ctx context.Context, q *sqldb.Conn) error {
+// later layouts go through addLayouts like any other. If another process has inserted it, first is
+// false: the caller reads which layouts it has.
+func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err error) {
 	// t is a copy, so the claims' own list stays as it is.
 	t.layout = strings.Replace(t.layout, ",", "|", 1)
-	err := t.add(ctx, q, row{worker: header, nonce: newNonce()})
+	err = t.add(ctx, q, row{worker: header, nonce: newNonce()})
 	if err != nil && t.Failure(err) == sqldb.Duplicate {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // addLayouts takes the next step towards the layouts that the table's claims know: it announces

@@ -34,8 +34,8 @@ type LeasedOptions struct {
 	// Namespace is a universe of ids: claims in one namespace have different worker ids and one bit
 	// layout, and IDS OF TWO NAMESPACES MAY BE EQUAL. 1 to 64 characters, case-sensitive. Default
 	// "default", which takes new worker ids from WORKER_NODE and so shares one universe with
-	// Disposable. Any other namespace counts for itself: a new worker id is the lowest that has no
-	// row in WORKER_LEASE, so that the narrowest layout has room on any database.
+	// Disposable. Any other namespace counts for itself: a new worker id is one of the lowest that
+	// have no row in WORKER_LEASE, so that the narrowest layout has room on any database.
 	Namespace string
 
 	// First and Last bound the worker ids that claims are made on. They make one universe of one
@@ -244,6 +244,7 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		locked:   map[int64]bool{},
 		patience: patience,
 		fresh:    none,
+		among:    1,
 	}
 	// A key of WORKER_NODE that an earlier Assign got and did not use, with the nonce and the node
 	// that it was inserted with. Otherwise every Assign that breaks off would use up a worker id.

@@ -31,7 +31,9 @@ func unknownOutcomes(t *testing.T, session string) {
 	hits := map[string]func(string) func([]byte) bool{"the statement": statement, "its commit": commitOf}
 	for name, fault := range faults {
 		for at, match := range hits {
-			for _, op := range []string{"header", "first claim", "later claim", "extend", "release"} {
+			for _, op := range []string{
+				"header", "first claim", "new worker id", "later claim", "extend", "release",
+			} {
 				t.Run(op+"/"+at+"/"+name, func(t *testing.T) {
 					t.Parallel()
 					srv, name := maria(t)
@@ -57,6 +59,15 @@ func unknownOutcomes(t *testing.T, session string) {
 							t.Errorf("worker = %d, want 3", c.Worker())
 						}
 						release(t, hold, time.Time{})
+					case "new worker id":
+						o := &workernode.LeasedOptions{Namespace: "orders"}
+						assign(t, workernode.Leased(connect(t, srv.DSN(name)), o), 1)
+						hit("INSERT INTO WORKER_LEASE")
+						// An INSERT whose answer was cut off may be carried out late, as below.
+						c, err = workernode.Leased(connect(t, dsn), o).Assign(ctx, maxWorker)
+						if err == nil && c.Worker() != 1 && fault != dbtest.CutAfterRequest {
+							t.Errorf("worker = %d, want 1", c.Worker())
+						}
 					case "later claim":
 						used := time.Now().Add(-time.Second).Truncate(time.Second)
 						release(t, assign(t, direct, 1)[0], used)

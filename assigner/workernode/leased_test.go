@@ -17,12 +17,21 @@ import (
 
 func TestLeased(t *testing.T) {
 	t.Parallel()
+	for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+		t.Run(namespace, func(t *testing.T) {
+			t.Parallel()
+			conform(t, &workernode.LeasedOptions{Namespace: namespace})
+		})
+	}
+}
+
+func conform(t *testing.T, o *workernode.LeasedOptions) {
 	assignertest.Run(t, assignertest.Factory{
-		Authority: authority(func(db *gorm.DB) assigner.Assigner { return workernode.Leased(db, nil) }),
+		Authority: authority(func(db *gorm.DB) assigner.Assigner { return workernode.Leased(db, o) }),
 		Clock: func(tb testing.TB) (func() assigner.Assigner, func(time.Duration)) {
 			srv, name := maria(tb)
 			clock := &stepClock{dsn: srv.DSN(name)}
-			return func() assigner.Assigner { return workernode.Leased(clock.connect(tb), nil) }, clock.step
+			return func() assigner.Assigner { return workernode.Leased(clock.connect(tb), o) }, clock.step
 		},
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 			srv, name := maria(tb)

@@ -1,16 +1,20 @@
 package workernode_test
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // in returns an Assigner of a namespace with a pool of its own.
@@ -113,8 +117,121 @@ func TestNamespaceFirstTogether(t *testing.T) {
 	}
 	wg.Wait()
 	slices.Sort(workers)
-	if len(slices.Compact(slices.Clone(workers))) != processes || workers[processes-1] >= 2*64 {
-		t.Errorf("workers = %v, want %d different ones below 128", workers, processes)
+	if len(slices.Compact(slices.Clone(workers))) != processes || workers[processes-1] >= 4*64 {
+		t.Errorf("workers = %v, want %d different ones below 256", workers, processes)
+	}
+}
+
+// TestNamespaceFillsTogether: processes that start together get every worker id of a narrow range,
+// the last one as well.
+func TestNamespaceFillsTogether(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	const processes = 40
+	var seen [processes]atomic.Bool
+	var wg sync.WaitGroup
+	for range processes {
+		a := in(t, srv.DSN(name), "orders")
+		wg.Go(func() {
+			c, err := a.Assign(t.Context(), processes-1)
+			if err != nil {
+				t.Error(err)
+			} else if seen[c.Worker()].Swap(true) {
+				t.Errorf("worker %d has two owners", c.Worker())
+			}
+		})
+	}
+	wg.Wait()
+	_, err := in(t, srv.DSN(name), "orders").Assign(t.Context(), processes-1)
+	wantError(t, err, "worker ids exhausted", "up to the highest, 39")
+}
+
+// TestNamespaceStatements: a start that makes a new row takes 11 statements, and one more for each
+// worker id that another process takes first. After a loss it does not look at the table again.
+func TestNamespaceStatements(t *testing.T) {
+	t.Parallel()
+	for losses := range 4 {
+		srv, name := maria(t)
+		assign(t, in(t, srv.DSN(name), "orders"), 1) // makes the header
+		other := pool(t, connect(t, srv.DSN(name)))
+		var statements, lost int
+		seen := func(query string, args []driver.NamedValue) {
+			statements++
+			if !strings.HasPrefix(query, "INSERT INTO WORKER_LEASE") || lost == losses {
+				return
+			}
+			lost++
+			if _, err := other.Exec(leaseOf("orders", args[1].Value)); err != nil {
+				t.Error(err)
+			}
+		}
+		a := workernode.Leased(intercept(t, &dbtest.Interceptor{
+			Connectors: connectors(t, srv.DSN(name)), Seen: seen,
+		}), &workernode.LeasedOptions{Namespace: "orders"})
+		assign(t, a, 1)
+		if lost != losses || statements != 11+losses {
+			t.Errorf("%d statements with %d losses, want %d with %d", statements, lost, 11+losses, losses)
+		}
+	}
+}
+
+// leaseOf returns an INSERT of a row that is another process's.
+func leaseOf(namespace string, worker any) string {
+	return fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
+		"UNTIL_MS, LAYOUT) VALUES ('%s', %v, 1, 7, 'other', 9000000000000, '')", namespace, worker)
+}
+
+// insertLocked inserts a row of another process and does not commit it until the test calls unlock,
+// which rolls it back.
+func insertLocked(t *testing.T, dsn, namespace string, worker int) (unlock func()) {
+	t.Helper()
+	tx, err := pool(t, connect(t, dsn)).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(leaseOf(namespace, worker)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNamespaceLockedRow: a worker id whose row another session has inserted and not committed
+// delays the start that meets it, and blocks none.
+func TestNamespaceLockedRow(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, in(t, srv.DSN(name), "orders"), 1)
+	defer insertLocked(t, srv.DSN(name), "orders", 1)()
+	for range 2 {
+		c, err := in(t, srv.DSN(name), "orders").Assign(within(t, 30*time.Second), maxWorker)
+		if err != nil {
+			t.Error(err)
+		} else if c.Worker() == 1 {
+			t.Error("the locked worker id was claimed")
+		}
+	}
+}
+
+// TestNamespaceLockedRowAlone: where the locked worker id is the only one that is left it is waited
+// for. A change that was given up and made after all is found.
+func TestNamespaceLockedRowAlone(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, in(t, srv.DSN(name), "orders"), 1)
+	unlock := insertLocked(t, srv.DSN(name), "orders", 1)
+	defer unlock()
+	time.AfterFunc(3*time.Second, unlock)
+	c, err := in(t, srv.DSN(name), "orders").Assign(within(t, 30*time.Second), 1)
+	if err != nil || c.Worker() != 1 {
+		t.Fatalf("Assign = %v, %v, want worker 1 when its lock is gone", c, err)
+	}
+	if _, until := c.Window(); srv.Query(t, name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE "+
+		"NAMESPACE = 'orders' AND WORKER_ID = 1") != fmt.Sprint(until.UnixMilli()) {
+		t.Errorf("the window ends at %v, and not in the table", until)
 	}
 }
 

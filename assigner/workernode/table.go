@@ -99,9 +99,9 @@ func (t table) free(
 }
 
 // unused returns at most n worker ids in the range that have no row, in ascending order. It walks
-// down from the highest row, a page at a time, and stops at the first page with a gap: new rows go
-// to the lowest gap, so while the range has room at its top, one page is all that is read. A range
-// without a gap is read whole, 128 keys at a time.
+// down from the highest row, a page at a time, and stops at the first page with a gap. So while the
+// range has room at its top, one page is all that is read; gaps further down are found when there
+// is none. A range without a gap is read whole, 128 keys at a time.
 //
 //	first          bottom                      top          last
 //	  │ ... not read │ used, used, gap, used, ... │ all used │
