@@ -17,15 +17,27 @@ import (
 
 // The kinds of assigners.
 const (
-	leased     = "Leased"
-	namespace  = "Leased, own namespace"
-	disposable = "Disposable"
-	env        = "Env"
-	static     = "Static"
-	zooKeeper  = "ZooKeeper"
-	etcdKind   = "etcd"
-	cluster    = "Kubernetes"
+	leased      = "Leased"
+	namespace   = "Leased, own namespace"
+	disposable  = "Disposable"
+	overHTTP    = "Leased, over HTTP"
+	static      = "Static"
+	host        = "Host"
+	env         = "Env"
+	statefulSet = "StatefulSet"
+	zooKeeper   = "ZooKeeper"
+	etcdKind    = "etcd"
+	cluster     = "Kubernetes"
 )
+
+// alone are the kinds that have no authority. Nothing keeps windows for them, so that there is one
+// power cut and not two.
+var alone = []string{static, host, env, statefulSet}
+
+// groups are all kinds. Those of a group share one server.
+var groups = [][]string{
+	{leased, namespace, disposable}, {overHTTP}, alone, {zooKeeper}, {etcdKind}, {cluster},
+}
 
 // The scenarios in which a fleet starts.
 const (
@@ -45,6 +57,10 @@ type run struct {
 	PerStart  map[string]float64 // how far each of the server's counters moved, per start
 	Workers   int                // different worker ids so far, in this scenario and those before
 	Highest   int64              // the highest worker id
+
+	// Of a run that was added to a file later than the others.
+	Begun  time.Time `json:",omitzero"`
+	Commit string    `json:",omitempty"`
 }
 
 // result is what a file holds.
@@ -66,16 +82,28 @@ func main() {
 		exit(err)
 	}
 	processes := flag.String("processes", "50,200", "sizes of the fleet, separated by commas")
-	only := flag.String("only", "", "measure only this kind of assigner")
+	var only []string
+	flag.Func("only", "measure only this `kind` of assigner; may be given several times",
+		func(kind string) error {
+			if !slices.Contains(slices.Concat(groups...), kind) {
+				return fmt.Errorf("no such kind; there are %q", slices.Concat(groups...))
+			}
+			only = append(only, kind)
+			return nil
+		})
 	repeat := flag.Int("repeat", 5, "number of measurements of each scenario")
 	connections := flag.Int("connections", 1000, "the server's limit of connections")
 	out := flag.String("out", "", "write the result to this file")
+	add := flag.Bool("add", false, "keep the file's runs of other kinds")
 	show := flag.String("show", "", "print the tables of this file and measure nothing")
 	flag.Parse()
 	if *show != "" {
 		exit(showFile(*show))
 	}
-	r, err := measure(*processes, *only, *repeat, *connections)
+	r, err := measure(*processes, only, *repeat, *connections)
+	if err == nil && *add {
+		err = r.addTo(*out)
+	}
 	if err != nil {
 		exit(err)
 	}
@@ -99,7 +127,7 @@ func exit(err error) {
 }
 
 // measure runs every scenario of every kind.
-func measure(sizes, only string, repeat, connections int) (*result, error) {
+func measure(sizes string, only []string, repeat, connections int) (*result, error) {
 	r := &result{Begun: time.Now().UTC(), Connections: connections, Commit: commit(),
 		Machine: fmt.Sprintf("%d processors, %s/%s, %s",
 			runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
@@ -111,11 +139,11 @@ func measure(sizes, only string, repeat, connections int) (*result, error) {
 		}
 		counts = append(counts, n)
 	}
-	for _, kinds := range [][]string{
-		{leased, namespace, disposable, env, static}, {zooKeeper}, {etcdKind}, {cluster},
-	} {
-		if only != "" {
-			kinds = slices.DeleteFunc(kinds, func(k string) bool { return k != only })
+	for _, kinds := range groups {
+		if only != nil {
+			kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool {
+				return !slices.Contains(only, k)
+			})
 		}
 		if err := r.kinds(kinds, counts, repeat, connections); err != nil {
 			return nil, err
@@ -165,9 +193,6 @@ func (r *result) scenarios(srv source, kind string, n int) error {
 		f.kill()
 		return err
 	}
-	if kind == env { // processes have nothing in common: each start waits for the clock alone
-		return f.stop()
-	}
 	successors, err := newFleet(j, n)
 	if err != nil {
 		f.kill()
@@ -188,8 +213,12 @@ func (r *result) scenarios(srv source, kind string, n int) error {
 		return all, nil
 	})
 	successors.kill()
-	for _, scenario := range []string{held, passed} {
-		if err != nil || (kind == disposable || kind == static) && scenario == passed {
+	cuts := []string{held, passed}
+	if kind == disposable || slices.Contains(alone, kind) {
+		cuts = cuts[:1] // no window passes
+	}
+	for _, scenario := range cuts {
+		if err != nil {
 			return err
 		}
 		if scenario == passed {

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -45,6 +46,11 @@ type answer struct {
 // work is the main function of such a process. At the first line of its standard input it asks for
 // a worker id. At the second line it gives the worker id back and ends.
 func (j job) work() error {
+	if j.Kind == statefulSet {
+		if err := bePod("scale-" + os.Getenv(numberEnv)); err != nil {
+			return err
+		}
+	}
 	in := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
 	if _, err := in.ReadString('\n'); errors.Is(err, io.EOF) {
@@ -69,6 +75,14 @@ func (j job) work() error {
 	return g.Close()
 }
 
+// bePod makes this process look like a pod of a StatefulSet.
+func bePod(name string) error {
+	if err := os.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1"); err != nil {
+		return err
+	}
+	return setHostname(name)
+}
+
 // first makes a generator and its first id.
 func (j job) first(ctx context.Context) (*uid.Cached, error) {
 	var a assigner.Assigner
@@ -81,6 +95,15 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 			return nil, err
 		}
 		a = assigner.Static(number)
+	case host:
+		a = assigner.Host()
+	case statefulSet:
+		a = assigner.StatefulSet(nil)
+	case overHTTP:
+		var err error
+		if a, err = idclient.New([]string{j.DSN}, nil); err != nil {
+			return nil, err
+		}
 	case zooKeeper:
 		addr, root, _ := strings.Cut(j.DSN, "/")
 		var err error
@@ -144,6 +167,9 @@ func start(j job, number int) (*process, error) {
 	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text),
 		fmt.Sprintf("%s=%d", numberEnv, number))
 	p.cmd.Stderr = os.Stderr
+	if j.Kind == statefulSet {
+		p.cmd.SysProcAttr = ownHostname()
+	}
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -220,12 +246,4 @@ func (f fleet) kill() {
 	for _, p := range f {
 		p.kill()
 	}
-}
-
-func (f fleet) stop() error {
-	var errs []error
-	for _, p := range f {
-		errs = append(errs, p.stop())
-	}
-	return errors.Join(errs...)
 }

@@ -9,14 +9,42 @@ import (
 	"time"
 )
 
-// showFile prints the tables of a file.
-func showFile(name string) error {
+// readFile reads a result.
+func readFile(name string) (*result, error) {
 	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{}
+	return r, json.Unmarshal(text, r)
+}
+
+// addTo makes r the result in a file with the runs of r in the place of those of the same kinds.
+// What r says of itself goes to its runs.
+func (r *result) addTo(name string) error {
+	file, err := readFile(name)
 	if err != nil {
 		return err
 	}
-	var r result
-	if err := json.Unmarshal(text, &r); err != nil {
+	if file.Machine != r.Machine || file.Connections != r.Connections {
+		return fmt.Errorf("%s is of %s with at most %d connections, this is %s with at most %d",
+			name, file.Machine, file.Connections, r.Machine, r.Connections)
+	}
+	file.Runs = slices.DeleteFunc(file.Runs, func(old run) bool {
+		return slices.ContainsFunc(r.Runs, func(m run) bool { return m.Kind == old.Kind })
+	})
+	for _, m := range r.Runs {
+		m.Begun, m.Commit = r.Begun, r.Commit
+		file.Runs = append(file.Runs, m)
+	}
+	*r = *file
+	return nil
+}
+
+// showFile prints the tables of a file.
+func showFile(name string) error {
+	r, err := readFile(name)
+	if err != nil {
 		return err
 	}
 	r.print(os.Stdout)
@@ -51,8 +79,16 @@ func (r *result) print(w io.Writer) {
 			k.kind, k.scenario, k.processes, text(m.median()), text(m.Took[len(m.Took)-1]),
 			m.asked(), m.PerStart["Rows_read"], m.PerStart["Innodb_row_lock_waits"], m.Workers)
 	}
+	const layout = "2006-01-02 15:04 MST"
 	fmt.Fprintf(w, "\n%s, commit %s, at most %d connections, begun %s.\n",
-		r.Machine, r.Commit, r.Connections, r.Begun.Format("2006-01-02 15:04 MST"))
+		r.Machine, r.Commit, r.Connections, r.Begun.Format(layout))
+	said := map[string]bool{}
+	for _, m := range r.Runs {
+		if m.Commit != "" && !said[m.Kind] {
+			said[m.Kind] = true
+			fmt.Fprintf(w, "%s: commit %s, begun %s.\n", m.Kind, m.Commit, m.Begun.Format(layout))
+		}
+	}
 }
 
 // median returns the median time of a start.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"container/heap"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,27 +30,119 @@ func TestMain(m *testing.M) {
 // own.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	srv := dbtest.MariaDB(t)
 	const n = 3
-	for _, kind := range []string{leased, namespace, disposable, zooKeeper} {
-		var from source = mariaDB{srv}
-		if kind == zooKeeper {
-			from = &ensemble{Server: dbtest.ZooKeeper(t)}
+	srv := mariaDB{dbtest.MariaDB(t)}
+	for _, kind := range []string{
+		leased, namespace, disposable, overHTTP, host, statefulSet, zooKeeper,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			var from source = srv
+			switch kind {
+			case overHTTP:
+				s, err := newService(srv)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.stop()
+				from = s
+			case host:
+				from = nothing{}
+			case statefulSet:
+				if os.Geteuid() != 0 {
+					t.Skip("a host name of its own needs root")
+				}
+				from = nothing{}
+			case zooKeeper:
+				from = &ensemble{Server: dbtest.ZooKeeper(t)}
+			}
+			var r result
+			if err := r.scenarios(from, kind, n); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{cold: n, rolling: n, held: 2 * n, passed: 2 * n} // the least
+			asked, runs := 4.0, 4
+			switch kind {
+			case statefulSet:
+				want[held] = n
+				fallthrough
+			case host:
+				asked = 0
+				fallthrough
+			case disposable:
+				runs = 3
+			}
+			for _, m := range r.Runs {
+				if len(m.Took) != n || m.Workers < want[m.Scenario] || m.asked() < asked {
+					t.Errorf("%s: %d starts, %d worker ids, %v statements each, "+
+						"want %d starts, %d or more worker ids, %v or more statements",
+						m.Scenario, len(m.Took), m.Workers, m.asked(), n, want[m.Scenario], asked)
+				}
+			}
+			if len(r.Runs) != runs {
+				t.Errorf("%d runs, want %d", len(r.Runs), runs)
+			}
+		})
+	}
+}
+
+// TestAdd: runs that are added to a file replace those of the same kind, and keep what the table
+// says of them.
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "result.json")
+	of := func(commit, kind string) *result {
+		return &result{Machine: "m", Commit: commit, Runs: []run{
+			{Kind: kind, Scenario: cold, Took: []time.Duration{1}},
+		}}
+	}
+	write := func(r *result) {
+		t.Helper()
+		text, err := json.Marshal(r)
+		if err == nil {
+			err = os.WriteFile(name, text, 0o600)
 		}
-		var r result
-		if err := r.scenarios(from, kind, n); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]int{cold: n, rolling: n, held: 2 * n, passed: 2 * n} // the least
-		for _, m := range r.Runs {
-			if len(m.Took) != n || m.Workers < want[m.Scenario] || m.asked() < 4 {
-				t.Errorf("%s, %s: %d starts, %d worker ids, %v statements each, "+
-					"want %d starts, %d or more worker ids, 4 or more statements",
-					kind, m.Scenario, len(m.Took), m.Workers, m.asked(), n, want[m.Scenario])
-			}
+	}
+	write(of("one", leased))
+	for _, r := range []*result{of("two", host), of("three", host)} {
+		if err := r.addTo(name); err != nil {
+			t.Fatal(err)
 		}
-		if len(r.Runs) < 3 {
-			t.Errorf("%s: %d runs, want 3 or 4", kind, len(r.Runs))
+		write(r)
+	}
+	r, err := readFile(name)
+	if err != nil || r.Commit != "one" || len(r.Runs) != 2 || r.Runs[0].Commit != "" ||
+		r.Runs[1].Kind != host || r.Runs[1].Commit != "three" {
+		t.Errorf("result = %+v, %v, want one run of commit one and one of commit three", r, err)
+	}
+	var b strings.Builder
+	if r.print(&b); !strings.Contains(b.String(), "\nHost: commit three,") {
+		t.Errorf("the table does not say where Host's run is from:\n%s", b.String())
+	}
+	if err := (&result{Machine: "another"}).addTo(name); err == nil {
+		t.Error("a result of another machine was added")
+	}
+}
+
+// TestSimulationPause: a process that has lost keeps its connection while it pauses, and closes it
+// in a longer pause when it has been idle.
+func TestSimulationPause(t *testing.T) {
+	t.Parallel()
+	for pause, want := range map[time.Duration]int{firstPause: 0, idle: 0, 4 * idle: 1} {
+		s := &simulation{cost: time.Millisecond, processors: make([]time.Duration, 1), connections: 1,
+			r: rand.New(rand.NewPCG(1, 1))}
+		s.attempt(0, pause, 0, false) // there are no rows
+		for range 2 {                 // the end of the statements, and the next event
+			if s.connections != 0 {
+				t.Errorf("pause of %v: %d connections are free, want 0", pause, s.connections)
+			}
+			e, _ := heap.Pop(&s.queue).(event)
+			e.step(e.at)
+		}
+		if s.connections != want {
+			t.Errorf("in a pause of %v: %d connections are free, want %d", pause, s.connections, want)
 		}
 	}
 }

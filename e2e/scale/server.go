@@ -31,9 +31,28 @@ func newSource(kind string, connections int) (source, error) {
 		return newEtcd()
 	case cluster:
 		return newAPIServer()
+	case static, host, env, statefulSet:
+		return nothing{}, nil
 	}
-	return newMariaDB(connections)
+	srv, err := newMariaDB(connections)
+	if err != nil || kind != overHTTP {
+		return srv, err
+	}
+	s, err := newService(srv)
+	if err != nil {
+		srv.Close()
+	}
+	return s, err
 }
+
+// nothing stands for the server of a kind that needs none.
+type nothing struct{}
+
+func (nothing) reset() error                        { return nil }
+func (nothing) job(kind string) job                 { return job{Kind: kind} }
+func (nothing) counters() (map[string]int64, error) { return nil, nil }
+func (nothing) pass() error                         { return nil }
+func (nothing) Close()                              {}
 
 // mariaDB is a source of worker ids that the tables of package workernode keep.
 type mariaDB struct{ *dbtest.Server }

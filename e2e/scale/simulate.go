@@ -70,7 +70,7 @@ func simulate(n, processors, connections int, cost time.Duration) *simulation {
 		taken:       make([]bool, n), r: rand.New(rand.NewPCG(1, uint64(n)))}
 	for i := range n {
 		s.rows = append(s.rows, int32(i))
-		s.in(0, func(now time.Duration) { s.attempt(now, firstPause, 0) })
+		s.in(0, func(now time.Duration) { s.attempt(now, firstPause, 0, false) })
 	}
 	heap.Init(&s.queue)
 	for len(s.queue) > 0 {
@@ -100,25 +100,32 @@ func (s *simulation) run(now time.Duration, statements int, done func(time.Durat
 	s.in(s.processors[p], done)
 }
 
-// attempt connects, looks for free rows and tries to take one.
-func (s *simulation) attempt(now, pause time.Duration, offset int) {
-	again := func(now time.Duration, offset int) {
+// attempt looks for free rows and tries to take one, after connecting if no connection is open. The
+// connection stays open during the pause before the next attempt, unless that is longer than idle.
+func (s *simulation) attempt(now, pause time.Duration, offset int, open bool) {
+	again := func(now time.Duration, offset int, open bool) {
 		wait := pause/2 + time.Duration(s.r.Int64N(int64(pause/2)))
-		s.in(now+wait, func(now time.Duration) { s.attempt(now, min(2*pause, lastPause), offset) })
+		if open && wait > idle {
+			s.in(now+idle, func(time.Duration) { s.connections++ })
+			open = false
+		}
+		s.in(now+wait, func(now time.Duration) {
+			s.attempt(now, min(2*pause, lastPause), offset, open)
+		})
 	}
-	if s.connections == 0 {
-		s.refused++
-		again(now, offset)
-		return
+	if !open {
+		if s.connections == 0 {
+			s.refused++
+			again(now, offset, false)
+			return
+		}
+		s.connections--
 	}
-	s.connections--
 	s.run(now, before, func(now time.Duration) {
 		seen := s.look(offset)
 		s.r.Shuffle(len(seen), func(i, j int) { seen[i], seen[j] = seen[j], seen[i] })
 		s.take(now, seen[:min(tries, len(seen))], func(now time.Duration) {
-			// Idle connections count as free, although this one stays open until after the pause.
-			s.connections++
-			again(now, max(candidates, 2*offset))
+			again(now, max(candidates, 2*offset), true)
 		})
 	})
 }
