@@ -166,7 +166,7 @@ func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
 func (c *doctorCmd) examineAuthority(
 	ctx context.Context, p *program, patient doctor.Patient,
 ) (place string, found []doctor.Finding, err error) {
-	if c.Peer != "" {
+	if c.Peer != nil {
 		return "", nil, usagef("--peer is for databases")
 	}
 	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {

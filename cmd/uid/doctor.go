@@ -14,9 +14,9 @@ import (
 type doctorCmd struct {
 	dsnFlags    `embed:""`
 	layoutFlags `embed:""`
-	Peer        string `placeholder:"DSN" help:"Another database of the same namespaces, such as another region's: fail if a worker id is in both."`
-	Strict      bool   `help:"Fail on warnings too."`
-	JSON        bool   `help:"Print one JSON object."`
+	Peer        []string `placeholder:"DSN" sep:"none" help:"Another database of the same namespaces, such as another region's: fail if a worker id is in both. May be given several times."`
+	Strict      bool     `help:"Fail on warnings too."`
+	JSON        bool     `help:"Print one JSON object."`
 }
 
 // Run examines the database and fails if a check does. Nothing is changed, except that the embedded
@@ -60,7 +60,7 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 func (c *doctorCmd) examine(
 	ctx context.Context, p *program, patient doctor.Patient,
 ) (place string, found []doctor.Finding, err error) {
-	if patient.Peer, err = c.peer(ctx, p); err != nil {
+	if patient.Peers, err = c.peers(ctx, p); err != nil {
 		return "", nil, err
 	}
 	err = c.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
@@ -75,16 +75,18 @@ func (c *doctorCmd) examine(
 	return place, found, err
 }
 
-// peer reads the leases of the database that --peer names. Without --peer it returns nil.
-func (c *doctorCmd) peer(ctx context.Context, p *program) (peer *doctor.Peer, err error) {
-	if c.Peer == "" {
-		return nil, nil
+// peers reads the databases that --peer names.
+func (c *doctorCmd) peers(ctx context.Context, p *program) (peers []doctor.Peer, err error) {
+	for _, name := range c.Peer {
+		other := dsnFlags{DSN: name, Timeout: c.Timeout}
+		err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
+			peer, err := doctor.NewPeer(ctx, db, s.Place)
+			peers = append(peers, peer)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	other := dsnFlags{DSN: c.Peer, Timeout: c.Timeout}
-	err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
-		leases, err := workernode.Leases(ctx, db)
-		peer = &doctor.Peer{Place: s.Place, Leases: leases}
-		return err
-	})
-	return peer, err
+	return peers, nil
 }

@@ -252,33 +252,59 @@ func query(t *testing.T, name, statement string) {
 	}
 }
 
-// TestDoctorRanges: no worker id of a namespace may be in two databases.
+// TestDoctorRanges: no worker id of a namespace may be in two databases, of any number.
 func TestDoctorRanges(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
-	here, there := s.CreateDB(t), s.CreateDB(t)
+	dbs := []string{s.CreateDB(t), s.CreateDB(t), s.CreateDB(t)}
 	b := newBench(t)
-	for _, db := range []string{here, there} {
+	for _, db := range dbs {
 		b.check(t, exitOK, "", "", "gen", "--dsn", s.DSN(db), "--namespace", "own "+db)
 	}
-	lease := func(db string, workers ...int) {
+	lease := func(db int, workers ...int) {
 		for _, w := range workers {
-			s.Query(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+			s.Query(t, dbs[db], fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 				"OWNER, UNTIL_MS, LAYOUT) VALUES ('orders', %d, 1, 1, '', 0, '')", w))
 		}
 	}
-	doctor := func(code int, want string) {
+	doctor := func(code int, want string, peers ...int) {
 		t.Helper()
-		b.check(t, code, want, "", "doctor", "--dsn", s.DSN(here), "--peer", s.DSN(there))
+		args := []string{"doctor", "--dsn", s.DSN(dbs[0])}
+		for _, p := range peers {
+			args = append(args, "--peer", s.DSN(dbs[p]))
+		}
+		b.check(t, code, want, "", args...)
 	}
-	lease(here, 0, 1)
-	lease(there, 512, 513)
-	doctor(exitOK, "no namespace has a worker id that ")
-	lease(there, 3)
-	lease(here, 5)
-	doctor(exitOK, "warn  ranges")
-	lease(there, 1)
-	doctor(exitFailure, "worker 1 of namespace orders is in ")
+	between := func(a, b int) string {
+		t.Helper()
+		var places []string
+		for _, db := range []string{dbs[a], dbs[b]} {
+			source, err := dsn.Parse(s.DSN(db))
+			if err != nil {
+				t.Fatal(err)
+			}
+			places = append(places, source.Place)
+		}
+		return strings.Join(places, " and in ")
+	}
+	lease(0, 0, 1)
+	lease(1, 512, 513)
+	lease(2, 1024)
+	doctor(exitOK, "no two of 2 databases have a worker id of one namespace", 1)
+	doctor(exitOK, "no two of 3 databases have a worker id of one namespace", 1, 2)
+	lease(1, 3)
+	lease(0, 5)
+	doctor(exitOK, "warn  ranges", 1)
+	lease(1, 1)
+	doctor(exitFailure, "worker 1 of namespace orders is in "+between(0, 1), 1)
+	doctor(exitOK, "no two of 2 databases have a worker id of one namespace", 2)
+	// Worker ids of Disposable have no lease, and two peers are compared with each other.
+	for _, db := range dbs[1:] {
+		s.Query(t, db, "INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES "+
+			"(7, 'h', 'p', 2, '2026-01-01')")
+	}
+	doctor(exitOK, "no two of 2 databases have a worker id of one namespace", 2)
+	doctor(exitFailure, "worker 7 of namespace default is in "+between(1, 2), 1, 2)
 }
 
 // TestDoctorIndex: the doctor finds a table of an earlier version without the index for starts, and

@@ -78,7 +78,7 @@ type Patient struct {
 	Eras   *bitsalloc.Eras
 	Now    time.Time
 	Text   func(error) string // the text of an error, without passwords
-	Peer   *Peer              // nil: none is compared
+	Peers  []Peer             // other databases to compare
 
 	// Leases returns the worker ids that are reused, of the database or of another authority.
 	Leases func(context.Context) ([]workernode.Lease, error)
@@ -128,7 +128,7 @@ func (p *Patient) ExamineSlots(ctx context.Context) []Finding {
 // last returns the last checks of every examination.
 func (p *Patient) last() []check {
 	checks := []check{{"leaf_alloc", p.leafAlloc}}
-	if p.Peer != nil {
+	if len(p.Peers) > 0 {
 		checks = append(checks, check{"ranges", p.ranges})
 	}
 	return checks

@@ -6,54 +6,89 @@ import (
 	"maps"
 	"slices"
 
+	"gorm.io/gorm"
+
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/human"
 )
 
 // Peer is another database with the same namespaces, such as another region's.
 type Peer struct {
-	Place  string
-	Leases []workernode.Lease
+	place   string
+	workers map[string][]int64 // that it has handed out, by namespace, in ascending order
 }
 
-// ranges looks for worker ids that both databases have handed out in one namespace.
+// newest bounds how many rows of WORKER_NODE are compared.
+const newest = 10_000
+
+// NewPeer reads the worker ids that a database has handed out.
+func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
+	peer := Peer{place, map[string][]int64{}}
+	leases, err := workernode.Leases(ctx, db)
+	if err != nil {
+		return peer, err
+	}
+	for _, l := range leases {
+		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
+	}
+	nodes, err := workernode.Nodes(ctx, db, newest)
+	if err != nil {
+		return peer, err
+	}
+	// Disposable leaves no lease.
+	shared := peer.workers[workernode.DefaultNamespace]
+	for _, n := range nodes {
+		shared = append(shared, n.ID)
+	}
+	if len(shared) > 0 {
+		slices.Sort(shared)
+		peer.workers[workernode.DefaultNamespace] = slices.Compact(shared)
+	}
+	return peer, nil
+}
+
+// ranges looks for worker ids that two of the databases have handed out in one namespace.
 func (p *Patient) ranges(ctx context.Context) (found []Finding, err error) {
-	leases, err := workernode.Leases(ctx, p.DB)
+	us, err := NewPeer(ctx, p.DB, p.Place)
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs := byNamespace(leases), byNamespace(p.Peer.Leases)
-	const advice = "give each database a First and a Last of its own in LeasedOptions"
-	for _, ns := range slices.Sorted(maps.Keys(ours)) {
-		a, b := ours[ns], theirs[ns]
-		if len(b) == 0 {
-			continue
-		}
-		name := human.Printable(ns)
-		i := slices.IndexFunc(a, func(w int64) bool {
-			_, both := slices.BinarySearch(b, w)
-			return both
-		})
-		switch {
-		case i >= 0:
-			found = append(found, fail(fmt.Sprintf("worker %d of namespace %s is in %s too: ids "+
-				"may be equal", a[i], name, p.Peer.Place), advice))
-		case slices.Min(a) < slices.Max(b) && slices.Min(b) < slices.Max(a):
-			found = append(found, warn(fmt.Sprintf("the worker ids of namespace %s lie between "+
-				"those of %s", name, p.Peer.Place), advice))
+	all := append([]Peer{us}, p.Peers...)
+	for i, a := range all {
+		for _, b := range all[:i] {
+			found = append(found, b.compare(a)...)
 		}
 	}
 	if found == nil {
-		found = []Finding{ok("no namespace has a worker id that %s has", p.Peer.Place)}
+		found = []Finding{ok("no two of %d databases have a worker id of one namespace", len(all))}
 	}
 	return found, nil
 }
 
-// byNamespace returns the worker ids of each namespace in the order of leases, which is ascending.
-func byNamespace(leases []workernode.Lease) map[string][]int64 {
-	m := map[string][]int64{}
-	for _, l := range leases {
-		m[l.Namespace] = append(m[l.Namespace], l.Worker)
+// compare returns what is wrong with two databases.
+func (a Peer) compare(b Peer) (found []Finding) {
+	for _, ns := range slices.Sorted(maps.Keys(a.workers)) {
+		ours, theirs := a.workers[ns], b.workers[ns]
+		if len(theirs) == 0 {
+			continue
+		}
+		advice := "give each database a First and a Last of its own in LeasedOptions"
+		if ns == workernode.DefaultNamespace {
+			advice += ", with a Namespace, because " + ns + " has no First"
+		}
+		name := human.Printable(ns)
+		i := slices.IndexFunc(ours, func(w int64) bool {
+			_, both := slices.BinarySearch(theirs, w)
+			return both
+		})
+		switch {
+		case i >= 0:
+			found = append(found, fail(fmt.Sprintf("worker %d of namespace %s is in %s and in %s: "+
+				"ids may be equal", ours[i], name, a.place, b.place), advice))
+		case ours[0] < theirs[len(theirs)-1] && theirs[0] < ours[len(ours)-1]:
+			found = append(found, warn(fmt.Sprintf("the worker ids of namespace %s in %s lie "+
+				"between those in %s", name, a.place, b.place), advice))
+		}
 	}
-	return m
+	return found
 }
