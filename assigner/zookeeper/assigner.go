@@ -115,8 +115,8 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 	return b.assign(ctx, b.layout, maxWorker)
 }
 
-// Assign claims the slot of this instance's name if its window has passed, else the lowest slot
-// whose window has passed, else a new one. While ZooKeeper does not answer, it retries until ctx
+// Assign claims the slot of this instance's name if its window has passed, else any slot whose
+// window has passed, else a new one. While ZooKeeper does not answer, it retries until ctx
 // ends, unless the cache file proves a window and ZooKeeper stays silent for a SessionTimeout.
 //
 // Errors: ErrUnavailable, ErrClock, ErrCache, ErrClosed, assigner.ErrLayoutMismatch,

@@ -102,8 +102,8 @@ func TestSameNameTwice(t *testing.T) {
 	wantWorker(t, claim(t, open(t, s.addr, zookeeper.Options{Instance: "twin"})), 1)
 }
 
-// Leaf never gives a worker id to another node. Here slots whose window has passed are taken, the
-// lowest first, and the window of the new owner begins where the old one ended or later.
+// Leaf never gives a worker id to another node. Here slots whose window has passed are taken, and
+// the window of the new owner begins where the old one ended or later.
 func TestRecycling(t *testing.T) {
 	t.Parallel()
 	s := zoo.get(t)
@@ -139,21 +139,29 @@ func TestRecycling(t *testing.T) {
 		t.Fatalf("claim before the released windows have passed: error %v, want ErrWorkersExhausted", err)
 	}
 	clock.step(2 * time.Minute)
-	for _, want := range []int64{1, 2} { // lowest first, though 2 was released first
+	for range 2 { // in any order
 		c, err := start()
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantWorker(t, c, want)
+		if c.Worker() == 0 {
+			t.Error("worker id 0 was claimed, whose window has not passed")
+		}
 		ledger.add(c, until(c), "second")
 	}
 	clock.step(time.Hour) // the crashed one's window has passed as well
-	c, err := start()
-	if err != nil {
-		t.Fatal(err)
+	seen := map[int64]bool{}
+	for range 3 {
+		c, err := start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[c.Worker()] = true
+		ledger.add(c, until(c), "third")
 	}
-	wantWorker(t, c, 0)
-	ledger.add(c, until(c), "second")
+	if len(seen) != 3 {
+		t.Errorf("workers = %v, want 0 to 2 once each", seen)
+	}
 	ledger.check(t)
 	// The numbers stay below the limit however often instances come and go.
 	for range 5 {
@@ -161,6 +169,30 @@ func TestRecycling(t *testing.T) {
 		if c, err := start(); err != nil || c.Worker() > 2 {
 			t.Fatalf("after an hour: %v, %v, want a worker id in 0..2", c, err)
 		}
+	}
+}
+
+// TestSpread: instances that find several free slots take them in an order of their own. In one
+// order for all, a fleet with new names would try the same slots one after the other.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	s := zoo.get(t)
+	const n = 12
+	var ascending [2][]int64
+	for round := range ascending {
+		var claims []assigner.Claim
+		for i := range n {
+			o := zookeeper.Options{Instance: fmt.Sprintf("pod-%d-%d", round, i)}
+			c := claim(t, open(t, s.addr, o))
+			claims = append(claims, c)
+			ascending[round] = append(ascending[round], c.Worker())
+		}
+		for _, c := range claims {
+			release(t, c, time.Time{})
+		}
+	}
+	if !slices.IsSorted(ascending[0]) || slices.IsSorted(ascending[1]) {
+		t.Errorf("workers = %v, then %v, want new ones in order and free ones not", ascending[0], ascending[1])
 	}
 }
 

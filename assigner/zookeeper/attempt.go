@@ -125,9 +125,9 @@ type candidate struct {
 }
 
 // candidates returns the slots that may be taken, best first: the one whose rest the cache file
-// proves to be this machine's, this instance's own, then the lowest. A slot is taken only when its
-// window has passed by the local clock. Taking it sooner would repeat no tick, but cost its owner
-// the slot.
+// proves to be this machine's, this instance's own, then the others in random order, which keeps
+// instances that start together from trying the same ones. A slot is taken only when its window has
+// passed by the local clock. Taking it sooner would repeat no tick, but cost its owner the slot.
 func (at *attempt) candidates(slots []slot) []candidate {
 	a, now := at.a, at.a.now()
 	var proven, own, others, borrowed []candidate
@@ -147,6 +147,7 @@ func (at *attempt) candidates(slots []slot) []candidate {
 			others = append(others, candidate{s, until})
 		}
 	}
+	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	return slices.Concat(borrowed, proven, own, others)
 }
 
