@@ -3,7 +3,7 @@
 // worker ids are used, for each assigner, on an empty database, one process after another, and
 // after a power cut.
 //
-//	go run ./e2e/scale -out docs/scale.json
+//	go run ./e2e/scale -out FILE
 //
 // The processes and the server are real. -show prints the tables of docs/scale.md from a file. For
 // fleets that are too large for one machine it simulates the start, with the measured cost of a
