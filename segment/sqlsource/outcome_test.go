@@ -31,13 +31,15 @@ func second(match func([]byte) bool) func([]byte) bool {
 
 // TestOutcomeUnknown: a connection dies before, while or after the database claims a range, so the
 // outcome of the claim is unknown. The range is at most a gap. No id is handed out twice by two
-// processes, of which one has such connections.
+// processes, of which one has such connections, with autocommit and without.
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	s := servers.MariaDB(t)
 	for _, kind := range []string{"LeafAlloc", "Sequence"} {
 		for name, fault := range map[string]dbtest.Fault{
 			"before": dbtest.CutBeforeRequest, "while": dbtest.CutAfterRequest, "after": dbtest.CutBeforeReply,
+			"before autocommit=0": dbtest.CutBeforeRequest, "while autocommit=0": dbtest.CutAfterRequest,
+			"after autocommit=0": dbtest.CutBeforeReply,
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -50,7 +52,11 @@ func TestOutcomeUnknown(t *testing.T) {
 				run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10)")
 				proxy := dbtest.NewProxy(t, s.Addr())
 				opts := &segment.Options{MaxStep: 1, RetryMin: time.Millisecond}
-				cut := segtest.New(t, kinds[kind](open(t, s.DSNVia(proxy.Addr(), database))), opts)
+				dsn := s.DSNVia(proxy.Addr(), database)
+				if _, session, ok := strings.Cut(name, " "); ok {
+					dsn += "&" + session
+				}
+				cut := segtest.New(t, kinds[kind](open(t, dsn)), opts)
 				whole := segtest.New(t, kinds[kind](db), opts)
 				var (
 					wg  sync.WaitGroup
