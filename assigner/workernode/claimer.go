@@ -141,6 +141,7 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 // one at the free rows, and an UPDATE or an INSERT for each try.
 // The looks lock no row, so a fleet that starts together waits at most for the row that it tries.
 func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
+	add := false
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
 		if got, err = c.resolve(ctx, q); got != nil || err != nil {
 			return err
@@ -156,6 +157,9 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 			if !first { // another process starts at the same time
 				c.among = crowd
 			}
+		}
+		if add = errors.Is(err, errAdd); add {
+			return nil // so that the header is committed
 		}
 		if err != nil {
 			return err
@@ -181,6 +185,9 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		c.offset = max(candidates, 2*c.offset)
 		return sqldb.ErrChanged
 	})
+	if add && err == nil {
+		err = errAdd
+	}
 	if err != nil {
 		return nil, err // without its COMMIT a change is an attempt, for resolve
 	}

@@ -134,7 +134,8 @@ func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err er
 // an announced layout. It cuts the windows of the claims that do not know it, and the next claim
 // that does takes the next step.
 func (t table) addLayouts(ctx context.Context) error {
-	return t.Do(ctx, func(q *sqldb.Conn) error {
+	var refused error // returned after the change is committed
+	err := t.Do(ctx, func(q *sqldb.Conn) error {
 		h, err := t.header(ctx, q, q.ForUpdate)
 		if err != nil || !h.lacks {
 			return err
@@ -153,11 +154,11 @@ func (t table) addLayouts(ctx context.Context) error {
 		// A layout that windows reach into is not announced, and taken back if it is.
 		// An announced layout that was refused is taken back at once, so that it cuts no window for
 		// nothing.
-		refused := t.reaches(ctx, q, begin)
-		switch {
-		case refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)):
-			return refused
-		case refused != nil:
+		err = t.reaches(ctx, q, begin)
+		if err != nil && (!announced || !errors.Is(err, assigner.ErrLayoutMismatch)) {
+			return err
+		}
+		if refused = err; refused != nil {
 			to = before
 		}
 		n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?,
@@ -167,11 +168,12 @@ func (t table) addLayouts(ctx context.Context) error {
 		if err == nil && n == 0 {
 			err = sqldb.ErrChanged
 		}
-		if err != nil {
-			return err
-		}
-		return refused
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	return refused
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window of the namespace

@@ -42,9 +42,18 @@ func heading(t *testing.T, db *gorm.DB, to string) (layout string) {
 // a window reaches further.
 func TestErasAnnounced(t *testing.T) {
 	t.Parallel()
+	for _, session := range []string{"autocommit=1", "autocommit=0"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			announce(t, session)
+		})
+	}
+}
+
+func announce(t *testing.T, session string) {
 	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	old := assign(t, bindTo(db, layoutA), 1)[0]
+	db, own := connect(t, srv.DSN(name)), connect(t, srv.DSN(name)+"&"+session)
+	old := assign(t, bindTo(own, layoutA), 1)[0]
 	_, until := old.Window()
 	from := until.Add(10 * time.Minute).Truncate(time.Second)
 	later := layoutB + from.Format(time.RFC3339Nano)
@@ -60,7 +69,7 @@ func TestErasAnnounced(t *testing.T) {
 		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
 	}
 	// The row reaches further than the window, so the layout is taken back, and the window may grow.
-	if _, err := bindTo(db, both).Assign(t.Context(),
+	if _, err := bindTo(own, both).Assign(t.Context(),
 		maxWorker); !errors.Is(err, assigner.ErrLayoutMismatch) ||
 		!strings.Contains(err.Error(), "let it begin later") {
 		t.Fatalf("Assign with a layout that begins before a window's end: %v", err)
@@ -76,7 +85,7 @@ func TestErasAnnounced(t *testing.T) {
 	later = layoutB + end.Add(time.Minute).Format(time.RFC3339Nano)
 	both = layoutA + "," + later
 	heading(t, db, layoutA+"|"+later)
-	claims := assign(t, bindTo(db, both), 2)
+	claims := assign(t, bindTo(own, both), 2)
 	if got := heading(t, db, ""); got != both {
 		t.Errorf("the header has %q, want %q", got, both)
 	}
@@ -91,6 +100,22 @@ func TestErasAnnounced(t *testing.T) {
 	for i, want := range []string{layoutA, both, both} {
 		if leases[i].Layout != want || leases[i].Newest != both {
 			t.Errorf("lease %+v, want layout %q and the newest %q", leases[i], want, both)
+		}
+	}
+}
+
+// TestErasFirst: the first claim of a namespace may know several layouts, and settles all of them.
+func TestErasFirst(t *testing.T) {
+	t.Parallel()
+	for _, session := range []string{"autocommit=1", "autocommit=0"} {
+		srv, name := maria(t)
+		db := connect(t, srv.DSN(name)+"&"+session)
+		both := layoutA + "," + layoutB + time.Now().UTC().Add(time.Hour).Format(time.RFC3339Nano)
+		if _, err := bindTo(db, both).Assign(within(t, 20*time.Second), maxWorker); err != nil {
+			t.Errorf("%s: %v", session, err)
+		}
+		if got := srv.Query(t, name, "SELECT LAYOUT FROM WORKER_LEASE WHERE WORKER_ID = -1"); got != both {
+			t.Errorf("%s: the header has %q, want %q", session, got, both)
 		}
 	}
 }
