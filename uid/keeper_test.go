@@ -29,6 +29,41 @@ func TestKeeperExtends(t *testing.T) {
 	})
 }
 
+// TestKeepersSpread starts a fleet in one instant: its extensions are spread over an eighth of a
+// window each time, so that the authority does not get all of them at once.
+func TestKeepersSpread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const fleet = 50
+		m := &assignertest.Memory{Length: time.Hour}
+		o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
+			Tick: time.Millisecond, Epoch: bubbleEpoch}}
+		for range fleet {
+			d, err := uid.NewDefault(t.Context(), m, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+		}
+		begin := time.Now()
+		time.Sleep(time.Hour)
+		seconds := map[time.Duration]int{}
+		for _, c := range m.Calls() {
+			if c.Op == assignertest.OpExtend && c.At.Sub(begin) < 40*time.Minute {
+				seconds[c.At.Sub(begin).Truncate(time.Second)]++
+			}
+		}
+		most := 0
+		for _, n := range seconds {
+			most = max(most, n)
+		}
+		if len(seconds) < fleet*3/4 || most > fleet/10 {
+			t.Errorf("%d processes extend in %d different seconds, %d of them in one, want nearly as many "+
+				"seconds as processes", fleet, len(seconds), most)
+		}
+	})
+}
+
 // TestWindowEnd lets the authority fall silent: ids go on to the very end of the window, and not
 // one beyond it; then the reason; and on again when the authority is back.
 func TestWindowEnd(t *testing.T) {
