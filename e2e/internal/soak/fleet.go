@@ -162,14 +162,11 @@ func (f *Fleet) Await(after string) {
 					waits = f.kinds[k]
 				}
 			}
-			select {
-			case <-p.ended:
+			if err := p.gone(); err != nil {
 				if running {
-					f.Failure(fmt.Errorf("%s: %w: %s", p.Name, errors.Join(errEnded, p.err),
-						&p.stderr))
+					f.Failure(err)
 				}
 				return true
-			default:
 			}
 			if waits != "" && late {
 				f.Failure(fmt.Errorf("%s: no %s within %v after %s", p.Name, waits, Comeback,

@@ -118,12 +118,24 @@ func (p *Process) count() (frames []int64, running bool) {
 	return append([]int64(nil), p.frames...), !p.quiet && !p.Idle
 }
 
-// Kill ends the process with SIGKILL and returns when all that it wrote is counted.
+// Kill ends the process with SIGKILL and returns when all that it wrote is counted. It is an error
+// if the process has ended by itself.
 func (p *Process) Kill() error {
+	err := p.gone()
 	p.over()
 	p.signal(syscall.SIGKILL)
 	<-p.ended
-	return nil
+	return err
+}
+
+// gone returns an error if the process has ended, which nobody has told it to.
+func (p *Process) gone() error {
+	select {
+	case <-p.ended:
+		return fmt.Errorf("%s: %w: %s", p.Name, errors.Join(errEnded, p.err), &p.stderr)
+	default:
+		return nil
+	}
 }
 
 // Stop tells the process to give back what it has and to end. It returns the error that the process
@@ -144,7 +156,7 @@ func (p *Process) Stop() error {
 	}
 }
 
-// signal sends sig. It ignores that a process has ended by itself: Fleet.Await reports that.
+// signal sends sig. It ignores that a process has ended by itself: gone reports that.
 func (p *Process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // over records that the process was told to end.
