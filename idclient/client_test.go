@@ -222,7 +222,7 @@ func TestFailOver(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				asked.Store(0)
 				address := listen(t, count(bad))
-				c := client(t, &idclient.Options{Timeout: 200 * time.Millisecond}, address, good)
+				c := client(t, &idclient.Options{Timeout: time.Second}, address, good)
 				for range 20 { // the first is sent to either server
 					if _, err := ask(t.Context(), c); err != nil {
 						t.Fatal(err)

@@ -112,21 +112,30 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestHugeKey: a key of any length is neither echoed nor logged in full.
+// TestHugeKey: a key of any length is neither echoed nor logged in full, also while the source is away.
 func TestHugeKey(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("x", 1<<20)
 	var log bytes.Buffer
-	h := newHandler(t, &idhttp.Options{
-		Segment:   newSegments(t, nil),
-		Snowflake: &snowflake{err: errAway},
-		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	if w := get(h, "/api/segment/get/"+key); w.Code != 404 || w.Body.Len() > 200 {
+	serve := func(timeout time.Duration, tags map[string]*tagRow) http.Handler {
+		return newHandler(t, &idhttp.Options{
+			Segment: newSegments(t, tags), Snowflake: &snowflake{err: errAway}, Timeout: timeout,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+	}
+	known := serve(time.Minute, nil)
+	if w := get(known, "/api/segment/get/"+key); w.Code != 404 || w.Body.Len() > 200 {
 		t.Errorf("a key of 1 MiB = %d with %d bytes, want 404 with at most 200", w.Code, w.Body.Len())
 	}
-	if w := get(h, "/api/snowflake/get/"+key); w.Code != 503 || log.Len() == 0 || log.Len() > 500 {
-		t.Errorf("a key of 1 MiB = %d and logs %d bytes, want 503 and 1..500", w.Code, log.Len())
+	for _, path := range []string{"/api/snowflake/get/", "/api/segment/get/", "/api/segment/range/"} {
+		log.Reset()
+		w := get(serve(time.Millisecond, map[string]*tagRow{key: {err: errAway}}), path+key)
+		if w.Code != 503 || w.Body.Len() > 200 {
+			t.Errorf("%s with a key of 1 MiB = %d with %d bytes, want 503 with at most 200", path, w.Code, w.Body.Len())
+		}
+		if n := log.Len(); n == 0 || n > 1000 {
+			t.Errorf("%s with a key of 1 MiB logs %d bytes, want 1..1,000", path, n)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 		if errors.Is(err, ErrUnknownTag) {
 			g.unknown.add(tag, time.Now())
 		}
-		return Range{}, fmt.Errorf("segment: tag %q: %w", tag, err)
+		return Range{}, fmt.Errorf("segment: tag %.128q: %w", tag, err)
 	}
 	// Asked again, because Close does not wait for this call: it would hand out ids after Close
 	// returned.
@@ -67,7 +67,7 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 		return nil, err
 	}
 	if g.unknown.has(name, time.Now()) {
-		return nil, fmt.Errorf("segment: tag %q: %w", name, ErrUnknownTag)
+		return nil, fmt.Errorf("segment: tag %.128q: %w", name, ErrUnknownTag)
 	}
 	if g.find(name) != nil {
 		return func() {}, nil
@@ -79,12 +79,13 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 	case g.firsts <- struct{}{}:
 		return func() { <-g.firsts }, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("segment: tag %q: waiting for fetches of other names: %w",
+		return nil, fmt.Errorf("segment: tag %.128q: waiting for fetches of other names: %w",
 			name, ctx.Err())
 	}
 }
 
 // errUnlisted is the error for a name that is not in the list, with Options.Listed.
 func errUnlisted(name string) error {
-	return fmt.Errorf("segment: tag %q: %w: it is not in the source's list", name, ErrUnknownTag)
+	return fmt.Errorf("segment: tag %.128q: %w: it is not in the source's list",
+		name, ErrUnknownTag)
 }

@@ -148,7 +148,7 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 		return t, nil
 	}
 	if g.unknown.has(name, time.Now()) {
-		return nil, fmt.Errorf("segment: tag %q: %w", name, ErrUnknownTag)
+		return nil, fmt.Errorf("segment: tag %.128q: %w", name, ErrUnknownTag)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -222,7 +222,7 @@ func (g *Generator) close(ctx context.Context) error {
 	var errs []error
 	for i, t := range tags {
 		if err := t.giveBack(ctx, returner); err != nil {
-			errs = append(errs, fmt.Errorf("segment: tag %q: %w", t.name, err))
+			errs = append(errs, fmt.Errorf("segment: tag %.128q: %w", t.name, err))
 		}
 		if left := len(tags) - i - 1; ctx.Err() != nil && left > 0 {
 			errs = append(errs, fmt.Errorf("segment: the time for giving back is over; "+

@@ -154,9 +154,9 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 	again = t.loading
 	switch {
 	case unknown:
-		t.lose(fmt.Errorf("segment: tag %q: %w", t.name, err))
+		t.lose(fmt.Errorf("segment: tag %.128q: %w", t.name, err))
 	case permanent:
-		t.failed = fmt.Errorf("segment: tag %q: no further range: %w", t.name, err)
+		t.failed = fmt.Errorf("segment: tag %.128q: no further range: %w", t.name, err)
 		t.serve()
 	}
 	// Such a tag has handed out nothing, so its guard has nothing to remember.

@@ -88,9 +88,10 @@ func (t *Tag) leave(w *waiter) {
 // source's last error too, which tells an operator the reason. The caller holds mu, for lastErr.
 func (t *Tag) timeout(err error) error {
 	if t.lastErr != nil {
-		return fmt.Errorf("segment: tag %q: no id left: %w; last error: %w", t.name, err, t.lastErr)
+		return fmt.Errorf("segment: tag %.128q: no id left: %w; last error: %w",
+			t.name, err, t.lastErr)
 	}
-	return fmt.Errorf("segment: tag %q: no id left, and no answer yet: %w", t.name, err)
+	return fmt.Errorf("segment: tag %.128q: no id left, and no answer yet: %w", t.name, err)
 }
 
 // serve acts on a change of the tag's state. It serves the queue, starts the next fetch if that is

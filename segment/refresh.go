@@ -76,12 +76,12 @@ func (g *Generator) compare(ctx context.Context, tags []*Tag, rows map[string]Ro
 			var err error
 			if r, err = g.lookAt(ctx, t.name); errors.Is(err, ErrUnknownTag) {
 				t.mu.Lock()
-				t.lose(fmt.Errorf("segment: tag %q: %w", t.name, err))
+				t.lose(fmt.Errorf("segment: tag %.128q: %w", t.name, err))
 				t.mu.Unlock()
 				t.logger(&g.gone).Info("segment: tag is gone")
 				continue
 			} else if err != nil {
-				return fmt.Errorf("segment: find tag %q: %w", t.name, err)
+				return fmt.Errorf("segment: find tag %.128q: %w", t.name, err)
 			}
 			ok = true
 		}
