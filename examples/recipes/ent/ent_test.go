@@ -9,6 +9,8 @@ import (
 
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
+
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // copyFile copies a file to a path whose folders it makes. Each of old, new in turn is replaced.
@@ -28,7 +30,7 @@ func copyFile(t *testing.T, from, to string, oldNew ...string) {
 }
 
 // TestClient makes a program of the hook and the schema as they are here, with the client that ent
-// generates, and runs it on SQLite. Its module has the requirements of examples.
+// generates, and runs it. Its module has the requirements of examples.
 func TestClient(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -47,8 +49,20 @@ func TestClient(t *testing.T) {
 	}
 	// With -trimpath the folder's name is not part of what is compiled, so that the next run finds it
 	// in the cache.
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-count=1", ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("the program with the generated client: %v\n%s", err, out)
+	build := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-c", "-o", "client.test", ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("compiling the program with the generated client: %v\n%s", err, out)
 	}
+	run := func(t *testing.T, dsn string) {
+		t.Helper()
+		t.Setenv("DSN", dsn)
+		if out, err := exec.CommandContext(t.Context(), "./client.test").CombinedOutput(); err != nil {
+			t.Errorf("the program with the generated client: %v\n%s", err, out)
+		}
+	}
+	t.Run("SQLite", func(t *testing.T) { run(t, "") })
+	t.Run("MariaDB", func(t *testing.T) {
+		server := dbtest.MariaDB(t)
+		run(t, server.DSN(server.CreateDB(t)))
+	})
 }

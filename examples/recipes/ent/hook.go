@@ -1,5 +1,9 @@
 // Package ent has the recipe for ent, as files to copy into a program's folder ent: this hook and a
-// schema. testdata has a test that uses the client which ent generates next to them.
+// schema. The client is generated next to them:
+//
+//	go run -mod=mod entgo.io/ent/cmd/ent generate ./ent/schema
+//
+// testdata has a test that uses the client.
 package ent
 
 import (
@@ -10,11 +14,9 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// FillIDs returns a hook for client.Use. It fills the ids of new rows where the schema says
-//
-//	field.Int64("id").GoType(uid.ID(0))
-//
-// and leaves an id that is set alone. CreateBulk calls it for each row, before any SQL.
+// FillIDs returns a hook for client.Use. It fills the ids of new rows whose type is uid.ID, as in
+// schema/order.go, and leaves an id that is set alone. CreateBulk calls it for each row, before any
+// SQL.
 func FillIDs(gen uid.Generator) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {

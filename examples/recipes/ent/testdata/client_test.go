@@ -3,12 +3,14 @@ package orders
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 	_ "github.com/glebarez/go-sqlite"
+	_ "github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/examples/ent"
 	"github.com/uidring/uidring/uid"
@@ -18,16 +20,24 @@ import (
 // TestFillIDs: the hook fills the ids of new rows, one by one, in bulk and in a transaction. It
 // leaves given ids alone, and without ids nothing is stored.
 func TestFillIDs(t *testing.T) {
-	db, err := sql.Open("sqlite", ":memory:?_pragma=foreign_keys(1)")
+	name, driver := dialect.MySQL, "mysql"
+	dsn := os.Getenv("DSN")
+	if dsn == "" {
+		name, driver, dsn = dialect.SQLite, "sqlite", ":memory:?_pragma=foreign_keys(1)"
+	}
+	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // each connection would have a database of its own in memory
-	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
+	db.SetMaxOpenConns(1) // each connection would have a database of its own in SQLite's memory
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(name, db)))
 	defer client.Close()
 	ctx := t.Context()
 	if err := client.Schema.Create(ctx); err != nil {
 		t.Fatal(err)
+	}
+	if o, err := client.Order.Create().SetItem("tea").Save(ctx); err == nil {
+		t.Errorf("Create() without the hook stores %v, want an error", o)
 	}
 	gen := &uidtest.Generator{}
 	client.Use(ent.FillIDs(gen))
