@@ -29,6 +29,7 @@ func TestServer(t *testing.T) {
 	s := &apiServer{APIServer: dbtest.Kubernetes(t), dir: t.TempDir()}
 	t.Run("conformance", func(t *testing.T) { testServerConformance(t, s) })
 	t.Run("compare and set", func(t *testing.T) { testCompareAndSet(t, s) })
+	t.Run("manifests", func(t *testing.T) { testManifests(t, s) })
 	t.Run("accounts", func(t *testing.T) { testAccounts(t, s) })
 	t.Run("killed", func(t *testing.T) { testKilled(t, s) })
 	t.Run("paused", func(t *testing.T) { testPaused(t, s) })

@@ -2,8 +2,6 @@
 package kubernetes
 
 import (
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // manifest is the part of an object that the test reads.
@@ -71,42 +68,6 @@ func objects(t *testing.T) (all []object) {
 		}
 	}
 	return all
-}
-
-// TestAPIServer: a real API server takes every object and knows every field.
-func TestAPIServer(t *testing.T) {
-	t.Parallel()
-	server := dbtest.Kubernetes(t)
-	config, err := server.WriteKubeconfig(server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := kubernetes.Kubeconfig(config, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Client.CloseIdleConnections()
-	for _, o := range objects(t) {
-		var m manifest
-		if err := yaml.Unmarshal([]byte(o.text), &m); err != nil {
-			t.Fatalf("%s: %v", o.file, err)
-		}
-		path := "/api/" // of the core group, which has no name
-		if strings.Contains(m.APIVersion, "/") {
-			path = "/apis/"
-		}
-		path += m.APIVersion + "/namespaces/default/" + strings.ToLower(m.Kind) + "s"
-		res, err := cluster.Client.Post(cluster.Server+path+"?fieldValidation=Strict&dryRun=All", "application/yaml",
-			strings.NewReader(o.text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %s %s: %s %s %v", o.file, m.Kind, m.Metadata.Name, res.Status, text, err)
-		}
-	}
 }
 
 // TestManifests: every image is made of a program in the tree. It serves the paths that probes ask for,
