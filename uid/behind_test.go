@@ -69,3 +69,32 @@ func TestWindowBehindClock(t *testing.T) {
 		})
 	}
 }
+
+// TestWindowBehindClockSince says since when windows have stayed behind the clock, and logs it
+// once, with a reminder every five minutes.
+func TestWindowBehindClockSince(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logger, log := newLogged()
+		m := &assignertest.Memory{}
+		g, err := uid.NewDefaultAt(t.Context(), bounded{m},
+			&uid.Options{Layout: bubbleLayout(), Logger: logger}, uid.NewTestClock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		m.Step(-time.Hour)
+		time.Sleep(70 * time.Minute)
+		since, extends := g.Stats().FailingSince, g.Stats().Extends
+		time.Sleep(30 * time.Minute)
+		if s := g.Stats(); since.IsZero() || !s.FailingSince.Equal(since) || s.Extends == extends {
+			t.Errorf("failing since %v, want %v; %d extensions, want more than %d", s.FailingSince,
+				since, s.Extends, extends)
+		}
+		again := log.of("claim still not extended")
+		if n := log.of("claim not extended"); n != 1 || again < 15 || again > 20 {
+			t.Errorf("the log says %d times that the claim is not extended and %d times that it "+
+				"still is not, want 1 and one in five minutes", n, again)
+		}
+	})
+}

@@ -326,3 +326,26 @@ func TestReleaseIsExact(t *testing.T) {
 			}
 		})
 }
+
+// TestClaimLostReminder loses a claim that cannot be replaced: the log says that it is lost, and
+// five minutes later that it still is.
+func TestClaimLostReminder(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	a := losing(10 * time.Minute)
+	bubble(t, "default", a, uid.Options{Logger: logger},
+		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			a.Fail(errDown, assignertest.OpAssign)
+			for log.of("claim lost") == 0 {
+				time.Sleep(time.Second)
+			}
+			time.Sleep(4*time.Minute + 58*time.Second)
+			if n := log.of("lost claim still not replaced"); n != 0 {
+				t.Errorf("within five minutes the log was reminded %d times", n)
+			}
+			time.Sleep(30 * time.Second)
+			if n := log.of("lost claim still not replaced"); n != 1 {
+				t.Errorf("after five minutes the log was reminded %d times, want once", n)
+			}
+		})
+}

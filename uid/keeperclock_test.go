@@ -2,12 +2,15 @@ package uid_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -177,4 +180,136 @@ func TestClockJumpDisputed(t *testing.T) {
 		clock.Step(hours)
 		hold(9 * time.Minute)
 	})
+}
+
+// narrow is a layout of which a burst uses up ten minutes in a moment.
+var narrow = bitsalloc.Layout{TimeBits: 34, WorkerBits: 20, SeqBits: 7, Epoch: bubbleEpoch}
+
+// stuckMemory returns an authority whose windows of ten minutes do not grow while stuck is set.
+func stuckMemory() (a *assignertest.Memory, stuck *atomic.Bool) {
+	a, stuck = newMemory(10*time.Minute), new(atomic.Bool)
+	a.Grant = func(asked time.Time) time.Time {
+		if stuck.Load() {
+			return time.Time{}
+		}
+		return asked
+	}
+	return a, stuck
+}
+
+// TestStuck has an authority that answers and does not let the window grow. A burst that uses the
+// window up waits for ten seconds from when it began to be so, and then gets an error. Each time
+// that the window has grown, or has been replaced, the ten seconds begin anew.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	a, stuck := stuckMemory()
+	var lost atomic.Bool
+	a.Before = before(assignertest.OpExtend, func(context.Context) error {
+		if lost.Swap(false) {
+			return assigner.ErrClaimLost
+		}
+		return nil
+	})
+	bubble(t, "cached", a, uid.Options{Layout: narrow, Logger: logger},
+		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			burst := func(patience time.Duration) (time.Duration, error) {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				begin := time.Now()
+				_, err := g.Fill(ctx, make([]uid.ID, 1<<20))
+				return time.Since(begin), err
+			}
+			waits := func(what string) {
+				t.Helper()
+				if _, err := burst(9 * time.Second); errors.Is(err, uid.ErrClaimExpired) ||
+					g.Stats().Health().Status != uid.Up {
+					t.Errorf("%s: a burst gets %v, Health() = %+v, want it to wait", what, err,
+						g.Stats().Health())
+				}
+				if took, err := burst(time.Minute); !errors.Is(err, uid.ErrClaimExpired) ||
+					took < 500*time.Millisecond || took > 1500*time.Millisecond {
+					t.Errorf("%s: 9 s later a call gets %v after %v, want ErrClaimExpired after 1 s",
+						what, err, took)
+				}
+			}
+			stuck.Store(true)
+			waits("at first")
+			since := g.Stats().FailingSince
+			time.Sleep(time.Hour)
+			if s := g.Stats(); !s.FailingSince.Equal(since) || log.of("claim not extended") != 1 ||
+				log.of("claim still not extended") < 9 || log.of("claim still not extended") > 12 {
+				t.Errorf("an hour later, failing since %v, want %v; the log is %v", s.FailingSince,
+					since, log.counts)
+			}
+			stuck.Store(false)
+			time.Sleep(20 * time.Second)
+			mustNext(t, g)
+			stuck.Store(true)
+			waits("after the window has grown")
+			lost.Store(true)
+			time.Sleep(20 * time.Second)
+			if w := g.Stats().Worker; w == 0 {
+				t.Errorf("the claim on worker id %d was not replaced", w)
+			}
+			waits("after the claim was replaced")
+		})
+}
+
+// TestStuckWithinWindow lets an authority be away, and then answer without a longer window: while
+// the window lasts that is no failure, and the claim does not count as extended.
+func TestStuckWithinWindow(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		logger, log := newLogged()
+		a, stuck := stuckMemory()
+		bubble(t, kind, a, uid.Options{Logger: logger},
+			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				a.Fail(errDown, assignertest.OpExtend)
+				time.Sleep(6 * time.Minute)
+				if s := g.Stats(); !errors.Is(s.ExtendErr, errDown) {
+					t.Errorf("%s: in the outage ExtendErr is %v", kind, s.ExtendErr)
+				}
+				stuck.Store(true)
+				a.Fail(nil)
+				time.Sleep(20 * time.Second)
+				if s := g.Stats(); s.Health().Status != uid.Up || s.ExtendErr != nil ||
+					!s.FailingSince.IsZero() || s.Extends != 0 || !s.LastExtended.Equal(bubbleStart) ||
+					log.of("claim extended again") != 1 {
+					t.Errorf("%s: the authority answers again: %+v", kind, s)
+				}
+			})
+	}
+}
+
+// TestClockJumpConfirmedInBurst asks an authority that takes a second to tell the time, while a
+// generator whose window has no end composes all the time: nothing is more urgent than the answer.
+func TestClockJumpConfirmedInBurst(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	a := endless()
+	a.Before = before(assignertest.OpNow, func(ctx context.Context) error {
+		select {
+		case <-time.After(time.Second):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	bubble(t, "cached", a, uid.Options{Logger: logger},
+		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			clock.Step(5 * time.Hour)
+			a.Step(5 * time.Hour)
+			for range 20 {
+				if _, err := g.Fill(t.Context(), make([]uid.ID, 8192)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if held := g.Stats().ClockHeld; held != 0 ||
+				log.of("clock jump confirmed by the claim's authority") != 1 {
+				t.Errorf("after two seconds the clock is held by %v, want it confirmed after one; "+
+					"the log is %v", held, log.counts)
+			}
+		})
 }

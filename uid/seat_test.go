@@ -3,6 +3,7 @@ package uid
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -141,5 +142,22 @@ func TestSeatsInUse(t *testing.T) {
 	}
 	if want := moveScore / 2; turns < want || turns > want+1 {
 		t.Errorf("the callers moved apart after %d refills in turn, want %d", turns, want)
+	}
+}
+
+// TestSeatMovesOnce: two callers that refill a lane in turn are told to move after eight refills
+// each, and then it takes as many again.
+func TestSeatMovesOnce(t *testing.T) {
+	t.Parallel()
+	lanes := newLanes(4)
+	s := newSeats(lanes)
+	var moves []int
+	for turn := 1; turn <= 3*moveScore/2; turn++ {
+		if s.note(&lanes[0], uint64(1+turn%2)) {
+			moves = append(moves, turn)
+		}
+	}
+	if want := []int{moveScore / 2, moveScore, 3 * moveScore / 2}; !slices.Equal(moves, want) {
+		t.Errorf("moves at the turns %v, want %v", moves, want)
 	}
 }

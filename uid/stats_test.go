@@ -123,3 +123,48 @@ func TestStatsOfNoIDs(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// registry is an authority with a name.
+type registry struct{ *place }
+
+func (registry) String() string { return "a registry" }
+
+// TestStatsOfClaim looks at what Stats says of the claim, and of calls that wait or fail, until the
+// last id of the time bits.
+func TestStatsOfClaim(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			a := registry{newPlace(10 * time.Hour)}
+			a.From = begin.Add(-time.Minute)
+			a.worker.Store(3)
+			// The time bits end in four seconds.
+			l := bitsalloc.Layout{TimeBits: 4, WorkerBits: 2, SeqBits: 6,
+				Epoch: begin.Add(-12 * time.Second)}
+			g, err := start(t.Context(), a, &uid.Options{Layout: l, SeqStart: 1}, uid.NewTestClock())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			end := begin.Add(4 * time.Second)
+			if s := g.Stats(); s.Authority != "a registry" || s.Worker != 3 || s.Claims != 1 ||
+				!s.WindowFrom.Equal(a.From) || !s.WindowUntil.Equal(begin.Add(a.Length)) ||
+				!s.IDsUntil.Equal(end) || !s.Expires.Equal(end) || !s.LastExtended.Equal(begin) {
+				t.Errorf("%s: of its claim a generator says %+v", kind, s)
+			}
+			n, err := g.Fill(t.Context(), make([]uid.ID, 1000))
+			if s := g.Stats(); n != 4*64 || !errors.Is(err, uid.ErrExhausted) ||
+				s.RejectsExhausted != 1 || s.Issued != int64(n) {
+				t.Errorf("%s: Fill() = %d, %v, want all 256 ids and ErrExhausted; Stats says %+v",
+					kind, n, err, s)
+			}
+			// Only Default waits for its clock.
+			s := g.Stats()
+			if waited := time.Since(begin); s.Waited != waited ||
+				s.Waits != int64(waited/time.Second) {
+				t.Errorf("%s: %d waits of %v, want those of %v", kind, s.Waits, s.Waited, waited)
+			}
+		})
+	}
+}

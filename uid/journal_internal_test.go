@@ -1,0 +1,88 @@
+package uid
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestJournalLines has a handler that is slow: nobody waits for it, the lines come in order and one
+// at a time, those that find no room are dropped, and close waits for the others and drops all that
+// come after it.
+func TestJournalLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var j journal
+		var got, want []int // got is appended to by one line at a time, or the race detector says so
+		log := func(i int) {
+			j.log(func(*slog.Logger) {
+				time.Sleep(time.Second)
+				got = append(got, i)
+			})
+		}
+		const written = 1 // by now, or soon: it waits no more
+		log(0)
+		synctest.Wait()
+		for i := 1; i < 2*journalLines; i++ {
+			log(i)
+		}
+		if j.halt(true, func(*slog.Logger) {}) || j.halted.Load() {
+			t.Error("ids are said to have stopped by a line that was dropped")
+		}
+		for i := range written + journalLines {
+			want = append(want, i)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the callers waited %v for the handler", took)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		log(-1)
+		want = append(want, -1)
+		j.close()
+		if took := time.Since(start); took != time.Duration(len(want))*time.Second {
+			t.Errorf("close returned after %v, want all %d lines, one a second", took, len(want))
+		}
+		log(-2)
+		if j.halt(true, func(*slog.Logger) {}) {
+			t.Error("ids are said to have stopped after close")
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if !slices.Equal(got, want) {
+			t.Errorf("the lines %v were written, want %v", got, want)
+		}
+	})
+}
+
+// TestJournalHalts says in turn that ids have stopped and that they are back, each once, and no
+// stop within a second of the last return.
+func TestJournalHalts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		lines := 0
+		halt := func(stopped, want bool) {
+			t.Helper()
+			if got := j.halt(stopped, func(*slog.Logger) { lines++ }); got != want {
+				t.Errorf("after %d lines halt(%v) = %v, want %v", lines, stopped, got, want)
+			}
+			synctest.Wait()
+		}
+		halt(false, false) // ids have not stopped
+		halt(true, true)
+		halt(true, false)
+		halt(false, true)
+		halt(false, false)
+		time.Sleep(stopLines - 1)
+		halt(true, false)
+		time.Sleep(time.Nanosecond)
+		halt(true, true)
+		halt(false, true) // that ids are back is said at once
+		if j.close(); lines != 4 {
+			t.Errorf("%d lines were written, want 4", lines)
+		}
+	})
+}
