@@ -143,7 +143,7 @@ func (c *Cached) laneOf(seat uint64) *lane {
 // how many ids it set: all of them, or all numbers of the runs if these are fewer. Runs that follow
 // one another are counted in one go.
 func (c *Cached) countRuns(ids []ID, heads []int64, skip uint64) (n int) {
-	for i := 0; i < len(heads) && n < len(ids); {
+	for i := 0; i < len(heads); {
 		first := uint64(heads[i]) + skip
 		end := uint64(heads[i]) + c.composer.runLen
 		for i++; i < len(heads) && uint64(heads[i]) == end; i++ {

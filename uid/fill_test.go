@@ -153,3 +153,99 @@ func TestFillTakesAllThatIsThere(t *testing.T) {
 		})
 	}
 }
+
+// TestFillLooksAgain has a call find neither lane nor ring with an id, and others compose while it
+// looks at the bound: it takes what they left, in the ring or in the lane. When that is used up it
+// looks at the bound anew, and does not fail for what the bound was before.
+func TestFillLooksAgain(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		run  int
+		next bool // another caller takes an id, so that the rest of its run is in the lane
+	}{{"ring", 64, false}, {"lane", 256, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: bubbleEpoch,
+				Tick: 100 * time.Millisecond}
+			clock := uid.NewTestClock()
+			var c *uid.Cached
+			looks := 0
+			var busy, on bool
+			clock.OnRead = func() {
+				if busy || !on || looks == 2 {
+					return
+				}
+				busy, looks = true, looks+1
+
+				clock.Step(100 * time.Millisecond) // opens a tick
+				if err := c.LatePad(); err != nil && !errors.Is(err, uid.ErrLead) {
+					t.Error(err)
+				}
+				if tc.next {
+					mustNext(t, c)
+				}
+				busy = false
+			}
+			c = cachedAt(t, uid.Options{Layout: l, RunLength: tc.run, SeqStart: 1, MaxLead: time.Nanosecond,
+				TakePolicy: uid.TakeReject, BoostPower: uid.NoBoost}, clock)
+			defer c.Close()
+			c.StopPadder()
+			if _, err := c.Fill(t.Context(), make([]uid.ID, 256)); err != nil {
+				t.Fatal(err)
+			}
+			want := 2 * 256
+			if tc.next {
+				want -= 2
+			}
+			on = true
+			n, err := c.Fill(t.Context(), make([]uid.ID, want+1))
+			on = false
+			if n != want || !errors.Is(err, uid.ErrLead) || looks != 2 {
+				t.Errorf("%s: Fill() = %d, %v after two ticks opened, want %d ids and ErrLead", tc.name,
+					n, err, want)
+			}
+		})
+	}
+}
+
+// TestFillGenes gives ids that are not made for a key the genes of their sequence numbers.
+func TestFillGenes(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, GeneBits: 3}
+	for name, make := range kinds {
+		g, err := make(t.Context(), assignertest.Static(1), &uid.Options{Layout: l, RunLength: 16},
+			uid.NewTestClock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		var ids [100]uid.ID
+		if n, err := g.Fill(t.Context(), ids[:]); n != len(ids) || err != nil {
+			t.Fatalf("%s: Fill() = %d, %v", name, n, err)
+		}
+		for i, id := range ids {
+			if p := g.Parse(id); p.Gene != p.Seq&7 || i > 0 && id <= ids[i-1] {
+				t.Errorf("%s: got %+v after %d, want the gene %d", name, p, ids[max(0, i-1)], p.Seq&7)
+			}
+		}
+	}
+}
+
+// TestFillLogsStop uses up the time bits of a generator that has no keeper: the call that finds no
+// id has the log say so.
+func TestFillLogsStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logger, log := newLogged()
+		l := bitsalloc.Layout{TimeBits: 2, WorkerBits: 2, SeqBits: 6, Epoch: time.Now()}
+		c := cachedAt(t, uid.Options{Layout: l, SeqStart: 1, Logger: logger}, uid.NewTestClock())
+		defer c.Close()
+		for range 2 {
+			if _, err := c.Fill(t.Context(), make([]uid.ID, 4*64+1)); !errors.Is(err, uid.ErrExhausted) {
+				t.Errorf("Fill() = %v, want ErrExhausted", err)
+			}
+			synctest.Wait()
+			haltLines(t, "the time bits are used up", log, 1, 0)
+		}
+	})
+}

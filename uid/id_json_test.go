@@ -163,3 +163,19 @@ func FuzzIDJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestIDFromJSONMalformed passes values to the method that encoding/json would refuse.
+func TestIDFromJSONMalformed(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ in, want string }{
+		{`x12"`, "want a string or a number of digits"},
+		{`"12x`, "want a string or a number of digits"},
+		{`"`, "want a string or a number of digits"},
+		{`"\u00"`, "is not a string"},
+		{``, "is empty"},
+	} {
+		id := uid.ID(77)
+		err := id.UnmarshalJSON([]byte(tc.in))
+		checkBadID(t, fmt.Sprintf("UnmarshalJSON(%s)", tc.in), id-77, err, tc.want)
+	}
+}

@@ -293,3 +293,14 @@ func FuzzParseID(f *testing.F) {
 		}
 	})
 }
+
+// TestBadIDQuotes has the error quote an input, the first 32 bytes of a longer one.
+func TestBadIDQuotes(t *testing.T) {
+	t.Parallel()
+	const digits = "12345678901234567890123456789012"
+	for in, want := range map[string]string{digits: `text "` + digits + `" has 32 bytes`,
+		digits + "3": `text "` + digits + `"... has 33 bytes`} {
+		_, err := uid.ParseID(in)
+		checkBadID(t, "ParseID("+in+")", 0, err, want)
+	}
+}

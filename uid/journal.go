@@ -25,7 +25,7 @@ type journal struct {
 	lines  []func(*slog.Logger) // guarded by mu: not written yet, oldest first
 	busy   bool                 // guarded by mu: the goroutine runs
 	closed bool                 // guarded by mu: lines are dropped from now on
-	back   time.Time            // guarded by mu: when the last line said that ids are back
+	last   time.Time            // guarded by mu: when halt queued a line
 
 	halted atomic.Bool // the last line of the two says that ids have stopped; written under mu
 }
@@ -44,12 +44,10 @@ func (j *journal) log(line func(*slog.Logger)) {
 func (j *journal) halt(stopped bool, line func(*slog.Logger)) (news bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.halted.Load() == stopped || stopped && time.Since(j.back) < stopLines || !j.add(line) {
+	if j.halted.Load() == stopped || stopped && time.Since(j.last) < stopLines || !j.add(line) {
 		return false
 	}
-	if !stopped {
-		j.back = time.Now()
-	}
+	j.last = time.Now()
 	j.halted.Store(stopped)
 	return true
 }

@@ -197,7 +197,9 @@ func (k *keeper) release(used time.Time) error {
 	defer k.journal.close()
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	if err := k.claim.Release(ctx, used); err != nil && !errors.Is(err, assigner.ErrClaimLost) {
+	if err := k.claim.Release(ctx, used); errors.Is(err, assigner.ErrClaimLost) {
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("uid: releasing worker id %d: %w", k.claim.Worker(), err)
 	}
 	k.journal.log(func(l *slog.Logger) {
@@ -225,11 +227,7 @@ func (k *keeper) loop(ctx context.Context) {
 				continue // the timer paces the attempts, however many callers wait
 			}
 		}
-		err := k.maintain(ctx)
-		if ctx.Err() != nil {
-			return // Close; the error may be that of the ended ctx
-		}
-		switch {
+		switch err := k.maintain(ctx); {
 		case err == nil:
 			backoff = 0
 			timer.Reset(max(keeperPauseMin, k.pause()))
@@ -251,7 +249,7 @@ const forever = time.Duration(1<<63 - 1)
 // here: pause has the loop look again while the clock is held.
 func (k *keeper) maintain(ctx context.Context) (err error) {
 	w := k.window.Load()
-	if k.due() == 0 || w.err != nil && !k.noReassign {
+	if k.due() == 0 || w.err != nil {
 		attempt, cancel := context.WithTimeout(ctx, keeperAttempt)
 		defer cancel()
 		if errors.Is(w.err, ErrClaimLost) {
@@ -274,7 +272,7 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	_, err := k.claim.Extend(ctx, k.needs().Add(k.length))
 	if err != nil {
 		// Canceled is Close, which is no failure. The end of keeperAttempt is another cause.
-		if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
+		if context.Cause(ctx) == context.Canceled {
 			return err
 		}
 		return k.fail(ctx, w, err)
@@ -290,8 +288,8 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	k.stuck = time.Time{}
 	k.extends.Add(1)
 	next.extended = k.clock.now()
-	if !next.until.IsZero() && !next.extended.Before(k.timeline.time(next.end)) {
-		next.renew, next.failing = next.end, w.failing
+	if !next.extended.Before(k.timeline.time(next.end)) {
+		next.failing = w.failing
 		return k.fail(ctx, next, errBehind)
 	}
 	k.install(w, next)

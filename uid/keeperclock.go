@@ -122,7 +122,7 @@ func (k *keeper) pause() time.Duration {
 // which a burst moves faster than the clock: the composer kicks the keeper when it gets there.
 func (k *keeper) due() time.Duration {
 	w := k.window.Load()
-	if w.until.IsZero() || k.givenUp(w) {
+	if w.until.IsZero() || errors.Is(w.err, ErrClaimLost) {
 		return forever
 	}
 	return max(0, w.until.Sub(k.needs())-k.ahead)
@@ -138,20 +138,14 @@ func (k *keeper) needs() time.Time {
 	return now
 }
 
-// givenUp reports whether the claim is lost and not to be replaced.
-func (k *keeper) givenUp(w *window) bool { return k.noReassign && errors.Is(w.err, ErrClaimLost) }
-
 // ends returns how long it takes until ids may have stopped because the claim is lost for good: a
 // little when the window is over, because a ring may outlast it, and forever when the log has said
 // so or there is no such moment. Such a claim is not extended any more, so nothing else would wake
 // the keeper in time to log it where no caller asks for an id.
 func (k *keeper) ends() time.Duration {
 	w := k.window.Load()
-	if k.journal.halted.Load() || !k.givenUp(w) {
+	if k.journal.halted.Load() || !errors.Is(w.err, ErrClaimLost) {
 		return forever
 	}
-	if left := k.timeline.time(w.end).Sub(k.clock.now()); left > 0 {
-		return left
-	}
-	return keeperBackoffMin
+	return max(keeperBackoffMin, k.timeline.time(w.end).Sub(k.clock.now()))
 }

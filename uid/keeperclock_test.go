@@ -247,6 +247,7 @@ func TestStuck(t *testing.T) {
 			mustNext(t, g)
 			stuck.Store(true)
 			waits("after the window has grown")
+			a.Set(func(m *assignertest.Memory) { m.Length = 40 * time.Minute }) // far beyond the position
 			lost.Store(true)
 			time.Sleep(20 * time.Second)
 			if w := g.Stats().Worker; w == 0 {
@@ -310,6 +311,99 @@ func TestClockJumpConfirmedInBurst(t *testing.T) {
 				log.of("clock jump confirmed by the claim's authority") != 1 {
 				t.Errorf("after two seconds the clock is held by %v, want it confirmed after one; "+
 					"the log is %v", held, log.counts)
+			}
+		})
+}
+
+// TestMeasure checks how long the windows are that a claim asks for, whatever the authority's clock
+// says, and how often it is asked for the time.
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	const minute, hour = time.Minute, time.Hour
+	for _, tc := range []struct {
+		name         string
+		from, length time.Duration // of the window; from 0: it began nowhere
+		made, asked  time.Duration // how far the authority is ahead, when the claim is made and later
+		fails        error         // of the question what time it is
+		want         time.Duration // 0: nothing is asked for
+		nows         int
+	}{
+		{"a clock that is ahead", 0, 10 * minute, hour, hour, nil, 10 * minute, 1},
+		{"a clock that is behind", 0, 10 * minute, 0, -hour, nil, 70 * minute, 1},
+		{"a clock that fails", 0, 10 * minute, 0, 50 * minute, errDown, 10 * minute, 1},
+		{"a window ahead", 20 * minute, 10 * minute, 0, 0, nil, 10 * minute, 1},
+		{"a window that has passed", -hour, 10 * minute, -hour, 0, nil, 10 * minute, 1},
+		{"one that began nowhere", 0, 10 * minute, -hour, 0, nil, 2 * time.Second, 1},
+		{"an endless window", -1, assignertest.Endless, 0, 0, nil, 0, 0},
+	} {
+		a := newMemory(tc.length)
+		if a.From = bubbleStart.Add(tc.from); tc.from == 0 {
+			a.From = time.Time{}
+		}
+		a.Step(tc.made)
+		a.Before = before(assignertest.OpNow, func(context.Context) error {
+			a.Step(tc.asked - tc.made)
+			return tc.fails
+		})
+		bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			for range 100 {
+				if len(extensions(a)) > 0 {
+					break
+				}
+				time.Sleep(minute)
+			}
+			extends := extensions(a)
+			if nows := len(a.Calls(assignertest.OpNow)); nows != tc.nows {
+				t.Errorf("%s: the authority was asked %d times for the time, want %d", tc.name, nows,
+					tc.nows)
+			}
+			if len(extends) == 0 || tc.want == 0 {
+				if len(extends) > 0 || tc.want > 0 {
+					t.Errorf("%s: extended %v, want a length of %v", tc.name, extends, tc.want)
+				}
+				return
+			}
+			begin := max(extends[0].at, tc.from)
+			if asked := extends[0].asked - begin; asked < tc.want || asked > tc.want+time.Second {
+				t.Errorf("%s: asked for %v, want %v", tc.name, asked, tc.want)
+			}
+		})
+	}
+}
+
+// TestMeasureHangs makes a claim whose authority does not tell the time: the constructor waits for a
+// second and goes by its own clock.
+func TestMeasureHangs(t *testing.T) {
+	t.Parallel()
+	a := newMemory(10 * time.Minute)
+	a.Before = before(assignertest.OpNow, hangs)
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		if took := time.Since(bubbleStart); took != time.Second {
+			t.Errorf("the constructor took %v, want 1 s", took)
+		}
+		time.Sleep(10 * time.Minute)
+		extends := extensions(a)
+		if asked := extends[0].asked - extends[0].at; (asked - 10*time.Minute).Abs() > time.Second {
+			t.Errorf("asked for %v, want 10 min", asked)
+		}
+	})
+}
+
+// TestClockJumpNotConfirmed has an authority disagree with a clock that jumped: the log does not
+// say that it agreed.
+func TestClockJumpNotConfirmed(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	bubble(t, "default", endless(), uid.Options{Logger: logger},
+		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			clock.Step(5 * time.Hour)
+			time.Sleep(time.Minute)
+			mustNext(t, g)
+			time.Sleep(time.Minute)
+			if held := g.Stats().ClockHeld; held != 5*time.Hour ||
+				log.of("clock jumped ahead and is held back") != 1 ||
+				log.of("clock jump confirmed by the claim's authority") != 0 {
+				t.Errorf("the clock is held by %v, want 5 h; the log is %v", held, log.counts)
 			}
 		})
 }

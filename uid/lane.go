@@ -134,10 +134,8 @@ func (l *lane) begin(next, end uint64) {
 // between drop and concurrent takes: a number below what it returns belongs to a caller, the others
 // to drop. end stays, so a take that has loaded it finds usedUp, which lies above it.
 func (l *lane) drop() {
-	if !l.isUsedUp() {
-		end := l.end.Load()
-		l.taken -= end - min(end, l.next.Swap(usedUp)) // adds may have passed end meanwhile
-	}
+	end := l.end.Load()
+	l.taken -= end - min(end, l.next.Swap(usedUp)) // adds may have passed end
 }
 
 // issued returns how many runs the lane took, and how many of their numbers were handed out or

@@ -2,6 +2,7 @@ package uid
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -48,6 +49,10 @@ func TestOptionsFilledIn(t *testing.T) {
 		return with(func(f *filled) { f.lag, f.interval = lag, interval })
 	}
 	ms := time.Millisecond
+	laterNarrow := Options{Layout: eraOptions(Options{}).Eras[0].Layout}
+	laterNarrow.Layout.Epoch = bitsalloc.DefaultEpoch()
+	laterNarrow.Eras = []bitsalloc.Era{{From: laterNarrow.Layout.Epoch.AddDate(1, 0, 0),
+		Layout: bitsalloc.Layout{TimeBits: 35, WorkerBits: 16, SeqBits: 8}}}
 	for _, tc := range []struct {
 		o    Options
 		want filled
@@ -90,6 +95,7 @@ func TestOptionsFilledIn(t *testing.T) {
 		// The narrower sequence bounds the run, the wider one the ring, the longer tick MaxLag.
 		{eraOptions(Options{}), filled{3, 50, 64, 1, 512, 2 * time.Minute, 15 * time.Second,
 			time.Hour}},
+		{laterNarrow, filled{3, 50, 64, 1, 512, 2 * time.Second, 250 * time.Millisecond, time.Hour}},
 		{eraOptions(Options{RunLength: 256, SeqStart: 4096}), filled{3, 50, 256, 1, 128,
 			2 * time.Minute, 15 * time.Second, time.Hour}},
 	} {
@@ -121,6 +127,8 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{ScheduleInterval: time.Millisecond - 1}, "ScheduleInterval is 999.999µs, want 1ms..500ms"},
 		{Options{ScheduleInterval: 500*time.Millisecond + 1}, "ScheduleInterval is 500.000001ms"},
 		{Options{MaxJump: time.Second - 1}, "MaxJump is 999.999999ms, want at least 1s"},
+		{Options{Lanes: math.MinInt}, "Lanes is"},
+		{Options{RunLength: math.MinInt}, "RunLength is"},
 		{Options{MaxLead: -1}, "MaxLead is -1ns, want 0 or more"},
 		{Options{PutPolicy: PutFail + 1}, "PutPolicy is"},
 		{Options{TakePolicy: TakeReject + 1}, "TakePolicy is"},

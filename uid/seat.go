@@ -27,8 +27,6 @@ const (
 	// two of them do falls with the number of seats. docs/concurrency.md has the shares in a
 	// simulation.
 	seatsPerLane = 8
-	// 8 bytes a seat, so 64 KiB at the most.
-	maxSeats = 1 << 13
 
 	// A lane's score goes up by two for a refill from another seat than the one before and down by
 	// one for a refill from the same seat. Two busy seats reach the limit in about 2*moveScore
@@ -43,7 +41,7 @@ func newSeats(lanes []lane) seats {
 	if len(lanes) == 1 {
 		return seats{}
 	}
-	n := max(len(lanes), min(maxSeats, seatsPerLane*len(lanes)))
+	n := seatsPerLane * len(lanes)
 	s := seats{table: make([]atomic.Pointer[lane], n), mask: uint64(n - 1)}
 	for i := range s.table {
 		s.table[i].Store(&lanes[i%len(lanes)])

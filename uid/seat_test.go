@@ -3,7 +3,6 @@ package uid
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -145,19 +144,75 @@ func TestSeatsInUse(t *testing.T) {
 	}
 }
 
-// TestSeatMovesOnce: two callers that refill a lane in turn are told to move after eight refills
-// each, and then it takes as many again.
-func TestSeatMovesOnce(t *testing.T) {
+// TestSeatScore: a refill from another seat than the one before counts two, one from the same seat
+// takes one back, and sixteen are enough to move. After a move it begins anew.
+func TestSeatScore(t *testing.T) {
 	t.Parallel()
 	lanes := newLanes(4)
 	s := newSeats(lanes)
-	var moves []int
-	for turn := 1; turn <= 3*moveScore/2; turn++ {
-		if s.note(&lanes[0], uint64(1+turn%2)) {
-			moves = append(moves, turn)
+	l := &lanes[0]
+	s.note(l, 1)
+	for range 100 { // the score does not fall below 0
+		if s.note(l, 1) {
+			t.Fatal("a caller that is alone wants to move")
 		}
 	}
-	if want := []int{moveScore / 2, moveScore, 3 * moveScore / 2}; !slices.Equal(moves, want) {
-		t.Errorf("moves at the turns %v, want %v", moves, want)
+	for range 2 {
+		seat, changes := l.seat, 0
+		for moved := false; !moved && changes < 100; changes++ {
+			if seat++; changes > 0 && s.note(l, l.seat) {
+				t.Error("a caller that refilled the lane last wants to move")
+			}
+			moved = s.note(l, seat)
+		}
+		if changes != moveScore-1 { // each but the last has one taken back
+			t.Errorf("moved after %d changes, want %d", changes, moveScore-1)
+		}
+	}
+}
+
+// TestSeatsEven gives every lane equally many seats, and neighbouring stacks seats of their own.
+func TestSeatsEven(t *testing.T) {
+	t.Parallel()
+	for n := 2; n <= maxLanes; n *= 2 {
+		lanes := newLanes(n)
+		s := newSeats(lanes)
+		users := map[*lane]int{}
+		for seat := range s.mask + 1 {
+			users[s.lane(seat)]++
+		}
+		for i := range lanes {
+			if users[&lanes[i]] != seatsPerLane {
+				t.Errorf("lane %d of %d has %d seats, want %d", i, n, users[&lanes[i]], seatsPerLane)
+			}
+		}
+		seen := map[uint64]bool{}
+		for i := range uintptr(n) {
+			frame := 0xC000000000 + 2048*i
+			seat := s.of(frame)
+			if seat > s.mask || s.of(frame+2047) != seat {
+				t.Errorf("a stack of %d has the seats %d and %d", n, seat, s.of(frame+2047))
+			}
+			seen[seat] = true
+		}
+		if len(seen) < n*9/10 {
+			t.Errorf("%d stacks share %d seats", n, len(seen))
+		}
+	}
+}
+
+// TestSeatMove gives a seat the lane that was refilled longest ago.
+func TestSeatMove(t *testing.T) {
+	t.Parallel()
+	for idle := range 4 {
+		lanes := newLanes(4)
+		s := newSeats(lanes)
+		for i := range lanes {
+			lanes[i].end.Store(uint64(100 + (i-idle+4)%4))
+		}
+		s.move(lanes, 9)
+		if s.lane(9) != &lanes[idle] {
+			t.Errorf("a seat that moves does not get lane %d", idle)
+		}
 	}
 }

@@ -168,3 +168,15 @@ func TestStatsOfClaim(t *testing.T) {
 		})
 	}
 }
+
+// TestStatsLeadOfIdle looks in the middle of a tick: nothing is ahead of the clock.
+func TestStatsLeadOfIdle(t *testing.T) {
+	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, _ *place,
+		_ *uid.TestClock) {
+		mustNext(t, g)
+		time.Sleep(1700 * time.Millisecond)
+		if s := g.Stats(); s.Lead != 0 {
+			t.Errorf("Lead is %v, want 0", s.Lead)
+		}
+	})
+}

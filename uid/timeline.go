@@ -61,11 +61,11 @@ func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 		e.first = uint64(a.FirstTick()) << e.tickShift
 		end := a.MaxTick() + 1
 		if i+1 < len(all) { // ticks that lie before the next era as a whole
-			end = min(end, a.TickAt(all[i+1].Layout().Epoch))
+			end = a.TickAt(all[i+1].Layout().Epoch)
 		}
 		e.end = uint64(end) << e.tickShift
 		// Half, so that a tick that was jumped into has at least the other half to hand out.
-		e.seqStart = max(1, (e.seqMask+1)/2)
+		e.seqStart = (e.seqMask + 1) / 2
 		if seqStart > 0 {
 			e.seqStart = min(uint64(seqStart), e.seqMask+1)
 		}
@@ -116,17 +116,14 @@ func (l *timeline) after(i int) uint64 {
 	return l.eras[i].end
 }
 
-// next returns the position of the tick after pos's, the end at the most. It tests before it adds,
-// because the last position of a 63-bit layout plus one would be 1<<63.
+// next returns the position of the tick after pos's, the end at the most.
 func (l *timeline) next(pos uint64) uint64 {
 	i := len(l.eras) - 1
 	for i > 0 && pos < l.eras[i].first {
 		i--
 	}
-	if next := pos | l.eras[i].tickMask; next < l.eras[i].end {
-		if next++; next < l.eras[i].end {
-			return next
-		}
+	if next := (pos | l.eras[i].tickMask) + 1; next < l.eras[i].end {
+		return next
 	}
 	return l.after(i)
 }

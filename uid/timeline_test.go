@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// smallEras returns three eras of few ticks, which begin on no tick's border, and the time at which
-// the first one begins.
+// smallEras returns three eras of few ticks, which begin on no tick's border and above the lowest
+// tick that they may begin at, and the time at which the first one begins.
 func smallEras(t *testing.T) (*bitsalloc.Eras, time.Time) {
 	t.Helper()
 	epoch := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -18,9 +18,9 @@ func smallEras(t *testing.T) (*bitsalloc.Eras, time.Time) {
 	eras, err := bitsalloc.NewEras(
 		bitsalloc.Layout{TimeBits: 6, WorkerBits: 3, SeqBits: 2, GeneBits: 1, Epoch: epoch, FirstTick: 3},
 		bitsalloc.Era{From: at(5500 * time.Millisecond), Layout: bitsalloc.Layout{TimeBits: 10,
-			WorkerBits: 2, SeqBits: 4, GeneBits: 1, Tick: 250 * time.Millisecond}},
+			WorkerBits: 2, SeqBits: 4, GeneBits: 1, Tick: 250 * time.Millisecond, FirstTick: 7}},
 		bitsalloc.Era{From: at(9100 * time.Millisecond), Layout: bitsalloc.Layout{TimeBits: 11,
-			WorkerBits: 4, SeqBits: 1, GeneBits: 1, Tick: 2 * time.Second}})
+			WorkerBits: 4, SeqBits: 1, GeneBits: 1, Tick: 2 * time.Second, FirstTick: 60}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +104,9 @@ func TestTimelineSmall(t *testing.T) {
 			t.Errorf("at(%v) = %d, want %d", tc.t, got, tc.want)
 		}
 	}
-	if l.next(end) != end || l.of(first-1) != &l.eras[0] {
-		t.Errorf("after the end comes %d, want the end, %d", l.next(end), end)
+	if l.next(end) != end || l.next(first-1) != first || l.of(first-1) != &l.eras[0] {
+		t.Errorf("after the end comes %d, want the end, %d; before the first tick, %d, comes %d",
+			l.next(end), end, first, l.next(first-1))
 	}
 }
 
@@ -173,6 +174,49 @@ func TestTimelineGenes(t *testing.T) {
 				t.Errorf("%d gene bits: id %d with a key is %d, want %d", bits, i, keyed[i], want)
 			}
 		}
+	}
+}
+
+// TestTimelineSpread has the ticks of the default layout start all over the lower half of the
+// sequence space, and its end lies beyond all instants after it.
+func TestTimelineSpread(t *testing.T) {
+	t.Parallel()
+	eras, err := bitsalloc.NewEras(bitsalloc.Layout{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newTimeline(eras, 0)
+	starts := map[uint64]bool{}
+	for k := range uint64(1000) {
+		starts[l.eras[0].start(k<<35, 1)&8191] = true
+	}
+	if n := len(starts); n < 800 { // of 4096: about 890
+		t.Errorf("1000 ticks have %d starts", n)
+	}
+	for years := 9; years < 290; years++ { // its ticks, shifted, would wrap around
+		if at := bitsalloc.DefaultEpoch().AddDate(years, 0, 0); l.at(at) != l.end() {
+			t.Errorf("at(%v) = %d, want the end, %d", at, l.at(at), l.end())
+		}
+	}
+	o := eraOptions(Options{})
+	if eras, err = bitsalloc.NewEras(o.Layout, o.Eras...); err != nil {
+		t.Fatal(err)
+	}
+	if l := newTimeline(eras, 0); l.maxWorker != 1<<10-1 || l.tick != time.Minute {
+		t.Errorf("the highest worker id is %d, the longest tick %v, want 1023 and 1m", l.maxWorker,
+			l.tick)
+	}
+}
+
+// TestMix compares with the first numbers of splitmix64, whose state is a multiple of its step.
+func TestMix(t *testing.T) {
+	t.Parallel()
+	var state uint64
+	for i, want := range []uint64{0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F} {
+		if got := mix(state); got != want {
+			t.Errorf("number %d is %#x, want %#x", i, got, want)
+		}
+		state += 0x9E3779B97F4A7C15
 	}
 }
 

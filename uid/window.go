@@ -45,10 +45,8 @@ func newWindow(l *timeline, c assigner.Claim) (*window, error) {
 	}
 	w := &window{worker: c.Worker(), from: l.eras[0].first, end: l.end()}
 	w.start, w.until = c.Window()
-	if !w.start.IsZero() {
-		if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
-			w.from = l.next(w.from)
-		}
+	if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
+		w.from = l.next(w.from)
 	}
 	if !w.until.IsZero() {
 		w.end = l.at(w.until)
