@@ -153,7 +153,7 @@ func (b *Backfill) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	if err := b.claim.Release(ctx, b.timeline.time(b.timeline.end()-1)); err != nil {
-		return fmt.Errorf("uid: releasing worker id %d: %w", b.claim.Worker(), err)
+		return fmt.Errorf("uid: giving the worker id back: %w", err)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func (k *keeper) release(used time.Time) error {
 	if err := k.claim.Release(ctx, used); errors.Is(err, assigner.ErrClaimLost) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("uid: releasing worker id %d: %w", k.claim.Worker(), err)
+		return fmt.Errorf("uid: giving the worker id back: %w", err)
 	}
 	k.journal.log(func(l *slog.Logger) {
 		l.Info("worker id given back", "worker", k.claim.Worker(), "used", used)
