@@ -163,7 +163,9 @@ func TestFillLooksAgain(t *testing.T) {
 		name string
 		run  int
 		next bool // another caller takes an id, so that the rest of its run is in the lane
-	}{{"ring", 64, false}, {"lane", 256, true}} {
+		ids  int
+		want int // fewer: then the bound is met
+	}{{"ring", 64, false, 513, 512}, {"lane", 256, true, 511, 510}, {"part", 256, true, 300, 300}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: bubbleEpoch,
 				Tick: 100 * time.Millisecond}
@@ -193,16 +195,12 @@ func TestFillLooksAgain(t *testing.T) {
 			if _, err := c.Fill(t.Context(), make([]uid.ID, 256)); err != nil {
 				t.Fatal(err)
 			}
-			want := 2 * 256
-			if tc.next {
-				want -= 2
-			}
 			on = true
-			n, err := c.Fill(t.Context(), make([]uid.ID, want+1))
+			n, err := c.Fill(t.Context(), make([]uid.ID, tc.ids))
 			on = false
-			if n != want || !errors.Is(err, uid.ErrLead) || looks != 2 {
-				t.Errorf("%s: Fill() = %d, %v after two ticks opened, want %d ids and ErrLead", tc.name,
-					n, err, want)
+			if n != tc.want || errors.Is(err, uid.ErrLead) != (tc.want < tc.ids) || looks != 2 {
+				t.Errorf("%s: Fill() of %d ids = %d, %v after two ticks opened, want %d ids", tc.name,
+					tc.ids, n, err, tc.want)
 			}
 		})
 	}
@@ -246,6 +244,23 @@ func TestFillLogsStop(t *testing.T) {
 			}
 			synctest.Wait()
 			haltLines(t, "the time bits are used up", log, 1, 0)
+		}
+	})
+}
+
+// TestFillTakesNoMoreRuns counts the runs that a call takes: as many as it needs.
+func TestFillTakesNoMoreRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for want, runs := range map[int]int64{1: 1, 16: 1, 17: 2, 32: 2, 33: 3, 256: 16, 257: 17} {
+			c := cachedAt(t, uid.Options{RunLength: 16, SeqStart: 1}, uid.NewTestClock())
+			if _, err := c.Fill(t.Context(), make([]uid.ID, want)); err != nil {
+				t.Fatal(err)
+			}
+			if s := c.Stats(); s.RunsTaken != runs || s.Issued != int64(want) {
+				t.Errorf("%d ids took %d runs and %d ids, want %d runs", want, s.RunsTaken, s.Issued, runs)
+			}
+			c.Close()
 		}
 	})
 }

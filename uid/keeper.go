@@ -132,7 +132,7 @@ func (k *keeper) assign(ctx context.Context) error {
 	}
 	// Each claim doubles the least time to the next one, until a claim has lasted. An extension
 	// does not count as lasting: in a storm of losses every claim may be extended once.
-	k.pace = min(max(2*k.pace, keeperBackoffMin), keeperBackoffMax)
+	k.pace = max(2*k.pace, keeperBackoffMin)
 	if time.Since(k.since) >= keeperBackoffMax {
 		k.pace = 0
 	}

@@ -334,6 +334,7 @@ func TestMeasure(t *testing.T) {
 		{"a window ahead", 20 * minute, 10 * minute, 0, 0, nil, 10 * minute, 1},
 		{"a window that has passed", -hour, 10 * minute, -hour, 0, nil, 10 * minute, 1},
 		{"one that began nowhere", 0, 10 * minute, -hour, 0, nil, 2 * time.Second, 1},
+		{"one that is over just now", -1, 10 * minute, 0, 10 * minute, nil, 10 * minute, 1},
 		{"an endless window", -1, assignertest.Endless, 0, 0, nil, 0, 0},
 	} {
 		a := newMemory(tc.length)
@@ -364,7 +365,7 @@ func TestMeasure(t *testing.T) {
 				return
 			}
 			begin := max(extends[0].at, tc.from)
-			if asked := extends[0].asked - begin; asked < tc.want || asked > tc.want+time.Second {
+			if asked := extends[0].asked - begin; asked <= tc.want || asked > tc.want+time.Second+1 {
 				t.Errorf("%s: asked for %v, want %v", tc.name, asked, tc.want)
 			}
 		})

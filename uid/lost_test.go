@@ -46,7 +46,8 @@ func TestCloseReleases(t *testing.T) {
 		bubble(t, "default", a, uid.Options{Logger: logger},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				err := g.Close()
-				if !errors.Is(err, tc.want) || err != nil && !strings.HasPrefix(err.Error(), "uid: giving the worker id back: ") {
+				if !errors.Is(err, tc.want) ||
+					err != nil && !strings.HasPrefix(err.Error(), "uid: giving the worker id back: ") {
 					t.Errorf("the authority answers %v: Close() = %v", tc.answer, err)
 				}
 				if n := log.of("worker id given back"); (n == 1) != (tc.answer == nil) {
@@ -219,6 +220,24 @@ func TestLostForGoodLooks(t *testing.T) {
 		time.Sleep(time.Minute)
 		if n := reads.Load() - before; log.of("ids have stopped") != 0 || n > 60*10*10 {
 			t.Errorf("the clock was read %d times in a minute; the log is %v", n, log.counts)
+		}
+	})
+}
+
+// TestLostForGoodSleeps has the keeper of a claim that is lost for good sleep until its window
+// ends.
+func TestLostForGoodSleeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int64
+		clock := uid.NewTestClock()
+		clock.OnRead = func() { reads.Add(1) }
+		uid.Open(t, kinds["default"], losing(10*time.Minute), uid.Options{NoReassign: true}, clock)
+		time.Sleep(6 * time.Minute)
+		before := reads.Load()
+		time.Sleep(3 * time.Minute)
+		if n := reads.Load() - before; n > 100 {
+			t.Errorf("the clock was read %d times in three minutes", n)
 		}
 	})
 }

@@ -144,6 +144,9 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
+// procs is GOMAXPROCS before any test has run.
+var procs = runtime.GOMAXPROCS(0)
+
 // TestAutoLanes gives each processor at least eight lanes, as far as there are as many.
 func TestAutoLanes(t *testing.T) {
 	t.Parallel()
@@ -152,5 +155,10 @@ func TestAutoLanes(t *testing.T) {
 		if got := autoLanes(n); got != want {
 			t.Errorf("autoLanes(%d) = %d, want %d", n, got, want)
 		}
+	}
+	if _, _, err := (&Options{Lanes: AutoLanes}).withDefaults(); err != nil ||
+		runtime.GOMAXPROCS(0) != procs {
+		t.Errorf("%v; a generator of AutoLanes leaves %d processors of %d", err,
+			runtime.GOMAXPROCS(0), procs)
 	}
 }

@@ -1,0 +1,80 @@
+package uid_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/uid"
+)
+
+// TestPaceOfClaims loses each claim at once: the pause to the next one grows from a tenth of a
+// second to ten seconds and what the back-off adds to that, and no further.
+func TestPaceOfClaims(t *testing.T) {
+	t.Parallel()
+	a := losing(time.Second)
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		time.Sleep(10 * time.Minute)
+		var assigns []time.Duration
+		for _, c := range a.Calls(assignertest.OpAssign) {
+			assigns = append(assigns, c.At.Sub(bubbleStart))
+		}
+		if len(assigns) < 25 || assigns[4] > 10*time.Second {
+			t.Fatalf("worker ids were claimed at %v, want a few at first and then more slowly", assigns)
+		}
+		least := 100 * time.Millisecond
+		for i := range assigns[1:] {
+			pause := assigns[i+1] - assigns[i]
+			if i >= 1 && i < 8 { // the first one has lasted for minutes, and later one has again
+				if pause < least {
+					t.Errorf("claim %d came %v after the one before, want %v", i+1, pause, least)
+				}
+				least *= 2
+			}
+			if pause > 28*time.Second {
+				t.Errorf("claim %d came %v after the one before, want 28s at the most", i+1, pause)
+			}
+		}
+	})
+}
+
+// TestPaceOfSmallExtensions has an authority that lets the window grow by a millisecond: it is asked
+// a hundred times a second at the most.
+func TestPaceOfSmallExtensions(t *testing.T) {
+	t.Parallel()
+	var asked, until atomic.Int64
+	a := newMemory(time.Second)
+	until.Store(int64(time.Second))
+	a.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+		if asked.Add(1) > 1000 {
+			<-ctx.Done() // or the bubble's time stands still for ever
+		}
+		return nil
+	})
+	a.Grant = func(time.Time) time.Time {
+		return bubbleStart.Add(time.Duration(until.Add(int64(time.Millisecond))))
+	}
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		time.Sleep(time.Second)
+		if n := asked.Load(); n < 10 || n > 101 {
+			t.Errorf("the authority was asked %d times in a second, want 10 to 101", n)
+		}
+	})
+}
+
+// TestPaceOfShortSpan has a claim say that its windows are a nanosecond long: two ticks beyond the
+// current one are asked for, because a shorter window may have no whole tick.
+func TestPaceOfShortSpan(t *testing.T) {
+	t.Parallel()
+	a := newMemory(time.Second)
+	a.Span = time.Nanosecond
+	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		time.Sleep(time.Second)
+		extends := extensions(a)
+		if len(extends) == 0 || extends[0].asked != extends[0].at.Truncate(time.Second)+3*time.Second {
+			t.Errorf("extended %v, want three seconds after the tick's begin", extends)
+		}
+	})
+}
