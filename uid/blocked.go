@@ -29,7 +29,7 @@ func (c *Cached) blocked() error {
 	}
 	p, w := c.composer, c.keeper.window.Load()
 	pos := p.pos.Load()
-	if p.ring.Len() > 0 || c.held() {
+	if p.ring.Len() > 0 || c.held() != nil {
 		return nil
 	}
 	now := c.clock.now()
@@ -42,22 +42,6 @@ func (c *Cached) blocked() error {
 		return c.lasting(err, c.untilLead(pos))
 	}
 	return c.lasting(err, 0)
-}
-
-// held reports whether a lane has a number. A refill that has taken runs from the ring holds its
-// lane's lock until they are in the lane. So the lock makes held wait for runs that are in neither
-// place, for a few instructions a lane.
-func (c *Cached) held() bool {
-	for i := range c.lanes {
-		l := &c.lanes[i]
-		l.mu.Lock()
-		used := l.isUsedUp()
-		l.mu.Unlock()
-		if !used {
-			return true
-		}
-	}
-	return false
 }
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim

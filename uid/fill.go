@@ -34,12 +34,13 @@ func (c *Cached) FillGene(ctx context.Context, key int64, ids []ID) (int, error)
 	return n, err
 }
 
-// fill sets ids to ids with gene 0, all from the lane of one seat, because only the ids of one lane
-// increase. It returns how many it set, fewer than len(ids) together with an error.
+// fill sets ids to ids with gene 0, all from one lane, because only the ids of one lane increase.
+// It returns how many it set, fewer than len(ids) together with an error.
 //
-// Each turn of its loop takes the first step that gives ids: what is left in the lane, runs of the
-// ring, composing. It waits, or fails, only if lane and ring were empty at one instant, which
-// refill sees under the lane's lock, after a look at the bound that forbids composing.
+// Each turn of its loop takes the first step that gives ids: what is left in the lane, which is
+// that of the seat, runs of the ring, composing, and while it has no id another lane. It waits, or
+// fails, only if lane and ring were empty at one instant, which refill sees under the lane's lock,
+// after a look at the bound that forbids composing.
 func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err error) {
 	var heads [batchRuns]int64
 	var ready <-chan struct{}
@@ -69,6 +70,13 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		case reason == nil:
 			ready, reason = c.waitForRun()
 		default:
+			// Only a caller without an id may change lanes: another lane's may be lower.
+			if n == 0 {
+				if other := c.held(); other != nil {
+					l, reason = other, nil
+					continue
+				}
+			}
 			c.kick() // the padder sees that a caller waits
 			c.keeper.refused()
 			if err = c.refuse(ctx, reason, ready, 0); err != nil {
@@ -78,6 +86,22 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		}
 	}
 	return n, nil
+}
+
+// held returns a lane that has a number, or nil. A refill that has taken runs from the ring holds
+// its lane's lock until they are in the lane. So the lock makes held wait for runs that are in
+// neither place, for a few instructions a lane.
+func (c *Cached) held() *lane {
+	for i := range c.lanes {
+		l := &c.lanes[i]
+		l.mu.Lock()
+		used := l.isUsedUp()
+		l.mu.Unlock()
+		if !used {
+			return l
+		}
+	}
+	return nil
 }
 
 // refill takes up to len(heads) runs from the ring for a used-up lane, and returns how many, with

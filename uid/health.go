@@ -34,9 +34,9 @@ type Health struct {
 // it on a new snapshot. The status is Down exactly while a call fails, or waits for longer than the
 // next tick. Three exceptions pass: a call may wait for an extension that is under way; a burst on
 // a Default whose claim began ahead of the clock may wait up to five seconds for the clock; and
-// where a Cached has several lanes, one caller may find its lane empty while another lane has ids
-// of before they stopped, for up to MaxLag, or with MaxLead until a clock that went back has caught
-// up. Health looks for reasons in this order:
+// where a Cached has several lanes, a Fill that has used its lane up may fail or wait for the rest
+// while another lane has ids: those of one call are from one lane. Health looks for reasons in this
+// order:
 //
 //	Err          Down
 //	ExtendErr    Degraded until IDsUntil: the claim's authority does not answer, for one

@@ -84,9 +84,8 @@ type Options struct {
 
 	// Lanes is the number of words that callers spread over, a power of two up to 1,024. Default:
 	// 1, and ids strictly increase in the order of the calls. With more lanes they increase per
-	// lane only, and throughput grows with the processors. A caller does not see the ids in other
-	// lanes: it may wait, or get ErrLead, while there are up to a run in each. AutoLanes picks by
-	// GOMAXPROCS. (Cached)
+	// lane only, and throughput grows with the processors. A caller takes another lane's ids only
+	// before it would wait or fail. AutoLanes picks by GOMAXPROCS. (Cached)
 	Lanes int
 
 	// ScheduleInterval is the longest time between two looks of the padder at the clock. At least 1
