@@ -33,8 +33,8 @@ type suite struct {
 func suitesOf(pkg string) []*suite {
 	list := []*suite{
 		{name: "short", pkg: pkg, short: true},
+		{name: "race", pkg: pkg, race: true, short: true}, // before the long ones: it is quicker
 		{name: "full", pkg: pkg},
-		{name: "race", pkg: pkg, race: true, short: true},
 	}
 	users := map[string][]string{
 		"bitsalloc":           {"uid"},
