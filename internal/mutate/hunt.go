@@ -90,7 +90,7 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	h.bench, h.all = &bench{h.o.root, h.o.work, overlay}, all
 	all = slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool {
 		was, recorded := h.before[m.key]
-		survived := recorded && was.suite == ""
+		survived := recorded && (was.suite == "" || was.by == timedOut)
 		return h.o.keep && recorded || h.o.survivors && !survived
 	})
 	if len(all) == 0 {
@@ -161,7 +161,7 @@ func (h *hunt) warm(ctx context.Context, s *suite) error {
 	if v.killed {
 		return fmt.Errorf("suite %s of %s fails without a mutant: %s", s.name, s.pkg, v.by)
 	}
-	s.whole.limit = 20*time.Second + 4*v.took.Round(time.Second)
+	s.whole.limit = time.Minute + 10*v.took.Round(time.Second)
 	s.whole.cpu = 5*time.Second + 3*v.cpu
 	fmt.Fprintf(h.stdout, "%s: suite %s takes %v, %v of a processor\n", h.source.pkg, s.name,
 		v.took.Round(100*time.Millisecond), v.cpu.Round(100*time.Millisecond))

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		"folder for binaries and mutants; default: a new one that is removed")
 	flags.BoolVar(&o.keep, "keep", false, "run only mutants without a recorded outcome")
 	flags.BoolVar(&o.survivors, "survivors", false, "run only mutants that are recorded "+
-		"as survivors")
+		"as survivors, or as killed by the time they took")
 	flags.IntVar(&o.suites, "suites", 9, "stop after this many suites; 1: the short tests only")
 	flags.BoolVar(&o.list, "list", false, "list the mutants only")
 	flags.IntVar(&o.jobs, "j", max(1, runtime.NumCPU()), "mutants at a time")

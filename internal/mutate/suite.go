@@ -56,6 +56,9 @@ type bench struct {
 	overlay string // the bundle
 }
 
+// timedOut stands for the test that killed a mutant which took too long.
+const timedOut = "(timeout)"
+
 // verdict is what a suite said of a mutant.
 type verdict struct {
 	killed bool
@@ -90,10 +93,12 @@ type choice struct {
 // choose returns the choice of some tests.
 func choose(tests []*reaching) choice {
 	names := make([]string, len(tests))
-	c := choice{limit: 10 * time.Second, cpu: 3 * time.Second}
+	// The wall clock's bound is for mutants that wait for ever. It is long, because a busy machine
+	// keeps others waiting as well; those that compute for ever run into the processor's.
+	c := choice{limit: time.Minute, cpu: 3 * time.Second}
 	for i, t := range tests {
 		names[i] = t.name
-		c.limit += 5 * t.wall
+		c.limit += 10 * t.wall
 		c.cpu += 5 * t.cpu
 	}
 	c.pattern = "^(" + strings.Join(names, "|") + ")$"
@@ -156,7 +161,7 @@ func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdic
 	} else if v.by == "" {
 		v.by = "(exit)"
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			v.by = "(timeout)"
+			v.by = timedOut
 		}
 	}
 	return v, nil
@@ -180,6 +185,8 @@ func failure(out io.Reader) (test string, failed bool) {
 			return m[1], true
 		}
 		switch {
+		case strings.HasPrefix(line, "panic: test timed out"):
+			return timedOut, true
 		case !crashed:
 			crashed = strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 		case test != "":
