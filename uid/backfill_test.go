@@ -104,6 +104,15 @@ func TestBackfillFull(t *testing.T) {
 		} else if !errors.Is(err, uid.ErrTickFull) || len(ids) < 8 || len(ids) > 16 {
 			t.Errorf("%d ids of one tick, then %v, want 8 to 16 and ErrTickFull", len(ids), err)
 		}
+		for i, id := range ids[:len(ids)-1] { // up to a tick's last number, none is left out
+			if p, next := b.Parse(id), b.Parse(ids[i+1]); p.Tick == next.Tick && next.Seq != p.Seq+1 ||
+				p.Tick != next.Tick && p.Seq != 15 {
+				t.Errorf("spill %v: %+v is followed by %+v", spill, p, next)
+			}
+		}
+		if last := b.Parse(ids[len(ids)-1]); !spill && last.Seq != 15 {
+			t.Errorf("a full tick ends at %+v", last)
+		}
 		if id, err := b.At(t.Context(), at.Add(-time.Second)); err != nil {
 			t.Errorf("a tick before the full one: %d, %v", id, err)
 		}
@@ -182,4 +191,81 @@ func ExampleBackfill() {
 	// Output:
 	// 184689331804382561 2026-03-04 05:06:07 +0000 UTC
 	// 184689331804382562 2026-03-04 05:06:07 +0000 UTC
+}
+
+// TestBackfillClaim: a claim is bound to the layout, refused if its worker id has no place in every
+// era, and released once. What the authority says to that reaches the caller.
+func TestBackfillClaim(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		worker int64
+		length time.Duration
+	}{{-1, assignertest.Endless}, {1 << 22, assignertest.Endless}, {1 << 22, time.Minute}} {
+		m := &assignertest.Memory{Length: tc.length}
+		a := altered{m, func(c assigner.Claim) assigner.Claim { return misnamed{c, tc.worker} }}
+		_, err := uid.NewBackfill(t.Context(), a, nil)
+		if n := len(m.Calls(assignertest.OpRelease)); !errors.Is(err, bitsalloc.ErrRange) || n != 1 {
+			t.Errorf("worker %d: %v, released %d times, want ErrRange and once", tc.worker, err, n)
+		}
+	}
+	m := &assignertest.Memory{Length: assignertest.Endless}
+	b, err := uid.NewBackfill(t.Context(), m, &uid.BackfillOptions{Layout: smallTick()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := allocator(t, smallTick())
+	if _, err := m.BindLayout(l.Layout().String()).Assign(t.Context(), 7); err != nil {
+		t.Errorf("another claim for the layout %v: %v", l.Layout(), err)
+	}
+	if _, err := m.Assign(t.Context(), 7); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("a claim for no layout: %v, want ErrLayoutMismatch", err)
+	}
+	err = errors.Join(b.Close(), b.Close())
+	released := m.Calls(assignertest.OpRelease)
+	if err != nil || len(released) != 1 || !released[0].Asked.Equal(l.Expires().Add(-time.Second)) {
+		t.Errorf("Close twice: %v, released %+v, want once, with the last tick", err, released)
+	}
+	m = &assignertest.Memory{Length: assignertest.Endless}
+	if b, err = uid.NewBackfill(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.Fail(errDown)
+	if err := b.Close(); !errors.Is(err, errDown) ||
+		!strings.HasPrefix(err.Error(), "uid: giving the worker id back: ") {
+		t.Errorf("Close with an authority that is down: %v", err)
+	}
+}
+
+// TestBackfillCloseInUse closes from several goroutines while others make ids: these get ErrClosed
+// from then on, and the claim is released once.
+func TestBackfillCloseInUse(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		a := &assignertest.Memory{Length: assignertest.Endless}
+		b, err := uid.NewBackfill(t.Context(), a, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				var err error
+				for at := bitsalloc.DefaultEpoch(); err == nil; at = at.Add(time.Second) {
+					_, err = b.At(t.Context(), at)
+				}
+				if !errors.Is(err, uid.ErrClosed) {
+					t.Errorf("At: %v, want ErrClosed", err)
+				}
+			})
+			wg.Go(func() {
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(a.Calls(assignertest.OpRelease)); n != 1 {
+			t.Errorf("the claim was released %d times", n)
+		}
+	}
 }

@@ -64,15 +64,16 @@ func ParseBase62(text string) (ID, error) {
 	return ID(v), nil
 }
 
-// base62Value is the inverse of base62Digits: the value of a character, 0xff for one that has none.
+// base62Value is the inverse of base62Digits: the value of a character, more than 61 for one that
+// has none. A character below '0' wraps around to a large number, one above 'z' is 62 or more.
 func base62Value(c byte) byte {
 	switch {
-	case c >= '0' && c <= '9':
+	case c <= '9':
 		return c - '0'
+	case c >= 'a':
+		return c - 'a' + 36
 	case c >= 'A' && c <= 'Z':
 		return c - 'A' + 10
-	case c >= 'a' && c <= 'z':
-		return c - 'a' + 36
 	}
 	return 0xff
 }

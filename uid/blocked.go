@@ -35,13 +35,9 @@ func (c *Cached) blocked() error {
 	now := c.clock.now()
 	// A batch that is composed now begins at the clock and not at a position of long ago.
 	if pos < max(w.from, p.oldestAllowed(now)) { // composing jumps first
-		pos = max(pos, w.from, c.at(now))
+		pos = max(w.from, c.at(now))
 	}
-	err := c.permits(w, pos, now)
-	if errors.Is(err, ErrLead) {
-		return c.lasting(err, c.untilLead(pos))
-	}
-	return c.lasting(err, 0)
+	return c.lasting(c.permits(w, pos, now), c.untilLead(pos))
 }
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim
@@ -54,11 +50,11 @@ const startWait = 5 * time.Second
 // nothing.
 func (d *Default) blocked() error {
 	last := d.last.Load()
-	if d.closed.Load() || last == closedPosition {
+	if last == closedPosition {
 		return ErrClosed
 	}
 	_, wait, err := d.after(last, d.keeper.window.Load())
-	newest := uint64(max(0, last))
+	newest := uint64(last) // before the first id no call waits, so it is not looked at
 	began := wait <= startWait && newest&^d.of(newest).tickMask <= d.ahead.Load()
 	if err == nil && wait > d.tick && !began {
 		err = &ClockBackError{By: wait, Bound: d.opts.Rollback.bound}

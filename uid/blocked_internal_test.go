@@ -3,8 +3,11 @@ package uid
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestReportLooksAgain has ids come back between the look that finds them stopped and the log line:
@@ -29,5 +32,56 @@ func TestReportLooksAgain(t *testing.T) {
 		if looks != 2 && !stopped || looks != 3 && stopped || k.journal.halted.Load() {
 			t.Errorf("stopped %v: %d looks, halted %v:\n%s", stopped, looks, k.journal.halted.Load(), &text)
 		}
+	}
+}
+
+// TestBlockedAtTick looks at positions at the begin of a tick: of the window's last one, which
+// MaxLag allows still, and of one below a window that begins beyond MaxLead.
+func TestBlockedAtTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := stoppedCached(t, Options{})
+		c.Empty()
+		last := time.Now()
+		w := *c.keeper.window.Load()
+		w.end, w.err = c.at(last.Add(time.Second)), ErrClaimExpired
+		c.keeper.window.Store(&w)
+		c.composer.pos.Store(c.at(last))
+		time.Sleep(1200 * time.Millisecond)
+		if err := c.blocked(); err != nil {
+			t.Errorf("1.2 s after the last tick's begin: %v, want none", err)
+		}
+		if id, err := c.Next(t.Context()); err != nil || !c.Parse(id).Time.Equal(last) {
+			t.Errorf("Next() = %+v, %v, want an id of the last tick", c.Parse(id), err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := stoppedCached(t, Options{MaxLead: 3 * time.Second})
+		c.Empty()
+		w := *c.keeper.window.Load()
+		w.from = c.at(time.Now().Add(10 * time.Second))
+		c.keeper.window.Store(&w)
+		if err := c.blocked(); !errors.Is(err, ErrLead) {
+			t.Errorf("a window that begins ten seconds ahead: %v, want ErrLead", err)
+		}
+	})
+}
+
+// TestHeldWaitsForRefill looks at a lane while a refill that has taken a run from the ring is about
+// to give it to the lane: the run counts.
+func TestHeldWaitsForRefill(t *testing.T) {
+	t.Parallel()
+	c := &Cached{lanes: newLanes(1)}
+	l := &c.lanes[0]
+	l.mu.Lock()
+	held := make(chan bool)
+	go func() { held <- c.held() == l }()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	l.begin(10, 20)
+	l.mu.Unlock()
+	if !<-held {
+		t.Error("the run of a refill under way is in neither ring nor lane")
 	}
 }

@@ -298,3 +298,48 @@ func TestHealthOfSmallRing(t *testing.T) {
 		}
 	})
 }
+
+// TestErrWhenNothingIsLeft follows Stats.Err past the end of a window that cannot be extended. Ids
+// that lanes or ring hold, and those of the window's last tick while MaxLag allows it, are there.
+func TestErrWhenNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newPlace(10 * time.Minute)
+		a.Fail(errDown, assignertest.OpExtend)
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, RunLength: 16}, uid.NewTestClock())
+		c.StopPadder()
+		c.Empty()
+		time.Sleep(599 * time.Second)
+		if err := c.LatePad(); err != nil { // 64 runs of the last tick
+			t.Fatal(err)
+		}
+		c.Empty()
+		time.Sleep(1200 * time.Millisecond)
+		synctest.Wait()
+		if err := c.Stats().Err; err != nil {
+			t.Errorf("in the middle of the last tick, 1.2 s after its begin: Err = %v", err)
+		}
+		mustFill(t, c, make([]uid.ID, 8192-64*16-1))
+		if s := c.Stats(); s.Err != nil || s.Len != 0 {
+			t.Errorf("with an id in a lane only: Err = %v, Len = %d", s.Err, s.Len)
+		}
+		mustNext(t, c)
+		if err := c.Stats().Err; !errors.Is(err, uid.ErrClaimExpired) {
+			t.Errorf("without any id: Err = %v, want ErrClaimExpired", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the position stays in the window while the clock leaves it
+		a := newPlace(10 * time.Minute)
+		a.Fail(errDown, assignertest.OpExtend)
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+		c.StopPadder()
+		c.Empty()
+		time.Sleep(time.Hour)
+		if err := c.Stats().Err; !errors.Is(err, uid.ErrClaimExpired) {
+			t.Errorf("long after the window: Err = %v, want ErrClaimExpired", err)
+		}
+		if _, err := c.Next(t.Context()); !errors.Is(err, uid.ErrClaimExpired) {
+			t.Errorf("long after the window: %v, want ErrClaimExpired", err)
+		}
+	})
+}

@@ -2,11 +2,8 @@ package uid
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -90,18 +87,14 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	}
 	lanes := newLanes(co.opts.Lanes)
 	c := &Cached{
-		core:  co,
-		lanes: lanes,
-		first: &lanes[0],
-		seats: newSeats(lanes),
-		genes: co.geneMask != 0,
-		pads:  co.opts.TakeFunc == nil && co.opts.TakePolicy == TakePad,
-		wake:  make(chan struct{}, 1),
-	}
-	c.composer, err = newComposer(co, lanes)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: BoostPower: %w", ErrOptions, err),
-			co.keeper.release(time.Time{}))
+		core:     co,
+		composer: newComposer(co, lanes),
+		lanes:    lanes,
+		first:    &lanes[0],
+		seats:    newSeats(lanes),
+		genes:    co.geneMask != 0,
+		pads:     co.opts.TakeFunc == nil && co.opts.TakePolicy == TakePad,
+		wake:     make(chan struct{}, 1),
 	}
 	// The keeper calls them from its goroutine, so they are set before it runs. A changed claim may
 	// permit ids that callers wait for (the gate), and ids that the padder alone composes (the
@@ -165,7 +158,7 @@ func (c *Cached) NextGene(ctx context.Context, key int64) (ID, error) {
 }
 
 // waitForRun is for a caller that found its lane used up and the ring empty. With TakePad it
-// composes a batch, and returns nil and nil: the caller looks again. Where nothing can be composed,
+// composes a batch, and returns no reason: the caller looks again. Where nothing can be composed,
 // it returns the reason and ready, a channel that is closed once that may have changed. It does not
 // wait itself.
 //
@@ -173,11 +166,8 @@ func (c *Cached) NextGene(ctx context.Context, key int64) (ID, error) {
 // this call others may have composed, up to the bound that is the reason.
 func (c *Cached) waitForRun() (ready <-chan struct{}, reason error) {
 	if c.pads {
-		n, err := c.composer.fill()
-		if n > 0 {
+		if n, _ := c.composer.fill(); n > 0 { // 0: a bound, or others have filled the ring
 			c.padded.Add(1)
-		}
-		if n > 0 || err == nil { // n == 0 and err == nil: others have filled the ring
 			return nil, nil
 		}
 	}

@@ -138,3 +138,22 @@ func TestReleaseCoversTraffic(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseOfEmptyRing closes generators that handed out all they composed, at a tick's end and
+// within a tick: what they give back begins after it.
+func TestReleaseOfEmptyRing(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 8191, 8192} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newPlace(time.Hour)
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond},
+				uid.NewTestClock())
+			mustFill(t, c, make([]uid.ID, n))
+			end := time.Now().Add(time.Second)
+			mustClose(t, c)
+			if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.Equal(end) {
+				t.Errorf("%d ids of the tick: released from %v on, want %v", n, used, end)
+			}
+		})
+	}
+}

@@ -69,7 +69,7 @@ type clock struct {
 	// without it by readings that find a small difference.
 	mu     sync.Mutex
 	was    [4]stepBack   // guarded by mu: the latest ones, newest first
-	front  time.Duration // guarded by mu: wall - base at the latest instant from which it went back
+	front  time.Duration // guarded by mu: the latest wall - base from which it went back, or 0
 	step   time.Duration // guarded by mu: the offset in doubt
 	since  time.Duration // guarded by mu: the monotonic time at which the doubt began
 	jumped bool          // guarded by mu: the step in doubt is longer than maxJump
@@ -93,7 +93,6 @@ func newClock(read readClocks, maxJump time.Duration) *clock {
 	wall, mono := read()
 	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump}
 	k.offset.Store(-int64(mono))
-	k.front = -farAway
 	for i := range k.was {
 		k.was[i] = stepBack{-mono, mono}
 	}
@@ -212,9 +211,6 @@ func (k *clock) settle() {
 // jump returns how far the wall clock is ahead of the believed time because of a jump that needs
 // confirmation, 0 if there is none.
 func (k *clock) jump() time.Duration {
-	if !k.doubt.Load() {
-		return 0
-	}
 	wall, mono := k.read()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -233,7 +229,7 @@ func (k *clock) report() bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	yes := k.silent && k.doubt.Load()
+	yes := k.silent
 	k.silent = false
 	return yes
 }

@@ -69,6 +69,39 @@ func TestClockNow(t *testing.T) {
 			{min, 50 * min, 0, 0}, {2 * min, 50 * min, 50 * min, 0},
 			{3 * min, 100 * min, 50 * min, 0}, {4 * min, 100 * min, 100 * min, 0},
 		}, 0},
+		{"slacks long after the start are believed at once", []reading{
+			{2 * h, s, s, 0}, {3 * h, 2 * s, 2 * s, 0}, {4 * h, s, s, 0}, {5 * h, 2500 * ms, s, 0},
+		}, 0},
+		{"back, and ahead to a slack beyond where it was", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + min, s - min, s - min, 0},
+		}, 0},
+		{"back, and ahead beyond that", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + min, s - min + ns, -3 * h, 3*h + s - min + ns},
+		}, 1},
+		{"back, and a slack more than where it would be", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + 2*min, s, s, 0},
+		}, 0},
+		{"back, and a slack less than where it would be", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + 2*min, -s, -s, 0},
+		}, 0},
+		{"back four times, and to where it was first", []reading{
+			{2 * h, -h, -h, 0}, {2*h + min, -2 * h, -2 * h, 0}, {2*h + 2*min, -3 * h, -3 * h, 0},
+			{2*h + 3*min, -4 * h, -4 * h, 0}, {2*h + 4*min, 0, 0, 0},
+		}, 0},
+		{"back twice, and ahead to an instant before the first time", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + min, -5 * h, -5 * h, 0},
+			{2*h + 2*min, -62 * min, -62 * min, 0},
+		}, 0},
+		{"back for an hour", []reading{{2 * h, -3 * h, -3 * h, 0}, {3 * h, 0, 0, 0}}, 0},
+		{"back for more than an hour", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {3*h + ns, 0, -3 * h, 3 * h},
+		}, 1},
+		{"creeping back, and a step ahead of that", []reading{
+			{2 * h, -900 * ms, -900 * ms, 0}, {3 * h, 600 * ms, -900 * ms, 0},
+		}, 0},
+		{"back twice long after the start, and to where it was first", []reading{
+			{2 * h, -3 * h, -3 * h, 0}, {2*h + min, -5 * h, -5 * h, 0}, {2*h + 2*min, 0, 0, 0},
+		}, 0},
 		{"creeping", []reading{{h, 2 * ms, 2 * ms, 0}, {2 * h, s + 2*ms, s + 2*ms, 0},
 			{3 * h, 2*s + 2*ms, 2*s + 2*ms, 0}}, 0},
 		{"held until it has lasted, twice", []reading{
@@ -104,14 +137,17 @@ func TestClockNow(t *testing.T) {
 // minutes.
 func TestClockFarOff(t *testing.T) {
 	t.Parallel()
-	for _, year := range []int{1, 1677, 1678, 1900, 2099, 2200, 2262, 2263, 2300, 2554, 9999, 292_000_000} {
-		wall, mono := clockStart, time.Duration(0)
+	for i, year := range []int{1, 1677, 1678, 1900, 2099, 2200, 2262, 2263, 2300, 2554, 9999, 292_000_000,
+		1, 1677, 1678, 1900, 2099, 2200, 2262, 2263, 2300, 2554, 9999, 292_000_000} {
+		// The monotonic clock may begin anywhere.
+		wall, mono := clockStart, time.Duration(i/12)*-5*time.Hour
+		origin := mono
 		k := newClock(func() (time.Time, time.Duration) { return wall, mono }, time.Hour)
 		far := time.Date(year, time.June, 1, 0, 0, 0, 0, time.UTC)
 		for range 50 {
 			mono += 10 * time.Second
-			wall = far.Add(mono)
-			want := clockStart.Add(mono)
+			wall = far.Add(mono - origin)
+			want := clockStart.Add(mono - origin)
 			if far.Before(clockStart) {
 				want = wall // a clock that goes back is believed
 			}
@@ -123,7 +159,7 @@ func TestClockFarOff(t *testing.T) {
 			t.Errorf("year %d: held %v", year, held)
 		}
 		mono += time.Second
-		if wall = clockStart.Add(mono); !k.now().Equal(wall) || k.jump() != 0 {
+		if wall = clockStart.Add(mono - origin); !k.now().Equal(wall) || k.jump() != 0 {
 			t.Errorf("after year %d: now() = %v, %v held, want %v and nothing", year, k.now(), k.jump(), wall)
 		}
 	}
@@ -140,6 +176,10 @@ func TestClockJumpUnread(t *testing.T) {
 	k.now()
 	if at.ahead = -time.Hour; k.jump() != 0 {
 		t.Errorf("a jump that was taken back: %v held, want none", k.jump())
+	}
+	k.now()
+	if at.ahead = 5 * time.Hour; k.jump() != 0 {
+		t.Errorf("a jump that no reading has held yet: %v held, want none", k.jump())
 	}
 }
 
@@ -237,5 +277,123 @@ func TestClockReaders(t *testing.T) {
 	}
 	if off := k.now().Sub(wall.Now()); off > time.Second || off < -time.Second {
 		t.Errorf("the clock is %v off", off)
+	}
+}
+
+// TestClockOrigin has a monotonic clock that begins anywhere: the first reading is believed, and a
+// step ahead by as much as the monotonic clock shows is a step like any other.
+func TestClockOrigin(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []time.Duration{30 * time.Minute, 5 * time.Hour, -5 * time.Hour} {
+		at := &clockAt{mono: origin}
+		k := newClock(at.read, 10*time.Hour)
+		for _, ahead := range []time.Duration{0, origin, 0, -origin} {
+			at.mono += time.Minute
+			at.ahead = ahead
+			want := min(0, ahead)
+			if got := k.now().Sub(clockStart) - at.mono; got != want {
+				t.Errorf("from %v on: a clock that is %v ahead is believed to be %v ahead, want %v",
+					origin, ahead, got, want)
+			}
+		}
+	}
+}
+
+// TestClockReportsHeld ends a jump before anybody asks for it: what is held no longer is not
+// reported.
+func TestClockReportsHeld(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(k *clock, at *clockAt){
+		"taken back": func(k *clock, at *clockAt) { at.ahead = 0; k.now() },
+		"lasted":     func(k *clock, at *clockAt) { at.mono += confirmAfter; k.now() },
+		"confirmed": func(k *clock, at *clockAt) {
+			if wall, _ := at.read(); !k.confirm(wall) {
+				t.Error("not confirmed")
+			}
+		},
+	} {
+		k, at := newClockAt()
+		at.mono, at.ahead = time.Minute, 5*time.Hour
+		k.now()
+		if end(k, at); k.report() || k.jump() != 0 {
+			t.Errorf("%s: reported as held by %v", name, k.jump())
+		}
+	}
+}
+
+// TestClockBackTogether has readers find the same step back at once: they note it once, so that the
+// way back is still known.
+func TestClockBackTogether(t *testing.T) {
+	t.Parallel()
+	k, at := newClockAt()
+	at.mono, at.ahead = 2*time.Hour, -3*time.Hour
+	k.now()
+	for range k.was {
+		k.back(at.ahead, at.mono)
+		k.back(at.ahead-clockSlack, at.mono) // agrees
+	}
+	if got := time.Duration(k.offset.Load()); got != at.ahead {
+		t.Errorf("a reading that agrees to a second moves the clock from %v to %v", at.ahead, got)
+	}
+	at.mono, at.ahead = at.mono+time.Minute, 0
+	if got := k.now().Sub(clockStart) - at.mono; got != 0 {
+		t.Errorf("back where it was, the clock is believed to be %v ahead", got)
+	}
+}
+
+// TestClockFarOffLasts shows a far year for as long as any jump is held, right after one far back:
+// it is believed then, and not before.
+func TestClockFarOffLasts(t *testing.T) {
+	t.Parallel()
+	wall, mono := clockStart, time.Duration(0)
+	k := newClock(func() (time.Time, time.Duration) { return wall, mono }, time.Hour)
+	behind := time.Date(1, time.June, 1, 0, 0, 0, 0, time.UTC)
+	if wall = behind; !k.now().Equal(wall) {
+		t.Errorf("a clock that goes back is not believed: %v", k.now())
+	}
+	begin := mono + time.Second
+	for mono = begin; mono <= begin+confirmAfter; mono += 10 * time.Second {
+		wall = time.Date(9999, time.June, 1, 0, 0, 0, 0, time.UTC).Add(mono)
+		if got := k.now(); got.Equal(wall) != (mono == begin+confirmAfter) {
+			t.Fatalf("year 9999 for %v: now() = %v", mono-begin, got)
+		}
+	}
+}
+
+// waitsFor fails the test if call returns before another goroutine has unlocked mu.
+func waitsFor(t *testing.T, what string, mu sync.Locker, call func()) {
+	t.Helper()
+	mu.Lock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call()
+	}()
+	select {
+	case <-done:
+		t.Errorf("%s does not wait for the goroutine that is at it", what)
+	case <-time.After(5 * time.Millisecond):
+	}
+	mu.Unlock()
+	<-done
+}
+
+// TestClockLocks: whoever changes or looks at a step waits for the one that judges it.
+func TestClockLocks(t *testing.T) {
+	t.Parallel()
+	for what, call := range map[string]func(k *clock, at *clockAt){
+		"a step back": func(k *clock, at *clockAt) { k.back(-3*time.Hour, at.mono) },
+		"a step ahead": func(k *clock, at *clockAt) {
+			k.ahead(clockStart, 5*time.Hour, at.mono)
+		},
+		"settle":  func(k *clock, _ *clockAt) { k.settle() },
+		"jump":    func(k *clock, _ *clockAt) { k.jump() },
+		"report":  func(k *clock, _ *clockAt) { k.report() },
+		"confirm": func(k *clock, _ *clockAt) { k.confirm(clockStart) },
+	} {
+		k, at := newClockAt()
+		at.mono, at.ahead = time.Minute, 5*time.Hour
+		k.now()
+		waitsFor(t, what, &k.mu, func() { call(k, at) })
 	}
 }

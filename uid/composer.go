@@ -56,14 +56,11 @@ type composer struct {
 
 // newComposer returns a composer whose position is the current tick, with a full ring, for lanes
 // that are used up. It does not report a bound that keeps the ring from being filled: the first
-// caller that meets the bound reports it, or waits. Its error is that of the ring's size. Nothing
-// is shared yet, so no lock is needed; the methods it calls lock all the same.
-func newComposer(c *core, lanes []lane) (*composer, error) {
+// caller that meets the bound reports it, or waits. Nothing is shared yet, so no lock is needed;
+// the methods it calls lock all the same.
+func newComposer(c *core, lanes []lane) *composer {
 	slots := c.opts.slots()
-	ring, err := ringbuffer.New(int(slots), nil)
-	if err != nil {
-		return nil, err
-	}
+	ring, _ := ringbuffer.New(int(slots), nil) // Options ensure a power of two up to MaxSize
 	p := &composer{
 		core: c, ring: ring, lanes: lanes, runLen: uint64(c.opts.RunLength),
 		low:    int((slots*int64(c.opts.PaddingFactor) + 99) / 100),
@@ -74,7 +71,7 @@ func newComposer(c *core, lanes []lane) (*composer, error) {
 		lanes[i].skip = p.skip(i)
 	}
 	_ = p.fillAll()
-	return p, nil
+	return p
 }
 
 // fill composes one batch. It returns how many runs it put into the ring and, if a bound stopped
@@ -91,7 +88,7 @@ func (p *composer) fill() (n int, err error) {
 // mu between batches, so that callers do not wait for a large ring.
 func (p *composer) fillAll() error {
 	for {
-		if n, err := p.fill(); n == 0 || err != nil {
+		if n, err := p.fill(); n == 0 {
 			return err
 		}
 	}
@@ -256,9 +253,6 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 // is.
 func (p *composer) refresh(now time.Time) {
 	limit := p.oldestAllowed(now)
-	if limit == 0 {
-		return
-	}
 	// Either says that the generator was idle: a run grew old, or the position did.
 	stale := p.drop(limit) > 0 || p.pos.Load() < limit
 	if stale {
@@ -272,7 +266,7 @@ func (p *composer) refresh(now time.Time) {
 		if l.end.Load() <= limit { // a run lies inside a tick
 			l.drop()
 		}
-		if stale && l.isUsedUp() {
+		if stale {
 			l.skip = p.skip(i)
 		}
 		l.mu.Unlock()
@@ -299,9 +293,7 @@ func (p *composer) jump(now time.Time) {
 	w := p.keeper.window.Load()
 	pos := max(p.at(now), w.from)
 	e := p.of(pos)
-	if pos < p.end() {
-		pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
-	}
+	pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
 	p.drop(e.number(pos, w.worker))
 	p.pos.Store(max(p.pos.Load(), pos))
 }

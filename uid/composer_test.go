@@ -1,6 +1,9 @@
 package uid
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,4 +38,42 @@ func TestTopByOneCaller(t *testing.T) {
 	if len(c.wake) != 1 {
 		t.Error("the padder was not asked for the rest")
 	}
+}
+
+// TestPositionAboveRing takes runs while they are put: each lies below the position, so that
+// nobody judges what has been handed out by an older position.
+func TestPositionAboveRing(t *testing.T) {
+	t.Parallel()
+	c, err := NewCached(t.Context(), assignertest.Static(1), &Options{RunLength: 1, MaxLag: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.StopPadder()
+	c.Empty()
+	p := c.composer
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer done.Store(true)
+		for range 1000 {
+			if _, err := p.fill(); err != nil {
+				t.Error(err)
+			}
+			for p.ring.Len() > 0 && !t.Failed() { // the next run is the newest
+				runtime.Gosched()
+			}
+		}
+	})
+	numbers := c.of(p.pos.Load()).number(0, 1) // what a number has above its position
+	for !done.Load() {
+		n, ok := p.ring.TryTake()
+		if !ok {
+			runtime.Gosched()
+		} else if pos := p.pos.Load(); uint64(n)&^numbers >= pos {
+			t.Errorf("the run %d was put before the position went from %d on", n, pos)
+			break
+		}
+	}
+	wg.Wait()
 }

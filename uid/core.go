@@ -127,9 +127,7 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 	// nil without a bound: a receive from it blocks forever, so the select has two cases left.
 	var expired <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		expired = t.C
+		expired = time.After(d)
 	}
 	select {
 	case <-ready:
@@ -208,16 +206,13 @@ func (c *core) reject(reason error) error {
 // caller that tries to compose would wake all others. A bound that is none of the kinds, ErrClosed,
 // is never the same as another: Close opens the gate itself, and once more does no harm.
 func sameKind(a, b error) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
 	// Permanent ones are among them: a bound that stays must not open the gate at every attempt.
 	kinds := []error{
-		ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, errExtending,
+		nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, errExtending,
 	}
 	for _, kind := range kinds {
-		if errors.Is(a, kind) || errors.Is(b, kind) {
-			return errors.Is(a, kind) && errors.Is(b, kind)
+		if errors.Is(a, kind) {
+			return errors.Is(b, kind)
 		}
 	}
 	return false

@@ -126,3 +126,53 @@ func TestLastIDOfAll(t *testing.T) {
 		}
 	})
 }
+
+// TestRejectsExhausted counts the calls that fail because the time bits are used up.
+func TestRejectsExhausted(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: bubbleStart}
+	for kind := range kinds {
+		bubble(t, kind, endless(), uid.Options{Layout: l}, func(t *testing.T, g uid.Generator,
+			_ *uid.TestClock) {
+			time.Sleep(time.Minute)
+			for range 3 {
+				if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
+					t.Errorf("%s: %v, want ErrExhausted", kind, err)
+				}
+			}
+			if n := g.Stats().RejectsExhausted; n != 3 {
+				t.Errorf("%s: RejectsExhausted = %d, want 3", kind, n)
+			}
+		})
+	}
+}
+
+// TestClaimAfterTheEnd gets a claim whose window begins when the time bits end: it is given back.
+func TestClaimAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now()}
+			a := newPlace(assignertest.Endless)
+			a.From = allocator(t, l).Expires()
+			_, err := start(t.Context(), a, &uid.Options{Layout: l}, uid.NewTestClock())
+			released := a.Calls(assignertest.OpRelease)
+			if !errors.Is(err, uid.ErrExhausted) || len(released) != 1 || !released[0].Asked.IsZero() {
+				t.Errorf("%s: %v, released %+v, want ErrExhausted, once unused", kind, err, released)
+			}
+		})
+	}
+}
+
+// TestRejectsEmpty counts the calls that find no id with TakeReject.
+func TestRejectsEmpty(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{TakePolicy: uid.TakeReject}, uid.NewTestClock())
+		c.StopPadder()
+		c.Empty()
+		if _, err := c.Next(t.Context()); !errors.Is(err, uid.ErrEmpty) || c.Stats().RejectsEmpty != 1 {
+			t.Errorf("Next: %v, RejectsEmpty = %d, want ErrEmpty and 1", err, c.Stats().RejectsEmpty)
+		}
+	})
+}

@@ -243,7 +243,7 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 	// A claim whose window begins ahead of the clock pulls the clock along.
 	tick := max(now, w.from)
 	if last < 0 || newestTick < tick {
-		pos = d.startAfter(last, tick, w.worker)
+		pos = d.startAfter(newest, tick, w.worker)
 	} else {
 		if newestTick > tick && newestTick > d.ahead.Load() {
 			if wait, err := d.rollback(newestTick, now); wait > 0 || err != nil {
@@ -261,9 +261,8 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 			pos = tick
 			// A maximum by compare-and-swap: others may have gone further, and ahead must never go
 			// back.
-			a := d.ahead.Load()
-			for a < tick && !d.ahead.CompareAndSwap(a, tick) {
-				a = d.ahead.Load()
+			for a := d.ahead.Load(); a < tick; a = d.ahead.Load() {
+				d.ahead.CompareAndSwap(a, tick)
 			}
 		}
 	}
@@ -283,17 +282,14 @@ func (d *Default) until(tick uint64) time.Duration {
 	return max(1, d.time(tick).Sub(d.clock.now()))
 }
 
-// startAfter returns the position that tick starts at when the newest id is last. A tick that was
-// left in the second half of its space belongs to a busy service, which gets the next one whole;
-// else the start is spread. A spread start lies in the lower half by default, so it leaves a tick
-// in the second half only after half of a tick's ids.
-func (d *Default) startAfter(last int64, tick uint64, worker int64) uint64 {
-	if last >= 0 {
-		newest := uint64(last)
-		seqMask := d.of(newest).seqMask
-		if d.next(newest) == tick && newest&seqMask > seqMask/2 {
-			return tick
-		}
+// startAfter returns the position that tick starts at when the newest id is newest, 0 for none. A
+// tick that was left in the second half of its space belongs to a busy service, which gets the next
+// one whole; else the start is spread. A spread start lies in the lower half by default, so it
+// leaves a tick in the second half only after half of a tick's ids.
+func (d *Default) startAfter(newest, tick uint64, worker int64) uint64 {
+	seqMask := d.of(newest).seqMask
+	if d.next(newest) == tick && newest&seqMask > seqMask/2 {
+		return tick
 	}
 	return d.of(tick).start(tick, worker)
 }

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -80,4 +82,101 @@ func TestDefaultWaitsToTheTick(t *testing.T) {
 		const left = 2300 * time.Millisecond
 		nextIn(t, d, left, left, "then the newest id's tick begins")
 	})
+}
+
+// TestDefaultFirstTick takes the very first ids of a layout: the first tick has all of its numbers.
+func TestDefaultFirstTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()}, SeqStart: 1},
+			uid.NewTestClock())
+		start := time.Now()
+		ids := make([]uid.ID, 8192)
+		if _, err := d.Fill(t.Context(), ids); err != nil || time.Since(start) != 0 {
+			t.Errorf("the first tick's ids took %v, %v", time.Since(start), err)
+		}
+		if p := d.Parse(ids[0]); p.Tick != 0 || p.Seq != 0 {
+			t.Errorf("the first id of all is %+v", p)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // the first id alone
+		start := time.Now()
+		a := newPlace(2 * time.Hour)
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{SeqStart: 1,
+			Layout: bitsalloc.Layout{Epoch: start}}, uid.NewTestClock())
+		mustNext(t, d)
+		time.Sleep(time.Hour)
+		if at := d.Stats().Position; !at.Equal(start) {
+			t.Errorf("the newest id is of %v, want %v", at, start)
+		}
+		mustClose(t, d)
+		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.Equal(start.Add(time.Second)) {
+			t.Errorf("released from %v on, want the end of the first tick", used)
+		}
+	})
+}
+
+// TestDefaultPosition: before the first id, the position is the tick that it would have now.
+func TestDefaultPosition(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{-time.Hour, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newPlace(assignertest.Endless)
+			a.From = bubbleStart.Add(ahead)
+			d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, uid.NewTestClock())
+			if off := time.Until(d.Stats().Position); off != max(0, ahead) {
+				t.Errorf("a window from %v on: the position is %v ahead", ahead, off)
+			}
+		})
+	}
+}
+
+// TestDefaultTickEndsMeanwhile uses a tick up, and lets it end between the two readings of a call
+// that finds it used up: the call takes the next tick's first id at once.
+func TestDefaultTickEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, over := range []time.Duration{0, 300 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			clock, arm := hookedClock(func(clock *uid.TestClock) { clock.Step(500*time.Millisecond + over) })
+			d := defaultAt(t, uid.Options{SeqStart: 1}, clock)
+			ids := make([]uid.ID, 8192)
+			mustFill(t, d, ids)
+			time.Sleep(500 * time.Millisecond)
+			arm(1)
+			start := time.Now()
+			p := d.Parse(mustNext(t, d))
+			if last := d.Parse(ids[8191]); p.Tick != last.Tick+1 || p.Seq != 0 || time.Since(start) > 1 {
+				t.Errorf("%v into the next tick: %+v came after %+v, in %v", over, p, last, time.Since(start))
+			}
+		})
+	}
+}
+
+// TestDefaultSpreadAfterBusyTick leaves a busy tick for a pause: the tick after the pause starts at
+// a spread number, as any that does not follow a busy one.
+func TestDefaultSpreadAfterBusyTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+		starts := map[int64]bool{}
+		for range 20 {
+			ids := make([]uid.ID, 4097) // the last one is in the second half, wherever the first is
+			mustFill(t, d, ids)
+			starts[d.Parse(ids[0]).Seq] = true
+			time.Sleep(10 * time.Second)
+		}
+		if len(starts) < 15 {
+			t.Errorf("20 ticks after a pause start at %d numbers", len(starts))
+		}
+	})
+}
+
+// TestDefaultUnused closes a generator that made no id: it says that nothing was stamped.
+func TestDefaultUnused(t *testing.T) {
+	t.Parallel()
+	a := newPlace(time.Hour)
+	mustClose(t, uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, uid.NewTestClock()))
+	if released := a.Calls(assignertest.OpRelease); len(released) != 1 || !released[0].Asked.IsZero() {
+		t.Errorf("released %+v, want the zero time once", released)
+	}
 }

@@ -231,3 +231,54 @@ func TestClaimRegainedInBurst(t *testing.T) {
 		})
 	}
 }
+
+// TestLagOfLane leaves an id in a lane while the ring is empty: Lag counts from it, and from nothing
+// when it is gone.
+func TestLagOfLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond}, uid.NewTestClock())
+		c.StopPadder()
+		mustFill(t, c, make([]uid.ID, 8191))
+		time.Sleep(1300 * time.Millisecond)
+		if s := c.Stats(); s.Len != 0 || s.Lag != 1300*time.Millisecond || s.Lead != 0 {
+			t.Errorf("with one id in a lane, Len = %d, Lag = %v, Lead = %v, want 0, 1.3 s and 0",
+				s.Len, s.Lag, s.Lead)
+		}
+		mustNext(t, c)
+		if lag := c.Stats().Lag; lag != 0 {
+			t.Errorf("without any id, Lag = %v", lag)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a burst leaves ids that are ahead of the clock
+		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		mustFill(t, c, make([]uid.ID, 3*8192))
+		if s := c.Stats(); s.Lag != 0 || s.Lead != 3*time.Second {
+			t.Errorf("three ticks ahead, Lag = %v, Lead = %v, want 0 and 3 s", s.Lag, s.Lead)
+		}
+	})
+}
+
+// TestFreshAheadOfClock makes generators whose claims begin ahead of the clock: their first ids are
+// spread, too.
+func TestFreshAheadOfClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		seqs := map[int64]bool{}
+		for range 50 {
+			a := newPlace(assignertest.Endless)
+			a.From = time.Now().Add(3 * time.Second)
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16}, uid.NewTestClock())
+			p := c.Parse(mustNext(t, c))
+			if time.Until(p.Time) != 3*time.Second {
+				t.Errorf("the first id's time is %v ahead, want 3 s", time.Until(p.Time))
+			}
+			seqs[p.Seq/16] = true
+			mustClose(t, c)
+			time.Sleep(time.Second)
+		}
+		if len(seqs) < 35 {
+			t.Errorf("the first ids of 50 generators are in %d runs of a tick, want about 45", len(seqs))
+		}
+	})
+}

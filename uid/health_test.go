@@ -177,6 +177,8 @@ func TestTemporary(t *testing.T) {
 		uid.ErrLead: true, uid.ErrEmpty: true, uid.ErrClaimExpired: true, uid.ErrClaimLost: true,
 		&uid.ClockBackError{}:                  true,
 		fmt.Errorf("wrapped: %w", uid.ErrLead): true,
+
+		fmt.Errorf("%w: %w", uid.ErrClaimLost, uid.ErrSucceeded): false, // one of them is permanent
 	} {
 		if uid.Temporary(err) != want {
 			t.Errorf("Temporary(%v) = %v, want %v", err, !want, want)

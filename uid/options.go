@@ -29,7 +29,7 @@ const (
 
 	// A sequence space is one slot at the least, so more cannot pass maxSlots.
 	maxBoostPower = 24
-	maxSlots      = 1 << 24 // of the ring: more than a gigabyte
+	maxSlots      = min(1<<24, ringbuffer.MaxSize) // of the ring: more than a gigabyte
 	maxLanes      = 1 << 10
 	minInterval   = time.Millisecond
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/ringbuffer"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -22,7 +23,8 @@ func TestBadOptions(t *testing.T) {
 	}{
 		{uid.Options{BoostPower: -2}, []string{"BoostPower", "-2", "24"}},
 		{uid.Options{BoostPower: 25}, []string{"BoostPower", "25", "24"}},
-		{uid.Options{BoostPower: 24, RunLength: 1}, []string{"BoostPower", "24", "16777216"}},
+		{uid.Options{BoostPower: 24, RunLength: 1}, []string{"BoostPower", "24",
+			fmt.Sprint(min(1<<24, ringbuffer.MaxSize))}},
 		{uid.Options{PaddingFactor: 101}, []string{"PaddingFactor", "101", "100"}},
 		{uid.Options{PaddingFactor: -1}, []string{"PaddingFactor", "-1"}},
 		{uid.Options{RunLength: 3}, []string{"RunLength", "3", "power of two"}},
@@ -135,5 +137,18 @@ func TestOddLayouts(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRingTooLarge asks for more slots than a ring can have, which are fewer where an int has 32
+// bits: no claim is made for that.
+func TestRingTooLarge(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	o := &uid.Options{RunLength: 1, BoostPower: uid.NoBoost,
+		Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 1, SeqBits: bits.Len(ringbuffer.MaxSize)}}
+	_, err := uid.NewCached(t.Context(), m, o)
+	if n := len(m.Calls()); !errors.Is(err, uid.ErrOptions) || n != 0 {
+		t.Errorf("%v after %d calls of the assigner, want ErrOptions and none", err, n)
 	}
 }

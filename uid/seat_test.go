@@ -174,6 +174,7 @@ func TestSeatScore(t *testing.T) {
 // TestSeatsEven gives every lane equally many seats, and neighbouring stacks seats of their own.
 func TestSeatsEven(t *testing.T) {
 	t.Parallel()
+	heap := uint64(0xC000000000) // where Go's begins; 32 bits are its lower half
 	for n := 2; n <= maxLanes; n *= 2 {
 		lanes := newLanes(n)
 		s := newSeats(lanes)
@@ -188,7 +189,7 @@ func TestSeatsEven(t *testing.T) {
 		}
 		seen := map[uint64]bool{}
 		for i := range uintptr(n) {
-			frame := 0xC000000000 + 2048*i
+			frame := uintptr(heap) + 2048*i
 			seat := s.of(frame)
 			if seat > s.mask || s.of(frame+2047) != seat {
 				t.Errorf("a stack of %d has the seats %d and %d", n, seat, s.of(frame+2047))

@@ -77,9 +77,12 @@ func TestStatsSaturate(t *testing.T) {
 		t.Skip("a run is an int's ids at most, and then no ring has that many")
 	}
 	l := bitsalloc.Layout{TimeBits: 1, SeqBits: 62, Tick: 365 * 24 * time.Hour}
-	c := uid.Open(t, uid.NewCachedAt, assignertest.Static(0), uid.Options{Layout: l, BoostPower: 4}, uid.NewTestClock())
-	if s := c.Stats(); s.Cap != 1<<63-1 || s.Len < 0 || s.Len > s.Cap {
-		t.Errorf("Len, Cap = %d, %d, want the largest int64 for Cap", s.Len, s.Cap)
+	for _, boost := range []int{1, 4} { // 2^63 and 2^66 ids
+		c := uid.Open(t, uid.NewCachedAt, assignertest.Static(0),
+			uid.Options{Layout: l, BoostPower: boost}, uid.NewTestClock())
+		if s := c.Stats(); s.Cap != 1<<63-1 || s.Len < 0 || s.Len > s.Cap {
+			t.Errorf("Len, Cap = %d, %d, want the largest int64 for Cap", s.Len, s.Cap)
+		}
 	}
 }
 
