@@ -216,7 +216,6 @@ func (k *keeper) release(used time.Time) error {
 func (k *keeper) loop(ctx context.Context) {
 	backoff := time.Duration(0)
 	timer := time.NewTimer(k.pause())
-	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():

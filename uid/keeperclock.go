@@ -62,13 +62,12 @@ func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
 	ctx, cancel := context.WithTimeout(ctx, keeperAttempt)
 	defer cancel()
 	answered := make(chan struct{})
-	// The keeper's goroutine is in c.Now, so another one listens for the kick, takes it, ends the
-	// question and passes the kick on to the loop.
+	// The keeper's goroutine is in c.Now, so another one listens for the kick and ends the
+	// question. If the window is to be extended, pause lets the loop look again at once.
 	k.wg.Go(func() {
 		select {
 		case <-k.wake:
 			cancel()
-			k.kick()
 		case <-answered:
 		}
 	})
@@ -98,8 +97,7 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 	// between two of them, from being called stuck.
 	usedUp := !k.needs().Before(end) && time.Since(k.stuck) >= keeperAttempt
 	if usedUp || !k.clock.now().Before(end) {
-		// Composing kicks the keeper at the window's end only: an earlier attempt would not help.
-		next.renew, next.failing = next.end, w.failing
+		next.failing = w.failing
 		return k.fail(ctx, next, errStuck)
 	}
 	k.install(w, next)

@@ -23,7 +23,6 @@ import (
 // it.
 func (c *Cached) padder(done <-chan struct{}) {
 	timer := time.NewTimer(c.opts.ScheduleInterval)
-	defer timer.Stop()
 	for {
 		select {
 		case <-done:

@@ -17,6 +17,10 @@ func (s Stats) attrs() []slog.Attr {
 		switch v := value.(type) {
 		case nil:
 			return
+		case string:
+			if v == "" {
+				return
+			}
 		case int:
 			if v == 0 {
 				return

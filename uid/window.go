@@ -23,7 +23,7 @@ import (
 // what stops it. That is why no lock ties composing to the keeper.
 type window struct {
 	worker int64
-	from   uint64    // the first tick that lies inside the window as a whole
+	from   uint64    // the first tick that lies inside the window as a whole; 0: no start
 	end    uint64    // the first tick that does not: of the window, or of the time bits
 	renew  uint64    // from this tick on composing kicks the keeper to extend the window
 	start  time.Time // the window's beginning; zero: none
@@ -43,7 +43,7 @@ func newWindow(l *timeline, c assigner.Claim) (*window, error) {
 		return nil, fmt.Errorf("%w: the assigner's worker id is %d, want 0..%d",
 			bitsalloc.ErrRange, w, l.maxWorker)
 	}
-	w := &window{worker: c.Worker(), from: l.eras[0].first, end: l.end()}
+	w := &window{worker: c.Worker(), end: l.end()}
 	w.start, w.until = c.Window()
 	if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
 		w.from = l.next(w.from)
