@@ -71,6 +71,9 @@ func (l *timeline) exhausted() error {
 func (c *core) reportJump() {
 	if c.clock.report() {
 		jump := c.clock.jump()
+		if jump == 0 {
+			return // it is over already
+		}
 		c.keeper.journal.log(func(l *slog.Logger) {
 			l.Warn("clock jumped ahead and is held back", "jump", jump)
 		})

@@ -31,12 +31,12 @@ type Health struct {
 }
 
 // Health returns whether ids are handed out, and whether they will be. It is a function of s: call
-// it on a new snapshot. The status is Down exactly while a call fails, or waits for longer than the
-// next tick. Three exceptions pass: a call may wait for an extension that is under way; a burst on
-// a Default whose claim began ahead of the clock may wait up to five seconds for the clock; and
-// where a Cached has several lanes, a Fill that has used its lane up may fail or wait for the rest
-// while another lane has ids: those of one call are from one lane. Health looks for reasons in this
-// order:
+// it on a new snapshot. The status is Down exactly while a call that may wait fails for want of
+// ids, or waits for longer than the next tick. Three exceptions pass: a call may wait for an
+// extension that is under way; a burst on a Default whose claim began ahead of the clock may wait
+// up to five seconds for the clock; and where a Cached has several lanes, a Fill that has used its
+// lane up may fail or wait for the rest while another lane has ids: those of one call are from one
+// lane. Health looks for reasons in this order:
 //
 //	Err          Down
 //	ExtendErr    Degraded until IDsUntil: the claim's authority does not answer, for one

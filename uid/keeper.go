@@ -287,7 +287,7 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	k.stuck = time.Time{}
 	k.extends.Add(1)
 	next.extended = k.clock.now()
-	if !next.extended.Before(k.timeline.time(next.end)) {
+	if next.end < k.timeline.end() && !next.extended.Before(k.timeline.time(next.end)) {
 		next.failing = w.failing
 		return k.fail(ctx, next, errBehind)
 	}

@@ -45,6 +45,9 @@ func (c *Cached) look() time.Duration {
 	c.composer.follow()
 	err := c.composer.fillAll() // nil: the ring is full
 	c.reportJump()
+	if err != nil && c.gate.awaited() {
+		c.keeper.refused() // those that wait do not look again, so that ids stopped is said here
+	}
 	switch {
 	case err == nil:
 		c.ringFull()

@@ -20,11 +20,11 @@
 //
 // # What is filled, and when
 //
-// One Fill per generator, or one FillGene per gene, gets the ids of all rows of a batch, with the
-// statement's ctx, before BEGIN and before the BeforeCreate hooks. SkipHooks does not turn it off.
-// An id is never overwritten, and a column that Omit leaves out gets none. When an id cannot be
-// had, the statement fails and nothing was sent. A DryRun takes no ids. A nil map, which has no
-// room for an id, is an error.
+// One Fill per generator, or one FillGene per field and gene, gets the ids of all rows of a batch,
+// with the statement's ctx, before BEGIN and before the BeforeCreate hooks. SkipHooks does not turn
+// it off. An id is never overwritten, and a column that Omit leaves out gets none. When an id
+// cannot be had, the statement fails and its INSERT is not sent. A DryRun takes no ids. A nil map,
+// which has no room for an id, is an error.
 //
 // A foreign key of a belongs-to association is not filled by its type: it is the key of another
 // table. The same goes for the keys of a join table after SetupJoinTable. A foreign key without
@@ -34,7 +34,8 @@
 //
 // A gene may be set by a hook, or by a belongs-to association that the row holds and that is
 // created in the same call. The id is taken after those have run, and its errors come after them
-// too. All other errors come before BEGIN.
+// too. All other errors come before the statement's own first SQL. The INSERT of a has-one or
+// has-many association is a statement of its own, inside the transaction of its parent's.
 //
 // # Generators by table
 //

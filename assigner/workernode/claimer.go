@@ -129,9 +129,11 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	if err := claim.confirm(ctx); err != nil {
 		return nil, err
 	}
-	// A layout that was settled meanwhile may cut the window to nothing.
-	if until := claim.until.Load(); until <= got.from || until <= c.now {
-		return nil, c.errSucceeded(claim.heading)
+	// A layout that was settled meanwhile may cut the window to nothing. A window that is over for
+	// another reason, because its change was found late, is one that Extend decides about.
+	until, h := claim.until.Load(), claim.heading
+	if h.cut > 0 && (until <= got.from || until <= h.now) {
+		return nil, c.errSucceeded(h)
 	}
 	return claim, nil
 }

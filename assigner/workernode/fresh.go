@@ -31,8 +31,7 @@ func (c *claimer) newRow(ctx context.Context) (got *attempt, err error) {
 		return nil, err
 	}
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
-		// The namespace's first row settles its layout, so the layout has to be committed.
-		if err := c.look(ctx, q, q.ForUpdate); err != nil {
+		if err := c.settled(ctx, q); err != nil {
 			return err
 		}
 		got, err = c.insert(ctx, q, c.fresh, c.memory.begin())
@@ -48,6 +47,17 @@ func (c *claimer) newRow(ctx context.Context) (got *attempt, err error) {
 	return got, nil
 }
 
+// settled is look before a row is inserted: the namespace's first row settles its layout, so the
+// layout has to be committed. The lock that reads it is given up at once, or an INSERT that waits
+// for another session would keep every claim of the namespace waiting. What changes after that,
+// confirm finds.
+func (c *claimer) settled(ctx context.Context, q *sqldb.Conn) error {
+	if err := c.look(ctx, q, q.ForUpdate); err != nil {
+		return err
+	}
+	return q.Commit(ctx)
+}
+
 // newRowOf inserts the row of one of the unused worker ids that choose has found. It is ErrChanged
 // if other processes were faster each time.
 //
@@ -55,8 +65,7 @@ func (c *claimer) newRow(ctx context.Context) (got *attempt, err error) {
 // many: processes that start together would all meet at the lowest, and wait for each other there.
 // Two processes that take the same one find out at the primary key: one INSERT fails.
 func (c *claimer) newRowOf(ctx context.Context, q *sqldb.Conn) (*attempt, error) {
-	// As in newRow.
-	if err := c.look(ctx, q, q.ForUpdate); err != nil {
+	if err := c.settled(ctx, q); err != nil {
 		return nil, err
 	}
 	from := max(c.memory.begin(), c.floor)

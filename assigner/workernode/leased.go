@@ -35,7 +35,8 @@ type LeasedOptions struct {
 	// layout, and IDS OF TWO NAMESPACES MAY BE EQUAL. 1 to 64 characters, case-sensitive. Default
 	// "default", which takes new worker ids from WORKER_NODE and so shares one universe with
 	// Disposable. Any other namespace counts for itself: a new worker id is one of the lowest that
-	// have no row in WORKER_LEASE, so that the narrowest layout has room on any database.
+	// have no row in WORKER_LEASE, so that the narrowest layout has room on any database. Among
+	// hundreds of rows a gap far below the highest one is taken when there is no room above.
 	Namespace string
 
 	// First and Last bound the worker ids that claims are made on. They make one universe of one
@@ -107,8 +108,9 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 // next owner would have no ids until then.
 //
 // Many processes may claim at once. Where another session has a row locked, Assign waits for it for
-// a second and then tries another row. Assign waits for a database that is down until ctx ends,
-// with growing pauses. A refusal, such as a missing table or a wrong password, is an error at once.
+// a second and then tries another row; the namespace's header, which no claim keeps locked, has no
+// other. Assign waits for a database that is down until ctx ends, with growing pauses. A refusal,
+// such as a missing table or a wrong password, is an error at once.
 //
 // # Why windows are disjoint
 //

@@ -17,6 +17,16 @@ type Conn struct {
 	proven *atomic.Bool // of the DB
 }
 
+// Commit commits what the Conn has done so far and gives up its locks. Where each statement commits
+// itself it changes nothing.
+func (c *Conn) Commit(ctx context.Context) error {
+	if c.end == "" {
+		return nil
+	}
+	_, err := c.conn.ExecContext(ctx, c.end)
+	return err
+}
+
 // Do runs f on its own connection. If Do returns nil, every change that f made is committed. If it
 // returns an error, each change may or may not be committed: the caller has to read it back, in
 // another Do and with ForUpdate.
@@ -50,7 +60,7 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 		err = f(c)
 	}
 	if err == nil && !committed {
-		_, err = conn.ExecContext(ctx, d.end)
+		err = c.Commit(ctx)
 		committed = err == nil
 	}
 	return err

@@ -31,7 +31,7 @@ type Generator struct {
 
 var _ uid.Generator = (*Generator)(nil)
 
-// Fail makes every call fail with err, until Fail(nil).
+// Fail makes every call for an id fail with err, until Fail(nil).
 func (g *Generator) Fail(err error) { g.FailAfter(0, err) }
 
 // FailAfter lets n more ids be handed out. Then every call fails with err, and a Fill that wants
@@ -141,7 +141,7 @@ func (g *Generator) Stats() uid.Stats {
 	return s
 }
 
-// Close makes every later call fail with uid.ErrClosed.
+// Close makes every later call for an id fail with uid.ErrClosed.
 func (g *Generator) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
