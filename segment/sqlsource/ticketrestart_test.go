@@ -3,6 +3,7 @@ package sqlsource_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,15 @@ func (c *configured) restart(t *testing.T) {
 // oldStep returns the step of a server before the expansion. The new server has the new settings from
 // the start.
 func oldStep(i int) int { return max(2, i+1) }
+
+// oldSettings returns the settings that a server comes back with if not with the new ones: its own
+// before the expansion, or, on the new server, those of a server without a configuration.
+func oldSettings(i int) (increment, offset int) {
+	if i == 2 {
+		return 1, 1
+	}
+	return oldStep(i), i + 1
+}
 
 // startConfigured starts two old servers and a new one. It returns them and their pools.
 func startConfigured(t *testing.T) (servers [3]*configured, all []*gorm.DB) {
@@ -112,15 +122,83 @@ func (f *ticketFleet) load(t *testing.T, kind string, src func() segment.Source)
 	})
 }
 
+// ticketStep is the place of a statement in the plans of a set of servers.
+type ticketStep struct {
+	server int
+	phase  string
+	index  int
+}
+
+// ticketSteps returns the statements of the plans in the order in which an expansion runs them.
+func ticketSteps(plans []sqlsource.TicketPlan) (steps []ticketStep) {
+	for _, phase := range []string{"announce", "change"} {
+		for i, p := range slices.Backward(plans) {
+			n := len(p.Announce)
+			if phase == "change" {
+				n = len(p.Change)
+			}
+			for index := range n {
+				steps = append(steps, ticketStep{i, phase, index})
+			}
+		}
+	}
+	return steps
+}
+
 // TestTicketExpansionRestarts: a third server joins two, while programs with the old list and with the
-// new one take tickets. A server crashes after every statement. It comes back with its old settings
-// or the new ones in turn, and its counter begins at the highest row. The expansion is called again
-// each time and continues. No id is given twice, and in the end both kinds of programs get ids.
+// new one take tickets. After every statement its server crashes in one of the rounds. The server's counter
+// begins at the highest row when it comes back, and the expansion is called again and continues. No id
+// is given twice, and in the end both kinds of programs get ids.
+//
+// When a server has its plan, the rest of the list that announces it is not run again. So there are
+// three rounds, one for each statement of that list from the plan's row on. In the first round servers
+// come back with their old settings, and the new server with none, so the list that changes a server is
+// run until each of its statements was the last before a crash. In the second round they come back with
+// the new settings, and in the third with the old and the new ones in turn.
 func TestTicketExpansionRestarts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("restarts servers some twenty times")
+		t.Skip("restarts servers some eighty times")
 	}
 	t.Parallel()
+	var mu sync.Mutex
+	var all []ticketStep
+	crashed := map[ticketStep]bool{}
+	t.Run("Rounds", func(t *testing.T) {
+		for round, back := range []func(n int) (renewed bool){
+			func(int) bool { return false },
+			func(int) bool { return true },
+			func(n int) bool { return n%2 == 0 },
+		} {
+			t.Run(fmt.Sprint(round), func(t *testing.T) {
+				t.Parallel()
+				steps, now := expandAndCrash(t, back, func(s ticketStep) bool {
+					const row = 3 // index of the statement that writes the plan's row
+					return s.phase == "change" || s.index < row || s.index == row+round
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				all = steps
+				maps.Copy(crashed, now)
+			})
+		}
+	})
+	for _, s := range all {
+		if !crashed[s] {
+			t.Errorf("no crash followed the statement %+v", s)
+		}
+	}
+	t.Logf("%d statements, and a crash followed %d", len(all), len(crashed))
+	if want := 3 * (6 + 7); len(all) != want || len(crashed) != want {
+		t.Errorf("%d statements, and a crash followed %d, want %d of both", len(all), len(crashed), want)
+	}
+}
+
+// expandAndCrash expands a set under load. A server crashes the first time that one of the wanted
+// statements has been run, and comes back with the new settings if back(number of crashes) says so. It
+// returns all statements and those that a crash followed.
+func expandAndCrash(
+	t *testing.T, back func(int) bool, wanted func(ticketStep) bool,
+) (steps []ticketStep, crashed map[ticketStep]bool) {
 	servers, all := startConfigured(t)
 	f := &ticketFleet{stop: make(chan struct{}), ids: map[string][]int64{}}
 	oldList, newList := sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil)
@@ -131,26 +209,35 @@ func TestTicketExpansionRestarts(t *testing.T) {
 	f.load(t, "new", func() segment.Source { return sqlsource.Ticket(all, nil) })
 
 	crash := errors.New("the server crashed")
-	restarts := 0
+	crashed = map[ticketStep]bool{}
 	var start int64
-	for done := map[string]bool{}; ; {
-		plans, err := sqlsource.ExpandTicketsWith(t.Context(), all, nil, func(i int, statement string) error {
-			at := fmt.Sprint(i, statement)
-			if done[at] {
-				return nil
-			}
-			done[at] = true
-			time.Sleep(10 * time.Millisecond) // under load
-			restarts++
-			if restarts%2 == 0 {
-				servers[i].configure(t, oldStep(i), i+1)
-			} else {
-				servers[i].configure(t, 3, i+1)
-			}
-			servers[i].restart(t)
-			time.Sleep(50 * time.Millisecond)
-			return crash
-		})
+	for calls := 0; ; calls++ {
+		plans, err := sqlsource.PlanTickets(t.Context(), all, nil)
+		left := ticketSteps(plans)
+		if steps == nil {
+			steps = left
+		}
+		if err == nil {
+			plans, err = sqlsource.ExpandTicketsWith(t.Context(), all, nil, func(i int, q string) error {
+				if len(left) == 0 || left[0].server != i {
+					t.Fatalf("server %d ran %q, want the statements %+v", i, q, left)
+				}
+				at := left[0]
+				if left = left[1:]; crashed[at] || !wanted(at) {
+					return nil
+				}
+				crashed[at] = true
+				time.Sleep(10 * time.Millisecond) // under load
+				if step, offset := oldSettings(i); back(len(crashed)) {
+					servers[i].configure(t, 3, i+1)
+				} else {
+					servers[i].configure(t, step, offset)
+				}
+				servers[i].restart(t)
+				time.Sleep(50 * time.Millisecond)
+				return crash
+			})
+		}
 		if err == nil {
 			start = plans[0].Start
 			break
@@ -158,7 +245,7 @@ func TestTicketExpansionRestarts(t *testing.T) {
 		if !errors.Is(err, crash) {
 			time.Sleep(10 * time.Millisecond) // a session that the crash ended
 		}
-		if restarts > 60 {
+		if calls > 200 {
 			t.Fatalf("the expansion does not end: %v", err)
 		}
 	}
@@ -179,16 +266,15 @@ func TestTicketExpansionRestarts(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d crashes, %d ids of the old list, %d of the new one", restarts+2, len(f.ids["old"]), len(f.ids["new"]))
+	t.Logf("%d crashes, %d ids of the old list, %d of the new one",
+		len(crashed)+2, len(f.ids["old"]), len(f.ids["new"]))
 	for kind, ids := range f.ids {
 		if len(ids) < 1000 {
 			t.Errorf("%d ids of the %s list, want at least 1,000 for a meaningful test", len(ids), kind)
 		}
 	}
-	if restarts < 15 { // statements whose effect outlasts a crash are not run again
-		t.Errorf("%d restarts, want at least 15", restarts)
-	}
 	segtest.Distinct(t, append(f.ids["old"], f.ids["new"]...))
+	return steps, crashed
 }
 
 // TestTicketExpansionUnbounded: what the bound at the start of a plan is good for. After the expansion
