@@ -84,14 +84,16 @@ func (v *snowflakeView) until() string {
 //
 // One exhausted tag does not make it down, because that tag has no ids on any server. Neither does
 // an unknown key that is asked for while the database is away. Ranges that cannot be fetched make
-// it down only if no tag has ids left, because other clients still get ids of those.
+// it down only if no tag has ids left, because other clients still get ids of those, and only if
+// another server may have them.
 func (v *view) state() string {
 	out, kinds, own := 0, 0, false
 	if v.Segment {
 		kinds++
-		if v.Down == len(v.Tags) && (v.Down > 0 || v.RangeErr != nil) {
+		away := v.RangeErr != nil && !everywhere(v.RangeErr)
+		if v.Down == len(v.Tags) && (v.Down > 0 || away) {
 			out++
-			own = v.RangeErr != nil && !everywhere(v.RangeErr)
+			own = away
 			for _, t := range v.Tags {
 				own = own || !everywhere(t.Err)
 			}

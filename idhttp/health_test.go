@@ -157,6 +157,39 @@ func TestHealthRanges(t *testing.T) {
 	})
 }
 
+// TestHealthRangesExhausted: a tag without ids on any server does not make the service down, although
+// clients that fetch ranges leave no tag in memory. A database that is away does.
+func TestHealthRangesExhausted(t *testing.T) {
+	t.Parallel()
+	src := &source{tags: map[string]*tagRow{
+		"order": {step: 10}, "full": {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
+	}}
+	g, err := segment.New(t.Context(), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	h := newHandler(t, &idhttp.Options{Segment: g})
+	for i, tt := range []struct {
+		key    string
+		err    error // of order
+		status int
+		health string
+	}{
+		{"full", nil, 200, `{"status":"degraded","tags":0,"problems":["ranges of full: down"]}`},
+		{"order", errAway, 503, `{"status":"down","tags":0,"problems":["ranges of full: down","ranges of order: down"]}`},
+		{"full", errAway, 200, // the database answers
+			`{"status":"degraded","tags":0,"problems":["ranges of full: down","ranges of order: down"]}`},
+		{"order", nil, 200, `{"status":"degraded","tags":0,"problems":["ranges of full: down"]}`},
+	} {
+		src.fail("order", tt.err)
+		get(h, "/api/segment/range/"+tt.key)
+		if w := get(h, "/health"); w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.health {
+			t.Errorf("%d: health is %d %s, want %d %s", i, w.Code, w.Body, tt.status, tt.health)
+		}
+	}
+}
+
 // TestHealthRangesBounded: of keys that are made up while the source is away, a hundred are remembered,
 // and of each 128 characters.
 func TestHealthRangesBounded(t *testing.T) {
