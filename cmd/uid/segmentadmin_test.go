@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,13 +22,35 @@ func TestSegmentDelete(t *testing.T) {
 	b.check(t, exitUsage, "", "the tag is empty", "segment", "delete", "")
 	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10")
 	b.check(t, exitOK, "1\n2\n3\n", "", "segment", "next", "order", "-n", "3")
-	const again = `uid segment set "order" --source leaf --step 10 --next 4`
+	const again = `uid segment set order --source leaf --step 10 --next 4`
 	b.check(t, exitOK, "a dry run: nothing is changed", "", "segment", "delete", "order")
 	b.check(t, exitOK, `"order"`, "", "segment", "list", "--json")
 	b.check(t, exitOK, again, "", "segment", "delete", "order", "--yes")
 	b.check(t, exitOK, "no tags", "", "segment", "list")
-	b.check(t, exitOK, "", "", strings.Fields(strings.ReplaceAll(again, `"`, ""))[1:]...)
+	b.check(t, exitOK, "", "", strings.Fields(again)[1:]...)
 	b.check(t, exitOK, "4\n", "", "segment", "next", "order")
+	b.check(t, exitOK, "", "", "segment", "set", "$(id)`id`", "--step", "10")
+	b.check(t, exitOK, "\nuid segment set '$(id)`id`' --source leaf ", "", "segment", "delete", "$(id)`id`")
+}
+
+// TestShellWord: a shell reads each word as the tag that it was made of, and runs nothing.
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{
+		"order": "order", "a.b:c/d_1-2": "a.b:c/d_1-2", "订单": "'订单'", "a b": "'a b'",
+		"it's": `'it'\''s'`, "$(echo 1)": "'$(echo 1)'", "`echo 1`": "'`echo 1`'", `\"$HOME"`: `'\"$HOME"'`,
+		"'$(echo 1)'": `''\''$(echo 1)'\'''`, "!1;*?#~&|<>": "'!1;*?#~&|<>'",
+		"\x1b[2J\n'$(echo 1)\\": `$'\033[2J\012\047$(echo 1)\134'`, "\u009b": `$'\302\233'`,
+	} {
+		word := shellWord(tag)
+		if word != want {
+			t.Errorf("shellWord(%q) = %s, want %s", tag, word, want)
+		}
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", "printf %s "+word).Output()
+		if err != nil || string(out) != tag {
+			t.Errorf("the shell reads %s as %q, %v, want %q", word, out, err, tag)
+		}
+	}
 }
 
 // TestSegmentPace: --pace shows the ids claimed between two looks. A new tag has no pace.

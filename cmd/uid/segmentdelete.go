@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/uidring/uidring/segment"
 )
@@ -46,7 +47,31 @@ func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
 -- programs that run hand out the ranges that they have, and then fail with "unknown tag"
 -- makes it again:
 uid segment set %s --source %s --step %d --next %d
-`, head, row.Next, strconv.Quote(c.Tag), c.Source, row.Step, row.Next)
+`, head, row.Next, shellWord(c.Tag), c.Source, row.Step, row.Next)
 		return err
 	})
+}
+
+// shellWord returns s as one word of a shell's command line, in which the shell expands nothing.
+// With characters that a terminal may act on it is $'...', which POSIX has since 2024, and which
+// has no quote inside, so that an older shell runs nothing either.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		var b strings.Builder
+		for _, r := range s {
+			if unicode.IsPrint(r) && r != '\'' && r != '\\' {
+				b.WriteRune(r)
+				continue
+			}
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		}
+		return "$'" + b.String() + "'"
+	}
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
+	if strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }
