@@ -180,3 +180,11 @@ func MySQLCode(err error) uint16 {
 func Unreadable(err error) bool {
 	return strings.Contains(err.Error(), "sql: Scan error on column index")
 }
+
+// NotInCharset reports whether err says that a text has a character that the character set of the
+// column it is compared with lacks, so no row has that text. MariaDB and MySQL 5 answer with the
+// first code, MySQL 8 with the second for a literal and the third for a statement's argument.
+func NotInCharset(err error) bool {
+	code := MySQLCode(err)
+	return code == 1267 || code == 3854 || code == 3988
+}

@@ -102,6 +102,19 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+func TestNotInCharset(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[uint16]bool{1267: true, 3854: true, 3988: true, 1366: false, 1213: false} {
+		err := fmt.Errorf("wrapped: %w", &mysql.MySQLError{Number: code})
+		if got := sqldb.NotInCharset(err); got != want {
+			t.Errorf("NotInCharset(%v) = %v", err, got)
+		}
+	}
+	if sqldb.NotInCharset(io.EOF) || sqldb.NotInCharset(nil) {
+		t.Error("NotInCharset(EOF or nil) = true")
+	}
+}
+
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ dialect, query, want string }{

@@ -85,6 +85,8 @@ func (t *table) Set(ctx context.Context, to segment.Row) error {
 		switch {
 		case errors.Is(err, segment.ErrOptions), errors.Is(err, segment.ErrRangeWentBack):
 			return sqldb.Final(fmt.Errorf("sqlsource: %s: %w", what, err))
+		case sqldb.NotInCharset(err):
+			return sqldb.Final(fmt.Errorf("sqlsource: %s: %w: %w", what, segment.ErrOptions, err))
 		case err != nil && t.db.Failure(err) == sqldb.Duplicate:
 			// Another process inserted the row since, or the collation equates another tag.
 			return fmt.Errorf("%w, or the table has a tag that its collation treats as equal: %w",

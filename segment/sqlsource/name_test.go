@@ -151,3 +151,40 @@ func TestListSorted(t *testing.T) {
 		}
 	}
 }
+
+// TestCharset: a name with characters that the column's character set lacks cannot be in the table, so
+// it is unknown, and is not made under another name. Other names work.
+func TestCharset(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	for _, table := range []string{"leaf_alloc", "t_sequence"} {
+		run(t, db, "ALTER TABLE "+table+" CONVERT TO CHARACTER SET latin1")
+	}
+	for kind, table := range map[string]string{"LeafAlloc": "leaf_alloc", "Sequence": "t_sequence"} {
+		src := kinds[kind](db)
+		setter := src.(segment.Setter)
+		if err := setter.Set(t.Context(), segment.Row{Tag: "café", Step: 10}); err != nil {
+			t.Fatalf("%s: Set(café) = %v", kind, err)
+		}
+		for _, step := range []int64{10, 0} { // the first one examines the answers of the server
+			for _, name := range []string{"订单", "😀"} {
+				if r, err := src.Fetch(t.Context(), name, step); !errors.Is(err, segment.ErrUnknownTag) {
+					t.Errorf("%s: Fetch(%q, %d) = %v, %v, want ErrUnknownTag", kind, name, step, r, err)
+				}
+				if row, err := src.(segment.Finder).Find(t.Context(), name); !errors.Is(err, segment.ErrUnknownTag) {
+					t.Errorf("%s: Find(%q) = %v, %v, want ErrUnknownTag", kind, name, row, err)
+				}
+				err := setter.Set(t.Context(), segment.Row{Tag: name, Step: 10})
+				if !errors.Is(err, segment.ErrOptions) {
+					t.Errorf("%s: Set(%q) = %v, want ErrOptions", kind, name, err)
+				}
+			}
+			if r, err := src.Fetch(t.Context(), "café", step); err != nil || r.To-r.From != 10 {
+				t.Errorf("%s: Fetch(café, %d) = %v, %v, want a range of 10", kind, step, r, err)
+			}
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM "+table); n != 1 {
+			t.Errorf("%s has %d rows, want that of café alone", table, n)
+		}
+	}
+}

@@ -133,6 +133,8 @@ func (t *table) failed(err error) error {
 		err = fmt.Errorf("%w: %w", segment.ErrOptions, err)
 	case isOverflow(err):
 		err = fmt.Errorf("%w: %w", segment.ErrExhausted, err)
+	case sqldb.NotInCharset(err):
+		err = fmt.Errorf("%w: %w", segment.ErrUnknownTag, err)
 	}
 	if !isAnswer(err) {
 		t.examined.Store(false)
