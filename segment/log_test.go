@@ -70,3 +70,26 @@ func TestLogBounded(t *testing.T) {
 		lines(`msg="segment: tag is gone"`)
 	})
 }
+
+// TestLogList: a list that fails every other time logs a line a second at most, with the number of
+// those that were left out.
+func TestLogList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		f := newFake(10)
+		segtest.New(t, f, &segment.Options{
+			Refresh: 10 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		time.Sleep(5 * time.Millisecond)
+		for i := range 250 {
+			f.set(func(f *fake) { f.away = i%2 == 0 })
+			time.Sleep(10 * time.Millisecond)
+		}
+		synctest.Wait()
+		got := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(got) != 3 || !strings.Contains(got[2], `msg="segment: list failed" unlogged=49`) {
+			t.Errorf("the log has %d lines: %.500q, want one a second, the last with unlogged=49", len(got), got)
+		}
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/uidring/uidring/internal/loglimit"
 )
 
 // Refresh lists the source's tags. Calls for tags that are gone fail with ErrUnknownTag, changed
@@ -125,16 +127,19 @@ func (t *Tag) refresh(r *Row) {
 	}
 }
 
-// refreshLoop refreshes until ctx ends. It logs the first of several failures in a row. Each
-// interval begins when the refresh before it is over, so a source that is slow is not asked more
-// often than it answers.
+// refreshLoop refreshes until ctx ends. It logs the first of several failures in a row, at most one
+// a second. Each interval begins when the refresh before it is over, so a source that is slow is
+// not asked more often than it answers.
 func (g *Generator) refreshLoop(ctx context.Context) {
+	var limit loglimit.Limit
 	for failed := false; pause(ctx, g.opts.Refresh); {
 		one, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
 		err := g.Refresh(one)
 		cancel()
 		if err != nil && !failed && ctx.Err() == nil {
-			g.opts.Logger.Warn("segment: list failed", "error", err)
+			if unlogged, ok := limit.Pass(time.Now()); ok {
+				g.opts.Logger.Warn("segment: list failed", "unlogged", unlogged, "error", err)
+			}
 		}
 		failed = err != nil
 	}
