@@ -20,4 +20,6 @@
 // A Client asks the servers in turn, starting with the one that answered last, until one answers.
 // When all of them fail, segment.Generator repeats a fetch, the generators of package uid repeat an
 // extension, and Assign repeats itself. Each pauses for a growing and partly random time.
+//
+// The package uses no third-party code but golang.org/x/sys.
 package idclient

@@ -21,8 +21,9 @@
 //
 // The handler has no authentication and hands ids to every client. Its page shows the texts of
 // errors, which name hosts and tables unless Options.ErrorText hides them. Serve it on a loopback
-// or private address. Each request for an unknown key asks the source, unless the segment.Generator
-// has Options.Listed. Slow clients are bounded by the timeouts of the http.Server.
+// or private address. A key that the source did not know is refused for a second without asking it
+// again, for up to 1,000 keys. If the segment.Generator has Options.Listed, the source is never
+// asked about one. Slow clients are bounded by the timeouts of the http.Server.
 package idhttp
 
 import (
@@ -80,8 +81,9 @@ type Options struct {
 	// default. It must be safe for concurrent use.
 	ErrorText func(error) string
 
-	// Logger gets the failures that a client sees as 500 or 503, at most one line of each kind a
-	// second, so that an outage does not fill the disk. Silent by default.
+	// Logger gets the failures that a client sees as 409, 500 or 503, but no claim that the server
+	// does not know. It gets at most one line a second of each kind, so that an outage does not
+	// fill the disk: ids refused with 500, ids with 503, and worker ids. Silent by default.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
