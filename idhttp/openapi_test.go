@@ -229,8 +229,8 @@ func TestOpenAPI(t *testing.T) {
 			m = strings.ToUpper(m)
 			described[path] = append(described[path], m)
 			// The server's, for a request without its token: any path but that of the probes.
-			const unauthorized = "#/components/responses/Unauthorized"
-			if ref := operation.Responses["401"].Ref; (ref == unauthorized) == (path == "/health") {
+			const noToken = "#/components/responses/NoToken"
+			if ref := operation.Responses["401"].Ref; (ref == noToken) == (path == "/health") {
 				t.Errorf("%s %s has %q as its answer 401", m, path, ref)
 			}
 			delete(operation.Responses, "401")
