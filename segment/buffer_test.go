@@ -95,7 +95,7 @@ func TestBufferConcurrent(t *testing.T) {
 		fs = append(fs, func() {
 			defer over.Store(true)
 			for p := int64(0); p < n; {
-				for next := p + int64(round*5); p < next; { // let the takers get some
+				for next := min(n, p+int64(round*5)); p < next; { // let the takers get some
 					p = n - b.Free()
 				}
 				p = b.Hold()
