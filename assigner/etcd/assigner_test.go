@@ -42,7 +42,7 @@ func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
 	prefix := s.Prefix()
-	for _, p := range []string{prefix, prefix + "/slot-1", prefix + "/deeper", prefix + "2"} {
+	for _, p := range []string{prefix, prefix + "/slot-1", prefix + "/deeper", prefix + "x"} {
 		a := open(t, s.Addr(), p, slots.Options{})
 		if c := assign(t, a); c.Worker() != 0 {
 			t.Errorf("first worker id under %s = %d, want 0", p, c.Worker())
