@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -97,4 +98,23 @@ func TestWindowBehindClockSince(t *testing.T) {
 				"still is not, want 1 and one in five minutes", n, again)
 		}
 	})
+}
+
+// TestExhaustedIsNotBehind extends a claim whose window reaches beyond the time bits, which no id
+// does: nothing is wrong with the claim, so the log and Stats say nothing of it.
+func TestExhaustedIsNotBehind(t *testing.T) {
+	t.Parallel()
+	l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4,
+		Epoch: bubbleStart.Add(-time.Second)}
+	for kind := range kinds {
+		logger, log := newLogged()
+		bubble(t, kind, newMemory(time.Minute), uid.Options{Layout: l, BoostPower: 1,
+			Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			time.Sleep(20 * time.Minute)
+			if s := g.Stats(); !errors.Is(s.Err, uid.ErrExhausted) || s.ExtendErr != nil ||
+				s.ExtendFailures != 0 || s.Extends == 0 || log.of("claim not extended") != 0 {
+				t.Errorf("%s: at the end of the time bits %+v; the log is %v", kind, s, log.counts)
+			}
+		})
+	}
 }

@@ -118,6 +118,31 @@ func TestLogsOfWait(t *testing.T) {
 	})
 }
 
+// TestLogsOfSecondStop has ids stop again within a second of being back, while a caller waits, which
+// does not look again: the log says it all the same.
+func TestLogsOfSecondStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logger, log := newLogged()
+		clock := uid.NewTestClock()
+		c := cachedAt(t, uid.Options{MaxLead: 2 * time.Second, Logger: logger}, clock)
+		stop := func(patience time.Duration) {
+			clock.Step(-time.Hour)
+			c.Empty()
+			if _, err := c.Next(within(t, patience)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("Next: %v, want the ctx's end", err)
+			}
+		}
+		stop(5 * time.Second)
+		clock.Step(time.Hour)
+		mustNext(t, c)
+		haltLines(t, "the clock is back", log, 1, 1)
+		time.Sleep(300 * time.Millisecond)
+		stop(time.Minute)
+		haltLines(t, "it went back again", log, 2, 1)
+	})
+}
+
 // TestLogsOfClose takes an id while Close gives the claim back: that ids have stopped is no news.
 func TestLogsOfClose(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,9 @@ func TestGene(t *testing.T) {
 		if _, err := g.NextGene(t.Context(), 1); !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: NextGene without GeneBits = %v, want ErrNoGene", name, err)
 		}
+		if n, err := g.FillGene(t.Context(), 1, []uid.ID{0, 0, 0}); n != 0 || !errors.Is(err, uid.ErrNoGene) {
+			t.Errorf("%s: FillGene without GeneBits = %d, %v, want ErrNoGene", name, n, err)
+		}
 	}
 }
 
