@@ -3,6 +3,7 @@ package uid_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 	"testing"
@@ -30,6 +31,7 @@ func TestBadOptions(t *testing.T) {
 		{uid.Options{RunLength: 3}, []string{"RunLength", "3", "power of two"}},
 		{uid.Options{RunLength: 16384}, []string{"RunLength", "16384", "8192"}},
 		{uid.Options{RunLength: -8}, []string{"RunLength", "-8"}},
+		{uid.Options{RunLength: math.MinInt}, []string{"RunLength", fmt.Sprint(math.MinInt)}}, // one bit, too
 		{uid.Options{Lanes: 3}, []string{"Lanes", "3", "power of two"}},
 		{uid.Options{Lanes: 2048}, []string{"Lanes", "2048", "1024"}},
 		{uid.Options{Lanes: -2}, []string{"Lanes", "-2"}},

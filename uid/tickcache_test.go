@@ -1,6 +1,8 @@
 package uid
 
 import (
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +68,23 @@ func TestTickCacheStep(t *testing.T) {
 					at, begin.Add(time.Second))
 			}
 		})
+}
+
+// TestTickCacheJump has the clock jump while the cache is used: the refresh that sees it logs it.
+func TestTickCacheJump(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	withTickCache(t, o, func(t *testing.T, d *Default, clock *TestClock, _ *atomic.Int64) {
+		stamp(t, d)
+		clock.Step(5 * time.Hour)
+		time.Sleep(2 * time.Millisecond)
+		stamp(t, d)
+		synctest.Wait()
+		if text := log.String(); strings.Count(text, "clock jumped ahead") != 1 {
+			t.Errorf("the clock jumped ahead; the log is %s", text)
+		}
+	})
 }
 
 // TestTickCacheEnd reads the clock in the middle of ticks of a millisecond: the cached tick ends
