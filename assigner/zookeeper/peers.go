@@ -18,12 +18,15 @@ import (
 // stepped between the two writes. A new leader with another clock is such a step.
 //
 // So before a start is refused it asks: it writes its name to the node of all peers, which every
-// instance watches, and compares with those that write their clocks after that.
+// instance reads once a second, and compares with those that write their clocks after that. A watch
+// would spare the reads. But go-zookeeper v1.0.4, which sets watches again after a reconnect, then
+// reads what another goroutine of its own writes.
 
 const (
-	maxPeers    = 32                     // bounds how many peers are compared with
-	answerWait  = 2 * time.Second        // bounds how long answers are waited for
-	answerPause = 200 * time.Millisecond // between two answers of an instance
+	maxPeers   = 32                    // bounds how many peers are compared with
+	answerWait = 2 * time.Second       // bounds how long answers are waited for
+	answerLook = answerWait / 2        // between two looks of an instance for a question
+	askPause   = 20 * time.Millisecond // between two looks for answers
 )
 
 // answer writes the local clock whenever another instance asks for it, from the first claim until
@@ -34,37 +37,22 @@ func (a *Assigner) answer(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		asked, err := a.watch(ctx)
-		if err != nil {
-			pause(ctx, answerWait)
-			continue
+		if a.claims.Load() > 0 {
+			_ = a.answerOnce(ctx) // the next look tries again
 		}
-		select {
-		case <-asked:
-		case <-ctx.Done():
-		}
-		pause(ctx, answerPause)
+		pause(ctx, answerLook)
 	}
 }
 
-// watch answers a question that is open, and returns what is closed or written to when there is
-// another one or the session is over.
-func (a *Assigner) watch(ctx context.Context) (<-chan zk.Event, error) {
-	type question struct {
-		zxid  int64
-		asked <-chan zk.Event
-	}
-	q, err := call(ctx, a.session, func(c *zk.Conn) (question, error) {
-		_, stat, asked, err := c.GetW(a.tree.peers())
-		if err != nil {
-			return question{}, err
-		}
-		return question{stat.Mzxid, asked}, nil
+// answerOnce answers a question that is open.
+func (a *Assigner) answerOnce(ctx context.Context) error {
+	question, err := call(ctx, a.session, func(c *zk.Conn) (node, error) {
+		return read(c, a.tree.peers())
 	})
-	if err == nil && q.zxid > a.touched.Load() && a.claims.Load() > 0 {
+	if err == nil && question.zxid > a.touched.Load() {
 		_, err = a.touch(ctx)
 	}
-	return q.asked, err
+	return err
 }
 
 // pause waits for d or until ctx ends.
@@ -179,7 +167,7 @@ func (a *Assigner) ask(ctx context.Context) (fresh []node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(answerWait); ; pause(ctx, answerPause/10) {
+	for deadline := time.Now().Add(answerWait); ; pause(ctx, askPause) {
 		all, err := a.readPeers(ctx)
 		if err != nil {
 			return nil, err

@@ -36,7 +36,7 @@ func again(ctx context.Context, r *report, stderr io.Writer, race []string) bool
 		return false
 	}
 	for _, f := range r.failures {
-		if final.MatchString(known(f.output)) {
+		if final.MatchString(f.output) {
 			return false
 		}
 	}
@@ -56,20 +56,6 @@ func again(ctx context.Context, r *report, stderr io.Writer, race []string) bool
 		r.flaky = append(r.flaky, name)
 	}
 	return true
-}
-
-var raceReport = regexp.MustCompile(`(?s)WARNING: DATA RACE\n.*?\n={18}`)
-
-// known returns output without the reports of a race that go-zookeeper v1.0.4 has with itself:
-// when it sets watches again on a new connection it reads the number that its receiving goroutine
-// writes. All tests that run at that moment fail.
-func known(output string) string {
-	return raceReport.ReplaceAllStringFunc(output, func(report string) string {
-		if strings.Contains(report, "zk.(*Conn).sendSetWatches()\n") {
-			return ""
-		}
-		return report
-	})
 }
 
 // failure is a test that failed, with its subtests.
