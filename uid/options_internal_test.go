@@ -2,7 +2,9 @@ package uid
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"strings"
 	"testing"
@@ -25,6 +27,10 @@ func eraOptions(o Options) Options {
 func seqOf(bits int) bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 62 - bits, WorkerBits: 1, SeqBits: bits}
 }
+
+// most is the BoostPower whose ring has maxSlots if a run is as long as a tick's ids. The core's
+// tests run on 386 too, where a ring has fewer slots.
+var most = bits.Len(maxSlots) - 1
 
 // TestOptionsFilledIn checks what becomes of fields that are left out, and of values at their
 // bounds, which are allowed.
@@ -62,7 +68,7 @@ func TestOptionsFilledIn(t *testing.T) {
 		{Options{BoostPower: 1}, ring(1, 2048, 1, 8)},
 		// A run is not longer than a quarter of a tick, however many slots that makes.
 		{Options{BoostPower: 12}, ring(12, 2048, 1, 1<<14)},
-		{Options{BoostPower: 24, RunLength: 8192}, ring(24, 8192, 1, maxSlots)},
+		{Options{BoostPower: most, RunLength: 8192}, ring(most, 8192, 1, maxSlots)},
 		{Options{RunLength: 1}, ring(3, 1, 1, 1<<16)},
 		{Options{Lanes: 2}, ring(3, 1024, 2, 64)},
 		{Options{Lanes: 8}, ring(3, 512, 8, 128)},
@@ -119,8 +125,8 @@ func TestOptionsRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{BoostPower: 24, RunLength: 4096}, "BoostPower is 24, want a ring of at most 16777216 " +
-			"slots: (MaxSeq+1)<<BoostPower/RunLength is 2^25"},
+		{Options{BoostPower: most, RunLength: 4096}, fmt.Sprintf("BoostPower is %d, want a ring of at "+
+			"most %d slots: (MaxSeq+1)<<BoostPower/RunLength is 2^%d", most, maxSlots, most+1)},
 		{Options{BoostPower: 21, RunLength: 1, Layout: seqOf(40)}, "is 2^61"},
 		{Options{BoostPower: 24, RunLength: 1, Layout: seqOf(60)}, "is 2^62"},
 		{Options{MaxLag: 1004*time.Millisecond - 1}, "MaxLag is 1.003999999s, want at least Tick + 4ms"},
