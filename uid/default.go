@@ -332,8 +332,6 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	case reason == errExtending: // even with TakeReject: the answer is a round trip away
 		d.keeper.kick()
 		return d.wait(ctx, ready, wait)
-	case errors.Is(reason, ErrClaimExpired):
-		d.keeper.kick()
 	}
 	return d.refuse(ctx, reason, ready, wait)
 }

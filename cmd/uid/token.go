@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"strings"
 )
 
 // withToken answers 401 to requests without the token, except for /health, so that probes need no
@@ -12,11 +13,13 @@ func withToken(h http.Handler, token string) http.Handler {
 	if token == "" {
 		return h
 	}
-	want := sha256.Sum256([]byte("Bearer " + token))
+	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Sums have one length, so the time of the comparison reveals nothing about the token.
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 && r.URL.Path != "/health" {
+		scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(sent))
+		equal := subtle.ConstantTimeCompare(got[:], want[:]) == 1
+		if !(equal && strings.EqualFold(scheme, "Bearer")) && r.URL.Path != "/health" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return

@@ -21,15 +21,18 @@ func TestServeToken(t *testing.T) {
 	for _, path := range []string{
 		"/", "/api/snowflake/get/a", "/api/snowflake/get/a?count=2", "/metrics", "/debug/uid", "//health",
 	} {
-		for _, header := range []string{"", "s3cret", "Bearer", "Bearer s3cre", "Bearer s3cret2", "Basic s3cret"} {
+		for _, header := range []string{"", "s3cret", "Bearer", "Bearer s3cre", "Bearer s3cret2", "Basic s3cret",
+			"Bearer S3cret"} {
 			if status := authorized(t, s, path, header); status != http.StatusUnauthorized {
 				t.Errorf("%s with %q is %d, want 401", path, header, status)
 			}
 		}
 	}
 	for _, path := range []string{"/", "/api/snowflake/get/a", "/metrics"} {
-		if status := authorized(t, s, path, "Bearer s3cret"); status != http.StatusOK {
-			t.Errorf("%s with the token is %d, want 200", path, status)
+		for _, header := range []string{"Bearer s3cret", "bearer s3cret"} { // RFC 9110: of any case
+			if status := authorized(t, s, path, header); status != http.StatusOK {
+				t.Errorf("%s with %q is %d, want 200", path, header, status)
+			}
 		}
 	}
 	if strings.Contains(s.stderr(), "s3cret") {

@@ -72,7 +72,12 @@ func (j job) work() error {
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	return g.Close()
+	// A server that refuses connections, as all of a fleet close, does not get the worker id back.
+	// It is free when its window has passed.
+	if err := g.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+	}
+	return nil
 }
 
 // bePod makes this process look like a pod of a StatefulSet.
