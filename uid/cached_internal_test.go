@@ -1,6 +1,8 @@
 package uid
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -249,4 +251,37 @@ func TestComposerLocks(t *testing.T) {
 		waitsFor(t, "replace", mu, func() { p.replace(c.keeper.window.Load(), time.Now()) })
 		waitsFor(t, "held", mu, func() { c.held() })
 	}
+}
+
+// TestLookRefills: one look of the padder drops the runs that are too old and fills the ring again,
+// so that callers who do not compose find it full.
+func TestLookRefills(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := stoppedCached(t, Options{TakePolicy: TakeReject})
+		time.Sleep(5 * time.Second) // of the eight that the ring is ahead
+		c.look()
+		if ring := c.composer.ring; ring.Len() != ring.Cap() || c.Stats().RunsStale == 0 {
+			t.Errorf("a look left %d of %d runs in the ring and dropped %d", ring.Len(), ring.Cap(),
+				c.Stats().RunsStale)
+		}
+	})
+}
+
+// TestReportJumpOver: nothing is said of a jump that is over before it is reported.
+func TestReportJumpOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c := stoppedCached(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.clock.mu.Lock()
+		c.clock.silent = true // a reading has found a jump
+		c.clock.mu.Unlock()
+		c.clock.doubt.Store(true)
+		c.reportJump()
+		synctest.Wait()
+		if strings.Contains(log.String(), "jumped") {
+			t.Errorf("the jump is over, and the log is %s", log.String())
+		}
+	})
 }

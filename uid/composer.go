@@ -66,7 +66,7 @@ func newComposer(c *core, lanes []lane) *composer {
 		low:    int((slots*int64(c.opts.PaddingFactor) + 99) / 100),
 		window: c.keeper.window.Load(),
 	}
-	p.jump(c.clock.now())
+	p.jump(p.window, c.clock.now())
 	for i := range lanes {
 		lanes[i].skip = p.skip(i)
 	}
@@ -256,7 +256,7 @@ func (p *composer) refresh(now time.Time) {
 	// Either says that the generator was idle: a run grew old, or the position did.
 	stale := p.drop(limit) > 0 || p.pos.Load() < limit
 	if stale {
-		p.jump(now)
+		p.jump(p.keeper.window.Load(), now)
 	}
 	for i := range p.lanes {
 		l := &p.lanes[i]
@@ -285,12 +285,10 @@ func (p *composer) oldestAllowed(now time.Time) uint64 {
 	return p.next(p.at(then))
 }
 
-// jump moves the position to the current tick, at a sequence number that a hash spreads, and drops
-// the runs below. A position that is ahead stays where it is: that is why a clock that goes back
-// costs no uniqueness. Under mu. It may load a newer window than compose did; the next batch
-// composes under that one.
-func (p *composer) jump(now time.Time) {
-	w := p.keeper.window.Load()
+// jump moves the position to the current tick, or to where w begins if that is later, at a sequence
+// number that a hash spreads, and drops the runs below. A position that is ahead stays where it is:
+// that is why a clock that goes back costs no uniqueness. Under mu.
+func (p *composer) jump(w *window, now time.Time) {
 	pos := max(p.at(now), w.from)
 	e := p.of(pos)
 	pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
@@ -325,10 +323,9 @@ func (p *composer) replace(w *window, now time.Time) {
 	// the position stayed in its tick.
 	pos := p.pos.Load()
 	if p.of(pos).begun(pos) {
-		pos = p.next(pos)
+		p.pos.Store(p.next(pos))
 	}
-	p.pos.Store(max(pos, w.from))
-	p.jump(now)
+	p.jump(w, now)
 }
 
 // lockLanes locks all lanes and drops their rests. Under mu, which is what keeps two goroutines
