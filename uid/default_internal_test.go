@@ -56,14 +56,15 @@ func TestDefaultAheadContended(t *testing.T) {
 	w := *d.keeper.window.Load()
 	w.from = d.at(time.Now().Add(time.Hour))
 	last := int64(w.from | d.of(w.from).seqMask) // the sequence is used up
-	const rounds = 20_000
+	const rounds = 20_000 / slow
 	high := w.from + 1<<50
 	var turn, taken atomic.Int64
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := int64(1); i <= rounds; i++ {
-			for turn.Load() < i {
-				runtime.Gosched()
+			spin(func() bool { return turn.Load() >= i })
+			for range i % 256 { // meets the call between its load and its swap in some rounds
+				taken.Load()
 			}
 			d.ahead.Store(high)
 			taken.Store(i)
@@ -151,17 +152,16 @@ func TestStartAfter(t *testing.T) {
 // and after.
 func TestIssuedWhileClosing(t *testing.T) {
 	t.Parallel()
-	for range 100 {
+	for range 1000 / slow {
 		d := internalDefault(t, nil)
 		var ids [5]ID
 		if _, err := d.Fill(t.Context(), ids[:]); err != nil {
 			t.Fatal(err)
 		}
-		var closed atomic.Bool
+		var counted, closed atomic.Bool
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for done := false; !done; {
-				runtime.Gosched()
+			for done := false; !done; counted.Store(true) {
 				done = closed.Load()
 				if n := d.issued(); n != int64(len(ids)) {
 					t.Errorf("%d ids are counted, want %d", n, len(ids))
@@ -169,11 +169,14 @@ func TestIssuedWhileClosing(t *testing.T) {
 				}
 			}
 		})
-		runtime.Gosched()
+		spin(func() bool { return counted.Load() || t.Failed() })
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 		closed.Store(true)
 		wg.Wait()
+		if t.Failed() {
+			return
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,4 +69,22 @@ func TestGateWakesAll(t *testing.T) {
 		}
 		g.open()
 	}
+}
+
+// TestGateContended opens a gate from two goroutines that wait at it in turn: each waiter is woken.
+func TestGateContended(t *testing.T) {
+	t.Parallel()
+	var g gate
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range 100_000 / slow {
+				ready := g.wait()
+				g.open()
+				<-ready
+				g.awaited() // for the race detector
+			}
+		})
+	}
+	wg.Wait()
 }

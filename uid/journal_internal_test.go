@@ -3,6 +3,8 @@ package uid
 import (
 	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,4 +87,37 @@ func TestJournalHalts(t *testing.T) {
 			t.Errorf("%d lines were written, want 4", lines)
 		}
 	})
+}
+
+// TestJournalContended logs from two goroutines at the same time: each line is written once, and one
+// of the two says that ids are back.
+func TestJournalContended(t *testing.T) {
+	t.Parallel()
+	for round := range 5000 / slow {
+		var j journal
+		var lines, news, here atomic.Int32
+		line := func(*slog.Logger) { lines.Add(1) }
+		j.halted.Store(true)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				here.Add(1)
+				spin(func() bool { return here.Load() == 2 })
+				if j.halt(false, line) {
+					news.Add(1)
+				}
+				for range 8 {
+					j.log(line)
+				}
+			})
+		}
+		wg.Wait()
+		wg.Go(func() { j.log(func(*slog.Logger) {}) }) // meets close, which may drop it
+		j.close()
+		wg.Wait()
+		if lines.Load() != 17 || news.Load() != 1 {
+			t.Fatalf("round %d: %d lines of 17 were written, and it was news to %d of two", round,
+				lines.Load(), news.Load())
+		}
+	}
 }

@@ -8,19 +8,20 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// usedUp is a lane's next when the lane has no run. It is above every number.
+// usedUp is what next of a lane without a run has, or more. It is above every number.
 const usedUp = 1 << 63
 
 // laneHalf keeps a lane's two hot words apart: two cache lines, because processors fetch lines in
-// pairs. laneSize is a power of two, so lanes are aligned on it and none shares a pair of lines
-// with its neighbours.
+// pairs. laneSize and the number of lanes are powers of two, and Go aligns a slice of such a size
+// on laneSize, so no lane shares a pair of lines with its neighbours.
 const (
 	laneHalf = 2 * max(64, unsafe.Sizeof(cpu.CacheLinePad{}))
 	laneSize = 2 * laneHalf
 )
 
 // lane is where callers get their ids: one atomic add each. A lane counts in numbers, which are ids
-// without their gene bits, and hands out one run of consecutive numbers after another.
+// without their gene bits, the lowest ones. It hands out one run of consecutive numbers after
+// another, each taken from the composer's ring.
 //
 //	               next                          end
 //	────┬────────────▼────────────────────────────▼────────►  numbers
@@ -43,26 +44,27 @@ const (
 //
 // Owners: every caller may add, or take several numbers by a compare-and-swap. Only the holder of
 // mu may do more: drop the rest of a run, or begin a new run. A run begins only in a used-up lane,
-// so that its stores overwrite nothing but failed adds.
+// so its stores overwrite nothing but failed adds.
 //
 // Why no number is handed out twice:
 //
-//  1. Runs rise: each run of a lane lies above the one before it, because positions only grow.
-//  2. While a run is current, next is inside it, or at its end or above: callers only move it up,
-//     and only the holder of mu replaces it.
-//  3. begin stores usedUp, then the new end, then the new next. So a caller that loaded the end of
-//     run k did so after run k-1 was gone from next. What its add found is a number of run k, or
-//     lies at that end or above: used up, or a number of a later run. A value below that end is a
-//     number of run k, and no other add found the same value.
+//  1. Runs rise: each run of a lane lies above the one before it, because the composer's position
+//     only grows.
+//  2. While a run is current, next is not below it: callers only add to next, and only the holder
+//     of mu stores to it.
+//  3. begin stores usedUp, then the new end, then the new next. Go's atomics have one order for all
+//     goroutines, so a caller that loaded the end of run k cannot find what run k-1 left in next.
+//     Its add finds a number of run k, or a value at that end or above: used up, or a number of a
+//     later run. Within a run next only grows, so no two adds find the same number.
 //  4. Failed adds leave next at end or above, or at usedUp or above. Nothing reads a meaning into
-//     them, and the next refill overwrites them. The used-up range holds 2^63 of them.
-//  5. takeN swaps a value below an end. Once that end is stored, next has each value below it once,
-//     because runs rise. So there is no ABA: if next has the value, the run with that end is
-//     current.
+//     the excess, and the next refill overwrites it. The used-up range holds 2^63 of them.
+//  5. takeN swaps a value below an end. Once that end is stored, next leaves each value below it
+//     for good, because runs rise. So there is no ABA: if next has the value, the run with that end
+//     is current.
 //
-// A caller that loaded the end of run k and adds after the refill finds a number of run k+1 and
-// does not know it. That number is skipped. It takes a caller that is interrupted between two
-// instructions while others use up the rest of a run.
+// A caller that loaded the end of run k and adds after the refill finds a number of run k+1, takes
+// it for a failure, and the number is lost. That happens only to a caller that is interrupted
+// between load and add while others use up the rest of a run.
 type lane struct {
 	next atomic.Uint64
 	_    [laneHalf - 8]byte
@@ -70,13 +72,13 @@ type lane struct {
 	// Written once a run, so that the load of end hits the cache.
 	end atomic.Uint64
 
-	// Its holder waits for nothing but the ring's lock, and calls no user function.
+	// Held while the ring's lock is taken, never while a function of the user's runs.
 	mu    sync.Mutex
-	skip  uint64 // guarded by mu: numbers of its next run that the lane passes over
+	skip  uint64 // guarded by mu: numbers that it passes over where its next run begins
 	seat  uint64 // guarded by mu: which seat's caller refilled the lane last; see seats
 	score int    // guarded by mu: how often that seat has changed lately; see seats.note
 	runs  int64  // guarded by mu: how many runs it took from the ring
-	taken uint64 // guarded by mu: their numbers, less those that it passed over or dropped
+	taken uint64 // guarded by mu: their numbers, minus those that it passed over or dropped
 	_     [laneHalf - 56]byte
 }
 
@@ -91,9 +93,8 @@ func newLanes(n int) []lane {
 }
 
 // take takes the next number for a caller that has loaded end. ok reports whether the number is
-// inside the run that ends there; otherwise it has no meaning. Any goroutine may call take. It
-// cannot fail to make progress and cannot be delayed: one add, and one comparison with a word of
-// the caller's.
+// inside the run that ends there; otherwise n has no meaning. Any goroutine may call take. It is
+// wait-free: one add, and one comparison with a word of the caller's.
 func (l *lane) take(end uint64) (n uint64, ok bool) {
 	n = l.next.Add(1) - 1
 	return n, n < end
@@ -109,8 +110,8 @@ func (l *lane) takeN(n uint64) (first, got uint64) {
 			return 0, 0
 		}
 		got = min(n, end-next)
-		// A failure means that other callers got numbers, or that the run was dropped. Either is
-		// progress, so the loop needs no bound.
+		// A failure means that others have moved next. That is progress, so the loop is lock-free
+		// and needs no bound.
 		if l.next.CompareAndSwap(next, next+got) {
 			return next, got
 		}
@@ -118,10 +119,12 @@ func (l *lane) takeN(n uint64) (first, got uint64) {
 }
 
 // isUsedUp reports whether the lane has no number left. While the caller holds mu, a used-up lane
-// stays used up: callers only move next up, and no other goroutine begins a run.
+// stays used up: callers only move next up, and no other goroutine begins a run. Without mu it is a
+// hint.
 func (l *lane) isUsedUp() bool { return l.next.Load() >= l.end.Load() }
 
-// begin gives the lane the numbers [next, end). The caller holds mu and has found the lane used up.
+// begin gives the lane the numbers [next, end). The caller holds mu, has found the lane used up,
+// and adds the numbers to taken before it unlocks mu.
 // The order of the stores is what point 3 of lane rests on. If end came first, a caller could load
 // it and find what failed adds had left in next: a number below the new end that is not the lane's.
 func (l *lane) begin(next, end uint64) {
@@ -139,8 +142,8 @@ func (l *lane) drop() {
 }
 
 // issued returns how many runs the lane took, and how many of their numbers were handed out or
-// skipped. Under mu only adds and takeN change the latter, and both make it grow. So what a later
-// call returns is never less.
+// lost. Adds and takeN make the latter grow. A drop and a refill change taken by as much as what is
+// left of the run, so what a later call returns is never less.
 func (l *lane) issued() (runs int64, n uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 // done is closed. NewCached starts it, Close ends it.
 //
 // It looks at ring and lanes when kick wakes it and at least every ScheduleInterval, because the
-// ids of an idle service grow old too. A look drops what would be too old within two intervals, so
-// that nothing is too old by the time of the next one: see composer.oldestAllowed.
+// ids of an idle service grow old too. A look drops what would be too old within two intervals: one
+// until the next look, and one for a look that comes late. See composer.oldestAllowed.
 //
-// Ids do not depend on it with TakePad: callers compose for themselves when the ring is empty. With
-// TakeWait and TakeReject the padder alone composes.
+// With TakePad callers do not depend on it: they compose for themselves when the ring is empty.
+// With TakeWait and TakeReject the padder alone composes.
 //
 //	kick, or ScheduleInterval ──► follow: drop what is too old ──► fillAll ──► report a full ring
 //
 // A padder that runs late, on a machine that is busy, lets ids grow older than MaxLag, or lets
-// callers wait. It makes no id come twice, because composing is the same whichever goroutine does
-// it.
+// callers wait. It cannot make an id come twice, because every goroutine composes in the same way,
+// under the composer's lock.
 func (c *Cached) padder(done <-chan struct{}) {
 	timer := time.NewTimer(c.opts.ScheduleInterval)
 	for {
@@ -30,13 +30,12 @@ func (c *Cached) padder(done <-chan struct{}) {
 		case <-c.wake:
 		case <-timer.C:
 		}
-		// After the look, so that a look that takes longer than the interval is not followed by
-		// another one at once.
+		// Reset after the look, so that a slow look is not followed by another one at once.
 		timer.Reset(c.look())
 	}
 }
 
-// look is one run of the padder: it drops what is too old from ring and lanes, fills the ring, and
+// look is one turn of the padder: it drops what is too old from ring and lanes, fills the ring, and
 // returns how long the padder may sleep. It holds no lock between its steps, so callers take and
 // compose concurrently. It never waits for the claim's authority: where the claim forbids ids,
 // fillAll returns at once, and the keeper kicks the padder when the claim has changed.
@@ -46,21 +45,21 @@ func (c *Cached) look() time.Duration {
 	err := c.composer.fillAll() // nil: the ring is full
 	c.reportJump()
 	if err != nil && c.gate.awaited() {
-		c.keeper.refused() // those that wait do not look again, so that ids stopped is said here
+		c.keeper.refused() // waiting callers do not look again, so it is said here that ids stopped
 	}
 	switch {
 	case err == nil:
 		c.ringFull()
 	case errors.Is(err, ErrLead) && c.gate.awaited():
-		// Callers wait for the clock: look again when it has caught up.
+		// Callers wait for the clock: look again when it has caught up, in 100 µs at the least.
 		return min(c.opts.ScheduleInterval, c.untilLead(c.composer.pos.Load()))
 	}
 	return c.opts.ScheduleInterval
 }
 
 // ringFull applies the put policy to next, the id that would be composed now if the full ring had a
-// slot for it. The policy decides about a report only: next is composed by a later run, so that no
-// id is lost. A PutFunc must not use next as an id of its own: a caller gets it later.
+// slot for it. The policy is about a report only: next is not taken, and a later look composes it.
+// So a PutFunc must not use next as an id of its own: a caller gets it.
 func (c *Cached) ringFull() {
 	number, ok := c.composer.nextNumber()
 	if !ok {
@@ -83,8 +82,8 @@ func (c *Cached) ringFull() {
 }
 
 // recordPut records the put policy's answer for next. An error counts as a refused put; the first
-// of several in a row is logged. Calls do not overlap: PutFail's come from the padder, and ringFull
-// lets one PutFunc run at a time. So refused needs no compare-and-swap.
+// of several in a row is logged. Calls do not overlap, so refused needs no compare-and-swap: a
+// Cached has either PutFail, whose calls come from the padder, or a PutFunc, one at a time.
 func (c *Cached) recordPut(next ID, err error) {
 	if err != nil {
 		c.rejPut.Add(1)

@@ -70,6 +70,39 @@ func TestTickCacheStep(t *testing.T) {
 		})
 }
 
+// TestTickCacheContended refreshes the cache while another goroutine reads it: neither gets the tick
+// that was there before.
+func TestTickCacheContended(t *testing.T) {
+	t.Parallel()
+	d := internalDefault(t, nil)
+	c, least := &d.clockTick, d.at(time.Now())
+	const rounds = 500_000 / slow
+	var turn, done atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := int64(1); i <= rounds; i++ {
+			spin(func() bool { return turn.Load() >= i })
+			for range 6 {
+				if got := c.load(); got < least {
+					t.Errorf("a reader got the position %d, want %d or above", got, least)
+				}
+			}
+			done.Store(i)
+		}
+	})
+	for i := int64(1); i <= rounds && !t.Failed(); i++ {
+		c.until.Store(0)
+		c.tick.Store(0) // as after a long time without a call
+		turn.Store(i)
+		if got := c.load(); got < least {
+			t.Errorf("a refresh got the position %d, want %d or above", got, least)
+		}
+		spin(func() bool { return done.Load() >= i })
+	}
+	turn.Store(rounds)
+	wg.Wait()
+}
+
 // TestTickCacheJump has the clock jump while the cache is used: the refresh that sees it logs it.
 func TestTickCacheJump(t *testing.T) {
 	t.Parallel()

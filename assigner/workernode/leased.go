@@ -21,42 +21,42 @@ const (
 	// See LeasedOptions.Window for what follows from it.
 	DefaultWindow = 20 * time.Minute
 
-	// A shorter one could never hold a whole tick of the default layout.
+	// One tick of the default layout.
 	minWindow = time.Second
-	// A process that dies keeps its worker id from others for that long.
+	// It bounds how long a process that died keeps its worker id from others.
 	maxWindow = 366 * 24 * time.Hour
 	// The width of OWNER and of LAYOUT, in characters.
 	ownerWidth = 191
 )
 
-// LeasedOptions configures Leased. nil and zero fields mean the defaults.
+// LeasedOptions configures Leased. A nil pointer and zero fields mean the defaults.
 type LeasedOptions struct {
 	// Namespace is a universe of ids: claims in one namespace have different worker ids and one bit
 	// layout, and IDS OF TWO NAMESPACES MAY BE EQUAL. 1 to 64 characters, case-sensitive. Default
 	// "default", which takes new worker ids from WORKER_NODE and so shares one universe with
-	// Disposable. Any other namespace counts for itself: a new worker id is one of the lowest that
-	// have no row in WORKER_LEASE, so that the narrowest layout has room on any database. Among
-	// hundreds of rows a gap far below the highest one is taken when there is no room above.
+	// Disposable. Any other namespace counts from First, so that the narrowest layout has room on
+	// any database: a new worker id is one of the lowest without a row in WORKER_LEASE. In a
+	// namespace of hundreds of rows low gaps are filled once there is no room above the highest.
 	Namespace string
 
-	// First and Last bound the worker ids that claims are made on. They make one universe of one
-	// Namespace in several databases, such as one in each region: give each a range of its own.
+	// First and Last bound the worker ids that claims are made on. Several databases, such as one
+	// in each region, may have one Namespace if each has a range of its own.
 	// First needs a Namespace other than the default. Default 0, and the highest of the layout.
 	First, Last int64
 
-	// Window is how far a claim reaches beyond the database's clock when it is made, and at least
-	// how far when it is extended. A generator goes on for that long while the database is away. A
-	// process that dies without Release keeps its worker id from others for that long. 1 second to
-	// 366 days. Default 20 minutes: a generator that extends at half of it rides out an outage of
-	// 10 minutes at any time, and a process that crashes every 10 seconds uses 120 worker ids.
+	// Window is how far past the database's clock a new claim reaches. An extended claim reaches
+	// at least that far. A process that dies without Release keeps its worker id from others for
+	// that long. 1 second to 366 days. Default 20 minutes: a generator extends at half of it, so it
+	// survives an outage of the database of 10 minutes at any time, and a process that crashes
+	// every 10 seconds uses 120 worker ids.
 	Window time.Duration
 
-	// Owner describes the process to the operator who reads its rows; at most 191 characters.
-	// Default: host, process id and start.
+	// Owner describes the process to the operator who reads its rows; cut to 191 characters.
+	// Default: host, process id and the time of the Assign.
 	Owner string
 
-	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
-	// row at the same time. Two processes may then get one worker id. Default: Assign refuses them.
+	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two concurrent
+	// updates of a row. Two processes may then get one worker id. Default: Assign refuses them.
 	AcceptLostUpdates bool
 
 	// Logger gets names that were cut to fit their columns and, once for each Assign, the wait for
@@ -67,7 +67,7 @@ type LeasedOptions struct {
 }
 
 // withDefaults returns a copy with its zero fields filled in, or says which field is out of range.
-// Last stays 0 where it is: only Assign knows the layout's highest worker id.
+// A zero Last stays 0: only Assign knows the layout's highest worker id.
 func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
@@ -75,6 +75,7 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Window == 0 {
 		c.Window = DefaultWindow
 	}
+	// cut replaces control characters as well.
 	if n := utf8.RuneCountInString(c.Namespace); n > columnWidth ||
 		cut(c.Namespace, columnWidth) != c.Namespace ||
 		strings.TrimSpace(c.Namespace) != c.Namespace {
@@ -103,55 +104,58 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 // Assign claims one of the worker ids of the namespace that have been free for longest, or a new
 // one. A worker id is free when it was given back, or when its window has passed by the database's
 // clock. If there is neither a free nor a new one, Assign fails with assigner.ErrWorkersExhausted
-// and says when the next one is free. A worker id whose window ends more than a minute after the
-// local clock, because the database's clock is ahead, is left alone while there are new ones: its
-// next owner would have no ids until then.
+// and says when the next one is free; so it does if First or Last is beyond the layout. Where the
+// database's clock is ahead, the window of a free worker id may end in the local future: if by more
+// than a minute, Assign prefers a new worker id, because its owner would have no ids until then.
 //
-// Many processes may claim at once. Where another session has a row locked, Assign waits for it for
-// a second and then tries another row; the namespace's header, which no claim keeps locked, has no
-// other. Assign waits for a database that is down until ctx ends, with growing pauses. A refusal,
-// such as a missing table or a wrong password, is an error at once.
+// Many processes may claim concurrently. Where another session has a row locked, Assign waits for
+// it for a second and then tries another row. The row with the namespace's layouts, its header, has
+// no alternative, and no claim keeps it locked. Assign waits for a database that is down until ctx
+// ends, with growing pauses. Other errors, such as a missing table or a wrong password, are
+// returned at once.
 //
 // # Why windows are disjoint
 //
-// A row holds the end of the reserved window (UNTIL_MS) and a fencing token (GENERATION). Claiming,
-// extending and releasing are one UPDATE each, which finds its row by the token that was read
-// before and sets the next one:
+// A window is a stretch of time that ids carry: only its owner stamps ids of that time with the
+// worker id. A row holds the end of the reserved window (UNTIL_MS) and a fencing token
+// (GENERATION). Claiming, extending and releasing are one UPDATE each, which finds its row by the
+// token that was read before and sets the next one:
 //
 //	UPDATE ... SET GENERATION = 8, UNTIL_MS = ... WHERE WORKER_ID = ... AND GENERATION = 7
 //
 // So the changes to a row form a chain, and of two processes that read the same token one succeeds.
-// A claim's window begins at the UNTIL_MS that it found, or later. Only the owner moves UNTIL_MS,
-// so no window begins before the last one ended. Clocks decide when a row is free and nothing else:
-// if all of them were wrong, worker ids would be reused too late or too early, and ids would still
-// be unique.
+// A claim's window begins at the UNTIL_MS that it read, or later. UNTIL_MS changes only together
+// with the token, so the UPDATE fails if it has moved since. A release moves it back to the end of
+// what was stamped, and no further. Clocks decide when a row is free and nothing else: if all of
+// them were wrong, rows would be claimed late or early, and windows would still be disjoint.
 //
-//	token        7               8               9
-//	UNTIL_MS  ───┼───────────────┼───────────────┼──────►  time
-//	             │ owner A's     │ A extends, or │
-//	             │ window        │ owner B's     │
+//	UNTIL_MS   of token 7      of token 8      of token 9
+//	          ───┼───────────────┼───────────────┼──────►  time
+//	             │ A's window:   │ A extends,    │
+//	             │ A set token 8 │ or B claims   │
 //
 // An owner that is paused, or cut off from the database, may stamp to its window's end and no
 // further: its Extend finds another token and fails with assigner.ErrClaimLost.
 //
 // When an answer is lost, the row may have changed or not. Every change also writes a random number
 // (NONCE), so reading the row decides: the number is one that this claim wrote, or the row is as it
-// was, or it has another owner.
+// was, or it has another owner. Where it is as it was, the lost UPDATE may still arrive. It has the
+// old token, so it or the next try succeeds, and not both.
 //
 // # What the database must ensure
 //
-// The database must not forget a change that it has answered, or a worker id goes to a second owner
-// in the middle of the first one's window. So its log has to reach the disk with every commit
+// The database must not lose a commit that it has acknowledged, or a worker id goes to a second
+// owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
-// fail-over to a replica that may lack the last changes, or after a backup was restored, processes
-// may claim again when the longest Window has passed, or in a Namespace and an epoch of their own.
-// Autocommit and isolation level of the application's sessions do not matter: a change counts when
-// it is committed, and is read back as it is committed.
+// fail-over to a replica that may lack the last changes, or after a backup was restored, let no
+// process claim until the longest Window has passed, or give them a new Namespace and another
+// epoch: see docs/reliability.md. Autocommit and isolation level of the application's sessions do
+// not matter: each change is committed before it counts, and read back after that.
 //
 // An owner that finds the table in an older state than it knows fails with ErrTableWentBack, after
 // it has restored the end of its window in the row. Windows that the same Assigner claims from then
-// on begin a whole Window later, when the forgotten windows of others have passed, unless the row
-// shows that an operator has repaired the table.
+// on begin a whole Window after that moment, when forgotten windows that are no longer have passed,
+// unless the row is as Restore leaves it. Other processes are not protected.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {
@@ -162,15 +166,15 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 }
 
 // leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
-// locks itself. It opens no connection before an Assign, and an error of its options is that of
-// each Assign. What an Assign does is in claimer, what its claim does is in leasedClaim.
+// locks itself. It opens no connection before an Assign, which also reports invalid options. What
+// an Assign does is in claimer, what its claim does is in leasedClaim.
 type leased struct {
 	db      *gorm.DB
 	options LeasedOptions // as given; Assign fills in the defaults
-	layout  string        // bitsalloc.Eras.String of the generator; empty: no generator bound it
+	layout  string        // bitsalloc.Eras.String of the generator; empty: none bound it
 	machine machine
 	now     func() time.Time // the local clock
-	memory  *memory          // shared by all that BindLayout returns
+	memory  *memory          // what is known of rows; shared by all that BindLayout returns
 }
 
 // String names the table and the namespace, for Stats.Authority and messages.
@@ -193,8 +197,8 @@ func (a *leased) BindLayout(layout string) assigner.Assigner {
 // Assign claims a worker id. See Leased.
 //
 // Everything that can be refused without the database is refused first. After that Retry calls
-// claimer.claim until it succeeds, fails for good, or ctx ends; one attempt takes ten seconds at
-// most.
+// claimer.claim until it succeeds, fails for good, or ctx ends, and bounds each attempt to ten
+// seconds.
 func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
@@ -205,7 +209,7 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		return nil, err
 	}
 	if !o.AcceptLostUpdates {
-		d = d.Strict()
+		d = d.Strict() // refuses databases that lose updates
 	}
 	if maxWorker < 0 {
 		return nil, noWorkers(maxWorker)
@@ -259,8 +263,8 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		claim, err = c.claim(ctx)
 		return err
 	})
-	// The key was not used: the Assign ended before its row was inserted, or another row became
-	// free.
+	// claim sets fresh to none with the row in WORKER_LEASE. So the key was not used: the Assign
+	// ended before that, or another row became free.
 	if c.fresh != none && c.shared() {
 		c.memory.keepSpare(spare{c.fresh, c.nonce, c.node})
 	}

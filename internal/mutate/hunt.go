@@ -19,7 +19,6 @@ type hunt struct {
 	source *source
 	bench  *bench
 	suites []*suite
-	reach  *reach // of the first suite
 	all    []*mutant
 	record *results // as the run found it
 	stdout io.Writer
@@ -49,7 +48,7 @@ func newHunt(o options, s *source, record *results, stdout io.Writer) *hunt {
 
 // learn remembers which test kills what.
 func (h *hunt) learn(key string, was outcome) {
-	if was.suite != "short" || strings.HasPrefix(was.by, "(") {
+	if was.suite == "" || strings.HasPrefix(was.by, "(") {
 		return
 	}
 	fn := function(key)
@@ -96,12 +95,6 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	if len(all) == 0 {
 		return nil
 	}
-	if h.o.tests == "" {
-		h.reach, err = h.bench.reach(ctx, h.source, h.o.jobs, h.stdout)
-		if err != nil {
-			return err
-		}
-	}
 	slices.SortStableFunc(all, func(a, b *mutant) int {
 		return rank(a.op) - rank(b.op)
 	})
@@ -140,19 +133,23 @@ func rank(op string) int {
 }
 
 // warm builds a suite and runs it without a mutant, once: it has to pass, and its time bounds that
-// of the mutants. The tests of the first suite have run one by one, and are chosen one by one.
+// of the mutants. Short tests run one by one, and are chosen one by one.
 func (h *hunt) warm(ctx context.Context, s *suite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bin != "" {
 		return nil
 	}
-	first := s == h.suites[0]
-	if err := h.bench.build(ctx, s); err != nil || first && h.reach != nil {
+	err := h.bench.build(ctx, s)
+	if err != nil {
 		return err
 	}
-	if first {
+	switch {
+	case s == h.suites[0] && h.o.tests != "":
 		s.whole.pattern = h.o.tests
+	case s.short && !s.race:
+		s.reach, err = h.bench.reach(ctx, h.source, s, h.o.jobs, h.stdout)
+		return err
 	}
 	v, err := h.bench.run(ctx, s, 0, choice{pattern: s.whole.pattern, limit: 10 * time.Minute})
 	if err != nil {
@@ -173,14 +170,11 @@ func (h *hunt) judge(ctx context.Context, m *mutant) error {
 	var was outcome
 	var ran []string
 	begin := time.Now()
-	for i, s := range h.suites[:min(h.o.suites, len(h.suites))] {
+	for _, s := range h.suites[:min(h.o.suites, len(h.suites))] {
 		if err := h.warm(ctx, s); err != nil {
 			return err
 		}
-		name, choices := s.name, []choice{s.whole}
-		if i == 0 {
-			name, choices = h.choices(m)
-		}
+		name, choices := h.choices(s, m)
 		var v verdict
 		for _, c := range choices {
 			var err error
@@ -197,7 +191,12 @@ func (h *hunt) judge(ctx context.Context, m *mutant) error {
 			was = outcome{s.name, v.by}
 			break
 		}
-		ran = append(ran, name)
+		if slices.Equal(ran, []string{unreached}) {
+			ran = nil // this suite says more
+		}
+		if name != unreached || len(ran) == 0 {
+			ran = append(ran, name)
+		}
 		was = outcome{by: strings.Join(ran, ",")}
 	}
 	h.mu.Lock()
@@ -213,15 +212,21 @@ func (h *hunt) judge(ctx context.Context, m *mutant) error {
 	return nil
 }
 
-// choices returns the runs of the first suite that a mutant has to get past, and the name for
-// having done so.
-func (h *hunt) choices(m *mutant) (name string, choices []choice) {
-	if h.reach == nil {
-		return "cheap", []choice{h.suites[0].whole}
+// unreached stands for a suite of which no short test executes the code.
+const unreached = "unreached"
+
+// choices returns the runs of a suite that a mutant has to get past, and the name for having done
+// so.
+func (h *hunt) choices(s *suite, m *mutant) (name string, choices []choice) {
+	if s.reach == nil {
+		if s.whole.pattern != "" {
+			return "cheap", []choice{s.whole}
+		}
+		return s.name, []choice{s.whole}
 	}
-	tests := h.reach.of(h.source, m)
+	tests := s.reach.of(h.source, m)
 	if len(tests) == 0 {
-		return "unreached", nil
+		return unreached, nil
 	}
 	all, left := stages(tests, h.likely(m.key), h.o.cost)
 	for _, stage := range all {
@@ -230,7 +235,7 @@ func (h *hunt) choices(m *mutant) (name string, choices []choice) {
 	if left {
 		return "cheap", choices
 	}
-	return "short", choices
+	return s.name, choices
 }
 
 // String returns the outcome as the results have it.

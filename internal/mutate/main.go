@@ -1,6 +1,6 @@
 // Command mutate is what "make mutate" runs: it changes the library one place at a time and runs
 // the tests on each mutant. A mutant that no test notices shows what the tests do not see. The
-// command fails unless every survivor is in equivalent.txt, with the reason why no test notices it.
+// command fails unless every survivor is listed, with the reason why no test notices it.
 //
 // It writes nothing into the tree but results/PACKAGE.txt: the go command gets the mutants by its
 // -overlay flag.
@@ -22,7 +22,7 @@ import (
 )
 
 // packages are mutated unless arguments say otherwise.
-var packages = []string{"bitsalloc", "ringbuffer", "uid"}
+var packages = []string{"bitsalloc", "ringbuffer", "uid", "assigner/workernode", "internal/sqldb"}
 
 // options are the command's flags.
 type options struct {

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// reach says which code each short test of a package executes: only a test that executes the
-// mutated code can notice a mutant.
+// reach says which code of the mutated package each short test of a suite executes: only a test
+// that executes the mutated code can notice a mutant.
 type reach struct {
 	tests  []*reaching        // the cheapest first
-	blocks map[string][]block // of the whole package, by the base name of their file
+	blocks map[string][]block // of the mutated package, by the base name of their file
 }
 
 // reaching is a test with what it costs and what it executes.
@@ -42,13 +42,14 @@ func (p place) compare(q place) int {
 
 func (b block) has(p place) bool { return b.from.compare(p) <= 0 && p.compare(b.to) < 0 }
 
-// reach runs each short test of a package by itself, some at a time. A test that fails without a
+// reach runs each short test of a suite by itself, some at a time. A test that fails without a
 // mutant is reported and left out.
-func (b *bench) reach(ctx context.Context, s *source, jobs int, stdout io.Writer) (*reach, error) {
+func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int,
+	stdout io.Writer) (*reach, error) {
 	bin := filepath.Join(b.work, "test-reach")
 	dir := filepath.Join(b.root, filepath.FromSlash(s.pkg))
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-cover", "-covermode=set",
-		"-coverpkg="+s.path, "-o", bin, ".") // #nosec G204
+		"-coverpkg="+src.path, "-o", bin, ".") // #nosec G204
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the tests of %s: %w: %s", s.pkg, err, out)

@@ -97,20 +97,12 @@ func (r *results) write(root string) error {
 	return os.WriteFile(name, []byte(b.String()), 0o644)
 }
 
-// judge compares the survivors with the list of equivalents and that of open survivors: the lists
-// have to name the same mutants as the record.
+// judge compares the survivors with the lists of those that are explained and of those that are
+// open: the lists have to name the same mutants as the record.
 func (r *results) judge(root string, mutants int, stdout io.Writer) error {
-	equal, err := readEquivalents(root)
-	if err != nil {
-		return err
-	}
-	open, err := readOpen(root)
-	if err != nil {
-		return err
-	}
 	listed := map[string]string{} // by key: the list
 	var errs []error
-	list := func(key, as string) {
+	add := func(key, list string) {
 		file, _, _ := strings.Cut(key, " ")
 		if path.Dir(file) != r.pkg {
 			return
@@ -118,15 +110,25 @@ func (r *results) judge(root string, mutants int, stdout io.Writer) error {
 		if listed[key] != "" {
 			errs = append(errs, fmt.Errorf("listed twice: %s", key))
 		}
-		listed[key] = as
+		listed[key] = list
 	}
-	for _, e := range equal {
-		for _, key := range e.keys {
-			list(key, "equivalent")
+	for _, list := range lists {
+		all, err := readList(root, list)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			for _, key := range e.keys {
+				add(key, list)
+			}
 		}
 	}
+	open, err := readOpen(root)
+	if err != nil {
+		return err
+	}
 	for _, key := range open {
-		list(key, "open")
+		add(key, "open")
 	}
 	killed, unexplained := 0, 0
 	for _, l := range r.lines {

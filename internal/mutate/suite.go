@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type suite struct {
 	mu    sync.Mutex // held while the suite is built and run without a mutant
 	bin   string     // the test binary, "" before it is built
 	whole choice     // all its tests: set by a run without a mutant
+	reach *reach     // what each of its tests executes; nil: they run as a whole
 }
 
 // suitesOf returns what a mutant of pkg has to get past: the short tests of its package first, then
@@ -43,8 +45,13 @@ func suitesOf(pkg string) []*suite {
 		"internal/sqldb":      {"assigner/workernode", "segment/sqlsource"},
 		"assigner/workernode": {"e2e"},
 	}
+	at := len(list)
+	if pkg == "internal/sqldb" { // its users test it more than its own tests do
+		at = 1
+	}
 	for _, user := range users[pkg] {
-		list = append(list, &suite{name: user, pkg: user, short: true})
+		list = slices.Insert(list, at, &suite{name: user, pkg: user, short: true})
+		at++
 	}
 	return list
 }
@@ -126,6 +133,11 @@ func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdic
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.limit+10*time.Second)
 	defer cancel()
+	tmp, err := os.MkdirTemp(b.work, "tmp") // a test that is killed leaves its files
+	if err != nil {
+		return verdict{}, err
+	}
+	defer os.RemoveAll(tmp)
 	script := `exec "$0" "$@"`
 	if !s.race {
 		script = fmt.Sprintf("ulimit -v %d; ", memory) + script
@@ -135,7 +147,7 @@ func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdic
 	}
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, s.bin}, args...)...)
 	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(s.pkg))
-	cmd.Env = append(os.Environ(), mutantEnv+strconv.Itoa(mutant))
+	cmd.Env = append(os.Environ(), mutantEnv+strconv.Itoa(mutant), "TMPDIR="+tmp)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -7,22 +7,26 @@ import (
 	"strings"
 )
 
-// equivalent is a reason for which no test can notice some mutants.
-type equivalent struct {
+// explained is a reason for which no test notices some mutants.
+type explained struct {
 	keys   []string
 	reason string
 }
 
-// readEquivalents reads equivalent.txt: blocks of keys, one a line, and then the reason that they
-// share, on lines that begin with a tab.
-func readEquivalents(root string) ([]equivalent, error) {
-	name := filepath.Join(root, folder, "equivalent.txt")
+// The lists of survivors that are explained: those that change nothing which a test could notice,
+// and those that are wrong where another goroutine runs between two instructions.
+var lists = []string{"equivalent", "unmet"}
+
+// readList reads a list: blocks of keys, one a line, and then the reason that they share, on lines
+// that begin with a tab.
+func readList(root, list string) ([]explained, error) {
+	name := filepath.Join(root, folder, list+".txt")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	var list []equivalent
-	var e equivalent
+	var all []explained
+	var e explained
 	end := func() error {
 		if len(e.keys) == 0 && e.reason == "" {
 			return nil
@@ -30,7 +34,7 @@ func readEquivalents(root string) ([]equivalent, error) {
 		if len(e.keys) == 0 || e.reason == "" {
 			return fmt.Errorf("%s: %q %q, want keys and then a reason", name, e.keys, e.reason)
 		}
-		list, e = append(list, e), equivalent{}
+		all, e = append(all, e), explained{}
 		return nil
 	}
 	for line := range strings.Lines(string(text)) {
@@ -53,7 +57,7 @@ func readEquivalents(root string) ([]equivalent, error) {
 			return nil, err
 		}
 	}
-	return list, end()
+	return all, end()
 }
 
 // readOpen reads open.txt: the keys of survivors that nobody has explained yet, one a line.
