@@ -48,10 +48,10 @@ func (t *Tag) load(ctx context.Context) {
 		if !ok {
 			return
 		}
-		r, refused, err := t.fetch(ctx, failures)
+		r, err := t.fetch(ctx, failures)
 		leave()
 		if err == nil {
-			t.arrive(r, refused)
+			t.arrive(r)
 			return
 		}
 		failures++
@@ -67,12 +67,10 @@ func (t *Tag) load(ctx context.Context) {
 	}
 }
 
-// fetch asks the source for a range. It asks again, with the source's own step, if the counter has
-// no room left for a larger one, and once for each other counter of the source, if one went back:
-// the servers of Ticket take turns. refused is why such a counter's range was not admitted. Its ids
-// are a gap, because none was handed out. FetchTimeout bounds all calls together. mu is not held
-// while the source is asked.
-func (t *Tag) fetch(ctx context.Context, failures int) (r Range, refused, err error) {
+// fetch asks the source once. It asks a second time, with the source's own step, if the counter has
+// no room left for a larger one. FetchTimeout bounds both calls together. mu is not held while the
+// source is asked. A range that the guard refuses is a gap: none of its ids was handed out.
+func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	t.mu.Lock()
 	// Only the first try adapts the step: what counts is how long a range lasted, not how long the
 	// source was away.
@@ -84,27 +82,17 @@ func (t *Tag) fetch(ctx context.Context, failures int) (r Range, refused, err er
 
 	ctx, cancel := context.WithTimeout(ctx, t.g.opts.FetchTimeout)
 	defer cancel()
-	for tries := 1; ; tries++ {
-		r, err = t.g.src.Fetch(ctx, t.name, step)
-		// The last ids of a counter are worth a second call, which happens once in its life.
-		if errors.Is(err, ErrExhausted) && step > base {
-			r, err = t.g.src.Fetch(ctx, t.name, base)
-		}
-		if err != nil {
-			return Range{}, refused, err
-		}
-		t.mu.Lock()
-		err = t.guard.admit(r)
-		again := errors.Is(err, ErrRangeWentBack) && tries < len(t.guard.origins)
-		if again {
-			t.failures++
-		}
-		t.mu.Unlock()
-		if !again {
-			return r, refused, err
-		}
-		refused = err
+	r, err := t.g.src.Fetch(ctx, t.name, step)
+	// The last ids of a counter are worth a second call, which happens once in its life.
+	if errors.Is(err, ErrExhausted) && step > base {
+		r, err = t.g.src.Fetch(ctx, t.name, base)
 	}
+	if err != nil {
+		return Range{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return r, t.guard.admit(r)
 }
 
 // arrive takes a range from the source. It becomes the range in use if that one is used up, and the
@@ -112,10 +100,7 @@ func (t *Tag) fetch(ctx context.Context, failures int) (r Range, refused, err er
 //
 // Used up is what free and reserved say under mu. Callers may use up the range between the look and
 // the store of ready; the next of them finds nothing, joins the queue, and serve puts ready in use.
-//
-// refused is why another counter's range was not admitted before it. The tag goes on, and stays
-// degraded for as long as that counter's turns fail.
-func (t *Tag) arrive(r Range, refused error) {
+func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
 	t.loading = false
 	if t.ended != nil {
@@ -125,8 +110,8 @@ func (t *Tag) arrive(r Range, refused error) {
 		return
 	}
 	// A range arrived, so any earlier failure is over.
-	recovered, news := t.lastErr != nil && refused == nil, t.lastErr == nil && refused != nil
-	t.lastErr, t.failed, t.gone = refused, nil, false
+	recovered := t.lastErr != nil
+	t.lastErr, t.failed, t.gone = nil, nil, false
 	t.fetches++
 	// Before serve, which may start the next fetch and ask pace for its step.
 	t.pace.fetched(r, time.Now())
@@ -137,12 +122,8 @@ func (t *Tag) arrive(r Range, refused error) {
 	}
 	t.serve()
 	t.mu.Unlock()
-	switch {
-	case recovered:
+	if recovered {
 		t.logger(&t.g.back).Info("segment: source is back")
-	case news:
-		t.logger(&t.g.failed).Warn("segment: a range was refused, other servers go on",
-			"error", refused)
 	}
 }
 

@@ -30,9 +30,7 @@ type TagStats struct {
 	Waits    int64 // calls that had to wait for a range
 	Waiting  int   // callers that wait now
 
-	// Err is that of the last fetch, why there will be no further range, or why the range of one
-	// server of several was refused. It is nil when all is well.
-	Err error
+	Err error // of the last fetch, or why there will be no further range; nil when all is well
 }
 
 // Stats returns a snapshot of all tags. It locks one tag at a time. Next takes the same lock only
