@@ -115,7 +115,7 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		err := c.confirm(ctx)
 		// A window that grew by less than was asked for is an answer: the layouts cut it. One that
 		// did not grow is cut permanently, unless the cut has gone meanwhile.
-		if after := c.until.Load(); err == nil && after < want && after == before {
+		if after := c.until.Load(); err == nil && after == before {
 			if c.heading.cut == 0 {
 				// The layout that cut the row's end was taken back: try again.
 				return sqldb.ErrChanged
@@ -145,10 +145,7 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 		return nil
 	}
 	c.closing = true
-	end := c.from
-	if !used.IsZero() {
-		end = max(c.from, ceilMillis(used))
-	}
+	end := max(c.from, ceilMillis(used))
 	if used.Year() > lastYear { // its milliseconds may have wrapped around
 		end = c.row.until
 	}
@@ -160,10 +157,7 @@ func (c *leasedClaim) Release(ctx context.Context, used time.Time) error {
 			return "", end, c.row.owner != "" // else an earlier attempt has done it
 		})
 	})
-	if err == nil {
-		c.released = true
-	}
-	if errors.Is(err, assigner.ErrClaimLost) {
+	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
 		c.released = true
 		return nil
 	}

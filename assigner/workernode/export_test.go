@@ -62,3 +62,24 @@ func Clone(c assigner.Claim) assigner.Claim {
 	d.until.Store(l.until.Load())
 	return d
 }
+
+// Memory is what the claims of one Assigner know of the table together.
+type Memory struct{ m memory }
+
+func (m *Memory) Note(worker, until int64) { m.m.note(row{worker: worker, until: until}) }
+func (m *Memory) Lower(worker, end int64)  { m.m.lower(row{worker: worker}, end) }
+func (m *Memory) Forgot(end int64)         { m.m.forgot(end) }
+func (m *Memory) Begin() int64             { return m.m.begin() }
+func (m *Memory) KeepSpare(worker int64)   { m.m.keepSpare(spare{worker: worker}) }
+
+// Until returns the end of a worker id's window, as far as the Assigner knows.
+func (m *Memory) Until(worker int64) int64 {
+	r, _ := m.m.row(worker)
+	return r.until
+}
+
+// TakeSpare returns the worker id that was kept.
+func (m *Memory) TakeSpare(last int64) (worker int64, ok bool) {
+	s, ok := m.m.takeSpare(last)
+	return s.worker, ok
+}

@@ -105,9 +105,8 @@ func (c *claimer) newID(ctx context.Context) error {
 			return err
 		}
 		// Other processes were faster since room has looked, or the database has skipped keys. This
-		// key is used up all the same.
+		// key is kept for an Assign with a wider layout.
 		if id := c.fresh; id > c.last {
-			c.fresh = none
 			return final("%w: the new key of WORKER_NODE is %d, the highest worker id is %d; "+
 				"wait for a worker id to be free, or use a Namespace of your own or a layout "+
 				"with more WorkerBits",

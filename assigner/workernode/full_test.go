@@ -205,6 +205,10 @@ func TestFullUnknownOutcome(t *testing.T) {
 						t.Errorf("Extend, %d lies = %v, %v, want %v or later", lies, end, err, until)
 					}
 					check("extend", c)
+					token := srv.Query(t, name, "SELECT GENERATION FROM WORKER_LEASE WHERE WORKER_ID = 1")
+					if token != "2" {
+						t.Errorf("Extend, %d lies: fencing token %s, want 2, one change", lies, token)
+					}
 
 					release(t, assign(t, direct, 1)[0], time.Now().Add(-time.Minute))
 					if c = take("a free row", "UPDATE WORKER_LEASE"); c.Worker() != 2 {

@@ -1,6 +1,7 @@
 package workernode_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 const (
@@ -151,9 +153,8 @@ func TestErasHeaderGone(t *testing.T) {
 	if err := db.Exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID = -1").Error; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.Extend(t.Context(), until.Add(time.Minute)); err == nil {
-		t.Error("a window was extended without a look at the namespace's layouts")
-	}
+	_, err := old.Extend(t.Context(), until.Add(time.Minute))
+	wantError(t, err, "the namespace has no row")
 	for _, early := range []bool{true, false} {
 		from := until.Add(time.Hour)
 		if early {
@@ -164,5 +165,66 @@ func TestErasHeaderGone(t *testing.T) {
 		if errors.Is(err, assigner.ErrLayoutMismatch) != early || (err != nil) != early {
 			t.Errorf("Assign with a layout from %v on, where a window ends at %v: %v", from, until, err)
 		}
+	}
+}
+
+// TestErasTakenBack: a layout that is announced cuts no window that is reserved already, keeps one
+// from growing without a look at its row, and cuts nothing any more once it is taken back.
+func TestErasTakenBack(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	rows := 0
+	own := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Seen: func(query string, _ []driver.NamedValue) {
+			if strings.HasPrefix(query, "SELECT GENERATION") {
+				rows++
+			}
+		}})
+	before := assign(t, bindTo(own, layoutA), 1)[0]
+	_, until := before.Window()
+	begin := until.Add(-30 * time.Second).Truncate(time.Second)
+	heading(t, db, layoutA+"|"+layoutB+begin.Format(time.RFC3339Nano))
+	after := assign(t, bindTo(own, layoutA), 1)[0] // cut from the start
+	want := until.Add(time.Hour)
+	for c, until := range map[assigner.Claim]time.Time{before: until, after: begin} {
+		for range 2 {
+			if end, err := c.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSucceeded) {
+				t.Errorf("Extend beyond an announced layout = %v, %v, want ErrSucceeded", end, err)
+			}
+			if _, got := c.Window(); !got.Equal(until) {
+				t.Errorf("the window ends at %v, want %v as before", got, until)
+			}
+		}
+	}
+	if rows != 1 {
+		t.Errorf("%d looks at rows, want 1, of the claim that did not know the layout", rows)
+	}
+	heading(t, db, layoutA)
+	for _, c := range []assigner.Claim{before, after} {
+		if end, err := c.Extend(t.Context(), want); err != nil || end.Before(want) {
+			t.Errorf("Extend after the layout was taken back = %v, %v, want %v or later", end, err, want)
+		}
+	}
+}
+
+// TestErasOvertaken: a process that is about to take a layout back, because a window reaches into
+// it, finds that another one has settled the layout since, when the window was given back.
+func TestErasOvertaken(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	old := assign(t, bindTo(db, layoutA), 1)[0]
+	_, until := old.Window()
+	later := layoutB + until.Add(-10*time.Second).Truncate(time.Second).Format(time.RFC3339Nano)
+	heading(t, db, layoutA+"|"+later)
+	s, own := newAmbush(t, srv.DSN(name))
+	s.set("UPDATE WORKER_LEASE SET LAYOUT", 0, func(run func() error) error {
+		release(t, old, time.Now())
+		assign(t, bindTo(db, layoutA+","+later), 1)
+		return run()
+	})
+	if c, err := bindTo(own, layoutA+","+later).Assign(t.Context(), maxWorker); err != nil {
+		t.Errorf("Assign with a layout that is settled = %v, %v", c, err)
 	}
 }

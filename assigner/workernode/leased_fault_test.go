@@ -154,11 +154,28 @@ func TestLeasedGhost(t *testing.T) {
 // can extend.
 func TestLeasedClones(t *testing.T) {
 	t.Parallel()
+	for _, unanswered := range []bool{false, true} {
+		t.Run(fmt.Sprint("unanswered ", unanswered), func(t *testing.T) {
+			t.Parallel()
+			clones(t, unanswered)
+		})
+	}
+}
+
+func clones(t *testing.T, unanswered bool) {
 	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
+	l, db := newLiar(t, srv.DSN(name))
 	one := assign(t, workernode.Leased(db, nil), 1)[0]
 	two := workernode.Clone(one)
 	_, until := one.Window()
+	if unanswered { // the copy must not mistake the original's change for its own
+		ctx, cancel := context.WithCancel(t.Context())
+		l.after = cancel
+		l.lie("UPDATE WORKER_LEASE", 1, false, context.Canceled)
+		if _, err := two.Extend(ctx, until.Add(time.Hour)); err == nil {
+			t.Fatal("Extend without an answer succeeded")
+		}
+	}
 	if _, err := one.Extend(t.Context(), until.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +194,9 @@ func TestLeasedClones(t *testing.T) {
 // TestLeasedTampering: a claim whose row was changed, set back or deleted by hand is lost.
 func TestLeasedTampering(t *testing.T) {
 	t.Parallel()
+	const unanswered = "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1 WHERE WORKER_ID = 1"
 	for _, change := range []string{
+		unanswered, // after a change whose answer was lost
 		"DELETE FROM WORKER_LEASE WHERE WORKER_ID = 1",
 		"UPDATE WORKER_LEASE SET UNTIL_MS = 0 WHERE WORKER_ID = 1",
 		"UPDATE WORKER_LEASE SET GENERATION = 0 WHERE WORKER_ID = 1",
@@ -187,9 +206,18 @@ func TestLeasedTampering(t *testing.T) {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
 			srv, name := maria(t)
-			c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 1)[0]
-			srv.Query(t, name, change)
+			l, db := newLiar(t, srv.DSN(name))
+			c := assign(t, workernode.Leased(db, nil), 1)[0]
 			_, until := c.Window()
+			if change == unanswered {
+				ctx, cancel := context.WithCancel(t.Context())
+				l.after = cancel
+				l.lie("UPDATE WORKER_LEASE", 1, true, context.Canceled)
+				if _, err := c.Extend(ctx, until.Add(time.Hour)); err == nil {
+					t.Fatal("Extend without an answer succeeded")
+				}
+			}
+			srv.Query(t, name, change)
 			if _, err := c.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
 				t.Errorf("Extend = %v, want ErrClaimLost", err)
 			}

@@ -141,8 +141,18 @@ func TestLeasedLateExtend(t *testing.T) {
 	c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), &workernode.LeasedOptions{Window: time.Second}), 1)[0]
 	_, end := c.Window()
 	time.Sleep(time.Until(end) + 100*time.Millisecond)
-	if until, err := c.Extend(t.Context(), end.Add(time.Second)); err != nil || until.Before(end.Add(time.Second)) {
+	until, err := c.Extend(t.Context(), end.Add(time.Second))
+	if err != nil || until.Before(end.Add(time.Second)) {
 		t.Errorf("Extend after the window's end = %v, %v, want %v or later", until, err, end.Add(time.Second))
+	}
+	// Asked for a moment, it reserves a whole Window from now on.
+	time.Sleep(20 * time.Millisecond)
+	want := time.Now().Add(time.Second - 10*time.Millisecond)
+	if until, err = c.Extend(t.Context(), until.Add(time.Millisecond)); err != nil || until.Before(want) {
+		t.Errorf("Extend by a millisecond = %v, %v, want a whole Window, to %v", until, err, want)
+	}
+	if got := c.(assigner.Windowed).Span(); got != time.Second {
+		t.Errorf("Span = %v, want the Window, 1s", got)
 	}
 }
 
@@ -209,7 +219,8 @@ func TestLeasedOptions(t *testing.T) {
 func TestLeasedBounds(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
-	c := assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 1)[0]
+	db := connect(t, srv.DSN(name))
+	c := assign(t, workernode.Leased(db, nil), 1)[0]
 	for _, until := range []time.Time{{}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1<<60, 0)} {
 		_, err := c.Extend(t.Context(), until)
 		wantError(t, err, "want an instant before the year 10000")
@@ -224,12 +235,21 @@ func TestLeasedBounds(t *testing.T) {
 	if until, err := c.Extend(t.Context(), want); err != nil || !until.Equal(want) {
 		t.Errorf("Extend(%v) = %v, %v", want, until, err)
 	}
+	// What the window holds needs no database.
+	pool(t, db).Close()
+	if until, err := c.Extend(t.Context(), end); err != nil || !until.Equal(want) {
+		t.Errorf("Extend to an instant inside the window = %v, %v, want %v as before", until, err, want)
+	}
 	// A release never reserves more than there is.
 	a := workernode.Leased(connect(t, srv.DSN(name)), nil)
-	for _, used := range []time.Duration{time.Millisecond, time.Hour, 290 * 365 * 24 * time.Hour} {
+	for _, beyond := range []time.Duration{time.Millisecond, time.Hour, 290 * 365 * 24 * time.Hour, 0} {
 		c := assign(t, a, 1)[0]
 		_, until := c.Window()
-		release(t, c, until.Add(used))
+		used := until.Add(beyond)
+		if beyond == 0 {
+			used = time.Unix(1<<60, 0) // its milliseconds wrap around
+		}
+		release(t, c, used)
 		row := srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = %d", c.Worker()))
 		if row != fmt.Sprint(until.UnixMilli()) {
 			t.Errorf("UNTIL_MS = %s after a release beyond the window's end, want %d, the end", row, until.UnixMilli())

@@ -39,6 +39,10 @@ func TestNamespaces(t *testing.T) {
 			}
 		}
 	}
+	if got := srv.Query(t, name, "SELECT COUNT(*) - COUNT(DISTINCT NONCE) FROM WORKER_LEASE WHERE "+
+		"NONCE > 0"); got != "0" || srv.Query(t, name, "SELECT MIN(NONCE) > 0 FROM WORKER_LEASE") != "1" {
+		t.Errorf("%s rows have the nonce of another, or one has none; want a random one in each", got)
+	}
 	_, err := in(t, srv.DSN(name), workernode.DefaultNamespace).Assign(t.Context(), 1<<10-1)
 	wantError(t, err, "worker ids exhausted", "use a Namespace of your own")
 	db := connect(t, srv.DSN(name))
@@ -150,6 +154,7 @@ func TestNamespaceFillsTogether(t *testing.T) {
 // worker id that another process takes first. After a loss it does not look at the table again.
 func TestNamespaceStatements(t *testing.T) {
 	t.Parallel()
+	lowest := true // each time
 	for losses := range 4 {
 		srv, name := maria(t)
 		assign(t, in(t, srv.DSN(name), "orders"), 1) // makes the header
@@ -161,6 +166,12 @@ func TestNamespaceStatements(t *testing.T) {
 				return
 			}
 			lost++
+			// The first try is the lowest that is unused, the others are at random among more.
+			if worker := args[1].Value.(int64); lost == 1 && worker != 1 {
+				t.Errorf("%d losses: the first try is worker %d, want 1", losses, worker)
+			} else if worker != int64(lost) {
+				lowest = false
+			}
 			if _, err := other.Exec(leaseOf("orders", args[1].Value)); err != nil {
 				t.Error(err)
 			}
@@ -172,6 +183,9 @@ func TestNamespaceStatements(t *testing.T) {
 		if lost != losses || statements != 12+losses {
 			t.Errorf("%d statements with %d losses, want %d with %d", statements, lost, 12+losses, losses)
 		}
+	}
+	if lowest {
+		t.Error("a process that others are faster than tries the lowest worker id each time")
 	}
 }
 

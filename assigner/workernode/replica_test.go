@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"gorm.io/gorm"
@@ -20,6 +21,7 @@ type split struct {
 	lagging  atomic.Bool // reads go to the replica
 	promoted atomic.Bool // everything does
 	updates  atomic.Int64
+	liar
 }
 
 // newSplit returns a pool that has everything go to the primary for the time being.
@@ -35,7 +37,7 @@ func newSplit(t *testing.T, primary, replica string) (*split, *gorm.DB) {
 				return 1
 			}
 			return 0
-		}})
+		}, Around: s.around})
 }
 
 // TestLaggingReplica: what a replica still shows as free and somebody has on the primary is not
@@ -94,6 +96,9 @@ func TestLaggingExtend(t *testing.T) {
 			_, until := c.Window()
 			for i, lagging := range []bool{true, true, false} {
 				s.lagging.Store(lagging)
+				if i == 1 { // two answers of the primary are lost, which says nothing about the table
+					s.lie("UPDATE WORKER_LEASE", 2, false, context.Canceled)
+				}
 				want := until.Add(time.Duration(i+1) * time.Hour)
 				if end, err := c.Extend(t.Context(), want); err != nil || end.Before(want) {
 					t.Errorf("Extend with a row of the past: %v = %v, %v, want %v", lagging, end, err, want)
@@ -103,6 +108,19 @@ func TestLaggingExtend(t *testing.T) {
 			release(t, c, time.Time{})
 			if got := srv.Query(t, name, "SELECT OWNER FROM WORKER_LEASE WHERE WORKER_ID >= 0"); got != "" {
 				t.Errorf("after Release the primary has the owner %q, want none", got)
+			}
+			// A claim that another process has taken over is lost, and the table has not gone back.
+			s.lagging.Store(false)
+			c = assign(t, workernode.Leased(db, nil), 1)[0]
+			srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7, "+
+				"OWNER = 'another' WHERE WORKER_ID = 1")
+			_, until = c.Window()
+			for _, lagging := range []bool{true, false} {
+				s.lagging.Store(lagging)
+				_, err := c.Extend(t.Context(), until.Add(time.Hour))
+				if errors.Is(err, workernode.ErrTableWentBack) || errors.Is(err, assigner.ErrClaimLost) == lagging {
+					t.Errorf("Extend of a claim that somebody took, with a row of the past: %v = %v", lagging, err)
+				}
 			}
 		})
 	}
@@ -135,5 +153,36 @@ func TestPromotedReplica(t *testing.T) {
 	if got := srv.Query(t, replica, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE "+
 		"WORKER_ID = 1"); got != fmt.Sprint(until.UnixMilli()) {
 		t.Errorf("UNTIL_MS on the promoted replica = %s, want %d", got, until.UnixMilli())
+	}
+}
+
+// TestPromotedBriefly: a claim that has found out that the table went back is lost, also when the
+// old primary takes over again before the row was repaired.
+func TestPromotedBriefly(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	replica := srv.CreateDB(t)
+	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+		srv.Query(t, replica, "CREATE TABLE "+table+" LIKE "+name+"."+table)
+	}
+	s, db := newSplit(t, srv.DSN(name), srv.DSN(replica))
+	c := assign(t, workernode.Leased(db, nil), 1)[0]
+	_, until := c.Window()
+	s.promoted.Store(true)
+	s.lie("INSERT INTO WORKER_LEASE", 3, false, context.Canceled)
+	if end, err := c.Extend(t.Context(), until.Add(time.Hour)); err == nil {
+		t.Errorf("Extend on the promoted replica = %v, want an error", end)
+	}
+	s.promoted.Store(false)
+	for _, lagging := range []bool{true, false} {
+		s.lagging.Store(lagging)
+		_, err := c.Extend(t.Context(), until.Add(time.Hour))
+		if err == nil || errors.Is(err, workernode.ErrTableWentBack) == lagging {
+			t.Errorf("Extend on the old primary = %v, want ErrTableWentBack: %v", err, !lagging)
+		}
+	}
+	if got := srv.Query(t, name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE "+
+		"WORKER_ID = 1"); got != fmt.Sprintf("1\t%d", until.UnixMilli()) {
+		t.Errorf("the row is %q, want it as it was, until %d", got, until.UnixMilli())
 	}
 }

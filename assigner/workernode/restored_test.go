@@ -139,6 +139,9 @@ func TestRestored(t *testing.T) {
 				tt.since(t, w)
 			}
 			before := w.srv.Query(t, w.name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1")
+			var was, is int64
+			fmt.Sscanf(tt.was, "fencing token %d", &was)
+			fmt.Sscan(before, &is) // 0 without a row
 			for range 2 {
 				_, err := w.claim.Extend(t.Context(), end.Add(time.Hour))
 				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, workernode.ErrTableWentBack) {
@@ -146,6 +149,12 @@ func TestRestored(t *testing.T) {
 				}
 				wantError(t, err, "WORKER_LEASE has worker 1",
 					tt.was, tt.is, `"A restored backup" in docs/reliability.md`, w.srv.Addr())
+				if got := strings.Contains(err.Error(), "claimed from since"); got != (is > was) {
+					t.Errorf("Extend = %q, want it to say that the table was claimed from since: %v", err, is > was)
+				}
+				if strings.Contains(err.Error(), "could not be repaired") {
+					t.Errorf("Extend = %q, and the row is repaired", err)
+				}
 			}
 			if _, until := w.claim.Window(); !until.Equal(end) {
 				t.Errorf("window ends at %v after the refusal, want %v as before", until, end)
@@ -156,6 +165,10 @@ func TestRestored(t *testing.T) {
 			}
 			if tt.repaired && !strings.HasSuffix(after, fmt.Sprintf("\t%d", end.UnixMilli())) {
 				t.Errorf("the row is %q, want UNTIL_MS %d, the window's end", after, end.UnixMilli())
+			}
+			if tt.repaired && w.srv.Query(t, w.name, fmt.Sprintf("SELECT NONCE > 0 AND GENERATION = %d "+
+				"FROM WORKER_LEASE WHERE WORKER_ID = 1", max(was, is)+1)) != "1" {
+				t.Errorf("the row is %q, want the fencing token %d and a nonce", after, max(was, is)+1)
 			}
 			for who, c := range w.others {
 				_, until := c.Window()
@@ -342,50 +355,4 @@ func TestRestoredNot(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRestoredDenied: an owner that may not repair its row says what it found, and why the row is as
-// it was.
-func TestRestoredDenied(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	restore := backup(t, srv, name)
-	user := "writer_" + name
-	srv.Exec(t, "CREATE USER "+user+"@'%' IDENTIFIED BY '"+dbtest.Password+"'",
-		"GRANT SELECT, INSERT, UPDATE ON "+name+".* TO "+user+"@'%'")
-	db := connect(t, user+":"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
-	pool(t, db).SetMaxIdleConns(-1) // what a session may do is settled when it begins
-	c := assign(t, workernode.Leased(db, nil), 1)[0]
-	_, until := c.Window()
-	restore()
-	srv.Exec(t, "REVOKE INSERT ON "+name+".* FROM "+user+"@'%'")
-	_, err := c.Extend(t.Context(), until.Add(time.Hour))
-	if !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Errorf("Extend = %v, want ErrTableWentBack", err)
-	}
-	wantError(t, err, "without a row", "could not be repaired", "denied")
-	release(t, c, until)
-}
-
-// TestRestoredNode: WORKER_NODE alone goes back. Leased passes over the worker ids that have a
-// lease, and Disposable as well.
-func TestRestoredNode(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	seen := map[int64]bool{}
-	take := func(a assigner.Assigner) {
-		t.Helper()
-		for _, c := range assign(t, a, 2) {
-			if seen[c.Worker()] {
-				t.Errorf("worker %d is assigned, which is in use", c.Worker())
-			}
-			seen[c.Worker()] = true
-		}
-	}
-	take(workernode.Leased(db, nil))
-	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	take(workernode.Leased(db, nil))
-	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	take(workernode.Disposable(db, nil))
 }
