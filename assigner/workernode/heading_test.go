@@ -3,6 +3,7 @@ package workernode_test
 import (
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -226,5 +227,38 @@ func TestErasOvertaken(t *testing.T) {
 	})
 	if c, err := bindTo(own, layoutA+","+later).Assign(t.Context(), maxWorker); err != nil {
 		t.Errorf("Assign with a layout that is settled = %v, %v", c, err)
+	}
+}
+
+// TestErasCutToNothing: a layout that is announced while a claim is made, and cuts all of its
+// window, ends the claim.
+func TestErasCutToNothing(t *testing.T) {
+	t.Parallel()
+	for _, floor := range []time.Duration{0, time.Hour} {
+		t.Run(fmt.Sprint("floor ", floor), func(t *testing.T) {
+			t.Parallel()
+			srv, name := maria(t)
+			db := connect(t, srv.DSN(name))
+			s, own := newAmbush(t, srv.DSN(name))
+			bind := func(db *gorm.DB) assigner.Assigner {
+				a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+				return a.(assigner.LayoutBinder).BindLayout(layoutA)
+			}
+			assign(t, bind(db), 1)
+			begin := time.Now().Add(-time.Minute)
+			if floor > 0 { // windows begin there, beyond the layout's begin, which is not over
+				repair(t, srv, name, 10, floor)
+				begin = time.Now().Add(floor / 2)
+			}
+			s.set("INSERT INTO WORKER_LEASE", 0, func(run func() error) error {
+				srv.Query(t, name, "UPDATE WORKER_LEASE SET LAYOUT = '"+layoutA+"|"+layoutB+
+					begin.UTC().Truncate(time.Second).Format(time.RFC3339Nano)+"' WHERE WORKER_ID = -1 "+
+					"AND NAMESPACE = 'orders'")
+				return run()
+			})
+			if c, err := bind(own).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSucceeded) {
+				t.Errorf("Assign = %v, %v, want ErrSucceeded", c, err)
+			}
+		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 // time. Nothing that was noted is lost, and no worker id that was kept is given out twice.
 func TestMemoryTogether(t *testing.T) {
 	t.Parallel()
-	const rounds = 2000
+	const rounds = 10000
 	var m workernode.Memory
 	var taken [2 * rounds]atomic.Bool
 	var wg sync.WaitGroup

@@ -169,6 +169,39 @@ func TestClaimUnconfirmed(t *testing.T) {
 	}
 }
 
+// TestClaimWithoutHeader: a claim whose row is made gets no window while the namespace's layouts
+// are unknown.
+func TestClaimWithoutHeader(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	s, db := newAmbush(t, srv.DSN(name))
+	assign(t, workernode.Leased(db, nil), 1)
+	s.set("INSERT INTO WORKER_LEASE", 0, func(run func() error) error {
+		err := run()
+		srv.Query(t, name, "DELETE FROM WORKER_LEASE WHERE WORKER_ID = -1")
+		return err
+	})
+	c, err := workernode.Leased(db, nil).Assign(within(t, time.Second), maxWorker)
+	if err == nil {
+		t.Fatalf("Assign = worker %d, want an error", c.Worker())
+	}
+	wantError(t, err, "the namespace has no row")
+}
+
+// TestAssignWithoutColumn: where the free rows cannot be read no worker id is used up.
+func TestAssignWithoutColumn(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	assign(t, workernode.Leased(db, nil), 1)
+	srv.Query(t, name, "ALTER TABLE WORKER_LEASE DROP COLUMN OWNER")
+	_, err := workernode.Leased(db, nil).Assign(within(t, 10*time.Second), maxWorker)
+	wantError(t, err, "OWNER")
+	if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "1" {
+		t.Errorf("%s worker ids are used, want 1", got)
+	}
+}
+
 // TestExtendTwoRows: a table that lost its primary key and has a row twice is an error that says
 // so, and no row is changed.
 func TestExtendTwoRows(t *testing.T) {

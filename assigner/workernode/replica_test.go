@@ -186,3 +186,26 @@ func TestPromotedBriefly(t *testing.T) {
 		t.Errorf("the row is %q, want it as it was, until %d", got, until.UnixMilli())
 	}
 }
+
+// TestLaggingAssign: a process that claims a worker id again, which it gave back before, does not
+// take a replica that lags for a table that went back.
+func TestLaggingAssign(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	lagging := srv.CreateDB(t)
+	s, db := newSplit(t, srv.DSN(name), srv.DSN(lagging))
+	a := workernode.Leased(db, nil)
+	release(t, assign(t, a, 1)[0], time.Now().Add(-time.Minute))
+	for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+		srv.Query(t, lagging, "CREATE TABLE "+table+" AS SELECT * FROM "+name+"."+table)
+	}
+	release(t, assign(t, a, 1)[0], time.Now())
+	s.lagging.Store(true)
+	if c, err := a.Assign(within(t, 300*time.Millisecond), maxWorker); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Assign on rows of the past = %v, %v, want the ctx's error", c, err)
+	}
+	s.lagging.Store(false)
+	if c, err := a.Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
+		t.Errorf("Assign on current rows = %v, %v, want worker 1", c, err)
+	}
+}

@@ -294,6 +294,15 @@ func clocked(t *testing.T, db *gorm.DB) (a assigner.Assigner, at func(time.Time)
 // and assigned when that has passed.
 func TestRestoredAccepted(t *testing.T) {
 	t.Parallel()
+	for _, op := range []string{"extend", "assign"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			accepted(t, op)
+		})
+	}
+}
+
+func accepted(t *testing.T, op string) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	a, at := clocked(t, db)
@@ -305,11 +314,19 @@ func TestRestoredAccepted(t *testing.T) {
 	_, end := c.Window()
 	restore()
 	repair(t, srv, name, 1, workernode.DefaultWindow+time.Hour)
-	if _, err := c.Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Errorf("Extend = %v, want ErrTableWentBack", err)
+	late := begin.Add(workernode.DefaultWindow + 2*time.Hour)
+	var err error
+	if op == "extend" {
+		_, err = c.Extend(t.Context(), end.Add(time.Hour))
+		release(t, c, end)
+		at(late)
+	} else {
+		at(late)
+		_, err = a.Assign(t.Context(), maxWorker)
 	}
-	release(t, c, end)
-	at(begin.Add(workernode.DefaultWindow + 2*time.Hour))
+	if !errors.Is(err, workernode.ErrTableWentBack) {
+		t.Errorf("%s = %v, want ErrTableWentBack", op, err)
+	}
 	if c, err := a.Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
 		t.Errorf("Assign when the repaired row's end has passed = %v, %v, want worker 1", c, err)
 	}
