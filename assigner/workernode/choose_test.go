@@ -148,6 +148,26 @@ func TestNamespaceFirstMet(t *testing.T) {
 	}
 }
 
+// TestNamespaceLostAll: other processes are faster with each worker id that is left.
+func TestNamespaceLostAll(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, in(t, srv.DSN(name), "orders"), 1)
+	other := pool(t, connect(t, srv.DSN(name)))
+	seen := func(query string, args []driver.NamedValue) {
+		if strings.HasPrefix(query, "INSERT INTO WORKER_LEASE") {
+			if _, err := other.Exec(leaseOf("orders", args[1].Value)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)), Seen: seen})
+	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+	if c, err := a.Assign(t.Context(), 2); !errors.Is(err, assigner.ErrWorkersExhausted) {
+		t.Errorf("Assign = %v, %v, want ErrWorkersExhausted", c, err)
+	}
+}
+
 // TestNewKeyTakenMeanwhile: another process takes the last key of WORKER_NODE while an Assign is
 // about to take one.
 func TestNewKeyTakenMeanwhile(t *testing.T) {

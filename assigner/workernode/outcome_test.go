@@ -188,6 +188,19 @@ func TestClaimWithoutHeader(t *testing.T) {
 	wantError(t, err, "the namespace has no row")
 }
 
+// TestFreeWithoutHeader: where the header was deleted, the claim that inserts it anew still finds
+// the free rows.
+func TestFreeWithoutHeader(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	a := workernode.Leased(connect(t, srv.DSN(name)), nil)
+	release(t, assign(t, a, 1)[0], time.Now().Add(-time.Minute))
+	srv.Query(t, name, "DELETE FROM WORKER_LEASE WHERE WORKER_ID = -1")
+	if c := assign(t, a, 1)[0]; c.Worker() != 1 {
+		t.Errorf("worker = %d, want 1, which is free", c.Worker())
+	}
+}
+
 // TestAssignWithoutColumn: where the free rows cannot be read no worker id is used up.
 func TestAssignWithoutColumn(t *testing.T) {
 	t.Parallel()

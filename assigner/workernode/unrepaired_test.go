@@ -142,9 +142,13 @@ func TestRestoredNode(t *testing.T) {
 			seen[c.Worker()] = true
 		}
 	}
-	take(workernode.Leased(db, nil))
+	options := &workernode.LeasedOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	take(workernode.Leased(db, options))
+	if log.Len() > 0 {
+		t.Errorf("the log is %q before anything went back, want nothing", &log)
+	}
 	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	take(workernode.Leased(db, &workernode.LeasedOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+	take(workernode.Leased(db, options))
 	for worker := range seen {
 		if worker <= 2 && !strings.Contains(log.String(), fmt.Sprint(" worker=", worker)) {
 			t.Errorf("the log is %q, want it to name worker %d, which was passed over", &log, worker)
