@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -243,27 +244,51 @@ func TestDisposableBlackHole(t *testing.T) {
 	}
 }
 
-// TestDisposableLogsCuts: a name that does not fit is cut visibly, and reported.
-func TestDisposableLogsCuts(t *testing.T) {
+// TestLogsCuts: a name that does not fit is cut visibly, and reported; one that fits is not.
+func TestLogsCuts(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
 	var log bytes.Buffer
-	long := strings.Repeat("ä", 70)
-	_, err := workernode.Disposable(connect(t, srv.DSN(name)), &workernode.DisposableOptions{
-		Host: long, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-	}).Assign(t.Context(), maxWorker)
-	if err != nil {
-		t.Fatal(err)
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	long := strings.Repeat("ä", 200)
+	host, owner := strings.Repeat("ä", 63)+"~", strings.Repeat("ä", 190)+"~"
+	m := workernode.Machine{Env: env("JPAAS_HOST", long, "JPAAS_HTTP_PORT", "80")}
+	for _, a := range []assigner.Assigner{
+		workernode.Disposable(db, &workernode.DisposableOptions{Host: long, Logger: logger}),
+		workernode.On(workernode.Leased(db, &workernode.LeasedOptions{Logger: logger}), m),
+	} {
+		assign(t, a, 1)
+		wantLog(t, &log, "node name does not fit its column and was changed", "host="+host)
+		nodes, err := workernode.Nodes(t.Context(), db, 1)
+		if err != nil || len(nodes) != 1 || nodes[0].Host != host {
+			t.Errorf("Nodes = %+v, %v, want the host %q", nodes, err, host)
+		}
 	}
-	nodes, err := workernode.Nodes(t.Context(), connect(t, srv.DSN(name)), 10)
-	if err != nil || len(nodes) != 1 {
-		t.Fatalf("Nodes = %v, %v, want one", nodes, err)
+	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}), 1)
+	wantLog(t, &log, "owner does not fit its column and was changed", "owner="+owner)
+	leases, err := workernode.Leases(t.Context(), db)
+	if err != nil || len(leases) != 2 || leases[1].Owner != owner {
+		t.Errorf("Leases = %+v, %v, want the owner %q", leases, err, owner)
 	}
-	if want := strings.Repeat("ä", 63) + "~"; nodes[0].Host != want {
-		t.Errorf("host = %q, want %q", nodes[0].Host, want)
+	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long[:382], Logger: logger}), 1)
+	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long}), 1) // without a logger
+	assign(t, workernode.Disposable(db, &workernode.DisposableOptions{Host: long}), 1)
+	if log.Len() > 0 {
+		t.Errorf("log = %q, want nothing of a name that fits", log.String())
 	}
-	if !strings.Contains(log.String(), "does not fit") {
-		t.Errorf("log = %q, want a line about the name", log.String())
+}
+
+// TestLeasedRow: the rows show which process has the worker id.
+func TestLeasedRow(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	m := workernode.Machine{Env: env("JPAAS_HOST", "h", "JPAAS_HTTP_PORT", "8080")}
+	assign(t, workernode.On(workernode.Leased(connect(t, srv.DSN(name)), nil), m), 1)
+	got := srv.Query(t, name, "SELECT HOST_NAME, PORT, TYPE, OWNER FROM WORKER_NODE JOIN WORKER_LEASE "+
+		"ON WORKER_ID = ID")
+	if want := fmt.Sprintf("h\t8080\t1\th pid %d since 2023-11-14T22:13:20Z", os.Getpid()); got != want {
+		t.Errorf("the row is %q, want %q", got, want)
 	}
 }
 
@@ -290,16 +315,16 @@ func TestDisposableLatin1(t *testing.T) {
 	srv, name := maria(t)
 	srv.Query(t, name, "ALTER TABLE WORKER_NODE CONVERT TO CHARACTER SET latin1")
 	db := connect(t, srv.DSN(name)+"&sql_mode='STRICT_ALL_TABLES'")
-	for host, want := range map[string]string{"web-\U0001F680-1": "web-?-1", "\u7f51": "?", "plain": "plain"} {
-		a := workernode.Disposable(db, &workernode.DisposableOptions{Host: host, Port: "1"})
+	for full, want := range map[string]string{"web-\U0001F680-1": "web-?-1", "\u7f51": "?", "plain": "plain"} {
+		a := workernode.Disposable(db, &workernode.DisposableOptions{Host: full, Port: full})
 		c, err := a.Assign(t.Context(), maxWorker)
 		if err != nil {
-			t.Errorf("Assign with the host %q: %v", host, err)
+			t.Errorf("Assign with the name %q: %v", full, err)
 			continue
 		}
-		got := srv.Query(t, name, fmt.Sprint("SELECT HOST_NAME FROM WORKER_NODE WHERE ID = ", c.Worker()))
-		if got != want {
-			t.Errorf("the row of host %q has %q, want %q", host, got, want)
+		got := srv.Query(t, name, fmt.Sprint("SELECT HOST_NAME, PORT FROM WORKER_NODE WHERE ID = ", c.Worker()))
+		if got != want+"\t"+want {
+			t.Errorf("the row of %q has %q, want %q twice", full, got, want)
 		}
 	}
 }

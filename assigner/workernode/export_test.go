@@ -35,6 +35,13 @@ func (m Machine) Identity(host, port string) (string, string, NodeType, error) {
 	return n.host, n.port, n.kind, err
 }
 
+// Unconnected returns how this machine is listed if it has no address.
+func Unconnected() string {
+	m := thisMachine()
+	m.addrs = func() ([]net.Addr, error) { return nil, nil }
+	return m.address()
+}
+
 // On makes an Assigner of this package believe that it runs on m.
 func On(a assigner.Assigner, m Machine) assigner.Assigner {
 	switch a := a.(type) {

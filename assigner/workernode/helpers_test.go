@@ -1,6 +1,7 @@
 package workernode_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -176,6 +177,17 @@ func wantError(t *testing.T, err error, parts ...string) {
 	if strings.Contains(err.Error(), dbtest.Password) {
 		t.Errorf("error shows the password: %q", err)
 	}
+}
+
+// wantLog checks that each part stands in the log, and forgets the log.
+func wantLog(t *testing.T, log *bytes.Buffer, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("log = %q, want it to contain %q", log, part)
+		}
+	}
+	log.Reset()
 }
 
 // assigners returns one of each kind.

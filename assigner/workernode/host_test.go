@@ -3,6 +3,7 @@ package workernode_test
 import (
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -70,6 +71,8 @@ func TestIdentity(t *testing.T) {
 			wantHost: "h", wantPort: "p", wantType: workernode.Container},
 		{name: "too long", host: strings.Repeat("x", 65), port: strings.Repeat("1", 64),
 			wantHost: strings.Repeat("x", 63) + "~", wantPort: strings.Repeat("1", 64), wantType: workernode.Actual},
+		{name: "port too long", host: strings.Repeat("x", 64), port: strings.Repeat("1", 65),
+			wantHost: strings.Repeat("x", 64), wantPort: strings.Repeat("1", 63) + "~", wantType: workernode.Actual},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,6 +86,18 @@ func TestIdentity(t *testing.T) {
 					host, port, kind, err, tt.wantHost, tt.wantPort, tt.wantType)
 			}
 		})
+	}
+}
+
+// TestThisMachine: the machine's own answers are asked for; one without a network has its name.
+func TestThisMachine(t *testing.T) {
+	t.Parallel()
+	name, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	if got := workernode.Unconnected(); got != name {
+		t.Errorf("host without a network = %q, want %q", got, name)
 	}
 }
 

@@ -103,7 +103,9 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 	if err != nil {
 		return 0, err
 	}
-	t := table{DB: d, namespace: namespace}
+	t := table{namespace: namespace} // swap needs no more of it
+	// By worker id, because a change whose COMMIT was lost may be made once more.
+	freed := map[int64]bool{}
 	// One list for all attempts; each attempt begins it anew.
 	bad := scanErrors{table: leaseTable, namespace: namespace}
 	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
@@ -133,13 +135,12 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 			// The token goes up and the owner is emptied; a late owner finds a token that is not
 			// its own.
 			ok, err := t.swap(ctx, q, p,
-				row{worker: p.worker, token: p.token + 1, nonce: newNonce(),
-					until: p.until})
+				row{token: p.token + 1, nonce: newNonce(), until: p.until})
 			if err != nil {
 				return err
 			}
 			if ok {
-				reaped++
+				freed[p.worker] = true
 			}
 		}
 		return nil
@@ -147,7 +148,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 	if err == nil {
 		err = bad.err()
 	}
-	return reaped, err
+	return len(freed), err
 }
 
 // isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where

@@ -1,7 +1,9 @@
 package workernode_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -27,7 +29,13 @@ func TestRows(t *testing.T) {
 		usage.Now.Sub(usage.Since) != time.Hour {
 		t.Errorf("Used = %+v, %v, want 2 worker ids, both recent", usage, err)
 	}
-	srv.Query(t, name, "UPDATE WORKER_NODE SET CREATED = '2020-01-01' WHERE ID = 1")
+	srv.Query(t, name, "UPDATE WORKER_NODE SET CREATED = '2020-01-01', MODIFIED = '2021-01-01' WHERE ID = 1")
+	srv.Query(t, name, "UPDATE WORKER_LEASE SET CREATED = '2020-01-01', MODIFIED = '2021-01-01' WHERE WORKER_ID = 1")
+	created, modified := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC)
+	nodes, err = workernode.Nodes(t.Context(), db, 2)
+	if err != nil || len(nodes) != 2 || nodes[1].Created != created || nodes[1].Modified != modified {
+		t.Errorf("Nodes = %+v, %v, want 1 last, with its times in UTC", nodes, err)
+	}
 	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 2 || usage.Recent != 1 {
 		t.Errorf("Used = %+v, %v, want one of 2 recent", usage, err)
 	}
@@ -37,7 +45,8 @@ func TestRows(t *testing.T) {
 		t.Fatalf("Leases = %+v, %v, want 2", leases, err)
 	}
 	if l := leases[0]; l.Worker != 1 || l.Owner != "" || !l.Free() || !l.Until.Equal(used) ||
-		l.Generation != 2 || l.Layout != "L" || l.Namespace != "default" {
+		l.Generation != 2 || l.Layout != "L" || l.Newest != "L" || l.Namespace != "default" ||
+		l.Created != created || l.Modified != modified {
 		t.Errorf("the lease that was given back = %+v", l)
 	}
 	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Second || l.Generation != 1 {
@@ -147,9 +156,13 @@ func TestUnreadable(t *testing.T) {
 	if reaped != 1 {
 		t.Errorf("Reap = %d, want 1", reaped)
 	}
-	if c, err := workernode.Leased(db, nil).Assign(ctx, maxWorker); err != nil || c.Worker() != 3 {
+	var log bytes.Buffer
+	logged := &workernode.LeasedOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	if c, err := workernode.Leased(db, logged).Assign(ctx, maxWorker); err != nil || c.Worker() != 3 {
 		t.Errorf("Assign = %v, %v, want worker 3, the only one whose row can be read", c, err)
 	}
+	wantLog(t, &log, "rows cannot be read and are not claimed",
+		`WORKER_LEASE: the row of worker \"1\" in namespace \"default\"`)
 	srv.Query(t, name, "ALTER TABLE WORKER_LEASE MODIFY LAYOUT VARCHAR(191) NULL; UPDATE "+
 		"WORKER_LEASE SET LAYOUT = NULL WHERE WORKER_ID = -1")
 	_, err = workernode.Leased(db, nil).Assign(ctx, maxWorker)

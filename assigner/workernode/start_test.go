@@ -143,11 +143,11 @@ func TestSpareWorker(t *testing.T) {
 	srv, name := maria(t)
 	l, db := newLiar(t, srv.DSN(name))
 	a := workernode.Leased(db, nil)
-	broken := func() {
+	broken := func(made bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l.lie("INSERT INTO WORKER_LEASE", 1, false, context.Canceled)
+		l.lie("INSERT INTO WORKER_LEASE", 1, made, context.Canceled)
 		l.after = cancel
 		if c, err := a.Assign(ctx, maxWorker); err == nil {
 			t.Fatalf("Assign = worker %d, want an error", c.Worker())
@@ -155,18 +155,22 @@ func TestSpareWorker(t *testing.T) {
 		l.after = nil
 	}
 	assign(t, a, 1) // makes the namespace's row
-	broken()
+	broken(false)
 	if c := assign(t, a, 1)[0]; c.Worker() != 2 {
 		t.Errorf("worker = %d, want 2, which was left over", c.Worker())
 	}
-	broken()
-	srv.Query(t, name, "DELETE FROM WORKER_NODE WHERE ID = 3; ALTER TABLE WORKER_NODE AUTO_INCREMENT = 3")
-	other := assign(t, workernode.Disposable(connect(t, srv.DSN(name)), nil), 1)[0]
-	if other.Worker() != 3 {
-		t.Fatalf("worker = %d, want 3", other.Worker())
+	broken(true)
+	if c := assign(t, a, 1)[0]; c.Worker() != 3 {
+		t.Errorf("worker = %d, want 3, whose row the Assign before has made", c.Worker())
 	}
-	if c := assign(t, a, 1)[0]; c.Worker() != 4 {
-		t.Errorf("worker = %d, want 4: 3 is another's", c.Worker())
+	broken(false)
+	srv.Query(t, name, "DELETE FROM WORKER_NODE WHERE ID = 4; ALTER TABLE WORKER_NODE AUTO_INCREMENT = 4")
+	other := assign(t, workernode.Disposable(connect(t, srv.DSN(name)), nil), 1)[0]
+	if other.Worker() != 4 {
+		t.Fatalf("worker = %d, want 4", other.Worker())
+	}
+	if c := assign(t, a, 1)[0]; c.Worker() != 5 {
+		t.Errorf("worker = %d, want 5: 4 is another's", c.Worker())
 	}
 }
 

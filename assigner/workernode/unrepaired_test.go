@@ -1,11 +1,9 @@
 package workernode_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -123,37 +121,4 @@ func TestRestoredDenied(t *testing.T) {
 	}
 	wantError(t, err, "without a row", "could not be repaired", "denied")
 	release(t, c, until)
-}
-
-// TestRestoredNode: WORKER_NODE alone goes back. Leased passes over the worker ids that have a
-// lease, and Disposable as well.
-func TestRestoredNode(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	var log bytes.Buffer
-	seen := map[int64]bool{}
-	take := func(a assigner.Assigner) {
-		t.Helper()
-		for _, c := range assign(t, a, 2) {
-			if seen[c.Worker()] {
-				t.Errorf("worker %d is assigned, which is in use", c.Worker())
-			}
-			seen[c.Worker()] = true
-		}
-	}
-	options := &workernode.LeasedOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	take(workernode.Leased(db, options))
-	if log.Len() > 0 {
-		t.Errorf("the log is %q before anything went back, want nothing", &log)
-	}
-	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	take(workernode.Leased(db, options))
-	for worker := range seen {
-		if worker <= 2 && !strings.Contains(log.String(), fmt.Sprint(" worker=", worker)) {
-			t.Errorf("the log is %q, want it to name worker %d, which was passed over", &log, worker)
-		}
-	}
-	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
-	take(workernode.Disposable(db, nil))
 }

@@ -1,0 +1,126 @@
+package workernode_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestListRetried: a listing that was read and whose end was lost is made again, and shows and
+// counts each row once, those that cannot be read as well.
+func TestListRetried(t *testing.T) {
+	t.Parallel()
+	for _, session := range []string{"autocommit=1", "autocommit=0"} {
+		for name, fault := range map[string]dbtest.Fault{"request": dbtest.CutBeforeRequest,
+			"reply": dbtest.CutBeforeReply} {
+			t.Run(session+" "+name, func(t *testing.T) {
+				t.Parallel()
+				listRetried(t, session, fault)
+			})
+		}
+	}
+}
+
+func listRetried(t *testing.T, session string, fault dbtest.Fault) {
+	t.Helper()
+	srv, name := maria(t)
+	assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 3)
+	for _, s := range []string{
+		"ALTER TABLE WORKER_LEASE MODIFY NONCE VARCHAR(20) NOT NULL, MODIFY GENERATION VARCHAR(20) NOT NULL",
+		"ALTER TABLE WORKER_NODE MODIFY TYPE VARCHAR(20)",
+		"UPDATE WORKER_LEASE SET UNTIL_MS = 1000 WHERE WORKER_ID >= 0",
+		"UPDATE WORKER_LEASE SET GENERATION = 'some' WHERE WORKER_ID = 2",
+		"UPDATE WORKER_NODE SET TYPE = NULL WHERE ID = 2",
+	} {
+		srv.Query(t, name, s)
+	}
+	proxy := dbtest.NewProxy(t, srv.Addr())
+	db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&"+session)
+	check := func(what string, n int, err error) {
+		t.Helper()
+		bad, ok := errors.AsType[*workernode.UnreadableError](err)
+		if n != 2 || !ok || len(bad.Rows) != 1 || bad.Rows[0].Worker != "2" {
+			t.Errorf("%s = %d rows, %v, want 2 and an UnreadableError of one", what, n, err)
+		}
+	}
+	hits := proxy.Hits()
+	lose := func(text string) {
+		t.Helper()
+		if proxy.Hits() != hits {
+			t.Errorf("the fault was done %d times, want %d", proxy.Hits(), hits)
+		}
+		proxy.SetOnce(fault, commitOf(text))
+		hits++
+	}
+	lose("FROM WORKER_NODE")
+	nodes, err := workernode.Nodes(t.Context(), db, 10)
+	check("Nodes", len(nodes), err)
+	lose("FROM WORKER_LEASE")
+	leases, err := workernode.Leases(t.Context(), db)
+	check("Leases", len(leases), err)
+	lose("FROM WORKER_LEASE")
+	reaped, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace)
+	check("Reap", reaped, err)
+	if proxy.Hits() != hits {
+		t.Errorf("the fault was done %d times, want %d", proxy.Hits(), hits)
+	}
+}
+
+// TestReapRow: Reap leaves the end of the window in the row, and a fencing token and a nonce that
+// no change had before. An owner that extends between its look and its change keeps the worker id.
+func TestReapRow(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	const rows = "SELECT WORKER_ID, GENERATION, OWNER, UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID >= 0"
+	claims := assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil), 3)
+	srv.Query(t, name, "UPDATE WORKER_LEASE SET NONCE = WORKER_ID WHERE WORKER_ID BETWEEN 1 AND 2")
+	ends := make([]int64, len(claims))
+	for i, c := range claims {
+		_, until := c.Window()
+		ends[i] = until.UnixMilli()
+	}
+	// A day later by the database's clock, the owner of worker 3 is back.
+	dsn := fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), time.Now().Add(24*time.Hour).Unix())
+	extended := false
+	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, dsn),
+		Seen: func(query string, args []driver.NamedValue) {
+			if !strings.HasPrefix(query, "UPDATE WORKER_LEASE") || extended {
+				return
+			}
+			extended = true
+			until, err := claims[2].Extend(t.Context(), time.UnixMilli(ends[2]).Add(48*time.Hour))
+			if err != nil {
+				t.Error(err)
+			}
+			ends[2] = until.UnixMilli()
+		}})
+	n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace)
+	if n != 2 || err != nil {
+		t.Errorf("Reap = %d, %v, want 2", n, err)
+	}
+	owner := srv.Query(t, name, "SELECT OWNER FROM WORKER_LEASE WHERE WORKER_ID = 3")
+	want := fmt.Sprintf("1\t2\t\t%d\n2\t2\t\t%d\n3\t2\t%s\t%d", ends[0], ends[1], owner, ends[2])
+	if got := srv.Query(t, name, rows); got != want || owner == "" {
+		t.Errorf("the rows are\n%s\nwant\n%s", got, want)
+	}
+	if got := srv.Query(t, name, "SELECT COUNT(DISTINCT NONCE) FROM WORKER_LEASE "+
+		"WHERE WORKER_ID BETWEEN 1 AND 2 AND NONCE > 2"); got != "2" {
+		t.Errorf("%s rows have a nonce of their own, want 2", got)
+	}
+	for _, c := range claims[:2] {
+		_, err := c.Extend(t.Context(), time.UnixMilli(ends[2]))
+		if !errors.Is(err, assigner.ErrClaimLost) {
+			t.Errorf("Extend of worker %d, which was reaped = %v, want ErrClaimLost", c.Worker(), err)
+		}
+	}
+	if _, err := claims[2].Extend(t.Context(), time.UnixMilli(ends[2]).Add(time.Hour)); err != nil {
+		t.Errorf("Extend of the owner that was back in time: %v", err)
+	}
+}
