@@ -35,6 +35,12 @@ func (m Machine) Identity(host, port string) (string, string, NodeType, error) {
 	return n.host, n.port, n.kind, err
 }
 
+// NewNonce draws a nonce.
+func NewNonce() int64 { return newNonce() }
+
+// Exists reports whether this machine has a file.
+func Exists(path string) bool { return thisMachine().exists(path) }
+
 // Unconnected returns how this machine is listed if it has no address.
 func Unconnected() string {
 	m := thisMachine()

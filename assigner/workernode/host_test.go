@@ -35,8 +35,11 @@ func TestIdentity(t *testing.T) {
 			wantHost: "box", wantPort: random, wantType: workernode.Actual},
 		{name: "no answer", m: workernode.Machine{AddrsErr: errors.New("no"), Name: "box"},
 			wantHost: "box", wantPort: random, wantType: workernode.Actual},
-		{name: "no network and no name", m: workernode.Machine{NameErr: errors.New("no")},
+		{name: "no network and no name", m: workernode.Machine{Name: "half", NameErr: errors.New("no")},
 			wantHost: "unknown", wantPort: random, wantType: workernode.Actual},
+		{name: "no network and an empty name", wantHost: "unknown", wantPort: random, wantType: workernode.Actual},
+		{name: "an address of another kind", m: workernode.Machine{Addrs: []net.Addr{&net.TCPAddr{}, lan}},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workernode.Actual},
 		{name: "HOSTNAME of a shell is not a container's",
 			m:        workernode.Machine{Env: env("HOSTNAME", "box"), Addrs: []net.Addr{lan}},
 			wantHost: "10.1.2.3", wantPort: random, wantType: workernode.Actual},
@@ -92,12 +95,29 @@ func TestIdentity(t *testing.T) {
 // TestThisMachine: the machine's own answers are asked for; one without a network has its name.
 func TestThisMachine(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	if !workernode.Exists(dir) || workernode.Exists(dir+"/none") {
+		t.Errorf("%s exists: %v, a file in it: %v, want true and false", dir,
+			workernode.Exists(dir), workernode.Exists(dir+"/none"))
+	}
 	name, err := os.Hostname()
 	if err != nil {
 		t.Skip(err)
 	}
 	if got := workernode.Unconnected(); got != name {
 		t.Errorf("host without a network = %q, want %q", got, name)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ full, want string }{
+		{"", ""}, {"abc", "abc"}, {"äöü", "äöü"}, {"abcd", "ab~"}, {"äöüß", "äö~"},
+		{" ~", " ~"}, {"\x00\x1f", "??"}, {"\x7f", "?"}, {"a\xffb", "a?b"},
+	} {
+		if got := workernode.Cut(tt.full, 3); got != tt.want {
+			t.Errorf("Cut(%q, 3) = %q, want %q", tt.full, got, tt.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package workernode_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,26 +192,57 @@ func TestLeasedOptions(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
+	const own = "own"
+	long := strings.Repeat("x", 191)
 	for _, tt := range []struct {
 		o      workernode.LeasedOptions
 		layout string
+		max    int64 // 0: maxWorker
 		want   string
 	}{
 		{o: workernode.LeasedOptions{Window: time.Millisecond}, want: "Window is 1ms, want 1s to 8784h0m0s"},
+		{o: workernode.LeasedOptions{Window: 8784*time.Hour + 1}, want: "Window is 8784h0m0.000000001s"},
 		{o: workernode.LeasedOptions{Window: -1}, want: "Window is -1ns"},
 		{o: workernode.LeasedOptions{Window: 1 << 62}, want: "Window is"},
 		{o: workernode.LeasedOptions{Namespace: strings.Repeat("x", 65)}, want: "want 1 to 64 characters"},
 		{o: workernode.LeasedOptions{Namespace: " x"}, want: `Namespace is " x"`},
 		{o: workernode.LeasedOptions{Namespace: "x\x00"}, want: "no control characters"},
 		{o: workernode.LeasedOptions{Namespace: "\xff"}, want: "Namespace is"},
-		{layout: strings.Repeat("x", 192), want: "192 characters, want at most 191"},
+		{o: workernode.LeasedOptions{First: 1}, want: `First is 1 in namespace "default"`},
+		{o: workernode.LeasedOptions{Namespace: own, First: -1}, want: "First is -1"},
+		{o: workernode.LeasedOptions{Namespace: own, Last: -1}, want: "Last is -1, want 0, which is First"},
+		{o: workernode.LeasedOptions{Namespace: own, First: 5, Last: 4}, want: "Last is 4, want 5, which is First"},
+		{o: workernode.LeasedOptions{Namespace: own, First: 8}, max: 7, want: "First is 8 and Last 7"},
+		{o: workernode.LeasedOptions{Namespace: own, Last: 8}, max: 7, want: "First is 0 and Last 8"},
+		{max: -1, want: "the highest worker id is -1, want 0 or above"},
+		{layout: long + "x", want: "192 characters, want at most 191"},
 	} {
 		_, err := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout).Assign(
-			t.Context(), maxWorker)
+			t.Context(), cmp.Or(tt.max, maxWorker))
 		wantError(t, err, tt.want)
+		if full := errors.Is(err, assigner.ErrWorkersExhausted); full != (tt.max != 0) {
+			t.Errorf("error = %v, want ErrWorkersExhausted: %v", err, tt.max != 0)
+		}
 	}
 	if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_LEASE"); got != "0" {
 		t.Errorf("rows after refusals = %s, want 0", got)
+	}
+	// The last values that are in range.
+	for i, tt := range []struct {
+		o         workernode.LeasedOptions
+		layout    string
+		max, want int64
+	}{
+		{workernode.LeasedOptions{Window: time.Second}, long, 0, 0},
+		{workernode.LeasedOptions{Window: 8784 * time.Hour, Last: 2}, "", 2, 0},
+		{workernode.LeasedOptions{First: 7}, "", 7, 7},
+		{workernode.LeasedOptions{First: 7, Last: 7}, "", 9, 7},
+	} {
+		tt.o.Namespace = strings.Repeat(string(rune('a'+i)), 64)
+		a := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout)
+		if c, err := a.Assign(t.Context(), tt.max); err != nil || c.Worker() != tt.want {
+			t.Errorf("Assign with %+v = %v, %v, want worker %d", tt.o, c, err, tt.want)
+		}
 	}
 }
 

@@ -80,10 +80,10 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 			{seconds CREATED}, {seconds MODIFIED}, {nowMillis}
 			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`, header)
 	})
-	if err == nil {
-		err = bad.err()
+	if err != nil {
+		return nil, err
 	}
-	return leases, err
+	return leases, bad.err()
 }
 
 // Reap takes the worker ids of a namespace whose windows have passed by the database's clock from

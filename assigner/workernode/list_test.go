@@ -1,6 +1,7 @@
 package workernode_test
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"gorm.io/gorm"
 )
 
 // TestListRetried: a listing that was read and whose end was lost is made again, and shows and
@@ -71,6 +74,17 @@ func listRetried(t *testing.T, session string, fault dbtest.Fault) {
 	if proxy.Hits() != hits {
 		t.Errorf("the fault was done %d times, want %d", proxy.Hits(), hits)
 	}
+	// An error of the database comes without the rows that were read.
+	proxy.SetMatching(dbtest.BlackHole, commitOf("FROM WORKER_NODE"))
+	nodes, err = workernode.Nodes(within(t, 200*time.Millisecond), db, 10)
+	if !errors.Is(err, context.DeadlineExceeded) || nodes != nil {
+		t.Errorf("Nodes whose end did not arrive = %+v, %v, want the ctx's error alone", nodes, err)
+	}
+	proxy.SetMatching(dbtest.BlackHole, commitOf("FROM WORKER_LEASE"))
+	leases, err = workernode.Leases(within(t, 200*time.Millisecond), db)
+	if !errors.Is(err, context.DeadlineExceeded) || leases != nil {
+		t.Errorf("Leases whose end did not arrive = %+v, %v, want the ctx's error alone", leases, err)
+	}
 }
 
 // TestReapRow: Reap leaves the end of the window in the row, and a fencing token and a nonce that
@@ -122,5 +136,52 @@ func TestReapRow(t *testing.T) {
 	}
 	if _, err := claims[2].Extend(t.Context(), time.UnixMilli(ends[2]).Add(time.Hour)); err != nil {
 		t.Errorf("Extend of the owner that was back in time: %v", err)
+	}
+}
+
+// TestListErrors: whichever statement of a look fails, the look fails, and does not take what it
+// could not read for nothing.
+func TestListErrors(t *testing.T) {
+	t.Parallel()
+	looks := map[string]func(context.Context, *gorm.DB) (any, error){
+		"Assign": func(ctx context.Context, db *gorm.DB) (any, error) {
+			return workernode.Leased(db, nil).Assign(ctx, maxWorker)
+		},
+		"Leases": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Leases(ctx, db) },
+		"Nodes":  func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Nodes(ctx, db, 1) },
+		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Now(ctx, db) },
+		"Reap":   func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Reap(ctx, db, "default") },
+		"Restore": func(ctx context.Context, db *gorm.DB) (any, error) {
+			return workernode.Restore(ctx, db, 1, time.Hour)
+		},
+		"Used": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Used(ctx, db, time.Hour) },
+	}
+	denied := &mysqldriver.MySQLError{Number: 1142, Message: "SELECT command denied"}
+	const now, keys, all, leased = "SELECT TIMESTAMPDIFF(MICROSECOND", "SELECT MAX(ID) FROM",
+		"SELECT MAX(ID), COUNT(*)", "SELECT COUNT(*), MAX("
+	one := []driver.Value{int64(1)}
+	for _, tt := range []struct {
+		look    string
+		answers script
+		want    string
+	}{
+		{"Leases", script{}, "listing WORKER_LEASE"},
+		{"Nodes", script{}, "listing WORKER_NODE"},
+		{"Now", script{}, "asking for the time"},
+		{"Reap", script{now: one}, "reaping WORKER_LEASE"},
+		{"Reap", script{"SELECT WORKER_ID": {int64(1), int64(1), int64(1), int64(1), "owner"}}, "reaping WORKER_LEASE"},
+		{"Used", script{keys: one, all: {int64(1), int64(1)}}, "reading WORKER_NODE"},
+		{"Used", script{keys: one, now: one}, "reading WORKER_NODE"},
+		{"Used", script{all: {int64(1), int64(1)}, now: one}, "reading WORKER_NODE"},
+		{"Restore", script{leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
+		{"Restore", script{keys: one, leased: {denied}}, "SELECT command denied"},
+		{"Restore", script{keys: one, leased: {int64(0), nil}}, "repairing after a restore"},
+		{"Assign", script{keys: {int64(maxWorker)}, "SELECT LAYOUT, NONCE": {"", int64(1), int64(1), nil},
+			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {}}, "Table doesn't exist"},
+	} {
+		got, err := looks[tt.look](within(t, 5*time.Second), tt.answers.open(t, "mysql"))
+		if wantError(t, err, tt.want); err == nil {
+			t.Errorf("%s with the answers %v = %v, want an error", tt.look, tt.answers, got)
+		}
 	}
 }

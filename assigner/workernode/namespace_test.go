@@ -100,6 +100,28 @@ func TestNamespaceExistingRows(t *testing.T) {
 	}
 }
 
+// TestNamespacePages: a new worker id above many rows costs a look at the highest of them.
+func TestNamespacePages(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, in(t, srv.DSN(name), "orders"), 1)
+	var rows strings.Builder
+	for i := range 300 {
+		rows.WriteString(leaseOf("orders", i+1) + ";")
+	}
+	srv.Query(t, name, rows.String())
+	pages := 0
+	a := workernode.Leased(intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Seen: func(query string, _ []driver.NamedValue) {
+			if strings.HasPrefix(query, "SELECT WORKER_ID FROM") {
+				pages++
+			}
+		}}), &workernode.LeasedOptions{Namespace: "orders"})
+	if c := assign(t, a, 1)[0]; c.Worker() != 301 || pages != 1 {
+		t.Errorf("worker = %d after %d pages, want 301 after one", c.Worker(), pages)
+	}
+}
+
 // TestNamespaceFirstTogether: processes that are the first of a namespace together get different
 // worker ids, all of them low.
 func TestNamespaceFirstTogether(t *testing.T) {

@@ -28,7 +28,7 @@ type Node struct {
 
 // Nodes returns the rows of WORKER_NODE, newest first, at most limit. Together with an
 // *UnreadableError it returns the rows that can be read. It waits for a database that is down until
-// ctx ends.
+// ctx ends. An error of the database comes without rows.
 //
 // It is one SELECT by primary key that locks nothing. MySQL and PostgreSQL refuse a negative limit,
 // SQLite reads it as none.
@@ -53,10 +53,10 @@ func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
 		}, `SELECT ID, HOST_NAME, PORT, TYPE, {seconds CREATED}, {seconds MODIFIED}
 			FROM WORKER_NODE ORDER BY ID DESC LIMIT ?`, limit)
 	})
-	if err == nil {
-		err = bad.err()
+	if err != nil {
+		return nil, err
 	}
-	return nodes, err
+	return nodes, bad.err()
 }
 
 // Usage says how WORKER_NODE's worker ids are being used up.

@@ -18,13 +18,15 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
 
-// script is a server that answers a query with one row, by a text in the query. It has no tables:
-// other queries and every INSERT fail, and what else changes rows changes none.
+// script is a server that answers a query with one row, none, or an error in its place, by a text
+// in the query. It has no tables: other queries and every INSERT fail, and what else changes rows
+// changes none.
 type script map[string][]driver.Value
 
 var errNoTable = &mysqldriver.MySQLError{Number: 1146, Message: "Table doesn't exist"}
@@ -47,7 +49,12 @@ func (s script) QueryContext(_ context.Context, query string,
 	_ []driver.NamedValue) (driver.Rows, error) {
 	for text, values := range s {
 		if strings.Contains(query, text) {
-			return &scripted{values: values}, nil
+			if len(values) == 1 {
+				if err, ok := values[0].(error); ok {
+					return nil, err
+				}
+			}
+			return &scripted{values, len(values) == 0}, nil
 		}
 	}
 	return nil, errNoTable
@@ -232,4 +239,60 @@ func TestRestoredNode(t *testing.T) {
 	srv.Query(t, name, "TRUNCATE TABLE WORKER_NODE")
 	take(workernode.Disposable(db, &workernode.DisposableOptions{Logger: logger}))
 	wantLog(t, &log, "new worker id has a lease already and is left alone", "worker=1", "worker=6")
+}
+
+// TestBadNode: half of a setting of the platform is an error before anything is used up, and so is
+// a layout without worker ids. A layout that has none left says which key it got.
+func TestBadNode(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	for kind, a := range assigners(connect(t, srv.DSN(name))) {
+		half := workernode.Machine{Env: env("JPAAS_HOST", "j")}
+		_, err := a.Assign(t.Context(), -1)
+		wantError(t, err, "the highest worker id is -1, want 0 or above")
+		_, err = workernode.On(a, half).Assign(t.Context(), maxWorker)
+		wantError(t, err, `JPAAS_HOST is "j"`)
+		if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "0" {
+			t.Errorf("%s: %s worker ids are used up, want 0", kind, got)
+		}
+	}
+	_, err := workernode.Disposable(connect(t, srv.DSN(name)), nil).Assign(t.Context(), 0)
+	wantError(t, err, "the new key of WORKER_NODE is 1, the layout's highest worker id is 0")
+}
+
+// TestInsertedOnce: an INSERT that is refused is not sent in another form.
+func TestInsertedOnce(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	sent := 0
+	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Around: func(query string, run func() error) error {
+			if !strings.HasPrefix(query, "INSERT INTO WORKER_NODE") {
+				return run()
+			}
+			sent++
+			return &mysqldriver.MySQLError{Number: 1142, Message: "INSERT command denied"}
+		}})
+	_, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker)
+	if wantError(t, err, "INSERT command denied"); sent != 1 {
+		t.Errorf("the INSERT was sent %d times, want once", sent)
+	}
+}
+
+// TestNonces: a nonce has 63 random bits, so that no two changes have the same one.
+func TestNonces(t *testing.T) {
+	t.Parallel()
+	seen := map[int64]bool{}
+	var bits int64
+	for range 128 {
+		n := workernode.NewNonce()
+		if n < 0 || seen[n] {
+			t.Errorf("nonce %d is negative, or comes twice", n)
+		}
+		seen[n] = true
+		bits |= n
+	}
+	if bits != math.MaxInt64 {
+		t.Errorf("the bits of 128 nonces are %b, want 63", bits)
+	}
 }

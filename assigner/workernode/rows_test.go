@@ -39,6 +39,17 @@ func TestRows(t *testing.T) {
 	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 2 || usage.Recent != 1 {
 		t.Errorf("Used = %+v, %v, want one of 2 recent", usage, err)
 	}
+	srv.Query(t, name, "ALTER TABLE WORKER_NODE MODIFY CREATED DATETIME; UPDATE WORKER_NODE SET CREATED = NULL")
+	if nodes, err = workernode.Nodes(t.Context(), db, 1); err != nil || !nodes[0].Created.IsZero() {
+		t.Errorf("Nodes = %+v, %v, want no time where it is unknown", nodes, err)
+	}
+	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Recent != 2 {
+		t.Errorf("Used = %+v, %v, want what has no time to count as recent", usage, err)
+	}
+	srv.Query(t, name, "DELETE FROM WORKER_NODE")
+	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 0 || usage.Recent != 0 {
+		t.Errorf("Used = %+v, %v, want nothing", usage, err)
+	}
 
 	leases, err := workernode.Leases(t.Context(), db)
 	if err != nil || len(leases) != 2 {
@@ -51,6 +62,9 @@ func TestRows(t *testing.T) {
 	}
 	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Second || l.Generation != 1 {
 		t.Errorf("the lease that is held = %+v", l)
+	}
+	if !(workernode.Lease{}).Free() || (workernode.Lease{Left: 1}).Free() {
+		t.Error("a lease is free when no time is left, and not before")
 	}
 	if now, err := workernode.Now(t.Context(), db); err != nil || time.Since(now).Abs() > time.Minute {
 		t.Errorf("Now = %v, %v, want the current time", now, err)

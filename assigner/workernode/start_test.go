@@ -154,8 +154,13 @@ func TestSpareWorker(t *testing.T) {
 		}
 		l.after = nil
 	}
-	assign(t, a, 1) // makes the namespace's row
+	first := assign(t, a, 1)[0] // makes the namespace's row
 	broken(false)
+	// A layout that has no room for what is left over leaves it to others.
+	release(t, first, time.Now().Add(-time.Minute))
+	if c, err := a.Assign(t.Context(), 1); err != nil || c.Worker() != 1 {
+		t.Errorf("Assign = %v, %v, want worker 1, which is free", c, err)
+	}
 	if c := assign(t, a, 1)[0]; c.Worker() != 2 {
 		t.Errorf("worker = %d, want 2, which was left over", c.Worker())
 	}
