@@ -105,7 +105,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 	}
 	t := table{namespace: namespace} // swap needs no more of it
 	// By worker id, because a change whose COMMIT was lost may be made once more.
-	freed := map[int64]bool{}
+	freed := map[int64]struct{}{}
 	// One list for all attempts; each attempt begins it anew.
 	bad := scanErrors{table: leaseTable, namespace: namespace}
 	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
@@ -140,7 +140,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 				return err
 			}
 			if ok {
-				freed[p.worker] = true
+				freed[p.worker] = struct{}{}
 			}
 		}
 		return nil

@@ -147,6 +147,9 @@ func TestListErrors(t *testing.T) {
 		"Assign": func(ctx context.Context, db *gorm.DB) (any, error) {
 			return workernode.Leased(db, nil).Assign(ctx, maxWorker)
 		},
+		"Assign in a namespace": func(ctx context.Context, db *gorm.DB) (any, error) {
+			return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "own"}).Assign(ctx, maxWorker)
+		},
 		"Leases": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Leases(ctx, db) },
 		"Nodes":  func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Nodes(ctx, db, 1) },
 		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Now(ctx, db) },
@@ -170,12 +173,17 @@ func TestListErrors(t *testing.T) {
 		{"Now", script{}, "asking for the time"},
 		{"Reap", script{now: one}, "reaping WORKER_LEASE"},
 		{"Reap", script{"SELECT WORKER_ID": {int64(1), int64(1), int64(1), int64(1), "owner"}}, "reaping WORKER_LEASE"},
+		{"Reap", script{now: one, "SELECT WORKER_ID": {int64(1), int64(1), int64(1), int64(1), "owner"},
+			"UPDATE": {denied}}, "SELECT command denied"},
 		{"Used", script{keys: one, all: {int64(1), int64(1)}}, "reading WORKER_NODE"},
 		{"Used", script{keys: one, now: one}, "reading WORKER_NODE"},
 		{"Used", script{all: {int64(1), int64(1)}, now: one}, "reading WORKER_NODE"},
 		{"Restore", script{leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
 		{"Restore", script{keys: one, leased: {denied}}, "SELECT command denied"},
 		{"Restore", script{keys: one, leased: {int64(0), nil}}, "repairing after a restore"},
+		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(1), nil},
+			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
+			"SELECT WORKER_ID FROM": {denied}}, "SELECT command denied"},
 		{"Assign", script{keys: {int64(maxWorker)}, "SELECT LAYOUT, NONCE": {"", int64(1), int64(1), nil},
 			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {}}, "Table doesn't exist"},
 	} {

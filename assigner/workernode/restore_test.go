@@ -42,6 +42,9 @@ func (s script) ExecContext(_ context.Context, query string,
 	if strings.HasPrefix(query, "INSERT") {
 		return nil, errNoTable
 	}
+	if values := s["UPDATE"]; values != nil && strings.HasPrefix(query, "UPDATE") {
+		return nil, values[0].(error)
+	}
 	return driver.RowsAffected(0), nil
 }
 
@@ -276,6 +279,21 @@ func TestInsertedOnce(t *testing.T) {
 	_, err := workernode.Disposable(db, nil).Assign(t.Context(), maxWorker)
 	if wantError(t, err, "INSERT command denied"); sent != 1 {
 		t.Errorf("the INSERT was sent %d times, want once", sent)
+	}
+}
+
+// TestNames: an assigner names its table, and the namespace.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	db := script{}.open(t, "mysql")
+	for want, a := range map[string]assigner.Assigner{
+		"WORKER_NODE":                       workernode.Disposable(db, nil),
+		`WORKER_LEASE, namespace "default"`: workernode.Leased(db, nil),
+		`WORKER_LEASE, namespace "orders"`:  workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}),
+	} {
+		if got := fmt.Sprint(a); got != want {
+			t.Errorf("name = %q, want %q", got, want)
+		}
 	}
 }
 

@@ -155,6 +155,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	nodes, err := workernode.Nodes(ctx, db, 10)
 	check("Nodes", err, workernode.UnreadableRow{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
+	wantError(t, err, `WORKER_NODE: the row of worker "3" cannot be read`)
 	if len(nodes) != 2 || nodes[0].ID != 2 || nodes[1].ID != 1 {
 		t.Errorf("Nodes = %+v, want 2 and 1", nodes)
 	}
@@ -177,6 +178,9 @@ func TestUnreadable(t *testing.T) {
 	}
 	wantLog(t, &log, "rows cannot be read and are not claimed",
 		`WORKER_LEASE: the row of worker \"1\" in namespace \"default\"`)
+	if c := assign(t, workernode.Leased(db, nil), 1)[0]; c.Worker() != 4 { // without a logger
+		t.Errorf("worker = %d, want 4, a new one", c.Worker())
+	}
 	srv.Query(t, name, "ALTER TABLE WORKER_LEASE MODIFY LAYOUT VARCHAR(191) NULL; UPDATE "+
 		"WORKER_LEASE SET LAYOUT = NULL WHERE WORKER_ID = -1")
 	_, err = workernode.Leased(db, nil).Assign(ctx, maxWorker)

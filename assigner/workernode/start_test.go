@@ -5,12 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	driver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -194,5 +197,28 @@ func TestIdleConnections(t *testing.T) {
 		if _, err := claims[0].Extend(t.Context(), time.Now().Add(time.Hour)); err != nil {
 			t.Errorf("%s: Extend on a new connection: %v", kind, err)
 		}
+	}
+}
+
+// TestLostRace: a claim without an answer, of which another process has made the like in the same
+// millisecond, is told from that one by its nonce.
+func TestLostRace(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	dsn := fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), time.Now().Unix())
+	other := workernode.Leased(connect(t, dsn), nil)
+	release(t, assign(t, other, 1)[0], time.Now().Add(-time.Hour))
+	var theirs assigner.Claim
+	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, dsn),
+		Around: func(query string, run func() error) error {
+			if theirs != nil || !strings.HasPrefix(query, "UPDATE WORKER_LEASE") {
+				return run()
+			}
+			theirs = assign(t, other, 1)[0]
+			return &driver.MySQLError{Number: 1021, Message: "Disk full"}
+		}})
+	ours := assign(t, workernode.Leased(db, nil), 1)[0]
+	if theirs == nil || ours.Worker() == theirs.Worker() {
+		t.Errorf("worker %d has two owners", ours.Worker())
 	}
 }
