@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -98,14 +97,15 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	slices.SortStableFunc(all, func(a, b *mutant) int {
 		return rank(a.op) - rank(b.op)
 	})
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	work := make(chan *mutant)
-	errs := make([]error, h.o.jobs)
 	var wg sync.WaitGroup
-	for slot := range errs {
+	for range h.o.jobs {
 		wg.Go(func() {
 			for m := range work {
-				if err := h.judge(ctx, m); err != nil && ctx.Err() == nil {
-					errs[slot] = errors.Join(errs[slot], fmt.Errorf("%s: %w", m.key, err))
+				if err := h.judge(ctx, m); err != nil {
+					stop(fmt.Errorf("%s: %w", m.key, err))
 				}
 			}
 		})
@@ -121,7 +121,7 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	}
 	close(work)
 	wg.Wait()
-	return errors.Join(errs...)
+	return context.Cause(ctx)
 }
 
 // rank returns an operator's place in ranks.
@@ -137,7 +137,7 @@ func rank(op string) int {
 func (h *hunt) warm(ctx context.Context, s *suite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bin != "" {
+	if s.warm {
 		return nil
 	}
 	err := h.bench.build(ctx, s)
@@ -148,7 +148,7 @@ func (h *hunt) warm(ctx context.Context, s *suite) error {
 	case s == h.suites[0] && h.o.tests != "":
 		s.whole.pattern = h.o.tests
 	case s.short && !s.race:
-		s.reach, err = h.bench.reach(ctx, h.source, s, h.o.jobs, h.stdout)
+		s.reach, err = h.bench.reach(ctx, h.source, s, h.o.jobs)
 		return err
 	}
 	v, err := h.bench.run(ctx, s, 0, choice{pattern: s.whole.pattern, limit: 10 * time.Minute})
@@ -158,6 +158,7 @@ func (h *hunt) warm(ctx context.Context, s *suite) error {
 	if v.killed {
 		return fmt.Errorf("suite %s of %s fails without a mutant: %s", s.name, s.pkg, v.by)
 	}
+	s.warm = true
 	s.whole.limit = time.Minute + 10*v.took.Round(time.Second)
 	s.whole.cpu = 5*time.Second + 3*v.cpu
 	fmt.Fprintf(h.stdout, "%s: suite %s takes %v, %v of a processor\n", h.source.pkg, s.name,

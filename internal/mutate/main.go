@@ -124,13 +124,7 @@ func mutate(ctx context.Context, o options, pkg string, stdout io.Writer) error 
 	h := newHunt(o, s, before, stdout)
 	err = h.hunt(ctx, all)
 	r := before.join(all, h.outcomes, o.match)
-	if ctx.Err() != nil {
-		return errors.Join(err, context.Cause(ctx), r.write(o.root))
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.write(o.root); err != nil {
+	if err := errors.Join(err, r.write(o.root)); err != nil {
 		return err
 	}
 	return r.judge(o.root, len(all), stdout)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -19,6 +18,7 @@ import (
 // reach says which code of the mutated package each short test of a suite executes: only a test
 // that executes the mutated code can notice a mutant.
 type reach struct {
+	mu     sync.Mutex         // guards the other fields while the tests run
 	tests  []*reaching        // the cheapest first
 	blocks map[string][]block // of the mutated package, by the base name of their file
 }
@@ -42,11 +42,10 @@ func (p place) compare(q place) int {
 
 func (b block) has(p place) bool { return b.from.compare(p) <= 0 && p.compare(b.to) < 0 }
 
-// reach runs each short test of a suite by itself, some at a time. A test that fails without a
-// mutant is reported and left out.
-func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int,
-	stdout io.Writer) (*reach, error) {
-	bin := filepath.Join(b.work, "test-reach")
+// reach runs each short test of a suite by itself, some at a time. Each has to pass, some only when
+// nothing else runs.
+func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int) (*reach, error) {
+	bin := s.bin + "-reach"
 	dir := filepath.Join(b.root, filepath.FromSlash(s.pkg))
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-cover", "-covermode=set",
 		"-coverpkg="+src.path, "-o", bin, ".") // #nosec G204
@@ -61,7 +60,28 @@ func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int,
 		return nil, fmt.Errorf("listing the tests of %s: %w", s.pkg, err)
 	}
 	r := &reach{blocks: map[string][]block{}}
-	var mu sync.Mutex
+	one := func(name string) error {
+		profile := bin + "-" + name
+		cmd := exec.CommandContext(ctx, bin, "-test.short", "-test.timeout=5m",
+			"-test.run=^"+name+"$", "-test.coverprofile="+profile) // #nosec G204
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), noMutant)
+		begin := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s of %s fails without a mutant: %w\n%s", name, s.pkg, err, out)
+		}
+		t := &reaching{name: name, wall: time.Since(begin),
+			cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+		text, err := os.ReadFile(profile)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if err == nil {
+			t.hits = r.read(string(text))
+		}
+		r.tests = append(r.tests, t)
+		return nil
+	}
+	var failed []string
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, jobs)
 	for name := range strings.FieldsSeq(string(out)) {
@@ -71,34 +91,18 @@ func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int,
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			profile := filepath.Join(b.work, "reach-"+name)
-			cmd := exec.CommandContext(ctx, bin, "-test.short", "-test.timeout=5m",
-				"-test.run=^"+name+"$", "-test.coverprofile="+profile) // #nosec G204
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), noMutant)
-			begin := time.Now()
-			said, err := cmd.CombinedOutput()
-			t := &reaching{name: name, wall: time.Since(begin)}
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				if ctx.Err() == nil {
-					fmt.Fprintf(stdout, "%s: %s is left out, it fails without a mutant: %v\n%s",
-						s.pkg,
-						name, err, said)
-				}
-				return
+			if one(name) != nil {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				failed = append(failed, name)
 			}
-			t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			if text, err := os.ReadFile(profile); err == nil {
-				t.hits = r.read(string(text))
-			}
-			r.tests = append(r.tests, t)
 		})
 	}
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	for _, name := range failed {
+		if err := one(name); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(r.tests, func(x, y *reaching) int {
 		return cmp.Or(cmp.Compare(x.cpu+x.wall/10, y.cpu+y.wall/10),

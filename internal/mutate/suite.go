@@ -25,7 +25,8 @@ type suite struct {
 	short bool
 
 	mu    sync.Mutex // held while the suite is built and run without a mutant
-	bin   string     // the test binary, "" before it is built
+	warm  bool       // that has happened
+	bin   string     // the test binary
 	whole choice     // all its tests: set by a run without a mutant
 	reach *reach     // what each of its tests executes; nil: they run as a whole
 }
