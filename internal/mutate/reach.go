@@ -65,7 +65,7 @@ func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int) (*re
 		cmd := exec.CommandContext(ctx, bin, "-test.short", "-test.timeout=5m",
 			"-test.run=^"+name+"$", "-test.coverprofile="+profile) // #nosec G204
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), noMutant)
+		cmd.Env = append(os.Environ(), noMutant, "TMPDIR="+b.work)
 		begin := time.Now()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s of %s fails without a mutant: %w\n%s", name, s.pkg, err, out)
