@@ -149,6 +149,7 @@ func (h *hunt) warm(ctx context.Context, s *suite) error {
 		s.whole.pattern = h.o.tests
 	case s.short && !s.race:
 		s.reach, err = h.bench.reach(ctx, h.source, s, h.o.jobs)
+		s.warm = err == nil
 		return err
 	}
 	v, err := h.bench.run(ctx, s, 0, choice{pattern: s.whole.pattern, limit: 10 * time.Minute})
