@@ -228,28 +228,92 @@ func TestCloseInUpperHalf(t *testing.T) {
 }
 
 // TestComposerLocks: whoever moves or looks at the position waits for a batch under way, and
-// whoever takes the lanes' rests for a refill.
+// whoever takes the lanes' rests for a refill. Meanwhile it changes nothing, and holds no lane that
+// the batch may need.
 func TestComposerLocks(t *testing.T) {
 	t.Parallel()
-	c, err := NewCached(t.Context(), assignertest.Static(1), &Options{Lanes: 2})
+	start, minutes := time.Now(), time.Duration(0) // a machine on which time passes quicker
+	c, err := newCached(t.Context(), assignertest.Static(1), &Options{Lanes: 2},
+		func() (time.Time, time.Duration) {
+			d := time.Since(start) + minutes*time.Minute
+			return start.Add(d), d
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	c.StopPadder()
 	p := c.composer
-	for what, call := range map[string]func(){
-		"follow": p.follow, "bound": func() { _ = p.bound() }, "nextNumber": func() { p.nextNumber() },
-		"fill": func() { _, _ = p.fill() }, "drain": func() { p.drain() },
+	minutes = 1 // what the ring holds is too old
+	runs := p.ring.Len()
+	for _, tc := range []struct {
+		what string
+		call func()
+	}{
+		{"follow", p.follow}, {"fill", func() { _, _ = p.fill() }}, {"bound", func() { _ = p.bound() }},
+		{"drain", func() { p.drain() }},
 	} {
-		waitsFor(t, what, &p.mu, call)
+		waitsWhile(t, tc.what, &p.mu, func() {
+			for i := range c.lanes {
+				if !c.lanes[i].mu.TryLock() {
+					t.Errorf("%s holds a lane while it waits for the composer", tc.what)
+					continue
+				}
+				c.lanes[i].mu.Unlock()
+			}
+			if n := p.ring.Len(); n != runs {
+				t.Errorf("%s has changed the ring, from %d runs to %d, while it waits", tc.what, runs, n)
+			}
+		}, tc.call)
+		runs = p.ring.Len()
+		minutes++
 	}
+	next := p.next(p.pos.Load())
+	waitsWhile(t, "nextNumber", &p.mu, func() { p.pos.Store(next) }, func() {
+		want := p.of(next).number(next, p.window.worker)
+		if n, _ := p.nextNumber(); n != want {
+			t.Errorf("the next number is %d, want %d, to which a batch has moved it", n, want)
+		}
+	})
 	for i := range c.lanes {
 		mu := &c.lanes[i].mu
 		waitsFor(t, "follow", mu, p.follow)
 		waitsFor(t, "drain", mu, func() { p.drain() })
 		waitsFor(t, "replace", mu, func() { p.replace(c.keeper.window.Load(), time.Now()) })
 		waitsFor(t, "held", mu, func() { c.held() })
+	}
+}
+
+// TestClockWithoutLock: the clock, which may be a function of the user's, is read without the
+// composer's lock, so it may ask the generator for anything.
+func TestClockWithoutLock(t *testing.T) {
+	t.Parallel()
+	clock := NewTestClock()
+	c, err := NewCachedAt(t.Context(), assignertest.Static(1), nil, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.StopPadder()
+	reads := 0
+	clock.OnRead = func() {
+		reads++
+		if p := c.composer; p.mu.TryLock() {
+			p.mu.Unlock()
+		} else {
+			t.Error("the clock is read under the lock")
+		}
+	}
+	for what, call := range map[string]func(){
+		"look": func() { c.look() }, "top": func() { c.composer.top() }, "Stats": func() { c.Stats() },
+		"bound": func() { _ = c.composer.bound() },
+	} {
+		reads = 0
+		if call(); reads == 0 {
+			t.Errorf("%s reads no clock", what)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

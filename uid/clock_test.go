@@ -1,6 +1,8 @@
 package uid
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -363,6 +365,12 @@ func TestClockFarOffLasts(t *testing.T) {
 // waitsFor fails the test if call returns before another goroutine has unlocked mu.
 func waitsFor(t *testing.T, what string, mu sync.Locker, call func()) {
 	t.Helper()
+	waitsWhile(t, what, mu, func() {}, call)
+}
+
+// waitsWhile is waitsFor, and the other goroutine calls meanwhile before it unlocks mu.
+func waitsWhile(t *testing.T, what string, mu sync.Locker, meanwhile, call func()) {
+	t.Helper()
 	mu.Lock()
 	done := make(chan struct{})
 	go func() {
@@ -374,26 +382,53 @@ func waitsFor(t *testing.T, what string, mu sync.Locker, call func()) {
 		t.Errorf("%s does not wait for the goroutine that is at it", what)
 	case <-time.After(5 * time.Millisecond):
 	}
+	meanwhile()
 	mu.Unlock()
 	<-done
 }
 
-// TestClockLocks: whoever changes or looks at a step waits for the one that judges it.
+// TestClockLocks: whoever changes or looks at a step waits for the one that judges it, and judges
+// what that one has left.
 func TestClockLocks(t *testing.T) {
 	t.Parallel()
-	for what, call := range map[string]func(k *clock, at *clockAt){
-		"a step back": func(k *clock, at *clockAt) { k.back(-3*time.Hour, at.mono) },
-		"a step ahead": func(k *clock, at *clockAt) {
-			k.ahead(clockStart, 5*time.Hour, at.mono)
-		},
-		"settle":  func(k *clock, _ *clockAt) { k.settle() },
-		"jump":    func(k *clock, _ *clockAt) { k.jump() },
-		"report":  func(k *clock, _ *clockAt) { k.report() },
-		"confirm": func(k *clock, _ *clockAt) { k.confirm(clockStart) },
+	for what, tc := range map[string]struct {
+		first time.Duration // the step that the first goroutine believes
+		doubt bool          // what it leaves
+		call  func(k *clock, at *clockAt) error
+	}{
+		"a step back": {-3 * time.Hour, false, func(k *clock, at *clockAt) error {
+			if k.back(-3*time.Hour, at.mono); k.was[0] != (stepBack{}) {
+				return fmt.Errorf("one step is noted twice: %v", k.was)
+			}
+			return nil
+		}},
+		"a step ahead": {5 * time.Hour, false, func(k *clock, at *clockAt) error {
+			wall, _ := at.read()
+			if got := k.ahead(wall, 5*time.Hour, at.mono); !got.Equal(wall) {
+				return fmt.Errorf("the time is %v, want %v, which another reader believes", got, wall)
+			}
+			return nil
+		}},
+		"settle": {0, true, func(k *clock, _ *clockAt) error {
+			if k.settle(); k.doubt.Load() {
+				return errors.New("the doubt lasts")
+			}
+			return nil
+		}},
+		"jump":    {0, true, func(k *clock, _ *clockAt) error { k.jump(); return nil }},
+		"report":  {0, true, func(k *clock, _ *clockAt) error { k.report(); return nil }},
+		"confirm": {0, true, func(k *clock, _ *clockAt) error { k.confirm(clockStart); return nil }},
 	} {
 		k, at := newClockAt()
 		at.mono, at.ahead = time.Minute, 5*time.Hour
 		k.now()
-		waitsFor(t, what, &k.mu, func() { call(k, at) })
+		waitsWhile(t, what, &k.mu, func() {
+			k.offset.Store(int64(tc.first))
+			k.doubt.Store(tc.doubt)
+		}, func() {
+			if err := tc.call(k, at); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
 	}
 }

@@ -88,7 +88,7 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	h.bench, h.all = &bench{h.o.root, h.o.work, overlay}, all
 	all = slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool {
 		was, recorded := h.before[m.key]
-		survived := recorded && (was.suite == "" || was.by == timedOut)
+		survived := recorded && (was.suite == "" || strings.HasPrefix(was.by, "("))
 		return h.o.keep && recorded || h.o.survivors && !survived
 	})
 	if len(all) == 0 {

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		"folder for binaries and mutants; default: a new one that is removed")
 	flags.BoolVar(&o.keep, "keep", false, "run only mutants without a recorded outcome")
 	flags.BoolVar(&o.survivors, "survivors", false, "run only mutants that are recorded "+
-		"as survivors, or as killed by the time they took")
+		"as survivors, or as killed without a test that failed")
 	flags.IntVar(&o.suites, "suites", 9, "stop after this many suites; 1: the short tests only")
 	flags.BoolVar(&o.list, "list", false, "list the mutants only")
 	flags.IntVar(&o.jobs, "j", max(1, runtime.NumCPU()), "mutants at a time")
@@ -127,5 +127,8 @@ func mutate(ctx context.Context, o options, pkg string, stdout io.Writer) error 
 	if err := errors.Join(err, r.write(o.root)); err != nil {
 		return err
 	}
-	return r.judge(o.root, len(all), stdout)
+	t, err := r.judge(o.root, len(all))
+	fmt.Fprintf(stdout, "%s: %d mutants, %d killed, %d explained, %d open, %d not run\n", pkg,
+		t.mutants, t.killed, t.explained, t.open, t.left())
+	return err
 }

@@ -51,9 +51,7 @@ func (s *source) mutants(match *regexp.Regexp) []*mutant {
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(m *mutant) bool {
-		return !match.MatchString(m.op+" "+m.key) || !s.compiles(m)
-	})
+	all = slices.DeleteFunc(all, func(m *mutant) bool { return !s.compiles(m) })
 	seen := map[string]int{}
 	for _, m := range all {
 		seen[m.key]++
@@ -61,7 +59,9 @@ func (s *source) mutants(match *regexp.Regexp) []*mutant {
 			m.key = fmt.Sprintf("%s #%d", m.key, n)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(m *mutant) bool { // last: the numbers are those of all
+		return !match.MatchString(m.op + " " + m.key)
+	})
 }
 
 // funcName returns a function's name, with its receiver's type for a method.

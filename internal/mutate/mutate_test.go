@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -60,23 +61,55 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestRecords holds the recorded outcomes and the lists of equivalents and of open survivors
-// together: nothing survives that is not listed, and nothing is excused that a test kills or that is
-// not there.
+// TestRecords holds the recorded outcomes, the lists of survivors and the table of the page together:
+// nothing survives that is not listed, nothing is excused that a test kills or that is not there,
+// and the table says how many mutants of today's code there are, and how many have not run.
 func TestRecords(t *testing.T) {
 	t.Parallel()
-	files, err := os.ReadDir("results")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		pkg := strings.ReplaceAll(strings.TrimSuffix(f.Name(), ".txt"), "-", "/")
-		r, err := loadResults("../..", pkg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.judge("../..", len(r.lines), t.Output()); err != nil {
-			t.Errorf("%s: %v", pkg, err)
-		}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "mutants.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, pkg := range packages {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			r, err := loadResults(root, pkg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mutants := len(r.lines)
+			if !testing.Short() { // it takes seconds to compile them
+				s, err := load(t.Context(), root, pkg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := s.mutants(regexp.MustCompile(""))
+				mutants, r = len(all), r.join(all, nil, regexp.MustCompile(""))
+			}
+			got, err := r.judge(root, mutants)
+			if err != nil {
+				t.Error(err)
+			}
+			row := fmt.Sprintf("| `%s` | %s | %s | %d | %d |", pkg, thousands(got.mutants),
+				thousands(got.killed), got.explained, got.open)
+			if !testing.Short() {
+				row = fmt.Sprintf("%s %d |\n", row, got.left())
+			}
+			if !strings.Contains(string(page), row) {
+				t.Errorf("docs/mutants.md has no row %q", row)
+			}
+		})
+	}
+}
+
+// thousands writes a number below a million with a comma.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }

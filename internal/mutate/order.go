@@ -29,8 +29,7 @@ func (w *walker) list(list []ast.Stmt) {
 		case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
 			w.remove(s)
 		}
-		if i+1 < len(list) && w.isShared(s) && w.isShared(list[i+1]) {
-			next := list[i+1]
+		if next := w.neighbour(list[i:]); next != nil && w.isShared(s) && w.isShared(next) {
 			a, b := w.file.at(s), w.file.at(next)
 			w.add("order", short(b)+" before "+short(a), w.replace(s, b), w.replace(next, a))
 		}
@@ -42,12 +41,26 @@ func (w *walker) remove(s ast.Stmt) {
 	w.add("removal", "without "+short(w.file.at(s)), w.replace(s, ""))
 }
 
-// isShared reports whether a simple statement, locks apart, touches what goroutines share.
+// neighbour returns the statement after the first of a list, nil if there is none. What follows a
+// lock is the first statement that it protects, not the deferred unlock.
+func (w *walker) neighbour(list []ast.Stmt) ast.Stmt {
+	if _, lock := lockCall(w.file, list[0]); lock && len(list) > 1 {
+		if _, ok := list[1].(*ast.DeferStmt); ok {
+			list = list[1:]
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return list[1]
+}
+
+// isShared reports whether a simple statement locks or unlocks, or touches what goroutines share.
 func (w *walker) isShared(s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.SendStmt:
 		name, _ := lockCall(w.file, s)
-		return name == "" && w.touches(s, w.shared)
+		return name != "" || w.touches(s, w.shared)
 	}
 	return false
 }

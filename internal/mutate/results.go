@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -97,9 +96,22 @@ func (r *results) write(root string) error {
 	return os.WriteFile(name, []byte(b.String()), 0o644)
 }
 
-// judge compares the survivors with the lists of those that are explained and of those that are
-// open: the lists have to name the same mutants as the record.
-func (r *results) judge(root string, mutants int, stdout io.Writer) error {
+// tally is what became of a package's mutants.
+type tally struct {
+	mutants   int
+	killed    int
+	explained int
+	open      int
+}
+
+// left returns how many mutants have no outcome.
+func (t tally) left() int { return max(0, t.mutants-t.killed-t.explained-t.open) }
+
+// judge counts the outcomes of a package that has so many mutants, and compares the survivors with
+// the lists of those that are explained and of those that are open: the lists have to name the same
+// mutants as the record.
+func (r *results) judge(root string, mutants int) (tally, error) {
+	t := tally{mutants: mutants}
 	listed := map[string]string{} // by key: the list
 	var errs []error
 	add := func(key, list string) {
@@ -115,7 +127,7 @@ func (r *results) judge(root string, mutants int, stdout io.Writer) error {
 	for _, list := range lists {
 		all, err := readList(root, list)
 		if err != nil {
-			return err
+			return t, err
 		}
 		for _, e := range all {
 			for _, key := range e.keys {
@@ -125,17 +137,16 @@ func (r *results) judge(root string, mutants int, stdout io.Writer) error {
 	}
 	open, err := readOpen(root)
 	if err != nil {
-		return err
+		return t, err
 	}
 	for _, key := range open {
 		add(key, "open")
 	}
-	killed, unexplained := 0, 0
 	for _, l := range r.lines {
 		as := listed[l.key]
 		switch {
 		case l.suite != "":
-			killed++
+			t.killed++
 			if as != "" {
 				errs = append(errs, fmt.Errorf("listed as %s, but killed by %s: %s",
 					as, l.outcome, l.key))
@@ -143,14 +154,14 @@ func (r *results) judge(root string, mutants int, stdout io.Writer) error {
 		case as == "":
 			errs = append(errs, fmt.Errorf("survived: %s", l.key))
 		case as == "open":
-			unexplained++
+			t.open++
+		default:
+			t.explained++
 		}
 		delete(listed, l.key)
 	}
 	for _, key := range slices.Sorted(maps.Keys(listed)) {
 		errs = append(errs, fmt.Errorf("listed as %s, but not recorded: %s", listed[key], key))
 	}
-	fmt.Fprintf(stdout, "%s: %d mutants, %d killed, %d survived, %d of them open, %d not run\n",
-		r.pkg, mutants, killed, len(r.lines)-killed, unexplained, max(0, mutants-len(r.lines)))
-	return errors.Join(errs...)
+	return t, errors.Join(errs...)
 }

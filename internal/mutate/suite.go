@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -64,8 +65,11 @@ type bench struct {
 	overlay string // the bundle
 }
 
-// timedOut stands for the test that killed a mutant which took too long.
-const timedOut = "(timeout)"
+// What stands for the test that killed a mutant: it took too long, or too much of a processor.
+const (
+	timedOut = "(timeout)"
+	spent    = "(processor)"
+)
 
 // verdict is what a suite said of a mutant.
 type verdict struct {
@@ -171,11 +175,19 @@ func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdic
 	}
 	if v.killed = err != nil; !v.killed {
 		v.by = ""
-	} else if v.by == "" {
+		return v, nil
+	}
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case status.ExitStatus() == 126 || status.ExitStatus() == 127: // what the shell says
+		return v, fmt.Errorf("running the tests of %s: %w", s.pkg, err)
+	case v.by != "":
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		v.by = timedOut
+	case status.Signaled():
+		v.by = spent
+	default:
 		v.by = "(exit)"
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			v.by = timedOut
-		}
 	}
 	return v, nil
 }
