@@ -19,10 +19,13 @@ func (c *Conn) Insert(ctx context.Context, key, query string, args ...any) (id i
 		return 0, err
 	}
 	n, id, err := answer(result)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("the INSERT changed %d rows, want 1", n)
+	if err != nil {
+		return 0, err
 	}
-	if err == nil && id != 0 && c.Name == "mysql" && !c.proven.Load() {
+	if n != 1 {
+		return 0, fmt.Errorf("the INSERT changed %d rows, want 1", n)
+	}
+	if id != 0 && c.Name == "mysql" && !c.proven.Load() {
 		err = c.prove(ctx, id, "SELECT LAST_INSERT_ID()", nil)
 	}
 	return id, err
@@ -51,7 +54,7 @@ func (c *Conn) Advance(
 	if rows, value, err = answer(result); err != nil || proven {
 		return rows, value, err
 	}
-	if rows == 1 && value != 0 {
+	if value != 0 {
 		if err := c.prove(ctx, value, look, args); err != nil {
 			return 0, 0, err
 		}

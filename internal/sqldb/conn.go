@@ -59,7 +59,7 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 	if err = d.admit(ctx, c); err == nil {
 		err = f(c)
 	}
-	if err == nil && !committed {
+	if err == nil {
 		err = c.Commit(ctx)
 		committed = err == nil
 	}
@@ -67,8 +67,8 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 }
 
 // begin returns a connection without an open transaction. If a connection cannot end its
-// transaction, begin discards it and tries the next. After as many failures as there were idle
-// connections the next one is new, and its error is returned.
+// transaction, begin rolls it back or closes it, and tries again. After as many failures as there
+// were idle connections the next one is new, and its error is returned.
 func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
 	for idle := d.pool.Stats().Idle; ; idle-- {
 		conn, err := d.pool.Conn(ctx)
@@ -80,7 +80,7 @@ func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
 		}
 		d.rollback(ctx, conn)
 		conn.Close()
-		if idle <= 0 || ctx.Err() != nil {
+		if idle <= 0 {
 			return nil, err
 		}
 	}

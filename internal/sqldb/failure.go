@@ -151,16 +151,12 @@ func search[T any](table map[Failure][]T, match func(T) bool) Failure {
 // engine classifies an error of a storage engine by the first number in its text, which is the
 // engine's number in every language of the server.
 func engine(text string) Failure {
-	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
-	begin := strings.IndexFunc(text, isDigit)
-	if begin < 0 {
+	numbers := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if len(numbers) == 0 {
 		return Transient // the server does not say
 	}
-	digits := text[begin:]
-	if end := strings.IndexFunc(digits, func(r rune) bool { return !isDigit(r) }); end >= 0 {
-		digits = digits[:end]
-	}
-	if n, err := strconv.Atoi(digits); err == nil && slices.Contains(engineFailures, n) {
+	n, _ := strconv.Atoi(numbers[0]) // the largest int for a number that is too large
+	if slices.Contains(engineFailures, n) {
 		return Transient
 	}
 	return Permanent

@@ -73,11 +73,9 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 			d.logger.Warn("waiting for the database", "doing", what, "place", d.place, "error", err)
 		}
 		last = err
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(pause/2 + rand.N(pause/2)):
 		}
 		pause = min(2*pause, lastPause)
 	}
