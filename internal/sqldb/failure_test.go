@@ -20,6 +20,9 @@ type pgError string
 func (e pgError) Error() string    { return "ERROR: " + string(e) }
 func (e pgError) SQLState() string { return string(e) }
 
+// mysqlError is the error of a MySQL server with the given code.
+func mysqlError(code uint16) error { return &mysql.MySQLError{Number: code} }
+
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -57,6 +60,9 @@ func TestFailure(t *testing.T) {
 			"error from engine' from storage engine"}, sqldb.Transient},
 		{"mysql", &mysql.MySQLError{Number: 1030, Message: "Fehler 189 (Speicher-Engine InnoDB)"}, sqldb.Transient},
 		{"mysql", &mysql.MySQLError{Number: 1030, Message: "Got error 12"}, sqldb.Transient},
+		{"mysql", &mysql.MySQLError{Number: 1030, Message: "Got error 30"}, sqldb.Transient},
+		{"mysql", &mysql.MySQLError{Number: 1030, Message: "127 is the error"}, sqldb.Permanent},
+		{"mysql", &mysql.MySQLError{Number: 1030, Message: "199 is the error, not 200"}, sqldb.Permanent},
 		{"mysql", &mysql.MySQLError{Number: 1030, Message: "Got error 127 from storage engine 28"}, sqldb.Permanent},
 		{"mysql", &mysql.MySQLError{Number: 1030, Message: "Got error 1877 \"Unknown error " +
 			"1877\" from storage engine InnoDB"}, sqldb.Permanent},
@@ -94,11 +100,27 @@ func TestFailure(t *testing.T) {
 		{"sqlite", errors.New("attempt to write a readonly database (8)"), sqldb.Denied},
 		{"sqlite", errors.New("near \"SELEC\": syntax error"), sqldb.Permanent},
 		{"sqlite", context.DeadlineExceeded, sqldb.Transient},
+		{"sqlite", fmt.Errorf("x: %w", context.Canceled), sqldb.Transient},
 		{"sqlite", driver.ErrBadConn, sqldb.Transient},
 	} {
 		if got := sqldb.DialectOf(tt.dialect).Failure(tt.err); got != tt.want {
 			t.Errorf("Failure(%s, %v) = %d, want %d", tt.dialect, tt.err, got, tt.want)
 		}
+	}
+}
+
+// TestMySQLCode: only a MySQL server's error has a code.
+func TestMySQLCode(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[uint16]error{
+		1061: fmt.Errorf("wrapped: %w", mysqlError(1061)), 0: fmt.Errorf("wrapped: %w", pgError("42P07")),
+	} {
+		if got := sqldb.MySQLCode(err); got != code {
+			t.Errorf("MySQLCode(%v) = %d, want %d", err, got, code)
+		}
+	}
+	if got := sqldb.MySQLCode(nil); got != 0 {
+		t.Errorf("MySQLCode(nil) = %d, want 0", got)
 	}
 }
 

@@ -46,6 +46,68 @@ func TestProductOf(t *testing.T) {
 	}
 }
 
+// TestLosesUpdates: on Dolt and Doltgres, and on no other product, ids could repeat.
+func TestLosesUpdates(t *testing.T) {
+	t.Parallel()
+	for _, p := range []sqldb.Product{
+		sqldb.MySQL, sqldb.MariaDB, sqldb.Percona, sqldb.TiDB, sqldb.OceanBase, sqldb.PolarDB, sqldb.MatrixOne,
+		sqldb.Vitess, sqldb.Postgres, sqldb.SQLite,
+	} {
+		if p.LosesUpdates() {
+			t.Errorf("%s loses updates", p)
+		}
+	}
+	for _, p := range []sqldb.Product{sqldb.Dolt, sqldb.Doltgres} {
+		if !p.LosesUpdates() {
+			t.Errorf("%s does not lose updates", p)
+		}
+	}
+}
+
+// TestStrictAsks: a strict Do runs nothing on a server that has not said which product it is. It
+// asks until it has an answer, and then no more. PostgreSQL is not asked for Dolt's version.
+func TestStrictAsks(t *testing.T) {
+	t.Parallel()
+	for dialect, tt := range map[string]struct {
+		row  []driver.Value
+		asks string
+	}{
+		"mysql":    {[]driver.Value{"8.4.3", ""}, "SELECT VERSION(), @@version_comment"},
+		"postgres": {[]driver.Value{"PostgreSQL 18.4 on x86_64-pc-linux-gnu"}, "SELECT VERSION()"},
+	} {
+		silent, asked := true, ""
+		s := &script{answer: func(query string) (reply, bool) {
+			if !strings.HasPrefix(query, "SELECT") {
+				return reply{}, false
+			}
+			asked += query
+			if silent {
+				return reply{err: errBoom}, true
+			}
+			return reply{row: tt.row}, true
+		}}
+		d, _ := s.open(t, dialect, nil)
+		d = d.Strict()
+		do := func() (_ string, called bool, err error) {
+			asked = ""
+			err = d.Do(t.Context(), func(*sqldb.Conn) error { called = true; return nil })
+			return asked, called, err
+		}
+		for range 2 {
+			if asked, called, err := do(); asked != tt.asks || called || !errors.Is(err, errBoom) {
+				t.Errorf("%s: Do = %v after %q, f called: %v; want the error of %q, and no call",
+					dialect, err, asked, called, tt.asks)
+			}
+		}
+		silent = false
+		for _, want := range []string{tt.asks, "", ""} {
+			if asked, called, err := do(); asked != want || !called || err != nil {
+				t.Errorf("%s: Do = %v after %q, f called: %v; want success after %q", dialect, err, asked, called, want)
+			}
+		}
+	}
+}
+
 // TestStrict: a server that identifies itself as a product which loses updates is refused, without
 // another attempt. No other server is.
 func TestStrict(t *testing.T) {
