@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,13 +46,8 @@ func suitesOf(pkg string) []*suite {
 		"internal/sqldb":      {"assigner/workernode", "segment/sqlsource"},
 		"assigner/workernode": {"e2e"},
 	}
-	at := len(list)
-	if pkg == "internal/sqldb" { // its users test it more than its own tests do
-		at = 1
-	}
 	for _, user := range users[pkg] {
-		list = slices.Insert(list, at, &suite{name: user, pkg: user, short: true})
-		at++
+		list = append(list, &suite{name: user, pkg: user, short: true})
 	}
 	return list
 }
