@@ -79,11 +79,19 @@ func Clone(c assigner.Claim) assigner.Claim {
 // Memory is what the claims of one Assigner know of the table together.
 type Memory struct{ m memory }
 
-func (m *Memory) Note(worker, until int64) { m.m.note(row{worker: worker, until: until}) }
-func (m *Memory) Lower(worker, end int64)  { m.m.lower(row{worker: worker}, end) }
-func (m *Memory) Forgot(end int64)         { m.m.forgot(end) }
-func (m *Memory) Begin() int64             { return m.m.begin() }
-func (m *Memory) KeepSpare(worker int64)   { m.m.keepSpare(spare{worker: worker}) }
+func (m *Memory) Forgot(end int64)       { m.m.forgot(end) }
+func (m *Memory) Begin() int64           { return m.m.begin() }
+func (m *Memory) KeepSpare(worker int64) { m.m.keepSpare(spare{worker: worker}) }
+
+// Note takes note of a row.
+func (m *Memory) Note(worker, token, nonce, until int64) {
+	m.m.note(row{worker: worker, token: token, nonce: nonce, until: until})
+}
+
+// Lower takes note that the claim on a row stamps no further than end.
+func (m *Memory) Lower(worker, token, nonce, end int64) {
+	m.m.lower(row{worker: worker, token: token, nonce: nonce}, end)
+}
 
 // Until returns the end of a worker id's window, as far as the Assigner knows.
 func (m *Memory) Until(worker int64) int64 {

@@ -72,7 +72,7 @@ func announce(t *testing.T, session string) {
 		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
 	}
 	// The row reaches further than the window, so the layout is taken back, and the window may grow.
-	if _, err := bindTo(own, both).Assign(t.Context(),
+	if _, err := bindTo(own, both).Assign(within(t, 10*time.Second),
 		maxWorker); !errors.Is(err, assigner.ErrLayoutMismatch) ||
 		!strings.Contains(err.Error(), "let it begin later") {
 		t.Fatalf("Assign with a layout that begins before a window's end: %v", err)
@@ -162,7 +162,7 @@ func TestErasHeaderGone(t *testing.T) {
 			from = until.Add(-time.Second)
 		}
 		both := layoutA + "," + layoutB + from.Format(time.RFC3339Nano)
-		_, err := bindTo(db, both).Assign(t.Context(), maxWorker)
+		_, err := bindTo(db, both).Assign(within(t, 10*time.Second), maxWorker)
 		if errors.Is(err, assigner.ErrLayoutMismatch) != early || (err != nil) != early {
 			t.Errorf("Assign with a layout from %v on, where a window ends at %v: %v", from, until, err)
 		}
@@ -260,5 +260,135 @@ func TestErasCutToNothing(t *testing.T) {
 				t.Errorf("Assign = %v, %v, want ErrSucceeded", c, err)
 			}
 		})
+	}
+}
+
+// TestErasFar: a layout that begins long after a claim's window neither cuts the window nor makes
+// it longer.
+func TestErasFar(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	assign(t, bindTo(db, layoutA), 1)
+	heading(t, db, layoutA+"|"+layoutB+time.Now().UTC().Add(10*time.Hour).Format(time.RFC3339Nano))
+	c := assign(t, bindTo(db, layoutA), 1)[0]
+	_, until := c.Window()
+	if left := time.Until(until); left > 2*time.Minute {
+		t.Errorf("the window ends in %v, want a minute", left)
+	}
+	want := until.Add(time.Minute)
+	if end, err := c.Extend(t.Context(), want); err != nil || !end.Equal(want) {
+		t.Errorf("Extend = %v, %v, want %v", end, err, want)
+	}
+}
+
+// TestErasAtEnd: a layout may begin where the latest window ends, and no earlier. One that is
+// refused leaves the header as it was.
+func TestErasAtEnd(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	_, until := assign(t, bindTo(db, layoutA), 1)[0].Window()
+	with := func(begin time.Time) assigner.Assigner {
+		return bindTo(db, layoutA+","+layoutB+begin.Format(time.RFC3339Nano))
+	}
+	const header = "SELECT LAYOUT, GENERATION, NONCE FROM WORKER_LEASE WHERE WORKER_ID = -1"
+	before := srv.Query(t, name, header)
+	c, err := with(until.Add(-time.Millisecond)).Assign(within(t, 10*time.Second), maxWorker)
+	if !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("Assign with a layout from before %v on = %v, %v, want ErrLayoutMismatch", until, c, err)
+	}
+	if after := srv.Query(t, name, header); after != before {
+		t.Errorf("the header was %q and is %q, want it unchanged", before, after)
+	}
+	if c, err := with(until).Assign(t.Context(), maxWorker); err != nil {
+		t.Errorf("Assign with a layout from %v on = %v, %v", until, c, err)
+	}
+}
+
+// TestErasDenied: a process that cannot look at the windows, or cannot change the header, says so
+// and leaves a layout as it is, announced.
+func TestErasDenied(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	assign(t, bindTo(connect(t, srv.DSN(name)), layoutA), 1)
+	later := layoutB + time.Now().UTC().Add(time.Hour).Format(time.RFC3339Nano)
+	for _, statement := range []string{"SELECT WORKER_ID, UNTIL_MS", "UPDATE WORKER_LEASE SET LAYOUT"} {
+		fails, db := newFailing(t, srv.DSN(name), errDenied)
+		heading(t, db, layoutA+"|"+later)
+		fails[statement] = 1000
+		_, err := bindTo(db, layoutA+","+later).Assign(within(t, 5*time.Second), maxWorker)
+		wantError(t, err, errDenied.Message)
+		if got := heading(t, db, ""); got != layoutA+"|"+later {
+			t.Errorf("%s: the header has %q, want the layout announced", statement, got)
+		}
+	}
+}
+
+// TestErasWithoutEpoch: a later layout without an epoch has no begin that windows could be compared
+// with, so it is not settled.
+func TestErasWithoutEpoch(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	c, err := bindTo(db, layoutA+",B").Assign(t.Context(), maxWorker)
+	if !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("Assign = %v, %v, want ErrLayoutMismatch", c, err)
+	}
+	wantError(t, err, `the layout "B" has no epoch`)
+	if got := heading(t, db, ""); got != layoutA+"|B" {
+		t.Errorf("the header has %q, want the layout not settled", got)
+	}
+}
+
+// TestErasSettledMeanwhile: another process settles a layout between the look that finds it missing
+// and the one that is to announce it.
+func TestErasSettledMeanwhile(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	other := connect(t, srv.DSN(name))
+	assign(t, bindTo(other, layoutA), 1)
+	both := layoutA + "," + layoutB + time.Now().UTC().Add(time.Hour).Format(time.RFC3339Nano)
+	settled := false
+	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Seen: func(query string, _ []driver.NamedValue) {
+			if strings.HasPrefix(query, "SELECT LAYOUT") && strings.HasSuffix(query, "FOR UPDATE") && !settled {
+				settled = true
+				assign(t, bindTo(other, both), 1)
+			}
+		}})
+	if c, err := bindTo(db, both).Assign(t.Context(), maxWorker); err != nil || c.Worker() != 3 {
+		t.Errorf("Assign = %v, %v, want worker 3", c, err)
+	}
+}
+
+// TestErasOtherRows: free rows are claimed only if their owners knew a list of layouts that the
+// header has had. The beginning of a layout's text is none.
+func TestErasOtherRows(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	assign(t, bindTo(db, layoutA), 1)
+	for i, layout := range []string{"", layoutA[:5]} {
+		srv.Query(t, name, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+			"OWNER, UNTIL_MS, LAYOUT) VALUES ('default', %d, 1, 7, '', 1000, '%s')", 100+i, layout))
+	}
+	if c := assign(t, bindTo(db, layoutA), 1)[0]; c.Worker() != 2 {
+		t.Errorf("worker = %d, want 2, a new one", c.Worker())
+	}
+}
+
+// TestErasBegunLongAgo: a layout may begin at Unix time 0 and before.
+func TestErasBegunLongAgo(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	assign(t, bindTo(db, layoutA), 1)
+	for _, begin := range []string{"1970-01-01T00:00:00Z", "1960-01-01T00:00:00Z"} {
+		heading(t, db, layoutA+","+layoutB+begin)
+		c, err := bindTo(db, layoutA).Assign(t.Context(), maxWorker)
+		if !errors.Is(err, assigner.ErrSucceeded) {
+			t.Errorf("Assign without the layout of %s = %v, %v, want ErrSucceeded", begin, c, err)
+		}
 	}
 }
