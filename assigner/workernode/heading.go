@@ -120,7 +120,7 @@ func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err er
 	if err != nil && t.Failure(err) == sqldb.Duplicate {
 		return false, nil
 	}
-	return err == nil, err
+	return true, err
 }
 
 // addLayouts takes the next step towards the layouts that the table's claims know: it announces
@@ -134,8 +134,7 @@ func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err er
 // an announced layout. It cuts the windows of the claims that do not know it, and the next claim
 // that does takes the next step.
 func (t table) addLayouts(ctx context.Context) error {
-	var refused error // returned after the change is committed
-	err := t.Do(ctx, func(q *sqldb.Conn) error {
+	return t.Do(ctx, func(q *sqldb.Conn) error {
 		h, err := t.header(ctx, q, q.ForUpdate)
 		if err != nil || !h.lacks {
 			return err
@@ -151,29 +150,23 @@ func (t table) addLayouts(ctx context.Context) error {
 		if err != nil {
 			return final("namespace %q: %w", t.namespace, err)
 		}
-		// A layout that windows reach into is not announced, and taken back if it is.
-		// An announced layout that was refused is taken back at once, so that it cuts no window for
-		// nothing.
+		// A layout that windows reach into is not announced. If it is, it is taken back, so that it
+		// cuts no window for nothing; the next step then refuses it, or finds that the windows are
+		// gone.
 		err = t.reaches(ctx, q, begin)
-		if err != nil && (!announced || !errors.Is(err, assigner.ErrLayoutMismatch)) {
+		if announced && errors.Is(err, assigner.ErrLayoutMismatch) {
+			to, err = before, nil
+		}
+		if err != nil {
 			return err
 		}
-		if refused = err; refused != nil {
-			to = before
-		}
-		n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?,
+		// It changes no row if another process was faster, which the next look at the header shows.
+		_, err = q.Exec(ctx, `UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?,
 			GENERATION = GENERATION + 1, MODIFIED = {now}
 			WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ?`,
 			to, newNonce(), t.namespace, header, h.layout, h.nonce)
-		if err == nil && n == 0 {
-			err = sqldb.ErrChanged
-		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return refused
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window of the namespace
