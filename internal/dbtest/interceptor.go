@@ -19,6 +19,10 @@ type Interceptor struct {
 	// Around returns is the statement's error. nil: just run.
 	Around func(query string, run func() error) error
 
+	// Through is Around with the statement's ctx, for statements with a result set as well. nil: it
+	// is Around.
+	Through func(ctx context.Context, query string, run func() error) error
+
 	// Seen is called before every statement is passed on. nil: nothing is called.
 	Seen func(query string, args []driver.NamedValue)
 
@@ -86,17 +90,22 @@ func (c *interceptedConn) ExecContext(ctx context.Context, query string,
 		result, err = conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 		return err
 	}
-	if c.i.Around == nil {
+	switch {
+	case c.i.Through != nil:
+		err = c.i.Through(ctx, query, run)
+	case c.i.Around != nil:
+		err = c.i.Around(query, run)
+	default:
 		return result, run()
 	}
-	if err := c.i.Around(query, run); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
 func (c *interceptedConn) QueryContext(ctx context.Context, query string,
-	args []driver.NamedValue) (driver.Rows, error) {
+	args []driver.NamedValue) (rows driver.Rows, err error) {
 	conn, err := c.pick(ctx, query)
 	if err != nil {
 		return nil, err
@@ -104,7 +113,21 @@ func (c *interceptedConn) QueryContext(ctx context.Context, query string,
 	if c.i.Seen != nil {
 		c.i.Seen(query, args)
 	}
-	return conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	queryer := conn.(driver.QueryerContext)
+	if c.i.Through == nil {
+		return queryer.QueryContext(ctx, query, args)
+	}
+	err = c.i.Through(ctx, query, func() error {
+		rows, err = queryer.QueryContext(ctx, query, args)
+		return err
+	})
+	if err != nil {
+		if rows != nil {
+			rows.Close()
+		}
+		return nil, err
+	}
+	return rows, nil
 }
 
 func (c *interceptedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
