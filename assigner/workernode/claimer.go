@@ -1,6 +1,7 @@
 package workernode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ type claimer struct {
 type attempt struct {
 	mine   row   // the row after the change
 	from   int64 // Unix milliseconds
-	locked bool  // another session had the row locked, and the change may still wait for it
+	locked bool  // the row took too long: the change may still wait for another session's lock
 }
 
 // behindError is a row that is behind what a claim of this process left there. It never leaves the
@@ -143,7 +144,6 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 // one at the free rows, and an UPDATE or an INSERT for each try.
 // The looks lock no row, so a fleet that starts together waits at most for the row that it tries.
 func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
-	add := false
 	err = c.Do(ctx, func(q *sqldb.Conn) error {
 		if got, err = c.resolve(ctx, q); got != nil || err != nil {
 			return err
@@ -160,8 +160,9 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 				c.among = crowd
 			}
 		}
-		if add = errors.Is(err, errAdd); add {
-			return nil // so that the header is committed
+		if errors.Is(err, errAdd) {
+			// addLayouts reads the header in another Do, so it has to be committed.
+			return cmp.Or(q.Commit(ctx), err)
 		}
 		if err != nil {
 			return err
@@ -187,9 +188,6 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		c.offset = max(candidates, 2*c.offset)
 		return sqldb.ErrChanged
 	})
-	if add && err == nil {
-		err = errAdd
-	}
 	if err != nil {
 		return nil, err // without its COMMIT a change is an attempt, for resolve
 	}
@@ -337,10 +335,10 @@ func (c *claimer) try(
 	// known to be made.
 	made, err := change(short)
 	if err != nil {
-		if short.Err() != nil && ctx.Err() == nil {
+		// The row took too long, or had too little left of ctx. Either way the change may still
+		// wait for it, and other rows come first.
+		if short.Err() != nil {
 			c.attempts[len(c.attempts)-1].locked = true
-			// short has ended and ctx has not, so it was the row and not the caller that took too
-			// long.
 			c.locked[a.mine.worker] = true
 			c.patience *= 2
 		}
