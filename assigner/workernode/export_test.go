@@ -65,6 +65,12 @@ func At(a assigner.Assigner, now func() time.Time) assigner.Assigner {
 	return a
 }
 
+// Patient makes a leased Assigner wait for a locked row for d at first.
+func Patient(a assigner.Assigner, d time.Duration) assigner.Assigner {
+	a.(*leased).patience = d
+	return a
+}
+
 // Cut makes a text fit a column.
 func Cut(s string, width int) string { return cut(s, width) }
 

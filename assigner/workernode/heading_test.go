@@ -123,23 +123,29 @@ func TestErasFirst(t *testing.T) {
 	}
 }
 
-// TestErasBegun: once a layout has begun, a process that does not know it gets no claim, and uses
-// no worker id up.
+// TestErasBegun: from the instant at which a layout begins, a process that does not know it gets no
+// claim, and uses no worker id up.
 func TestErasBegun(t *testing.T) {
 	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	both := layoutA + "," + layoutB + time.Now().UTC().Add(-time.Minute).Format(time.RFC3339Nano)
-	assign(t, bindTo(db, both), 1)
-	for range 3 {
-		if c, err := bindTo(db, layoutA).Assign(t.Context(),
-			maxWorker); !errors.Is(err, assigner.ErrSucceeded) || !strings.Contains(err.Error(), layoutA) {
-			t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
-		}
-	}
-	usage, err := workernode.Used(t.Context(), db, time.Hour)
-	if err != nil || usage.Rows != 1 {
-		t.Errorf("%+v, %v, want one worker id", usage, err)
+	for _, ago := range []time.Duration{time.Minute, 0} {
+		t.Run(ago.String(), func(t *testing.T) {
+			t.Parallel()
+			srv, name := maria(t)
+			now := time.Now().Truncate(time.Second)
+			db := connect(t, fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), now.Unix()))
+			both := layoutA + "," + layoutB + now.UTC().Add(-ago).Format(time.RFC3339)
+			assign(t, bindTo(db, both), 1)
+			for range 3 {
+				if c, err := bindTo(db, layoutA).Assign(t.Context(),
+					maxWorker); !errors.Is(err, assigner.ErrSucceeded) || !strings.Contains(err.Error(), layoutA) {
+					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
+				}
+			}
+			usage, err := workernode.Used(t.Context(), db, time.Hour)
+			if err != nil || usage.Rows != 1 {
+				t.Errorf("%+v, %v, want one worker id", usage, err)
+			}
+		})
 	}
 }
 
@@ -231,29 +237,36 @@ func TestErasOvertaken(t *testing.T) {
 }
 
 // TestErasCutToNothing: a layout that is announced while a claim is made, and cuts all of its
-// window, ends the claim.
+// window or all that is left of it, ends the claim.
 func TestErasCutToNothing(t *testing.T) {
 	t.Parallel()
-	for _, floor := range []time.Duration{0, time.Hour} {
-		t.Run(fmt.Sprint("floor ", floor), func(t *testing.T) {
+	for _, tt := range []struct{ floor, begin time.Duration }{
+		{0, -time.Minute},
+		{0, 0},
+		{time.Hour, 30 * time.Minute}, // the window begins at the floor, the layout before it
+		{time.Hour, time.Hour},
+	} {
+		t.Run(fmt.Sprint("floor ", tt.floor, " begin ", tt.begin), func(t *testing.T) {
 			t.Parallel()
 			srv, name := maria(t)
-			db := connect(t, srv.DSN(name))
-			s, own := newAmbush(t, srv.DSN(name))
+			now := time.Now().Truncate(time.Second)
+			dsn := fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), now.Unix())
+			db := connect(t, dsn)
+			s, own := newAmbush(t, dsn)
 			bind := func(db *gorm.DB) assigner.Assigner {
 				a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
 				return a.(assigner.LayoutBinder).BindLayout(layoutA)
 			}
 			assign(t, bind(db), 1)
-			begin := time.Now().Add(-time.Minute)
-			if floor > 0 { // windows begin there, beyond the layout's begin, which is not over
-				repair(t, srv, name, 10, floor)
-				begin = time.Now().Add(floor / 2)
+			if tt.floor > 0 {
+				if _, err := workernode.Restore(t.Context(), db, 10, tt.floor); err != nil {
+					t.Fatal(err)
+				}
 			}
 			s.set("INSERT INTO WORKER_LEASE", 0, func(run func() error) error {
 				srv.Query(t, name, "UPDATE WORKER_LEASE SET LAYOUT = '"+layoutA+"|"+layoutB+
-					begin.UTC().Truncate(time.Second).Format(time.RFC3339Nano)+"' WHERE WORKER_ID = -1 "+
-					"AND NAMESPACE = 'orders'")
+					now.Add(tt.begin).UTC().Format(time.RFC3339)+"' WHERE WORKER_ID = -1 AND "+
+					"NAMESPACE = 'orders'")
 				return run()
 			})
 			if c, err := bind(own).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSucceeded) {

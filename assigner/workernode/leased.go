@@ -162,7 +162,7 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 		o = *options
 	}
 	return &leased{db: db, options: o, machine: thisMachine(), now: time.Now,
-		memory: &memory{}}
+		patience: patience, memory: &memory{}}
 }
 
 // leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
@@ -175,6 +175,8 @@ type leased struct {
 	machine machine
 	now     func() time.Time // the local clock
 	memory  *memory          // what is known of rows; shared by all that BindLayout returns
+
+	patience time.Duration // the first wait for a locked row
 }
 
 // String names the table and the namespace, for Stats.Authority and messages.
@@ -248,7 +250,7 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 		local:    a.now,
 		nonce:    newNonce(),
 		locked:   map[int64]bool{},
-		patience: patience,
+		patience: a.patience,
 		fresh:    none,
 		among:    1,
 	}

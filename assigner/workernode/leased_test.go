@@ -300,6 +300,36 @@ func TestLeasedBounds(t *testing.T) {
 	}
 }
 
+// TestReleaseEnd: the end that a Release leaves in the row is the first millisecond at or after what
+// was used, wherever that is on the time line.
+func TestReleaseEnd(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	a := workernode.Leased(connect(t, srv.DSN(name)), nil)
+	last := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		used time.Time
+		want int64
+	}{
+		{time.Unix(0, -1), 0},
+		{time.Unix(0, 0), 0},
+		{time.Unix(0, 1), 1},
+		{time.UnixMilli(1), 1},
+		{time.UnixMilli(1).Add(1), 2},
+		{last.Add(-time.Hour), last.Add(-time.Hour).UnixMilli()},
+	} {
+		c := assign(t, a, 1)[0]
+		if _, err := c.Extend(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		release(t, c, tt.used)
+		row := srv.Query(t, name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE WORKER_ID = 1")
+		if row != fmt.Sprint(tt.want) {
+			t.Errorf("UNTIL_MS = %s after a release with %v, want %d", row, tt.used, tt.want)
+		}
+	}
+}
+
 func ExampleLeased() {
 	ctx := context.Background()
 	db, err := workernode.OpenMySQL("user:password@tcp(127.0.0.1:3306)/app")
