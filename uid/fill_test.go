@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,52 +65,6 @@ func TestGene(t *testing.T) {
 		if n, err := g.FillGene(t.Context(), 1, []uid.ID{0, 0, 0}); n != 0 || !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: FillGene without GeneBits = %d, %v, want ErrNoGene", name, n, err)
 		}
-	}
-}
-
-// TestFillWhileIdsAreThere takes ids at the bound from several goroutines. Time stands still, so
-// once a call has failed for want of ids there are none: no later call may find one.
-func TestFillWhileIdsAreThere(t *testing.T) {
-	t.Parallel()
-	rounds := 3000 / scale
-	if testing.Short() {
-		rounds /= 5
-	}
-	for _, run := range []int{4, 64} {
-		synctest.Test(t, func(t *testing.T) {
-			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: bubbleEpoch}
-			o := uid.Options{Layout: l, RunLength: run, SeqStart: 1, MaxLead: time.Nanosecond,
-				TakePolicy: uid.TakeReject, BoostPower: uid.NoBoost}
-			c := cachedAt(t, o, uid.NewTestClock())
-			for range rounds {
-				var failed atomic.Bool
-				var got, lied atomic.Int64
-				var wg sync.WaitGroup
-				for k := range 4 {
-					wg.Go(func() {
-						ids := make([]uid.ID, 1+3*k)
-						for fails := 0; fails < 3; {
-							none := failed.Load()
-							n, err := c.Fill(t.Context(), ids)
-							got.Add(int64(n))
-							if none && n > 0 {
-								lied.Add(1)
-							}
-							if err != nil {
-								failed.Store(true)
-								fails++
-							}
-						}
-					})
-				}
-				wg.Wait()
-				if lied.Load() > 0 {
-					t.Fatalf("runs of %d: %d calls got ids after another had failed for want of them", run, lied.Load())
-				}
-				time.Sleep(time.Second)
-				synctest.Wait()
-			}
-		})
 	}
 }
 
