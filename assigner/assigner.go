@@ -46,7 +46,8 @@ type Assigner interface {
 // authority, no two windows overlap. That, and no clock, makes ids unique across processes.
 //
 // Only one goroutine at a time may call Extend or Release. Worker and Window are safe for
-// concurrent use.
+// concurrent use. A generator waits for its claim's methods when it is closed, so they must not
+// call its Close. They may call its other methods: it holds no lock while they run.
 type Claim interface {
 	// Worker returns the worker id. It never changes.
 	Worker() int64

@@ -49,9 +49,10 @@ type Backfill struct {
 	timeline *timeline
 	eras     *bitsalloc.Eras
 	claim    assigner.Claim
+	worker   int64 // the claim's
 	spill    bool
 
-	mu   sync.Mutex
+	mu   sync.Mutex        // the claim is not called while it is held
 	next map[uint64]uint64 // guarded by mu: from a tick's first position to its next id's
 	done bool              // guarded by mu: Close was called
 }
@@ -81,6 +82,7 @@ func NewBackfill(ctx context.Context, a assigner.Assigner, o *BackfillOptions) (
 	if b.claim, err = a.Assign(ctx, b.timeline.maxWorker); err != nil {
 		return nil, fmt.Errorf("uid: assigning a worker id: %w", err)
 	}
+	b.worker = b.claim.Worker()
 	_, err = newWindow(b.timeline, b.claim) // checks the worker id
 	if from, until := b.claim.Window(); err == nil && !(from.IsZero() && until.IsZero()) {
 		err = fmt.Errorf("%w: the claim's window is [%v, %v), want all of time, "+
@@ -99,9 +101,9 @@ func NewBackfill(ctx context.Context, a assigner.Assigner, o *BackfillOptions) (
 // that has ended one that wraps its error. With GeneBits an id takes its gene from its own sequence
 // number.
 //
-// At waits for nothing but concurrent calls of At, which are short, and of Close. It allocates for
-// the entry of a tick that it had no id of. With Spill it walks from full tick to full tick, so a
-// long stretch of full ticks takes time.
+// At waits for nothing but concurrent calls of At, which are short. It allocates for the entry of a
+// tick that it had no id of. With Spill it walks from full tick to full tick, so a long stretch of
+// full ticks takes time.
 func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("uid: no id: %w", err)
@@ -123,11 +125,11 @@ func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 		// A tick is written as its first position, so the key is unique over all eras.
 		pos, met := b.next[tick]
 		if !met {
-			pos = e.start(tick, b.claim.Worker())
+			pos = e.start(tick, b.worker)
 		}
 		if pos <= tick|e.seqMask {
 			b.next[tick] = pos + 1
-			return l.keyless(e.number(pos, b.claim.Worker())), nil
+			return l.keyless(e.number(pos, b.worker)), nil
 		}
 		if !b.spill {
 			return 0, fmt.Errorf("%w: the one of %v", ErrTickFull, t)
@@ -140,16 +142,18 @@ func (b *Backfill) At(ctx context.Context, t time.Time) (ID, error) {
 func (b *Backfill) Parse(id ID) Parts { return ParseParts(b.eras.Of(int64(id)), id) }
 
 // Close ends the use of the worker id, which no other process ever gets. Calls of At fail with
-// ErrClosed from then on, and wait until Close returns if they come meanwhile. It asks the claim's
-// authority for up to five seconds. An error says that the authority was not told; the use has
-// ended all the same. Closing twice does nothing.
+// ErrClosed from then on. It asks the claim's authority for up to five seconds, which no call of At
+// waits for. An error says that the authority was not told; the use has ended all the same. Closing
+// twice does nothing: a second call returns nil at once, also while the first one is at work.
 func (b *Backfill) Close() error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.done {
+	closed := b.done
+	b.done, b.next = true, nil
+	b.mu.Unlock()
+	if closed {
 		return nil
 	}
-	b.done, b.next = true, nil
+	// No call of At makes an id from here on.
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	if err := b.claim.Release(ctx, b.timeline.time(b.timeline.end()-1)); err != nil {

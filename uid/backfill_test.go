@@ -171,6 +171,37 @@ func TestBackfillRefused(t *testing.T) {
 	}
 }
 
+// TestBackfillRelease has the claim's Release use the Backfill that calls it: no lock is held, and
+// its use has ended already.
+func TestBackfillRelease(t *testing.T) {
+	t.Parallel()
+	var b *uid.Backfill
+	m := &assignertest.Memory{Length: assignertest.Endless}
+	m.Before = before(assignertest.OpRelease, func(context.Context) error {
+		if id, err := b.At(t.Context(), time.Now()); !errors.Is(err, uid.ErrClosed) {
+			t.Errorf("At() = %d, %v while the claim is released, want ErrClosed", id, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Errorf("Close() = %v while the claim is released", err)
+		}
+		return nil
+	})
+	b, err := uid.NewBackfill(t.Context(), m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case err := <-closed:
+		if n := len(m.Calls(assignertest.OpRelease)); err != nil || n != 1 {
+			t.Errorf("Close() = %v, the claim was released %d times", err, n)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close waits for the claim's Release, which waits for Close")
+	}
+}
+
 func ExampleBackfill() {
 	ctx := context.Background()
 	b, err := uid.NewBackfill(ctx, assigner.Static(9), nil) // workernode.Disposable(db, nil) in real life

@@ -149,7 +149,7 @@ type Options struct {
 	Clock func() (wall time.Time, mono time.Duration)
 
 	// Logger gets rare changes of state, in order, on a goroutine of its own: a handler may take
-	// ids of this generator. Default: none.
+	// ids of this generator, and must not call Close. Default: none.
 	Logger *slog.Logger
 
 	// Filled in by withDefaults.
