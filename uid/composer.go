@@ -312,9 +312,13 @@ func (p *composer) drop(limit uint64) (n int) {
 }
 
 // replace begins with a window of another worker id, or with one that begins above the position. It
-// drops what ring and lanes hold of the old claim while it holds all lanes, so that none gets an
-// old run afterwards: a lane's runs must rise, and the new worker id's numbers may lie below the
-// old one's within a tick. Under mu.
+// drops what ring and lanes hold of the old claim, so that no lane gets an old run afterwards: a
+// lane's runs must rise, and the new worker id's numbers may lie below the old one's within a tick.
+// Under mu.
+//
+// Nothing is put under mu, so the emptied ring stays empty. A refill that took a run before ends
+// before its lane is locked, which drops the run's rest. So either may come first; only the look of
+// drain needs the lanes before the ring.
 func (p *composer) replace(w *window, now time.Time) {
 	p.lockLanes()
 	defer p.unlockLanes()

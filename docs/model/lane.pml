@@ -15,6 +15,7 @@
 // variants: -DEXPIRE=1 expect: ok
 // variants: -DREPLACE=1 expect: ok
 // variants: -DREPLACE=1 -DLANES=2 -DCALLS=1 -DNEXTERS=3 expect: ok
+// variants: -DREPLACE=1 -DRINGFIRST=1 -DFILL=1 -DNEXTERS=1 expect: ok
 // variants: -DCLOSE=1 -DPAD=1 expect: ok
 // variants: -DCLOSE=1 -DLANES=2 expect: ok
 // variants: -DSINGLE=1 -DPAD=1 -DFILL=1 -DNEXTERS=1 expect: ok
@@ -404,6 +405,9 @@ proctype padder() {
 				if :: now = 0 :: now = pos :: pos < RUNS -> now = pos + 1 fi;
 				begins[1] = now
 			};
+#ifdef RINGFIRST
+			dropRing(RUNS); // nothing is put meanwhile
+#endif
 			l = 0;
 			do
 			:: l < LANES ->
@@ -415,7 +419,7 @@ proctype padder() {
 				l++
 			:: else -> break
 			od;
-#if BROKEN != 7
+#if BROKEN != 7 && !defined(RINGFIRST)
 			dropRing(RUNS);
 #endif
 			atomic {
