@@ -124,7 +124,7 @@ func (k *clock) now() time.Time {
 		k.offset.Store(int64(offset))
 	}
 	if k.doubt.Load() {
-		k.settle()
+		k.settle(mono)
 	}
 	return wall
 }
@@ -199,13 +199,14 @@ func (k *clock) lasted(jumped bool, offset, mono time.Duration) bool {
 // agree reports whether two offsets differ by clockSlack at most.
 func agree(a, b time.Duration) bool { return a-b <= clockSlack && b-a <= clockSlack }
 
-// settle ends a doubt, because a reading shows the believed time again: the step is gone. A reading
-// from before the step that arrives late ends it too. The next reading then begins it anew, which
-// costs another settleAfter.
-func (k *clock) settle() {
+// settle ends a doubt, because a reading at mono shows the believed time again: the step is gone. A
+// reading from before the doubt, by a goroutine that was interrupted, says nothing about the step.
+func (k *clock) settle(mono time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.doubt.Store(false)
+	if mono >= k.since {
+		k.doubt.Store(false)
+	}
 }
 
 // jump returns how far the wall clock is ahead of the believed time because of a jump that needs

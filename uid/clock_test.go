@@ -115,6 +115,9 @@ func TestClockNow(t *testing.T) {
 			{min, 5 * h, 0, 5 * h}, {2 * min, 0, 0, 0}, {11 * min, 5 * h, 0, 5 * h},
 			{20 * min, 5 * h, 0, 5 * h}, {21 * min, 5 * h, 5 * h, 0},
 		}, 2},
+		{"taken back at the same instant", []reading{
+			{min, 10 * min, 0, 0}, {min, 0, 0, 0}, {min + 100*ms, 10 * min, 0, 0},
+		}, 0},
 		{"back behind the start", []reading{{min, 5 * h, 0, 5 * h}, {2 * min, -2 * h, -2 * h, 0}}, 1},
 	} {
 		k, at := newClockAt()
@@ -163,6 +166,34 @@ func TestClockFarOff(t *testing.T) {
 		mono += time.Second
 		if wall = clockStart.Add(mono - origin); !k.now().Equal(wall) || k.jump() != 0 {
 			t.Errorf("after year %d: now() = %v, %v held, want %v and nothing", year, k.now(), k.jump(), wall)
+		}
+	}
+}
+
+// TestClockLateReading interrupts a reader between its reading and what it does with it, and steps
+// the clock meanwhile: what it read is from before the step, which is believed when it is due.
+func TestClockLateReading(t *testing.T) {
+	t.Parallel()
+	for step, lasts := range map[time.Duration]time.Duration{
+		10 * time.Minute: settleAfter, 5 * time.Hour: confirmAfter} {
+		at := &clockAt{}
+		meanwhile := func() {}
+		k := newClock(func() (time.Time, time.Duration) {
+			wall, mono := at.read()
+			meanwhile()
+			return wall, mono
+		}, time.Hour)
+		at.mono = time.Minute
+		meanwhile = func() {
+			meanwhile = func() {}
+			at.mono, at.ahead = at.mono+1, step
+			k.now()
+		}
+		for _, want := range []time.Duration{-1, 0, step} { // the late one, and two of the step
+			if got := k.now().Sub(clockStart) - at.mono; got != want {
+				t.Errorf("a step of %v, at %v: %v ahead, want %v", step, at.mono, got, want)
+			}
+			at.mono += lasts / 2
 		}
 	}
 }
@@ -409,8 +440,8 @@ func TestClockLocks(t *testing.T) {
 			}
 			return nil
 		}},
-		"settle": {0, true, func(k *clock, _ *clockAt) error {
-			if k.settle(); k.doubt.Load() {
+		"settle": {0, true, func(k *clock, at *clockAt) error {
+			if k.settle(at.mono); k.doubt.Load() {
 				return errors.New("the doubt lasts")
 			}
 			return nil
