@@ -57,6 +57,11 @@ func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestC
 	return newDefault(ctx, a, o, t.read, time.Time{})
 }
 
+// NewDefaultTicksAt is NewDefaultAt that reads the clock as NewDefault does: through the tick cache.
+func NewDefaultTicksAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Default, error) {
+	return newDefault(ctx, a, o, t.read, time.Now())
+}
+
 // Open returns a generator that is closed with the test. In a bubble, which begins before the default
 // epoch, the default layout has an epoch before the bubble.
 func Open[G Generator](t *testing.T, make func(context.Context, assigner.Assigner, *Options, *TestClock) (G, error),

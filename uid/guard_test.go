@@ -1,18 +1,33 @@
 package uid_test
 
 import (
+	"context"
+	"maps"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
+// guarded are the generators, with Default also as it is without a clock of the user's.
+func guarded() map[string]func(context.Context, assigner.Assigner, *uid.Options, *uid.TestClock) (uid.Generator,
+	error) {
+	all := maps.Clone(kinds)
+	all["ticks"] = func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+		clock *uid.TestClock) (uid.Generator, error) {
+		return uid.NewDefaultTicksAt(ctx, a, o, clock)
+	}
+	return all
+}
+
 // TestGuardWrongReadings sets the clock wrong for one reading and for minutes of readings, and
 // right again. An id's time stays near the real one, no call is refused or waits, and the position
-// is where it should be afterwards.
+// is where it should be afterwards. The one reading is that of a call which a Default makes an id of.
 func TestGuardWrongReadings(t *testing.T) {
 	t.Parallel()
 	hours := func(h time.Duration) func(*uid.TestClock, int) {
@@ -44,11 +59,17 @@ func TestGuardWrongReadings(t *testing.T) {
 		"year 1 for minutes":          {years(-1999), 5, true},
 		"eleven minutes behind again": {hours(-11 * time.Minute), 1, true},
 	} {
-		for kind, start := range kinds {
+		for kind, start := range guarded() {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					clock := uid.NewTestClock()
+					var once atomic.Bool
+					clock.OnRead = func() {
+						if once.CompareAndSwap(true, false) {
+							tc.wrong(clock, -1)
+						}
+					}
 					l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
 					g := uid.Open(t, start, assignertest.Static(1), uid.Options{Layout: l}, clock)
 					near := func(when string) {
@@ -67,9 +88,18 @@ func TestGuardWrongReadings(t *testing.T) {
 						near("before")
 						time.Sleep(130 * time.Millisecond)
 					}
-					tc.wrong(clock, 1)
-					if tc.minutes == 0 {
-						g.Stats() // one reading
+					once.Store(tc.minutes == 0)
+					switch tc.wrong(clock, 1); {
+					case tc.minutes > 0:
+					case kind == "cached":
+						g.Stats() // has ids, for which no clock is read
+					default:
+						for range 3 { // the tick that the first one caches may be wrong
+							near("wrong")
+						}
+					}
+					if once.Load() {
+						t.Fatal("the wrong clock was not read")
 					}
 					for range tc.minutes * 60 {
 						switch {
@@ -84,7 +114,9 @@ func TestGuardWrongReadings(t *testing.T) {
 						}
 						time.Sleep(time.Second)
 					}
-					tc.wrong(clock, -1)
+					if tc.minutes > 0 {
+						tc.wrong(clock, -1)
+					}
 					time.Sleep(300 * time.Millisecond) // the padder looks
 					for range 20 * 60 {
 						near("after")
@@ -103,7 +135,7 @@ func TestGuardWrongReadings(t *testing.T) {
 // settled.
 func TestGuardRealSteps(t *testing.T) {
 	t.Parallel()
-	for kind, start := range kinds {
+	for kind, start := range guarded() {
 		for _, step := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 10 * time.Minute, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
