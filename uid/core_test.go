@@ -104,27 +104,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestLastIDOfAll lets the very last id of a 63-bit layout, 2^63-1, grow stale in the ring: it is
-// dropped as any other.
+// TestLastIDOfAll lets the very last id of a 63-bit layout, 2^63-1, grow stale in the ring, or in a
+// lane: it is dropped as any other.
 func TestLastIDOfAll(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
-		time.Sleep(1020 * time.Second)
-		c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
-			uid.Options{Layout: l, RunLength: 1, SeqStart: 1}, uid.NewTestClock())
-		last := uid.ID(0)
-		for range 10 {
-			last = mustNext(t, c)
-		}
-		if s := c.Stats(); s.Len < 60 || !s.Position.Equal(s.Expires) {
-			t.Fatalf("%d ids are in the ring up to %v, want all up to the end", s.Len, s.Position)
-		}
-		time.Sleep(time.Hour)
-		if id, err := c.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
-			t.Errorf("an hour after the end of time: %d, %v after %d, want ErrExhausted", id, err, last)
-		}
-	})
+	for _, tc := range []struct{ run, taken, inRing int }{{1, 10, 118}, {32, 106, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
+			time.Sleep(1020 * time.Second) // four ticks of 32 ids are left
+			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
+				uid.Options{Layout: l, RunLength: tc.run, SeqStart: 1}, uid.NewTestClock())
+			last := uid.ID(0)
+			for range tc.taken {
+				last = mustNext(t, c)
+			}
+			if s := c.Stats(); s.Len != int64(tc.inRing) || !s.Position.Equal(s.Expires) {
+				t.Fatalf("%d ids are in the ring up to %v, want %d up to the end", s.Len, s.Position, tc.inRing)
+			}
+			time.Sleep(time.Hour)
+			if id, err := c.Next(t.Context()); !errors.Is(err, uid.ErrExhausted) {
+				t.Errorf("an hour after the end of time: %d, %v after %d, want ErrExhausted", id, err, last)
+			}
+		})
+	}
 }
 
 // TestRejectsExhausted counts the calls that fail because the time bits are used up.
