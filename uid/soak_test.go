@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
 var (
-	soakIDs  = flag.Int64("soak.ids", 0, "how many ids TestSoak checks; 0: as many as fit a test")
+	soakIDs  = flag.Int64("soak.ids", 0, "how many ids TestSoak checks; 0: those of a few short rounds")
 	soakFrom = flag.Uint64("soak.from", 1, "the first round of TestSoak")
 )
 
@@ -29,19 +30,23 @@ const soakRound = 400_000_000
 // authority of its own: ids of different rounds have nothing to do with each other.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	want, rounds, limit := *soakIDs, uint64(1<<32), 4*time.Second
+	least, want, limit := uint64(0), *soakIDs, 4*time.Second
 	if want == 0 {
-		want, rounds, limit = 8_000_000/scale, 8, time.Second
+		least, limit = 8, time.Second
 		if testing.Short() {
-			rounds, limit = 2, 500*time.Millisecond
+			least, limit = 3, 300*time.Millisecond
 		}
 	}
-	begin, total := time.Now(), int64(0)
-	for seed := *soakFrom; total < want && seed < *soakFrom+rounds; seed++ {
-		r := newSoak(t, seed, min(soakRound, want))
+	begin, total, met := time.Now(), int64(0), tally{}
+	for n := uint64(0); total < want || n < least || met.missing() != nil && n < 10*least; n++ {
+		seed := *soakFrom + n
+		r := newSoak(t, seed)
 		r.limit = limit
 		r.run(t)
 		total += r.count.Load()
+		if r.trouble != nil {
+			met.add(r.trouble)
+		}
 		t.Logf("round %d: %s: %d ids, %d calls failed, %d starts, %d windows", seed, r.what,
 			r.count.Load(), r.failed.Load(), r.starts.Load(), len(r.authority.Windows().All()))
 		if t.Failed() {
@@ -51,18 +56,22 @@ func TestSoak(t *testing.T) {
 	took := time.Since(begin)
 	t.Logf("%d ids in %v, %.0f a second, each counted once", total, took.Round(time.Second),
 		float64(total)/took.Seconds())
+	t.Logf("%v", met)
+	if missing := met.missing(); missing != nil {
+		t.Errorf("these did not happen: %q", missing)
+	}
 }
 
 // TestSoakFindsDuplicates has an authority give one worker id to all.
 func TestSoakFindsDuplicates(t *testing.T) {
 	t.Parallel()
-	r := newSoak(t, 1, 1_000_000)
-	r.kind, r.calm, r.generators, r.most, r.limit = "cached", true, 2, 5000, time.Minute
+	r := newSoak(t, 1)
+	r.kind, r.calm, r.generators, r.most, r.limit, r.want = "cached", true, 2, 5000, time.Minute, 1_000_000
 	// A tick has few ids, so both compose far ahead of the clock and meet there.
 	l := r.o.Layout
 	l.SeqBits, l.Tick = 4, time.Millisecond
 	r.o = uid.Options{Layout: l}
-	r.alloc = allocator(t, l)
+	r.eras = eras(t, r.o)
 	r.second = &assignertest.Memory{Length: 24 * time.Hour}
 	r.authority = &assignertest.Memory{Length: 24 * time.Hour}
 	// One generator may make all ids of a round before the other starts.
@@ -80,7 +89,7 @@ type soak struct {
 	what       string
 	kind       string
 	o          uid.Options
-	alloc      *bitsalloc.Allocator
+	eras       *bitsalloc.Eras
 	generators int
 	callers    int // of each generator
 	most       int // ids a call
@@ -89,6 +98,7 @@ type soak struct {
 	limit      time.Duration
 	authority  *assignertest.Memory
 	second     *assignertest.Memory // not nil: the authority of every second generator
+	trouble    *trouble             // nil: calm
 
 	count, twice, failed, starts atomic.Int64
 
@@ -96,39 +106,77 @@ type soak struct {
 	pages map[soakPage]*[soakWords]atomic.Uint64 // guarded by mu
 }
 
-// soakPage names a stretch of the positions of one worker id.
-type soakPage struct{ worker, page int64 }
+// soakPage names a stretch of the positions of one worker id in one era.
+type soakPage struct {
+	era          *bitsalloc.Allocator
+	worker, page int64
+}
 
 const soakWords = 1 << 10
 
 // newSoak draws a round.
-func newSoak(t *testing.T, seed uint64, want int64) *soak {
+func newSoak(t *testing.T, seed uint64) *soak {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	r := &soak{rnd: rnd, kind: pick(rnd, "cached", "cached", "cached", "default"), want: want,
+	r := &soak{rnd: rnd, kind: pick(rnd, "cached", "cached", "cached", "default"), want: soakRound,
 		generators: 1 + rnd.IntN(4), callers: 1 + rnd.IntN(4), most: pick(rnd, 1, 100, 5000, 5000, 5000),
 		calm: rnd.IntN(4) == 0, pages: map[soakPage]*[soakWords]atomic.Uint64{}}
+	tick := func() time.Duration {
+		return pick(rnd, time.Millisecond, 10*time.Millisecond, time.Second)
+	}
+	now := time.Now()
 	l := bitsalloc.Layout{TimeBits: 36, WorkerBits: 6, SeqBits: pick(rnd, 4, 10, 14, 18),
-		GeneBits: pick(rnd, 0, 0, 3), Tick: pick(rnd, time.Millisecond, 10*time.Millisecond, time.Second),
-		Epoch: time.Now().Add(-24 * time.Hour).Truncate(time.Second).UTC()}
+		GeneBits: pick(rnd, 0, 0, 3), Tick: tick(),
+		Epoch: now.Add(-24 * time.Hour).Truncate(time.Second).UTC()}
+	later := l
+	later.Epoch, later.SeqBits, later.Tick = time.Time{}, l.SeqBits-rnd.IntN(3), tick()
+	longest := max(l.Tick, later.Tick)
 	r.o = uid.Options{
 		Layout:        l,
-		RunLength:     1 << rnd.IntN(min(l.SeqBits, 14)+1),
+		Eras:          []bitsalloc.Era{{From: now.Add(upTo(rnd, 3*time.Second)), Layout: later}},
+		BoostPower:    pick(rnd, 0, 0, uid.NoBoost),
+		RunLength:     1 << rnd.IntN(min(later.SeqBits, 14)+1),
 		PaddingFactor: pick(rnd, 1, 50, 100),
 		Lanes:         pick(rnd, 1, 1, 4, uid.AutoLanes),
+		MaxLag:        pick(rnd, 0, 0, longest+4*time.Millisecond, time.Minute),
 		MaxLead:       pick(rnd, 0, 0, 0, time.Minute),
+		PutFunc:       pick(rnd, nil, nil, func(uid.ID) error { return errNetwork }),
 		TakePolicy:    pick(rnd, uid.TakePad, uid.TakePad, uid.TakeWait, uid.TakeReject),
+		TakeFunc:      pick(rnd, nil, nil, nil, again),
 		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
 			uid.RollbackHold(time.Hour)),
 		SeqStart:   pick(rnd, int64(0), 1),
+		MaxJump:    pick(rnd, 0, 0, time.Second),
 		NoReassign: rnd.IntN(8) == 0,
 	}
-	r.alloc = allocator(t, l)
-	window := pick(rnd, 200*time.Millisecond, 3*time.Second, time.Hour)
-	r.authority = &assignertest.Memory{Length: max(window, 3*l.Tick), TellTime: rnd.IntN(2) == 0}
-	r.what = fmt.Sprintf("%s, %v, run %d, lanes %d, policy %v, %d generators of %d callers of %d "+
-		"ids, windows of %v, calm %t", r.kind, l, r.o.RunLength, r.o.Lanes, r.o.TakePolicy, r.generators,
-		r.callers, r.most, r.authority.Length, r.calm)
+	if rnd.IntN(2) == 0 {
+		r.o.Eras, longest = nil, l.Tick
+	}
+	r.eras = eras(t, r.o)
+	window := pick(rnd, 200*time.Millisecond, 200*time.Millisecond, 3*time.Second, time.Hour)
+	r.authority = &assignertest.Memory{Length: max(window, 3*longest), TellTime: rnd.IntN(2) == 0}
+	r.what = fmt.Sprintf("%s, %v, %d eras, run %d, lanes %d, policy %v, TakeFunc %t, %d generators of %d "+
+		"callers of %d ids, windows of %v, calm %t", r.kind, l, len(r.eras.All()), r.o.RunLength, r.o.Lanes,
+		r.o.TakePolicy, r.o.TakeFunc != nil, r.generators, r.callers, r.most, r.authority.Length, r.calm)
 	return r
+}
+
+// eras returns the layouts of o.
+func eras(t *testing.T, o uid.Options) *bitsalloc.Eras {
+	t.Helper()
+	e, err := bitsalloc.NewEras(o.Layout, o.Eras...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// again is a TakeFunc that mostly has the caller try again.
+func again(_ context.Context, reason error) error {
+	if rand.IntN(10) == 0 {
+		return reason
+	}
+	time.Sleep(50 * time.Microsecond)
+	return nil
 }
 
 // run runs the round and checks it.
@@ -155,6 +203,13 @@ func (r *soak) run(t *testing.T) {
 func (r *soak) work(t *testing.T) {
 	ctx := within(t, r.limit)
 	clock := uid.NewTestClock()
+	stop := make(chan struct{})
+	var chaos sync.WaitGroup
+	if !r.calm {
+		r.trouble = newTrouble(r.authority, rand.New(rand.NewPCG(r.rnd.Uint64(), 5)))
+		rnd := rand.New(rand.NewPCG(r.rnd.Uint64(), 4))
+		chaos.Go(func() { r.disturb(stop, clock, rnd) })
+	}
 	var wg sync.WaitGroup
 	for n := range r.generators {
 		rnd := rand.New(rand.NewPCG(r.rnd.Uint64(), 2))
@@ -163,11 +218,6 @@ func (r *soak) work(t *testing.T) {
 				r.live(ctx, t, n, rnd, clock)
 			}
 		})
-	}
-	stop := make(chan struct{})
-	var chaos sync.WaitGroup
-	if !r.calm {
-		chaos.Go(func() { r.disturb(stop, clock) })
 	}
 	wg.Wait()
 	close(stop)
@@ -180,12 +230,15 @@ func (r *soak) live(
 ) {
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond+upTo(rnd, 2*time.Second))
 	defer cancel()
-	m := r.authority
-	if r.second != nil && n%2 == 1 {
-		m = r.second
+	var a assigner.Assigner = r.authority
+	switch {
+	case r.second != nil && n%2 == 1:
+		a = r.second
+	case r.trouble != nil && n%2 == 0:
+		a = troubled{r.authority, r.trouble}
 	}
 	o := r.o
-	g, err := kinds[r.kind](short, m, &o, clock)
+	g, err := kinds[r.kind](short, a, &o, clock)
 	if err != nil {
 		r.failed.Add(1)
 		time.Sleep(time.Millisecond)
@@ -206,13 +259,18 @@ func (r *soak) take(ctx context.Context, t *testing.T, g uid.Generator, rnd *ran
 	ids := make([]uid.ID, r.most)
 	c := &soakCounter{r: r}
 	for ctx.Err() == nil && r.count.Load() < r.want {
+		fill, next := g.Fill, g.Next
+		if key := rnd.Int64(); r.o.Layout.GeneBits > 0 && key%2 == 0 {
+			fill = func(ctx context.Context, ids []uid.ID) (int, error) { return g.FillGene(ctx, key, ids) }
+			next = func(ctx context.Context) (uid.ID, error) { return g.NextGene(ctx, key) }
+		}
 		batch := ids[:1+rnd.IntN(r.most)]
-		n, err := g.Fill(ctx, batch)
+		n, err := fill(ctx, batch)
 		c.add(batch[:n])
 		singles := batch[:0]
 		for err == nil && len(singles) < min(100, r.most) {
 			var id uid.ID
-			if id, err = g.Next(ctx); err == nil {
+			if id, err = next(ctx); err == nil {
 				singles = append(singles, id)
 			}
 		}
@@ -228,24 +286,9 @@ func (r *soak) take(ctx context.Context, t *testing.T, g uid.Generator, rnd *ran
 	}
 }
 
-// disturb lets things happen to clocks and the authority until stop is closed.
-func (r *soak) disturb(stop <-chan struct{}, clock *uid.TestClock) {
-	rnd := rand.New(rand.NewPCG(r.rnd.Uint64(), 4))
-	var down atomic.Bool
-	r.authority.Set(func(m *assignertest.Memory) {
-		m.Before = func(ctx context.Context, _ assignertest.Call) error {
-			if down.Load() {
-				return errNetwork
-			}
-			return nil
-		}
-		m.After = func(context.Context, assignertest.Call) error {
-			if down.Load() {
-				return errNetwork // the answer is lost
-			}
-			return nil
-		}
-	})
+// disturb lets things happen to clocks and the authority, besides those to its calls, until stop is
+// closed.
+func (r *soak) disturb(stop <-chan struct{}, clock *uid.TestClock, rnd *rand.Rand) {
 	for {
 		select {
 		case <-stop:
@@ -254,11 +297,11 @@ func (r *soak) disturb(stop <-chan struct{}, clock *uid.TestClock) {
 		}
 		switch rnd.IntN(5) {
 		case 0:
-			clock.Step(eitherWay(rnd, pick(rnd, time.Second, time.Minute, time.Hour)))
+			clock.Step(eitherWay(rnd, pick(rnd, time.Second, time.Minute, time.Hour, 3*time.Hour)))
 		case 1:
 			r.authority.Step(eitherWay(rnd, pick(rnd, time.Second, time.Minute)))
 		case 2:
-			down.Store(!down.Load())
+			r.trouble.toggle()
 		default:
 			r.authority.Lose(rnd.Int64N(8))
 		}
@@ -272,7 +315,7 @@ type soakCounter struct {
 	bits *[soakWords]atomic.Uint64
 }
 
-// add counts ids, a stretch of consecutive numbers at a time.
+// add counts ids, a stretch of consecutive numbers of one era at a time.
 func (c *soakCounter) add(ids []uid.ID) {
 	c.r.count.Add(int64(len(ids)))
 	gene := uint(c.r.o.Layout.GeneBits)
@@ -281,18 +324,19 @@ func (c *soakCounter) add(ids []uid.ID) {
 		for n < len(ids) && ids[n]>>gene == ids[n-1]>>gene+1 {
 			n++
 		}
-		tick, worker, seq, _ := c.r.alloc.Split(int64(ids[0]))
+		era := c.r.eras.Of(int64(ids[0]))
+		tick, worker, seq, _ := era.Split(int64(ids[0]))
 		// A stretch ends with its tick's sequence: what follows has another worker id in front.
-		n = min(n, int(c.r.alloc.MaxSeq()-seq)+1)
-		c.mark(worker, tick*(c.r.alloc.MaxSeq()+1)+seq, n)
+		n = min(n, int(era.MaxSeq()-seq)+1)
+		c.mark(era, worker, tick*(era.MaxSeq()+1)+seq, n)
 		ids = ids[n:]
 	}
 }
 
 // mark sets the bits of n positions.
-func (c *soakCounter) mark(worker, pos int64, n int) {
+func (c *soakCounter) mark(era *bitsalloc.Allocator, worker, pos int64, n int) {
 	for n > 0 {
-		page := soakPage{worker, pos / (64 * soakWords)}
+		page := soakPage{era, worker, pos / (64 * soakWords)}
 		if c.bits == nil || c.at != page {
 			c.at, c.bits = page, c.r.page(page)
 		}
