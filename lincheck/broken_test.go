@@ -1,7 +1,10 @@
 package lincheck
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -149,5 +152,37 @@ func TestImpossibleSources(t *testing.T) {
 				t.Errorf("the history is %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestUndecidedSource checks a history of TestMixes, of 501 takes by three callers, that porcupine
+// did not decide within a minute: with the takes in the order of their ids it does at once. With
+// the ids of two takes exchanged it refuses it.
+func TestUndecidedSource(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("testdata/undecided.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var history []porcupine.Operation
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		op, ids := porcupine.Operation{Input: take}, stretch{}
+		if _, err := fmt.Sscan(lines.Text(), &op.ClientId, &op.Call, &op.Return, &ids.first, &ids.last); err != nil {
+			t.Fatal(err)
+		}
+		op.Output = ids
+		history = append(history, op)
+	}
+	if got := checkSource(history, -1); len(history) != 501 || got != porcupine.Ok {
+		t.Errorf("the history of %d steps is %s, want 501 that are %s", len(history), got, porcupine.Ok)
+	}
+	first, last := &history[0], &history[len(history)-1]
+	if first.Return >= last.Call {
+		t.Fatal("the first and the last take overlap, want them one after the other")
+	}
+	first.Output, last.Output = last.Output, first.Output
+	if got := checkSource(history, -1); got != porcupine.Illegal {
+		t.Errorf("with two takes exchanged the history is %s, want %s", got, porcupine.Illegal)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -161,17 +161,22 @@ func highest(history []porcupine.Operation, last int64) int64 {
 
 // checkSource checks a history of a generator that had handed out ids up to last.
 func checkSource(history []porcupine.Operation, last int64) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(sourceModel(last), history, time.Minute)
+	return porcupine.CheckOperationsTimeout(sourceModel(history, last), history, time.Minute)
 }
 
-// explainSource writes porcupine's picture of a history to a file that outlives the test, and
-// returns its name.
+// explainSource writes porcupine's picture of a history to a file that outlives the test and has
+// its name, and returns the file's name.
 func explainSource(t *testing.T, history []porcupine.Operation, last int64) string {
 	t.Helper()
-	model := sourceModel(last)
+	model := sourceModel(history, last)
 	_, info := porcupine.CheckOperationsVerbose(model, history, time.Minute)
-	name := filepath.Join(os.TempDir(), fmt.Sprintf("lincheck-cached-%d.html", os.Getpid()))
-	if err := porcupine.VisualizePath(model, info, name); err != nil {
+	test := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()) // the seed is part of it
+	f, err := os.CreateTemp("", fmt.Sprintf("lincheck-%s-*.html", test))
+	if err != nil {
+		return err.Error()
+	}
+	name := f.Name()
+	if err := errors.Join(f.Close(), porcupine.VisualizePath(model, info, name)); err != nil {
 		return err.Error()
 	}
 	return name

@@ -2,6 +2,7 @@ package lincheck
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -25,29 +26,50 @@ type stretch struct{ first, last int64 }
 // source is the sequential model: an id above all that were taken before, until it is closed.
 type source struct {
 	last  int64 // the highest id taken
+	taken int   // how many takes there were
 	phase sourceOp
 }
 
 // step reports whether s can answer op with ids, and what it is afterwards.
-func (s source) step(op sourceOp, ids stretch) (bool, source) {
+func (s source) step(op sourceOp, ids stretch) (ok bool, after source) {
+	after = s
 	switch op {
 	case take:
-		return ids.first > s.last && ids.last >= ids.first && s.phase != closed, source{ids.last, s.phase}
+		ok = ids.first > s.last && ids.last >= ids.first && s.phase != closed
+		after.last, after.taken = ids.last, s.taken+1
 	case refused:
-		return s.phase != take, s
+		ok = s.phase != take
 	case closing:
-		return s.phase == take, source{s.last, closing}
+		ok, after.phase = s.phase == take, closing
 	default:
-		return s.phase == closing, source{s.last, closed}
+		ok, after.phase = s.phase == closing, closed
 	}
+	return ok, after
 }
 
-// sourceModel is the specification of a generator with one lane that has handed out ids up to last.
-func sourceModel(last int64) porcupine.Model {
+// sourceModel is the specification of a generator with one lane that has handed out ids up to last,
+// for one history.
+//
+// Ids rise, and a history is linearizable only if all of its calls find a place. So the takes have
+// one order, that of their ids, and the model accepts a take only when all lower ones were taken.
+// That refuses nothing else, and leaves porcupine one take to try at each step. Without it the
+// search has 2^n prefixes where n stretches of several callers overlap, and ends undecided.
+func sourceModel(history []porcupine.Operation, last int64) porcupine.Model {
+	var order []int64
+	for _, op := range history {
+		if op.Input == take {
+			order = append(order, op.Output.(stretch).first)
+		}
+	}
+	slices.Sort(order)
 	return porcupine.Model{
 		Init: func() any { return source{last: last} },
 		Step: func(state, input, output any) (bool, any) {
-			return state.(source).step(input.(sourceOp), output.(stretch))
+			s, op, ids := state.(source), input.(sourceOp), output.(stretch)
+			if op == take && ids.first != order[s.taken] {
+				return false, s
+			}
+			return s.step(op, ids)
 		},
 		DescribeOperation: func(input, output any) string {
 			switch op, ids := input.(sourceOp), output.(stretch); op {
