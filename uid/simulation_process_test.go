@@ -62,15 +62,17 @@ func (w *world) newProcess(n int) *process {
 type life struct {
 	p       *process
 	clock   *uid.TestClock
+	slow    time.Duration // the longest pause of a goroutine at a reading of its clock; 0: none
 	g       uid.Generator
 	started time.Time
 	wg      sync.WaitGroup
 
 	// Guarded by world.mu.
 	rnd    *rand.Rand    // what happens to its calls of the authority
+	pauses *rand.Rand    // and at its readings of the clock
 	dead   bool          //
 	resume chan struct{} // closed when a process that stands goes on; nil: it runs
-	honest bool          // its clock has been right, and it has never stood still
+	honest bool          // its clock has been right, and nothing of it has ever stood still
 	over   bool          // no more calls
 	high   int64         // what order returned for the highest id that a call has returned
 	claims []*simClaim   //
@@ -89,6 +91,24 @@ func (l *life) stand() {
 		}
 		<-resume
 	}
+}
+
+// read is what happens at a reading of the clock: the process may stand still, or the goroutine may
+// be interrupted while others go on. No lock is held there, and what the goroutine has looked at
+// before grows old.
+func (l *life) read() {
+	l.stand()
+	w := l.p.w
+	if l.slow == 0 || w.calm() {
+		return
+	}
+	d := time.Duration(0)
+	w.set(func() {
+		if l.pauses.IntN(4) == 0 {
+			d = upTo(l.pauses, l.slow)
+		}
+	})
+	time.Sleep(d)
 }
 
 func (l *life) isDead() bool {
@@ -120,10 +140,13 @@ func (p *process) run() {
 func (p *process) live(calm bool) *life {
 	w := p.w
 	p.lives++
-	l := &life{p: p, clock: uid.NewTestClock(), started: time.Now(), honest: p.skew == 0,
-		rnd: w.random(2, uint64(p.n), uint64(p.lives))}
+	l := &life{p: p, clock: uid.NewTestClock(), started: time.Now(),
+		rnd:    w.random(2, uint64(p.n), uint64(p.lives)),
+		pauses: w.random(4, uint64(p.n), uint64(p.lives))}
+	l.slow = pick(l.pauses, 0, 0, time.Millisecond, time.Second)
+	l.honest = p.skew == 0 && l.slow == 0
 	l.clock.Step(p.skew)
-	l.clock.OnRead = l.stand
+	l.clock.OnRead = l.read
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	g, err := kinds[p.kind](ctx, l, &p.o, l.clock)
