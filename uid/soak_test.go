@@ -37,13 +37,15 @@ func TestSoak(t *testing.T) {
 			least, limit = 3, 300*time.Millisecond
 		}
 	}
-	begin, total, met := time.Now(), int64(0), tally{}
-	for n := uint64(0); total < want || n < least || met.missing() != nil && n < 10*least; n++ {
+	begin, met := time.Now(), tally{}
+	var total, failed, starts int64
+	n := uint64(0)
+	for ; total < want || n < least || met.missing() != nil && n < 10*least; n++ {
 		seed := *soakFrom + n
 		r := newSoak(t, seed)
 		r.limit = limit
 		r.run(t)
-		total += r.count.Load()
+		total, failed, starts = total+r.count.Load(), failed+r.failed.Load(), starts+r.starts.Load()
 		if r.trouble != nil {
 			met.add(r.trouble)
 		}
@@ -54,8 +56,8 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	took := time.Since(begin)
-	t.Logf("%d ids in %v, %.0f a second, each counted once", total, took.Round(time.Second),
-		float64(total)/took.Seconds())
+	t.Logf("%d rounds: %d ids, each counted once; %d calls failed; %d starts of generators; %v, %.0f ids a second",
+		n, total, failed, starts, took.Round(time.Second), float64(total)/took.Seconds())
 	t.Logf("%v", met)
 	if missing := met.missing(); missing != nil {
 		t.Errorf("these did not happen: %q", missing)
@@ -121,7 +123,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		generators: 1 + rnd.IntN(4), callers: 1 + rnd.IntN(4), most: pick(rnd, 1, 100, 5000, 5000, 5000),
 		calm: rnd.IntN(4) == 0, pages: map[soakPage]*[soakWords]atomic.Uint64{}}
 	tick := func() time.Duration {
-		return pick(rnd, time.Millisecond, 10*time.Millisecond, time.Second)
+		return pick(rnd, time.Millisecond, time.Millisecond, 10*time.Millisecond, 10*time.Millisecond, time.Second)
 	}
 	now := time.Now()
 	l := bitsalloc.Layout{TimeBits: 36, WorkerBits: 6, SeqBits: pick(rnd, 4, 10, 14, 18),
