@@ -199,6 +199,7 @@ func (p *process) suffer(l *life) {
 			_ = l.g.Close()
 			l.end(false)
 			l.wg.Wait()
+			l.closed()
 			return
 		case 3: // stands still in the middle of whatever it does, and is killed perhaps
 			w.log(p.n, "stands")
@@ -226,6 +227,16 @@ func (p *process) suffer(l *life) {
 			w.set(func() { l.honest = false })
 			p.skew += by
 			l.clock.Step(by)
+		}
+	}
+}
+
+// closed shows that a generator that is closed has no ids any more.
+func (l *life) closed() {
+	ids := make([]uid.ID, 2)
+	for _, ids := range [][]uid.ID{ids[:1], ids} {
+		if n, err := l.call(context.Background(), ids); n > 0 || !errors.Is(err, uid.ErrClosed) {
+			l.p.w.problem("process %d (%s): %d ids after Close, %v", l.p.n, l.p.kind, n, err)
 		}
 	}
 }
@@ -264,6 +275,7 @@ func (p *process) settle(l *life) {
 	if err := l.g.Close(); err != nil {
 		w.problem("Close() = %v in calm times", err)
 	}
+	l.closed()
 	l.end(false)
 	w.log(p.n, "ends: %v", err)
 }
