@@ -102,7 +102,7 @@ func TestMixes(t *testing.T) {
 		}
 		for i, what := range troubles {
 			t.Logf("%s: %d", what, met[i].Load())
-			if met[i].Load() == 0 {
+			if met[i].Load() == 0 && *mixes >= 24 { // a seed that is run again need not meet all
 				t.Errorf("%s: 0, want more", what)
 			}
 		}

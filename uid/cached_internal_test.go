@@ -285,7 +285,7 @@ func TestComposerLocks(t *testing.T) {
 }
 
 // TestClockWithoutLock: the clock, which may be a function of the user's, is read without the
-// composer's lock, so it may ask the generator for anything.
+// composer's lock, so it may take ids.
 func TestClockWithoutLock(t *testing.T) {
 	t.Parallel()
 	clock := NewTestClock()

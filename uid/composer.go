@@ -316,9 +316,9 @@ func (p *composer) drop(limit uint64) (n int) {
 // lane's runs must rise, and the new worker id's numbers may lie below the old one's within a tick.
 // Under mu.
 //
-// Nothing is put under mu, so the emptied ring stays empty. A refill that took a run before ends
-// before its lane is locked, which drops the run's rest. So either may come first; only the look of
-// drain needs the lanes before the ring.
+// Nothing else is put while mu is held, so the emptied ring stays empty. A refill that took a run
+// before ends before its lane is locked, which drops the run's rest. So either may come first; only
+// the look of drain needs the lanes before the ring.
 func (p *composer) replace(w *window, now time.Time) {
 	p.lockLanes()
 	defer p.unlockLanes()

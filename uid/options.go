@@ -144,8 +144,8 @@ type Options struct {
 	NoReassign bool
 
 	// Clock reads the wall clock and, since any fixed instant, a clock that never goes back. It
-	// must be safe for concurrent use. For tests: uidtest.Clock has one. Default: the machine's
-	// clocks.
+	// must be safe for concurrent use, and must not call Close of the generator. For tests:
+	// uidtest.Clock has one. Default: the machine's clocks.
 	Clock func() (wall time.Time, mono time.Duration)
 
 	// Logger gets rare changes of state, in order, on a goroutine of its own: a handler may take

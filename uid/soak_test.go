@@ -59,7 +59,8 @@ func TestSoak(t *testing.T) {
 	t.Logf("%d rounds: %d ids, each counted once; %d calls failed; %d starts of generators; %v, %.0f ids a second",
 		n, total, failed, starts, took.Round(time.Second), float64(total)/took.Seconds())
 	t.Logf("%v", met)
-	if missing := met.missing(); missing != nil {
+	// A few rounds, as when a seed is run again, need not meet everything.
+	if missing := met.missing(); missing != nil && n >= 10 {
 		t.Errorf("these did not happen: %q", missing)
 	}
 }

@@ -155,7 +155,7 @@ type liar struct {
 
 func (c liar) Now(context.Context) (time.Time, error) {
 	if what, d := c.u.draw("clock"); what != "" {
-		return time.Now().Add(time.Duration(1-2*(d&1)) * d * 100_000), nil // up to eight hours off
+		return time.Now().Add(time.Duration(1-2*(d&1)) * d * 100_000), nil // 8 h 20 min at most
 	}
 	return time.Now(), nil
 }

@@ -1,7 +1,6 @@
 package workernode
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ type claimer struct {
 type attempt struct {
 	mine   row   // the row after the change
 	from   int64 // Unix milliseconds
-	locked bool  // the row took too long: the change may still wait for another session's lock
+	locked bool  // another session had the row locked, and the change may still wait for it
 }
 
 // behindError is a row that is behind what a claim of this process left there. It never leaves the
@@ -162,7 +161,10 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		}
 		if errors.Is(err, errAdd) {
 			// addLayouts reads the header in another Do, so it has to be committed.
-			return cmp.Or(q.Commit(ctx), err)
+			if err := q.Commit(ctx); err != nil {
+				return err
+			}
+			return errAdd
 		}
 		if err != nil {
 			return err
@@ -335,9 +337,9 @@ func (c *claimer) try(
 	// known to be made.
 	made, err := change(short)
 	if err != nil {
-		// The row took too long, or had too little left of ctx. Either way the change may still
-		// wait for it, and other rows come first.
-		if short.Err() != nil {
+		// It was the row that took too long, and not the caller who had too little time: the change
+		// may still wait for the row, and other rows come first.
+		if short.Err() != nil && ctx.Err() == nil {
 			c.attempts[len(c.attempts)-1].locked = true
 			c.locked[a.mine.worker] = true
 			c.patience *= 2

@@ -120,7 +120,7 @@ func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err er
 	if err != nil && t.Failure(err) == sqldb.Duplicate {
 		return false, nil
 	}
-	return true, err
+	return err == nil, err
 }
 
 // addLayouts takes the next step towards the layouts that the table's claims know: it announces

@@ -90,6 +90,12 @@ func TestRecords(t *testing.T) {
 				all := s.mutants(regexp.MustCompile(""))
 				mutants, r = len(all), r.join(all, nil, regexp.MustCompile(""))
 			}
+			tests := testsOf(t, root, pkg)
+			for _, l := range r.lines {
+				if l.suite == "short" && !strings.HasPrefix(l.by, "(") && !tests[l.by] {
+					t.Errorf("%s was killed by %s, which is no test of the package", l.key, l.by)
+				}
+			}
 			got, err := r.judge(root, mutants)
 			if err != nil {
 				t.Error(err)
@@ -105,6 +111,28 @@ func TestRecords(t *testing.T) {
 		})
 	}
 }
+
+// testsOf returns the names of a package's tests.
+func testsOf(t *testing.T, root, pkg string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	files, err := filepath.Glob(filepath.Join(root, pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
+			names[m[1]] = true
+		}
+	}
+	return names
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
 
 // thousands writes a number below a million with a comma.
 func thousands(n int) string {
