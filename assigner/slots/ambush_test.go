@@ -1,0 +1,123 @@
+package slots_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// ambush is a memory with a hook around its calls. The hook may use the memory itself. run makes the
+// call, and what the hook returns is the call's error.
+type ambush struct {
+	*memory
+	around func(op, name string, run func() error) error // nil: none
+}
+
+func newAmbush() *ambush { return &ambush{memory: &memory{}} }
+
+func (a *ambush) through(op, name string, run func() error) error {
+	if a.around == nil {
+		return run()
+	}
+	return a.around(op, name, run)
+}
+
+func (a *ambush) List(ctx context.Context) (all []slots.Entry, err error) {
+	err = a.through("list", "", func() (err error) { all, err = a.memory.List(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (a *ambush) Get(ctx context.Context, name string) (e slots.Entry, err error) {
+	err = a.through("get", name, func() (err error) { e, err = a.memory.Get(ctx, name); return err })
+	if err != nil {
+		return slots.Entry{}, err
+	}
+	return e, nil
+}
+
+func (a *ambush) Put(ctx context.Context, old slots.Entry, value []byte) (e slots.Entry, err error) {
+	err = a.through("put", old.Name, func() (err error) { e, err = a.memory.Put(ctx, old, value); return err })
+	if err != nil {
+		return slots.Entry{}, err
+	}
+	return e, nil
+}
+
+// once has f take the place of the n-th call from now on that is op of name.
+func (a *ambush) once(n int, op, name string, f func(run func() error) error) (met *bool) {
+	before := a.around
+	met = new(bool)
+	a.around = func(o, called string, run func() error) error {
+		if o == op && called == name && !*met {
+			if n--; n == 0 {
+				*met = true
+				return f(run)
+			}
+		}
+		if before != nil {
+			return before(o, called, run)
+		}
+		return run()
+	}
+	return met
+}
+
+// timed is an ambush that tells the time, which is the bubble's.
+type timed struct{ *ambush }
+
+func (s timed) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.through("now", "", func() error { now = time.Now(); return ctx.Err() })
+	return now, err
+}
+
+// The answers of calls.
+func notDone(func() error) error     { return errLost }
+func done(run func() error) error    { return errors.Join(run(), errLost) }
+func refused(func() error) error     { return slots.ErrRefused }
+func doubled(run func() error) error { return errors.Join(run(), slots.ErrConflict) }
+
+// record is what is stored under a name.
+type record struct {
+	Generation int64      `json:"gen"`
+	Owner      string     `json:"owner"`
+	Layout     string     `json:"layout"`
+	Until      int64      `json:"until_ms"`
+	Used       [][2]int64 `json:"used"`
+}
+
+// recordOf reads an entry. It fails the test if there is none.
+func recordOf(tb testing.TB, m *memory, name string) record {
+	tb.Helper()
+	var r record
+	m.set(func() {
+		if err := json.Unmarshal(m.entries[name].Value, &r); err != nil {
+			tb.Errorf("%s: %v", name, err)
+		}
+	})
+	return r
+}
+
+// put stores a text as an operator does.
+func put(m *memory, name, text string) {
+	if m.entries == nil {
+		m.entries = map[string]slots.Entry{}
+	}
+	m.set(func() { m.entries[name] = slots.Entry{Name: name} })
+	m.edit(name, "", text)
+}
+
+// remove deletes entries as an operator does.
+func remove(m *memory, names ...string) {
+	m.set(func() {
+		for _, name := range names {
+			delete(m.entries, name)
+		}
+	})
+}
