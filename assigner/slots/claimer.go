@@ -104,6 +104,9 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
 	c.got = nil
+	if c.fresh == got.mine.worker {
+		c.fresh = none // it has its slot
+	}
 	return nil, ErrConflict
 }
 
