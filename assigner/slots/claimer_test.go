@@ -1,12 +1,473 @@
 package slots_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/slots"
 )
+
+// give makes n slots that were given back and end at used.
+func give(t *testing.T, s *ambush, n int, used time.Time) {
+	t.Helper()
+	var claims []assigner.Claim
+	for range n {
+		claims = append(claims, assign(t, newAssigner(t, s, nil)))
+	}
+	for _, c := range claims {
+		if err := c.Release(t.Context(), used); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAssignFails: a call of the store that fails once, while an Assign takes a free slot or a new
+// worker id, costs it a try. It neither takes a second slot nor loses a part of the window.
+func TestAssignFails(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		what     string
+		n        int
+		op, name string
+		how      func(run func() error) error
+	}{
+		{"list", 1, "list", "", notDone},
+		{"time, which decides what is free", 1, "now", "", notDone},
+		{"time, after the slot or for a new one", 2, "now", "", notDone},
+		{"time, after a new slot", 3, "now", "", notDone},
+		{"slot not written", 1, "put", "slot", notDone},
+		{"slot written", 1, "put", "slot", done},
+		{"mark not written", 1, "put", slots.HeaderName, notDone},
+		{"mark written", 1, "put", slots.HeaderName, done},
+		{"mark sent twice", 1, "put", slots.HeaderName, doubled},
+		{"header after the slot", 1, "get", slots.HeaderName, notDone},
+	} {
+		for _, free := range []int{0, 2} {
+			t.Run(fmt.Sprintf("%s, %d free", tt.what, free), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := timed{newAmbush()}
+					assign(t, newAssigner(t, s, nil)) // worker 0
+					give(t, s.ambush, free, time.Now().Add(-time.Hour))
+					before := maps.Clone(s.entries)
+					a := newAssigner(t, s, nil)
+					n := tt.n
+					s.around = func(op, name string, run func() error) error {
+						if op == tt.op && strings.HasPrefix(name, tt.name) {
+							if n--; n == 0 {
+								return tt.how(run)
+							}
+						}
+						return run()
+					}
+					c := assign(t, a)
+					whole := time.Now().Add(slots.DefaultWindow - time.Second)
+					if free == 0 && c.Worker() != 1 || !from(c).IsZero() == (free == 0) || until(c).Before(whole) {
+						t.Errorf("worker %d from %v until %v, want %v or later", c.Worker(), from(c), until(c), whole)
+					}
+					changed := 0
+					for name, e := range s.entries {
+						if name != slots.HeaderName && e.Version != before[name].Version {
+							changed++
+						}
+					}
+					if changed != 1 || len(s.entries) != 2+max(1, free) {
+						t.Errorf("%d changed slots of %d, want 1 of %d", changed, len(s.entries)-1, 1+max(1, free))
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAssignAsksTime: a claim whose window has passed is not given although the store cannot tell the
+// time.
+func TestAssignAsksTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		met := s.once(2, "get", slots.HeaderName, func(run func() error) error {
+			time.Sleep(time.Hour)
+			s.once(1, "now", "", notDone)
+			return run()
+		})
+		if c := assign(t, newAssigner(t, s, nil)); !until(c).After(time.Now()) || !*met {
+			t.Errorf("the window ends at %v, want an instant after %v", until(c), time.Now())
+		}
+	})
+}
+
+// TestAssignRefused: a refusal ends an Assign at once, wherever it comes.
+func TestAssignRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		n        int
+		op, name string
+		conflict bool // after another process has marked a worker id
+	}{
+		{n: 1, op: "list"},
+		{n: 1, op: "now"},
+		{n: 2, op: "now"},
+		{n: 3, op: "now"},
+		{n: 1, op: "put", name: slots.HeaderName},
+		{n: 1, op: "put", name: slots.SlotPrefix + "1"},
+		{n: 1, op: "get", name: slots.HeaderName},
+		{n: 1, op: "get", name: slots.HeaderName, conflict: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := timed{newAmbush()}
+			assign(t, newAssigner(t, s, nil))
+			met := s.once(tt.n, tt.op, tt.name, refused)
+			if tt.conflict {
+				s.once(1, "put", slots.HeaderName, func(run func() error) error {
+					s.edit(slots.HeaderName, "used", "used")
+					return run()
+				})
+			}
+			c, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker)
+			if !errors.Is(err, slots.ErrRefused) || !*met {
+				t.Errorf("%+v: Assign = %v, %v, want ErrRefused", tt, c, err)
+			}
+		})
+	}
+}
+
+// TestMarkedByOther: a worker id that another process marked in the header is that one's, also if this
+// Assign sent the same mark and does not know what became of it.
+func TestMarkedByOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		s.once(1, "put", slots.HeaderName, func(func() error) error {
+			assign(t, newAssigner(t, s, nil))
+			remove(s.memory, slots.SlotPrefix+"1") // or it is not made yet
+			return errLost
+		})
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 2 {
+			t.Errorf("worker = %d, want 2", c.Worker())
+		}
+		// A header without a token says nothing of a mark.
+		remove(s.memory, slot0)
+		_, token, _ := strings.Cut(string(s.entries[slots.HeaderName].Value), `"token":"`)
+		token, _, _ = strings.Cut(token, `"`)
+		s.edit(slots.HeaderName, token, "")
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
+			t.Errorf("worker = %d, want 3", c.Worker())
+		}
+	})
+}
+
+// TestMarkLost: a mark whose answer is lost names the worker id that is marked, and no other one that
+// has no slot.
+func TestMarkLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		remove(s.memory, slot0)
+		s.once(1, "put", slots.HeaderName, done)
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
+			t.Errorf("worker = %d, want 1", c.Worker())
+		}
+	})
+}
+
+// TestMarkedSlotThere: an Assign whose new worker id has a slot already leaves it alone and takes
+// another one, whatever it knows of its mark.
+func TestMarkedSlotThere(t *testing.T) {
+	t.Parallel()
+	for _, how := range []func(func() error) error{func(run func() error) error { return run() }, done} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAmbush()
+			assign(t, newAssigner(t, s, nil))
+			text := string(s.entries[slot0].Value)
+			s.once(1, "put", slots.HeaderName, how)
+			s.once(1, "put", slots.SlotPrefix+"1", func(run func() error) error {
+				put(s.memory, slots.SlotPrefix+"1", text)
+				return run()
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker)
+			if err != nil || c.Worker() != 2 {
+				t.Errorf("Assign = %v, %v, want worker 2", c, err)
+			}
+			if got := string(s.entries[slots.SlotPrefix+"1"].Value); got != text {
+				t.Errorf("the slot is %s, want %s as before", got, text)
+			}
+		})
+	}
+}
+
+// TestLastNumberTaken: an Assign that loses the last worker id to another process looks for a slot
+// that is free by now.
+func TestLastNumberTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		s.once(1, "put", slots.HeaderName, func(run func() error) error {
+			give(t, s, 1, time.Now().Add(-time.Hour))
+			return run()
+		})
+		if c, err := newAssigner(t, s, nil).Assign(t.Context(), 1); err != nil || c.Worker() != 1 {
+			t.Errorf("Assign = %v, %v, want worker 1, which was given back", c, err)
+		}
+	})
+}
+
+// TestNumberCancelled: an Assign that waits for its turn at the header ends with its ctx.
+func TestNumberCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		s.around = func(op, name string, run func() error) error {
+			if op == "put" {
+				return slots.ErrConflict
+			}
+			return run()
+		}
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := newAssigner(t, s, nil).Assign(ctx, maxWorker)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != time.Millisecond {
+			t.Errorf("Assign = %v after %v, want its ctx's error after 1ms", err, took)
+		}
+	})
+}
+
+// TestSentChanged: a slot with a token that an Assign sent is its own only as it sent it.
+func TestSentChanged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		s.once(1, "put", slot0, func(run func() error) error {
+			err := done(run)
+			s.edit(slot0, `"gen":1`, `"gen":5`)
+			return err
+		})
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
+			t.Errorf("worker = %d, want 1", c.Worker())
+		}
+	})
+}
+
+// TestConfirmKept: an Assign that has its slot and cannot read the header yet does not look again.
+func TestConfirmKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		lists := 0
+		s.around = func(op, name string, run func() error) error {
+			if op == "list" {
+				lists++
+			}
+			return run()
+		}
+		s.once(1, "get", slots.HeaderName, notDone)
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || lists != 1 {
+			t.Errorf("worker %d after %d lists, want 1 after 1", c.Worker(), lists)
+		}
+	})
+}
+
+// TestRange: an Assign takes free slots and new worker ids of its range alone.
+func TestRange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		give(t, s, 5, time.Now().Add(-time.Hour))
+		a := newAssigner(t, s, &slots.Options{First: 1, Last: 3})
+		got := []int64{assign(t, a).Worker(), assign(t, a).Worker(), assign(t, a).Worker()}
+		if slices.Sort(got); !slices.Equal(got, []int64{1, 2, 3}) {
+			t.Errorf("workers = %v, want 1 to 3", got)
+		}
+		remove(s.memory, slots.SlotPrefix+"2")
+		_, err := a.Assign(t.Context(), maxWorker)
+		if want := "all of the worker ids 1 to 3 are reserved, the first until 2000-01-01 00:20:00"; err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("Assign = %v, want %q", err, want)
+		}
+		remove(s.memory, slots.SlotPrefix+"1")
+		put(s.memory, slots.SlotPrefix+"3", "unreadable")
+		_, err = a.Assign(t.Context(), maxWorker)
+		if want := "the worker ids 1 to 3 have been given out, and 1 of their slots are there"; err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("Assign = %v, want %q", err, want)
+		}
+		for _, tt := range []struct{ first, last, highest int64 }{{2, 0, 1}, {0, 0, -1}, {0, 3, 2}} {
+			a := newAssigner(t, s, &slots.Options{First: tt.first, Last: tt.last})
+			if c, err := a.Assign(t.Context(), tt.highest); !errors.Is(err, assigner.ErrWorkersExhausted) ||
+				!strings.Contains(err.Error(), "the layout's highest") {
+				t.Errorf("Assign in %+v = %v, %v, want ErrWorkersExhausted", tt, c, err)
+			}
+		}
+	})
+}
+
+// TestFreeOrder: an Assign chooses from the 128 slots that have been free for longest, in an order of
+// its own, and after a conflict tries others without another look, 8 in all.
+func TestFreeOrder(t *testing.T) {
+	t.Parallel()
+	const candidates, tries, all = 128, 8, 2048
+	s := newAmbush()
+	assign(t, newAssigner(t, s, nil))
+	for i := range all {
+		put(s.memory, slots.SlotPrefix+fmt.Sprint(all-i),
+			fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
+	}
+	var tried []string
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lists := 0
+	s.around = func(op, name string, run func() error) error {
+		if op == "list" {
+			if lists++; lists == 3 {
+				cancel()
+			}
+		}
+		if op == "put" {
+			tried = append(tried, name)
+			return slots.ErrConflict
+		}
+		return run()
+	}
+	if c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker*4); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Assign = %v, %v, want its ctx's error", c, err)
+	}
+	if len(tried) != 2*tries {
+		t.Fatalf("%d tries in two looks, want %d", len(tried), 2*tries)
+	}
+	for _, name := range tried {
+		var worker int
+		if _, err := fmt.Sscanf(name, slots.SlotPrefix+"%d", &worker); err != nil || worker <= all-candidates {
+			t.Errorf("tried %s, want one of the slots from %d on, which have been free for longest", name,
+				all-candidates+1)
+		}
+	}
+	one, two := slices.Clone(tried[:tries]), slices.Clone(tried[tries:])
+	if slices.Equal(one, two) {
+		t.Errorf("two looks try %v, want other orders", one)
+	}
+	for _, names := range [][]string{one, two} {
+		slices.Sort(names)
+		if n := len(slices.Compact(names)); n != tries {
+			t.Errorf("%d slots in %v, want %d", n, tried, tries)
+		}
+	}
+}
+
+// TestFreeShuffled: of a few slots that are free, each is tried once.
+func TestFreeShuffled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		const free = 8
+		give(t, s, free, time.Now().Add(-time.Hour))
+		tried := map[string]bool{}
+		s.around = func(op, name string, run func() error) error {
+			if op == "put" && len(tried) < free {
+				if tried[name] {
+					t.Errorf("%s is tried twice", name)
+				}
+				tried[name] = true
+				if len(tried) < free {
+					return slots.ErrConflict
+				}
+			}
+			return run()
+		}
+		if assign(t, newAssigner(t, s, nil)); len(tried) != free {
+			t.Errorf("%d slots were tried, want %d", len(tried), free)
+		}
+	})
+}
+
+// TestConflictTime: the time is asked again after a conflict, and an Assign that cannot ask it does
+// not go on with another.
+func TestConflictTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		give(t, s.ambush, 2, time.Now().Add(-time.Hour))
+		s.once(2, "now", "", notDone)
+		puts := 0
+		before := s.around
+		s.around = func(op, name string, run func() error) error {
+			if op == "put" {
+				if puts++; puts == 1 {
+					return slots.ErrConflict
+				}
+			}
+			return before(op, name, run)
+		}
+		c := assign(t, newAssigner(t, s, nil))
+		if whole := time.Now().Add(slots.DefaultWindow - time.Second); until(c).Before(whole) || puts != 2 {
+			t.Errorf("the window ends at %v after %d writes, want %v or later after 2", until(c), puts, whole)
+		}
+	})
+}
+
+// TestHeaderTogether: of two processes that make the header at once, the slower one goes on without a
+// pause.
+func TestHeaderTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		s.once(1, "put", slots.HeaderName, func(run func() error) error {
+			assign(t, newAssigner(t, s, nil))
+			return run()
+		})
+		start := time.Now()
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || !time.Now().Equal(start) {
+			t.Errorf("worker %d after %v, want 1 at once", c.Worker(), time.Since(start))
+		}
+	})
+}
+
+// TestClock: the claims of a store that tells the time tell it too, and those of another store do not.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		clock, ok := assign(t, newAssigner(t, s, nil)).(assigner.Clock)
+		if !ok {
+			t.Fatal("a claim on a store that tells the time does not")
+		}
+		s.once(1, "now", "", notDone)
+		start := time.Now()
+		if now, err := clock.Now(t.Context()); err != nil || now.Before(start) || now.After(time.Now()) {
+			t.Errorf("Now = %v, %v, want %v", now, err, start)
+		}
+		if _, ok := assign(t, newAssigner(t, s.ambush, nil)).(assigner.Clock); ok {
+			t.Error("a claim on a store without a clock tells the time")
+		}
+	})
+}
+
+// TestLayoutLong: a list of layouts is at most 2048 bytes long.
+func TestLayoutLong(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	a := newAssigner(t, s, nil)
+	if c, err := a.BindLayout(strings.Repeat("x", 2049)).Assign(t.Context(), maxWorker); err == nil ||
+		!strings.Contains(err.Error(), "has 2049 bytes, want at most 2048") || s.calls != 0 {
+		t.Errorf("Assign with a layout of 2049 bytes = %v, %v, with %d calls, want an error", c, err, s.calls)
+	}
+	assign(t, a.BindLayout(strings.Repeat("x", 2048)))
+}
 
 // TestLateTaken: an Assign whose window has passed before it read the header, and whose new slot
 // another process has claimed since, takes the next worker id at once.
