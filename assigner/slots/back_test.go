@@ -2,8 +2,10 @@ package slots_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -227,5 +229,176 @@ func TestReleaseWentBack(t *testing.T) {
 	k.step(time.Hour)
 	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
 		t.Errorf("Assign = %v, want ErrWentBack", err)
+	}
+}
+
+// found is when a test notices that the store went back, after the claim.
+const found = 10 * time.Minute
+
+// behind returns a claim at fencing token 2 whose slot is replaced by a text, which may have the claim's
+// end, or is deleted if text is empty. found has passed since the claim.
+func behind(t *testing.T, s slots.Store, m *memory, text string) (a *slots.Assigner, c assigner.Claim) {
+	t.Helper()
+	a = newAssigner(t, s, nil)
+	c = assign(t, a)
+	extend(t, c, time.Millisecond)
+	if text == "" {
+		remove(m, slot0)
+	} else {
+		put(m, slot0, strings.ReplaceAll(text, "END", strconv.FormatInt(until(c).UnixMilli(), 10)))
+	}
+	time.Sleep(found)
+	return a, c
+}
+
+// TestForgotten: where a store has forgotten a claim, the next window begins a whole Window after that
+// was found, because a claim of that moment may be forgotten as well. A slot as Restore leaves it shows
+// that nothing is forgotten. A slot that ends too early is repaired, and its fencing token does not go
+// back. One that does not is left to its owner.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		release    bool  // to where nothing was stamped, else an extension
+		generation int64 // of the slot after it
+		nothing    bool  // is forgotten
+	}{
+		{name: "deleted", generation: 3},
+		{name: "deleted, and nothing stamped", release: true, generation: 3},
+		{name: "another's", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":END}`, generation: 1},
+		{name: "another's, ends early", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`, generation: 3},
+		{name: "another's of later", text: `{"v":1,"gen":9,"token":"t","owner":"x","until_ms":5}`, generation: 10},
+		{name: "free", text: `{"v":1,"gen":2,"token":"t","owner":"","until_ms":5}`, generation: 3},
+		{name: "repaired", text: `{"v":1,"gen":1,"token":"t","owner":"","until_ms":END}`, generation: 1, nothing: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newAmbush()
+				a, c := behind(t, s, s.memory, tt.text)
+				now, end := time.Now(), until(c).UnixMilli()
+				if tt.release {
+					if err := c.Release(t.Context(), time.Time{}); err != nil {
+						t.Errorf("Release = %v", err)
+					}
+					end = 0
+				} else {
+					_, err := c.Extend(t.Context(), until(c).Add(time.Hour))
+					if !errors.Is(err, slots.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
+						t.Errorf("Extend = %v, want ErrWentBack, and the slot repaired", err)
+					}
+				}
+				if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation || r.Until != end {
+					t.Errorf("the slot is %+v, want fencing token %d and end %d", r, tt.generation, end)
+				}
+				want := now.Add(slots.DefaultWindow).UTC()
+				if tt.nothing {
+					want = time.Time{}
+				}
+				if c := assign(t, a); !from(c).Equal(want) {
+					t.Errorf("the next window begins at %v, want %v", from(c), want)
+				}
+			})
+		})
+	}
+}
+
+// TestRepairFails: an extension makes a repair that fails for now again. Where a repair is refused, or
+// an Assign's one fails, the error says so, and the next Assign makes it.
+func TestRepairFails(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, op string
+		how      func(s *ambush, run func() error) error
+		refused  bool
+	}{
+		{name: "no time", op: "now", how: func(*ambush, func() error) error { return errLost }},
+		{name: "not done", op: "put", how: func(*ambush, func() error) error { return errLost }},
+		{name: "done", op: "put", how: func(_ *ambush, run func() error) error { return done(run) }},
+		{name: "conflict", op: "put", how: func(s *ambush, run func() error) error {
+			s.edit(slot0, "gen", "gen")
+			return run()
+		}},
+		{name: "refused", op: "put", refused: true,
+			how: func(*ambush, func() error) error { return slots.ErrRefused }},
+	} {
+		for _, by := range []string{"Extend", "Assign"} {
+			t.Run(tt.name+", by "+by, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := timed{newAmbush()}
+					a, c := behind(t, s, s.memory, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
+					n, name := 1, ""
+					if tt.op == "put" {
+						name = slot0
+					} else if by == "Assign" {
+						n = 2 // after the look for free slots
+					}
+					met := s.once(n, tt.op, name, func(run func() error) error { return tt.how(s.ambush, run) })
+					now, err := time.Now(), error(nil)
+					if by == "Extend" {
+						_, err = c.Extend(t.Context(), until(c).Add(time.Hour))
+					} else {
+						_, err = a.Assign(t.Context(), maxWorker)
+					}
+					unknown := by == "Assign" && (tt.name == "done" || tt.name == "not done")
+					if failed := tt.refused || unknown; !errors.Is(err, slots.ErrWentBack) || !*met ||
+						strings.Contains(err.Error(), "could not be repaired: ") != failed {
+						t.Errorf("%s = %v, want ErrWentBack, with a repair that failed: %v", by, err, failed)
+					}
+					left := tt.refused || unknown && tt.name == "not done"
+					want := record{Generation: 3, Until: until(c).UnixMilli()}
+					if left {
+						want = record{Generation: 1, Owner: "x", Until: 5}
+					}
+					if r := recordOf(t, s.memory, slot0); r.Generation != want.Generation || r.Owner != want.Owner ||
+						r.Until != want.Until {
+						t.Errorf("the slot is %+v, want %+v", r, want)
+					}
+					if left {
+						if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+							t.Errorf("Assign = %v, want ErrWentBack", err)
+						}
+						if r := recordOf(t, s.memory, slot0); r.Generation != 3 {
+							t.Errorf("the slot is %+v, want fencing token 3", r)
+						}
+					}
+					begin := now.Add(slots.DefaultWindow)
+					if c := assign(t, a); from(c).Before(begin) || by == "Extend" && !left && tt.op == "put" &&
+						from(c).After(begin) {
+						t.Errorf("the next window begins at %v, want %v", from(c), begin)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestWentBackAgain: a store that goes back once more, from the repaired slot to the claim, is found
+// out as well.
+func TestWentBackAgain(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"Extend", "Assign"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAmbush()
+			a := newAssigner(t, s, nil)
+			c := assign(t, a)
+			restore := s.backup()
+			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
+			end, err := until(c), error(nil)
+			if by == "Extend" {
+				_, err = c.Extend(t.Context(), end.Add(time.Hour))
+			} else {
+				_, err = a.Assign(t.Context(), maxWorker)
+			}
+			if !errors.Is(err, slots.ErrWentBack) {
+				t.Errorf("%s = %v, want ErrWentBack", by, err)
+			}
+			restore()
+			time.Sleep(time.Hour)
+			if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+				t.Errorf("Assign = %v, %v, want ErrWentBack", c, err)
+			}
+		})
 	}
 }
