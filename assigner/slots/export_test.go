@@ -4,3 +4,26 @@ import "time"
 
 // SetClock replaces the process's clock. It must be called before the first Assign.
 func (a *Assigner) SetClock(now func() time.Time) { a.space.local = now }
+
+// Memory is what one Assigner knows of the slots of its claims.
+type Memory struct{ m memory }
+
+// MemoryToken is the token of the slots that Note keeps.
+const MemoryToken = "token"
+
+func memoryRow(worker int64, token string, until int64) row {
+	return row{worker: worker, Generation: 1, Token: token, Until: until}
+}
+
+func (m *Memory) Note(worker, until int64)  { m.m.note(memoryRow(worker, MemoryToken, until)) }
+func (m *Memory) Lower(worker, until int64) { m.LowerOf(worker, MemoryToken, until) }
+
+func (m *Memory) LowerOf(worker int64, token string, until int64) {
+	m.m.lower(memoryRow(worker, token, 0), until)
+}
+
+// Until returns the end that is known of a worker id's slot, 0 if nothing is.
+func (m *Memory) Until(worker int64) int64 { r, _ := m.m.row(worker); return r.Until }
+
+func (m *Memory) Forgot(end int64) { m.m.forgot(end) }
+func (m *Memory) Begin() int64     { return m.m.begin() }

@@ -1,0 +1,75 @@
+package slots_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// TestMemoryTogether: claims of one Assigner read and change what the Assigner knows at the same time,
+// and nothing that was noted is lost.
+func TestMemoryTogether(t *testing.T) {
+	t.Parallel()
+	const rounds = 10000
+	var m slots.Memory
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range int64(2) {
+		var last int64
+		// Each in a goroutine of its own, so that no other call's lock orders it.
+		for _, do := range []func(n int64){
+			func(n int64) { m.Note(i, n) },
+			func(n int64) { m.Lower(i, n/2) },
+			func(n int64) {
+				if got := m.Until(i); got < 0 || got >= 2*rounds {
+					t.Errorf("worker %d: until = %d, want what was noted", i, got)
+				}
+			},
+			func(n int64) { m.Forgot(n) },
+			func(int64) {
+				got := m.Begin()
+				if got < last {
+					t.Errorf("windows begin at %d, want %d or later, as before", got, last)
+				}
+				last = got
+			},
+		} {
+			wg.Go(func() {
+				<-start
+				for n := range int64(rounds) {
+					do(2*n + i)
+				}
+			})
+		}
+	}
+	close(start)
+	wg.Wait()
+	if got := m.Begin(); got != 2*rounds-1 {
+		t.Errorf("windows begin at %d, want %d, the latest end", got, 2*rounds-1)
+	}
+}
+
+// TestMemoryLower: a claim lowers the end that is known of its own slot, and of no other.
+func TestMemoryLower(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		worker      int64
+		token       string
+		until, want int64
+	}{
+		{"its slot", 1, slots.MemoryToken, 50, 50},
+		{"to a later end", 1, slots.MemoryToken, 150, 100},
+		{"the slot of another claim", 1, "other", 50, 100},
+		{"another worker id's", 2, slots.MemoryToken, 50, 100},
+	} {
+		var m slots.Memory
+		m.Lower(1, 50) // nothing is known
+		m.Note(1, 100)
+		m.LowerOf(tt.worker, tt.token, tt.until)
+		if got := m.Until(1); got != tt.want {
+			t.Errorf("%s: the end is %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
