@@ -205,7 +205,7 @@ func TestUnreadableOwn(t *testing.T) {
 		{`"gen":1`, `"gen":9007199254740993`, "has gen 9007199254740993, want 1 to "},
 		{`"until_ms":`, `"until_ms":-`, "want 0 to 9007199254740992"},
 		{`"until_ms":`, `"until_ms":99999`, "want 0 to 9007199254740992"},
-		{`"owner":"the owner"`, `"owner":7`, "cannot unmarshal number"},
+		{`"owner":"the owner"`, `"owner":7`, "slot-0: json: cannot unmarshal number"},
 	} {
 		t.Run(tt.instead, func(t *testing.T) {
 			t.Parallel()

@@ -216,6 +216,10 @@ func TestFirstHeader(t *testing.T) {
 		s.around = func(op, name string, run func() error) error {
 			err := run()
 			if op == "put" && name == slots.HeaderName {
+				text := string(s.entries[slots.HeaderName].Value)
+				if len(got) == 0 && !strings.Contains(text, `"used":[]`) {
+					t.Errorf("the first header is %s, want an empty list of used worker ids", text)
+				}
 				got = append(got, recordOf(t, s.memory, slots.HeaderName).Layout)
 			}
 			return err

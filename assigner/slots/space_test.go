@@ -1,0 +1,76 @@
+package slots_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner/slots"
+)
+
+// TestWaiting: an Assign that waits for its store asks about every second and a half, and logs once
+// that it waits.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		calls := 0
+		s.around = func(string, string, func() error) error { calls++; return errLost }
+		var log bytes.Buffer
+		a := newAssigner(t, s, &slots.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if c, err := a.Assign(ctx, maxWorker); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) {
+			t.Errorf("Assign = %v, %v, want its ctx's error and the store's", c, err)
+		}
+		if calls < 1800 || calls > 3700 {
+			t.Errorf("%d calls in an hour, want 1800 to 3700", calls)
+		}
+		if n := strings.Count(log.String(), "waiting for the store"); n != 1 {
+			t.Errorf("the log has %d lines about it, want 1:\n%.1000s", n, &log)
+		}
+	})
+}
+
+// TestLeftAlone: a slot that cannot be read is logged.
+func TestLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	put(s.memory, slot0, `{"v":7}`)
+	var log bytes.Buffer
+	a := newAssigner(t, s, &slots.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if all, err := a.Slots(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("Slots = %v, %v, want none", all, err)
+	}
+	if want := "slot-0 has version 7, want 1"; strings.Count(log.String(), want) != 1 {
+		t.Errorf("the log is %q, want %q in it", &log, want)
+	}
+}
+
+// TestRestoreUsed: the worker ids above the highest one that Restore is told of stay used as well, if
+// they have slots, whether these can be read or not.
+func TestRestoreUsed(t *testing.T) {
+	t.Parallel()
+	for _, unreadable := range []bool{false, true} {
+		s := newAmbush()
+		for range 3 {
+			assign(t, newAssigner(t, s, nil))
+		}
+		if unreadable {
+			s.edit(slots.SlotPrefix+"2", `"v":1`, `"v":7`)
+		}
+		remove(s.memory, slots.HeaderName)
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		remove(s.memory, slots.SlotPrefix+"2")
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
+			t.Errorf("worker = %d, want 3", c.Worker())
+		}
+	}
+}
