@@ -55,7 +55,7 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 	if last == 0 {
 		last = maxWorker
 	}
-	if maxWorker < 0 || last > maxWorker || first > last {
+	if last > maxWorker || first > last {
 		return nil, fmt.Errorf("%w: slots: First is %d and Last %d, the layout's highest "+
 			"worker id is %d",
 			assigner.ErrWorkersExhausted, first, last, maxWorker)

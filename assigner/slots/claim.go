@@ -101,7 +101,7 @@ func (c *claim) extend(ctx context.Context, want int64) error {
 		}
 	}
 	err := c.confirm(ctx)
-	if after := c.until.Load(); err != nil || after >= want || after > before {
+	if after := c.until.Load(); err != nil || after > before {
 		return err
 	}
 	if c.header.cut == 0 {
@@ -119,11 +119,8 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 		return nil
 	}
 	c.closing = true
-	end := c.from
-	if !used.IsZero() {
-		end = max(c.from, ceilMillis(used))
-	}
-	if used.Year() > lastYear { // its milliseconds may have wrapped around
+	end := max(c.from, ceilMillis(used)) // which of the zero time is 0
+	if used.Year() > lastYear {          // its milliseconds may have wrapped around
 		end = c.row.Until
 	}
 	end = min(end, c.row.Until) // only an extension moves the end on

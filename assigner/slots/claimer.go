@@ -139,7 +139,7 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 			return nil, &behindError{r, known}
 		}
 		a, err := c.take(ctx, h, r, now, max(r.Until, c.memory.begin()))
-		if err == nil || !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, ErrConflict) {
 			return a, err
 		}
 		if now, err = c.now(ctx); err != nil {
@@ -274,7 +274,7 @@ func (c *claimer) number(ctx context.Context, h header, rows []row) (header, err
 		case h.Token == c.marked:
 			c.fresh = n // the conflict was with its own write, as when a request was sent twice
 			return h, nil
-		case h.entry.Version == "" || h.lacks || h.Layout != layout:
+		case h.entry.Version == "" || h.Layout != layout:
 			return h, ErrConflict
 		}
 	}

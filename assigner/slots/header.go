@@ -126,12 +126,14 @@ func (s *space) succeeded(h header) error {
 // addHeader makes the header with the space's first layout, and announces the others. If another
 // process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	h, rows, err := s.rows(ctx)
-	if err != nil || h.entry.Version != "" {
+	_, rows, err := s.rows(ctx)
+	if err != nil {
 		return err
 	}
-	// It may be made since the list was read, or be an entry that List leaves out and Get refuses.
-	if h, err = s.header(ctx); err != nil || h.entry.Version != "" {
+	// It may have been made since the list was read, or be an entry that List leaves out and Get
+	// refuses.
+	h, err := s.header(ctx)
+	if err != nil || h.entry.Version != "" {
 		return err
 	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
@@ -139,7 +141,6 @@ func (s *space) addHeader(ctx context.Context) error {
 		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
 			"to run Restore", assigner.ErrClaimLost, ErrWentBack, len(rows))
 	}
-	h.entry = Entry{Name: HeaderName}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
 	_, err = s.putHeader(ctx, h)
 	return err

@@ -36,7 +36,6 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 		if err != nil {
 			return err
 		}
-		all = nil
 		for _, r := range rows {
 			if r.Version != 0 {
 				all = append(all, Slot{Worker: r.worker, Generation: r.Generation, Owner: r.Owner,
