@@ -74,3 +74,15 @@ func TestRestoreUsed(t *testing.T) {
 		}
 	}
 }
+
+// TestEndedMeanwhile: an Assign whose ctx ends during the first call says what the store answered.
+func TestEndedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.around = func(string, string, func() error) error { cancel(); return errLost }
+	if c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
+		!errors.Is(err, errLost) {
+		t.Errorf("Assign = %v, %v, want its ctx's error and the store's", c, err)
+	}
+}
