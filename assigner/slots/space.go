@@ -97,7 +97,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 		r, err := parseRow(e)
 		if err != nil {
 			s.options.Logger.Warn("slot left alone", "place", place(s.store), "error", err)
-			r = row{Until: maxMillis, worker: r.worker}
+			r = row{Until: maxMillis, Owner: "?", worker: r.worker, entry: e}
 		}
 		rows = append(rows, r)
 	}
