@@ -1,6 +1,7 @@
 package workernode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,10 +162,7 @@ func (c *claimer) reuse(ctx context.Context) (got *attempt, err error) {
 		}
 		if errors.Is(err, errAdd) {
 			// addLayouts reads the header in another Do, so it has to be committed.
-			if err := q.Commit(ctx); err != nil {
-				return err
-			}
-			return errAdd
+			return cmp.Or(q.Commit(ctx), err) // the first error of the two
 		}
 		if err != nil {
 			return err
