@@ -171,6 +171,7 @@ func explainSource(t *testing.T, history []porcupine.Operation, last int64) stri
 	model := sourceModel(history, last)
 	_, info := porcupine.CheckOperationsVerbose(model, history, time.Minute)
 	test := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()) // the seed is part of it
+	//nolint:usetesting // it is for the reader, who comes after the test
 	f, err := os.CreateTemp("", fmt.Sprintf("lincheck-%s-*.html", test))
 	if err != nil {
 		return err.Error()

@@ -232,10 +232,10 @@ func TestCloseInUpperHalf(t *testing.T) {
 // the batch may need.
 func TestComposerLocks(t *testing.T) {
 	t.Parallel()
-	start, minutes := time.Now(), time.Duration(0) // a machine on which time passes quicker
+	start, later := time.Now(), time.Duration(0) // a machine on which time passes quicker
 	c, err := newCached(t.Context(), assignertest.Static(1), &Options{Lanes: 2},
 		func() (time.Time, time.Duration) {
-			d := time.Since(start) + minutes*time.Minute
+			d := time.Since(start) + later
 			return start.Add(d), d
 		})
 	if err != nil {
@@ -244,7 +244,7 @@ func TestComposerLocks(t *testing.T) {
 	defer c.Close()
 	c.StopPadder()
 	p := c.composer
-	minutes = 1 // what the ring holds is too old
+	later = time.Minute // what the ring holds is too old
 	runs := p.ring.Len()
 	for _, tc := range []struct {
 		what string
@@ -266,7 +266,7 @@ func TestComposerLocks(t *testing.T) {
 			}
 		}, tc.call)
 		runs = p.ring.Len()
-		minutes++
+		later += time.Minute
 	}
 	next := p.next(p.pos.Load())
 	waitsWhile(t, "nextNumber", &p.mu, func() { p.pos.Store(next) }, func() {

@@ -335,7 +335,8 @@ func TestRepairFails(t *testing.T) {
 						n = 2 // after the look for free slots
 					}
 					met := s.once(n, tt.op, name, func(run func() error) error { return tt.how(s.ambush, run) })
-					now, err := time.Now(), error(nil)
+					now := time.Now()
+					var err error
 					if by == "Extend" {
 						_, err = c.Extend(t.Context(), until(c).Add(time.Hour))
 					} else {
@@ -385,7 +386,8 @@ func TestWentBackAgain(t *testing.T) {
 			c := assign(t, a)
 			restore := s.backup()
 			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
-			end, err := until(c), error(nil)
+			end := until(c)
+			var err error
 			if by == "Extend" {
 				_, err = c.Extend(t.Context(), end.Add(time.Hour))
 			} else {

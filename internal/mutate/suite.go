@@ -178,7 +178,7 @@ func (b *bench) run(ctx context.Context, s *suite, mutant int, c choice) (verdic
 	case v.by != "":
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		v.by = timedOut
-	case status.Signaled():
+	case status.Signal() >= 0:
 		v.by = spent
 	default:
 		v.by = "(exit)"
