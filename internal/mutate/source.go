@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -35,6 +36,7 @@ type file struct {
 	name string // absolute
 	text []byte
 	ast  *ast.File
+	decl *ast.File // without the bodies of functions, to type-check another file of the package
 }
 
 // load reads the package in the folder pkg below root.
@@ -62,7 +64,7 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 			parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
-		asts[i] = f.ast
+		asts[i], f.decl = f.ast, declarations(f.ast)
 	}
 	conf := types.Config{Importer: s.imp}
 	if _, err := conf.Check(s.path, s.fset, asts, s.info); err != nil {
@@ -109,11 +111,39 @@ func (s *source) list(ctx context.Context, root string) error {
 	return nil
 }
 
-// compiles reports whether the package type-checks with the mutant's text in place of the file's.
+// declarations returns a file without the bodies of its functions, generic ones apart, which have to
+// have one.
+func declarations(f *ast.File) *ast.File {
+	short := *f
+	short.Decls = slices.Clone(f.Decls)
+	for i, d := range short.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && !isGeneric(fn) {
+			without := *fn
+			without.Body = nil
+			short.Decls[i] = &without
+		}
+	}
+	return &short
+}
+
+func isGeneric(fn *ast.FuncDecl) bool {
+	if fn.Recv == nil {
+		return fn.Type.TypeParams != nil
+	}
+	typ := fn.Recv.List[0].Type
+	if p, ok := typ.(*ast.StarExpr); ok {
+		typ = p.X
+	}
+	_, named := typ.(*ast.Ident)
+	return !named
+}
+
+// compiles reports whether the package type-checks with the mutant's text in place of the file's. It
+// looks at the declarations of the other files only.
 func (s *source) compiles(m *mutant) bool {
 	asts := make([]*ast.File, len(s.files))
 	for i, f := range s.files {
-		asts[i] = f.ast
+		asts[i] = f.decl
 		if f == m.file {
 			var err error
 			if asts[i], err = parser.ParseFile(s.fset, f.name, m.text(),
@@ -122,9 +152,14 @@ func (s *source) compiles(m *mutant) bool {
 			}
 		}
 	}
-	conf := types.Config{Importer: s.imp}
-	_, err := conf.Check(s.path, s.fset, asts, nil)
-	return err == nil
+	good := true
+	conf := types.Config{Importer: s.imp, Error: func(err error) {
+		// Without their bodies the other files use fewer imports.
+		e, ok := errors.AsType[types.Error](err)
+		good = good && ok && e.Soft && s.fset.Position(e.Pos).Filename != m.file.name
+	}}
+	_, _ = conf.Check(s.path, s.fset, asts, nil) // its error has been judged
+	return good
 }
 
 // rel returns the file's path below the root.
