@@ -111,8 +111,8 @@ func (s *source) list(ctx context.Context, root string) error {
 	return nil
 }
 
-// declarations returns a file without the bodies of its functions, generic ones apart, which have to
-// have one.
+// declarations returns a file without the bodies of its functions. Generic ones keep theirs: they
+// have to have one.
 func declarations(f *ast.File) *ast.File {
 	short := *f
 	short.Decls = slices.Clone(f.Decls)
@@ -138,8 +138,8 @@ func isGeneric(fn *ast.FuncDecl) bool {
 	return !named
 }
 
-// compiles reports whether the package type-checks with the mutant's text in place of the file's. It
-// looks at the declarations of the other files only.
+// compiles reports whether the package type-checks with the mutant's text in place of the file's.
+// It looks at the declarations of the other files only.
 func (s *source) compiles(m *mutant) bool {
 	asts := make([]*ast.File, len(s.files))
 	for i, f := range s.files {
