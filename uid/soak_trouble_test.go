@@ -42,7 +42,10 @@ type trouble struct {
 // newTrouble makes the calls of m meet what the decks have.
 func newTrouble(m *assignertest.Memory, rnd *rand.Rand) *trouble {
 	u := &trouble{rnd: rnd, left: map[string][]string{}, met: map[string]int{}}
-	m.Set(func(m *assignertest.Memory) { m.Before, m.After, m.Grant = u.request, u.answer, u.grant })
+	m.Set(func(m *assignertest.Memory) {
+		m.Before, m.After = u.meet("request", "extend"), u.meet("answer", "extended")
+		m.Grant = u.grant
+	})
 	return u
 }
 
@@ -73,36 +76,23 @@ func (u *trouble) toggle() {
 	u.down = !u.down && u.rnd.IntN(4) == 0
 }
 
-// request is Before.
-func (u *trouble) request(ctx context.Context, c assignertest.Call) error {
-	switch what, d := u.draw("request"); what {
-	case "refused":
-		return errNetwork
-	case "delayed request":
-		return delay(ctx, d)
-	}
-	if c.Op == assignertest.OpExtend {
-		if what, _ := u.draw("extend"); what != "" {
-			return assigner.ErrClaimLost
+// meet returns what a call meets on its way to the authority, or on the way back: what deck has, and
+// an extension what lies has.
+func (u *trouble) meet(deck, lies string) func(context.Context, assignertest.Call) error {
+	return func(ctx context.Context, c assignertest.Call) error {
+		switch what, d := u.draw(deck); {
+		case strings.HasPrefix(what, "delayed"):
+			return delay(ctx, d)
+		case what != "":
+			return errNetwork
 		}
-	}
-	return nil
-}
-
-// answer is After.
-func (u *trouble) answer(ctx context.Context, c assignertest.Call) error {
-	switch what, d := u.draw("answer"); what {
-	case "lost answer":
-		return errNetwork
-	case "delayed answer":
-		return delay(ctx, d)
-	}
-	if c.Op == assignertest.OpExtend {
-		if what, _ := u.draw("extended"); what != "" {
-			return assigner.ErrClaimLost
+		if c.Op == assignertest.OpExtend {
+			if what, _ := u.draw(lies); what != "" {
+				return assigner.ErrClaimLost
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 // delay waits.
