@@ -95,7 +95,7 @@ func (g *Generator) Close() error { return g.close() }
 //
 // ctx and Timeout bound the start only. Errors wrap uid.ErrOptions for options that are out of
 // range, but for those of Lease; assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch or
-// assigner.ErrSucceeded where no worker id can be had; and that of the ctx where the database did
+// assigner.ErrSuperseded where no worker id can be had; and that of the ctx where the database did
 // not answer in time. The pool is closed then.
 func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	if err := o.check(); err != nil {

@@ -29,9 +29,17 @@ var (
 	// or epoch, so that ids could be equal. It is permanent until the configuration changes.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
 
-	// ErrSucceeded means that other claims of the same authority are for a layout that this process
-	// does not know, and its time has come. It is permanent until the process is started with it.
-	ErrSucceeded = errors.New("assigner: succeeded by a layout that is not known here")
+	// ErrSuperseded means that other claims of the same authority are for a layout that this
+	// process does not know, and its time has come. It is permanent until the process is started
+	// with it.
+	ErrSuperseded = errors.New("assigner: superseded by a layout that is not known here")
+
+	// ErrWentBack means that the authority is in an older state than this process has seen: a
+	// backup was restored, a replica promoted that lacks the last changes, or entries were deleted.
+	// Worker ids and windows that it forgot may be given out twice until an operator has repaired
+	// it. The message says what it was and what it is. An error that wraps it wraps ErrClaimLost as
+	// well.
+	ErrWentBack = errors.New("the authority went back to an older state")
 )
 
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.
@@ -61,7 +69,7 @@ type Claim interface {
 	// which Window reports from then on. The end is earlier than until only if the claim bounds how
 	// far it reaches ahead of the clock; Extend then waits until it can grant more than before, or
 	// for a few seconds; or if the window ends where a layout begins that the process does not
-	// know. From then on Extend fails with ErrSucceeded. When Extend fails, the window does not
+	// know. From then on Extend fails with ErrSuperseded. When Extend fails, the window does not
 	// change. An error that wraps ErrClaimLost is permanent; after any other, Extend may be called
 	// again.
 	Extend(ctx context.Context, until time.Time) (time.Time, error)

@@ -11,7 +11,7 @@ import (
 // joined by commas (bitsalloc.Eras.String). Each begins at its epoch.
 //
 // cut is not zero if have has layouts that want lacks: the claim's windows end there at the latest,
-// with ErrSucceeded. added is not zero if want has layouts that have lacks: the authority takes
+// with ErrSuperseded. added is not zero if want has layouts that have lacks: the authority takes
 // want over only if no window that it has given out reaches beyond added. If neither text begins
 // with the other, the error wraps ErrLayoutMismatch.
 //

@@ -24,20 +24,20 @@ func (l Layout) Above(id int64, from time.Time) (Layout, error) {
 	return a.Layout(), nil
 }
 
-// Succeed returns next with the Epoch from and the lowest FirstTick with which each of its ids is
+// After returns l with the Epoch from and the lowest FirstTick with which each of its ids is
 // greater than each id that any worker can stamp by prev before from. Processes whose clocks differ
 // need no coordination: one that is still in prev stamps ticks that end at from or before, one that
-// is in next stamps ids above all of these. Where prev has no whole tick before from, next's ids
+// is in l stamps ids above all of these. Where prev has no whole tick before from, l's ids
 // lie at prev's lowest or above.
 //
 // Both layouts have the same GeneBits. The error wraps ErrLayout.
-func Succeed(prev Layout, from time.Time, next Layout) (Layout, error) {
+func (l Layout) After(prev Layout, from time.Time) (Layout, error) {
 	p, err := New(prev)
 	if err != nil {
 		return Layout{}, fmt.Errorf("the layout before: %w", err)
 	}
-	next.Epoch, next.FirstTick = from, 0
-	n, err := New(next)
+	l.Epoch, l.FirstTick = from, 0
+	n, err := New(l)
 	if err != nil {
 		return Layout{}, err
 	}

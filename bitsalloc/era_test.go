@@ -105,9 +105,9 @@ func TestAboveSmall(t *testing.T) {
 	}
 }
 
-// TestSucceedSmall changes small layouts at every instant, also before the first and after the last
+// TestAfterSmall changes small layouts at every instant, also before the first and after the last
 // tick: FirstTick is the lowest one above all ids of ticks that end at from or before.
-func TestSucceedSmall(t *testing.T) {
+func TestAfterSmall(t *testing.T) {
 	t.Parallel()
 	const tick = 3
 	for seqBits := 1; seqBits < 6; seqBits++ {
@@ -126,8 +126,8 @@ func TestSucceedSmall(t *testing.T) {
 				for want<<seqBits < least {
 					want++
 				}
-				next, err := bitsalloc.Succeed(prev, eraStart.Add(time.Duration(from)),
-					bitsalloc.Layout{TimeBits: 4, SeqBits: seqBits, FirstTick: -1})
+				next, err := bitsalloc.Layout{TimeBits: 4, SeqBits: seqBits, FirstTick: -1}.After(prev,
+					eraStart.Add(time.Duration(from)))
 				if fits := want < 1<<4; (err == nil) != fits || fits && next.FirstTick != want {
 					t.Errorf("%v, %d ns after its epoch, then %d sequence bits: %v, %v, want the first tick %d",
 						prev, from, seqBits, next, err, want)
@@ -139,7 +139,7 @@ func TestSucceedSmall(t *testing.T) {
 
 // TestSucceed: for each pair of layouts, every id that any worker can stamp by the first before the
 // change lies below every id of the second, whatever their clocks show.
-func TestSucceed(t *testing.T) {
+func TestAfter(t *testing.T) {
 	t.Parallel()
 	layouts := someLayouts(50)
 	pairs := 0
@@ -149,7 +149,7 @@ func TestSucceed(t *testing.T) {
 			continue
 		}
 		for _, wish := range layouts {
-			next, err := bitsalloc.Succeed(prev, eraStart, wish)
+			next, err := wish.After(prev, eraStart)
 			if err != nil {
 				if !strings.Contains(err.Error(), "bits are missing") {
 					t.Fatalf("%v after %v: %v", wish, prev, err)
@@ -186,13 +186,13 @@ func TestSucceed(t *testing.T) {
 	if pairs < 500 {
 		t.Errorf("%d pairs were compared, want hundreds", pairs)
 	}
-	if _, err := bitsalloc.Succeed(bitsalloc.Layout{}, eraStart,
-		bitsalloc.Layout{}.WithGene(2)); !errors.Is(err, bitsalloc.ErrLayout) ||
+	_, err := bitsalloc.Layout{}.WithGene(2).After(bitsalloc.Layout{}, eraStart)
+	if !errors.Is(err, bitsalloc.ErrLayout) ||
 		!strings.Contains(err.Error(), "GeneBits is 2, want 0") {
 		t.Errorf("other gene bits: %v", err)
 	}
-	if _, err := bitsalloc.Succeed(bitsalloc.Layout{TimeBits: -1}, eraStart,
-		bitsalloc.Layout{}); !errors.Is(err, bitsalloc.ErrLayout) {
+	_, err = bitsalloc.Layout{}.After(bitsalloc.Layout{TimeBits: -1}, eraStart)
+	if !errors.Is(err, bitsalloc.ErrLayout) {
 		t.Errorf("a bad layout before: %v", err)
 	}
 }
@@ -237,9 +237,9 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// FuzzSucceed composes ids of two eras at random: none of the second is below or equal to one of
+// FuzzAfter composes ids of two eras at random: none of the second is below or equal to one of
 // the first that ends before the change.
-func FuzzSucceed(f *testing.F) {
+func FuzzAfter(f *testing.F) {
 	f.Add(28, 22, 13, 36, 14, 13, int64(100), int64(7), int64(9), int64(0), int64(0), int64(0))
 	f.Add(41, 10, 12, 30, 10, 13, int64(1), int64(1023), int64(4095), int64(5), int64(1), int64(1))
 	f.Fuzz(func(t *testing.T, t1, w1, s1, t2, w2, s2 int, back, worker1, seq1, ahead, worker2, seq2 int64) {
@@ -248,8 +248,8 @@ func FuzzSucceed(f *testing.F) {
 		if err != nil {
 			t.Skip("not a layout")
 		}
-		next, err := bitsalloc.Succeed(prev, eraStart,
-			bitsalloc.Layout{TimeBits: t2, WorkerBits: w2, SeqBits: s2, Tick: time.Millisecond})
+		next, err := bitsalloc.Layout{TimeBits: t2, WorkerBits: w2, SeqBits: s2,
+			Tick: time.Millisecond}.After(prev, eraStart)
 		if err != nil {
 			t.Skip("no such era")
 		}
@@ -282,11 +282,10 @@ func ExampleLayout_Above() {
 	// Output: 28-22-13-0/1s+36@2027-01-01T00:00:00Z
 }
 
-func ExampleSucceed() {
+func ExampleLayout_After() {
 	// The default layout ends in 2034. From 2030 on, 36 bits of seconds follow.
 	from := time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
-	next, err := bitsalloc.Succeed(bitsalloc.Layout{}, from,
-		bitsalloc.Layout{TimeBits: 36, WorkerBits: 14, SeqBits: 13})
+	next, err := bitsalloc.Layout{TimeBits: 36, WorkerBits: 14, SeqBits: 13}.After(bitsalloc.Layout{}, from)
 	if err != nil {
 		fmt.Println(err)
 		return

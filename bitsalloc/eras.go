@@ -21,7 +21,7 @@ type Eras struct {
 
 // NewEras returns first and the eras that succeed it. From is an era's Epoch, and comes a tick of
 // the era before after that one's, or later; a FirstTick of 0 stands for the lowest one that
-// Succeed finds. All eras have the same GeneBits, and there are at most 64. Errors wrap ErrLayout.
+// After finds. All eras have the same GeneBits, and there are at most 64. Errors wrap ErrLayout.
 func NewEras(first Layout, later ...Era) (*Eras, error) {
 	a, err := New(first)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewEras(first Layout, later ...Era) (*Eras, error) {
 // nextEra returns the Allocator of the era after prev.
 func nextEra(prev *Allocator, era Era) (*Allocator, error) {
 	// Without a whole tick prev would have ids only for the rest of the tick that it cut off, and
-	// Succeed counts whole ticks.
+	// After counts whole ticks.
 	if prev.TickAt(era.From) <= prev.firstTick {
 		return nil, fmt.Errorf("%w: From is %v, want %v or later, so that the layout before has a "+
 			"whole tick",
@@ -57,7 +57,7 @@ func nextEra(prev *Allocator, era Era) (*Allocator, error) {
 		return nil, fmt.Errorf("%w: From is %v, and the layout before ends at %v",
 			ErrLayout, era.From, end)
 	}
-	lowest, err := Succeed(prev.layout, era.From, era.Layout)
+	lowest, err := era.Layout.After(prev.layout, era.From)
 	if err != nil {
 		return nil, err
 	}

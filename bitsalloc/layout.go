@@ -48,7 +48,7 @@ func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0,
 // Tick, Epoch and FirstTick give the tick counter its meaning: tick FirstTick+n is the stretch of
 // time [Epoch+n*Tick, Epoch+(n+1)*Tick). Epoch is an instant: its zone and its monotonic reading
 // play no part. An epoch in the future is valid, yet nothing can be stamped before it. A FirstTick
-// above 0 keeps ids above older ones; Above and Succeed compute it.
+// above 0 keeps ids above older ones; Above and After compute it.
 type Layout struct {
 	TimeBits   int           // bits of the tick counter, 1..62
 	WorkerBits int           // bits of the worker id, 0..61; 0 leaves room for worker 0 only

@@ -190,7 +190,7 @@ func TestForgotten(t *testing.T) {
 					}
 					_, until := c.Window()
 					_, err = c.Extend(ctx, until.Add(time.Hour))
-					if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, workernode.ErrTableWentBack) {
+					if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, assigner.ErrWentBack) {
 						t.Errorf("Extend after another owner took the row = %v, want ErrClaimLost", err)
 					}
 				})

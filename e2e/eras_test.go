@@ -80,7 +80,7 @@ func TestErasProcesses(t *testing.T) {
 		p.stdin.Close()
 	}
 	if err := unaware.wait(); err == nil || !strings.Contains(err.Error(), "succeeded by a layout") {
-		t.Errorf("the process that does not know the era ended with %v, want ErrSucceeded", err)
+		t.Errorf("the process that does not know the era ended with %v, want ErrSuperseded", err)
 	}
 	for _, p := range aware {
 		if err := p.wait(); err != nil {

@@ -76,7 +76,7 @@ func TestRestoredCounter(t *testing.T) {
 					worker := func() int64 {
 						t.Helper()
 						c, err := a.Assign(t.Context(), 1<<16-1)
-						if errors.Is(err, workernode.ErrTableWentBack) {
+						if errors.Is(err, assigner.ErrWentBack) {
 							c, err = a.Assign(t.Context(), 1<<16-1)
 						}
 						if err != nil {

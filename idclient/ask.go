@@ -49,8 +49,8 @@ func (r *refusal) Unwrap() error {
 		return assigner.ErrWorkersExhausted
 	case wire.LayoutMismatch:
 		return assigner.ErrLayoutMismatch
-	case wire.Succeeded:
-		return assigner.ErrSucceeded
+	case wire.Superseded:
+		return assigner.ErrSuperseded
 	case wire.BadRequest, wire.NotServed, wire.Unavailable:
 	}
 	return nil

@@ -164,7 +164,7 @@ func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error)
 			"another process owns the worker id after the claim's window"},
 		{assigner.ErrWorkersExhausted, wire.WorkersExhausted, ""},
 		{assigner.ErrLayoutMismatch, wire.LayoutMismatch, ""},
-		{assigner.ErrSucceeded, wire.Succeeded, ""},
+		{assigner.ErrSuperseded, wire.Superseded, ""},
 	} {
 		if !errors.Is(err, kind.err) {
 			continue

@@ -148,7 +148,7 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 //
 //	ErrExhausted, ErrClosed                        the error, whatever the policy is
 //	any other, with a TakeFunc                     what the function says
-//	ErrClaimLost, ErrClaimExpired, ErrSucceeded    the error: a wait could last for hours
+//	ErrClaimLost, ErrClaimExpired, ErrSuperseded    the error: a wait could last for hours
 //	any other                                      TakeReject: the error; else a wait
 //
 // The reasons left for a wait are ErrLead, which ends with the clock, ErrEmpty, which ends with the
@@ -177,7 +177,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 		}
 		return nil
 	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
-		errors.Is(reason, ErrSucceeded):
+		errors.Is(reason, ErrSuperseded):
 		return c.reject(reason)
 	// TakePad waits here too: its caller has tried to compose, and the reason is what forbade it.
 	case c.opts.TakePolicy != TakeReject:
@@ -193,7 +193,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 func (c *core) reject(reason error) error {
 	switch {
 	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
-		errors.Is(reason, ErrSucceeded):
+		errors.Is(reason, ErrSuperseded):
 		c.rejClaim.Add(1)
 	case errors.Is(reason, ErrLead):
 		c.rejLead.Add(1)
@@ -211,7 +211,7 @@ func (c *core) reject(reason error) error {
 func sameKind(a, b error) bool {
 	// Permanent ones are among them: a bound that stays must not open the gate at every attempt.
 	kinds := []error{
-		nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded, errExtending,
+		nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, errExtending,
 	}
 	for _, kind := range kinds {
 		if errors.Is(a, kind) {

@@ -9,7 +9,7 @@ import (
 // TestSameKind: a bound is news to callers that wait unless it is of the kind of the one before.
 func TestSameKind(t *testing.T) {
 	t.Parallel()
-	kinds := []error{nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSucceeded,
+	kinds := []error{nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded,
 		errExtending}
 	for i, a := range kinds {
 		for k, b := range kinds {

@@ -41,7 +41,7 @@
 //	ErrExhausted                      the time bits are used up; permanent
 //	ErrNoGene                         NextGene or FillGene on a layout without GeneBits; permanent
 //	ErrClaimExpired                   the authority has not answered for a whole window; temporary
-//	ErrSucceeded                      an era has begun that this process does not know; permanent
+//	ErrSuperseded                      an era has begun that this process does not know; permanent
 //	ErrClaimLost                      another owner has the worker id; see NoReassign
 //	ErrLead                           MaxLead ahead of the clock, with TakeReject; temporary
 //	ErrEmpty                          no id is ready, with TakeReject; temporary

@@ -232,7 +232,7 @@ func TestErasOptions(t *testing.T) {
 }
 
 // TestErasUnknown adds an era to an authority on which one process does not know it: that process
-// stops where the era begins, with ErrSucceeded, and the others pass the change. No id comes twice.
+// stops where the era begins, with ErrSuperseded, and the others pass the change. No id comes twice.
 func TestErasUnknown(t *testing.T) {
 	t.Parallel()
 	for kind, start := range kinds {
@@ -257,10 +257,10 @@ func TestErasUnknown(t *testing.T) {
 					for i, g := range gens {
 						id, err := g.Next(t.Context())
 						if i == 0 && err != nil && stopped.IsZero() {
-							if stopped = time.Now(); !errors.Is(err, uid.ErrSucceeded) ||
+							if stopped = time.Now(); !errors.Is(err, uid.ErrSuperseded) ||
 								uid.Temporary(err) || errors.Is(err, uid.ErrClaimLost) ||
 								errors.Is(err, uid.ErrClaimExpired) {
-								t.Fatalf("%s without the era: %v, want ErrSucceeded", kind, err)
+								t.Fatalf("%s without the era: %v, want ErrSuperseded", kind, err)
 							}
 						}
 						if i == 0 && err != nil {
@@ -280,7 +280,7 @@ func TestErasUnknown(t *testing.T) {
 				if stopped.Before(from.Add(-2*time.Second)) || stopped.After(from.Add(2*time.Second)) {
 					t.Errorf("%s without the era stopped at %v, want about %v", kind, stopped, from)
 				}
-				if h := gens[0].Stats().Health(); h.Status != uid.Down || !strings.Contains(h.Reason, "succeeded") {
+				if h := gens[0].Stats().Health(); h.Status != uid.Down || !strings.Contains(h.Reason, "superseded") {
 					t.Errorf("%s without the era: %+v", kind, h)
 				}
 				if !last[1].After(from.Add(15 * time.Second)) {
@@ -288,7 +288,7 @@ func TestErasUnknown(t *testing.T) {
 				}
 				// A process that starts without it is refused, one with it is not.
 				if _, err := start(t.Context(), m, &uid.Options{Layout: first},
-					uid.NewTestClock()); !errors.Is(err, uid.ErrSucceeded) {
+					uid.NewTestClock()); !errors.Is(err, uid.ErrSuperseded) {
 					t.Errorf("a start without the era: %v", err)
 				}
 			})

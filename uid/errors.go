@@ -44,9 +44,9 @@ var (
 	// authority did not answer for a whole window. The generator keeps trying. Temporary.
 	ErrClaimExpired = assigner.ErrClaimExpired
 
-	// ErrSucceeded: other processes know an era that this one does not, and it has begun.
+	// ErrSuperseded: other processes know an era that this one does not, and it has begun.
 	// Permanent.
-	ErrSucceeded = assigner.ErrSucceeded
+	ErrSuperseded = assigner.ErrSuperseded
 )
 
 // ClockBackError says how far the clock is behind the newest id. It is of the clock as it is
@@ -78,7 +78,7 @@ var errRingFull = errors.New("uid: the ring is full")
 // of the caller's ctx, and for errors that are not a generator's. Of the permanent ones it is false
 // too, and for ErrClaimLost with NoReassign.
 func Temporary(err error) bool {
-	if errors.Is(err, errGivenUp) || errors.Is(err, errCtxEnded) || errors.Is(err, ErrSucceeded) {
+	if errors.Is(err, errGivenUp) || errors.Is(err, errCtxEnded) || errors.Is(err, ErrSuperseded) {
 		return false
 	}
 	for _, passing := range []error{ErrLead, ErrEmpty, ErrClockBack, ErrClaimExpired,

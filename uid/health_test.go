@@ -178,7 +178,7 @@ func TestTemporary(t *testing.T) {
 		&uid.ClockBackError{}:                  true,
 		fmt.Errorf("wrapped: %w", uid.ErrLead): true,
 
-		fmt.Errorf("%w: %w", uid.ErrClaimLost, uid.ErrSucceeded): false, // one of them is permanent
+		fmt.Errorf("%w: %w", uid.ErrClaimLost, uid.ErrSuperseded): false, // one of them is permanent
 	} {
 		if uid.Temporary(err) != want {
 			t.Errorf("Temporary(%v) = %v, want %v", err, !want, want)

@@ -320,7 +320,7 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 	switch {
 	case lost && k.noReassign:
 		failed.err = fmt.Errorf("%w: worker id %d: %w", errGivenUp, w.worker, err)
-	case errors.Is(err, ErrSucceeded):
+	case errors.Is(err, ErrSuperseded):
 		failed.err = fmt.Errorf("uid: worker id %d stops at %v: %w", w.worker, w.until, err)
 	case lost:
 		failed.err = fmt.Errorf("uid: worker id %d: %w", w.worker, err)

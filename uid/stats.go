@@ -94,7 +94,7 @@ type Stats struct {
 	Waited time.Duration
 
 	// Calls that failed, by their error. RejectsClaim counts ErrClaimLost, ErrClaimExpired and
-	// ErrSucceeded. A call that an ended ctx has broken off is not among them.
+	// ErrSuperseded. A call that an ended ctx has broken off is not among them.
 	RejectsEmpty     int64 // ErrEmpty
 	RejectsLead      int64 // ErrLead
 	RejectsClaim     int64

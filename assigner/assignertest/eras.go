@@ -81,9 +81,9 @@ func checkEras(ctx context.Context, e env) error {
 			}
 			end, err = c.Extend(ctx, from.Add(2*time.Hour))
 		}
-		if !errors.Is(err, assigner.ErrSucceeded) {
+		if !errors.Is(err, assigner.ErrSuperseded) {
 			return fmt.Errorf("Extend at the begin of a layout that the claim does not know = %w, "+
-				"want ErrSucceeded", err)
+				"want ErrSuperseded", err)
 		}
 		if errors.Is(err, assigner.ErrClaimLost) {
 			return fmt.Errorf("Extend at the begin of a layout = %w, want no lost claim", err)

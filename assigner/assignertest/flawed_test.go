@@ -172,7 +172,7 @@ func (c *flawedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		until = until.Add(-time.Minute)
 	}
 	end, err := c.Claim.Extend(ctx, until)
-	if c.f.flaw == "stops silently" && errors.Is(err, assigner.ErrSucceeded) {
+	if c.f.flaw == "stops silently" && errors.Is(err, assigner.ErrSuperseded) {
 		return c.Claim.Extend(ctx, time.Time{})
 	}
 	if err != nil {

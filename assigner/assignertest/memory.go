@@ -210,7 +210,7 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 	}
 	now, worker := m.now(), v.first
 	if !cut.IsZero() && !now.Before(cut) {
-		return nil, errSucceeded(cut)
+		return nil, errSuperseded(cut)
 	}
 	r := m.rows[worker]
 	for r != nil && r.owned && (r.until.IsZero() || r.until.After(now)) {
@@ -233,7 +233,7 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 		m.rows[worker] = r
 	}
 	if !cut.IsZero() && !r.until.Before(cut) {
-		return nil, errSucceeded(cut)
+		return nil, errSuperseded(cut)
 	}
 	if cut.IsZero() {
 		m.layout = v.layout
@@ -282,9 +282,9 @@ func (m *Memory) compare(layout string) (cut time.Time, err error) {
 	return cut, nil
 }
 
-// errSucceeded is the error of a window that would begin or end after cut.
-func errSucceeded(cut time.Time) error {
-	return fmt.Errorf("%w: it begins at %v", assigner.ErrSucceeded, cut)
+// errSuperseded is the error of a window that would begin or end after cut.
+func errSuperseded(cut time.Time) error {
+	return fmt.Errorf("%w: it begins at %v", assigner.ErrSuperseded, cut)
 }
 
 // call carries out do, between what Before and After say. do holds m.mu.

@@ -48,7 +48,7 @@ func (c *memoryClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		}
 		if grows := until.After(c.row.until); grows && !cut.IsZero() && until.After(cut) {
 			if until = cut; !until.After(c.row.until) {
-				return errSucceeded(cut)
+				return errSuperseded(cut)
 			}
 		}
 		if !c.row.until.IsZero() && until.After(c.row.until) {

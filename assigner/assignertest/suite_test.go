@@ -61,7 +61,7 @@ func TestFlaws(t *testing.T) {
 		{"adds layouts early", "eras", "begins before a window's end"},
 		{"ignores later layouts", "eras added while windows grow", "was added from"},
 		{"ignores later layouts", "eras", "want ErrLayoutMismatch"},
-		{"stops silently", "eras", "want ErrSucceeded"},
+		{"stops silently", "eras", "want ErrSuperseded"},
 		{"mute mismatch", "layout", "does not mention"},
 		{"wrong epoch", "clock", "from this machine's time"},
 		{"clock ignores ctx", "clock", "want one"},

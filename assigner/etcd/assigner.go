@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // DefaultPrefix is the Prefix where neither Options nor URL name one.
@@ -24,13 +24,13 @@ type Options struct {
 	// DefaultPrefix.
 	Prefix string
 
-	slots.Options
+	lease.Options
 }
 
 // Assigner assigns worker ids from etcd. It is an assigner.LayoutBinder and safe for concurrent
-// use. Assign, BindLayout, Slots and Restore are those of slots.Assigner.
+// use. Assign, BindLayout, Slots and Restore are those of lease.Assigner.
 type Assigner struct {
-	*slots.Assigner
+	*lease.Assigner
 
 	client *clientv3.Client // what Close closes; nil after New
 }
@@ -55,7 +55,7 @@ func New(client *clientv3.Client, o *Options) (*Assigner, error) {
 		return nil, fmt.Errorf("etcd: Prefix is %q, want a path such as %s of at most %d bytes",
 			prefix, DefaultPrefix, maxPrefix)
 	}
-	a, err := slots.New(&store{client.KV, prefix, client.Endpoints()}, &o.Options)
+	a, err := lease.New(&store{client.KV, prefix, client.Endpoints()}, &o.Options)
 	if err != nil {
 		return nil, err
 	}

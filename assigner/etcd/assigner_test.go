@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -19,13 +19,13 @@ func TestConformance(t *testing.T) {
 	assignertest.Run(t, assignertest.Factory{
 		Authority: func(tb testing.TB) func() assigner.Assigner {
 			prefix := s.Prefix()
-			return func() assigner.Assigner { return open(tb, s.Addr(), prefix, slots.Options{}) }
+			return func() assigner.Assigner { return open(tb, s.Addr(), prefix, lease.Options{}) }
 		},
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 			prefix := s.Prefix()
 			return func(first, last int64) assigner.Assigner {
 				a, err := etcd.Open("etcd://"+s.Addr()+"/"+prefix,
-					&etcd.Options{Options: slots.Options{First: first, Last: last}})
+					&etcd.Options{Options: lease.Options{First: first, Last: last}})
 				if err != nil {
 					return assignertest.Refused(err)
 				}
@@ -43,12 +43,12 @@ func TestPrefixes(t *testing.T) {
 	s := servers.Etcd(t)
 	prefix := s.Prefix()
 	for _, p := range []string{prefix, prefix + "/slot-1", prefix + "/deeper", prefix + "x"} {
-		a := open(t, s.Addr(), p, slots.Options{})
+		a := open(t, s.Addr(), p, lease.Options{})
 		if c := assign(t, a); c.Worker() != 0 {
 			t.Errorf("first worker id under %s = %d, want 0", p, c.Worker())
 		}
 	}
-	a := open(t, s.Addr(), prefix, slots.Options{})
+	a := open(t, s.Addr(), prefix, lease.Options{})
 	all, err := a.Slots(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Errorf("Slots = %v, %v, want one", all, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -38,7 +38,7 @@ func TestOutage(t *testing.T) {
 	s := dbtest.Etcd(t)
 	proxy := dbtest.NewProxy(t, s.Addr())
 	fault := func(f dbtest.Fault) func() error { return func() error { proxy.Set(f); return nil } }
-	a := open(t, proxy.Addr(), "a", slots.Options{})
+	a := open(t, proxy.Addr(), "a", lease.Options{})
 	c := assign(t, a)
 	for _, o := range []struct {
 		name     string
@@ -78,7 +78,7 @@ func TestAnswerCut(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
 	proxy := dbtest.NewProxy(t, s.Addr())
-	a := open(t, proxy.Addr(), s.Prefix(), slots.Options{})
+	a := open(t, proxy.Addr(), s.Prefix(), lease.Options{})
 	c := assign(t, a)
 	for _, f := range []dbtest.Fault{dbtest.CutBeforeRequest, dbtest.CutBeforeReply, dbtest.CutAfterRequest} {
 		for range 3 {
@@ -100,7 +100,7 @@ func TestAnswerCut(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)
-	c := assign(t, open(t, s.Addr(), "a", slots.Options{}))
+	c := assign(t, open(t, s.Addr(), "a", lease.Options{}))
 	extend(t, c, time.Minute)
 	cl := client(t, s)
 	resp, err := cl.Get(t.Context(), "x")
@@ -120,7 +120,7 @@ func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)
 	const window = time.Hour
-	first := assign(t, open(t, s.Addr(), "a", slots.Options{}))
+	first := assign(t, open(t, s.Addr(), "a", lease.Options{}))
 	do(t, func() error { return first.Release(t.Context(), time.Now().Add(-time.Minute)) })
 	restore, err := s.Backup()
 	if err != nil {
@@ -130,14 +130,14 @@ func TestRestored(t *testing.T) {
 	put := func(n int64, c assigner.Claim) {
 		log.Put(assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
 	}
-	a := open(t, s.Addr(), "a", slots.Options{Window: window, Owner: "the owner"})
-	b := open(t, s.Addr(), "a", slots.Options{Window: window, Owner: "another"})
+	a := open(t, s.Addr(), "a", lease.Options{Window: window, Owner: "the owner"})
+	b := open(t, s.Addr(), "a", lease.Options{Window: window, Owner: "another"})
 	taken, gone := assign(t, a), assign(t, b)
 	if taken.Worker() != 0 || gone.Worker() != 1 {
 		t.Fatalf("worker ids %d and %d, want 0 and 1", taken.Worker(), gone.Worker())
 	}
 	do(t, restore)
-	stranger := assign(t, open(t, s.Addr(), "a", slots.Options{Owner: "a stranger"}))
+	stranger := assign(t, open(t, s.Addr(), "a", lease.Options{Owner: "a stranger"}))
 	if stranger.Worker() != taken.Worker() {
 		t.Fatalf("the stranger has worker %d, want the forgotten %d", stranger.Worker(), taken.Worker())
 	}
@@ -148,7 +148,7 @@ func TestRestored(t *testing.T) {
 	}{"taken": {a, taken, 1}, "gone": {b, gone, 2}} {
 		end := until(lost.c)
 		_, err := lost.c.Extend(within(t, 20*time.Second), end.Add(window))
-		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, slots.ErrWentBack) {
+		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("%s: Extend = %v, want ErrClaimLost and ErrWentBack", name, err)
 		}
 		next := assign(t, lost.a)
@@ -212,7 +212,7 @@ func TestChaos(t *testing.T) {
 // its windows ever covered counts as used, unless it was released.
 func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, claims *atomic.Int64) {
 	number := claims.Add(1)
-	o := &etcd.Options{Prefix: "/chaos", Options: slots.Options{Window: time.Second}}
+	o := &etcd.Options{Prefix: "/chaos", Options: lease.Options{Window: time.Second}}
 	a, err := etcd.Open("etcd://"+addr, o)
 	if err != nil {
 		t.Error(err)
@@ -235,7 +235,7 @@ func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, 
 	for range rand.N(6) {
 		attempt, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 		_, err := c.Extend(attempt, until(c).Add(rand.N(time.Second)))
-		if err != nil && attempt.Err() == nil && errors.Is(err, slots.ErrWentBack) {
+		if err != nil && attempt.Err() == nil && errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("Extend: %v", err)
 		}
 		cancel()

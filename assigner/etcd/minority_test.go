@@ -12,7 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -53,11 +53,11 @@ func TestMinority(t *testing.T) {
 	t.Parallel()
 	servers.Etcd(t) // skips the test where there is no etcd
 	m := startCluster(t)
-	stale := open(t, m[0].Addr(), "a", slots.Options{Window: time.Second})
+	stale := open(t, m[0].Addr(), "a", lease.Options{Window: time.Second})
 	old := assign(t, stale)
 	do(t, m[0].Pause)
 	time.Sleep(time.Until(until(old)))
-	c := assign(t, open(t, m[1].Addr(), "a", slots.Options{}))
+	c := assign(t, open(t, m[1].Addr(), "a", lease.Options{}))
 	if c.Worker() != old.Worker() || from(c).Before(until(old)) {
 		t.Fatalf("worker %d from %v, want %d from %v or later", c.Worker(), from(c), old.Worker(), until(old))
 	}
@@ -65,7 +65,7 @@ func TestMinority(t *testing.T) {
 
 	reads := etcd.NewStore(client(t, m[0]), "/a")
 	for range 3 {
-		if e, err := reads.Get(within(t, time.Second), slots.SlotPrefix+"0"); err == nil {
+		if e, err := reads.Get(within(t, time.Second), lease.SlotPrefix+"0"); err == nil {
 			t.Errorf("Get = %s, want to wait", e.Value)
 		}
 		if all, err := reads.List(within(t, time.Second)); err == nil {

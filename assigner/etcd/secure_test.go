@@ -20,7 +20,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -64,7 +64,7 @@ func TestPassword(t *testing.T) {
 
 	refused := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, slots.ErrRefused) || strings.Contains(err.Error(), dbtest.Password) {
+		if !errors.Is(err, lease.ErrRefused) || strings.Contains(err.Error(), dbtest.Password) {
 			t.Errorf("%s: %v, want ErrRefused without the password", what, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestPassword(t *testing.T) {
 	defer wrong.Close()
 	_, err = wrong.Assign(within(t, 20*time.Second), maxWorker)
 	refused("a wrong password", err)
-	_, err = open(t, s.Addr(), "ids", slots.Options{}).Assign(within(t, 20*time.Second), maxWorker)
+	_, err = open(t, s.Addr(), "ids", lease.Options{}).Assign(within(t, 20*time.Second), maxWorker)
 	refused("no password", err)
 }
 

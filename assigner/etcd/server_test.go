@@ -8,7 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // open returns an Assigner on the etcd at an address. It is closed twice when the test ends.
-func open(tb testing.TB, addr, prefix string, o slots.Options) *etcd.Assigner {
+func open(tb testing.TB, addr, prefix string, o lease.Options) *etcd.Assigner {
 	tb.Helper()
 	a, err := etcd.Open("etcd://"+addr, &etcd.Options{Prefix: "/" + prefix, Options: o})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // store holds the entries under a prefix. Its reads are etcd's linearizable ones, which is what the
@@ -23,7 +23,7 @@ type store struct {
 	endpoints []string
 }
 
-var _ slots.Store = (*store)(nil)
+var _ lease.Store = (*store)(nil)
 
 // String says where the keys are.
 func (s *store) String() string {
@@ -32,21 +32,21 @@ func (s *store) String() string {
 
 func (s *store) key(name string) string { return s.prefix + "/" + name }
 
-func (s *store) entry(kv *mvccpb.KeyValue) slots.Entry {
-	return slots.Entry{Name: strings.TrimPrefix(string(kv.Key), s.prefix+"/"), Value: kv.Value,
+func (s *store) entry(kv *mvccpb.KeyValue) lease.Entry {
+	return lease.Entry{Name: strings.TrimPrefix(string(kv.Key), s.prefix+"/"), Value: kv.Value,
 		Version: strconv.FormatInt(kv.ModRevision, 10)}
 }
 
 // List reads the header and the keys that begin like a slot's, at one revision. A longer prefix may
 // begin like one too, such as /uidring/slot-1: package slots passes over names that are no slot's.
-func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
+func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	resp, err := s.kv.Txn(ctx).Then(
-		clientv3.OpGet(s.key(slots.HeaderName)),
-		clientv3.OpGet(s.key(slots.SlotPrefix), clientv3.WithPrefix())).Commit()
+		clientv3.OpGet(s.key(lease.HeaderName)),
+		clientv3.OpGet(s.key(lease.SlotPrefix), clientv3.WithPrefix())).Commit()
 	if err != nil {
 		return nil, explain(err)
 	}
-	var all []slots.Entry
+	var all []lease.Entry
 	for _, r := range resp.Responses {
 		for _, kv := range r.GetResponseRange().GetKvs() {
 			all = append(all, s.entry(kv))
@@ -56,26 +56,26 @@ func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
 }
 
 // Get reads a key.
-func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
+func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	resp, err := s.kv.Get(ctx, s.key(name))
 	if err != nil {
-		return slots.Entry{}, explain(err)
+		return lease.Entry{}, explain(err)
 	}
 	if len(resp.Kvs) == 0 {
-		return slots.Entry{Name: name}, nil
+		return lease.Entry{Name: name}, nil
 	}
 	return s.entry(resp.Kvs[0]), nil
 }
 
 // Put is one transaction. It compares the value as well as the revision, because a cluster that was
 // restored from a snapshot counts from an earlier revision, and so may use a revision twice.
-func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	key := s.key(old.Name)
 	unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)}
 	if old.Version != "" {
 		revision, err := strconv.ParseInt(old.Version, 10, 64)
 		if err != nil {
-			return slots.Entry{}, fmt.Errorf("%w: %w", slots.ErrRefused, err)
+			return lease.Entry{}, fmt.Errorf("%w: %w", lease.ErrRefused, err)
 		}
 		unchanged = []clientv3.Cmp{
 			clientv3.Compare(clientv3.ModRevision(key), "=", revision),
@@ -85,15 +85,15 @@ func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.E
 	resp, err := s.kv.Txn(ctx).If(unchanged...).Then(clientv3.OpPut(key, string(value))).Commit()
 	switch {
 	case err != nil:
-		return slots.Entry{}, explain(err)
+		return lease.Entry{}, explain(err)
 	case !resp.Succeeded:
-		return slots.Entry{}, slots.ErrConflict
+		return lease.Entry{}, lease.ErrConflict
 	}
-	return slots.Entry{Name: old.Name, Value: value,
+	return lease.Entry{Name: old.Name, Value: value,
 		Version: strconv.FormatInt(resp.Header.Revision, 10)}, nil
 }
 
-// explain marks the errors that another try does not change: they wrap slots.ErrRefused.
+// explain marks the errors that another try does not change: they wrap lease.ErrRefused.
 func explain(err error) error {
 	e, ok := errors.AsType[rpctypes.EtcdError](err)
 	if !ok || errors.Is(err, rpctypes.ErrInvalidAuthToken) ||
@@ -102,7 +102,7 @@ func explain(err error) error {
 	}
 	switch e.Code() {
 	case codes.PermissionDenied, codes.InvalidArgument, codes.Unauthenticated:
-		return fmt.Errorf("%w: %w", slots.ErrRefused, err)
+		return fmt.Errorf("%w: %w", lease.ErrRefused, err)
 	default:
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // TestPut: a Put succeeds only if the entry is as it was read, in revision and value, or if there
@@ -15,7 +15,7 @@ func TestPut(t *testing.T) {
 	srv := servers.Etcd(t)
 	s := etcd.NewStore(client(t, srv), "/"+srv.Prefix())
 	ctx := t.Context()
-	none := slots.Entry{Name: slots.HeaderName}
+	none := lease.Entry{Name: lease.HeaderName}
 	first, err := s.Put(ctx, none, []byte("1"))
 	if err != nil {
 		t.Fatal(err)
@@ -27,16 +27,16 @@ func TestPut(t *testing.T) {
 	// A restored cluster uses revisions again, so another value may have the same one.
 	another := second
 	another.Value = []byte("3")
-	for what, old := range map[string]slots.Entry{"none": none, "the first": first, "another value": another} {
-		if _, err := s.Put(ctx, old, []byte("x")); !errors.Is(err, slots.ErrConflict) {
+	for what, old := range map[string]lease.Entry{"none": none, "the first": first, "another value": another} {
+		if _, err := s.Put(ctx, old, []byte("x")); !errors.Is(err, lease.ErrConflict) {
 			t.Errorf("Put in place of %s = %v, want ErrConflict", what, err)
 		}
 	}
-	got, err := s.Get(ctx, slots.HeaderName)
+	got, err := s.Get(ctx, lease.HeaderName)
 	if err != nil || got.Version != second.Version || string(got.Value) != "2" || got.Name != second.Name {
 		t.Errorf("Get = %+v, %v, want %+v", got, err, second)
 	}
-	if got, err := s.Get(ctx, slots.SlotPrefix+"0"); err != nil || got.Version != "" {
+	if got, err := s.Get(ctx, lease.SlotPrefix+"0"); err != nil || got.Version != "" {
 		t.Errorf("Get of none = %+v, %v, want no version", got, err)
 	}
 	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {

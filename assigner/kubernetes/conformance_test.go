@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 func TestConformance(t *testing.T) {
@@ -83,7 +83,7 @@ func factory(start func(testing.TB) *fake) assignertest.Factory {
 			f := start(tb)
 			return func(first, last int64) assigner.Assigner {
 				return open(f.cluster(), &kubernetes.Options{
-					Options: slots.Options{First: first, Last: last}})
+					Options: lease.Options{First: first, Last: last}})
 			}
 		},
 	}

@@ -15,7 +15,7 @@
 //
 // # Why windows are disjoint
 //
-// A Lease object is a slot of package slots. Its annotation holds a fencing token and the end of
+// A Lease object is a slot of package lease. Its annotation holds a fencing token and the end of
 // the reserved window, and its resourceVersion makes each claim, extension and release one
 // compare-and-set: the API server refuses an update of an object that has changed. A claim begins
 // at the end that it found, or later. Neither leaseDurationSeconds nor any clock takes part in

@@ -2,7 +2,7 @@ package kubernetes
 
 import (
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // InClusterAt is InCluster with another folder and environment.
@@ -13,7 +13,7 @@ var ParseYAML = parseYAML
 
 // NewStore returns the store of an Assigner.
 func NewStore(c *Cluster, name string) interface {
-	slots.Store
+	lease.Store
 	assigner.Clock
 } {
 	return newStore(c, name)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // DefaultName is the default of Options.Name.
@@ -26,15 +26,15 @@ type Options struct {
 	// "uidring".
 	Name string
 
-	// Options are the options of package slots.
-	slots.Options
+	// Options are the options of package lease.
+	lease.Options
 }
 
 // New returns an Assigner for worker ids that Lease objects of a cluster keep. It makes no
 // connection. The first claim does, and waits for the API server until its ctx ends. The Assigner
 // starts no goroutine. Its claims are assigner.Clocks: they tell the API server's time, to the
 // second.
-func New(c *Cluster, o *Options) (*slots.Assigner, error) {
+func New(c *Cluster, o *Options) (*lease.Assigner, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
@@ -51,7 +51,7 @@ func New(c *Cluster, o *Options) (*slots.Assigner, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	return slots.New(newStore(c, opts.Name), &opts.Options)
+	return lease.New(newStore(c, opts.Name), &opts.Options)
 }
 
 // Scheme begins the text that Open reads.
@@ -64,7 +64,7 @@ const Scheme = "kubernetes:"
 // such as kubernetes:orders. In a pod it uses the pod's service account, unless the text names a
 // kubeconfig or a context. Otherwise it uses Kubeconfig. NAMESPACE and NAME override the account's
 // namespace and o's Name.
-func Open(text string, o *Options) (*slots.Assigner, error) {
+func Open(text string, o *Options) (*lease.Assigner, error) {
 	rest, ok := strings.CutPrefix(text, Scheme)
 	rest, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // The keys of an object's label and annotation.
@@ -15,8 +15,8 @@ const (
 	valueAnnotation = "uidring.github.io/slot"
 )
 
-// lease is a Lease object of coordination.k8s.io/v1, as far as it is used here.
-type lease struct {
+// leaseObject is a Lease object of coordination.k8s.io/v1, as far as it is used here.
+type leaseObject struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Metadata   metadata  `json:"metadata"`
@@ -44,8 +44,8 @@ type leaseSpec struct {
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // newLease returns the object of an entry that has the given value.
-func (s *store) newLease(old slots.Entry, value []byte) lease {
-	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+func (s *store) newLease(old lease.Entry, value []byte) leaseObject {
+	l := leaseObject{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
 		Name: s.object(old.Name), Namespace: s.cluster.Namespace,
 		Labels:      map[string]string{nameLabel: s.name},
 		Annotations: map[string]string{valueAnnotation: string(value)},
@@ -83,14 +83,14 @@ func (s *store) object(entry string) string { return s.name + "-" + entry }
 
 // entry returns the entry that an object holds. An object that has the name of one of the store's
 // objects, but not the store's label, is an error.
-func (s *store) entry(l lease) (slots.Entry, error) {
+func (s *store) entry(l leaseObject) (lease.Entry, error) {
 	name, ok := strings.CutPrefix(l.Metadata.Name, s.name+"-")
 	if !ok || l.Metadata.Labels[nameLabel] != s.name {
-		return slots.Entry{}, fmt.Errorf("%w: the lease %q has no label %s=%s: it is not one of "+
-			"uidring's, or its label was removed", slots.ErrRefused, l.Metadata.Name,
+		return lease.Entry{}, fmt.Errorf("%w: the lease %q has no label %s=%s: it is not one of "+
+			"uidring's, or its label was removed", lease.ErrRefused, l.Metadata.Name,
 			nameLabel, s.name)
 	}
-	return slots.Entry{
+	return lease.Entry{
 		Name:    name,
 		Value:   []byte(l.Metadata.Annotations[valueAnnotation]),
 		Version: l.Metadata.UID + versionSeparator + l.Metadata.ResourceVersion,

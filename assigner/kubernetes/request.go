@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 const (
@@ -33,13 +33,13 @@ func (e *answerError) Error() string {
 	return text
 }
 
-// Unwrap returns slots.ErrRefused for an answer that another try does not change, and nil for
+// Unwrap returns lease.ErrRefused for an answer that another try does not change, and nil for
 // others.
 func (e *answerError) Unwrap() error {
 	if e.temporary() || e.code == http.StatusConflict {
 		return nil
 	}
-	return slots.ErrRefused
+	return lease.ErrRefused
 }
 
 // temporary reports whether the same request may succeed later. The API server may have carried it
@@ -91,7 +91,7 @@ func (s *store) do(ctx context.Context, method, target string, in, out any) erro
 		return err
 	}
 	if len(text) > maxAnswer {
-		return fmt.Errorf("%w: the answer is longer than %d bytes", slots.ErrRefused, maxAnswer)
+		return fmt.Errorf("%w: the answer is longer than %d bytes", lease.ErrRefused, maxAnswer)
 	}
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
 		e := newAnswerError(answer.StatusCode, text)

@@ -18,7 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -96,7 +96,7 @@ func testServerConformance(t *testing.T, s *apiServer) {
 			c, name := s.cluster(tb, dbtest.Password), s.name()
 			return func(first, last int64) assigner.Assigner {
 				return open(c, &kubernetes.Options{Name: name,
-					Options: slots.Options{First: first, Last: last}})
+					Options: lease.Options{First: first, Last: last}})
 			}
 		},
 	})
@@ -108,7 +108,7 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 	c := s.cluster(t, dbtest.Password)
 	name := s.name()
 	store := kubernetes.NewStore(c, name)
-	put := func(old slots.Entry, value string, want error) slots.Entry {
+	put := func(old lease.Entry, value string, want error) lease.Entry {
 		t.Helper()
 		e, err := store.Put(t.Context(), old, []byte(value))
 		if !errors.Is(err, want) {
@@ -116,14 +116,14 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 		}
 		return e
 	}
-	none := slots.Entry{Name: "slot-0"}
+	none := lease.Entry{Name: "slot-0"}
 	if e, err := store.Get(t.Context(), "slot-0"); err != nil || e.Version != "" {
 		t.Fatalf("Get of nothing = %v, %v, want no version and no error", e, err)
 	}
 	first := put(none, `{"n":1}`, nil)
-	put(none, `{"n":2}`, slots.ErrConflict)
+	put(none, `{"n":2}`, lease.ErrConflict)
 	second := put(first, `{"n":2}`, nil)
-	put(first, `{"n":3}`, slots.ErrConflict)
+	put(first, `{"n":3}`, lease.ErrConflict)
 	e, err := store.Get(t.Context(), "slot-0")
 	if err != nil || string(e.Value) != `{"n":2}` || e.Version != second.Version {
 		t.Errorf("Get = %q at %q, %v, want what the second Put has stored, at %q", e.Value, e.Version, err,
@@ -133,13 +133,13 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 	if code, text := s.request(t, http.MethodDelete, path, "", ""); code != http.StatusOK {
 		t.Fatalf("deleting: %d %s", code, text)
 	}
-	put(second, `{"n":3}`, slots.ErrConflict) // without the UID the API server would make the object anew
+	put(second, `{"n":3}`, lease.ErrConflict) // without the UID the API server would make the object anew
 	third := put(none, `{"n":4}`, nil)
-	put(second, `{"n":5}`, slots.ErrConflict)
+	put(second, `{"n":5}`, lease.ErrConflict)
 	// A restored etcd may use versions again. The UID still tells the objects apart.
 	uid, _, _ := strings.Cut(second.Version, "/")
 	_, version, _ := strings.Cut(third.Version, "/")
-	put(slots.Entry{Name: "slot-0", Version: uid + "/" + version}, `{"n":6}`, slots.ErrConflict)
+	put(lease.Entry{Name: "slot-0", Version: uid + "/" + version}, `{"n":6}`, lease.ErrConflict)
 	if now, err := store.Now(t.Context()); err != nil || time.Since(now).Abs() > 5*time.Second {
 		t.Errorf("Now = %v, %v, want the server's time", now, err)
 	}
@@ -151,7 +151,7 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 func testAccounts(t *testing.T, s *apiServer) {
 	stranger := open(s.cluster(t, dbtest.StrangerToken), nil)
 	_, err := stranger.Assign(t.Context(), maxWorker)
-	if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), "get, list, create and update") ||
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "get, list, create and update") ||
 		!strings.Contains(err.Error(), "stranger") || strings.Contains(err.Error(), dbtest.StrangerToken) {
 		t.Errorf("an account without rights: error %v, want ErrRefused with the account, the rights and no "+
 			"token", err)
@@ -189,7 +189,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 		if claim, err = a.Assign(t.Context(), maxWorker); err == nil {
 			break
 		}
-		if !errors.Is(err, slots.ErrRefused) || try == 100 {
+		if !errors.Is(err, lease.ErrRefused) || try == 100 {
 			t.Fatalf("Assign with the manifests' account: %v", err)
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -238,7 +238,7 @@ func wantRefused(t *testing.T, c assigner.Claim) {
 	for begin := time.Now(); time.Since(begin) < 30*time.Second; {
 		_, until := c.Window()
 		_, err := c.Extend(t.Context(), until.Add(time.Second))
-		if errors.Is(err, slots.ErrRefused) && !errors.Is(err, assigner.ErrClaimLost) {
+		if errors.Is(err, lease.ErrRefused) && !errors.Is(err, assigner.ErrClaimLost) {
 			return
 		}
 		if err != nil {
@@ -366,7 +366,7 @@ func testRestored(t *testing.T, s *apiServer) {
 	for _, c := range []assigner.Claim{kept, forgotten} {
 		_, until := c.Window()
 		_, err := c.Extend(t.Context(), until.Add(time.Minute))
-		if !errors.Is(err, slots.ErrWentBack) || !errors.Is(err, assigner.ErrClaimLost) {
+		if !errors.Is(err, assigner.ErrWentBack) || !errors.Is(err, assigner.ErrClaimLost) {
 			t.Errorf("worker %d after a restore: error %v, want ErrWentBack and ErrClaimLost", c.Worker(), err)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
-// store keeps entries in Lease objects. It is a slots.Store and an assigner.Clock. Its methods are
+// store keeps entries in Lease objects. It is a lease.Store and an assigner.Clock. Its methods are
 // safe for concurrent use.
 type store struct {
 	cluster *Cluster
@@ -43,16 +43,16 @@ func (s *store) String() string {
 
 // List returns all entries. The request names no resourceVersion, so that the answer shows every
 // change that was answered before.
-func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
+func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	var list struct {
-		Items []lease `json:"items"`
+		Items []leaseObject `json:"items"`
 	}
 	query := url.Values{"labelSelector": {nameLabel + "=" + s.name}}
 	err := s.do(ctx, http.MethodGet, s.leases+"?"+query.Encode(), nil, &list)
 	if err != nil {
 		return nil, s.explain("listing leases", err)
 	}
-	entries := make([]slots.Entry, 0, len(list.Items))
+	entries := make([]lease.Entry, 0, len(list.Items))
 	for _, l := range list.Items {
 		// An object with the label and a name of another form is not the store's: leave it out.
 		if e, err := s.entry(l); err == nil {
@@ -63,16 +63,16 @@ func (s *store) List(ctx context.Context) ([]slots.Entry, error) {
 }
 
 // Get returns an entry. Like List, it names no resourceVersion.
-func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
-	var l lease
+func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
+	var l leaseObject
 	err := s.do(ctx, http.MethodGet, s.leases+"/"+s.object(name), nil, &l)
-	var e slots.Entry
+	var e lease.Entry
 	if err == nil {
 		e, err = s.entry(l)
 	}
 	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusNotFound &&
 		a.kind != "" {
-		return slots.Entry{Name: name}, nil
+		return lease.Entry{Name: name}, nil
 	}
 	if err != nil {
 		return e, s.explain("reading lease "+s.object(name), err)
@@ -81,14 +81,14 @@ func (s *store) Get(ctx context.Context, name string) (slots.Entry, error) {
 }
 
 // Put creates or updates an entry's object.
-func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	method, target, what := http.MethodPut, s.leases+"/"+s.object(old.Name), "updating lease "
 	if old.Version == "" {
 		method, target, what = http.MethodPost, s.leases, "creating lease "
 	}
-	var l lease
+	var l leaseObject
 	err := s.do(ctx, method, target, s.newLease(old, value), &l)
-	var e slots.Entry
+	var e lease.Entry
 	if err == nil {
 		e, err = s.entry(l)
 	}
@@ -96,7 +96,7 @@ func (s *store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.E
 		err = errors.New("the answer has another lease than the one that was sent")
 	}
 	if a, ok := errors.AsType[*answerError](err); ok && a.conflict(method) {
-		err = fmt.Errorf("%w: %w", slots.ErrConflict, err)
+		err = fmt.Errorf("%w: %w", lease.ErrConflict, err)
 	}
 	if err != nil {
 		return e, s.explain(what+s.object(old.Name), err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 const maxWorker = 1023
@@ -74,7 +74,7 @@ func TestString(t *testing.T) {
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	o := &kubernetes.Options{Name: "orders", Options: slots.Options{Owner: "orders-abc"}}
+	o := &kubernetes.Options{Name: "orders", Options: lease.Options{Owner: "orders-abc"}}
 	c := assign(t, f.cluster(), o)
 	other := assign(t, f.cluster(), &kubernetes.Options{Name: "users"})
 	if c.Worker() != 0 || other.Worker() != 0 {
@@ -198,7 +198,7 @@ func TestRefused(t *testing.T) {
 			f.before = func(w http.ResponseWriter, _ *http.Request) bool { tt.w(w); return true }
 			begin := time.Now()
 			_, err := open(f.cluster(), nil).Assign(t.Context(), maxWorker)
-			if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
+			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want ErrRefused with %q", err, tt.want)
 			}
 			if len(f.requests) != 1 || time.Since(begin) > 5*time.Second {
@@ -216,7 +216,7 @@ func TestForeignObject(t *testing.T) {
 	f.objects = map[string]object{"orders-header": {"kind": "Lease",
 		"metadata": map[string]any{"name": "orders-header", "uid": "u", "resourceVersion": "1"}}}
 	_, err := open(f.cluster(), &kubernetes.Options{Name: "orders"}).Assign(t.Context(), maxWorker)
-	if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), "uidring.github.io/ids=orders") {
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "uidring.github.io/ids=orders") {
 		t.Errorf("error %v, want ErrRefused that names the label", err)
 	}
 	if f.changes != 0 {
@@ -269,7 +269,7 @@ func TestDeleted(t *testing.T) {
 	}
 	_, until := c.Window()
 	_, err := c.Extend(t.Context(), until.Add(time.Minute))
-	if !errors.Is(err, slots.ErrWentBack) {
+	if !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Extend of a deleted slot: error %v, want ErrWentBack", err)
 	}
 }
@@ -335,7 +335,7 @@ func TestOptions(t *testing.T) {
 		{"name", kubernetes.Options{Name: "Orders"}, nil, `Options.Name is "Orders"`},
 		{"long name", kubernetes.Options{Name: strings.Repeat("x", 41)}, nil, "1 to 40"},
 		{"hyphen", kubernetes.Options{Name: "-x"}, nil, "Options.Name"},
-		{"window", kubernetes.Options{Options: slots.Options{Window: 1}}, nil, "Window"},
+		{"window", kubernetes.Options{Options: lease.Options{Window: 1}}, nil, "Window"},
 		{"server", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "host:6443" }, "Cluster.Server"},
 		{"password", kubernetes.Options{},
 			func(c *kubernetes.Cluster) { c.Server = "https://u:hunter2@host" }, "Cluster.Server"},
@@ -359,7 +359,7 @@ func TestOptions(t *testing.T) {
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	a, err := kubernetes.New(f.cluster(), &kubernetes.Options{Options: slots.Options{Owner: "me"}})
+	a, err := kubernetes.New(f.cluster(), &kubernetes.Options{Options: lease.Options{Owner: "me"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestSlots(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("Slots = %v, %v, want 2", list, err)
 	}
-	if !slices.ContainsFunc(list, func(s slots.Slot) bool { return s.Worker == 1 && s.Owner == "me" }) {
+	if !slices.ContainsFunc(list, func(s lease.Slot) bool { return s.Worker == 1 && s.Owner == "me" }) {
 		t.Errorf("Slots = %v, want worker 1 of %q", list, "me")
 	}
 }

@@ -80,9 +80,9 @@ func (c *leasedClaim) Now(ctx context.Context) (time.Time, error) { return now(c
 // reserves the end in the row, unless the row has it, and confirm makes the window as long.
 //
 // The error wraps assigner.ErrClaimLost if another process has the worker id or the table went
-// back, assigner.ErrSucceeded if the namespace has a layout that this process does not know and the
-// window cannot grow any more, and otherwise that of the database. Only the first is permanent for
-// the claim. The window is never shorter than before, whatever the error.
+// back, assigner.ErrSuperseded if the namespace has a layout that this process does not know and
+// the window cannot grow any more, and otherwise that of the database. Only the first is permanent
+// for the claim. The window is never shorter than before, whatever the error.
 func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	what := fmt.Sprintf("extending the claim on worker %d", c.worker)
 	if c.closing {
@@ -120,7 +120,7 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 				// The layout that cut the row's end was taken back: try again.
 				return sqldb.ErrChanged
 			}
-			return c.errSucceeded(c.heading)
+			return c.errSuperseded(c.heading)
 		}
 		return err
 	})

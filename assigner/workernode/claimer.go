@@ -134,7 +134,7 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	// another reason, because its change was found late, is one that Extend decides about.
 	until, h := claim.until.Load(), claim.heading
 	if h.cut > 0 && (until <= got.from || until <= h.now) {
-		return nil, c.errSucceeded(h)
+		return nil, c.errSuperseded(h)
 	}
 	return claim, nil
 }
@@ -207,7 +207,7 @@ func (c *claimer) look(ctx context.Context, q *sqldb.Conn, lock string) (err err
 	case c.lacks:
 		return errAdd
 	case c.cut > 0 && c.now >= c.cut:
-		return c.errSucceeded(c.heading)
+		return c.errSuperseded(c.heading)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -25,8 +26,8 @@ func TestRestoredOther(t *testing.T) {
 	srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = 0, UNTIL_MS = 5 WHERE WORKER_ID = 1")
 	_, end := claims[0].Window()
 	noticed := time.Now().Truncate(time.Millisecond)
-	if _, err := claims[0].Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Fatalf("Extend = %v, want ErrTableWentBack", err)
+	if _, err := claims[0].Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+		t.Fatalf("Extend = %v, want ErrWentBack", err)
 	}
 	c := assign(t, a, 1)[0]
 	from, until := c.Window()

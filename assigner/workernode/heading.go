@@ -103,10 +103,10 @@ func (h heading) end(until int64) int64 {
 	return until
 }
 
-// errSucceeded returns the error of a window that would have to reach beyond the cut.
-func (t table) errSucceeded(h heading) error {
+// errSuperseded returns the error of a window that would have to reach beyond the cut.
+func (t table) errSuperseded(h heading) error {
 	return final("%w: workernode: namespace %q has the layouts %q, and this process knows %q: "+
-		"it stops at %v", assigner.ErrSucceeded, t.namespace, h.all(), t.layout, millis(h.cut))
+		"it stops at %v", assigner.ErrSuperseded, t.namespace, h.all(), t.layout, millis(h.cut))
 }
 
 // addHeader inserts the namespace's header with the table's first layout, and announces the others:

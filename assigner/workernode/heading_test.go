@@ -68,8 +68,8 @@ func announce(t *testing.T, session string) {
 	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); err != nil || !end.Equal(from) {
 		t.Fatalf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, from)
 	}
-	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSucceeded) {
-		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
+	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSuperseded) {
+		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSuperseded", end, err)
 	}
 	// The row reaches further than the window, so the layout is taken back, and the window may grow.
 	if _, err := bindTo(own, both).Assign(within(t, 10*time.Second),
@@ -137,8 +137,8 @@ func TestErasBegun(t *testing.T) {
 			assign(t, bindTo(db, both), 1)
 			for range 3 {
 				if c, err := bindTo(db, layoutA).Assign(t.Context(),
-					maxWorker); !errors.Is(err, assigner.ErrSucceeded) || !strings.Contains(err.Error(), layoutA) {
-					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
+					maxWorker); !errors.Is(err, assigner.ErrSuperseded) || !strings.Contains(err.Error(), layoutA) {
+					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSuperseded", c, err)
 				}
 			}
 			usage, err := workernode.Used(t.Context(), db, time.Hour)
@@ -196,8 +196,8 @@ func TestErasTakenBack(t *testing.T) {
 	want := until.Add(time.Hour)
 	for c, until := range map[assigner.Claim]time.Time{before: until, after: begin} {
 		for range 2 {
-			if end, err := c.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSucceeded) {
-				t.Errorf("Extend beyond an announced layout = %v, %v, want ErrSucceeded", end, err)
+			if end, err := c.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSuperseded) {
+				t.Errorf("Extend beyond an announced layout = %v, %v, want ErrSuperseded", end, err)
 			}
 			if _, got := c.Window(); !got.Equal(until) {
 				t.Errorf("the window ends at %v, want %v as before", got, until)
@@ -269,8 +269,8 @@ func TestErasCutToNothing(t *testing.T) {
 					"NAMESPACE = 'orders'")
 				return run()
 			})
-			if c, err := bind(own).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSucceeded) {
-				t.Errorf("Assign = %v, %v, want ErrSucceeded", c, err)
+			if c, err := bind(own).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSuperseded) {
+				t.Errorf("Assign = %v, %v, want ErrSuperseded", c, err)
 			}
 		})
 	}
@@ -400,8 +400,8 @@ func TestErasBegunLongAgo(t *testing.T) {
 	for _, begin := range []string{"1970-01-01T00:00:00Z", "1960-01-01T00:00:00Z"} {
 		heading(t, db, layoutA+","+layoutB+begin)
 		c, err := bindTo(db, layoutA).Assign(t.Context(), maxWorker)
-		if !errors.Is(err, assigner.ErrSucceeded) {
-			t.Errorf("Assign without the layout of %s = %v, %v, want ErrSucceeded", begin, c, err)
+		if !errors.Is(err, assigner.ErrSuperseded) {
+			t.Errorf("Assign without the layout of %s = %v, %v, want ErrSuperseded", begin, c, err)
 		}
 	}
 }

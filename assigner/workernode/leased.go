@@ -152,10 +152,10 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 // epoch: see docs/reliability.md. Autocommit and isolation level of the application's sessions do
 // not matter: each change is committed before it counts, and read back after that.
 //
-// An owner that finds the table in an older state than it knows fails with ErrTableWentBack, after
-// it has restored the end of its window in the row. Windows that the same Assigner claims from then
-// on begin a whole Window after that moment, when forgotten windows that are no longer have passed,
-// unless the row is as Restore leaves it. Other processes are not protected.
+// An owner that finds the table in an older state than it knows fails with assigner.ErrWentBack,
+// after it has restored the end of its window in the row. Windows that the same Assigner claims
+// from then on begin a whole Window after that moment, when forgotten windows that are no longer
+// have passed, unless the row is as Restore leaves it. Other processes are not protected.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {

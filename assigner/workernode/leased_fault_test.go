@@ -243,7 +243,7 @@ func TestLeasedLostForGood(t *testing.T) {
 	for range 2 {
 		if _, err := c.Extend(t.Context(),
 			until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) ||
-			errors.Is(err, workernode.ErrTableWentBack) {
+			errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("Extend = %v, want ErrClaimLost", err)
 		}
 		if restore != nil {

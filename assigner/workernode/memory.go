@@ -2,20 +2,12 @@ package workernode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/sqldb"
 )
-
-// ErrTableWentBack says that a table is older than this process knows it: a backup was restored, or
-// a replica promoted that lacks the last changes. Worker ids and windows that it forgot may be
-// given out twice, to any process, until an operator has repaired it; the message names the table,
-// the row, what it was and is, and where the statements are. An error that wraps it wraps
-// assigner.ErrClaimLost as well.
-var ErrTableWentBack = errors.New("workernode: the table went back to an older state")
 
 // memory is what one Leased knows of the rows of its claims, beyond the claims' ends. A table
 // cannot tell that it went back; a process that has seen a later state can. Its methods are safe
@@ -158,7 +150,7 @@ func (t table) repair(ctx context.Context, q *sqldb.Conn, found *row,
 // wentBack takes note of what the table may have forgotten, and returns the error that says so.
 // there is the row as it was repaired, or nil if it could not be. now and window are in
 // milliseconds. The error wraps assigner.ErrClaimLost, so that a generator takes another worker id,
-// and ErrTableWentBack for the operator.
+// and assigner.ErrWentBack for the operator.
 func (t table) wentBack(found *row, known row, there *row, now, window int64) error {
 	is := "without a row"
 	why := "a backup was restored, or a replica promoted that lacks the last changes"
@@ -185,6 +177,6 @@ func (t table) wentBack(found *row, known row, there *row, now, window int64) er
 		"with UNTIL_MS %d: %s; other worker ids and "+
 		"windows may be given out twice; before more processes connect, run \"uid workers "+
 		"restored\", see \"A restored backup\" in docs/reliability.md (%s)",
-		assigner.ErrClaimLost, ErrTableWentBack, leaseTable, known.worker, t.namespace, is,
+		assigner.ErrClaimLost, assigner.ErrWentBack, leaseTable, known.worker, t.namespace, is,
 		known.token, known.until, why, t.Place())
 }

@@ -169,8 +169,8 @@ func TestRestoredTwoWorkers(t *testing.T) {
 	srv.Query(t, name, "DELETE FROM WORKER_LEASE WHERE WORKER_ID >= 0")
 	for worker := range 2 {
 		_, err := a.Assign(t.Context(), maxWorker)
-		if !errors.Is(err, workernode.ErrTableWentBack) {
-			t.Errorf("Assign = %v, want ErrTableWentBack", err)
+		if !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Assign = %v, want ErrWentBack", err)
 		}
 		wantError(t, err, fmt.Sprintf("has worker %d ", worker))
 	}
@@ -222,8 +222,8 @@ func TestForgottenWindows(t *testing.T) {
 			} else {
 				_, err = a.Assign(t.Context(), maxWorker)
 			}
-			if !errors.Is(err, workernode.ErrTableWentBack) {
-				t.Fatalf("error = %v, want ErrTableWentBack", err)
+			if !errors.Is(err, assigner.ErrWentBack) {
+				t.Fatalf("error = %v, want ErrWentBack", err)
 			}
 			if got := srv.Query(t, name, fmt.Sprintf("SELECT GENERATION FROM WORKER_LEASE WHERE WORKER_ID = %d",
 				c.Worker())); got != tt.row {

@@ -118,7 +118,7 @@ func TestLaggingExtend(t *testing.T) {
 			for _, lagging := range []bool{true, false} {
 				s.lagging.Store(lagging)
 				_, err := c.Extend(t.Context(), until.Add(time.Hour))
-				if errors.Is(err, workernode.ErrTableWentBack) || errors.Is(err, assigner.ErrClaimLost) == lagging {
+				if errors.Is(err, assigner.ErrWentBack) || errors.Is(err, assigner.ErrClaimLost) == lagging {
 					t.Errorf("Extend of a claim that somebody took, with a row of the past: %v = %v", lagging, err)
 				}
 			}
@@ -144,8 +144,8 @@ func TestPromotedReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.promoted.Store(true)
-	if _, err := c.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Errorf("Extend on the promoted replica = %v, want ErrTableWentBack", err)
+	if _, err := c.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+		t.Errorf("Extend on the promoted replica = %v, want ErrWentBack", err)
 	}
 	if _, end := c.Window(); !end.Equal(until) {
 		t.Errorf("the window ends at %v, want %v as before", end, until)
@@ -177,8 +177,8 @@ func TestPromotedBriefly(t *testing.T) {
 	for _, lagging := range []bool{true, false} {
 		s.lagging.Store(lagging)
 		_, err := c.Extend(t.Context(), until.Add(time.Hour))
-		if err == nil || errors.Is(err, workernode.ErrTableWentBack) == lagging {
-			t.Errorf("Extend on the old primary = %v, want ErrTableWentBack: %v", err, !lagging)
+		if err == nil || errors.Is(err, assigner.ErrWentBack) == lagging {
+			t.Errorf("Extend on the old primary = %v, want ErrWentBack: %v", err, !lagging)
 		}
 	}
 	if got := srv.Query(t, name, "SELECT GENERATION, UNTIL_MS FROM WORKER_LEASE WHERE "+

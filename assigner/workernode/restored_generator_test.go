@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
@@ -122,8 +123,8 @@ func TestRestoredStop(t *testing.T) {
 			last = id
 			continue
 		}
-		if !errors.Is(err, uid.ErrClaimLost) || !errors.Is(err, workernode.ErrTableWentBack) {
-			t.Errorf("Next = %v, want ErrClaimLost and ErrTableWentBack", err)
+		if !errors.Is(err, uid.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Next = %v, want ErrClaimLost and ErrWentBack", err)
 		}
 		break
 	}
@@ -132,7 +133,7 @@ func TestRestoredStop(t *testing.T) {
 		stamped.Before(end.Add(-time.Second)) {
 		t.Errorf("the last id is of %v, want the second before %v, the window's end", stamped, end)
 	}
-	if id, err := g.Next(t.Context()); !errors.Is(err, workernode.ErrTableWentBack) {
+	if id, err := g.Next(t.Context()); !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Next after the end = %v, %v, want the same error", id, err)
 	}
 }

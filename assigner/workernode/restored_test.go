@@ -144,8 +144,8 @@ func TestRestored(t *testing.T) {
 			fmt.Sscan(before, &is) // 0 without a row
 			for range 2 {
 				_, err := w.claim.Extend(t.Context(), end.Add(time.Hour))
-				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, workernode.ErrTableWentBack) {
-					t.Fatalf("Extend = %v, want ErrClaimLost and ErrTableWentBack", err)
+				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
+					t.Fatalf("Extend = %v, want ErrClaimLost and ErrWentBack", err)
 				}
 				wantError(t, err, "WORKER_LEASE has worker 1",
 					tt.was, tt.is, `"A restored backup" in docs/reliability.md`, w.srv.Addr())
@@ -255,8 +255,8 @@ func TestRestoredTakeover(t *testing.T) {
 			_, end := w.claim.Window()
 			restore()
 			c, err := w.owner.Assign(t.Context(), maxWorker)
-			if !errors.Is(err, workernode.ErrTableWentBack) {
-				t.Fatalf("Assign = %v, %v, want ErrTableWentBack", c, err)
+			if !errors.Is(err, assigner.ErrWentBack) {
+				t.Fatalf("Assign = %v, %v, want ErrWentBack", c, err)
 			}
 			wantError(t, err, "worker 1", fmt.Sprintf("UNTIL_MS %d", end.UnixMilli()), "docs/reliability.md")
 			next := assign(t, w.owner, 1)[0]
@@ -324,8 +324,8 @@ func accepted(t *testing.T, op string) {
 		at(late)
 		_, err = a.Assign(t.Context(), maxWorker)
 	}
-	if !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Errorf("%s = %v, want ErrTableWentBack", op, err)
+	if !errors.Is(err, assigner.ErrWentBack) {
+		t.Errorf("%s = %v, want ErrWentBack", op, err)
 	}
 	if c, err := a.Assign(t.Context(), maxWorker); err != nil || c.Worker() != 1 {
 		t.Errorf("Assign when the repaired row's end has passed = %v, %v, want worker 1", c, err)

@@ -93,7 +93,7 @@ func TestSessions(t *testing.T) {
 			_, end := c.Window()
 			if _, err := c.Extend(t.Context(),
 				end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) ||
-				errors.Is(err, workernode.ErrTableWentBack) {
+				errors.Is(err, assigner.ErrWentBack) {
 				t.Errorf("Extend of a claim that somebody took = %v, want ErrClaimLost", err)
 			}
 		})

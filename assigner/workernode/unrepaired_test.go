@@ -52,8 +52,8 @@ func TestRestoredUnrepaired(t *testing.T) {
 				srv.Query(t, name, tt.then)
 				_, err = c.Extend(t.Context(), end.Add(time.Hour))
 			}
-			if !errors.Is(err, workernode.ErrTableWentBack) || strings.Contains(err.Error(), "could not be repaired") {
-				t.Errorf("Extend = %v, want ErrTableWentBack, repaired", err)
+			if !errors.Is(err, assigner.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
+				t.Errorf("Extend = %v, want ErrWentBack, repaired", err)
 			}
 			wantError(t, err, "without a row") // as it was found at first
 			want := fmt.Sprintf("%s\t%d", tt.row, end.UnixMilli())
@@ -87,8 +87,8 @@ func TestRestoredTakeoverUnrepaired(t *testing.T) {
 	l.lie("UPDATE WORKER_LEASE", 1, false, context.Canceled)
 	for i, row := range []string{"2", "4"} {
 		_, err := a.Assign(t.Context(), maxWorker)
-		if !errors.Is(err, workernode.ErrTableWentBack) {
-			t.Fatalf("Assign %d = %v, want ErrTableWentBack", i, err)
+		if !errors.Is(err, assigner.ErrWentBack) {
+			t.Fatalf("Assign %d = %v, want ErrWentBack", i, err)
 		}
 		wantError(t, err, "it was at fencing token 3 ")
 		if got := srv.Query(t, name, "SELECT GENERATION FROM WORKER_LEASE WHERE WORKER_ID = 1"); got != row {
@@ -116,8 +116,8 @@ func TestRestoredDenied(t *testing.T) {
 	restore()
 	srv.Exec(t, "REVOKE INSERT ON "+name+".* FROM "+user+"@'%'")
 	_, err := c.Extend(t.Context(), until.Add(time.Hour))
-	if !errors.Is(err, workernode.ErrTableWentBack) {
-		t.Errorf("Extend = %v, want ErrTableWentBack", err)
+	if !errors.Is(err, assigner.ErrWentBack) {
+		t.Errorf("Extend = %v, want ErrWentBack", err)
 	}
 	wantError(t, err, "without a row", "could not be repaired", "denied")
 	release(t, c, until)

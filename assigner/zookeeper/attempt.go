@@ -62,7 +62,7 @@ func (at *attempt) once(ctx context.Context) (*claim, error) {
 		return nil, err
 	}
 	if !at.cut.IsZero() && !at.a.now().Before(at.cut) {
-		return nil, errSucceeded(at.a, at.cut)
+		return nil, errSuperseded(at.a, at.cut)
 	}
 	if !at.compared {
 		if err := at.a.compareClocks(ctx); err != nil {
@@ -250,7 +250,7 @@ func (at *attempt) won(ctx context.Context, s slot, from time.Time) (*claim, err
 		c.until = earlier(millis(c.front.Add(at.a.o.Window).UnixMilli()), c.usable)
 	}
 	if !c.until.After(from) {
-		return nil, errSucceeded(at.a, c.cut)
+		return nil, errSuperseded(at.a, c.cut)
 	}
 	if cache := at.a.cache; cache != nil {
 		if err := cache.hold(c); err != nil {

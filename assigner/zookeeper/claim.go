@@ -92,7 +92,7 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 	case !ask.After(end) && c.cut.IsZero():
 		return end, fmt.Errorf("%w: a layout was taken back, try again", ErrUnavailable)
 	case !ask.After(end):
-		return end, errSucceeded(c.a, c.cut)
+		return end, errSuperseded(c.a, c.cut)
 	}
 	until = ask
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *claim) readBack(ctx context.Context) error {
 	}
 	n, err := c.a.tree.get(ctx, c.path())
 	if errors.Is(err, zk.ErrNoNode) {
-		return c.lose("the slot is gone", ErrWentBack)
+		return c.lose("the slot is gone", assigner.ErrWentBack)
 	}
 	if err != nil {
 		return err
@@ -243,11 +243,11 @@ func (c *claim) readBack(ctx context.Context) error {
 			return err
 		}
 		return c.lose(fmt.Sprintf("the slot is at version %d of this claim, it was at version %d",
-			n.version, c.version), ErrWentBack)
+			n.version, c.version), assigner.ErrWentBack)
 	}
 	why := fmt.Sprintf("the slot is owned by instance %q on host %q", rec.Instance, rec.Host)
 	if n.version <= c.version {
-		return c.lose(why, ErrWentBack)
+		return c.lose(why, assigner.ErrWentBack)
 	}
 	return c.lose(why, nil)
 }

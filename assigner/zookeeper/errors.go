@@ -12,11 +12,6 @@ var (
 	// clock is set; see Options.Borrow for the first case.
 	ErrClock = errors.New("assigner/zookeeper: local clock refused")
 
-	// ErrWentBack says that ZooKeeper is in an older state than this instance has seen: a backup
-	// was restored. Windows of any instance may be forgotten. An error that wraps it wraps
-	// assigner.ErrClaimLost as well.
-	ErrWentBack = errors.New("assigner/zookeeper: ZooKeeper went back to an older state")
-
 	// ErrClosed says that the Assigner was closed. It is permanent.
 	ErrClosed = errors.New("assigner/zookeeper: closed")
 

@@ -112,7 +112,7 @@ func earlier(t, cut time.Time) time.Time {
 	return t
 }
 
-// errSucceeded is the error of a window that would have to reach beyond cut.
-func errSucceeded(a *Assigner, cut time.Time) error {
-	return fmt.Errorf("%w: under %s it begins at %v", assigner.ErrSucceeded, a.o.Root, cut)
+// errSuperseded is the error of a window that would have to reach beyond cut.
+func errSuperseded(a *Assigner, cut time.Time) error {
+	return fmt.Errorf("%w: under %s it begins at %v", assigner.ErrSuperseded, a.o.Root, cut)
 }

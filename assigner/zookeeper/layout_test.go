@@ -42,8 +42,8 @@ func TestErasAnnounced(t *testing.T) {
 	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); err != nil || !end.Equal(from) {
 		t.Fatalf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, from)
 	}
-	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSucceeded) {
-		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
+	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSuperseded) {
+		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSuperseded", end, err)
 	}
 	// The slot reaches further than the window, so the layout is taken back, and the window may grow.
 	_, long := process(both)
@@ -70,7 +70,7 @@ func TestErasBegun(t *testing.T) {
 	both := first + ",36-14-13-0/1s+9@" + time.Now().UTC().Add(-time.Minute).Format(time.RFC3339Nano)
 	claim(t, open(t, s.addr, zookeeper.Options{}).BindLayout(both))
 	if c, err := open(t, s.addr, zookeeper.Options{}).BindLayout(first).Assign(t.Context(),
-		maxWorker); !errors.Is(err, assigner.ErrSucceeded) {
-		t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
+		maxWorker); !errors.Is(err, assigner.ErrSuperseded) {
+		t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSuperseded", c, err)
 	}
 }

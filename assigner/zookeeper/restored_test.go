@@ -57,7 +57,7 @@ func TestRestored(t *testing.T) {
 				break
 			}
 		}
-		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, zookeeper.ErrWentBack) {
+		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("%s: Extend = %v, want ErrClaimLost and ErrWentBack", name, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestRestoredOwnState(t *testing.T) {
 			clock.step(shift)
 			for range 2 {
 				_, err := c.Extend(within(t, 10*time.Second), end.Add(2*time.Hour))
-				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, zookeeper.ErrWentBack) {
+				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
 					t.Errorf("Extend of a slot that went back = %v, want ErrClaimLost and ErrWentBack", err)
 				}
 			}
@@ -151,7 +151,7 @@ func TestRestoredAnswerLost(t *testing.T) {
 				break
 			}
 		}
-		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, zookeeper.ErrWentBack) || p.Hits() != 1 {
+		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) || p.Hits() != 1 {
 			t.Errorf("fault %d, which struck %d times: Extend = %v, want ErrClaimLost and ErrWentBack",
 				fault, p.Hits(), err)
 		}

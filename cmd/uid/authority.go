@@ -10,7 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
@@ -19,14 +19,14 @@ import (
 
 // authority is a store of slots that worker ids come from instead of a database.
 type authority struct {
-	*slots.Assigner
+	*lease.Assigner
 
 	place string
 	close func() error
 }
 
 // opener opens the authority at an address.
-type opener func(address string, o slots.Options) (*authority, error)
+type opener func(address string, o lease.Options) (*authority, error)
 
 // openerOf returns the opener for an address, nil if the address names a database.
 func openerOf(address string) opener {
@@ -39,12 +39,12 @@ func openerOf(address string) opener {
 	return nil
 }
 
-func openKubernetes(address string, o slots.Options) (*authority, error) {
+func openKubernetes(address string, o lease.Options) (*authority, error) {
 	a, err := kubernetes.Open(address, &kubernetes.Options{Options: o})
 	return &authority{Assigner: a, close: func() error { return nil }}, err
 }
 
-func openEtcd(address string, o slots.Options) (*authority, error) {
+func openEtcd(address string, o lease.Options) (*authority, error) {
 	a, err := etcd.Open(address, &etcd.Options{Options: o})
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (f *dsnFlags) useAuthority(
 ) error {
 	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
 	defer cancel()
-	a, err := f.openAuthority(p, slots.Options{})
+	a, err := f.openAuthority(p, lease.Options{})
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (f *dsnFlags) useAuthority(
 	return errors.Join(err, a.close())
 }
 
-func (f *dsnFlags) openAuthority(p *program, o slots.Options) (*authority, error) {
+func (f *dsnFlags) openAuthority(p *program, o lease.Options) (*authority, error) {
 	if f.Timeout <= 0 {
 		return nil, usagef("--timeout is %v, want above 0", f.Timeout)
 	}
@@ -102,7 +102,7 @@ func (f *dsnFlags) authorityGenerator(
 	}
 	start, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
 	defer cancel()
-	a, err := f.openAuthority(p, slots.Options{Window: o.window, Logger: o.logger})
+	a, err := f.openAuthority(p, lease.Options{Window: o.window, Logger: o.logger})
 	if err != nil {
 		return nil, err
 	}

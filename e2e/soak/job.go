@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/e2e/internal/soak"
@@ -125,13 +125,13 @@ func (j job) assigner() (assigner.Assigner, error) {
 		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
 	}
 	if strings.HasPrefix(j.DSN, "etcd:") {
-		return etcd.Open(j.DSN, &etcd.Options{Options: slots.Options{Window: j.Window}})
+		return etcd.Open(j.DSN, &etcd.Options{Options: lease.Options{Window: j.Window}})
 	}
 	if strings.HasPrefix(j.DSN, "http:") {
 		return idclient.New([]string{j.DSN}, nil)
 	}
 	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
-		return kubernetes.Open(j.DSN, &kubernetes.Options{Options: slots.Options{Window: j.Window}})
+		return kubernetes.Open(j.DSN, &kubernetes.Options{Options: lease.Options{Window: j.Window}})
 	}
 	db, err := workernode.OpenMySQL(j.DSN)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
-// Store is a slots.Store on a toy server. It is safe for concurrent use.
+// Store is a lease.Store on a toy server. It is safe for concurrent use.
 type Store struct {
 	server *Server
 	prefix string // begins the keys of one universe of ids
@@ -24,12 +24,12 @@ func NewStore(server *Server, application string) *Store {
 }
 
 // List returns all entries of the application.
-func (s *Store) List(ctx context.Context) ([]slots.Entry, error) {
+func (s *Store) List(ctx context.Context) ([]lease.Entry, error) {
 	found, err := s.server.List(ctx, s.prefix)
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", s.prefix, err)
 	}
-	entries := make([]slots.Entry, 0, len(found))
+	entries := make([]lease.Entry, 0, len(found))
 	for key, item := range found {
 		entries = append(entries, entry(key[len(s.prefix):], item))
 	}
@@ -37,37 +37,37 @@ func (s *Store) List(ctx context.Context) ([]slots.Entry, error) {
 }
 
 // Get returns one entry. A key that the server does not have is no error.
-func (s *Store) Get(ctx context.Context, name string) (slots.Entry, error) {
+func (s *Store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	item, err := s.server.Get(ctx, s.prefix+name)
 	if err != nil {
-		return slots.Entry{}, fmt.Errorf("reading %s: %w", s.prefix+name, err)
+		return lease.Entry{}, fmt.Errorf("reading %s: %w", s.prefix+name, err)
 	}
 	return entry(name, item), nil
 }
 
 // Put is the compare-and-set. An error that leaves its outcome open, such as a timeout, is returned
 // as it is: package slots reads the entry again, and the token in its value tells the outcome.
-func (s *Store) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+func (s *Store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	var revision int64 // 0: the key must not exist
 	if old.Version != "" {
 		var err error
 		if revision, err = strconv.ParseInt(old.Version, 10, 64); err != nil {
-			return slots.Entry{}, fmt.Errorf("version %q: %w", old.Version, err)
+			return lease.Entry{}, fmt.Errorf("version %q: %w", old.Version, err)
 		}
 	}
 	item, ok, err := s.server.CompareAndSet(ctx, s.prefix+old.Name, revision, string(value))
 	if err != nil {
-		return slots.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, err)
+		return lease.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, err)
 	}
 	if !ok {
-		return slots.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, slots.ErrConflict)
+		return lease.Entry{}, fmt.Errorf("writing %s: %w", s.prefix+old.Name, lease.ErrConflict)
 	}
 	return entry(old.Name, item), nil
 }
 
 // entry returns the entry of an item. The entry of an item that does not exist has no version.
-func entry(name string, item Item) slots.Entry {
-	e := slots.Entry{Name: name}
+func entry(name string, item Item) lease.Entry {
+	e := lease.Entry{Name: name}
 	if item.Revision > 0 {
 		e.Value, e.Version = []byte(item.Value), strconv.FormatInt(item.Revision, 10)
 	}

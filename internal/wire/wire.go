@@ -109,5 +109,5 @@ const (
 	ClaimLost        Code = "claim_lost"
 	WorkersExhausted Code = "workers_exhausted"
 	LayoutMismatch   Code = "layout_mismatch"
-	Succeeded        Code = "succeeded"
+	Superseded       Code = "superseded"
 )

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 const layoutA = "28-22-13-0/1s@2026-01-01T00:00:00Z"
@@ -21,7 +21,7 @@ func beginning(at time.Time) string {
 func layoutIs(t *testing.T, m *memory, want string) {
 	t.Helper()
 	m.set(func() {
-		if h := string(m.entries[slots.HeaderName].Value); !strings.Contains(h, `"layout":"`+want+`"`) {
+		if h := string(m.entries[lease.HeaderName].Value); !strings.Contains(h, `"layout":"`+want+`"`) {
 			t.Errorf("the header is %s, want the layout %q", h, want)
 		}
 	})
@@ -57,7 +57,7 @@ func TestNoLayoutAnnounced(t *testing.T) {
 	m := &memory{}
 	a := newAssigner(t, m, nil)
 	c := assign(t, a)
-	m.edit(slots.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`"`)
+	m.edit(lease.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`"`)
 	end := until(c)
 	refused := func(what string, err error) {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestNoLayoutAnnounced(t *testing.T) {
 	layoutIs(t, m, "")
 	extend(t, c, time.Minute)
 
-	m.edit(slots.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`,36-14-13-0/1s+9@2060-01-01T00:00:00Z"`)
+	m.edit(lease.HeaderName, `"layout":""`, `"layout":"|`+layoutA+`,36-14-13-0/1s+9@2060-01-01T00:00:00Z"`)
 	_, err = a.BindLayout(layoutA).Assign(t.Context(), maxWorker)
 	refused("Assign with the first of two layouts that are announced", err)
 	layoutIs(t, m, "")
@@ -113,7 +113,7 @@ func TestRestoreHeader(t *testing.T) {
 	}
 	const both = layoutA + ",36-14-13-0/1s+9@2060-01-01T00:00:00Z"
 	assign(t, a.BindLayout(both))
-	m.set(func() { delete(m.entries, slots.HeaderName) })
+	m.set(func() { delete(m.entries, lease.HeaderName) })
 	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // newAssigner returns an Assigner on a store.
-func newAssigner(tb testing.TB, s slots.Store, o *slots.Options) *slots.Assigner {
+func newAssigner(tb testing.TB, s lease.Store, o *lease.Options) *lease.Assigner {
 	tb.Helper()
-	a, err := slots.New(s, o)
+	a, err := lease.New(s, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 				Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 					m := &memory{fault: fault()}
 					return func(first, last int64) assigner.Assigner {
-						a, err := slots.New(m, &slots.Options{First: first, Last: last})
+						a, err := lease.New(m, &lease.Options{First: first, Last: last})
 						if err != nil {
 							return assignertest.Refused(err)
 						}

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
-const slot0 = slots.SlotPrefix + "0"
+const slot0 = lease.SlotPrefix + "0"
 
 // TestExtend: an extension reaches a whole Window from now, or as far as is asked for. One to an
 // instant that the window has makes no call of the store. One to no instant is an error.
@@ -34,7 +34,7 @@ func TestExtend(t *testing.T) {
 			}
 		}
 		time.Sleep(10 * time.Minute)
-		whole := time.Now().Add(slots.DefaultWindow)
+		whole := time.Now().Add(lease.DefaultWindow)
 		if got, err := c.Extend(t.Context(), end.Add(time.Millisecond)); err != nil || !got.Equal(whole) {
 			t.Errorf("Extend by a millisecond = %v, %v, want %v", got, err, whole)
 		}
@@ -58,7 +58,7 @@ func TestExtendFails(t *testing.T) {
 		{"put", slot0, notDone},
 		{"put", slot0, done},
 		{"put", slot0, doubled},
-		{"get", slots.HeaderName, notDone},
+		{"get", lease.HeaderName, notDone},
 	} {
 		t.Run(tt.op+" "+tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestExtendFails(t *testing.T) {
 				s := timed{newAmbush()}
 				c := assign(t, newAssigner(t, s, nil))
 				time.Sleep(10 * time.Minute)
-				whole := time.Now().Add(slots.DefaultWindow)
+				whole := time.Now().Add(lease.DefaultWindow)
 				met := s.once(1, tt.op, tt.name, tt.how)
 				got, err := c.Extend(t.Context(), until(c).Add(time.Millisecond))
 				if err != nil || got.Before(whole) || !*met {
@@ -211,13 +211,13 @@ func TestUnreadableOwn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newAmbush()
-				c := assign(t, newAssigner(t, s, &slots.Options{Owner: "the owner"}))
+				c := assign(t, newAssigner(t, s, &lease.Options{Owner: "the owner"}))
 				end := until(c)
 				s.edit(slot0, tt.old, tt.instead)
 				spoiled := string(s.entries[slot0].Value)
 				for range 2 {
 					_, err := c.Extend(t.Context(), end.Add(time.Hour))
-					if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, slots.ErrWentBack) ||
+					if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, assigner.ErrWentBack) ||
 						!strings.Contains(err.Error(), tt.want) {
 						t.Errorf("Extend = %v, want ErrClaimLost alone and %q", err, tt.want)
 					}
@@ -248,7 +248,7 @@ func TestLostAsk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
-		c := assign(t, newAssigner(t, s, &slots.Options{Window: time.Minute}))
+		c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Minute}))
 		restore := s.backup()
 		time.Sleep(2 * time.Minute)
 		assign(t, newAssigner(t, s, nil))
@@ -274,16 +274,16 @@ func TestHeaderGone(t *testing.T) {
 			a := newAssigner(t, s, nil)
 			c := assign(t, a)
 			end := until(c)
-			remove(s.memory, slots.HeaderName)
+			remove(s.memory, lease.HeaderName)
 			_, err := c.Extend(t.Context(), end.Add(far))
-			if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, slots.ErrWentBack) ||
+			if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) ||
 				!strings.Contains(err.Error(), "the header of the test's memory is gone") {
 				t.Errorf("Extend = %v, want ErrClaimLost and ErrWentBack", err)
 			}
 			if !until(c).Equal(end) {
 				t.Errorf("the window ends at %v, want %v as before", until(c), end)
 			}
-			begin := max(recordOf(t, s.memory, slot0).Until, time.Now().Add(slots.DefaultWindow).UnixMilli())
+			begin := max(recordOf(t, s.memory, slot0).Until, time.Now().Add(lease.DefaultWindow).UnixMilli())
 			if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // give makes n slots that were given back and end at used.
@@ -45,10 +45,10 @@ func TestAssignFails(t *testing.T) {
 		{"time, after a new slot", 3, "now", "", notDone},
 		{"slot not written", 1, "put", "slot", notDone},
 		{"slot written", 1, "put", "slot", done},
-		{"mark not written", 1, "put", slots.HeaderName, notDone},
-		{"mark written", 1, "put", slots.HeaderName, done},
-		{"mark sent twice", 1, "put", slots.HeaderName, doubled},
-		{"header after the slot", 1, "get", slots.HeaderName, notDone},
+		{"mark not written", 1, "put", lease.HeaderName, notDone},
+		{"mark written", 1, "put", lease.HeaderName, done},
+		{"mark sent twice", 1, "put", lease.HeaderName, doubled},
+		{"header after the slot", 1, "get", lease.HeaderName, notDone},
 	} {
 		for _, free := range []int{0, 2} {
 			t.Run(fmt.Sprintf("%s, %d free", tt.what, free), func(t *testing.T) {
@@ -69,13 +69,13 @@ func TestAssignFails(t *testing.T) {
 						return run()
 					}
 					c := assign(t, a)
-					whole := time.Now().Add(slots.DefaultWindow - time.Second)
+					whole := time.Now().Add(lease.DefaultWindow - time.Second)
 					if free == 0 && c.Worker() != 1 || !from(c).IsZero() == (free == 0) || until(c).Before(whole) {
 						t.Errorf("worker %d from %v until %v, want %v or later", c.Worker(), from(c), until(c), whole)
 					}
 					changed := 0
 					for name, e := range s.entries {
-						if name != slots.HeaderName && e.Version != before[name].Version {
+						if name != lease.HeaderName && e.Version != before[name].Version {
 							changed++
 						}
 					}
@@ -94,7 +94,7 @@ func TestAssignAsksTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := timed{newAmbush()}
-		met := s.once(2, "get", slots.HeaderName, func(run func() error) error {
+		met := s.once(2, "get", lease.HeaderName, func(run func() error) error {
 			time.Sleep(time.Hour)
 			s.once(1, "now", "", notDone)
 			return run()
@@ -117,23 +117,23 @@ func TestAssignRefused(t *testing.T) {
 		{n: 1, op: "now"},
 		{n: 2, op: "now"},
 		{n: 3, op: "now"},
-		{n: 1, op: "put", name: slots.HeaderName},
-		{n: 1, op: "put", name: slots.SlotPrefix + "1"},
-		{n: 1, op: "get", name: slots.HeaderName},
-		{n: 1, op: "get", name: slots.HeaderName, conflict: true},
+		{n: 1, op: "put", name: lease.HeaderName},
+		{n: 1, op: "put", name: lease.SlotPrefix + "1"},
+		{n: 1, op: "get", name: lease.HeaderName},
+		{n: 1, op: "get", name: lease.HeaderName, conflict: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := timed{newAmbush()}
 			assign(t, newAssigner(t, s, nil))
 			met := s.once(tt.n, tt.op, tt.name, refused)
 			if tt.conflict {
-				s.once(1, "put", slots.HeaderName, func(run func() error) error {
-					s.edit(slots.HeaderName, "used", "used")
+				s.once(1, "put", lease.HeaderName, func(run func() error) error {
+					s.edit(lease.HeaderName, "used", "used")
 					return run()
 				})
 			}
 			c, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker)
-			if !errors.Is(err, slots.ErrRefused) || !*met {
+			if !errors.Is(err, lease.ErrRefused) || !*met {
 				t.Errorf("%+v: Assign = %v, %v, want ErrRefused", tt, c, err)
 			}
 		})
@@ -147,9 +147,9 @@ func TestMarkedByOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		s.once(1, "put", slots.HeaderName, func(func() error) error {
+		s.once(1, "put", lease.HeaderName, func(func() error) error {
 			assign(t, newAssigner(t, s, nil))
-			remove(s.memory, slots.SlotPrefix+"1") // or it is not made yet
+			remove(s.memory, lease.SlotPrefix+"1") // or it is not made yet
 			return errLost
 		})
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 2 {
@@ -157,9 +157,9 @@ func TestMarkedByOther(t *testing.T) {
 		}
 		// A header without a token says nothing of a mark.
 		remove(s.memory, slot0)
-		_, token, _ := strings.Cut(string(s.entries[slots.HeaderName].Value), `"token":"`)
+		_, token, _ := strings.Cut(string(s.entries[lease.HeaderName].Value), `"token":"`)
 		token, _, _ = strings.Cut(token, `"`)
-		s.edit(slots.HeaderName, token, "")
+		s.edit(lease.HeaderName, token, "")
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
 			t.Errorf("worker = %d, want 3", c.Worker())
 		}
@@ -174,7 +174,7 @@ func TestMarkLost(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
 		remove(s.memory, slot0)
-		s.once(1, "put", slots.HeaderName, done)
+		s.once(1, "put", lease.HeaderName, done)
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
 			t.Errorf("worker = %d, want 1", c.Worker())
 		}
@@ -190,9 +190,9 @@ func TestMarkedSlotThere(t *testing.T) {
 			s := newAmbush()
 			assign(t, newAssigner(t, s, nil))
 			text := string(s.entries[slot0].Value)
-			s.once(1, "put", slots.HeaderName, how)
-			s.once(1, "put", slots.SlotPrefix+"1", func(run func() error) error {
-				put(s.memory, slots.SlotPrefix+"1", text)
+			s.once(1, "put", lease.HeaderName, how)
+			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
+				put(s.memory, lease.SlotPrefix+"1", text)
 				return run()
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -201,7 +201,7 @@ func TestMarkedSlotThere(t *testing.T) {
 			if err != nil || c.Worker() != 2 {
 				t.Errorf("Assign = %v, %v, want worker 2", c, err)
 			}
-			if got := string(s.entries[slots.SlotPrefix+"1"].Value); got != text {
+			if got := string(s.entries[lease.SlotPrefix+"1"].Value); got != text {
 				t.Errorf("the slot is %s, want %s as before", got, text)
 			}
 		})
@@ -215,7 +215,7 @@ func TestLastNumberTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		s.once(1, "put", slots.HeaderName, func(run func() error) error {
+		s.once(1, "put", lease.HeaderName, func(run func() error) error {
 			give(t, s, 1, time.Now().Add(-time.Hour))
 			return run()
 		})
@@ -233,7 +233,7 @@ func TestNumberCancelled(t *testing.T) {
 		assign(t, newAssigner(t, s, nil))
 		s.around = func(op, name string, run func() error) error {
 			if op == "put" {
-				return slots.ErrConflict
+				return lease.ErrConflict
 			}
 			return run()
 		}
@@ -276,7 +276,7 @@ func TestConfirmKept(t *testing.T) {
 			}
 			return run()
 		}
-		s.once(1, "get", slots.HeaderName, notDone)
+		s.once(1, "get", lease.HeaderName, notDone)
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || lists != 1 {
 			t.Errorf("worker %d after %d lists, want 1 after 1", c.Worker(), lists)
 		}
@@ -289,26 +289,26 @@ func TestRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		give(t, s, 5, time.Now().Add(-time.Hour))
-		a := newAssigner(t, s, &slots.Options{First: 1, Last: 3})
+		a := newAssigner(t, s, &lease.Options{First: 1, Last: 3})
 		got := []int64{assign(t, a).Worker(), assign(t, a).Worker(), assign(t, a).Worker()}
 		if slices.Sort(got); !slices.Equal(got, []int64{1, 2, 3}) {
 			t.Errorf("workers = %v, want 1 to 3", got)
 		}
-		remove(s.memory, slots.SlotPrefix+"2")
+		remove(s.memory, lease.SlotPrefix+"2")
 		_, err := a.Assign(t.Context(), maxWorker)
 		if want := "all of the worker ids 1 to 3 are reserved, the first until 2000-01-01 00:20:00"; err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("Assign = %v, want %q", err, want)
 		}
-		remove(s.memory, slots.SlotPrefix+"1")
-		put(s.memory, slots.SlotPrefix+"3", "unreadable")
+		remove(s.memory, lease.SlotPrefix+"1")
+		put(s.memory, lease.SlotPrefix+"3", "unreadable")
 		_, err = a.Assign(t.Context(), maxWorker)
 		if want := "the worker ids 1 to 3 have been given out, and 1 of their slots are there"; err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("Assign = %v, want %q", err, want)
 		}
 		for _, tt := range []struct{ first, last, highest int64 }{{2, 0, 1}, {0, 0, -1}, {0, 3, 2}} {
-			a := newAssigner(t, s, &slots.Options{First: tt.first, Last: tt.last})
+			a := newAssigner(t, s, &lease.Options{First: tt.first, Last: tt.last})
 			if c, err := a.Assign(t.Context(), tt.highest); !errors.Is(err, assigner.ErrWorkersExhausted) ||
 				!strings.Contains(err.Error(), "the layout's highest") {
 				t.Errorf("Assign in %+v = %v, %v, want ErrWorkersExhausted", tt, c, err)
@@ -325,7 +325,7 @@ func TestFreeOrder(t *testing.T) {
 	s := newAmbush()
 	assign(t, newAssigner(t, s, nil))
 	for i := range all {
-		put(s.memory, slots.SlotPrefix+fmt.Sprint(all-i),
+		put(s.memory, lease.SlotPrefix+fmt.Sprint(all-i),
 			fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
 	}
 	var tried []string
@@ -340,7 +340,7 @@ func TestFreeOrder(t *testing.T) {
 		}
 		if op == "put" {
 			tried = append(tried, name)
-			return slots.ErrConflict
+			return lease.ErrConflict
 		}
 		return run()
 	}
@@ -352,7 +352,7 @@ func TestFreeOrder(t *testing.T) {
 	}
 	for _, name := range tried {
 		var worker int
-		if _, err := fmt.Sscanf(name, slots.SlotPrefix+"%d", &worker); err != nil || worker <= all-candidates {
+		if _, err := fmt.Sscanf(name, lease.SlotPrefix+"%d", &worker); err != nil || worker <= all-candidates {
 			t.Errorf("tried %s, want one of the slots from %d on, which have been free for longest", name,
 				all-candidates+1)
 		}
@@ -384,7 +384,7 @@ func TestFreeShuffled(t *testing.T) {
 				}
 				tried[name] = true
 				if len(tried) < free {
-					return slots.ErrConflict
+					return lease.ErrConflict
 				}
 			}
 			return run()
@@ -408,13 +408,13 @@ func TestConflictTime(t *testing.T) {
 		s.around = func(op, name string, run func() error) error {
 			if op == "put" {
 				if puts++; puts == 1 {
-					return slots.ErrConflict
+					return lease.ErrConflict
 				}
 			}
 			return before(op, name, run)
 		}
 		c := assign(t, newAssigner(t, s, nil))
-		if whole := time.Now().Add(slots.DefaultWindow - time.Second); until(c).Before(whole) || puts != 2 {
+		if whole := time.Now().Add(lease.DefaultWindow - time.Second); until(c).Before(whole) || puts != 2 {
 			t.Errorf("the window ends at %v after %d writes, want %v or later after 2", until(c), puts, whole)
 		}
 	})
@@ -426,7 +426,7 @@ func TestHeaderTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
-		s.once(1, "put", slots.HeaderName, func(run func() error) error {
+		s.once(1, "put", lease.HeaderName, func(run func() error) error {
 			assign(t, newAssigner(t, s, nil))
 			return run()
 		})
@@ -476,7 +476,7 @@ func TestLateTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		met := s.once(1, "put", slots.SlotPrefix+"1", func(run func() error) error {
+		met := s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
 			err := run()
 			time.Sleep(2 * time.Second)
 			if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
@@ -485,7 +485,7 @@ func TestLateTaken(t *testing.T) {
 			return err
 		})
 		start := time.Now()
-		c := assign(t, newAssigner(t, s, &slots.Options{Window: time.Second}))
+		c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Second}))
 		if took := time.Since(start); c.Worker() != 2 || took > 3*time.Second || !*met {
 			t.Errorf("worker %d after %v, want 2 after 2 s", c.Worker(), took)
 		}

@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -120,7 +120,7 @@ func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 // succeeded returns the error of a window that would have to reach beyond the cut.
 func (s *space) succeeded(h header) error {
 	return fmt.Errorf("%w: the layouts are %q, and this process knows %q: it stops at %v",
-		assigner.ErrSucceeded, h.all(), s.layout, millis(h.cut))
+		assigner.ErrSuperseded, h.all(), s.layout, millis(h.cut))
 }
 
 // addHeader makes the header with the space's first layout, and announces the others. If another
@@ -139,7 +139,7 @@ func (s *space) addHeader(ctx context.Context) error {
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
 	if len(rows) > 0 {
 		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
-			"to run Restore", assigner.ErrClaimLost, ErrWentBack, len(rows))
+			"to run Restore", assigner.ErrClaimLost, assigner.ErrWentBack, len(rows))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
 	_, err = s.putHeader(ctx, h)

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // seated is a memory that serves two requests at a time and takes its time for each.
@@ -26,17 +26,17 @@ func (s *seated) serve(d time.Duration) {
 	<-s.seats
 }
 
-func (s *seated) List(ctx context.Context) ([]slots.Entry, error) {
+func (s *seated) List(ctx context.Context) ([]lease.Entry, error) {
 	s.serve(2 * time.Millisecond)
 	return s.memory.List(ctx)
 }
 
-func (s *seated) Get(ctx context.Context, name string) (slots.Entry, error) {
+func (s *seated) Get(ctx context.Context, name string) (lease.Entry, error) {
 	s.serve(time.Millisecond)
 	return s.memory.Get(ctx, name)
 }
 
-func (s *seated) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+func (s *seated) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	s.serve(2 * time.Millisecond)
 	return s.memory.Put(ctx, old, value)
 }

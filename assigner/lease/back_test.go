@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // TestWentBack: whatever state the store goes back to while an owner works, the owner stops at its
@@ -21,7 +21,7 @@ func TestWentBack(t *testing.T) {
 	const window = time.Hour
 	type world struct {
 		m     *memory
-		owner *slots.Assigner
+		owner *lease.Assigner
 		claim assigner.Claim
 		log   assignertest.Windows
 	}
@@ -69,7 +69,7 @@ func TestWentBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{m: &memory{}}
-			w.owner = newAssigner(t, w.m, &slots.Options{Window: window, Owner: "the owner"})
+			w.owner = newAssigner(t, w.m, &lease.Options{Window: window, Owner: "the owner"})
 			if tt.before != nil {
 				tt.before(t, w)
 			}
@@ -82,8 +82,8 @@ func TestWentBack(t *testing.T) {
 			}
 			for range 2 {
 				_, err := w.claim.Extend(t.Context(), end.Add(window))
-				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, slots.ErrWentBack) ||
-					!strings.Contains(err.Error(), tt.is) || strings.Count(err.Error(), "slots:") != 1 {
+				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) ||
+					!strings.Contains(err.Error(), tt.is) || strings.Count(err.Error(), "lease:") != 1 {
 					t.Fatalf("Extend = %v, want ErrClaimLost, ErrWentBack and %q", err, tt.is)
 				}
 			}
@@ -102,7 +102,7 @@ func TestWentBack(t *testing.T) {
 			late.SetClock(func() time.Time { return end.Add(time.Hour) })
 			if tt.name == "everything" {
 				// The header is gone as well, so that nothing is claimed until it is repaired.
-				if _, err := late.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+				if _, err := late.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 					t.Errorf("Assign without a header = %v, want ErrWentBack", err)
 				}
 				if err := late.Restore(t.Context(), 0, window); err != nil {
@@ -148,7 +148,7 @@ func TestAssignWentBack(t *testing.T) {
 			end := until(c)
 			restore()
 			_, err := a.Assign(t.Context(), maxWorker)
-			if !errors.Is(err, slots.ErrWentBack) {
+			if !errors.Is(err, assigner.ErrWentBack) {
 				t.Fatalf("Assign = %v, want ErrWentBack", err)
 			}
 			next := assign(t, a)
@@ -170,15 +170,15 @@ func TestDeleted(t *testing.T) {
 	if c := assign(t, newAssigner(t, m, nil)); c.Worker() != 1 {
 		t.Errorf("worker id = %d, want 1", c.Worker())
 	}
-	_, err := newAssigner(t, m, &slots.Options{Last: 0}).Assign(t.Context(), 0)
+	_, err := newAssigner(t, m, &lease.Options{Last: 0}).Assign(t.Context(), 0)
 	if !errors.Is(err, assigner.ErrWorkersExhausted) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("Assign of a deleted slot alone = %v, want ErrWorkersExhausted that says why", err)
 	}
-	if _, err := gone.Extend(t.Context(), until(gone).Add(time.Hour)); !errors.Is(err, slots.ErrWentBack) {
+	if _, err := gone.Extend(t.Context(), until(gone).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Extend of the deleted slot = %v, want ErrWentBack", err)
 	}
 	m.set(func() { delete(m.entries, "header") })
-	if _, err := newAssigner(t, m, nil).Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+	if _, err := newAssigner(t, m, nil).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Assign without a header = %v, want ErrWentBack", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	if _, err := owner.Extend(t.Context(), until(owner).Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) ||
-		errors.Is(err, slots.ErrWentBack) {
+		errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Extend after Restore = %v, want ErrClaimLost", err)
 	}
 	c := assign(t, newAssigner(t, m, nil).BindLayout(layout))
@@ -227,7 +227,7 @@ func TestReleaseWentBack(t *testing.T) {
 	}
 	restore()
 	k.step(time.Hour)
-	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Assign = %v, want ErrWentBack", err)
 	}
 }
@@ -237,7 +237,7 @@ const found = 10 * time.Minute
 
 // behind returns a claim at fencing token 2 whose slot is replaced by a text, which may have the claim's
 // end, or is deleted if text is empty. found has passed since the claim.
-func behind(t *testing.T, s slots.Store, m *memory, text string) (a *slots.Assigner, c assigner.Claim) {
+func behind(t *testing.T, s lease.Store, m *memory, text string) (a *lease.Assigner, c assigner.Claim) {
 	t.Helper()
 	a = newAssigner(t, s, nil)
 	c = assign(t, a)
@@ -284,14 +284,14 @@ func TestForgotten(t *testing.T) {
 					end = 0
 				} else {
 					_, err := c.Extend(t.Context(), until(c).Add(time.Hour))
-					if !errors.Is(err, slots.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
+					if !errors.Is(err, assigner.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
 						t.Errorf("Extend = %v, want ErrWentBack, and the slot repaired", err)
 					}
 				}
 				if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation || r.Until != end {
 					t.Errorf("the slot is %+v, want fencing token %d and end %d", r, tt.generation, end)
 				}
-				want := now.Add(slots.DefaultWindow).UTC()
+				want := now.Add(lease.DefaultWindow).UTC()
 				if tt.nothing {
 					want = time.Time{}
 				}
@@ -320,7 +320,7 @@ func TestRepairFails(t *testing.T) {
 			return run()
 		}},
 		{name: "refused", op: "put", refused: true,
-			how: func(*ambush, func() error) error { return slots.ErrRefused }},
+			how: func(*ambush, func() error) error { return lease.ErrRefused }},
 	} {
 		for _, by := range []string{"Extend", "Assign"} {
 			t.Run(tt.name+", by "+by, func(t *testing.T) {
@@ -343,7 +343,7 @@ func TestRepairFails(t *testing.T) {
 						_, err = a.Assign(t.Context(), maxWorker)
 					}
 					unknown := by == "Assign" && (tt.name == "done" || tt.name == "not done")
-					if failed := tt.refused || unknown; !errors.Is(err, slots.ErrWentBack) || !*met ||
+					if failed := tt.refused || unknown; !errors.Is(err, assigner.ErrWentBack) || !*met ||
 						strings.Contains(err.Error(), "could not be repaired: ") != failed {
 						t.Errorf("%s = %v, want ErrWentBack, with a repair that failed: %v", by, err, failed)
 					}
@@ -357,14 +357,14 @@ func TestRepairFails(t *testing.T) {
 						t.Errorf("the slot is %+v, want %+v", r, want)
 					}
 					if left {
-						if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+						if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 							t.Errorf("Assign = %v, want ErrWentBack", err)
 						}
 						if r := recordOf(t, s.memory, slot0); r.Generation != 3 {
 							t.Errorf("the slot is %+v, want fencing token 3", r)
 						}
 					}
-					begin := now.Add(slots.DefaultWindow)
+					begin := now.Add(lease.DefaultWindow)
 					if c := assign(t, a); from(c).Before(begin) || by == "Extend" && !left && tt.op == "put" &&
 						from(c).After(begin) {
 						t.Errorf("the next window begins at %v, want %v", from(c), begin)
@@ -393,12 +393,12 @@ func TestWentBackAgain(t *testing.T) {
 			} else {
 				_, err = a.Assign(t.Context(), maxWorker)
 			}
-			if !errors.Is(err, slots.ErrWentBack) {
+			if !errors.Is(err, assigner.ErrWentBack) {
 				t.Errorf("%s = %v, want ErrWentBack", by, err)
 			}
 			restore()
 			time.Sleep(time.Hour)
-			if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrWentBack) {
+			if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 				t.Errorf("Assign = %v, %v, want ErrWentBack", c, err)
 			}
 		})

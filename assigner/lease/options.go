@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"fmt"
@@ -62,14 +62,14 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case c.First < 0:
-		return c, fmt.Errorf("slots: First is %d, want 0 or above", c.First)
+		return c, fmt.Errorf("lease: First is %d, want 0 or above", c.First)
 	case c.Last < 0 || c.Last > 0 && c.Last < c.First:
-		return c, fmt.Errorf("slots: Last is %d, want %d, which is First, or above",
+		return c, fmt.Errorf("lease: Last is %d, want %d, which is First, or above",
 			c.Last, c.First)
 	case c.Window < minWindow || c.Window > maxWindow:
-		return c, fmt.Errorf("slots: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
+		return c, fmt.Errorf("lease: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
 	case utf8.RuneCountInString(c.Owner) > maxOwner || !utf8.ValidString(c.Owner):
-		return c, fmt.Errorf("slots: Owner has %d characters, want at most %d, and valid UTF-8",
+		return c, fmt.Errorf("lease: Owner has %d characters, want at most %d, and valid UTF-8",
 			utf8.RuneCountInString(c.Owner), maxOwner)
 	}
 	return c, nil

@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -47,7 +47,7 @@ type Entry struct {
 	Version string // of this value, and another one after every change; empty: there is no entry
 }
 
-// The texts have no prefix: Assigner and claims begin every error with "slots:".
+// The texts have no prefix: Assigner and claims begin every error with "lease:".
 var (
 	// ErrConflict says that an entry is not the one that Put was to change.
 	ErrConflict = errors.New("the entry was changed")
@@ -55,12 +55,6 @@ var (
 	// ErrRefused says that a store refuses for a reason that does not pass by itself, such as
 	// missing rights. It is permanent until an operator removes the reason.
 	ErrRefused = errors.New("the store refuses")
-
-	// ErrWentBack says that a store is in an older state than this process has seen: a backup was
-	// restored, or entries were deleted. Worker ids and windows that it forgot may be given out
-	// twice until an operator has repaired it with Restore. The message names the slot and says
-	// what it was and what it is. An error that wraps it wraps assigner.ErrClaimLost as well.
-	ErrWentBack = errors.New("the store went back to an older state")
 )
 
 // place says where s is, for messages.
@@ -73,8 +67,8 @@ func place(s Store) string {
 
 // permanent reports whether another try of what failed with err would fail as well.
 func permanent(err error) bool {
-	for _, p := range []error{ErrRefused, ErrWentBack, assigner.ErrWorkersExhausted,
-		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSucceeded} {
+	for _, p := range []error{ErrRefused, assigner.ErrWentBack, assigner.ErrWorkersExhausted,
+		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSuperseded} {
 		if errors.Is(err, p) {
 			return true
 		}

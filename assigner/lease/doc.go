@@ -30,6 +30,6 @@
 // # What the store must ensure
 //
 // The store must not forget a change that it has answered. If it does, because a backup was
-// restored, owners that run find out and fail with ErrWentBack. Processes that start cannot find
-// out, so none may start until Restore has run.
-package slots
+// restored, owners that run find out and fail with assigner.ErrWentBack. Processes that start
+// cannot find out, so none may start until Restore has run.
+package lease

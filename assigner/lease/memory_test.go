@@ -1,10 +1,10 @@
-package slots_test
+package lease_test
 
 import (
 	"sync"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // TestMemoryTogether: claims of one Assigner read and change what the Assigner knows at the same time,
@@ -12,7 +12,7 @@ import (
 func TestMemoryTogether(t *testing.T) {
 	t.Parallel()
 	const rounds = 10000
-	var m slots.Memory
+	var m lease.Memory
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for i := range int64(2) {
@@ -59,12 +59,12 @@ func TestMemoryLower(t *testing.T) {
 		token       string
 		until, want int64
 	}{
-		{"its slot", 1, slots.MemoryToken, 50, 50},
-		{"to a later end", 1, slots.MemoryToken, 150, 100},
+		{"its slot", 1, lease.MemoryToken, 50, 50},
+		{"to a later end", 1, lease.MemoryToken, 150, 100},
 		{"the slot of another claim", 1, "other", 50, 100},
-		{"another worker id's", 2, slots.MemoryToken, 50, 100},
+		{"another worker id's", 2, lease.MemoryToken, 50, 100},
 	} {
-		var m slots.Memory
+		var m lease.Memory
 		m.Lower(1, 50) // nothing is known
 		m.Note(1, 100)
 		m.LowerOf(tt.worker, tt.token, tt.until)

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // TestWaiting: an Assign that waits for its store asks about every second and a half, and logs once
@@ -22,7 +22,7 @@ func TestWaiting(t *testing.T) {
 		calls := 0
 		s.around = func(string, string, func() error) error { calls++; return errLost }
 		var log bytes.Buffer
-		a := newAssigner(t, s, &slots.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if c, err := a.Assign(ctx, maxWorker); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) {
@@ -43,7 +43,7 @@ func TestLeftAlone(t *testing.T) {
 	s := newAmbush()
 	put(s.memory, slot0, `{"v":7}`)
 	var log bytes.Buffer
-	a := newAssigner(t, s, &slots.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if all, err := a.Slots(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("Slots = %v, %v, want none", all, err)
 	}
@@ -62,13 +62,13 @@ func TestRestoreUsed(t *testing.T) {
 			assign(t, newAssigner(t, s, nil))
 		}
 		if unreadable {
-			s.edit(slots.SlotPrefix+"2", `"v":1`, `"v":7`)
+			s.edit(lease.SlotPrefix+"2", `"v":1`, `"v":7`)
 		}
-		remove(s.memory, slots.HeaderName)
+		remove(s.memory, lease.HeaderName)
 		if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		remove(s.memory, slots.SlotPrefix+"2")
+		remove(s.memory, lease.SlotPrefix+"2")
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
 			t.Errorf("worker = %d, want 3", c.Worker())
 		}

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // memory is a Store in memory. Its fault breaks calls, and its entries can be put back.
 type memory struct {
 	mu      sync.Mutex
-	entries map[string]slots.Entry
+	entries map[string]lease.Entry
 	version int
 	calls   int
 
@@ -37,42 +37,42 @@ func (m *memory) call(ctx context.Context, op, name string) (done bool, err erro
 	return m.fault(op, name)
 }
 
-func (m *memory) List(ctx context.Context) ([]slots.Entry, error) {
+func (m *memory) List(ctx context.Context) ([]lease.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.call(ctx, "list", ""); err != nil {
 		return nil, err
 	}
-	var all []slots.Entry
+	var all []lease.Entry
 	for _, e := range m.entries {
 		all = append(all, e)
 	}
 	return all, nil
 }
 
-func (m *memory) Get(ctx context.Context, name string) (slots.Entry, error) {
+func (m *memory) Get(ctx context.Context, name string) (lease.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.call(ctx, "get", name); err != nil {
-		return slots.Entry{}, err
+		return lease.Entry{}, err
 	}
 	return m.entries[name], nil
 }
 
-func (m *memory) Put(ctx context.Context, old slots.Entry, value []byte) (slots.Entry, error) {
+func (m *memory) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	done, err := m.call(ctx, "put", old.Name)
 	if !done {
-		return slots.Entry{}, err
+		return lease.Entry{}, err
 	}
 	if m.entries[old.Name].Version != old.Version {
-		return slots.Entry{}, slots.ErrConflict
+		return lease.Entry{}, lease.ErrConflict
 	}
 	m.version++
-	e := slots.Entry{Name: old.Name, Value: value, Version: strconv.Itoa(m.version)}
+	e := lease.Entry{Name: old.Name, Value: value, Version: strconv.Itoa(m.version)}
 	if m.entries == nil {
-		m.entries = map[string]slots.Entry{}
+		m.entries = map[string]lease.Entry{}
 	}
 	m.entries[old.Name] = e
 	return e, err

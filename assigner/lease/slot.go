@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"cmp"
@@ -58,11 +58,11 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 // ctx ends.
 func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Duration) error {
 	if highest < 0 || highest > maxMillis {
-		return fmt.Errorf("slots: the highest worker id is %d, want 0 to %d",
+		return fmt.Errorf("lease: the highest worker id is %d, want 0 to %d",
 			highest, int64(maxMillis))
 	}
 	if reach < 0 || reach > 2*maxWindow {
-		return fmt.Errorf("slots: the longest reach is %v, want 0 to %v", reach, 2*maxWindow)
+		return fmt.Errorf("lease: the longest reach is %v, want 0 to %v", reach, 2*maxWindow)
 	}
 	s := a.space
 	return s.retry(ctx, "repairing after a restore", 0, func(ctx context.Context) error {

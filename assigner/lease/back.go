@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -39,6 +39,6 @@ func (s *space) wentBack(found, known row, now, window int64) error {
 		"until %v: a backup was restored, or entries were deleted or changed; other worker ids "+
 		"and windows may be given out twice; see \"A store that went back\" in "+
 		"docs/reliability.md",
-		assigner.ErrClaimLost, ErrWentBack, known.worker, place(s.store), is,
+		assigner.ErrClaimLost, assigner.ErrWentBack, known.worker, place(s.store), is,
 		known.Generation, millis(known.Until))
 }

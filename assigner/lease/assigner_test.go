@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 const maxWorker = 1<<10 - 1
@@ -41,21 +41,21 @@ func until(c assigner.Claim) time.Time { _, until := c.Window(); return until }
 // TestOptions: an option that is out of range is an error that names it and its bound.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]slots.Options{
+	for want, o := range map[string]lease.Options{
 		"First is -1, want 0 or above":                           {First: -1},
 		"Last is 2, want 3, which is First, or above":            {First: 3, Last: 2},
 		"Window is 1ms, want 1s to 8784h0m0s":                    {Window: time.Millisecond},
 		"Window is 9000h0m0s, want 1s to 8784h0m0s":              {Window: 9000 * time.Hour},
 		"Owner has 192 characters, want at most 191, and valid ": {Owner: strings.Repeat("x", 192)},
 	} {
-		if _, err := slots.New(&memory{}, &o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := lease.New(&memory{}, &o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%+v) = %v, want an error with %q", o, err, want)
 		}
 	}
-	if _, err := slots.New(nil, nil); err == nil {
+	if _, err := lease.New(nil, nil); err == nil {
 		t.Error("New(nil) succeeded")
 	}
-	a := newAssigner(t, &memory{}, &slots.Options{First: 5, Last: 9})
+	a := newAssigner(t, &memory{}, &lease.Options{First: 5, Last: 9})
 	_, err := a.Assign(t.Context(), 8)
 	if !errors.Is(err, assigner.ErrWorkersExhausted) ||
 		!strings.Contains(err.Error(), "First is 5 and Last 9, the layout's highest worker id is 8") {
@@ -73,8 +73,8 @@ func TestReuse(t *testing.T) {
 		t.Errorf("first claim is worker %d from %v, want 0 from the beginning of time",
 			first.Worker(), from(first))
 	}
-	if left := time.Until(until(first)); left < slots.DefaultWindow-time.Minute {
-		t.Errorf("the window is %v long, want %v", left, slots.DefaultWindow)
+	if left := time.Until(until(first)); left < lease.DefaultWindow-time.Minute {
+		t.Errorf("the window is %v long, want %v", left, lease.DefaultWindow)
 	}
 	if c := assign(t, a); c.Worker() != 1 {
 		t.Errorf("second claim is worker %d, want 1", c.Worker())
@@ -112,7 +112,7 @@ func TestFleet(t *testing.T) {
 	}
 	_, err := newAssigner(t, m, nil).Assign(t.Context(), processes-1)
 	if !errors.Is(err, assigner.ErrWorkersExhausted) ||
-		!strings.Contains(err.Error(), "the first until") || strings.Count(err.Error(), "slots:") != 1 {
+		!strings.Contains(err.Error(), "the first until") || strings.Count(err.Error(), "lease:") != 1 {
 		t.Errorf("Assign with no slot left = %v", err)
 	}
 	t.Logf("%d calls of the store for %d processes", m.calls, processes)
@@ -174,7 +174,7 @@ func TestLostForGood(t *testing.T) {
 	for range 2 {
 		calls := m.calls
 		_, err := old.Extend(t.Context(), end.Add(time.Hour))
-		if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, slots.ErrWentBack) {
+		if !errors.Is(err, assigner.ErrClaimLost) || errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("Extend = %v, want ErrClaimLost alone", err)
 		}
 		if m.calls > calls+2 {
@@ -192,13 +192,13 @@ func TestLostForGood(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	m := &memory{fault: func(string, string) (bool, error) {
-		return false, fmt.Errorf("%w: no rights", slots.ErrRefused)
+		return false, fmt.Errorf("%w: no rights", lease.ErrRefused)
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, err := newAssigner(t, m, nil).Assign(ctx, maxWorker)
-	if !errors.Is(err, slots.ErrRefused) || ctx.Err() != nil ||
-		err.Error() != "slots: claiming a worker id: the test's memory: the store refuses: no rights" {
+	if !errors.Is(err, lease.ErrRefused) || ctx.Err() != nil ||
+		err.Error() != "lease: claiming a worker id: the test's memory: the store refuses: no rights" {
 		t.Errorf("Assign = %v, want ErrRefused at once", err)
 	}
 }
@@ -233,13 +233,13 @@ func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, wrote, away := &memory{}, false, time.Now().Add(5*time.Second)
 		m.fault = func(op, name string) (bool, error) {
-			wrote = wrote || op == "put" && name == slots.SlotPrefix+"0"
+			wrote = wrote || op == "put" && name == lease.SlotPrefix+"0"
 			if wrote && op == "get" && time.Now().Before(away) {
 				return false, errLost
 			}
 			return true, nil
 		}
-		c := assign(t, newAssigner(t, m, &slots.Options{Window: time.Second}))
+		c := assign(t, newAssigner(t, m, &lease.Options{Window: time.Second}))
 		if c.Worker() != 0 || !until(c).After(time.Now()) || from(c).IsZero() {
 			t.Errorf("worker %d from %v until %v, want 0 again, after the window that has passed",
 				c.Worker(), from(c), until(c))
@@ -256,8 +256,8 @@ func TestSlow(t *testing.T) {
 		again    bool // the window passed after the claim was made
 	}{
 		{"list", "", false},
-		{"put", slots.HeaderName, false},
-		{"get", slots.HeaderName, true},
+		{"put", lease.HeaderName, false},
+		{"get", lease.HeaderName, true},
 	} {
 		for _, tells := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s %s, told %v", tt.op, tt.name, tells), func(t *testing.T) {
@@ -271,11 +271,11 @@ func TestSlow(t *testing.T) {
 						}
 						return true, nil
 					}
-					var s slots.Store = m
+					var s lease.Store = m
 					if tells {
 						s = told{m, &clock{}}
 					}
-					c := assign(t, newAssigner(t, s, &slots.Options{Window: time.Second}))
+					c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Second}))
 					if c.Worker() != 0 || !until(c).After(time.Now()) || from(c).IsZero() == tt.again {
 						t.Errorf("at %v worker %d from %v until %v, want 0 with a window that has not passed, "+
 							"claimed again: %v", time.Now(), c.Worker(), from(c), until(c), tt.again)
@@ -301,7 +301,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("worker id = %d, want 1, as slot 0 cannot be read", c.Worker())
 	}
 	m.edit("header", `"v":1`, `"v":2`)
-	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, slots.ErrRefused) ||
+	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, lease.ErrRefused) ||
 		!strings.Contains(err.Error(), "the header has version 2, want 1") {
 		t.Errorf("Assign under a header of version 2 = %v", err)
 	}
@@ -311,7 +311,7 @@ func TestUnreadable(t *testing.T) {
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	a := newAssigner(t, m, &slots.Options{Owner: "the test"})
+	a := newAssigner(t, m, &lease.Options{Owner: "the test"})
 	const layout = "28-22-13-0/1s@2026-01-01T00:00:00Z"
 	held, given := assign(t, a.BindLayout(layout)), assign(t, a.BindLayout(layout))
 	if err := given.Release(t.Context(), time.Time{}); err != nil {
@@ -324,7 +324,7 @@ func TestSlots(t *testing.T) {
 	for i := range all {
 		all[i].Left = 0
 	}
-	want := []slots.Slot{
+	want := []lease.Slot{
 		{Worker: 0, Generation: 1, Owner: "the test", Until: until(held), Layout: layout, Newest: layout},
 		{Worker: 1, Generation: 2, Layout: layout, Newest: layout},
 	}
@@ -338,7 +338,7 @@ func TestSlots(t *testing.T) {
 // TestSpan: a claim says how long its windows are, whatever the store's clock says.
 func TestSpan(t *testing.T) {
 	t.Parallel()
-	c := assign(t, newAssigner(t, told{&memory{}, &clock{shift: time.Hour}}, &slots.Options{Window: time.Minute}))
+	c := assign(t, newAssigner(t, told{&memory{}, &clock{shift: time.Hour}}, &lease.Options{Window: time.Minute}))
 	if w, ok := c.(assigner.Windowed); !ok || w.Span() != time.Minute {
 		t.Errorf("Span of %T = %v, want 1m", c, ok)
 	}

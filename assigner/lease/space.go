@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -125,10 +125,10 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			if last != nil {
 				ended = fmt.Errorf("%w; last error: %w", ended, last)
 			}
-			return fmt.Errorf("slots: %s: %s: %w", what, place(s.store), ended)
+			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), ended)
 		}
 		if permanent(err) || n == tries {
-			return fmt.Errorf("slots: %s: %s: %w", what, place(s.store), err)
+			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)
 		}
 		limit := lastForChange
 		if !errors.Is(err, ErrConflict) {

@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // ambush is a memory with a hook around its calls. The hook may use the memory itself. run makes the
@@ -26,7 +26,7 @@ func (a *ambush) through(op, name string, run func() error) error {
 	return a.around(op, name, run)
 }
 
-func (a *ambush) List(ctx context.Context) (all []slots.Entry, err error) {
+func (a *ambush) List(ctx context.Context) (all []lease.Entry, err error) {
 	err = a.through("list", "", func() (err error) { all, err = a.memory.List(ctx); return err })
 	if err != nil {
 		return nil, err
@@ -34,18 +34,18 @@ func (a *ambush) List(ctx context.Context) (all []slots.Entry, err error) {
 	return all, nil
 }
 
-func (a *ambush) Get(ctx context.Context, name string) (e slots.Entry, err error) {
+func (a *ambush) Get(ctx context.Context, name string) (e lease.Entry, err error) {
 	err = a.through("get", name, func() (err error) { e, err = a.memory.Get(ctx, name); return err })
 	if err != nil {
-		return slots.Entry{}, err
+		return lease.Entry{}, err
 	}
 	return e, nil
 }
 
-func (a *ambush) Put(ctx context.Context, old slots.Entry, value []byte) (e slots.Entry, err error) {
+func (a *ambush) Put(ctx context.Context, old lease.Entry, value []byte) (e lease.Entry, err error) {
 	err = a.through("put", old.Name, func() (err error) { e, err = a.memory.Put(ctx, old, value); return err })
 	if err != nil {
-		return slots.Entry{}, err
+		return lease.Entry{}, err
 	}
 	return e, nil
 }
@@ -80,8 +80,8 @@ func (s timed) Now(ctx context.Context) (now time.Time, err error) {
 // The answers of calls.
 func notDone(func() error) error     { return errLost }
 func done(run func() error) error    { return errors.Join(run(), errLost) }
-func refused(func() error) error     { return slots.ErrRefused }
-func doubled(run func() error) error { return errors.Join(run(), slots.ErrConflict) }
+func refused(func() error) error     { return lease.ErrRefused }
+func doubled(run func() error) error { return errors.Join(run(), lease.ErrConflict) }
 
 // record is what is stored under a name.
 type record struct {
@@ -107,9 +107,9 @@ func recordOf(tb testing.TB, m *memory, name string) record {
 // put stores a text as an operator does.
 func put(m *memory, name, text string) {
 	if m.entries == nil {
-		m.entries = map[string]slots.Entry{}
+		m.entries = map[string]lease.Entry{}
 	}
-	m.set(func() { m.entries[name] = slots.Entry{Name: name} })
+	m.set(func() { m.entries[name] = lease.Entry{Name: name} })
 	m.edit(name, "", text)
 }
 

@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -20,7 +20,7 @@ var _ assigner.LayoutBinder = (*Assigner)(nil)
 // call the store.
 func New(store Store, options *Options) (*Assigner, error) {
 	if store == nil {
-		return nil, errors.New("slots: the store is nil")
+		return nil, errors.New("lease: the store is nil")
 	}
 	o, err := options.withDefaults()
 	if err != nil {
@@ -47,8 +47,8 @@ func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 // assigner.ErrWorkersExhausted and says when the next one is free.
 //
 // Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
-// growing pauses. A refusal is an error at once. Errors: ErrRefused, ErrWentBack,
-// assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch, assigner.ErrSucceeded, and ctx's.
+// growing pauses. A refusal is an error at once. Errors: ErrRefused, assigner.ErrWentBack,
+// assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch, assigner.ErrSuperseded, and ctx's.
 func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	s := a.space
 	first, last := s.options.First, s.options.Last
@@ -61,7 +61,7 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 			assigner.ErrWorkersExhausted, first, last, maxWorker)
 	}
 	if len(s.layout) > maxLayout {
-		return nil, fmt.Errorf("slots: the layout's text has %d bytes, want at most %d",
+		return nil, fmt.Errorf("lease: the layout's text has %d bytes, want at most %d",
 			len(s.layout), maxLayout)
 	}
 	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),

@@ -1,4 +1,4 @@
-package slots
+package lease
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 			assigner.ErrClaimLost, what)
 	}
 	if until.IsZero() || until.Year() > lastYear {
-		return time.Time{}, fmt.Errorf("slots: %s: until is %v, want an instant before the year %d",
+		return time.Time{}, fmt.Errorf("lease: %s: until is %v, want an instant before the year %d",
 			what, until, lastYear+1)
 	}
 	want := ceilMillis(until)
@@ -148,8 +148,8 @@ func (c *claim) confirm(ctx context.Context) error {
 	if h.entry.Version == "" {
 		// Slots may be gone as well, so a window claimed here must begin after all forgotten ones.
 		c.memory.forgot(max(c.row.Until, c.local().UnixMilli()+c.window))
-		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost, ErrWentBack,
-			place(c.store))
+		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
+			assigner.ErrWentBack, place(c.store))
 	}
 	c.header = h
 	if end := h.end(c.row.Until); end > c.until.Load() {

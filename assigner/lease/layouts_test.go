@@ -1,4 +1,4 @@
-package slots_test
+package lease_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/slots"
+	"github.com/uidring/uidring/assigner/lease"
 )
 
 // layoutOld begins before the first instant of a bubble.
@@ -18,7 +18,7 @@ const layoutOld = "28-22-13-0/1s@1990-01-01T00:00:00Z"
 
 // headerIs changes the layouts of the header.
 func headerIs(m *memory, from, to string) {
-	m.edit(slots.HeaderName, `"layout":"`+from+`"`, `"layout":"`+to+`"`)
+	m.edit(lease.HeaderName, `"layout":"`+from+`"`, `"layout":"`+to+`"`)
 }
 
 // TestLayoutAnnounced begins where a process died that had announced a layout: a claim that does not
@@ -38,9 +38,9 @@ func TestLayoutAnnounced(t *testing.T) {
 		if end, err := old.Extend(t.Context(), want); err != nil || !end.Equal(begin) {
 			t.Errorf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, begin)
 		}
-		if end, err := old.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSucceeded) ||
+		if end, err := old.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSuperseded) ||
 			!strings.Contains(err.Error(), "it stops at "+begin.String()) {
-			t.Errorf("Extend at the begin of an announced layout = %v, %v, want ErrSucceeded", end, err)
+			t.Errorf("Extend at the begin of an announced layout = %v, %v, want ErrSuperseded", end, err)
 		}
 		if c := assign(t, a.BindLayout(layoutOld)); until(c).After(begin) {
 			t.Errorf("the window ends at %v, want %v, where the announced layout begins, or before", until(c), begin)
@@ -62,7 +62,7 @@ func TestLayoutAnnounced(t *testing.T) {
 		c := assign(t, a.BindLayout(both))
 		layoutIs(t, s.memory, both)
 		extend(t, c, 10*time.Hour)
-		if r := recordOf(t, s.memory, slots.SlotPrefix+"2"); r.Layout != both {
+		if r := recordOf(t, s.memory, lease.SlotPrefix+"2"); r.Layout != both {
 			t.Errorf("the slot has the layout %q, want %q", r.Layout, both)
 		}
 	})
@@ -83,7 +83,7 @@ func TestLayoutTakenBack(t *testing.T) {
 		after := assign(t, a) // cut from the start
 		looks := 0
 		s.around = func(op, name string, run func() error) error {
-			if op == "get" && name != slots.HeaderName {
+			if op == "get" && name != lease.HeaderName {
 				looks++
 			}
 			return run()
@@ -94,8 +94,8 @@ func TestLayoutTakenBack(t *testing.T) {
 			until time.Time
 		}{{before, end}, {after, begin}} {
 			for range 2 {
-				if end, err := tt.c.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSucceeded) {
-					t.Errorf("Extend beyond an announced layout = %v, %v, want ErrSucceeded", end, err)
+				if end, err := tt.c.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSuperseded) {
+					t.Errorf("Extend beyond an announced layout = %v, %v, want ErrSuperseded", end, err)
 				}
 				if !until(tt.c).Equal(tt.until) {
 					t.Errorf("the window ends at %v, want %v as before", until(tt.c), tt.until)
@@ -135,14 +135,14 @@ func TestLayoutCutToNothing(t *testing.T) {
 				if err := a.Restore(t.Context(), 0, tt.floor); err != nil {
 					t.Fatal(err)
 				}
-				s.edit(slots.HeaderName, `"layout":""`, `"layout":"`+layoutOld+`"`)
-				s.once(1, "put", slots.SlotPrefix+"1", func(run func() error) error {
+				s.edit(lease.HeaderName, `"layout":""`, `"layout":"`+layoutOld+`"`)
+				s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
 					headerIs(s.memory, layoutOld, layoutOld+"|"+beginning(time.Now().Add(tt.begin)))
 					return run()
 				})
 				c, err := a.BindLayout(layoutOld).Assign(t.Context(), maxWorker)
-				if !errors.Is(err, assigner.ErrSucceeded) {
-					t.Errorf("Assign = %v, %v, want ErrSucceeded", c, err)
+				if !errors.Is(err, assigner.ErrSuperseded) {
+					t.Errorf("Assign = %v, %v, want ErrSuperseded", c, err)
 				}
 				if n := len(s.entries); n != 2 {
 					t.Errorf("%d entries, want the header and one slot", n)
@@ -164,12 +164,12 @@ func TestLayoutBegun(t *testing.T) {
 				assign(t, a)
 				begin := func() { headerIs(s.memory, layoutOld, layoutOld+","+beginning(time.Now().Add(-ago))) }
 				if meanwhile {
-					s.once(1, "put", slots.HeaderName, func(run func() error) error { begin(); return run() })
+					s.once(1, "put", lease.HeaderName, func(run func() error) error { begin(); return run() })
 				} else {
 					begin()
 				}
-				if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSucceeded) {
-					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSucceeded", c, err)
+				if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSuperseded) {
+					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSuperseded", c, err)
 				}
 				if n := len(s.entries); n != 2 {
 					t.Errorf("begun %v ago, meanwhile %v: %d entries, want the header and one slot", ago, meanwhile, n)
@@ -187,7 +187,7 @@ func TestLayoutSettledMeanwhile(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
 		both := layoutOld + "," + beginning(time.Now().Add(time.Hour))
-		s.once(1, "get", slots.HeaderName, func(run func() error) error {
+		s.once(1, "get", lease.HeaderName, func(run func() error) error {
 			assign(t, newAssigner(t, s, nil).BindLayout(both))
 			return run()
 		})
@@ -215,12 +215,12 @@ func TestFirstHeader(t *testing.T) {
 		var got []string
 		s.around = func(op, name string, run func() error) error {
 			err := run()
-			if op == "put" && name == slots.HeaderName {
-				text := string(s.entries[slots.HeaderName].Value)
+			if op == "put" && name == lease.HeaderName {
+				text := string(s.entries[lease.HeaderName].Value)
 				if len(got) == 0 && !strings.Contains(text, `"used":[]`) {
 					t.Errorf("the first header is %s, want an empty list of used worker ids", text)
 				}
-				got = append(got, recordOf(t, s.memory, slots.HeaderName).Layout)
+				got = append(got, recordOf(t, s.memory, lease.HeaderName).Layout)
 			}
 			return err
 		}
@@ -247,14 +247,14 @@ func TestUnreadableHeader(t *testing.T) {
 		s := newAmbush()
 		a := newAssigner(t, s, nil)
 		c := assign(t, a)
-		put(s.memory, slots.HeaderName, text)
+		put(s.memory, lease.HeaderName, text)
 		end := until(c)
 		_, extended := c.Extend(t.Context(), end.Add(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		_, assigned := a.Assign(ctx, maxWorker)
 		cancel()
 		for what, err := range map[string]error{"Extend": extended, "Assign": assigned} {
-			if !errors.Is(err, slots.ErrRefused) || !strings.Contains(err.Error(), want) {
+			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s under the header %s = %v, want ErrRefused and %q", what, text, err, want)
 			}
 		}
@@ -273,18 +273,18 @@ func TestHeaderUnseen(t *testing.T) {
 		n      int // the n-th call of op meets f
 		op     string
 		on     string
-		f      func(s *ambush, header slots.Entry) func(run func() error) error
+		f      func(s *ambush, header lease.Entry) func(run func() error) error
 		empty  bool // there is no slot
 		want   error
 	}{
-		{name: "the list fails", n: 2, op: "list", want: slots.ErrWentBack,
-			f: func(*ambush, slots.Entry) func(func() error) error { return notDone }},
-		{name: "the header is refused", n: 1, op: "get", on: slots.HeaderName, empty: true, want: slots.ErrRefused,
-			f: func(*ambush, slots.Entry) func(func() error) error { return refused }},
-		{name: "the header is put back after the list", n: 1, op: "get", on: slots.HeaderName,
-			f: func(s *ambush, header slots.Entry) func(func() error) error {
+		{name: "the list fails", n: 2, op: "list", want: assigner.ErrWentBack,
+			f: func(*ambush, lease.Entry) func(func() error) error { return notDone }},
+		{name: "the header is refused", n: 1, op: "get", on: lease.HeaderName, empty: true, want: lease.ErrRefused,
+			f: func(*ambush, lease.Entry) func(func() error) error { return refused }},
+		{name: "the header is put back after the list", n: 1, op: "get", on: lease.HeaderName,
+			f: func(s *ambush, header lease.Entry) func(func() error) error {
 				return func(run func() error) error {
-					s.set(func() { s.entries[slots.HeaderName] = header })
+					s.set(func() { s.entries[lease.HeaderName] = header })
 					return run()
 				}
 			}},
@@ -296,8 +296,8 @@ func TestHeaderUnseen(t *testing.T) {
 					s := newAmbush()
 					a := newAssigner(t, s, nil).BindLayout(layout)
 					assign(t, a)
-					header := s.entries[slots.HeaderName]
-					remove(s.memory, slots.HeaderName)
+					header := s.entries[lease.HeaderName]
+					remove(s.memory, lease.HeaderName)
 					if tt.empty {
 						remove(s.memory, slot0)
 					}
@@ -306,7 +306,7 @@ func TestHeaderUnseen(t *testing.T) {
 					if !errors.Is(err, tt.want) || err == nil && c.Worker() != 1 || !*met {
 						t.Errorf("Assign = %v, %v, want worker 1 or %v", c, err, tt.want)
 					}
-					if _, ok := s.entries[slots.HeaderName]; ok != (tt.want == nil) {
+					if _, ok := s.entries[lease.HeaderName]; ok != (tt.want == nil) {
 						t.Errorf("there is a header: %v, want %v", ok, tt.want == nil)
 					}
 				})
@@ -329,12 +329,12 @@ func TestHeaderGoneMeanwhile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newAmbush()
 			assign(t, newAssigner(t, s, nil).BindLayout(tt.before))
-			met := s.once(1, tt.op, slots.HeaderName, func(run func() error) error {
-				remove(s.memory, slots.HeaderName)
+			met := s.once(1, tt.op, lease.HeaderName, func(run func() error) error {
+				remove(s.memory, lease.HeaderName)
 				return run()
 			})
 			c, err := newAssigner(t, s, nil).BindLayout(tt.layout).Assign(t.Context(), maxWorker)
-			if !errors.Is(err, slots.ErrWentBack) || !*met {
+			if !errors.Is(err, assigner.ErrWentBack) || !*met {
 				t.Errorf("Assign with layout %q = %v, %v, want ErrWentBack", tt.layout, c, err)
 			}
 			if len(s.entries) != 1 {
