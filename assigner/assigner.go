@@ -25,6 +25,14 @@ var (
 	// authority did not answer. It is temporary.
 	ErrClaimExpired = errors.New("assigner: claim expired")
 
+	// ErrBeyondReach means that the window would end further beyond the authority's clock than the
+	// authority grants: its reach. One of the two clocks, that of the authority or that of the
+	// process, is wrong, and a window that far ahead would keep the worker id from all others. It
+	// is temporary: it passes when the clocks agree. The message says the authority's time, the end
+	// that was asked for, and the reach.
+	ErrBeyondReach = errors.New(
+		"assigner: the window would end too far beyond the authority's clock")
+
 	// ErrLayoutMismatch means that other claims of the same authority belong to another bit layout
 	// or epoch, so that ids could be equal. It is permanent until the configuration changes.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
@@ -66,12 +74,14 @@ type Claim interface {
 	Window() (from, until time.Time)
 
 	// Extend asks for a window that ends at until or later. It returns the window's actual end,
-	// which Window reports from then on. The end is earlier than until only if the claim bounds how
-	// far it reaches ahead of the clock; Extend then waits until it can grant more than before, or
-	// for a few seconds; or if the window ends where a layout begins that the process does not
-	// know. From then on Extend fails with ErrSuperseded. When Extend fails, the window does not
-	// change. An error that wraps ErrClaimLost is permanent; after any other, Extend may be called
-	// again.
+	// which Window reports from then on. The end is earlier than until in three cases. The claim
+	// bounds how far it reaches ahead of the clock, and waits until it can grant more than before,
+	// or for a few seconds. Or the window ends where a layout begins that the process does not
+	// know; from then on Extend fails with ErrSuperseded. Or the authority tells the time and the
+	// window ends at its time plus its reach; where that is no more than the window has, Extend
+	// fails with ErrBeyondReach at once, and the caller asks again no more than once a second. When
+	// Extend fails, the window does not change. An error that wraps ErrClaimLost is permanent;
+	// after any other, Extend may be called again.
 	Extend(ctx context.Context, until time.Time) (time.Time, error)
 
 	// Release gives back the part of the window from used on. used is the end of the last tick
