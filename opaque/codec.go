@@ -10,13 +10,13 @@ import (
 )
 
 // ErrVersion means that a code names a version for which the Codec has no key. It lasts for this
-// Codec: only one with that key reveals the code.
+// Codec: only one with that key reveals the code. No Codec has a key for the zero ID.
 var ErrVersion = errors.New("opaque: no key of this version")
 
 // Key hides ids. Formatting one, in a log as well, does not show the secret. Package fmt calls no
 // method of a value in an unexported field: formatting a struct that has a Key there shows it.
 type Key struct {
-	Version int    // 0..MaxVersion; part of every code
+	Version int    // 1..MaxVersion; part of every code
 	Secret  []byte `json:"-"` // 16, 24 or 32 random bytes: AES-128, AES-192 or AES-256
 }
 
@@ -27,7 +27,7 @@ func (k Key) Format(f fmt.State, _ rune) {
 
 // Codec hides the ids of one kind and reveals them. It is immutable and safe for concurrent use.
 type Codec struct {
-	keys    [MaxVersion + 1]ff1 // block is nil where there is no key
+	keys    [MaxVersion + 1]ff1 // block is nil where there is no key, as at 0
 	current uint8
 }
 
@@ -37,15 +37,17 @@ type Codec struct {
 //
 // Hide uses the current key, Reveal all. To rotate keys, first give the new key as an old one to
 // every process, then make it the current one everywhere, and drop the old one when its codes are
-// out of use. A version may return with another secret after that.
+// out of use. There are MaxVersion versions, so a fourth key reuses one: first drop the key that
+// had it. What is left of its codes then reveals wrong ids, without an error.
 //
-// The error names the field and the bound: a Version above MaxVersion or given twice, or a Secret
+// Version 0 is refused, so that the zero ID, a field that JSON lacks for one, reveals nothing. The
+// error names the field and the bound: a Version outside 1..MaxVersion or given twice, or a Secret
 // of another length. It shows no secret. New keeps no reference to the secrets.
 func New(kind string, current Key, old ...Key) (*Codec, error) {
 	c := &Codec{current: uint8(current.Version)}
 	for _, k := range append([]Key{current}, old...) {
-		if k.Version < 0 || k.Version > MaxVersion {
-			return nil, fmt.Errorf("opaque: Version is %d, want 0..%d", k.Version, MaxVersion)
+		if k.Version < 1 || k.Version > MaxVersion {
+			return nil, fmt.Errorf("opaque: Version is %d, want 1..%d", k.Version, MaxVersion)
 		}
 		if c.keys[k.Version].block != nil {
 			return nil, fmt.Errorf("opaque: Version %d is given twice", k.Version)

@@ -35,7 +35,7 @@ func codec(tb testing.TB, kind string, current opaque.Key, old ...opaque.Key) *o
 func TestHide(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 3))
-	for version := range opaque.MaxVersion + 1 {
+	for version := 1; version <= opaque.MaxVersion; version++ {
 		c := codec(t, "order", key(version))
 		for i := range 2000 {
 			id := uid.ID(r.Int64() >> r.IntN(63))
@@ -91,6 +91,27 @@ func TestRotation(t *testing.T) {
 		if got, err := c.Reveal(old); err != nil || got == id || got < 0 {
 			t.Errorf("the wrong %s reveals %d, %v, want some other id", name, got, err)
 		}
+	}
+}
+
+// TestZero: no codec reveals the zero ID, nor what JSON without the field or with its text leaves
+// there.
+func TestZero(t *testing.T) {
+	t.Parallel()
+	c := codec(t, "order", key(1), key(2), key(3))
+	for _, js := range []string{`{}`, `{"id":null}`, `{"id":"0000000000000"}`, `{"id":"00000000000000000000"}`} {
+		var order struct {
+			ID opaque.ID `json:"id"`
+		}
+		if err := json.Unmarshal([]byte(js), &order); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := c.Reveal(order.ID); !errors.Is(err, opaque.ErrVersion) || id != 0 {
+			t.Errorf("%s reveals %d, %v, want ErrVersion", js, id, err)
+		}
+	}
+	if c, err := opaque.New("order", opaque.Key{Secret: make([]byte, 16)}); err == nil {
+		t.Errorf("a key of version 0 reveals the zero ID: %v", c)
 	}
 }
 
@@ -167,11 +188,12 @@ func number(tb testing.TB, code opaque.ID) uint64 {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for want, keys := range map[string][]opaque.Key{
-		"Version is 4, want 0..3":     {{Version: 4, Secret: make([]byte, 16)}},
+		"Version is 4, want 1..3":     {{Version: 4, Secret: make([]byte, 16)}},
+		"Version is 0, want 1..3":     {key(1), {Secret: make([]byte, 16)}},
 		"Version is -1":               {key(1), {Version: -1, Secret: make([]byte, 16)}},
 		"Version 1 is given twice":    {key(1), key(2), key(1)},
 		"version 2 has 15 bytes":      {key(1), {Version: 2, Secret: []byte("fifteen secrets")}},
-		"has 0 bytes, want 16, 24 or": {{}},
+		"has 0 bytes, want 16, 24 or": {{Version: 1}},
 	} {
 		if _, err := opaque.New("order", keys[0], keys[1:]...); err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "fifteen") {

@@ -11,7 +11,8 @@ import (
 const MaxVersion = 3
 
 // ID is the code that hides an id: 63 bits that look random, and the version of the key. Codec.Hide
-// makes it and Codec.Reveal reads it. IDs are comparable. Their order means nothing.
+// makes it and Codec.Reveal reads it. IDs are comparable. Their order means nothing. The zero ID
+// hides nothing: Reveal returns ErrVersion.
 //
 // It has two text forms of fixed width. Text, JSON and String use the first, ParseID reads both.
 //
