@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -82,7 +83,7 @@ func (a *disposable) Now(ctx context.Context) (time.Time, error) { return Now(ct
 // maxWorker last, because only the INSERT tells it: a layout that is too narrow uses up one key for
 // each Assign.
 func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
+	d, err := sqlgorm.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
 		return nil, err
 	}

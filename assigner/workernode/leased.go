@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -202,7 +202,7 @@ func (a *leased) BindLayout(layout string) assigner.Assigner {
 // claimer.claim until it succeeds, fails for good, or ctx ends, and bounds each attempt to ten
 // seconds.
 func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := sqldb.Open("workernode", a.db, a.options.Logger)
+	d, err := sqlgorm.Open("workernode", a.db, a.options.Logger)
 	if err != nil {
 		return nil, err
 	}

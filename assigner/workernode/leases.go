@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -48,7 +49,7 @@ func (l Lease) Free() bool { return l.Left <= 0 }
 // It reads the rows of all namespaces into memory, with one SELECT that locks nothing: owners
 // extend their claims meanwhile. An error of the database comes without rows.
 func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 // reaped counts those whose change was answered. It waits for a database that is down until ctx
 // ends.
 func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +170,7 @@ func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bo
 // worker ids are free, so a doctor compares it with the local one. The answer is as old as the
 // database took to send it. Now waits for a database that is down until ctx ends.
 func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -17,7 +17,7 @@ func Migrate(ctx context.Context, db *gorm.DB) error { return MigrateLogged(ctx,
 
 // MigrateLogged is Migrate with a logger, which may be nil. It is told when Migrate begins to wait.
 func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error {
-	d, err := sqldb.Open("workernode", db, logger)
+	d, err := sqlgorm.Open("workernode", db, logger)
 	if err != nil {
 		return err
 	}

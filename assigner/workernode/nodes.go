@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -33,7 +34,7 @@ type Node struct {
 // It is one SELECT by primary key that locks nothing. MySQL and PostgreSQL refuse a negative limit,
 // SQLite reads it as none.
 func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ type Usage struct {
 // Used returns how WORKER_NODE's worker ids are being used up, all in all and over the last stretch
 // of time recent. It waits for a database that is down until ctx ends.
 func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return Usage{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"gorm.io/gorm"
 )
 
@@ -32,7 +33,7 @@ type RestorePlan struct {
 // bound.
 func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
 	reach time.Duration) (RestorePlan, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return RestorePlan{}, err
 	}
@@ -53,7 +54,7 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
 // the windows of their owners.
 func Restore(ctx context.Context, db *gorm.DB, highest int64,
 	reach time.Duration) (RestorePlan, error) {
-	d, err := sqldb.Open("workernode", db, nil)
+	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return RestorePlan{}, err
 	}

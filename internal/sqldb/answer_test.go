@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // TestAnswers: a server that answers with another id than it stored is refused by name. One correct
@@ -32,12 +29,7 @@ func TestAnswers(t *testing.T) {
 		l := &liar{rows: tt.rows, answer: tt.answer, stored: tt.stored}
 		pool := sql.OpenDB(l)
 		defer pool.Close()
-		db, err := gorm.Open(mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}),
-			&gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := sqldb.Open("tester", db, nil)
+		d, err := sqldb.Open("tester", pool, "mysql", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,6 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 var servers dbtest.Shared
@@ -28,17 +25,13 @@ func TestMain(m *testing.M) {
 // open opens a database, and returns its pool too.
 func open(t *testing.T, dsn string) (*sqldb.DB, *sql.DB) {
 	t.Helper()
-	g, err := gorm.Open(mysql.New(mysql.Config{DSN: dsn, SkipInitializeWithVersion: true}),
-		&gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+	connector, err := dbtest.Connector(mysqldriver.MySQLDriver{}, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := g.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := sql.OpenDB(connector)
 	t.Cleanup(func() { pool.Close() })
-	d, err := sqldb.Open("tester", g, nil)
+	d, err := sqldb.Open("tester", pool, "mysql", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,53 +171,5 @@ func TestRow(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", query, err, want)
 		}
-	}
-}
-
-// TestOpen: a *gorm.DB through which no change can be committed is refused.
-func TestOpen(t *testing.T) {
-	t.Parallel()
-	srv, name := table(t)
-	good, err := gorm.Open(mysql.Open(srv.DSN(name)), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := good.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	check := func(what string, db *gorm.DB, want string) {
-		t.Helper()
-		_, err := sqldb.Open("tester", db, nil)
-		if want == "" && err == nil {
-			return
-		}
-		if err == nil || !strings.HasPrefix(err.Error(), "tester: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error of the tester's with %q", what, err, want)
-		}
-	}
-	check("nil", nil, "db is nil")
-	check("zero", &gorm.DB{}, "was not opened")
-	check("a transaction", good.Begin(), "is a transaction")
-	check("a dry run", good.Session(&gorm.Session{DryRun: true}), "is a dry run")
-	check("an error", good.Where("x = ?", 1).Table("NO_SUCH").First(&struct{}{}), "carries an error")
-	check("prepared statements", good.Session(&gorm.Session{PrepareStmt: true}), "")
-	check("the same", good, "")
-	if err := good.Connection(func(tx *gorm.DB) error {
-		check("a connection", tx, "has no *sql.DB but a *sql.Conn")
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-	prepared := good.Session(&gorm.Session{PrepareStmt: true}).Begin()
-	check("a transaction with prepared statements", prepared, "is a transaction")
-	cfg, err := mysqldriver.ParseDSN(srv.DSN(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := sqldb.Open("tester", good, nil)
-	if err != nil || !strings.Contains(d.Place(), cfg.Addr) || strings.Contains(d.Place(), dbtest.Password) {
-		t.Errorf("Place = %v, %v, want the address without the password", d, err)
 	}
 }

@@ -2,13 +2,9 @@ package sqldb
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
-
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
 )
 
 // DB is a database. It is safe for concurrent use.
@@ -24,53 +20,22 @@ type DB struct {
 	proven  *atomic.Bool // an id in a statement's answer was once compared with the stored one
 }
 
-// Open returns the database of db, for the package called name. It returns an error if db cannot be
-// used. It does not connect. logger may be nil.
-//
-// Open uses only the *sql.DB of db, and bypasses GORM's cache of prepared statements and the like.
-// A db without one is an error: a transaction, a single connection or a pool of another type.
-func Open(name string, db *gorm.DB, logger *slog.Logger) (*DB, error) {
-	refuse := func(reason string) (*DB, error) { return nil, fmt.Errorf("%s: %s", name, reason) }
-	switch {
-	case db == nil || db.Config == nil || db.Dialector == nil:
-		return refuse("db is nil or was not opened")
-	case db.Error != nil:
-		return nil, fmt.Errorf("%s: db carries an error: %w", name, db.Error)
-	case db.DryRun:
-		return refuse("db is a dry run, want one that executes")
-	}
-	d, ok := dialects[db.Dialector.Name()]
+// Open returns a pool's database, for the package called name. dialect is "mysql", also for
+// MariaDB, "postgres" or "sqlite". place names the database in messages and must not contain a
+// password; empty: the dialect does. It does not connect. logger may be nil.
+func Open(name string, pool *sql.DB, dialect, place string, logger *slog.Logger) (*DB, error) {
+	d, ok := dialects[dialect]
 	if !ok {
-		return refuse(fmt.Sprintf("dialect is %q, want mysql, postgres or sqlite",
-			db.Dialector.Name()))
+		return nil, fmt.Errorf("%s: dialect is %q, want mysql, postgres or sqlite", name, dialect)
 	}
-	conn := db.ConnPool
-	if db.Statement != nil && db.Statement.ConnPool != nil {
-		conn = db.Statement.ConnPool
+	if pool == nil {
+		return nil, fmt.Errorf("%s: the *sql.DB is nil", name)
 	}
-	// The end of the transaction would decide whether a change is committed, long after Do has said
-	// that it is.
-	if _, ok := conn.(gorm.TxCommitter); ok {
-		return refuse("db is a transaction, want one outside of any")
+	if place == "" {
+		place = dialect + " database"
 	}
-	pool, err := db.DB()
-	if errors.Is(err, gorm.ErrInvalidDB) {
-		return refuse(fmt.Sprintf("db has no *sql.DB but a %T, want one that gorm.Open returned",
-			conn))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &DB{Dialect: d, pool: pool, name: name, place: place(db.Dialector), logger: logger,
+	return &DB{Dialect: d, pool: pool, name: name, place: place, logger: logger,
 		proven: &atomic.Bool{}}, nil
-}
-
-// place names the database in messages. MySQL's driver does not always do that; the others' do.
-func place(d gorm.Dialector) string {
-	if m, ok := d.(*mysql.Dialector); ok && m.Config != nil && m.DSNConfig != nil {
-		return fmt.Sprintf("mysql database %q at %s", m.DSNConfig.DBName, m.DSNConfig.Addr)
-	}
-	return d.Name() + " database"
 }
 
 // Place names the database, for messages. It contains no password.

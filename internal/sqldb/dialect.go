@@ -8,7 +8,7 @@ import (
 // Dialect holds what differs between the databases. Times in rows are of the database's clock,
 // because the clocks of the machines that write rows differ.
 type Dialect struct {
-	// Name is that of GORM's dialector: "mysql", also for MariaDB, "postgres" or "sqlite".
+	// Name is "mysql", also for MariaDB, "postgres" or "sqlite", as GORM's dialectors have it.
 	Name      string
 	ForUpdate string // ends a SELECT that locks its rows and reads committed values
 

@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // products are versions and comments of servers, from their sources and from bug reports.
@@ -116,12 +113,7 @@ func TestStrict(t *testing.T) {
 		t.Helper()
 		pool := sql.OpenDB(g)
 		defer pool.Close()
-		db, err := gorm.Open(named{mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}), dialect},
-			&gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := sqldb.Open("tester", db, nil)
+		d, err := sqldb.Open("tester", pool, dialect, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,14 +144,6 @@ func TestStrict(t *testing.T) {
 	try("postgres", greeter{"PostgreSQL 15.5", "Dolt"}, sqldb.Doltgres)
 	try("sqlite", greeter{}, sqldb.SQLite)
 }
-
-// named is a dialector with the name of another dialect.
-type named struct {
-	gorm.Dialector
-	name string
-}
-
-func (n named) Name() string { return n.name }
 
 // TestProduct: a real server is identified correctly.
 func TestProduct(t *testing.T) {

@@ -13,9 +13,6 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // script is a server that records the statements it gets and answers them as the test says.
@@ -45,12 +42,7 @@ func (s *script) open(t *testing.T, dialect string, l *slog.Logger) (*sqldb.DB, 
 	t.Helper()
 	pool := sql.OpenDB(s)
 	t.Cleanup(func() { pool.Close() })
-	db, err := gorm.Open(named{mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}), dialect},
-		&gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := sqldb.Open("tester", db, l)
+	d, err := sqldb.Open("tester", pool, dialect, "", l)
 	if err != nil {
 		t.Fatal(err)
 	}

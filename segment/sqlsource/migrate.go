@@ -7,7 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -26,7 +26,7 @@ func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
 func MigrateLogged(
 	ctx context.Context, db *gorm.DB, logger *slog.Logger, tables ...string,
 ) error {
-	d, err := sqldb.Open("sqlsource", db, logger)
+	d, err := sqlgorm.Open("sqlsource", db, logger)
 	if err != nil {
 		return fmt.Errorf("%w (%w)", err, segment.ErrOptions)
 	}

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -84,7 +85,7 @@ func (t *table) open(kind string, db *gorm.DB, lossy bool) *table {
 // using the database fails if its product is known to lose updates: two processes would get one
 // range. It does not connect.
 func openDB(kind string, db *gorm.DB, lossy bool) (*sqldb.DB, error) {
-	d, err := sqldb.Open("sqlsource: "+kind, db, nil)
+	d, err := sqlgorm.Open("sqlsource: "+kind, db, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", err, segment.ErrOptions)
 	}

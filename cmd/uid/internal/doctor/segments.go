@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -21,7 +22,7 @@ func (p *Patient) probe(ctx context.Context, columns, table string) error {
 
 // failed reports whether err is one of the failures.
 func (p *Patient) failed(err error, failures ...sqldb.Failure) bool {
-	db, badDB := sqldb.Open("doctor", p.DB, nil)
+	db, badDB := sqlgorm.Open("doctor", p.DB, nil)
 	return err != nil && badDB == nil && slices.Contains(failures, db.Failure(err))
 }
 

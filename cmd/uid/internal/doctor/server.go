@@ -9,11 +9,12 @@ import (
 
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 )
 
 // server finds out which product the database is, and reports what is known about that.
 func (p *Patient) server(ctx context.Context) ([]Finding, error) {
-	db, err := sqldb.Open("doctor", p.DB, nil)
+	db, err := sqlgorm.Open("doctor", p.DB, nil)
 	if err != nil {
 		return nil, err
 	}
