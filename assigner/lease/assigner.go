@@ -26,6 +26,10 @@ func New(store Store, options *Options) (*Assigner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := store.(assigner.Clock); !ok && o.MaxSkew != 0 {
+		return nil, fmt.Errorf("lease: MaxSkew is %v, want 0: %s tells no time",
+			o.MaxSkew, place(store))
+	}
 	return &Assigner{space{store: store, options: o, memory: &memory{}, local: time.Now}}, nil
 }
 
@@ -47,8 +51,9 @@ func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 // assigner.ErrWorkersExhausted and says when the next one is free.
 //
 // Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
-// growing pauses. A refusal is an error at once. Errors: ErrRefused, assigner.ErrWentBack,
-// assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch, assigner.ErrSuperseded, and ctx's.
+// growing pauses. A refusal is an error at once. Errors: ErrRefused, *SkewError,
+// assigner.ErrWentBack, assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch,
+// assigner.ErrSuperseded, and ctx's.
 func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	s := a.space
 	first, last := s.options.First, s.options.Last
@@ -68,7 +73,9 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 		sent: map[string]attempt{}, fresh: none}
 	var got *claim
 	err := s.retry(ctx, "claiming a worker id", 0, func(ctx context.Context) (err error) {
-		got, err = c.claim(ctx)
+		if err = c.compareClocks(ctx); err == nil {
+			got, err = c.claim(ctx)
+		}
 		return err
 	})
 	if err != nil {

@@ -42,6 +42,7 @@ type claimer struct {
 	space
 	first, last int64 // the range of worker ids that claims are made in
 	window      int64 // Options.Window in milliseconds
+	compared    bool  // the clocks are: see MaxSkew
 
 	sent map[string]attempt // by token: changes of slots whose outcome is unknown
 	got  *attempt           // the change that was made; nil: none was, as far as is known

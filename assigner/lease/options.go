@@ -14,7 +14,8 @@ const (
 
 	minWindow = time.Second
 	maxWindow = 366 * 24 * time.Hour
-	maxOwner  = 191 // characters
+	minSkew   = time.Second // a store may tell no more than seconds
+	maxOwner  = 191         // characters
 	maxLayout = 2048
 )
 
@@ -36,8 +37,14 @@ type Options struct {
 	// Default: host, process id and start.
 	Owner string
 
-	// Logger is told of slots that cannot be read and, once for each Assign, of the wait for a
-	// store that is away. Default: none.
+	// MaxSkew is how far the local clock may be from the store's when a worker id is claimed, 1
+	// second to 366 days. Further away, Assign fails with a SkewError and logs it. No window is
+	// wrong without it, but ids carry the local clock's time. A store without a clock refuses it.
+	// Default 0: the clocks are not compared.
+	MaxSkew time.Duration
+
+	// Logger is told of clocks that are refused, of slots that cannot be read and, once for each
+	// Assign, of the wait for a store that is away. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -68,6 +75,9 @@ func (o *Options) withDefaults() (Options, error) {
 			c.Last, c.First)
 	case c.Window < minWindow || c.Window > maxWindow:
 		return c, fmt.Errorf("lease: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
+	case c.MaxSkew != 0 && (c.MaxSkew < minSkew || c.MaxSkew > maxWindow):
+		return c, fmt.Errorf("lease: MaxSkew is %v, want 0, or %v to %v",
+			c.MaxSkew, minSkew, maxWindow)
 	case utf8.RuneCountInString(c.Owner) > maxOwner || !utf8.ValidString(c.Owner):
 		return c, fmt.Errorf("lease: Owner has %d characters, want at most %d, and valid UTF-8",
 			utf8.RuneCountInString(c.Owner), maxOwner)

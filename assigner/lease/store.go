@@ -73,5 +73,6 @@ func permanent(err error) bool {
 			return true
 		}
 	}
-	return false
+	_, skewed := errors.AsType[*SkewError](err)
+	return skewed
 }
