@@ -3,6 +3,7 @@
 package metric
 
 import (
+	"errors"
 	"time"
 
 	"github.com/uidring/uidring/segment"
@@ -15,8 +16,10 @@ type Figure[S any] struct {
 	Unit    string // "s", or empty for a count
 	Help    string
 	Counter bool   // it never decreases; else it is a gauge
-	Label   string // distinguishes figures with the same Name; empty: there is one figure
-	Value   string // of the label
+	Label   string // empty: the figure has none of its own
+
+	// Value returns the value of Label. Figures with the same Name differ in it.
+	Value func(S) string
 
 	// Read returns the figure. ok is false if this S does not have it.
 	Read func(S) (v float64, ok bool)
@@ -53,8 +56,9 @@ func Generator() []Figure[uid.Stats] {
 			Read: func(s stats) (float64, bool) { return read(s).Seconds(), true }}
 	}
 	all := []Figure[stats]{
-		{Name: "worker_id", Help: "Worker id of the claim.",
-			Read: func(s stats) (float64, bool) { return float64(s.Worker), true }},
+		{Name: "worker_id", Help: "Worker id of the claim, while the claim is held.",
+			Label: "authority", Value: func(s stats) string { return s.Authority },
+			Read: func(s stats) (float64, bool) { return float64(s.Worker), held(s) }},
 		length("lead", "How far the ids that are handed out are ahead of the clock.",
 			func(s stats) time.Duration { return s.Lead }),
 		length("lag", "How far the oldest id that may be handed out is behind the clock.",
@@ -84,8 +88,9 @@ func Generator() []Figure[uid.Stats] {
 	waited.Counter = true
 	all = append(all, waited)
 	for _, status := range []uid.Status{uid.Up, uid.Degraded, uid.Down} {
-		all = append(all, Figure[stats]{Name: "status", Label: "status", Value: string(status),
-			Help: "1 for the status of the generator, 0 for the others.",
+		all = append(all, Figure[stats]{Name: "status", Label: "status",
+			Value: func(stats) string { return string(status) },
+			Help:  "1 for the status of the generator, 0 for the others.",
 			Read: func(s stats) (float64, bool) {
 				return truth(s.Health().Status == status), true
 			}})
@@ -103,7 +108,7 @@ func Generator() []Figure[uid.Stats] {
 	} {
 		f := count("rejects", "Calls that failed; put: padding runs that PutPolicy refused.",
 			reject.read)
-		f.Label, f.Value = "reason", reject.reason
+		f.Label, f.Value = "reason", func(stats) string { return reject.reason }
 		all = append(all, f)
 	}
 	// The figures of a uid.Cached only.
@@ -168,6 +173,13 @@ func Segments() []Figure[segment.Stats] {
 		Name: "segment_list_failing", Help: "1 while listing the tags of the source fails.",
 		Read: func(s segment.Stats) (float64, bool) { return truth(s.ListErr != nil), true },
 	}}
+}
+
+// held reports whether the worker id is this generator's. Another process may have it once the
+// generator is closed, once the claim's window is over, and once the claim will not be extended.
+func held(s uid.Stats) bool {
+	return !errors.Is(s.Err, uid.ErrClosed) && !errors.Is(s.Err, uid.ErrClaimExpired) &&
+		!errors.Is(s.ExtendErr, uid.ErrClaimLost) && !errors.Is(s.ExtendErr, uid.ErrSuperseded)
 }
 
 // seconds returns t in unix seconds. It returns false for the zero time.

@@ -98,7 +98,7 @@ func register[S any](
 				}
 				own := shared // WithAttributes copies it
 				if f.Label != "" {
-					own = append(own, attribute.String(f.Label, f.Value))
+					own = append(own, attribute.String(f.Label, f.Value(s)))
 				}
 				o.ObserveFloat64(instruments[i], v, api.WithAttributes(own...))
 			}

@@ -136,6 +136,97 @@ func TestWorkerSharedAlert(t *testing.T) {
 	})
 }
 
+// severed is an Assigner whose claims lose their authority when cut is set.
+type severed struct {
+	assigner.Assigner
+	cut *atomic.Bool
+}
+
+func (a severed) BindLayout(layout string) assigner.Assigner {
+	return severed{a.Assigner.(assigner.LayoutBinder).BindLayout(layout), a.cut}
+}
+
+func (a severed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if a.cut.Load() {
+		return nil, errAway
+	}
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	return severedClaim{c, a.cut}, err
+}
+
+type severedClaim struct {
+	assigner.Claim
+	cut *atomic.Bool
+}
+
+func (c severedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	if c.cut.Load() {
+		return time.Time{}, errAway
+	}
+	return c.Claim.Extend(ctx, until)
+}
+
+// TestWorkerIDPasses: a worker id passes on from a process whose window is over, from one that was
+// closed and is still scraped, and from one that lost its claim and cannot get another. None of them
+// shares it.
+func TestWorkerIDPasses(t *testing.T) {
+	play(t, func(s *scenario) {
+		a := &assignertest.Memory{Length: window}
+		var cut atomic.Bool
+		s.gen(s.cached(severed{a, &cut}, uid.Options{}))
+		s.run(30*time.Minute, nil)
+		cut.Store(true)
+		s.run(window+5*time.Minute, nil)
+		second := s.cached(a, uid.Options{})
+		s.add("b", uidprom.New("orders", second))
+		s.run(30*time.Minute, nil)
+		second.Close()
+		var gone atomic.Bool
+		third := s.cached(severed{a, &gone}, uid.Options{NoReassign: true})
+		s.add("c", uidprom.New("orders", third))
+		s.run(30*time.Minute, nil)
+		a.Lose(0)
+		s.run(2*window, nil)
+		fourth := s.cached(a, uid.Options{})
+		s.add("d", uidprom.New("orders", fourth))
+		s.run(30*time.Minute, nil)
+		for _, g := range []*uid.Cached{second, third, fourth} {
+			if w := g.Stats().Worker; w != 0 {
+				s.t.Errorf("a process has worker id %d, want that of the first", w)
+			}
+		}
+		s.fired("UidDegraded", "UidDown", "UidNotExtended", "UidClaimLost")
+	})
+}
+
+// named is an Assigner that says where its worker ids come from.
+type named struct {
+	assigner.Assigner
+	place string
+}
+
+func (n named) String() string { return n.place }
+
+// TestUniversesApart: worker ids of two universes under one job label may be equal: of two
+// namespaces, and of two environments with a target label that says which. Within an environment
+// they may not.
+func TestUniversesApart(t *testing.T) {
+	play(t, func(s *scenario) {
+		for instance, place := range map[string]string{"a": "namespace orders", "b": "namespace invoices\xff"} {
+			a := &assignertest.Memory{Length: window}
+			s.add(instance, uidprom.New("orders", s.cached(named{a, place}, uid.Options{})))
+		}
+		s.env["prod"], s.env["staging"], s.env["copy"] = "prod", "staging", "staging"
+		s.add("prod", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
+		s.add("staging", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
+		s.run(time.Hour, nil)
+		s.fired()
+		s.add("copy", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
+		s.run(30*time.Minute, nil)
+		s.fired("UidWorkerShared")
+	})
+}
+
 // TestRejectsAlert asks a generator for more ids than MaxLead allows.
 func TestRejectsAlert(t *testing.T) {
 	play(t, func(s *scenario) {

@@ -7,6 +7,8 @@
 package prometheus
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/internal/metric"
@@ -77,12 +79,12 @@ type collector[S any] struct {
 // add adds a figure. name is the generator's.
 func (c *collector[S]) add(f metric.Figure[S], name string) {
 	constant := prometheus.Labels{"generator": name}
-	if f.Label != "" {
-		constant[f.Label] = f.Value
-	}
 	var variable []string
 	if c.tag != nil {
-		variable = []string{"tag"}
+		variable = append(variable, "tag")
+	}
+	if f.Label != "" {
+		variable = append(variable, f.Label)
 	}
 	c.figures = append(c.figures, f)
 	c.descs = append(c.descs, prometheus.NewDesc(f.Prometheus(), f.Help, variable, constant))
@@ -98,14 +100,17 @@ func (c *collector[S]) Describe(descs chan<- *prometheus.Desc) {
 // Collect reads the figures and sends them.
 func (c *collector[S]) Collect(metrics chan<- prometheus.Metric) {
 	for _, s := range c.read() {
-		var labels []string
-		if c.tag != nil {
-			labels = []string{c.tag(s)}
-		}
 		for i, f := range c.figures {
 			v, ok := f.Read(s)
 			if !ok {
 				continue
+			}
+			var labels []string
+			if c.tag != nil {
+				labels = append(labels, c.tag(s))
+			}
+			if f.Label != "" {
+				labels = append(labels, strings.ToValidUTF8(f.Value(s), "?"))
 			}
 			kind := prometheus.GaugeValue
 			if f.Counter {

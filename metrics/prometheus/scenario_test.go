@@ -27,6 +27,7 @@ type scenario struct {
 	t          *testing.T
 	start      time.Time
 	registries map[string]*prometheus.Registry // by instance
+	env        map[string]string               // by instance: the target's label env
 	series     map[string][]string             // by promtool's notation: a value for each scrape
 	scrapes    int
 	expect     []string // promtool's tests of which alerts fire
@@ -36,7 +37,8 @@ type scenario struct {
 func play(t *testing.T, run func(s *scenario)) {
 	t.Parallel()
 	promtool := program(t, "promtool")
-	s := &scenario{t: t, registries: map[string]*prometheus.Registry{}, series: map[string][]string{}}
+	s := &scenario{t: t, registries: map[string]*prometheus.Registry{},
+		env: map[string]string{}, series: map[string][]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		outer := s.t
 		s.t, s.start = t, time.Now()
@@ -127,6 +129,9 @@ func (s *scenario) value(instance string, f *dto.MetricFamily, m *dto.Metric) {
 		v -= float64(s.start.Unix())
 	}
 	labels := []string{`job="shop"`, fmt.Sprintf("instance=%q", instance)}
+	if env := s.env[instance]; env != "" {
+		labels = append(labels, fmt.Sprintf("env=%q", env))
+	}
 	for _, l := range m.GetLabel() {
 		labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
 	}
