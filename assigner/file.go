@@ -44,10 +44,14 @@ type fileClaim struct {
 // frees the worker id for this process; the claim's Release calls it. Here it is the caller's task
 // if newFileClaim fails.
 func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fileClaim, err error) {
-	lock, err := lockFile(o.File + ".lock")
+	path, err := resolve(o.File)
+	if err != nil {
+		return nil, fmt.Errorf("option File: %w", err)
+	}
+	lock, err := lockFile(path + ".lock")
 	if errors.Is(err, errLocked) {
 		return nil, fmt.Errorf("%w: file %s is locked by another process with worker id %d",
-			ErrWorkersExhausted, o.File, worker)
+			ErrWorkersExhausted, path, worker)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("option File: %w", err)
@@ -58,8 +62,8 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 		}
 	}()
 	now := a.now().UTC().Round(0)
-	c := &fileClaim{path: o.File, worker: worker, layout: a.layout, lock: lock, release: release}
-	switch found, err := readReservation(o.File); {
+	c := &fileClaim{path: path, worker: worker, layout: a.layout, lock: lock, release: release}
+	switch found, err := readReservation(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		// A run without the file, or one whose volume is lost, may have stamped ahead of the clock.
 		c.from = now.Add(o.Lead)
@@ -67,12 +71,11 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 		return nil, fmt.Errorf("option File: %w", err)
 	case !found.fits(a.layout):
 		return nil, fmt.Errorf("%w: file %s is for the layout %q, want %q; give every layout a "+
-			"file of its own, or let one succeed it from %v on or later", ErrLayoutMismatch, o.File,
-			found.Layout,
-			a.layout, found.Until)
+			"file of its own, or let one succeed it from %v on or later", ErrLayoutMismatch, path,
+			found.Layout, a.layout, found.Until)
 	case found.Worker != worker:
 		return nil, fmt.Errorf("file %s is for worker id %d, want %d; give every worker id a file "+
-			"of its own", o.File, found.Worker, worker)
+			"of its own", path, found.Worker, worker)
 	default:
 		c.from = found.Until
 	}
@@ -81,7 +84,7 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 	}
 	c.until = now.Add(o.Lead)
 	c.saved = c.until
-	if err := (reservation{worker, a.layout, c.until}).write(o.File); err != nil {
+	if err := (reservation{worker, a.layout, c.until}).write(path); err != nil {
 		return nil, fmt.Errorf("option File: %w", err)
 	}
 	return c, nil
@@ -201,7 +204,13 @@ func (r reservation) write(path string) error {
 		return err
 	}
 	temp := path + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	// What a crash has left, or a link that was put there, goes. A folder stays, and is an error.
+	if left, err := os.Lstat(temp); err == nil && !left.IsDir() {
+		if err := os.Remove(temp); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

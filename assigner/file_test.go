@@ -202,7 +202,7 @@ func TestFileRefused(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "none", "window")
 	if _, err := onFile(path, 0).Assign(t.Context(), 7); !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "env: option File: open") {
+		!strings.Contains(err.Error(), "env: option File: lstat") {
 		t.Errorf("without its folder: %v, want an error that says so", err)
 	}
 }

@@ -35,10 +35,12 @@ type LocalOptions struct {
 	// File, when not empty, is the path of a file that remembers the end of the window, so that
 	// neither a clock that goes back nor a restart without delay repeats an id. It has to be on a
 	// volume that outlives the process and that one machine at a time mounts. The file's folder
-	// must exist; File.lock and File.tmp are made next to it. A claim locks the file: a second one
-	// is an error that wraps ErrWorkersExhausted. Every extension waits for the disk, whatever its
-	// ctx says. A file that is missing counts as a first start; never restore it from a backup.
-	// Unix-like systems only.
+	// must exist; a .lock and a .tmp file are made next to it. Symbolic links are followed first,
+	// so that each path of a file leads to one lock. A file with a second name, a hard link, is an
+	// error. A claim locks the file: a second one is an error that wraps ErrWorkersExhausted. Every
+	// extension waits for the disk, whatever its ctx says. A file that is missing counts as a first
+	// start; never restore it from a backup or a copy. A file that lies ahead of the clock, because
+	// a clock was wrong once, stays ahead: ids carry its time. Unix-like systems only.
 	File string
 
 	// RepeatsAfterRestart turns the protection off: the window begins at Assign and has no end. A

@@ -5,6 +5,7 @@ package assigner
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 )
@@ -13,3 +14,6 @@ import (
 func lockFile(path string) (*os.File, error) {
 	return nil, fmt.Errorf("locking %s on %s: %w", path, runtime.GOOS, errors.ErrUnsupported)
 }
+
+// links is not asked for: lockFile fails.
+func links(fs.FileInfo) int { return 1 }

@@ -4,6 +4,7 @@ package assigner
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -24,4 +25,12 @@ func lockFile(path string) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+}
+
+// links returns how many names a file has.
+func links(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Nlink) // its type differs between systems
+	}
+	return 1
 }

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -86,5 +89,49 @@ func TestFileUnderKills(t *testing.T) {
 	}
 	if total, _ := l.check(t); total < 40*batch {
 		t.Errorf("%d ids, want %d or more", total, 40*batch)
+	}
+}
+
+// TestLinkedFile: processes whose file is a symbolic link, which is made anew before each start as
+// an image does it, and a process on the file itself. One runs at a time, each begins after the
+// one before, and no id comes twice.
+func TestLinkedFile(t *testing.T) {
+	t.Setenv(numberEnv, "7")
+	root := t.TempDir()
+	file, link := filepath.Join(root, "volume", "window"), filepath.Join(root, "image", "window")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700),
+		os.Mkdir(filepath.Dir(link), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	direct := job{Env: &assigner.LocalOptions{File: file}}
+	linked := job{Env: &assigner.LocalOptions{File: link}}
+	l := newLedger(t, direct)
+	for i := range 6 {
+		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, link); err != nil {
+			t.Fatal(err)
+		}
+		first, second := linked, direct
+		if i == 4 {
+			first, second = direct, linked
+		}
+		before := l.count()
+		p := first.start(t, l)
+		waitFor(t, "ids of the new process", func() bool { return l.count() > before+4*batch })
+		other := second.start(t, l)
+		if i%2 == 0 {
+			other.stdin.Close()
+			if err := other.wait(); err == nil {
+				t.Error("a second process started by the other path, want an error")
+			}
+		} else {
+			other.kill()
+		}
+		p.kill()
+	}
+	if _, workers := l.check(t); workers != 1 {
+		t.Errorf("%d worker ids, want one", workers)
 	}
 }

@@ -144,6 +144,7 @@ func (k *keeper) assign(ctx context.Context) error {
 	k.journal.log(func(l *slog.Logger) {
 		l.Info("worker id claimed", "worker", w.worker, "from", w.start, "until", w.until)
 	})
+	k.reportAhead(w)
 	return nil
 }
 

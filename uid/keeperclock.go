@@ -14,6 +14,10 @@ import (
 // decides how long the first window counts for.
 const measureTimeout = time.Second
 
+// aheadUnlogged is how far ahead of the clock a claim may begin without a log line, or four ticks
+// where those are longer. It is beyond the default lead of claims that begin ahead by design.
+const aheadUnlogged = time.Minute
+
 // measure returns how long a claim's windows are, if the claim says so. Else it is how much of a
 // new claim's window is left, by the clock of its authority if it has one, because the local clock
 // may differ. It is the length that every extension asks for, and two ticks at the least: a shorter
@@ -50,6 +54,18 @@ func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
 		left = w.until.Sub(w.start) // passed by this clock: its length is the best guess
 	}
 	return max(2*k.timeline.tick, left)
+}
+
+// reportAhead logs a new claim whose window begins far ahead of the clock: an earlier owner's clock
+// was ahead, or the clock is behind. Ids carry the window's time until the clock has caught up.
+func (k *keeper) reportAhead(w *window) {
+	ahead := w.start.Sub(w.extended)
+	if ahead <= aheadUnlogged || ahead/4 <= k.timeline.tick {
+		return
+	}
+	k.journal.log(func(l *slog.Logger) {
+		l.Warn("claim begins ahead of the clock", "worker", w.worker, "from", w.start, "ahead", ahead)
+	})
 }
 
 // confirm has a jump of the clock confirmed by the claim's authority. An authority that does not
