@@ -64,7 +64,8 @@ func (k *keeper) reportAhead(w *window) {
 		return
 	}
 	k.journal.log(func(l *slog.Logger) {
-		l.Warn("claim begins ahead of the clock", "worker", w.worker, "from", w.start, "ahead", ahead)
+		l.Warn("claim begins ahead of the clock", "worker", w.worker, "from", w.start, "ahead",
+			ahead)
 	})
 }
 
