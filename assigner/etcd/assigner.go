@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/hosturl"
 )
 
 // DefaultPrefix is the Prefix where neither Options nor URL name one.
@@ -75,11 +76,7 @@ func New(client *clientv3.Client, o *Options) (*Assigner, error) {
 // Open reads the files and does not wait for etcd; the first Assign does. Errors never show the
 // password. The client runs goroutines until Close.
 func Open(url string, o *Options) (*Assigner, error) {
-	t, err := parseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	config, err := t.config()
+	u, err := hosturl.Parse("etcd", "2379", url)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +85,11 @@ func Open(url string, o *Options) (*Assigner, error) {
 		opts = *o
 	}
 	if opts.Prefix == "" {
-		opts.Prefix = t.prefix
+		opts.Prefix = u.Path
 	}
-	client, err := clientv3.New(config)
+	client, err := clientv3.New(config(u))
 	if err != nil {
-		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(t.hosts, ","), err)
+		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(u.Hosts, ","), err)
 	}
 	a, err := New(client, &opts)
 	if err != nil {
