@@ -1,8 +1,7 @@
 package assigner
 
 import (
-	"io/fs"
-	"os"
+	"strings"
 	"time"
 )
 
@@ -39,11 +38,11 @@ func PodNamed(name string, options *LocalOptions) Assigner {
 }
 
 func podNamed(name string) pod {
+	own, _, _ := strings.Cut(name, ".")
+	env := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1", "POD_NAME": own}
 	return pod{
-		hostname: func() (string, error) { return name, nil },
-		lookupEnv: func(key string) (string, bool) {
-			return "10.0.0.1", key == "KUBERNETES_SERVICE_HOST"
-		},
-		stat: func(string) (os.FileInfo, error) { return nil, fs.ErrNotExist },
+		hostname:  func() (string, error) { return name, nil },
+		lookupEnv: func(key string) (string, bool) { v, ok := env[key]; return v, ok },
+		read:      func(string) string { return "" },
 	}
 }

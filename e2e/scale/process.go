@@ -82,7 +82,8 @@ func (j job) work() error {
 
 // bePod makes this process look like a pod of a StatefulSet.
 func bePod(name string) error {
-	if err := os.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1"); err != nil {
+	if err := errors.Join(os.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+		os.Setenv("POD_NAME", name)); err != nil {
 		return err
 	}
 	return setHostname(name)

@@ -34,7 +34,14 @@ type manifest struct {
 						Name          string
 						ContainerPort int `yaml:"containerPort"`
 					}
-					Env       []struct{ Name, Value string }
+					Env       []struct {
+						Name, Value string
+						From        struct {
+							Field struct {
+								Path string `yaml:"fieldPath"`
+							} `yaml:"fieldRef"`
+						} `yaml:"valueFrom"`
+					}
 					Readiness probe `yaml:"readinessProbe"`
 					Liveness  probe `yaml:"livenessProbe"`
 					Startup   probe `yaml:"startupProbe"`
@@ -136,8 +143,12 @@ func check(t *testing.T, file string, m manifest) {
 		if len(c.Ports) != 1 || c.Ports[0].Name != c.Readiness.HTTPGet.Port || c.Ports[0].ContainerPort != 8080 {
 			t.Errorf("%s: ports %+v, want 8080 alone, under the readiness probe's name", file, c.Ports)
 		}
-		source, cluster := "", false
+		source, cluster, named := "", false, false
 		for _, e := range c.Env {
+			if e.Name == "POD_NAME" { // package assigner reads it
+				named = e.From.Field.Path == "metadata.name"
+				continue
+			}
 			if !strings.Contains(service, `os.Getenv("`+e.Name+`")`) {
 				t.Errorf("%s: the service reads no %s", file, e.Name)
 			}
@@ -145,6 +156,9 @@ func check(t *testing.T, file string, m manifest) {
 				source += e.Name
 				cluster = strings.HasPrefix(e.Value, kubernetes.Scheme)
 			}
+		}
+		if named != (m.Kind == "StatefulSet") {
+			t.Errorf("%s: the pod's name is in POD_NAME: %v, want it for a StatefulSet", file, named)
 		}
 		if !slices.Contains([]string{"UID_DSN", "UID_FILE", "UID_WORKERS"}, source) {
 			t.Errorf("%s: env has worker ids from %q, want one source", file, source)
