@@ -201,7 +201,7 @@ func TestTokenFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
 	for text, want := range map[string]string{
-		tokenOf("web-7") + "\n":                  "web-7",
+		tokenOf("web-7") + "\n":                   "web-7",
 		tokenOf(strings.Repeat("a", maxFact)):     "",
 		strings.Repeat(tokenOf("web-7"), maxFact): "",
 	} {

@@ -34,7 +34,7 @@ type manifest struct {
 						Name          string
 						ContainerPort int `yaml:"containerPort"`
 					}
-					Env       []struct {
+					Env []struct {
 						Name, Value string
 						From        struct {
 							Field struct {
