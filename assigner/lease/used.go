@@ -49,3 +49,11 @@ func (u used) valid() bool {
 	}
 	return true
 }
+
+// count returns how many numbers are in u.
+func (u used) count() (n int64) {
+	for _, r := range u {
+		n += r[1] - r[0]
+	}
+	return n
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -124,29 +125,69 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 	case c.Namespace != "":
 		return usagef("--namespace is for databases; the address in --dsn names the universe " +
 			"of ids")
-	case c.Action == "restored" && c.DryRun:
-		return usagef("--dry-run is for databases")
 	}
 	return c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
-		if c.Action == "restored" {
-			if err := a.Restore(ctx, c.Highest, *c.Reach); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(p.out, "done: worker ids up to %d that have no slot are not "+
-				"given out again, and no window begins within %v\n", c.Highest, *c.Reach)
+		condition, err := a.Examine(ctx)
+		if err != nil {
 			return err
+		}
+		if c.Action == "restored" {
+			return c.restoreAuthority(ctx, p, a, condition)
 		}
 		leases, err := leasesOf(ctx, a)
 		switch {
 		case err != nil:
 			return err
 		case c.JSON:
-			return json.NewEncoder(p.out).Encode(workersJSON{
+			err = json.NewEncoder(p.out).Encode(workersJSON{
 				Nodes: []nodeJSON{}, Leases: leasesJSON(leases),
 			})
+		default:
+			err = p.printLeases("slots", leases, zone)
 		}
-		return p.printLeases("slots", leases, zone)
+		for _, fault := range condition.Faults {
+			p.complain(fault)
+		}
+		if err == nil && condition.Faults != nil {
+			err = errReported
+		}
+		return err
 	})
+}
+
+// restoreAuthority makes an authority in that condition safe for claims after it went back, or says
+// what it would do.
+func (c *workersCmd) restoreAuthority(
+	ctx context.Context, p *program, a *authority, condition lease.Condition,
+) error {
+	empty := !condition.Header && condition.Slots == 0 && condition.Faults == nil
+	if empty && !c.Empty {
+		return fmt.Errorf("%s has no entry: is the address right? --empty makes a header there "+
+			"all the same", a.place)
+	}
+	head := "done"
+	if c.DryRun {
+		head = "a dry run: nothing is changed"
+	} else if err := a.Restore(ctx, c.Highest, *c.Reach); err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(p.out).Encode(restoredSlotsJSON{
+			c.DryRun, condition.Used, condition.Slots,
+		})
+	}
+	_, err := fmt.Fprintf(p.out, "%s\nheader: worker ids up to %d that have no slot are not given "+
+		"out again; it counted %s before\nslots: %s without an owner, unused for %v or longer\n",
+		head, c.Highest, human.Plural(int(condition.Used), "worker id"),
+		human.Plural(condition.Slots, "slot"), *c.Reach)
+	return err
+}
+
+// restoredSlotsJSON is what restored --json prints for an authority.
+type restoredSlotsJSON struct {
+	DryRun bool  `json:"dry_run"`
+	Used   int64 `json:"used"` // worker ids that the header counted, as it was
+	Slots  int   `json:"slots"`
 }
 
 // leasesOf returns the slots of an authority as the rows of a database.
@@ -166,8 +207,12 @@ func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
 func (c *doctorCmd) examineAuthority(
 	ctx context.Context, p *program, patient doctor.Patient,
 ) (place string, found []doctor.Finding, err error) {
-	if c.Peer != nil {
-		return "", nil, usagef("--peer is for databases")
+	for _, name := range c.Peer {
+		peer, err := c.peerAuthority(ctx, p, name)
+		if err != nil {
+			return "", nil, err
+		}
+		patient.Peers = append(patient.Peers, peer)
 	}
 	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
 		place = a.place
@@ -175,8 +220,26 @@ func (c *doctorCmd) examineAuthority(
 		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) {
 			return leasesOf(ctx, a)
 		}
+		patient.Condition = a.Examine
 		found = patient.ExamineSlots(ctx)
 		return nil
 	})
 	return place, found, err
+}
+
+// peerAuthority reads another authority that hands out worker ids of the same universe.
+func (c *doctorCmd) peerAuthority(
+	ctx context.Context, p *program, name string,
+) (peer doctor.Peer, err error) {
+	other := dsnFlags{DSN: name, Timeout: c.Timeout}
+	if !other.fromAuthority(p) {
+		return peer, usagef("--peer %s is a database, --dsn is not: want two of a kind",
+			p.redactor.Redact(name))
+	}
+	err = other.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
+		leases, err := leasesOf(ctx, a)
+		peer = doctor.NewSlotsPeer(leases, a.place)
+		return err
+	})
+	return peer, err
 }

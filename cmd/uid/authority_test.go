@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -89,7 +92,13 @@ func TestAuthority(t *testing.T) {
 	}
 	b.check(t, exitOK, `"worker":0`, "", "workers", "--json")
 	b.check(t, exitOK, "lists 1 worker id in", "", "doctor")
-	b.check(t, exitOK, "worker ids up to 9", "", "workers", "restored", "--highest", "9", "--reach", "1h")
+	restored := []string{"workers", "restored", "--highest", "9", "--reach", "1h"}
+	b.check(t, exitOK, "nothing is changed\nheader: worker ids up to 9 ", "", append(restored, "--dry-run")...)
+	if r = b.check(t, exitOK, "", "", "gen", "--format", "json"); !strings.Contains(r.stdout, `"worker":1,`) {
+		t.Errorf("after --dry-run: %s, want worker 1", r.stdout)
+	}
+	b.check(t, exitOK, `{"dry_run":true,"used":2,"slots":2}`, "", append(restored, "--dry-run", "--json")...)
+	b.check(t, exitOK, "done\nheader: worker ids up to 9 ", "", restored...)
 	r = b.check(t, exitOK, "", "", "gen", "--format", "json")
 	if !strings.Contains(r.stdout, `"worker":10,`) {
 		t.Errorf("after restored --highest 9: %s, want worker 10", r.stdout)
@@ -102,7 +111,10 @@ func TestAuthority(t *testing.T) {
 		{"--namespace is for databases", []string{"workers", "--namespace", "x"}},
 		{"--namespace and --assigner are for databases", []string{"gen", "--namespace", "x"}},
 		{"--namespace and --assigner are for databases", []string{"gen", "--assigner", "disposable"}},
-		{"--peer is for databases", []string{"doctor", "--peer", "x.db"}},
+		{"x.db is a database, --dsn is not", []string{"doctor", "--peer", "x.db"}},
+		{"kubernetes:x is no database, --dsn is one", []string{"doctor", "--dsn", "x.db", "--peer", "kubernetes:x"}},
+		{"--empty is for etcd and Kubernetes",
+			[]string{"workers", "restored", "--dsn", "x.db", "--empty", "--highest", "1", "--reach", "1h"}},
 		{"say --only snowflake", []string{"serve"}},
 		{"this needs a database", []string{"segment", "list"}},
 		{"no such file", []string{"gen", "--dsn", "kubernetes:x?kubeconfig=/no/such/file"}},
@@ -144,4 +156,72 @@ func TestAuthorityEtcd(t *testing.T) {
 	if strings.Contains(r.stderr, dbtest.Password) {
 		t.Errorf("the password is in %q", r.stderr)
 	}
+}
+
+// etcdCall calls the JSON gateway of an etcd.
+func etcdCall(t *testing.T, srv *dbtest.Server, path, key, value string) {
+	t.Helper()
+	encode := base64.StdEncoding.EncodeToString
+	body := fmt.Sprintf(`{"key":%q,"value":%q}`, encode([]byte(key)), encode([]byte(value)))
+	if value == "" {
+		body = fmt.Sprintf(`{"key":%q}`, encode([]byte(key)))
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+srv.Addr()+"/v3/kv/"+path,
+		strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s %s", path, key, res.Status, text)
+	}
+}
+
+// TestAuthorityFaults: the doctor fails, and workers as well, where an etcd has garbage in a slot or
+// has lost its header, and for two prefixes that hand out the same worker ids. A restored etcd is
+// repaired only where there is something, or when told so.
+func TestAuthorityFaults(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.Etcd(t)
+	b := newBench(t)
+	b.now = time.Now()
+	b.env["UID_DSN"] = srv.DSN("ids")
+	b.check(t, exitOK, "no worker id was ever claimed here", "", "doctor")
+	restored := func(code int, want, problem string, args ...string) {
+		t.Helper()
+		b.check(t, code, want, problem, append([]string{"workers", "restored", "--highest", "5", "--reach", "0s"},
+			args...)...)
+	}
+	for _, dry := range [][]string{nil, {"--dry-run"}} { // a mistyped prefix
+		restored(exitFailure, "", "has no entry: is the address right?", append(dry, "--dsn", srv.DSN("idz"))...)
+	}
+	b.check(t, exitOK, "no worker id was ever claimed here", "", "doctor", "--dsn", srv.DSN("idz"))
+	b.check(t, exitOK, "", "", "gen")
+	b.check(t, exitOK, "a header that counts 1 worker id, and 1 slot", "", "doctor")
+
+	b.check(t, exitOK, "", "", "gen", "--dsn", srv.DSN("peer"))
+	b.check(t, exitFailure, "worker 0 of the universe is in", "", "doctor", "--peer", srv.DSN("peer"))
+	restored(exitOK, "done\nheader: worker ids up to 5", "", "--dsn", srv.DSN("other"), "--empty")
+	b.check(t, exitOK, "", "", "gen", "--dsn", srv.DSN("other"))
+	b.check(t, exitOK, "no two of 2 stores", "", "doctor", "--peer", srv.DSN("other"))
+
+	etcdCall(t, srv, "put", "/ids/slot-3", "garbage")
+	b.check(t, exitFailure, "a slot cannot be read: slot-3: invalid character", "", "doctor")
+	b.check(t, exitFailure, "slots: 1 row", "slot-3: invalid character", "workers")
+	etcdCall(t, srv, "deleterange", "/ids/slot-3", "")
+	b.check(t, exitOK, "", "", "doctor")
+
+	etcdCall(t, srv, "deleterange", "/ids/header", "")
+	b.check(t, exitFailure, "the header is missing, slots: 1", "", "doctor")
+	b.check(t, exitFailure, "", "the header is missing", "workers")
+	restored(exitOK, "nothing is changed\nheader: worker ids up to 5 that", "", "--dry-run")
+	b.check(t, exitFailure, "the header is missing", "", "doctor")
+	restored(exitOK, "slots: 1 slot without an owner", "")
+	b.check(t, exitOK, "a header that counts 6 worker ids, and 1 slot", "", "doctor")
+	etcdCall(t, srv, "put", "/ids/header", "garbage")
+	b.check(t, exitFailure, "the header: invalid character", "", "doctor")
 }

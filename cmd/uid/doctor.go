@@ -14,7 +14,7 @@ import (
 type doctorCmd struct {
 	dsnFlags    `embed:""`
 	layoutFlags `embed:""`
-	Peer        []string `placeholder:"DSN" sep:"none" help:"Another database of the same namespaces, such as another region's: fail if a worker id is in both. May be given several times."`
+	Peer        []string `placeholder:"DSN" sep:"none" help:"Another database of the same namespaces, or store of the same universe, such as another region's: fail if a worker id is in both. May be given several times."`
 	Strict      bool     `help:"Fail on warnings too."`
 	JSON        bool     `help:"Print one JSON object."`
 }
@@ -79,6 +79,10 @@ func (c *doctorCmd) examine(
 func (c *doctorCmd) peers(ctx context.Context, p *program) (peers []doctor.Peer, err error) {
 	for _, name := range c.Peer {
 		other := dsnFlags{DSN: name, Timeout: c.Timeout}
+		if other.fromAuthority(p) {
+			return nil, usagef("--peer %s is no database, --dsn is one: want two of a kind",
+				p.redactor.Redact(name))
+		}
 		err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
 			peer, err := doctor.NewPeer(ctx, db, s.Place)
 			peers = append(peers, peer)

@@ -26,7 +26,8 @@ type workersCmd struct {
 
 	Highest int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
 	Reach   *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead."`
-	DryRun  bool           `help:"For restored: print the statements and change nothing."`
+	DryRun  bool           `help:"For restored: print what would be done and change nothing."`
+	Empty   bool           `help:"For restored, on etcd or Kubernetes: also where there is no entry, because all were lost."`
 }
 
 // Run lists both tables, reaps or restores. Rows that cannot be read do not hide the others, and
@@ -46,6 +47,9 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	}
 	if c.fromAuthority(p) {
 		return c.ofAuthority(ctx, p, zone)
+	}
+	if c.Empty {
+		return usagef("--empty is for etcd and Kubernetes")
 	}
 	if c.Action == "restored" {
 		return c.restored(ctx, p)

@@ -42,6 +42,31 @@ func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 		time.Since(begin).Round(100*time.Microsecond))}, nil
 }
 
+// entries finds what is wrong with the entries of an authority.
+func (p *Patient) entries(ctx context.Context) ([]Finding, error) {
+	c, err := p.Condition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	advice := "another program writes here, or another version; a slot may be deleted, its " +
+		"worker id then stays out of use"
+	if !c.Header {
+		advice = "before more processes start: uid workers restored, see docs/reliability.md"
+	}
+	var found []Finding
+	for _, fault := range c.Faults {
+		found = append(found, fail(p.Text(fault), advice))
+	}
+	switch {
+	case found != nil:
+		return found, nil
+	case !c.Header:
+		return []Finding{ok("none: no worker id was ever claimed here")}, nil
+	}
+	return []Finding{ok("a header that counts %s, and %s",
+		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))}, nil
+}
+
 // lifetime checks how long the time bits last.
 func (p *Patient) lifetime(context.Context) ([]Finding, error) {
 	all, begin := p.Eras.All(), p.Layout.Layout().Epoch

@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 )
@@ -82,6 +83,9 @@ type Patient struct {
 
 	// Leases returns the worker ids that are reused, of the database or of another authority.
 	Leases func(context.Context) ([]workernode.Lease, error)
+
+	// Condition returns what the entries of an authority that is not a database are like.
+	Condition func(context.Context) (lease.Condition, error)
 }
 
 // check is one check. An error that run returns is reported as a finding.
@@ -121,8 +125,12 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 
 // ExamineSlots runs the checks of an authority that is not a database. It changes nothing.
 func (p *Patient) ExamineSlots(ctx context.Context) []Finding {
-	return p.all(ctx, check{"connection", p.reach}, check{"layout", p.lifetime},
-		check{"leases", p.leases}, check{"eras", p.eras})
+	checks := []check{{"connection", p.reach}, {"layout", p.lifetime}, {"entries", p.entries},
+		{"leases", p.leases}, {"eras", p.eras}}
+	if len(p.Peers) > 0 {
+		checks = append(checks, check{"ranges", p.ranges})
+	}
+	return p.all(ctx, checks...)
 }
 
 // last returns the last checks of every examination.

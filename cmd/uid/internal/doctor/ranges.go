@@ -12,10 +12,20 @@ import (
 	"github.com/uidring/uidring/internal/human"
 )
 
-// Peer is another database with the same namespaces, such as another region's.
+// Peer is another database with the same namespaces, such as another region's, or another store of
+// the same universe.
 type Peer struct {
 	place   string
 	workers map[string][]int64 // that it has handed out, by namespace, in ascending order
+}
+
+// NewSlotsPeer returns the Peer of a store with these slots, whose namespace is the empty text.
+func NewSlotsPeer(slots []workernode.Lease, place string) Peer {
+	peer := Peer{place, map[string][]int64{}}
+	for _, l := range slots {
+		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
+	}
+	return peer
 }
 
 // newest bounds how many rows of WORKER_NODE are compared.
@@ -47,9 +57,19 @@ func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
 	return peer, nil
 }
 
-// ranges looks for worker ids that two of the databases have handed out in one namespace.
+// self returns what is compared with the peers.
+func (p *Patient) self(ctx context.Context) (Peer, error) {
+	if p.DB != nil {
+		return NewPeer(ctx, p.DB, p.Place)
+	}
+	slots, err := p.Leases(ctx)
+	return NewSlotsPeer(slots, p.Place), err
+}
+
+// ranges looks for worker ids that two of the databases, or stores, have handed out in one
+// namespace.
 func (p *Patient) ranges(ctx context.Context) (found []Finding, err error) {
-	us, err := NewPeer(ctx, p.DB, p.Place)
+	us, err := p.self(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +80,11 @@ func (p *Patient) ranges(ctx context.Context) (found []Finding, err error) {
 		}
 	}
 	if found == nil {
-		found = []Finding{ok("no two of %d databases have a worker id of one namespace", len(all))}
+		kind := "databases"
+		if p.DB == nil {
+			kind = "stores"
+		}
+		found = []Finding{ok("no two of %d %s have a worker id of one namespace", len(all), kind)}
 	}
 	return found, nil
 }
@@ -76,17 +100,21 @@ func (a Peer) compare(b Peer) (found []Finding) {
 		if ns == workernode.DefaultNamespace {
 			advice += ", with a Namespace, because " + ns + " has no First"
 		}
-		name := human.Printable(ns)
+		name := "namespace " + human.Printable(ns)
+		if ns == "" {
+			name = "the universe"
+			advice = "give each store a First and a Last of its own in Options"
+		}
 		i := slices.IndexFunc(ours, func(w int64) bool {
 			_, both := slices.BinarySearch(theirs, w)
 			return both
 		})
 		switch {
 		case i >= 0:
-			found = append(found, fail(fmt.Sprintf("worker %d of namespace %s is in %s and in %s: "+
+			found = append(found, fail(fmt.Sprintf("worker %d of %s is in %s and in %s: "+
 				"ids may be equal", ours[i], name, a.place, b.place), advice))
 		case ours[0] < theirs[len(theirs)-1] && theirs[0] < ours[len(ours)-1]:
-			found = append(found, warn(fmt.Sprintf("the worker ids of namespace %s in %s lie "+
+			found = append(found, warn(fmt.Sprintf("the worker ids of %s in %s lie "+
 				"between those in %s", name, a.place, b.place), advice))
 		}
 	}
