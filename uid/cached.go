@@ -2,8 +2,11 @@ package uid
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -62,16 +65,21 @@ type Cached struct {
 	runs    atomic.Int64 // Stats.PadderRuns
 	padded  atomic.Int64 // Stats.Pads
 	rejPut  atomic.Int64 // Stats.RejectsPut
+
+	// Owned by the padder.
+	unkept     int  // how often in a row runs grew too old before the ring was full
+	unkeptSaid bool // the log says that the ring cannot be kept full
 }
 
 var _ Generator = (*Cached)(nil)
 
 // NewCached claims a worker id from a, composes a ring full of ids and starts the padder. It blocks
-// until the assigner answers or ctx ends; ctx means nothing to the generator afterwards. Nil
-// options mean the defaults. The ring takes 72 bytes a slot where a cache line has 64 bytes, and
-// has 32 slots with the default options. It is full when NewCached returns, unless a bound forbids
-// that yet: MaxLead or the window's end. Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted
-// or what the assigner returned; a claim that was made is released then.
+// until the assigner answers and the ring is full, or ctx ends; ctx means nothing to the generator
+// afterwards. Nil options mean the defaults. The ring takes 72 bytes a slot where a cache line has
+// 64 bytes, and has 32 slots with the default options. It is full when NewCached returns, unless a
+// bound forbids that yet, MaxLead or the window's end, or runs grow older than MaxLag meanwhile.
+// Errors wrap ErrOptions, bitsalloc.ErrLayout, ErrExhausted, ctx's error or what the assigner
+// returned; a claim that was made is released then.
 func NewCached(ctx context.Context, a assigner.Assigner, o *Options) (*Cached, error) {
 	return newCached(ctx, a, o, o.clocks())
 }
@@ -95,6 +103,13 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 		genes:    co.geneMask != 0,
 		pads:     co.opts.TakeFunc == nil && co.opts.TakePolicy == TakePad,
 		wake:     make(chan struct{}, 1),
+	}
+	// A bound that keeps the ring from being filled is no error: the first caller that meets it
+	// reports it, or waits.
+	_, _ = c.composer.fillWhile(func() bool { return ctx.Err() == nil })
+	if err := ctx.Err(); err != nil {
+		err = fmt.Errorf("uid: filling the ring: %w", err)
+		return nil, errors.Join(err, co.keeper.release(time.Time{}))
 	}
 	// The keeper calls them from its goroutine, so they are set before it runs. A changed claim may
 	// permit ids that callers wait for (the gate), and ids that the padder alone composes (the

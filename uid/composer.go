@@ -54,10 +54,8 @@ type composer struct {
 	stale   atomic.Int64  // runs that were dropped from the ring
 }
 
-// newComposer returns a composer whose position is the current tick, with a full ring, for lanes
-// that are used up. It does not report a bound that keeps the ring from being filled: the first
-// caller that meets the bound reports it, or waits. Nothing is shared yet, so no lock is needed;
-// the methods it calls lock all the same.
+// newComposer returns a composer whose position is the current tick, with an empty ring, for lanes
+// that are used up. Nothing is shared yet, so no lock is needed.
 func newComposer(c *core, lanes []lane) *composer {
 	slots := c.opts.slots()
 	ring, _ := ringbuffer.New(int(slots), nil) // Options ensure a power of two up to MaxSize
@@ -70,7 +68,6 @@ func newComposer(c *core, lanes []lane) *composer {
 	for i := range lanes {
 		lanes[i].skip = p.skip(i)
 	}
-	_ = p.fillAll()
 	return p
 }
 
@@ -84,14 +81,23 @@ func (p *composer) fill() (n int, err error) {
 	return p.batch(now)
 }
 
-// fillAll composes until the ring is full or a bound stops it, and returns the bound. It releases
-// mu between batches, so that callers do not wait for a large ring.
-func (p *composer) fillAll() error {
-	for {
-		if n, err := p.fill(); n == 0 {
-			return err
+// fillWhile composes until the ring is full, a bound stops it, which it returns, or more says after
+// a batch that there is to be no further one. It reports whether the ring was full. It releases mu
+// between batches, so that callers do not wait for a large ring.
+//
+// It composes a ring's worth at most. Where runs grow old faster than the ring is filled, each
+// batch drops some, and the ring is never full.
+func (p *composer) fillWhile(more func() bool) (full bool, err error) {
+	for left := p.ring.Cap(); left > 0; {
+		n, err := p.fill()
+		if n == 0 {
+			return err == nil, err
+		}
+		if left -= n; !more() {
+			break
 		}
 	}
+	return p.ring.Len() == p.ring.Cap(), nil
 }
 
 // isLow reports whether fewer runs than PaddingFactor says are left in the ring. It takes no lock:

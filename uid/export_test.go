@@ -145,6 +145,12 @@ func (c *Cached) Empty() {
 	c.composer.drop(1 << 63)
 }
 
+// fillAll composes until the ring is full or a bound stops it, and returns the bound.
+func (p *composer) fillAll() error {
+	_, err := p.fillWhile(func() bool { return true })
+	return err
+}
+
 // StopPadder ends the padder, so that only callers compose.
 func (c *Cached) StopPadder() {
 	c.stop()

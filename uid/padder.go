@@ -16,7 +16,11 @@ import (
 // With TakePad callers do not depend on it: they compose for themselves when the ring is empty.
 // With TakeWait and TakeReject the padder alone composes.
 //
-//	kick, or ScheduleInterval ──► follow: drop what is too old ──► fillAll ──► report a full ring
+//	kick, or ScheduleInterval ─► follow: drop what is too old ─► fillWhile ─► report a full ring
+//
+// A look composes for an eighth of an interval at most, so that the next one is not late, and so
+// that a ring which is never full, because its runs grow old faster than it is filled, costs an
+// eighth of a processor while nobody takes ids. A caller that waits kicks it for more.
 //
 // A padder that runs late, on a machine that is busy, lets ids grow older than MaxLag, or lets
 // callers wait. It cannot make an id come twice, because every goroutine composes in the same way,
@@ -38,23 +42,47 @@ func (c *Cached) padder(done <-chan struct{}) {
 // look is one turn of the padder: it drops what is too old from ring and lanes, fills the ring, and
 // returns how long the padder may sleep. It holds no lock between its steps, so callers take and
 // compose concurrently. It never waits for the claim's authority: where the claim forbids ids,
-// fillAll returns at once, and the keeper kicks the padder when the claim has changed.
+// fillWhile returns at once, and the keeper kicks the padder when the claim has changed.
 func (c *Cached) look() time.Duration {
 	c.runs.Add(1)
+	before := c.composer.stale.Load()
 	c.composer.follow()
-	err := c.composer.fillAll() // nil: the ring is full
+	// At least one batch, however late this goroutine is: a caller may wait for it.
+	begin := time.Now()
+	full, err := c.composer.fillWhile(func() bool {
+		return time.Since(begin) < c.opts.ScheduleInterval/8
+	})
+	c.recordFill(c.composer.stale.Load() > before, full)
 	c.reportJump()
 	if err != nil && c.gate.awaited() {
 		c.keeper.refused() // waiting callers do not look again, so it is said here that ids stopped
 	}
 	switch {
-	case err == nil:
+	case full:
 		c.ringFull()
 	case errors.Is(err, ErrLead) && c.gate.awaited():
 		// Callers wait for the clock: look again when it has caught up, in 100 µs at the least.
 		return min(c.opts.ScheduleInterval, c.untilLead(c.composer.pos.Load()))
 	}
 	return c.opts.ScheduleInterval
+}
+
+// recordFill logs, once, that the ring cannot be kept full: three times in a row what was composed
+// for it grew too old before it was full. One time may be a burst, or a machine that was busy.
+func (c *Cached) recordFill(dropped, full bool) {
+	switch {
+	case full:
+		c.unkept = 0
+	case dropped:
+		if c.unkept++; c.unkept == 3 && !c.unkeptSaid {
+			c.unkeptSaid = true
+			slots, lag := c.composer.ring.Cap(), c.opts.MaxLag
+			c.keeper.journal.log(func(l *slog.Logger) {
+				l.Warn("ring cannot be kept full: runs grow older than MaxLag first",
+					"slots", slots, "max_lag", lag)
+			})
+		}
+	}
 }
 
 // ringFull applies the put policy to next, the id that would be composed now if the full ring had a
