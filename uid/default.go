@@ -210,10 +210,10 @@ func (d *Default) move(last int64, pos, n uint64) bool {
 func (d *Default) issued() int64 {
 	for {
 		skipped, last := d.skipped.Load(), d.last.Load()
-		if last == closedPosition {
-			last = d.final.Load()
-		}
 		if d.jumping.Load() == 0 && d.skipped.Load() == skipped {
+			if last == closedPosition {
+				last = d.final.Load() // after jumping: Close has stored it
+			}
 			return last + 1 - skipped
 		}
 		// The other call is between two instructions, unless it was interrupted there.
