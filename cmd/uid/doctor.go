@@ -22,7 +22,7 @@ type doctorCmd struct {
 // Run examines the database and fails if a check does. Nothing is changed, except that the embedded
 // database gets its tables.
 func (c *doctorCmd) Run(ctx context.Context, p *program) error {
-	layout, err := c.layoutFlags.resolve()
+	layout, err := c.layoutFlags.resolveToMake()
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,11 @@ func parseInstant(flag, text string) (time.Time, error) {
 		return time.UnixMilli(ms).UTC(), nil
 	}
 	for _, form := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
-		if t, err := time.Parse(form, text); err == nil {
+		t, err := time.Parse(form, text)
+		if err == nil && t.IsZero() { // it stands for no instant, such as the default epoch
+			return t, usagef("%s is %q, want a later instant", flag, text)
+		}
+		if err == nil {
 			return t.UTC(), nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
@@ -91,6 +92,14 @@ func (c *parseCmd) print(p *program, pr *printer, word string) error {
 	parts, err := pr.layout.parts(id)
 	if err != nil {
 		return badIDError{fmt.Errorf("bad id: %s %w", id, err)}
+	}
+	// A text of 11 characters may be Base58 as well, if it has none of the four that Base58 leaves
+	// out. As Base62 it is then about twice the id, whose time is to come.
+	if c.Form == autoForm && form == base62Form && !strings.ContainsAny(word, "0OIl") &&
+		parts.Time.After(pr.now().Add(24*time.Hour)) {
+		return badIDError{fmt.Errorf("bad id: %q as Base62 is an id of %s, which is to come: is "+
+			"it Base58? --form base62 reads it as Base62", word,
+			parts.Time.UTC().Format(time.DateOnly))}
 	}
 	if also != "" {
 		fmt.Fprintf(p.stderr,

@@ -130,6 +130,32 @@ func TestParseAmbiguous(t *testing.T) {
 	b.check(t, exitOK, `"form":"base32"`, "", "parse", "-f", "json", "0234567890123")
 }
 
+// base58 returns id in an alphabet that has no 0, O, I and l.
+func base58(id uid.ID, alphabet string) (text string) {
+	for ; id > 0; id /= 58 {
+		text = alphabet[id%58:id%58+1] + text
+	}
+	return text
+}
+
+// TestParseBase58: a text in Base58 is not mistaken for one in Base62, unless it is asked for.
+func TestParseBase58(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const lower, upper = "abcdefghijkmnopqrstuvwxyz", "ABCDEFGHJKLMNPQRSTUVWXYZ"
+	for layout, id := range map[string]uid.ID{
+		"default": vector(t, 13_089_600, 7, 42), "twitter": 2_061_000_000_000_000_000,
+	} {
+		for _, letters := range []string{lower + upper, upper + lower} { // of bwmarrin/snowflake, of Bitcoin
+			text := base58(id, "123456789"+letters)
+			args := []string{"parse", "-f", "json", "--layout", layout, text}
+			b.check(t, exitFailure, "", `bad id: "`+text+`" as Base62 is an id of `, args...)
+			b.check(t, exitOK, `"form":"base62"`, "", append(args, "--form", "base62")...)
+		}
+		b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", "--layout", layout, id.Base62())
+	}
+}
+
 // TestParseStdin: without arguments, ids come from standard input, separated by white space.
 func TestParseStdin(t *testing.T) {
 	t.Parallel()

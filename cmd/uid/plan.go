@@ -22,9 +22,9 @@ type planCmd struct {
 
 // goalFlags say what a layout has to do.
 type goalFlags struct {
-	Years    float64       `placeholder:"N" help:"Time bits for this many years from today."`
+	Years    float64       `placeholder:"N" help:"Time bits for this many years from today. Default: 30, if another goal is given."`
 	Workers  int64         `placeholder:"N" help:"Processes that make ids at the same time."`
-	Rate     float64       `placeholder:"N" help:"Ids a second of each worker."`
+	Rate     float64       `placeholder:"N" help:"Ids a second of each worker. With --layout: how that layout copes with it."`
 	Restarts float64       `placeholder:"N" help:"Restarts a day of each worker. Every restart takes a new worker id from WORKER_NODE. Leave it out for leased worker ids, which are used again."`
 	Burst    time.Duration `placeholder:"DURATION" help:"How long --rate lasts at a time. Default: always."`
 	Bits     int           `default:"63" help:"Bits that an id may have; 53 for ids that JavaScript numbers hold."`
@@ -42,18 +42,20 @@ func (c *planCmd) Run(ctx context.Context, p *program) error {
 	}
 	now := p.now()
 	var spare string
-	// --rate alone asks how a given layout copes with that rate.
-	if c.Years > 0 || c.Workers > 0 || c.Bits != bitsMax || c.GeneBits > 0 {
-		if c.Layout != "" {
-			return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits " +
-				"ask for one: give one or the other")
-		}
+	asks := c.Years > 0 || c.Workers > 0 || c.Bits != bitsMax || c.GeneBits > 0
+	switch {
+	case c.Burst > 0 && c.Rate == 0:
+		return usagef("--burst is how long --rate lasts, and there is no --rate")
+	case c.Layout != "" && asks:
+		return usagef("--layout names a layout, --years, --workers, --bits and --gene-bits " +
+			"ask for one: give one or the other")
+	case asks, c.Layout == "" && (c.Rate > 0 || c.Restarts > 0):
 		var err error
 		if c.Layout, spare, err = c.fit(now); err != nil {
 			return err
 		}
 	}
-	layout, err := c.resolve()
+	layout, err := c.resolveToMake()
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func (g *goalFlags) check() error {
 }
 
 // fit returns the text of a layout that reaches the goals, and a sentence about the bits that were
-// left over. The defaults are 7 years, one worker and one id a second.
+// left over. The defaults are 30 years, one worker and one id a second.
 //
 // Bits that are left over go first to the worker id, because restarts use it up, and then to the
 // sequence. Without --rate the sequence comes first. Each gets at most the default layout's width,
@@ -144,7 +146,7 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 	layout := like.alloc.Layout()
 	years, workers := c.Years, float64(max(c.Workers, 1))
 	if years == 0 {
-		years = 7
+		years = 30
 	}
 	workers += workers * c.Restarts * 365.25 * years
 	epoch, flag := layout.Epoch, "--epoch"

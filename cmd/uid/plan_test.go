@@ -30,9 +30,13 @@ func TestPlanGoals(t *testing.T) {
 		{"--years 60 --workers 1024 --rate 4096000 --tick 1ms", "41-10-12-0/1ms"},
 		{"--bits 63 --years 7 --gene-bits 4", "28-18-13-4/1s"},
 		// Without --rate the sequence gets what is left over first.
-		{"--bits 53", "28-12-13-0/1s"},
-		{"--bits 53 --workers 100", "28-12-13-0/1s"},
-		{"--bits 63 --workers 100", "28-22-13-0/1s"},
+		{"--bits 53", "30-10-13-0/1s"},
+		{"--bits 53 --workers 100", "30-10-13-0/1s"},
+		{"--bits 63 --workers 100", "30-20-13-0/1s"},
+		// A rate or restarts alone is a goal. 30 years with a restart an hour: 262,981 worker ids, 19 bits.
+		{"--rate 100000", "30-16-17-0/1s"},
+		{"--restarts 24", "30-20-13-0/1s"},
+		{"--restarts 240", "30-22-11-0/1s"},
 		// 10 workers, 1 restart a day, 10 years: 36,535 worker ids, 16 bits.
 		{"--bits 53 --years 10 --workers 10 --restarts 1 --rate 100", "29-17-7-0/1s"},
 	} {
@@ -40,8 +44,12 @@ func TestPlanGoals(t *testing.T) {
 		if !strings.HasPrefix(r.Layout, c.layout+"@") {
 			t.Errorf("plan %s = %s, want %s", c.args, r.Layout, c.layout)
 		}
-		if r.Expires.Before(now.AddDate(7, 0, 0)) || len(r.Rings) == 0 {
-			t.Errorf("plan %s expires %v with %d rings, want 7 years or more and rings",
+		years := 30
+		if strings.Contains(c.args, "--years") {
+			years = 7
+		}
+		if r.Expires.Before(now.AddDate(years, 0, 0)) || len(r.Rings) == 0 {
+			t.Errorf("plan %s expires %v with %d rings, want more years and rings",
 				c.args, r.Expires, len(r.Rings))
 		}
 	}
@@ -50,7 +58,7 @@ func TestPlanGoals(t *testing.T) {
 // TestPlanDefault: the default layout has the figures that README and docs state.
 func TestPlanDefault(t *testing.T) {
 	t.Parallel()
-	r := plan(t, "--rate 16384 --burst 10s")
+	r := plan(t, "--layout default --rate 16384 --burst 10s")
 	if r.Workers != 1<<22 || r.IDsPerTick != 8192 || r.IDsPerSec != 8192 || r.JavaScript ||
 		r.MaxID != "9223372036854775807" || !r.Expires.Equal(time.Date(2034, 7, 4, 21, 24, 16, 0, time.UTC)) {
 		t.Errorf("default layout: %+v", r)
@@ -66,7 +74,8 @@ func TestPlanDefault(t *testing.T) {
 	}
 	// Twice the rate for ever halves the time that is left.
 	left := r.Expires.Sub(newBench(t).now)
-	if r = plan(t, "--rate 16384"); r.Borrow.Expires.Sub(newBench(t).now.Add(left/2)).Abs() > time.Second {
+	r = plan(t, "--layout default --rate 16384")
+	if r.Borrow.Expires.Sub(newBench(t).now.Add(left/2)).Abs() > time.Second {
 		t.Errorf("at twice the rate the time runs out %v, want half way", r.Borrow.Expires)
 	}
 }
@@ -80,4 +89,8 @@ func TestPlanText(t *testing.T) {
 	b.check(t, exitOK, "it makes no ids any more", "", "plan", "--layout", "baidu")
 	b.check(t, exitOK, "a JavaScript number holds them", "", "plan", "--bits", "53")
 	b.check(t, exitUsage, "", "lies beyond", "plan", "--years", "1", "--epoch", "2030-01-01")
+	b.check(t, exitUsage, "", `--epoch is "0001-01-01", want a later`, "plan", "--epoch", "0001-01-01")
+	b.check(t, exitUsage, "", "keyworker makes them", "plan", "--layout", "keyworker-original")
+	b.check(t, exitUsage, "", "keyworker makes them", "doctor", "--layout", "keyworker-original")
+	b.check(t, exitUsage, "", "there is no --rate", "plan", "--burst", "1s")
 }
