@@ -84,8 +84,8 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 	span := time.Duration(got.SpanMS) * time.Millisecond
 	ahead := maxAhead + 3*min(span, math.MaxInt64/8)
 	if now := time.Now(); got.From.After(now.Add(ahead)) {
-		return fmt.Errorf("the window begins at %v, want at most %v after the local clock's %v: one "+
-			"of the clocks is wrong", got.From.Time, ahead, now.UTC())
+		return fmt.Errorf("the window begins at %v, want at most %v after the local clock's %v: "+
+			"one of the clocks is wrong", got.From.Time, ahead, now.UTC())
 	}
 	return nil
 }
