@@ -34,7 +34,7 @@ const (
 // has one goroutine. retry calls claim until it gives a claim or an error that lasts:
 //
 //	got is set                      an earlier call made the change; confirm is what is missing
-//	an attempt turns out made       find sees it in the list, and it is the claim
+//	an attempt turns out made       find sees it in the list, and claims the slot once more
 //	a free slot                     take changes it, by a compare-and-set
 //	no free slot, a new worker id   create marks it as used in the header, then makes its slot
 //	neither                         assigner.ErrWorkersExhausted
@@ -84,10 +84,7 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 		return nil, err
 	}
 	got := c.got
-	// Another claim of this Assigner may have seen since then that the store went back.
-	from := max(got.from, c.memory.begin())
-	cl := &claim{space: &c.space, worker: got.mine.worker, window: c.window, from: from,
-		row: got.mine}
+	cl := &claim{space: &c.space, worker: got.mine.worker, window: c.window, row: got.mine}
 	c.memory.note(got.mine)
 	if err := cl.confirm(ctx); err != nil {
 		return nil, err
@@ -96,7 +93,9 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if until := cl.until.Load(); until > from && until > now {
+	// Another claim of this Assigner may have seen by now that the store went back.
+	cl.from = max(got.from, c.memory.begin())
+	if until := cl.until.Load(); until > cl.from && until > now {
 		return cl, nil
 	}
 	if cl.header.cut > 0 {
@@ -118,22 +117,31 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
-		if a, ok := c.sent[r.Token]; ok && r.is(a.mine) {
-			a.mine.entry = r.entry
-			return &a, nil
-		}
-	}
 	now, err := c.now(ctx)
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range rows {
+		if a, ok := c.sent[r.Token]; ok && r.is(a.mine) {
+			// A store may show what it has not made safe yet, so the answer to a change counts.
+			return c.take(ctx, h, r, now, max(a.from, c.memory.begin()))
+		}
+	}
 	if h.cut > 0 && now >= h.cut {
 		return nil, c.succeeded(h)
 	}
-	free := c.free(rows, now)
+	free := c.free(rows, now, c.local().Add(ahead).UnixMilli())
+	if _, ok := h.Used.lowest(c.first, c.last); len(free) == 0 && !ok {
+		free = c.free(rows, now, now)
+	}
 	if len(free) == 0 {
+		if err := c.within(h, now, h.Floor); err != nil {
+			return nil, err
+		}
 		return c.create(ctx, h, rows)
+	}
+	if err := c.within(h, now, 0); err != nil {
+		return nil, err
 	}
 	for _, r := range free[:min(tries, len(free))] {
 		if known, ok := c.memory.row(r.worker); ok && r.behind(known) {
@@ -175,11 +183,21 @@ func (c *claimer) look(ctx context.Context) (h header, rows []row, err error) {
 	return h, rows, ErrConflict
 }
 
-// free returns slots of the range whose window has passed, the candidates that have been free for
-// longest, in random order. The order keeps the processes of a fleet that start together from
-// trying the same slots.
-func (c *claimer) free(rows []row, now int64) []row {
-	limit := min(now, c.local().Add(ahead).UnixMilli())
+// within returns an error unless a window that begins at from can be a second long. The store's
+// reach bounds it, and from may lie that far ahead in a store that went back.
+func (c *claimer) within(h header, now, from int64) error {
+	end := max(now, from, c.memory.begin()) + minWindow.Milliseconds()
+	if end > c.limit(h, now) {
+		return c.beyond(h, now, end)
+	}
+	return nil
+}
+
+// free returns slots of the range whose window has passed by now and by limit, the candidates that
+// have been free for longest, in random order. The order keeps the processes of a fleet that start
+// together from trying the same slots.
+func (c *claimer) free(rows []row, now, limit int64) []row {
+	limit = min(now, limit)
 	free := slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
 		return r.worker < c.first || r.worker > c.last || r.Until > limit
 	})
@@ -192,7 +210,8 @@ func (c *claimer) free(rows []row, now int64) []row {
 // take changes the slot old into this process's. It is ErrConflict if another process was faster.
 // The window begins at from.
 func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) (*attempt, error) {
-	until := max(old.Until, h.end(max(now, from)+c.window)) // no slot's end moves back
+	// No slot's end moves back.
+	until := max(old.Until, h.end(min(max(now, from)+c.window, c.limit(h, now))))
 	a := attempt{mine: old.next(c.options.Owner, c.layout, until), from: from}
 	// Noted before the change is sent, because from then on it may happen.
 	c.sent[a.mine.Token] = a
@@ -304,15 +323,19 @@ func (c *claimer) exhausted(rows []row) error {
 // refuse ends an Assign that finds a slot behind what a claim of this process left there. It
 // repairs the slot, for the next Assign, and returns the error that says so.
 func (c *claimer) refuse(ctx context.Context, b *behindError) error {
-	now, err := c.now(ctx)
+	e, err := c.get(ctx, slotName(b.known.worker)) // a list may be old
 	if err != nil {
 		return err
 	}
-	there, err := c.repair(ctx, b.found, b.known)
-	if errors.Is(err, ErrConflict) {
+	found, err := parseRow(e)
+	if err != nil || !found.behind(b.known) {
+		c.fresh = none // it has its slot
+		return ErrConflict
+	}
+	there, back, err := c.believe(ctx, found, b.known)
+	if back == nil {
 		return err
 	}
-	back := c.wentBack(b.found, b.known, now, c.window)
 	if err != nil {
 		return fmt.Errorf("%w; the slot could not be repaired: %w", back, err)
 	}

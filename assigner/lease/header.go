@@ -34,6 +34,7 @@ type header struct {
 	Layout  string `json:"layout"` // layouts separated by commas, announced ones after a bar
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
+	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: minReach, see reach
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -42,15 +43,20 @@ type header struct {
 
 // header reads the header, and compares its layouts with the space's.
 func (s *space) header(ctx context.Context) (header, error) {
-	e, err := s.get(ctx, HeaderName)
-	if err != nil {
-		return header{}, err
-	}
-	h, err := parseHeader(e)
+	h, err := s.anyHeader(ctx)
 	if err != nil {
 		return h, err
 	}
 	return s.compare(h)
+}
+
+// anyHeader reads the header, for whichever layouts it is.
+func (s *space) anyHeader(ctx context.Context) (header, error) {
+	e, err := s.get(ctx, HeaderName)
+	if err != nil {
+		return header{}, err
+	}
+	return parseHeader(e)
 }
 
 // parseHeader reads a header.
@@ -66,9 +72,10 @@ func parseHeader(e Entry) (header, error) {
 	case h.Version != recordVersion:
 		return h, fmt.Errorf("%w: the header has version %d, want %d",
 			ErrRefused, h.Version, recordVersion)
-	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis:
-		return h, fmt.Errorf("%w: the header has used %v and floor_ms %d",
-			ErrRefused, h.Used, h.Floor)
+	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis || h.Reach < 0 ||
+		h.Reach > maxReach.Milliseconds():
+		return h, fmt.Errorf("%w: the header has used %v, floor_ms %d and reach_ms %d",
+			ErrRefused, h.Used, h.Floor, h.Reach)
 	}
 	return h, nil
 }
@@ -108,10 +115,24 @@ func (h header) end(until int64) int64 {
 	return until
 }
 
+// reach returns how far beyond the clock a window of the store may end, in milliseconds. Without a
+// header it is what the space knows of.
+func (s *space) reach(h header) int64 {
+	return max(h.Reach, s.options.Reach.Milliseconds())
+}
+
+// reached reports whether h has the space's reach, so that every process counts with it.
+func (s *space) reached(h header) bool {
+	return s.reach(h) == max(h.Reach, minReach.Milliseconds())
+}
+
 // putHeader stores h in place of the entry that it was read from, and returns it with its new
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
+	if !s.reached(h) {
+		h.Reach = s.reach(h)
+	}
 	e, err := s.put(ctx, h.entry, encode(h))
 	h.entry = e
 	return h, err
@@ -142,6 +163,9 @@ func (s *space) addHeader(ctx context.Context) error {
 			"to run Restore", assigner.ErrClaimLost, assigner.ErrWentBack, len(rows))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
+	if h.Floor, err = s.floor(ctx); err != nil {
+		return err
+	}
 	_, err = s.putHeader(ctx, h)
 	return err
 }

@@ -40,6 +40,13 @@ func (m *memory) row(worker int64) (r row, ok bool) {
 	return r, ok
 }
 
+// empty reports whether nothing is known of any slot.
+func (m *memory) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.rows) == 0 && m.gap == 0
+}
+
 // forgot takes note that windows up to end may not be in the store any more.
 func (m *memory) forgot(end int64) {
 	m.mu.Lock()

@@ -49,6 +49,23 @@ func (s *space) now(ctx context.Context) (int64, error) {
 	return t.UnixMilli(), err
 }
 
+// limit returns where a window may end at the latest: a store that tells the time grants nothing
+// beyond its time plus the reach.
+func (s *space) limit(h header, now int64) int64 {
+	if _, ok := s.store.(assigner.Clock); !ok {
+		return maxMillis
+	}
+	return now + s.reach(h)
+}
+
+// beyond returns the error of a window that is to end at want, beyond limit.
+func (s *space) beyond(h header, now, want int64) error {
+	return fmt.Errorf("%w: it is %v there, the window would reach %v, and the reach is %v: one of "+
+		"the two clocks is wrong, that of %s or that of this process; Options.Reach widens the "+
+		"bound", assigner.ErrBeyondReach, millis(now), millis(want),
+		time.Duration(s.reach(h))*time.Millisecond, place(s.store))
+}
+
 func (s *space) list(ctx context.Context) ([]Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -127,7 +144,9 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			}
 			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), ended)
 		}
-		if permanent(err) || n == tries {
+		// A clock that is wrong is not right a moment later. An Assign has all of its ctx.
+		beyond := tries > 0 && errors.Is(err, assigner.ErrBeyondReach)
+		if permanent(err) || beyond || n == tries {
 			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)
 		}
 		limit := lastForChange
