@@ -28,12 +28,16 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	if err != nil {
 		return found, nil, err
 	}
-	now, err := s.now(ctx)
+	now, err := s.timeOf(ctx, h.entry)
+	if err != nil {
+		return found, nil, err
+	}
+	used, err := s.used(ctx, h, known.worker)
 	if err != nil {
 		return found, nil, err
 	}
 	gap := max(known.Until, now+s.reach(h))
-	used := !found.exists() && h.Used.has(known.worker)
+	used = used && !found.exists()
 	restored := h.Floor > known.Until && (used || found.Until >= h.Floor)
 	if used || restored {
 		if !restored {
@@ -49,6 +53,16 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	}
 	s.memory.forgot(gap)
 	return there, s.wentBack(found, known), err
+}
+
+// used reports whether a worker id without a slot is never given out again.
+func (s *space) used(ctx context.Context, h header, worker int64) (bool, error) {
+	if s.numberer == nil {
+		return h.Used.has(worker), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return s.numberer.Used(ctx, worker)
 }
 
 // floor returns where the windows of a header that is made anew begin. It is 0 in a store that this

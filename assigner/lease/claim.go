@@ -166,7 +166,7 @@ func (c *claim) confirm(ctx context.Context) error {
 		return err
 	}
 	if h.entry.Version == "" {
-		now, err := c.now(ctx)
+		now, err := c.timeOf(ctx, h.entry)
 		if err != nil {
 			return err
 		}
@@ -205,11 +205,11 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	if c.lost != nil {
 		return view{}, c.lost
 	}
-	now, err := c.now(ctx)
+	e, err := c.get(ctx, slotName(c.Worker()))
 	if err != nil {
 		return view{}, err
 	}
-	e, err := c.get(ctx, slotName(c.Worker()))
+	now, err := c.timeOf(ctx, e)
 	if err != nil {
 		return view{}, err
 	}

@@ -203,8 +203,9 @@ func TestUnreadableOwn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ old, instead, want string }{
 		{`"v":1`, `"v":2`, "has version 2, want 1"},
-		{`"gen":1`, `"gen":0`, "has gen 0, want 1 to 9007199254740992"},
-		{`"gen":1`, `"gen":9007199254740993`, "has gen 9007199254740993, want 1 to "},
+		{`"gen":1`, `"gen":-2`, "has gen -2, want 0 to 9007199254740992"},
+		{`"gen":1`, `"gone":1`, "has gen -1, want 0 to 9007199254740992"},
+		{`"gen":1`, `"gen":9007199254740993`, "has gen 9007199254740993, want 0 to "},
 		{`"until_ms":`, `"until_ms":-`, "want 0 to 9007199254740992"},
 		{`"until_ms":`, `"until_ms":99999`, "want 0 to 9007199254740992"},
 		{`"owner":"the owner"`, `"owner":7`, "slot-0: json: cannot unmarshal number"},

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -147,20 +148,20 @@ func (s *space) succeeded(h header) error {
 // addHeader makes the header with the space's first layout, and announces the others. If another
 // process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	_, rows, err := s.rows(ctx)
-	if err != nil {
-		return err
-	}
-	// It may have been made since the list was read, or be an entry that List leaves out and Get
-	// refuses.
+	// It may have been made since the look, or be an entry that List leaves out and Get refuses.
 	h, err := s.header(ctx)
 	if err != nil || h.entry.Version != "" {
 		return err
 	}
+	latest, there, err := s.latest(ctx, h)
+	if err != nil {
+		return err
+	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
-	if len(rows) > 0 {
-		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
-			"to run Restore", assigner.ErrClaimLost, assigner.ErrWentBack, len(rows))
+	if there {
+		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
+			"worker %d until %v; an operator has to run Restore",
+			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
 	if h.Floor, err = s.floor(ctx); err != nil {
@@ -190,12 +191,8 @@ func (s *space) addLayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, rows, err := s.rows(ctx)
-	if err != nil {
-		return err
-	}
-	refused := s.reaches(rows, begin)
-	if refused != nil && !announced {
+	refused := s.reaches(ctx, h, begin)
+	if refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)) {
 		return refused
 	}
 	h.Layout = to
@@ -209,13 +206,12 @@ func (s *space) addLayouts(ctx context.Context) error {
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond begin.
-func (s *space) reaches(rows []row, begin time.Time) error {
-	for _, r := range rows {
-		if r.Until > begin.UnixMilli() {
-			return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d "+
-				"reaches %v; let it begin later", assigner.ErrLayoutMismatch, s.layout, begin,
-				r.worker, millis(r.Until))
-		}
+func (s *space) reaches(ctx context.Context, h header, begin time.Time) error {
+	r, there, err := s.latest(ctx, h)
+	if err != nil || !there || r.Until <= begin.UnixMilli() {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d reaches %v; "+
+		"let it begin later",
+		assigner.ErrLayoutMismatch, s.layout, begin, r.worker, millis(r.Until))
 }
