@@ -1,6 +1,7 @@
 package uid
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -68,7 +69,7 @@ func (c *core) lasting(err error, wait time.Duration) error {
 	switch {
 	case err == errExtending:
 		return nil
-	case err == ErrLead:
+	case errors.Is(err, ErrLead):
 		if wait <= c.tick {
 			return nil
 		}
@@ -101,7 +102,7 @@ func (k *keeper) resumed() {
 // look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
-	if err == ErrClosed {
+	if errors.Is(err, ErrClosed) {
 		return
 	}
 	worker := k.window.Load().worker

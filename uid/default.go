@@ -2,6 +2,7 @@ package uid
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -325,7 +326,7 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	switch {
 	case reason == nil:
 		return d.wait(ctx, ready, wait)
-	case kindOf(reason) == ErrClockBack:
+	case errors.Is(reason, ErrClockBack):
 		d.rejRollback.Add(1)
 		return reason
 	case reason == errExtending: // even with TakeReject: the answer is a round trip away

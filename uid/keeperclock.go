@@ -2,6 +2,7 @@ package uid
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -136,7 +137,7 @@ func (k *keeper) pause() time.Duration {
 // which a burst moves faster than the clock: the composer kicks the keeper when it gets there.
 func (k *keeper) due() time.Duration {
 	w := k.window.Load()
-	if w.until.IsZero() || w.lost {
+	if w.until.IsZero() || errors.Is(w.err, ErrClaimLost) {
 		return forever
 	}
 	return max(0, w.until.Sub(k.needs())-k.ahead)
@@ -158,7 +159,7 @@ func (k *keeper) needs() time.Time {
 // the keeper in time to log it where no caller asks for an id.
 func (k *keeper) ends() time.Duration {
 	w := k.window.Load()
-	if k.journal.halted.Load() || !w.lost {
+	if k.journal.halted.Load() || !errors.Is(w.err, ErrClaimLost) {
 		return forever
 	}
 	return max(keeperBackoffMin, k.timeline.time(w.end).Sub(k.clock.now()))

@@ -29,7 +29,7 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 	var all []Slot
 	err := s.retry(ctx, "listing the slots", 0, func(ctx context.Context) error {
 		h, rows, err := s.rows(ctx)
-		if err != nil {
+		if err != nil || len(rows) == 0 { // to tell the time may cost a write
 			return err
 		}
 		now, err := s.now(ctx)
@@ -80,13 +80,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	if err != nil {
 		return err
 	}
-	if h.entry.Version == "" {
-		h.entry.Name = HeaderName
-		reach = max(reach, s.reach(h)) // what the store's was is forgotten
-	}
-	if reach > s.reach(h) {
-		h.Reach = reach // else a store that tells the time grants nothing from the floor on
-	}
+	h.entry.Name = HeaderName
 	h.Floor = max(h.Floor, now+reach)
 	h.Used = h.Used.with(0, highest+1)
 	deleted := h.Layout == ""

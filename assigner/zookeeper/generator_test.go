@@ -3,25 +3,24 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 )
 
-// Generators go on while their network is cut, others take the slots whose windows have passed,
-// sessions expire, and ZooKeeper is killed. They stop at the end of their windows with the errors
-// that the documentation names, go on by themselves when ZooKeeper is back, and not one id comes
-// twice.
+// TestGeneratorsThroughFaults: generators go on while their network is cut, others take the slots
+// whose windows have passed, sessions expire, and ZooKeeper is killed. They stop at the end of their
+// windows with the errors that the documentation names, go on by themselves when ZooKeeper is back,
+// and no id is a duplicate.
 func TestGeneratorsThroughFaults(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
+	s := dbtest.ZooKeeper(t)
 	// 32 ids a millisecond, which are asked for faster than that: every tick is stamped full, so that
 	// two generators on one worker id could not miss each other.
 	dense := uid.Options{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 5,
@@ -35,9 +34,8 @@ func TestGeneratorsThroughFaults(t *testing.T) {
 	start := func(oneOf ...int64) {
 		t.Helper()
 		i := len(gens)
-		proxies = append(proxies, dbtest.NewProxy(t, s.addr))
-		a := open(t, proxies[i].Addr(), zookeeper.Options{Instance: fmt.Sprint("node-", i), Window: time.Second,
-			SessionTimeout: 400 * time.Millisecond, MaxSkew: zookeeper.AnySkew})
+		proxies = append(proxies, dbtest.NewProxy(t, s.Addr()))
+		a := newAssigner(t, openStore(t, proxies[i].Addr(), "a"), lease.Options{Window: time.Second})
 		g, err := uid.NewCached(within(t, time.Minute), a, &dense)
 		if err != nil {
 			t.Fatal(err)
@@ -61,13 +59,13 @@ func TestGeneratorsThroughFaults(t *testing.T) {
 	start(0, 1)
 	proxies[0].Set(dbtest.None)
 	proxies[1].Set(dbtest.None)
-	resume := s.pause() // all sessions expire
+	do(t, s.Pause) // all sessions expire
 	time.Sleep(700 * time.Millisecond)
-	resume()
+	do(t, s.Resume)
 	time.Sleep(300 * time.Millisecond)
-	s.kill()
+	do(t, s.Kill)
 	time.Sleep(1200 * time.Millisecond)
-	s.restart()
+	do(t, s.Start)
 
 	for i, g := range gens {
 		ctx := within(t, time.Minute)

@@ -39,11 +39,11 @@ func (s *session) connect() (*link, error) {
 	dialling, cancel := context.WithCancel(context.Background())
 	l := &link{cancel: cancel}
 	var err error
-	l.zk, l.events, err = zk.Connect(s.servers, s.o.SessionTimeout,
+	l.zk, l.events, err = zk.Connect(s.servers, s.timeout,
 		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(dialling, timeout)
 			defer cancel()
-			conn, err := s.o.Dial(ctx, network, address)
+			conn, err := s.dial(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -51,11 +51,11 @@ func (s *session) connect() (*link, error) {
 		}),
 		zk.WithEventCallback(l.note),
 		zk.WithHostProvider(new(hosts)),
-		zk.WithLogger(clientLog{s.o.Logger}),
+		zk.WithLogger(clientLog{s.log}),
 		zk.WithLogInfo(false))
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("assigner/zookeeper: connecting: %w", err)
+		return nil, fmt.Errorf("zookeeper: connecting: %w", err)
 	}
 	return l, nil
 }

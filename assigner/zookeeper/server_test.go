@@ -1,65 +1,164 @@
 package zookeeper_test
 
 import (
+	"context"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// server is a ZooKeeper for one test that does harm to it, or the one that all others share.
-type server struct {
-	*dbtest.Server
-	tb   testing.TB // nil for the shared one
-	addr string
-}
+const maxWorker = 1<<10 - 1
 
-// newServer starts a server for one test.
-func newServer(tb testing.TB) *server {
-	tb.Helper()
-	s := dbtest.ZooKeeper(tb)
-	return &server{s, tb, s.Addr()}
-}
-
-// kill ends the process as a power cut would, and waits for its end.
-func (s *server) kill() {
-	s.tb.Helper()
-	if err := s.Kill(); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// restart starts the server again on the same port and data.
-func (s *server) restart() {
-	s.tb.Helper()
-	if err := s.Start(); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// pause stops the process without ending it, so that its sessions get old, and returns what makes
-// it go on.
-func (s *server) pause() (resume func()) {
-	s.tb.Helper()
-	if err := s.Pause(); err != nil {
-		s.tb.Fatal(err)
-	}
-	return func() { s.Resume() }
-}
-
-// shared is the server of all tests that leave it alone; each takes a root of its own.
-type shared struct{ dbtest.Shared }
-
-func (sh *shared) get(tb testing.TB) *server {
-	tb.Helper()
-	s := sh.ZooKeeper(tb)
-	return &server{s, nil, s.Addr()}
-}
-
-var zoo shared
+// servers has one ZooKeeper for the tests that do no harm to it. Each of them takes a namespace of
+// its own.
+var servers dbtest.Shared
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	zoo.Close()
+	servers.Close()
 	os.Exit(code)
+}
+
+// open returns an Assigner on the ZooKeeper at an address. It is closed twice when the test ends.
+func open(tb testing.TB, addr, namespace string, o lease.Options) *zookeeper.Assigner {
+	tb.Helper()
+	a, err := zookeeper.New([]string{addr}, &zookeeper.Options{Namespace: "/" + namespace, Lease: o})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		for range 2 {
+			if err := a.Close(); err != nil {
+				tb.Error(err)
+			}
+		}
+	})
+	return a
+}
+
+// openStore returns the Store of a namespace. Its sessions end after 400 ms of silence.
+func openStore(tb testing.TB, addr, namespace string) lease.Store {
+	tb.Helper()
+	s, end, err := zookeeper.NewStore(addr, "/"+namespace, 400*time.Millisecond)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(end)
+	return s
+}
+
+// shifted is a Store whose clock is wrong.
+type shifted struct {
+	lease.Store
+	by atomic.Int64
+}
+
+func (s *shifted) Now(ctx context.Context) (time.Time, error) {
+	now, err := s.Store.(assigner.Clock).Now(ctx)
+	return now.Add(time.Duration(s.by.Load())), err
+}
+
+func (s *shifted) step(d time.Duration) { s.by.Add(int64(d)) }
+
+// newAssigner returns an Assigner on a Store.
+func newAssigner(tb testing.TB, s lease.Store, o lease.Options) *lease.Assigner {
+	tb.Helper()
+	a, err := lease.New(s, &o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// raw returns a client of the library.
+func raw(tb testing.TB, addr string) *zk.Conn {
+	tb.Helper()
+	c, _, err := zk.Connect([]string{addr}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// assign claims a worker id.
+func assign(tb testing.TB, a assigner.Assigner) assigner.Claim {
+	tb.Helper()
+	c, err := a.Assign(within(tb, time.Minute), maxWorker)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// wantWorker claims a worker id and fails the test if it is another one.
+func wantWorker(tb testing.TB, a assigner.Assigner, want int64) assigner.Claim {
+	tb.Helper()
+	c := assign(tb, a)
+	if c.Worker() != want {
+		tb.Errorf("worker %d, want %d", c.Worker(), want)
+	}
+	return c
+}
+
+// extend makes a claim's window longer by d, which has to work as soon as ZooKeeper can be reached.
+func extend(tb testing.TB, c assigner.Claim, d time.Duration) {
+	tb.Helper()
+	to := until(c).Add(d)
+	do(tb, persist(within(tb, time.Minute), func(ctx context.Context) error {
+		_, err := c.Extend(ctx, to)
+		return err
+	}))
+	if until(c).Before(to) {
+		tb.Errorf("after Extend(%v) the window ends at %v", to, until(c))
+	}
+}
+
+// persist returns a step that calls f until it succeeds, is refused or ctx ends. A client needs a
+// while to notice that its server is back.
+func persist(ctx context.Context, f func(context.Context) error) func() error {
+	return func() error {
+		for {
+			err := f(ctx)
+			if err == nil || ctx.Err() != nil || lost(err) {
+				return err
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+func from(c assigner.Claim) time.Time  { from, _ := c.Window(); return from }
+func until(c assigner.Claim) time.Time { _, until := c.Window(); return until }
+
+// logged returns the window of a claim, which is the n-th of a log.
+func logged(n int64, c assigner.Claim) assignertest.Window {
+	return assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)}
+}
+
+// within returns a context that ends after d.
+func within(tb testing.TB, d time.Duration) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), d)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+// do fails the test if one of the steps fails.
+func do(tb testing.TB, steps ...func() error) {
+	tb.Helper()
+	for _, step := range steps {
+		if err := step(); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }

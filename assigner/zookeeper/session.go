@@ -5,10 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner/lease"
 )
+
+// ErrClosed says that the Assigner was closed. It is permanent.
+var ErrClosed = errors.New("zookeeper: closed")
+
+// sessionTimeout has a connection without answers given up after 4 s, two thirds of it, which is
+// sooner than package lease gives a request up. Nothing ends with a session.
+const sessionTimeout = 6 * time.Second
 
 // session is the connection to ZooKeeper. It makes a new link where an old one is of no more use.
 // Its methods are safe for concurrent use.
@@ -17,8 +28,11 @@ import (
 // library answers, at the latest when the connection breaks or close is called. A call whose ctx
 // ended may still be carried out afterwards.
 type session struct {
-	o       *Options
 	servers []string
+	digest  string // user:password; empty: none
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	log     *slog.Logger
+	timeout time.Duration // after which ZooKeeper forgets a session that is silent
 	wg      sync.WaitGroup
 
 	mu     sync.Mutex
@@ -26,26 +40,19 @@ type session struct {
 	closed bool
 }
 
-func newSession(servers []string, o *Options) (*session, error) {
-	s := &session{o: o, servers: servers}
-	var err error
-	s.link, err = s.connect()
-	return s, err
-}
-
 // current returns the link for a call, a new one if the old one is of no more use.
 func (s *session) current() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return nil, errClosed()
 	}
-	if s.link.refused(2*len(s.servers), s.o.SessionTimeout) {
+	if s.link.refused(2*len(s.servers), s.timeout) {
 		fresh, err := s.connect()
 		if err != nil {
 			return nil, err
 		}
-		s.o.Logger.Warn("zookeeper ends every connection without a session, beginning " +
+		s.log.Warn("zookeeper ends every connection without a session, beginning " +
 			"another session")
 		old := s.link
 		s.link = fresh
@@ -55,9 +62,8 @@ func (s *session) current() (*link, error) {
 	return s.link, nil
 }
 
-// close ends the session, so that its ephemeral nodes vanish at once, and waits for all goroutines.
-// Closing twice does nothing more. It takes as long as ZooKeeper needs to answer, at most about
-// closeGrace.
+// close ends the session and waits for all goroutines. Closing twice does nothing more. It takes as
+// long as ZooKeeper needs to answer, at most about closeGrace.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -67,8 +73,7 @@ func (s *session) close() {
 }
 
 // call runs f, which is one or more calls of the library, and waits until it returns or ctx ends.
-// An error that says nothing about whether f took effect wraps ErrUnavailable; others are
-// ZooKeeper's answer.
+// After an error that is not ZooKeeper's answer f may have taken effect, or may yet.
 func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -76,17 +81,17 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 	}
 	var none T
 	if err := ctx.Err(); err != nil {
-		return none, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return none, err
 	}
-	done := make(chan result, 1) // holds the result that nobody waits for any more
 	l, err := s.current()
 	if err != nil {
 		return none, err
 	}
-	go func() { // current has counted it for close
+	done := make(chan result, 1) // holds the result that nobody waits for any more
+	go func() {                  // current has counted it for close
 		defer s.wg.Done()
 		var v T
-		err := l.authenticate(s.o.Digest)
+		err := l.authenticate(s.digest)
 		if err == nil {
 			v, err = f(l.zk)
 		}
@@ -96,33 +101,28 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 	case r := <-done:
 		return r.value, s.explain(r.err)
 	case <-ctx.Done():
-		return none, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+		return none, ctx.Err()
 	}
 }
 
-// answers are ZooKeeper's own decisions: the request arrived and was carried out or refused.
-var answers = []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty,
-	zk.ErrNoAuth, zk.ErrAuthFailed,
-	zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrBadArguments, zk.ErrNoChildrenForEphemerals}
-
-// explain sorts the library's errors: everything that is not known to be an answer leaves the
-// outcome open.
+// explain marks the errors that another try does not change: they wrap lease.ErrRefused.
 func (s *session) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, a := range answers {
-		if errors.Is(err, a) {
-			return err
+	for _, refusal := range []error{zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL,
+		zk.ErrInvalidPath, zk.ErrBadArguments} {
+		if errors.Is(err, refusal) {
+			return fmt.Errorf("%w: %w", lease.ErrRefused, err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return ErrClosed
+	if s.closed && err != nil {
+		return errClosed()
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	return err
 }
+
+// errClosed returns the error of a call after Close.
+func errClosed() error { return fmt.Errorf("%w: %w", lease.ErrRefused, ErrClosed) }
 
 // clientLog passes the library's messages on, as details that nobody needs unless something is
 // wrong.

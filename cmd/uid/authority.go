@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
@@ -36,6 +37,8 @@ func openerOf(address string) opener {
 		return openKubernetes
 	case strings.HasPrefix(address, "etcd://"):
 		return openEtcd
+	case strings.HasPrefix(address, "zookeeper://"):
+		return openZooKeeper
 	}
 	return nil
 }
@@ -47,6 +50,14 @@ func openKubernetes(address string, o lease.Options) (*authority, error) {
 
 func openEtcd(address string, o lease.Options) (*authority, error) {
 	a, err := etcd.Open(address, &etcd.Options{Options: o})
+	if err != nil {
+		return nil, err
+	}
+	return &authority{Assigner: a.Assigner, close: a.Close}, nil
+}
+
+func openZooKeeper(address string, o lease.Options) (*authority, error) {
+	a, err := zookeeper.Open(address, &zookeeper.Options{Lease: o})
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func TestAuthority(t *testing.T) {
 		{"--namespace and --assigner are for databases", []string{"gen", "--assigner", "disposable"}},
 		{"x.db is a database, --dsn is not", []string{"doctor", "--peer", "x.db"}},
 		{"kubernetes:x is no database, --dsn is one", []string{"doctor", "--dsn", "x.db", "--peer", "kubernetes:x"}},
-		{"--empty is for etcd and Kubernetes",
+		{"--empty is for etcd, ZooKeeper and Kubernetes",
 			[]string{"workers", "restored", "--dsn", "x.db", "--empty", "--highest", "1", "--reach", "1h"}},
 		{"say --only snowflake", []string{"serve"}},
 		{"this needs a database", []string{"segment", "list"}},
@@ -151,6 +151,31 @@ func TestAuthorityEtcd(t *testing.T) {
 	b.check(t, exitOK, "slots: 1 row", "", "workers")
 	b.check(t, exitOK, "lists 1 worker id in", "", "doctor")
 	b.check(t, exitUsage, "", "want etcd://user:password@host:237", "gen", "--dsn", "etcd:///ids")
+	r := b.check(t, exitFailure, "", srv.Addr(), "gen", "--timeout", "200ms", "--dsn",
+		strings.Replace(srv.DSN("other"), "//", "//me:"+dbtest.Password+"@", 1)+"?tls=true")
+	if strings.Contains(r.stderr, dbtest.Password) {
+		t.Errorf("the password is in %q", r.stderr)
+	}
+}
+
+// TestAuthorityZooKeeper: the same commands on a ZooKeeper, restored as well.
+func TestAuthorityZooKeeper(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.ZooKeeper(t)
+	b := newBench(t)
+	b.env["UID_DSN"] = srv.DSN("ids/orders")
+	b.check(t, exitOK, "slots: no rows", "", "workers")
+	if r := b.check(t, exitOK, "", "", "gen"); len(r.stdout) < 10 {
+		t.Errorf("gen printed %q, want an id", r.stdout)
+	}
+	b.check(t, exitOK, "slots: 1 row", "", "workers")
+	b.check(t, exitOK, "a header that counts 1 worker id, and 1 slot", "", "doctor")
+	b.check(t, exitOK, "done\nheader: worker ids up to 9 ", "",
+		"workers", "restored", "--highest", "9", "--reach", "1h")
+	if r := b.check(t, exitOK, "", "", "gen", "--format", "json"); !strings.Contains(r.stdout, `"worker":10,`) {
+		t.Errorf("after restored --highest 9: %s, want worker 10", r.stdout)
+	}
+	b.check(t, exitUsage, "", "want zookeeper://user:password@host:218", "gen", "--dsn", "zookeeper:///ids")
 	r := b.check(t, exitFailure, "", srv.Addr(), "gen", "--timeout", "200ms", "--dsn",
 		strings.Replace(srv.DSN("other"), "//", "//me:"+dbtest.Password+"@", 1)+"?tls=true")
 	if strings.Contains(r.stderr, dbtest.Password) {

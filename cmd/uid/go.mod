@@ -20,6 +20,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
+	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
@@ -53,6 +54,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/uidring/uidring/assigner/etcd v0.0.0
+	github.com/uidring/uidring/assigner/zookeeper v0.0.0
 	github.com/uidring/uidring/metrics/prometheus v0.0.0
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
@@ -68,3 +70,5 @@ replace github.com/uidring/uidring => ../..
 replace github.com/uidring/uidring/metrics/prometheus => ../../metrics/prometheus
 
 replace github.com/uidring/uidring/assigner/etcd => ../../assigner/etcd
+
+replace github.com/uidring/uidring/assigner/zookeeper => ../../assigner/zookeeper

@@ -27,7 +27,7 @@ type workersCmd struct {
 	Highest int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
 	Reach   *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead."`
 	DryRun  bool           `help:"For restored: print what would be done and change nothing."`
-	Empty   bool           `help:"For restored, on etcd or Kubernetes: also where there is no entry, because all were lost."`
+	Empty   bool           `help:"For restored, on etcd, ZooKeeper or Kubernetes: also where there is no entry, because all were lost."`
 }
 
 // Run lists both tables, reaps or restores. Rows that cannot be read do not hide the others, and
@@ -49,7 +49,7 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 		return c.ofAuthority(ctx, p, zone)
 	}
 	if c.Empty {
-		return usagef("--empty is for etcd and Kubernetes")
+		return usagef("--empty is for etcd, ZooKeeper and Kubernetes")
 	}
 	if c.Action == "restored" {
 		return c.restored(ctx, p)

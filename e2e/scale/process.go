@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -111,11 +110,8 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 			return nil, err
 		}
 	case zooKeeper:
-		addr, root, _ := strings.Cut(j.DSN, "/")
 		var err error
-		a, err = zookeeper.New([]string{addr}, &zookeeper.Options{Root: "/" + root,
-			Instance: os.Getenv(numberEnv)})
-		if err != nil {
+		if a, err = zookeeper.Open(j.DSN, nil); err != nil {
 			return nil, err
 		}
 	case etcdKind:

@@ -7,14 +7,16 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // ensemble is a source of worker ids that a ZooKeeper of one server keeps. It writes every change
-// to the disk. Each fleet has a root of its own.
+// to the disk. Each fleet has a namespace of its
+// own.
 type ensemble struct {
 	*dbtest.Server
-	fleets int // number of the fleet's root
+	fleets int // number of the fleet's namespace
 }
 
 func newZooKeeper() (*ensemble, error) {
@@ -23,8 +25,10 @@ func newZooKeeper() (*ensemble, error) {
 }
 
 func (e *ensemble) job(kind string) job {
-	return job{Kind: kind, DSN: fmt.Sprintf("%s/fleet%d", e.Addr(), e.fleets)}
+	return job{Kind: kind, DSN: e.DSN(e.namespace())}
 }
+
+func (e *ensemble) namespace() string { return fmt.Sprint("fleet", e.fleets) }
 
 func (e *ensemble) reset() error {
 	e.fleets++
@@ -52,20 +56,23 @@ func (e *ensemble) pass() error {
 		return err
 	}
 	defer c.Close()
-	slots := fmt.Sprintf("/fleet%d/slots", e.fleets)
-	names, _, err := c.Children(slots)
+	root := "/" + e.namespace()
+	names, _, err := c.Children(root)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		data, stat, err := c.Get(slots + "/" + name)
+		if !strings.HasPrefix(name, lease.SlotPrefix) {
+			continue
+		}
+		data, stat, err := c.Get(root + "/" + name)
 		if err != nil {
 			return err
 		}
 		if data, err = earlier(data); err != nil {
 			return err
 		}
-		if _, err := c.Set(slots+"/"+name, data, stat.Version); err != nil {
+		if _, err := c.Set(root+"/"+name, data, stat.Version); err != nil {
 			return err
 		}
 	}

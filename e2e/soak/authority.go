@@ -20,4 +20,4 @@ type kind struct{ kind, from string }
 
 // authorities are the values of -authority.
 var authorities = map[string]*authority{"mariadb": &mariaDB, "etcd": &etcdCluster,
-	"kubernetes": newCluster()}
+	"kubernetes": newCluster(), "zookeeper": &zooKeeper}

@@ -1,6 +1,6 @@
-// Soak runs generators in many processes, most of them on one MariaDB, etcd or API server of
-// Kubernetes. With MariaDB, one process has its worker id from the id service over HTTP. For a
-// given time it injects faults into the processes, the network and the server.
+// Soak runs generators in many processes, most of them on one MariaDB, etcd, ZooKeeper or API
+// server of Kubernetes. With MariaDB, one process has its worker id from the id service over HTTP.
+// For a given time it injects faults into the processes, the network and the server.
 //
 //	go run ./e2e/soak -duration 10m
 //	go run ./e2e/soak -duration 10m -authority etcd

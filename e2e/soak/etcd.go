@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -16,31 +18,41 @@ var etcdCluster = authority{
 		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
 		{cached, leased}, {standard, leased}, {cached, numbered},
 	},
-	faults: slices.Concat(unreliable("until_ms"), outages(), []fault{restored}),
+	faults: slices.Concat(unreliable("until_ms"), outages(), []fault{restored(openEtcd)}),
 	start:  func() (*dbtest.Server, error) { return dbtest.NewEtcd() },
 	dsn: func(srv *dbtest.Server, addr string) string {
 		return srv.DSNVia(addr, "soak")
 	},
 }
 
-// restored is a fault that puts etcd back to its state when the fault began, and repairs it as the
-// documents say, while no process can connect.
-var restored = fault{"server: restored from a backup, and repaired",
-	func(in *injector, _ time.Duration) (func() error, error) {
-		restore, err := in.srv.Backup()
-		return func() error {
-			in.proxy.Set(dbtest.Refuse)
-			defer in.proxy.Set(dbtest.None)
-			if err := restore(); err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
-			defer cancel()
-			a, err := etcd.Open(in.srv.DSN("soak"), nil)
-			if err != nil {
-				return err
-			}
-			defer a.Close()
-			return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead)
-		}, err
-	}}
+func openEtcd(dsn string) (*lease.Assigner, func() error, error) {
+	a, err := etcd.Open(dsn, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.Assigner, a.Close, nil
+}
+
+// restored returns the fault that puts the server back to its state when the fault began, and
+// repairs it as the documents say, while no process can connect. open opens the server's slots.
+func restored(open func(dsn string) (*lease.Assigner, func() error, error)) fault {
+	return fault{"server: restored from a backup, and repaired",
+		func(in *injector, _ time.Duration) (func() error, error) {
+			restore, err := in.srv.Backup()
+			return func() error {
+				in.proxy.Set(dbtest.Refuse)
+				defer in.proxy.Set(dbtest.None)
+				if err := restore(); err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
+				defer cancel()
+				a, end, err := open(in.srv.DSN("soak"))
+				if err != nil {
+					return err
+				}
+				err = a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead)
+				return errors.Join(err, end())
+			}, err
+		}}
+}

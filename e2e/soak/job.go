@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/idclient"
@@ -126,6 +127,9 @@ func (j job) assigner() (assigner.Assigner, error) {
 	}
 	if strings.HasPrefix(j.DSN, "etcd:") {
 		return etcd.Open(j.DSN, &etcd.Options{Options: lease.Options{Window: j.Window}})
+	}
+	if strings.HasPrefix(j.DSN, "zookeeper:") {
+		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: lease.Options{Window: j.Window}})
 	}
 	if strings.HasPrefix(j.DSN, "http:") {
 		return idclient.New([]string{j.DSN}, nil)

@@ -33,7 +33,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.DurationVar(&c.window, "window", 3*time.Second, "window of the leases")
 	set.StringVar(&c.authority, "authority", "mariadb",
-		"where worker ids come from: mariadb, etcd or kubernetes")
+		"where worker ids come from: mariadb, etcd, kubernetes or zookeeper")
 	set.StringVar(&c.broken, "broken", "", "inject a bug that the run must find: "+endless+
 		", generators ignore the ends of their windows, or "+early+
 		", windows begin before the last one on the worker id has ended")
@@ -44,7 +44,8 @@ func command(args []string, stdout, stderr io.Writer) int {
 		case c.window < time.Second:
 			return fmt.Errorf("-window is %v, want at least 1s", c.window)
 		case authorities[c.authority] == nil:
-			return fmt.Errorf("-authority is %q, want mariadb, etcd or kubernetes", c.authority)
+			return fmt.Errorf("-authority is %q, want mariadb, etcd, kubernetes or zookeeper",
+				c.authority)
 		}
 		return nil
 	}

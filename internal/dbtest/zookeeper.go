@@ -14,8 +14,8 @@ import (
 )
 
 // ZooKeeper starts a fresh ZooKeeper server for one test, or skips the test. Each arg is passed on
-// to java, such as "-Dzookeeper.forceSync=yes". Its DSN is its address, and it has no databases and
-// no queries.
+// to java, such as "-Dzookeeper.forceSync=yes". Tests that share it take a namespace each in place
+// of a database: CreateDB and Query do not work.
 func ZooKeeper(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s, err := NewZooKeeper(args...)
@@ -40,7 +40,9 @@ const (
 func (zooKeeper) name() string                { return "ZooKeeper" }
 func (zooKeeper) stopSignal() syscall.Signal  { return syscall.SIGTERM }
 func (zooKeeper) deathSignal() syscall.Signal { return syscall.SIGKILL }
-func (zooKeeper) dsn(addr, _ string) string   { return addr }
+func (zooKeeper) dsn(addr, path string) string {
+	return "zookeeper://" + addr + "/" + path
+}
 
 func (zooKeeper) client(_, _, _, _ string) *exec.Cmd { return exec.Command("zookeeper-client") }
 

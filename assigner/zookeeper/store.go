@@ -1,0 +1,193 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// store keeps entries in the nodes under a root. The versions that ZooKeeper counts are those of
+// the entries.
+//
+// A read follows a sync, which brings the server that is asked to where its leader is. A session
+// reads nothing older than what it has written or read before.
+type store struct {
+	session *session
+	root    string
+	acl     []zk.ACL
+}
+
+var (
+	_ lease.Store    = (*store)(nil)
+	_ assigner.Clock = (*store)(nil)
+)
+
+func newStore(s *session, o *Options) *store {
+	acl := zk.WorldACL(zk.PermAll)
+	if user, password, ok := strings.Cut(o.Digest, ":"); ok {
+		acl = zk.DigestACL(zk.PermAll, user, password)
+	}
+	return &store{session: s, root: o.Namespace, acl: acl}
+}
+
+// String says where the nodes are.
+func (s *store) String() string {
+	return "ZooKeeper at " + strings.Join(s.session.servers, ",") + " under " + s.root
+}
+
+func (s *store) path(name string) string { return s.root + "/" + name }
+
+// readers is how many nodes List reads at a time.
+const readers = 16
+
+// List reads the names, and then the nodes of the header and of the slots.
+func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
+	return call(ctx, s.session, func(c *zk.Conn) ([]lease.Entry, error) {
+		if _, err := c.Sync(s.root); err != nil {
+			return nil, err
+		}
+		names, _, err := c.Children(s.root)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := s.refuseOldForm(c, names); err != nil {
+			return nil, err
+		}
+		return s.readAll(c, slices.DeleteFunc(names, func(name string) bool {
+			return name != lease.HeaderName && !strings.HasPrefix(name, lease.SlotPrefix)
+		}))
+	})
+}
+
+// readAll reads nodes, readers at a time. Those that do not exist any more are left out.
+func (s *store) readAll(c *zk.Conn, names []string) ([]lease.Entry, error) {
+	all, errs := make([]lease.Entry, len(names)), make(chan error, readers)
+	for i := range readers {
+		go func() { // ends when the library has answered, like the call around it
+			var err error
+			for j := i; j < len(names) && err == nil; j += readers {
+				all[j], err = s.read(c, names[j])
+			}
+			errs <- err
+		}()
+	}
+	var err error
+	for range readers {
+		err = errors.Join(err, <-errs)
+	}
+	return slices.DeleteFunc(all, func(e lease.Entry) bool { return e.Version == "" }), err
+}
+
+// Get reads a node.
+func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
+	return call(ctx, s.session, func(c *zk.Conn) (lease.Entry, error) {
+		if _, err := c.Sync(s.path(name)); err != nil {
+			return lease.Entry{}, err
+		}
+		return s.read(c, name)
+	})
+}
+
+// read returns the entry of a node. That of a node that does not exist has no Version.
+func (s *store) read(c *zk.Conn, name string) (lease.Entry, error) {
+	data, stat, err := c.Get(s.path(name))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return lease.Entry{Name: name}, nil
+	case err != nil:
+		return lease.Entry{}, err
+	}
+	return entry(name, data, stat.Version), nil
+}
+
+func entry(name string, data []byte, version int32) lease.Entry {
+	return lease.Entry{Name: name, Value: data, Version: strconv.Itoa(int(version))}
+}
+
+// Put creates a node, or replaces its data if its version is the one that was read.
+func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
+	e, err := call(ctx, s.session, func(c *zk.Conn) (lease.Entry, error) {
+		if old.Version == "" {
+			return entry(old.Name, value, 0), s.create(c, s.path(old.Name), value)
+		}
+		version, err := strconv.ParseUint(old.Version, 10, 31) // -1 would stand for any version
+		if err != nil {
+			return lease.Entry{}, fmt.Errorf("%w: %w", lease.ErrRefused, err)
+		}
+		stat, err := c.Set(s.path(old.Name), value, int32(version))
+		if err != nil {
+			return lease.Entry{}, err
+		}
+		return entry(old.Name, value, stat.Version), nil
+	})
+	if errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrBadVersion) ||
+		errors.Is(err, zk.ErrNoNode) {
+		return lease.Entry{}, lease.ErrConflict
+	}
+	return e, err
+}
+
+// create makes a persistent node, after those above it that are missing.
+func (s *store) create(c *zk.Conn, path string, data []byte) error {
+	_, err := c.Create(path, data, 0, s.acl)
+	if !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	above := path[:strings.LastIndexByte(path, '/')]
+	if err := s.create(c, above, nil); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	_, err = c.Create(path, data, 0, s.acl)
+	return err
+}
+
+// Now returns the time of the leader, which ZooKeeper notes with every write.
+func (s *store) Now(ctx context.Context) (time.Time, error) {
+	return call(ctx, s.session, func(c *zk.Conn) (time.Time, error) {
+		path := s.path("clock")
+		stat, err := c.Set(path, nil, -1)
+		if errors.Is(err, zk.ErrNoNode) {
+			if err = s.create(c, path, nil); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				return time.Time{}, err
+			}
+			stat, err = c.Set(path, nil, -1)
+		}
+		if err != nil {
+			return time.Time{}, err
+		}
+		return time.UnixMilli(stat.Mtime), nil
+	})
+}
+
+// refuseOldForm refuses a root whose slots have the form from before package lease kept them. The
+// processes that use them do not see the entries of a store.
+func (s *store) refuseOldForm(c *zk.Conn, names []string) error {
+	if !slices.Contains(names, "slots") {
+		return nil
+	}
+	slots, _, err := c.Children(s.path("slots"))
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	for _, name := range slots {
+		if strings.HasPrefix(name, "w-") {
+			return fmt.Errorf("%w: %s/%s is a slot of an earlier version, whose windows this one "+
+				"does not know: stop all processes of that version, wait until the longest Window "+
+				"has passed, twice that with a CacheFile, and take another Namespace",
+				lease.ErrRefused, s.path("slots"), name)
+		}
+	}
+	return nil
+}

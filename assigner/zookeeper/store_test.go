@@ -1,0 +1,87 @@
+package zookeeper_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// TestPut: a Put succeeds only on the version that was read, or if there is no entry and none was
+// read. A late write of a process that was overtaken fails.
+func TestPut(t *testing.T) {
+	t.Parallel()
+	srv := servers.ZooKeeper(t)
+	s := openStore(t, srv.Addr(), srv.Prefix()+"/deep")
+	ctx := within(t, time.Minute)
+	none := lease.Entry{Name: lease.HeaderName}
+	if got, err := s.Get(ctx, none.Name); err != nil || got.Version != "" {
+		t.Errorf("Get without a namespace = %+v, %v, want no version", got, err)
+	}
+	first, err := s.Put(ctx, none, []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Put(ctx, first, []byte("2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := lease.Entry{Name: lease.SlotPrefix + "0", Version: second.Version}
+	for what, old := range map[string]lease.Entry{"none": none, "the first": first, "an entry that is gone": gone} {
+		if _, err := s.Put(ctx, old, []byte("x")); !errors.Is(err, lease.ErrConflict) {
+			t.Errorf("Put in place of %s = %v, want ErrConflict", what, err)
+		}
+	}
+	for _, version := range []string{"-1", "x", "2147483648"} { // -1 would be any version
+		_, err := s.Put(ctx, lease.Entry{Name: none.Name, Version: version}, nil)
+		if !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Put with version %s = %v, want ErrRefused", version, err)
+		}
+	}
+	got, err := s.Get(ctx, none.Name)
+	if err != nil || got.Version != second.Version || string(got.Value) != "2" || got.Name != second.Name {
+		t.Errorf("Get = %+v, %v, want %+v", got, err, second)
+	}
+	if got, err := s.Get(ctx, gone.Name); err != nil || got.Version != "" {
+		t.Errorf("Get of none = %+v, %v, want no version", got, err)
+	}
+	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {
+		t.Errorf("List = %+v, %v, want one entry", all, err)
+	}
+}
+
+// TestOldForm: a root that an earlier version made, with a node for each worker id under slots, is
+// refused, and the error says what to do. An empty node of that name is none.
+func TestOldForm(t *testing.T) {
+	t.Parallel()
+	s := servers.ZooKeeper(t)
+	n := s.Prefix()
+	c := raw(t, s.Addr())
+	create := func(path, data string, flags int32) {
+		t.Helper()
+		if _, err := c.Create("/"+n+path, []byte(data), flags, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("", "", 0)
+	create("/layout", "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", 0)
+	create("/peers", "", 0)
+	create("/slots", "", 0)
+	a := open(t, s.Addr(), n, lease.Options{})
+	old := assign(t, a)
+	create("/slots/w-", `{"v":1,"token":"x","instance":"one","until_ms":1}`, zk.FlagSequence)
+	_, listed := a.Slots(t.Context())
+	_, assigned := a.Assign(t.Context(), maxWorker)
+	for _, err := range []error{listed, assigned, a.Restore(t.Context(), 1, time.Hour)} {
+		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "/slots/w-0000000000 is a slot "+
+			"of an earlier version") || !strings.Contains(err.Error(), "take another Namespace") {
+			t.Errorf("a root of an earlier version: %v, want a refusal that says what to do", err)
+		}
+	}
+	extend(t, old, time.Minute)
+	wantWorker(t, open(t, s.Addr(), n+"/ids", lease.Options{}), 0)
+}
