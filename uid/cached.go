@@ -216,7 +216,8 @@ func (c *Cached) Stats() Stats {
 	left := inLanes || p.ring.Len() > 0
 	s := c.stats(p.pos.Load())
 	now := c.clock.now()
-	s.Lead = max(0, c.time(inRing).Sub(now))
+	// What was handed out lies below the ring's oldest run, or the position.
+	s.Lead = max(0, c.time(c.before(inRing)).Sub(now))
 	if left {
 		s.Lag = max(0, now.Sub(c.time(oldest)))
 	}

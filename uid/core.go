@@ -93,14 +93,15 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 	if err := c.covers(w, pos); err != nil {
 		return err
 	}
-	return c.leads(pos, c.at(now))
+	return c.leads(pos, now)
 }
 
-// leads returns ErrLead if MaxLead, in whole ticks, forbids the tick of pos while the clock is in
-// the tick of now. Both are positions. It compares instants, because ticks of two eras may have
-// different lengths. MaxLead 0 is no bound.
-func (c *core) leads(pos, now uint64) error {
-	if c.opts.MaxLead > 0 && c.time(pos).After(c.time(now).Add(c.maxLead(pos))) {
+// leads returns ErrLead if MaxLead, in whole ticks, forbids the tick of pos at now. It compares
+// instants, because ticks of two eras may have different lengths, and with the clock's instant, not
+// with the begin of its tick: where an era cuts a tick off, that era's first tick begins later.
+// MaxLead 0 is no bound.
+func (c *core) leads(pos uint64, now time.Time) error {
+	if c.opts.MaxLead > 0 && c.time(pos).After(now.Add(c.maxLead(pos))) {
 		return ErrLead
 	}
 	return nil

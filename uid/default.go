@@ -246,7 +246,7 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 		pos = d.startAfter(newest, tick, w.worker)
 	} else {
 		if newestTick > tick && newestTick > d.ahead.Load() {
-			if wait, err := d.rollback(newestTick, now); wait > 0 || err != nil {
+			if wait, err := d.rollback(newest, now); wait > 0 || err != nil {
 				return 0, wait, err
 			}
 		}
@@ -270,8 +270,11 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 	if err := d.covers(w, tick); err != nil {
 		return 0, 0, err
 	}
-	if err := d.leads(tick, now); err != nil {
-		return 0, d.untilLead(tick), err
+	// A tick of now or before is not ahead of the clock, unless it is an era's first one.
+	if d.opts.MaxLead > 0 && (tick > now || tick == d.of(tick).first) {
+		if err := d.leads(tick, d.clock.now()); err != nil {
+			return 0, d.untilLead(tick), err
+		}
 	}
 	return pos, 0, nil
 }
@@ -294,16 +297,20 @@ func (d *Default) startAfter(newest, tick uint64, worker int64) uint64 {
 	return d.of(tick).start(tick, worker)
 }
 
-// rollback applies Options.Rollback to a clock that is behind the newest id's tick: tick is that
-// tick's position, now the position of the clock's. It returns how long to wait, an error, or
-// neither when that tick is to be held. It compares instants, as leads does.
-func (d *Default) rollback(tick, now uint64) (time.Duration, error) {
-	by, r := d.time(tick).Sub(d.time(now)), d.opts.Rollback
+// rollback applies Options.Rollback to a clock that is behind the tick of newest, the newest id's
+// position; now is the position of the clock's tick. It returns how long to wait, an error, or
+// neither when that tick is to be held. A wait is for that tick or, where its sequence is used up,
+// for the one after it. It compares instants, as leads does.
+func (d *Default) rollback(newest, now uint64) (time.Duration, error) {
+	by, r := d.time(newest).Sub(d.time(now)), d.opts.Rollback
 	switch {
 	case r.mode == rollbackHold && by < r.bound:
 		return 0, nil
 	case r.mode == rollbackWait && by <= r.bound:
-		return d.until(tick), nil
+		if !d.of(newest).begun(newest + 1) {
+			newest = d.next(newest)
+		}
+		return d.until(newest), nil
 	}
 	return 0, &ClockBackError{By: by, Bound: r.bound}
 }

@@ -128,6 +128,26 @@ func (l *timeline) next(pos uint64) uint64 {
 	return l.after(i)
 }
 
+// before returns the tick of the number before that of a position or a number: its own tick, or the
+// one before it if it is the tick's first. A number's worker bits are kept in neither.
+func (l *timeline) before(pos uint64) uint64 {
+	i := len(l.eras) - 1
+	for i > 0 && pos < l.eras[i].first {
+		i--
+	}
+	e := &l.eras[i]
+	tick := pos &^ e.tickMask
+	switch {
+	case e.begun(pos):
+		return tick
+	case tick > e.first:
+		return tick - (e.tickMask + 1)
+	case i > 0:
+		return l.eras[i-1].end - (l.eras[i-1].tickMask + 1)
+	}
+	return tick
+}
+
 // time returns when the tick of a position or a number begins, UTC. For the end it returns the
 // first instant that the time bits do not hold.
 func (l *timeline) time(pos uint64) time.Time {
