@@ -23,6 +23,10 @@ const (
 	// believed at once. It covers what slewing and a leap second do, and what passes between the
 	// readings of two goroutines.
 	clockSlack = time.Second
+
+	// reportPause is the least time from one report of a jump to the next: a clock that jumps about
+	// is one line of the log a second.
+	reportPause = time.Second
 )
 
 // readClocks reads the wall clock and the monotonic clock, both at one instant as far as possible.
@@ -68,12 +72,13 @@ type clock struct {
 	// The words above may be loaded without it. doubt is stored under it alone; offset is stored
 	// without it by readings that find a small difference.
 	mu     sync.Mutex
-	was    [4]stepBack   // guarded by mu: the latest ones, newest first
+	was    [16]stepBack  // guarded by mu: the latest ones, newest first; see back
 	front  time.Duration // guarded by mu: the latest wall - base from which it went back, or 0
 	step   time.Duration // guarded by mu: the offset in doubt
 	since  time.Duration // guarded by mu: the monotonic time at which the doubt began
 	jumped bool          // guarded by mu: the step in doubt is longer than maxJump
 	silent bool          // guarded by mu: the jump is not reported yet
+	said   time.Duration // guarded by mu: the monotonic time of the last report
 }
 
 // stepBack is what the clock was before it went back, and when: if the offset returns, the step was
@@ -91,7 +96,7 @@ const farAway = time.Duration(1) << 61
 // with. A clock that is wrong when the process starts gives ids a wrong time, and no id twice.
 func newClock(read readClocks, maxJump time.Duration) *clock {
 	wall, mono := read()
-	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump}
+	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump, said: mono - reportPause}
 	k.offset.Store(-int64(mono))
 	for i := range k.was {
 		k.was[i] = stepBack{-mono, mono}
@@ -137,8 +142,9 @@ func (k *clock) offsetOf(wall time.Time, mono time.Duration) time.Duration {
 }
 
 // back believes a step back and notes where the wall clock was, so that returns finds it. Of
-// several readers that find one step, the first notes it; the others find the offset moved. The
-// four latest steps are kept, so a clock that goes back in small steps is still known to return.
+// several readers that find one step, the first notes it; the others find the offset moved. Where
+// there are more steps than it can note, the highest one within returnWithin is kept besides the
+// latest: that is where a clock that went back in small steps is most likely to return to.
 func (k *clock) back(offset, mono time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,7 +152,12 @@ func (k *clock) back(offset, mono time.Duration) {
 	if offset >= before-clockSlack {
 		return // another reader was faster
 	}
-	copy(k.was[1:], k.was[:])
+	end := len(k.was) - 1
+	oldest := k.was[end]
+	copy(k.was[1:], k.was[:end])
+	if oldest.offset > k.was[end].offset && mono-oldest.mono <= returnWithin {
+		k.was[end] = oldest
+	}
 	k.was[0] = stepBack{before, mono}
 	k.front = max(k.front, before+mono)
 	k.offset.Store(int64(offset))
@@ -221,18 +232,22 @@ func (k *clock) jump() time.Duration {
 	return max(0, k.offsetOf(wall, mono)-time.Duration(k.offset.Load()))
 }
 
-// report returns true once for every jump that is held back. Whether a caller reports it is the
-// caller's decision, so that nothing is logged under a lock. It is called by look and by refreshes
-// of the tick cache, and costs one load where there is no doubt.
+// report returns true once for every jump that is held back for so long that reportPause has passed
+// since the last report. Whether a caller reports it is the caller's decision, so that nothing is
+// logged under a lock. It is called by look and by refreshes of the tick cache, and costs one load
+// where there is no doubt.
 func (k *clock) report() bool {
 	if !k.doubt.Load() {
 		return false
 	}
+	_, mono := k.read()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	yes := k.silent
-	k.silent = false
-	return yes
+	if !k.silent || mono-k.said < reportPause {
+		return false
+	}
+	k.silent, k.said = false, mono
+	return true
 }
 
 // confirm ends a doubt if authority, a time read from elsewhere just now, agrees with the wall

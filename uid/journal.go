@@ -68,12 +68,19 @@ func (j *journal) add(line func(*slog.Logger)) bool {
 }
 
 // write writes lines until there are none. It clears busy under the lock under which it finds none,
-// so a line that is logged later starts another goroutine.
+// so a line that is logged later starts another goroutine. A handler that ends this one, as
+// runtime.Goexit does, costs no further line.
 func (j *journal) write() {
+	done := false
+	defer func() {
+		if !done {
+			j.wg.Go(j.write)
+		}
+	}()
 	for {
 		j.mu.Lock()
 		if len(j.lines) == 0 {
-			j.busy = false
+			j.busy, done = false, true
 			j.mu.Unlock()
 			return
 		}
