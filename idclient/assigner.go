@@ -79,8 +79,20 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 	case got.SpanMS < 0 || got.SpanMS > maxSpanMS:
 		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, maxSpanMS)
 	}
+	// An authority reserves a day or three windows ahead. A window that begins in 2060 would take
+	// the ids there, and so the worker id and the layout's time.
+	span := time.Duration(got.SpanMS) * time.Millisecond
+	ahead := maxAhead + 3*min(span, math.MaxInt64/8)
+	if now := time.Now(); got.From.After(now.Add(ahead)) {
+		return fmt.Errorf("the window begins at %v, want at most %v after the local clock's %v: "+
+			"one of the clocks is wrong", got.From.Time, ahead, now.UTC())
+	}
 	return nil
 }
+
+// maxAhead and three windows are how far ahead of the local clock a claim may begin: a day, and an
+// hour for clocks that differ.
+const maxAhead = 25 * time.Hour
 
 // maxSpanMS is the longest span that fits a time.Duration, in milliseconds.
 const maxSpanMS = math.MaxInt64 / int64(time.Millisecond)

@@ -21,6 +21,7 @@ type Client struct {
 	http    http.Client
 	own     *http.Transport // nil: Options.Transport is used
 	token   string
+	cyclic  bool
 
 	first atomic.Int64 // index of the server that is asked first
 }
@@ -35,6 +36,12 @@ type Options struct {
 	// Timeout bounds a request to one server, above 0; 5 s by default. A server waits up to 4 s for
 	// its database, so a shorter Timeout gives up answers that are on their way.
 	Timeout time.Duration
+
+	// Cyclic accepts ranges of counters that begin again when they are used up, such as those of
+	// sqlsource.Sequence with Cycle. Their ids repeat, and no range of such a counter is compared
+	// with earlier ones. By default such a range is refused: a server cannot turn the comparison
+	// off.
+	Cyclic bool
 
 	// Transport sends the requests. By default the Client makes its own, which follows the proxy
 	// settings of the environment and gives up connecting after 2 s.
@@ -67,7 +74,7 @@ func New(servers []string, options *Options) (*Client, error) {
 		return nil, errors.New("idclient: Token has a character that is not visible ASCII, " +
 			"want none")
 	}
-	c := &Client{timeout: o.Timeout, token: o.Token}
+	c := &Client{timeout: o.Timeout, token: o.Token, cyclic: o.Cyclic}
 	for i, text := range servers {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||

@@ -2,6 +2,7 @@ package idclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,7 +15,8 @@ import (
 // Fetch returns a range of the tag that no other caller gets, whichever server it comes from. It
 // implements segment.Source. All servers must use the same counters. Fetch asks each server once
 // and does not wait for one to come back, because segment.Generator repeats a Fetch that failed. So
-// it blocks for Options.Timeout a server at most, or until ctx ends.
+// it blocks for Options.Timeout a server at most, or until ctx ends. A range that says that its
+// counter begins again is refused unless Options.Cyclic is set.
 //
 // Errors wrap segment.ErrUnknownTag, segment.ErrExhausted and segment.ErrBadRange where a server
 // says so, and otherwise the error of each server. A range whose answer was lost is a gap.
@@ -30,7 +32,13 @@ func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	if step != 0 {
 		path += "?count=" + strconv.FormatInt(step, 10)
 	}
-	check := func(got wire.Range) error { return got.Range().Validate() }
+	check := func(got wire.Range) error {
+		if got.Cyclic && !c.cyclic {
+			return errors.New("cyclic is true, so that ids may repeat, want false, or " +
+				"Options.Cyclic set")
+		}
+		return got.Range().Validate()
+	}
 	got, at, err := round(ctx, c, int(c.first.Load()), path, nil, check)
 	if err != nil {
 		return segment.Range{}, fmt.Errorf("idclient: fetching a range: %w", err)

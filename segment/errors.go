@@ -21,8 +21,8 @@ var (
 	// ErrExhausted: the counter has no further range below 2^63. Lasting.
 	ErrExhausted = errors.New("counter exhausted")
 
-	// ErrBadRange: the source handed out a range that is empty, negative or too long, or its row
-	// describes such a range. Lasting.
+	// ErrBadRange: the source handed out a range that is empty, negative or too long, or one that
+	// may have ids of another Origin, or its row describes such a range. Lasting.
 	ErrBadRange = errors.New("bad range")
 
 	// ErrClosed: the Generator is closed. Permanent.

@@ -30,6 +30,8 @@ type Source interface {
 const (
 	MaxStride = 65535          // the largest Stride, that of MySQL's auto_increment_increment
 	MaxSpan   = int64(1) << 31 // the largest To-From, and so the largest step
+
+	maxOrigin = MaxStride // no more counters than steps keep apart
 )
 
 // Range is a half-open interval of ids: From, From+Stride, From+2*Stride and so on, all below To.
@@ -43,7 +45,8 @@ type Range struct {
 	Step int64
 
 	// Origin identifies one of the independent counters of a tag, such as the servers of a Ticket;
-	// 0 or more. Ranges rise only within an origin.
+	// 0..65535. Ranges rise only within an origin. Ranges of two origins that overlap must have
+	// Strides, and a distance, that keep their ids apart.
 	Origin int
 
 	// Cyclic says that the counter begins again when it is used up. Such a range is not compared
@@ -81,9 +84,10 @@ func (r Range) Validate() error {
 		return fmt.Errorf("%w: Stride is %d, want 0..%d", ErrBadRange, r.Stride, MaxStride)
 	case r.To-r.From > MaxSpan:
 		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From, MaxSpan)
-	case r.Origin < 0 || r.Step < 0:
-		return fmt.Errorf("%w: Origin is %d and Step %d, want 0 or more",
-			ErrBadRange, r.Origin, r.Step)
+	case r.Origin < 0 || r.Origin > maxOrigin:
+		return fmt.Errorf("%w: Origin is %d, want 0..%d", ErrBadRange, r.Origin, maxOrigin)
+	case r.Step < 0:
+		return fmt.Errorf("%w: Step is %d, want 0 or more", ErrBadRange, r.Step)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package uid
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -73,7 +72,7 @@ func (c *core) lasting(err error, wait time.Duration) error {
 	switch {
 	case err == errExtending:
 		return nil
-	case errors.Is(err, ErrLead):
+	case err == ErrLead:
 		if wait <= c.tick {
 			return nil
 		}
@@ -106,7 +105,7 @@ func (k *keeper) resumed() {
 // look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
-	if errors.Is(err, ErrClosed) {
+	if err == ErrClosed {
 		return
 	}
 	worker := k.window.Load().worker

@@ -156,11 +156,11 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 // padder, and errExtending, which ends with the answer of the authority or becomes ErrClaimExpired.
 func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 	d time.Duration) error {
-	switch {
-	case errors.Is(reason, ErrExhausted):
+	switch kind := kindOf(reason); {
+	case kind == ErrExhausted:
 		c.rejExhausted.Add(1)
 		return reason
-	case errors.Is(reason, ErrClosed):
+	case kind == ErrClosed:
 		return reason
 	case c.opts.TakeFunc != nil:
 		// errExtending is of this package alone; a function that compares reasons must never see
@@ -177,8 +177,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 			return fmt.Errorf("%w: %w: %w", errCtxEnded, reason, err)
 		}
 		return nil
-	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
-		errors.Is(reason, ErrSuperseded):
+	case kind == ErrClaimLost, kind == ErrClaimExpired, kind == ErrSuperseded:
 		return c.reject(reason)
 	// TakePad waits here too: its caller has tried to compose, and the reason is what forbade it.
 	case c.opts.TakePolicy != TakeReject:
@@ -192,11 +191,10 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 // reason, or ErrEmpty for a reason that is not for callers, such as errExtending. Each call counts
 // once.
 func (c *core) reject(reason error) error {
-	switch {
-	case errors.Is(reason, ErrClaimLost), errors.Is(reason, ErrClaimExpired),
-		errors.Is(reason, ErrSuperseded):
+	switch kindOf(reason) {
+	case ErrClaimLost, ErrClaimExpired, ErrSuperseded:
 		c.rejClaim.Add(1)
-	case errors.Is(reason, ErrLead):
+	case ErrLead:
 		c.rejLead.Add(1)
 	default:
 		c.rejEmpty.Add(1)
@@ -207,19 +205,12 @@ func (c *core) reject(reason error) error {
 
 // sameKind reports whether two bounds are of one kind; nil stands for no bound. A waiting caller
 // has nothing to learn from a bound of the same kind, so the gate stays closed: otherwise each
-// caller that tries to compose would wake all others. A bound that is none of the kinds, ErrClosed,
-// is never the same as another: Close opens the gate itself, and once more does no harm.
+// caller that tries to compose would wake all others. ErrClosed is never the same as another: Close
+// opens the gate itself, and once more does no harm. It is called under the composer's lock.
 func sameKind(a, b error) bool {
-	// Permanent ones are among them: a bound that stays must not open the gate at every attempt.
-	kinds := []error{
-		nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, errExtending,
-	}
-	for _, kind := range kinds {
-		if errors.Is(a, kind) {
-			return errors.Is(b, kind)
-		}
-	}
-	return false
+	// Permanent ones are of a kind: a bound that stays must not open the gate at every attempt.
+	kind := kindOf(a)
+	return kind == kindOf(b) && kind != ErrClosed
 }
 
 // Parse takes an id of this generator's layout, or of one of its eras, apart. It does not check

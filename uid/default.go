@@ -2,7 +2,6 @@ package uid
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -333,7 +332,7 @@ func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reas
 	switch {
 	case reason == nil:
 		return d.wait(ctx, ready, wait)
-	case errors.Is(reason, ErrClockBack):
+	case kindOf(reason) == ErrClockBack:
 		d.rejRollback.Add(1)
 		return reason
 	case reason == errExtending: // even with TakeReject: the answer is a round trip away

@@ -41,7 +41,9 @@ var (
 	ErrClaimLost = assigner.ErrClaimLost
 
 	// ErrClaimExpired: the window is used up and could not be extended, mostly because the
-	// authority did not answer for a whole window. The generator keeps trying. Temporary.
+	// authority did not answer for a whole window. The generator keeps trying. Temporary. It is
+	// never context.DeadlineExceeded as well, even if the authority's answer was: only the end of
+	// the caller's own ctx is.
 	ErrClaimExpired = assigner.ErrClaimExpired
 
 	// ErrSuperseded: other processes know an era that this one does not, and it has begun.

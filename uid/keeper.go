@@ -252,7 +252,7 @@ func (k *keeper) maintain(ctx context.Context) (err error) {
 	if k.due() == 0 || w.err != nil {
 		attempt, cancel := context.WithTimeout(ctx, keeperAttempt)
 		defer cancel()
-		if errors.Is(w.err, ErrClaimLost) {
+		if w.lost {
 			err = k.reassign(attempt)
 		} else {
 			err = k.extend(attempt, w)
@@ -317,18 +317,24 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 	if first {
 		failed.failing = k.clock.now()
 	}
+	// The authority's error is asked here and nowhere else, without a lock: see claimError.
 	lost := errors.Is(err, assigner.ErrClaimLost)
+	why := claimError{kind: ErrClaimExpired, cause: err}
 	switch {
 	case lost && k.noReassign:
-		failed.err = fmt.Errorf("%w: worker id %d: %w", errGivenUp, w.worker, err)
+		why.kind, why.final = ErrClaimLost, true
+		why.text = fmt.Sprintf("%v: worker id %d: %v", errGivenUp, w.worker, err)
 	case errors.Is(err, ErrSuperseded):
-		failed.err = fmt.Errorf("uid: worker id %d stops at %v: %w", w.worker, w.until, err)
+		why.kind = ErrSuperseded
+		why.text = fmt.Sprintf("uid: worker id %d stops at %v: %v", w.worker, w.until, err)
 	case lost:
-		failed.err = fmt.Errorf("uid: worker id %d: %w", w.worker, err)
+		why.kind = ErrClaimLost
+		why.text = fmt.Sprintf("uid: worker id %d: %v", w.worker, err)
 	default:
-		failed.err = fmt.Errorf("%w: worker id %d could not be extended beyond %v: %w",
-			ErrClaimExpired, w.worker, w.until, err)
+		why.text = fmt.Sprintf("%v: worker id %d could not be extended beyond %v: %v", why.kind,
+			w.worker, w.until, err)
 	}
+	failed.err, failed.lost = &why, lost
 	// From here to the next extension callers past the window's end get failed.err.
 	k.window.Store(&failed)
 	k.changed()
@@ -358,7 +364,7 @@ func (k *keeper) remind(w *window, first bool, err error) {
 		switch {
 		case first:
 			l.Warn("claim not extended")
-		case errors.Is(w.err, ErrClaimLost):
+		case w.lost:
 			l.Warn("lost claim still not replaced")
 		default:
 			l.Warn("claim still not extended")

@@ -2,7 +2,6 @@ package uid
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -137,7 +136,7 @@ func (k *keeper) pause() time.Duration {
 // which a burst moves faster than the clock: the composer kicks the keeper when it gets there.
 func (k *keeper) due() time.Duration {
 	w := k.window.Load()
-	if w.until.IsZero() || errors.Is(w.err, ErrClaimLost) {
+	if w.until.IsZero() || w.lost {
 		return forever
 	}
 	return max(0, w.until.Sub(k.needs())-k.ahead)
@@ -159,7 +158,7 @@ func (k *keeper) needs() time.Time {
 // the keeper in time to log it where no caller asks for an id.
 func (k *keeper) ends() time.Duration {
 	w := k.window.Load()
-	if k.journal.halted.Load() || !errors.Is(w.err, ErrClaimLost) {
+	if k.journal.halted.Load() || !w.lost {
 		return forever
 	}
 	return max(keeperBackoffMin, k.timeline.time(w.end).Sub(k.clock.now()))

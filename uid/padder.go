@@ -1,7 +1,6 @@
 package uid
 
 import (
-	"errors"
 	"log/slog"
 	"time"
 )
@@ -60,7 +59,7 @@ func (c *Cached) look() time.Duration {
 	switch {
 	case full:
 		c.ringFull()
-	case errors.Is(err, ErrLead) && c.gate.awaited():
+	case err == ErrLead && c.gate.awaited():
 		// Callers wait for the clock: look again when it has caught up, in 100 µs at the least.
 		return min(c.opts.ScheduleInterval, c.untilLead(c.composer.pos.Load()))
 	}

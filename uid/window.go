@@ -31,7 +31,8 @@ type window struct {
 
 	extended time.Time // when the claim was made or last extended
 	failing  time.Time // since when extending has failed; zero: it does not
-	err      error     // why extending fails; nil: it does not
+	err      error     // why extending fails, a *claimError; nil: it does not
+	lost     bool      // another owner has the worker id after the window
 }
 
 // newWindow translates a claim's window into the ticks that lie inside it from their first to their

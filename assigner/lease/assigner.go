@@ -30,7 +30,11 @@ func New(store Store, options *Options) (*Assigner, error) {
 		return nil, fmt.Errorf("lease: MaxSkew is %v, want 0: %s tells no time",
 			o.MaxSkew, place(store))
 	}
-	return &Assigner{space{store: store, options: o, memory: &memory{}, local: time.Now}}, nil
+	s := space{store: store, options: o, memory: &memory{}, local: time.Now,
+		patience: firstPatience}
+	s.index, _ = store.(Index)
+	s.numberer, _ = store.(Numberer)
+	return &Assigner{s}, nil
 }
 
 // String says where the entries are, as the Store does.
@@ -69,8 +73,8 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 		return nil, fmt.Errorf("lease: the layout's text has %d bytes, want at most %d",
 			len(s.layout), maxLayout)
 	}
-	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),
-		sent: map[string]attempt{}, fresh: none}
+	c := newClaimer(&s, first, last)
+	defer c.close()
 	var got *claim
 	err := s.retry(ctx, "claiming a worker id", 0, func(ctx context.Context) (err error) {
 		if err = c.compareClocks(ctx); err == nil {

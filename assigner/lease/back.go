@@ -2,38 +2,89 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/uidring/uidring/assigner"
 )
 
-// repair writes what this process knows into a slot of a store that went back: the known end of the
-// window, so that the next owner begins there. The slot has no owner then: an owner in between may
-// have stamped what this process did, and must not go on. repair returns what is there when it is
-// done. ErrConflict means that the slot is no longer what was found.
-func (s *space) repair(ctx context.Context, found, known row) (row, error) {
-	if found.exists() && found.Until >= known.Until {
-		return found, nil
+// believe makes a store that went back safe, as far as this process knows of it. found is a slot as
+// a Get has shown it. It is behind known, as a claim here left it.
+//
+// The repair of the slot is the proof, because found may be old: nothing is believed while another
+// entry is there. It makes no room for a third owner inside of windows that the store forgot:
+//
+//   - The slot gets an end that is beyond all of them: the known end, the header's floor, what this
+//     process has found out before, and the store's reach from now. It has no owner then: an
+//     owner in between may have stamped what this process did, and must not go on.
+//   - A slot that is missing stays missing where the header lists its worker id as used. It is not
+//     given out again.
+//   - Where Restore has run since known was written, its floor is beyond all of them already.
+//
+// back is the error that says what happened; nil: nothing is believed. err is why the slot could
+// not be repaired. there is the slot when it is.
+func (s *space) believe(ctx context.Context, found, known row) (there row, back, err error) {
+	h, err := s.anyHeader(ctx)
+	if err != nil {
+		return found, nil, err
+	}
+	now, err := s.timeOf(ctx, h.entry)
+	if err != nil {
+		return found, nil, err
+	}
+	used, err := s.used(ctx, h, known.worker)
+	if err != nil {
+		return found, nil, err
+	}
+	gap := max(known.Until, now+s.reach(h))
+	used = used && !found.exists()
+	restored := h.Floor > known.Until && (used || found.Until >= h.Floor)
+	if used || restored {
+		if !restored {
+			s.memory.forgot(gap)
+		}
+		return found, s.wentBack(found, known), nil
 	}
 	to := found
 	to.Generation = max(found.Generation, known.Generation)
-	return s.swap(ctx, found, to.next("", known.Layout, known.Until))
+	to = to.next("", known.Layout, max(gap, found.Until, h.Floor, s.memory.begin()))
+	if there, err = s.swap(ctx, found, to); errors.Is(err, ErrConflict) {
+		return there, nil, err
+	}
+	s.memory.forgot(gap)
+	return there, s.wentBack(found, known), err
 }
 
-// wentBack takes note of what the store may have forgotten, and returns the error that says so. now
-// and window are in milliseconds.
-func (s *space) wentBack(found, known row, now, window int64) error {
+// used reports whether a worker id without a slot is never given out again.
+func (s *space) used(ctx context.Context, h header, worker int64) (bool, error) {
+	if s.numberer == nil {
+		return h.Used.has(worker), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return s.numberer.Used(ctx, worker)
+}
+
+// floor returns where the windows of a header that is made anew begin. It is 0 in a store that this
+// process has never seen.
+func (s *space) floor(ctx context.Context) (int64, error) {
+	if s.memory.empty() {
+		return 0, nil
+	}
+	now, err := s.now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.memory.forgot(now + s.reach(header{}))
+	return s.memory.begin(), nil
+}
+
+// wentBack returns the error that says how a slot went back.
+func (s *space) wentBack(found, known row) error {
 	is := "is gone"
 	if found.exists() {
 		is = fmt.Sprintf("is at fencing token %d of owner %q until %v",
 			found.Generation, found.Owner, millis(found.Until))
-	}
-	// Restore leaves a slot without an owner and with an end that is beyond all windows. Without
-	// such a slot, no claim made here begins before the ends of the windows that may be forgotten.
-	// They end as this one does, or a whole Window from now: a window that the store has forgotten
-	// is not extended.
-	if !found.exists() || found.Owner != "" || found.Until < known.Until {
-		s.memory.forgot(max(known.Until, now+window))
 	}
 	return fmt.Errorf("%w: %w: the slot of worker %d in %s %s, it was at fencing token %d "+
 		"until %v: a backup was restored, or entries were deleted or changed; other worker ids "+

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,8 +114,8 @@ func TestWentBack(t *testing.T) {
 				put(n+1, assign(t, late))
 			}
 			again := assign(t, w.owner)
-			if from(again).Before(end) || from(again).Before(time.Now().Add(window-time.Minute)) {
-				t.Errorf("the owner's next window begins at %v, want a Window from now and not before %v",
+			if from(again).Before(end) || from(again).Before(time.Now().Add(reach-time.Minute)) {
+				t.Errorf("the owner's next window begins at %v, want a reach from now and not before %v",
 					from(again), end)
 			}
 			put(10, again)
@@ -232,6 +233,9 @@ func TestReleaseWentBack(t *testing.T) {
 	}
 }
 
+// reach is the default of Options.Reach.
+const reach = 24 * time.Hour
+
 // found is when a test notices that the store went back, after the claim.
 const found = 10 * time.Minute
 
@@ -245,55 +249,71 @@ func behind(t *testing.T, s lease.Store, m *memory, text string) (a *lease.Assig
 	if text == "" {
 		remove(m, slot0)
 	} else {
-		put(m, slot0, strings.ReplaceAll(text, "END", strconv.FormatInt(until(c).UnixMilli(), 10)))
+		end := until(c).UnixMilli()
+		text = strings.ReplaceAll(text, "END", strconv.FormatInt(end, 10))
+		put(m, slot0, strings.ReplaceAll(text, "FLOOR", strconv.FormatInt(end+1, 10)))
 	}
 	time.Sleep(found)
 	return a, c
 }
 
-// TestForgotten: where a store has forgotten a claim, the next window begins a whole Window after that
-// was found, because a claim of that moment may be forgotten as well. A slot as Restore leaves it shows
-// that nothing is forgotten. A slot that ends too early is repaired, and its fencing token does not go
-// back. One that does not is left to its owner.
+// TestForgotten: where a store has forgotten a claim, the next window begins a whole reach after that
+// was found, because any window up to there may be forgotten as well. A slot that is there gets that
+// end and no owner, and its fencing token does not go back. One that is missing, and in the header's
+// list, stays missing. A slot as Restore leaves it shows that nothing is forgotten any more.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, text string
 		release    bool  // to where nothing was stamped, else an extension
-		generation int64 // of the slot after it
-		nothing    bool  // is forgotten
+		generation int64 // of the slot after it; 0: there is none
+		restored   bool  // the header has a floor where the slot ends
 	}{
-		{name: "deleted", generation: 3},
-		{name: "deleted, and nothing stamped", release: true, generation: 3},
-		{name: "another's", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":END}`, generation: 1},
+		{name: "deleted"},
+		{name: "deleted, and nothing stamped", release: true},
+		{name: "deleted after Restore", restored: true},
+		{name: "another's", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":END}`, generation: 3},
 		{name: "another's, ends early", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`, generation: 3},
 		{name: "another's of later", text: `{"v":1,"gen":9,"token":"t","owner":"x","until_ms":5}`, generation: 10},
 		{name: "free", text: `{"v":1,"gen":2,"token":"t","owner":"","until_ms":5}`, generation: 3},
-		{name: "repaired", text: `{"v":1,"gen":1,"token":"t","owner":"","until_ms":END}`, generation: 1, nothing: true},
+		{name: "repaired", text: `{"v":1,"gen":1,"token":"t","owner":"","until_ms":END}`, generation: 3},
+		{name: "restored", text: `{"v":1,"gen":1,"token":"t","owner":"","until_ms":FLOOR}`, generation: 1,
+			restored: true},
+		{name: "restored, and another's since", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":FLOOR}`,
+			generation: 1, restored: true},
+		{name: "deleted, and made anew after Restore", text: `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":END}`,
+			generation: 3, restored: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newAmbush()
 				a, c := behind(t, s, s.memory, tt.text)
-				now, end := time.Now(), until(c).UnixMilli()
+				floor := until(c).Add(time.Millisecond).UnixMilli()
+				if tt.restored {
+					s.edit(lease.HeaderName, `"used"`, fmt.Sprintf(`"floor_ms":%d,"used"`, floor))
+				}
+				now, end := time.Now(), time.Now().Add(reach).UnixMilli()
 				if tt.release {
 					if err := c.Release(t.Context(), time.Time{}); err != nil {
 						t.Errorf("Release = %v", err)
 					}
-					end = 0
 				} else {
 					_, err := c.Extend(t.Context(), until(c).Add(time.Hour))
 					if !errors.Is(err, assigner.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
 						t.Errorf("Extend = %v, want ErrWentBack, and the slot repaired", err)
 					}
 				}
-				if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation || r.Until != end {
-					t.Errorf("the slot is %+v, want fencing token %d and end %d", r, tt.generation, end)
+				want := now.Add(reach).UTC()
+				if tt.restored && tt.generation <= 1 {
+					end, want = floor, time.UnixMilli(floor).UTC() // where the header's new worker ids begin
 				}
-				want := now.Add(lease.DefaultWindow).UTC()
-				if tt.nothing {
-					want = time.Time{}
+				if tt.generation == 0 {
+					if e, _ := s.Get(t.Context(), slot0); e.Version != "" {
+						t.Errorf("the slot is %s, want none", e.Value)
+					}
+				} else if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation || r.Until != end {
+					t.Errorf("the slot is %+v, want fencing token %d and end %d", r, tt.generation, end)
 				}
 				if c := assign(t, a); !from(c).Equal(want) {
 					t.Errorf("the next window begins at %v, want %v", from(c), want)
@@ -331,6 +351,9 @@ func TestRepairFails(t *testing.T) {
 					n, name := 1, ""
 					if tt.op == "put" {
 						name = slot0
+						if by == "Extend" {
+							n = 2 // after the one that shows that the slot is not the claim's
+						}
 					} else if by == "Assign" {
 						n = 2 // after the look for free slots
 					}
@@ -348,12 +371,12 @@ func TestRepairFails(t *testing.T) {
 						t.Errorf("%s = %v, want ErrWentBack, with a repair that failed: %v", by, err, failed)
 					}
 					left := tt.refused || unknown && tt.name == "not done"
-					want := record{Generation: 3, Until: until(c).UnixMilli()}
+					want := record{Generation: 3, Until: now.Add(reach).UnixMilli()}
 					if left {
 						want = record{Generation: 1, Owner: "x", Until: 5}
 					}
 					if r := recordOf(t, s.memory, slot0); r.Generation != want.Generation || r.Owner != want.Owner ||
-						r.Until != want.Until {
+						r.Until < want.Until {
 						t.Errorf("the slot is %+v, want %+v", r, want)
 					}
 					if left {
@@ -364,9 +387,8 @@ func TestRepairFails(t *testing.T) {
 							t.Errorf("the slot is %+v, want fencing token 3", r)
 						}
 					}
-					begin := now.Add(lease.DefaultWindow)
-					if c := assign(t, a); from(c).Before(begin) || by == "Extend" && !left && tt.op == "put" &&
-						from(c).After(begin) {
+					begin := now.Add(reach)
+					if c := assign(t, a); from(c).Before(begin) || from(c).After(begin.Add(time.Minute)) {
 						t.Errorf("the next window begins at %v, want %v", from(c), begin)
 					}
 				})

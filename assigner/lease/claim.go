@@ -24,13 +24,14 @@ type claim struct {
 	window int64 // Options.Window in milliseconds
 	from   int64 // Unix milliseconds; 0: the worker id is used for the first time
 
-	row      row      // as this claim last knew it to be
-	header   header   // likewise
-	pending  []string // tokens of changes from that row whose outcome is unknown
-	closing  bool     // Release was called; Extend fails from then on
-	released bool     // Release has done its work, so another call does nothing
-	back     error    // how the store went back; nil: it did not, as far as is known
-	lost     error    // why the claim is lost for good; nil: it is not
+	row      row    // as the last change that was answered left it
+	header   header // as it was last read
+	pending  []row  // the slot after later changes whose answers are lost
+	closing  bool   // Release was called; Extend fails from then on
+	released bool   // Release has done its work, so another call does nothing
+	back     error  // how the store went back; nil: it did not, as far as is known
+	repaired row    // the slot after a repair whose answer may be lost
+	lost     error  // why the claim is lost for good; nil: it is not
 
 	// End of the window in Unix milliseconds; only confirm stores it, and it only grows.
 	until atomic.Int64
@@ -65,13 +66,14 @@ func (c *claim) Window() (from, until time.Time) {
 // Span returns Options.Window.
 func (c *claim) Span() time.Duration { return c.options.Window }
 
-// Extend moves the window's end to until, or to a whole Window from now if that is later. Asked for
-// no more than there is, it returns at once without a look at the store. It tries a few times and
-// does not wait for a store that is away.
+// Extend moves the window's end to until, or to a whole Window from now if that is later, but not
+// beyond the reach of a store that tells the time. Asked for no more than there is, it returns at
+// once without a look at the store. It tries a few times and does not wait for a store that is
+// away.
 func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	what := fmt.Sprintf("extending the claim on worker %d", c.Worker())
 	if c.closing {
-		return time.Time{}, fmt.Errorf("%w: slots: %s: it was released",
+		return time.Time{}, fmt.Errorf("%w: lease: %s: it was released",
 			assigner.ErrClaimLost, what)
 	}
 	if until.IsZero() || until.Year() > lastYear {
@@ -92,28 +94,41 @@ func (c *claim) extend(ctx context.Context, want int64) error {
 	if want <= before {
 		return nil
 	}
-	if to := c.header.end(want); to > c.row.Until {
-		err := c.change(ctx, c.row.Until, func(now int64) (owner string, until int64, ok bool) {
-			return c.row.Owner, c.header.end(max(want, now+c.window)), to > c.row.Until
-		})
-		if err != nil {
-			return err
+	var refused error
+	if c.header.end(want) > c.row.Until {
+		refused = c.reserve(ctx, want)
+		if refused != nil && !errors.Is(refused, assigner.ErrBeyondReach) {
+			return refused
 		}
 	}
-	err := c.confirm(ctx)
-	if after := c.until.Load(); err != nil || after > before {
+	if err := c.confirm(ctx); err != nil || c.until.Load() > before {
 		return err
 	}
-	if c.header.cut == 0 {
+	switch {
+	case refused != nil:
+		return refused
+	case c.header.cut == 0:
 		return ErrConflict // the layout that cut the window was taken back: try again
 	}
 	return c.succeeded(c.header)
 }
 
-// Release moves the window's end back to used, or to the window's beginning if that is later. From
-// then on other processes may claim the worker id. Release tries a few times and does not wait for
-// a store that is away, because the worker id is free without it when the window has passed. A
-// claim that is lost has nothing to give back, which is no error.
+// reserve moves the slot's end to want, or to a whole Window from now if that is later, as far as
+// the layouts and the reach permit. If that is nowhere, the error wraps assigner.ErrBeyondReach.
+func (c *claim) reserve(ctx context.Context, want int64) error {
+	v, err := c.look(ctx, c.row.Until)
+	if err != nil {
+		return err
+	}
+	to := c.header.end(min(max(want, v.now+c.window), c.limit(c.header, v.now)))
+	if to <= c.row.Until && v.found.is(c.row) && !v.behind {
+		return c.beyond(c.header, v.now, want)
+	}
+	return c.change(ctx, v, c.row.Owner, max(to, v.base.Until))
+}
+
+// Release gives back the window from used on. It tries a few times. If the claim is lost, there is
+// nothing to give back.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
 		return nil
@@ -125,16 +140,21 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	}
 	end = min(end, c.row.Until) // only an extension moves the end on
 	what := fmt.Sprintf("releasing worker %d", c.Worker())
-	err := c.retry(ctx, what, few, func(ctx context.Context) error {
-		return c.change(ctx, end, func(int64) (owner string, until int64, ok bool) {
-			return "", end, c.row.Owner != "" // without an owner an earlier try has done it
-		})
-	})
+	err := c.retry(ctx, what, few, func(ctx context.Context) error { return c.release(ctx, end) })
 	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
 		c.released = true
 		return nil
 	}
 	return err
+}
+
+// release tries once to give back the window from end on.
+func (c *claim) release(ctx context.Context, end int64) error {
+	v, err := c.look(ctx, end)
+	if err != nil || v.base.Owner == "" { // an earlier try has done it
+		return err
+	}
+	return c.change(ctx, v, "", end)
 }
 
 // confirm makes the window as long as the slot says, or as the layouts permit. It reads the layouts
@@ -146,10 +166,19 @@ func (c *claim) confirm(ctx context.Context) error {
 		return err
 	}
 	if h.entry.Version == "" {
+		now, err := c.timeOf(ctx, h.entry)
+		if err != nil {
+			return err
+		}
 		// Slots may be gone as well, so a window claimed here must begin after all forgotten ones.
-		c.memory.forgot(max(c.row.Until, c.local().UnixMilli()+c.window))
+		c.memory.forgot(max(c.row.Until, now+c.reach(c.header)))
 		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
 			assigner.ErrWentBack, place(c.store))
+	}
+	if !c.reached(h) { // no window counts before every process can know how far it may reach
+		if h, err = c.putHeader(ctx, h); err != nil {
+			return err
+		}
 	}
 	c.header = h
 	if end := h.end(c.row.Until); end > c.until.Load() {
@@ -158,95 +187,100 @@ func (c *claim) confirm(ctx context.Context) error {
 	return nil
 }
 
-// change changes the slot's owner and end to what next says, with one compare-and-set. With ok
-// false the slot stays as it is. now is the time by the clock that decides when slots are free, in
-// Unix milliseconds. Until change returns nil, the claim may stamp up to end.
+// view is a claim's slot before a change.
+type view struct {
+	now    int64 // by the clock that decides when slots are free, in Unix milliseconds
+	found  row   // the slot, as it was read
+	known  row   // the claim's row, until where the claim may have stamped
+	behind bool  // found is behind known
+	base   row   // what the change is to replace: found, or the claim's row where found is behind
+}
+
+// look reads the slot. end is how far the claim may have stamped.
 //
 // The slot is this claim's if it is as the claim left it, or as a change of the claim left it whose
-// answer did not arrive. Otherwise the claim is lost for good. A slot that is behind what the claim
-// knows is repaired first, so that no owner begins before end.
-func (c *claim) change(ctx context.Context, end int64,
-	next func(now int64) (owner string, until int64, ok bool)) error {
+// answer did not arrive. Otherwise the claim is lost for good, unless the slot is behind what the
+// claim knows: see change.
+func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	if c.lost != nil {
-		return c.lost
-	}
-	now, err := c.now(ctx)
-	if err != nil {
-		return err
+		return view{}, c.lost
 	}
 	e, err := c.get(ctx, slotName(c.Worker()))
 	if err != nil {
-		return err
+		return view{}, err
+	}
+	now, err := c.timeOf(ctx, e)
+	if err != nil {
+		return view{}, err
 	}
 	found, err := parseRow(e)
 	if err != nil {
 		c.lost = fmt.Errorf("%w: %w", assigner.ErrClaimLost, err)
-		return c.lost
+		return view{}, c.lost
 	}
-	known := c.row
-	known.Until = end
+	v := view{now: now, found: found, base: found, known: c.row}
+	v.known.Until = end
+	v.behind = found.behind(v.known)
 	switch {
-	case found.behind(known):
-		if c.back == nil {
-			c.back = c.wentBack(found, known, now, c.window)
-		}
-		there, err := c.repair(ctx, found, known)
-		if err != nil && !permanent(err) {
-			return err // c.back stays set: the next try may find the slot repaired
-		}
-		if c.lost = c.back; err != nil {
-			c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", c.back, err)
-		} else {
-			c.memory.note(there)
-		}
-		return c.lost
-	case c.back != nil:
+	case c.back != nil && found.is(c.repaired):
+		c.memory.note(found)
 		c.lost = c.back
-		return c.lost
-	case c.owns(found):
-		return c.swapTo(ctx, now, next)
+	case v.behind:
+		v.base = c.row
+	case !c.owns(found):
+		c.lost = fmt.Errorf("%w: worker %d is at fencing token %d of owner %q, this claim is at %d",
+			assigner.ErrClaimLost, c.Worker(), found.Generation, found.Owner, c.row.Generation)
 	}
-	c.lost = fmt.Errorf("%w: worker %d is at fencing token %d of owner %q, this claim is at %d",
-		assigner.ErrClaimLost, c.Worker(), found.Generation, found.Owner, c.row.Generation)
+	return v, c.lost
+}
+
+// owns reports whether found is the slot as this claim left it.
+func (c *claim) owns(found row) bool {
+	return found.is(c.row) || slices.ContainsFunc(c.pending, found.is)
+}
+
+// change gives the slot an owner and an end, with one compare-and-set. After an error other than
+// ErrConflict the outcome is unknown, and what was sent tells a later look whether the change was
+// made. It counts once one more change of it was answered: a store may show what it has not made
+// safe yet. Until change returns nil, the claim may stamp up to the end that look was told.
+//
+// A slot that is behind what the claim knows is no evidence by itself, because reads may be old. If
+// the compare-and-set finds no such slot either, the store went back. The slot is repaired then, so
+// that no owner begins before that end.
+func (c *claim) change(ctx context.Context, v view, owner string, until int64) error {
+	err := error(ErrConflict)
+	// A store that went back may count its versions again, so an equal one is no slot to compare.
+	if !v.behind || v.found.entry.Version != c.row.entry.Version {
+		err = c.swapTo(ctx, v.base, v.base.next(owner, c.layout, until))
+	}
+	if !v.behind || !errors.Is(err, ErrConflict) {
+		return err
+	}
+	there, back, err := c.believe(ctx, v.found, v.known)
+	if back == nil {
+		return err
+	}
+	c.back, c.repaired = back, there
+	if err != nil && !permanent(err) {
+		return err // the next try may find the slot repaired
+	}
+	if c.lost = back; err != nil {
+		c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", back, err)
+	} else {
+		c.memory.note(there)
+	}
 	return c.lost
 }
 
-// swapTo changes the slot to what next says. After an error the outcome is unknown, and the token
-// tells a later try whether the change was made.
-func (c *claim) swapTo(ctx context.Context, now int64,
-	next func(now int64) (owner string, until int64, ok bool)) error {
-	owner, until, ok := next(now)
-	if !ok {
-		return nil
-	}
-	to := c.row.next(owner, c.layout, until)
+// swapTo puts to in place of base, which is the claim's.
+func (c *claim) swapTo(ctx context.Context, base, to row) error {
 	// Both before the change is sent, because from then on it may happen.
-	c.pending = append(c.pending, to.Token)
-	c.memory.lower(c.row, until)
-	to, err := c.swap(ctx, c.row, to)
+	c.pending = append(c.pending, to)
+	c.memory.lower(c.row, to.Until)
+	to, err := c.swap(ctx, base, to)
 	if err == nil {
-		c.settle(to)
+		c.row, c.pending = to, nil // no other change that was sent can be made any more
+		c.memory.note(to)
 	}
 	return err
-}
-
-// owns reports whether found is this claim's slot. A slot that is one change further and has a
-// token of this claim is: the answer to that change was lost, and owns takes note of the slot.
-func (c *claim) owns(found row) bool {
-	if found.Generation == c.row.Generation+1 && slices.Contains(c.pending, found.Token) {
-		c.settle(found)
-	}
-	if !found.is(c.row) {
-		return false
-	}
-	c.row.entry = found.entry // its Version may differ where the store went back and forth
-	return true
-}
-
-// settle takes note that the slot is r. It forgets the tokens of changes from the row before: none
-// of them can be made any more.
-func (c *claim) settle(r row) {
-	c.row = r
-	c.pending = nil
-	c.memory.note(r)
 }

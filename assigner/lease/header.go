@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type header struct {
 	Layout  string `json:"layout"` // layouts separated by commas, announced ones after a bar
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
+	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: minReach, see reach
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -42,15 +44,20 @@ type header struct {
 
 // header reads the header, and compares its layouts with the space's.
 func (s *space) header(ctx context.Context) (header, error) {
-	e, err := s.get(ctx, HeaderName)
-	if err != nil {
-		return header{}, err
-	}
-	h, err := parseHeader(e)
+	h, err := s.anyHeader(ctx)
 	if err != nil {
 		return h, err
 	}
 	return s.compare(h)
+}
+
+// anyHeader reads the header, for whichever layouts it is.
+func (s *space) anyHeader(ctx context.Context) (header, error) {
+	e, err := s.get(ctx, HeaderName)
+	if err != nil {
+		return header{}, err
+	}
+	return parseHeader(e)
 }
 
 // parseHeader reads a header.
@@ -66,9 +73,10 @@ func parseHeader(e Entry) (header, error) {
 	case h.Version != recordVersion:
 		return h, fmt.Errorf("%w: the header has version %d, want %d",
 			ErrRefused, h.Version, recordVersion)
-	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis:
-		return h, fmt.Errorf("%w: the header has used %v and floor_ms %d",
-			ErrRefused, h.Used, h.Floor)
+	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis || h.Reach < 0 ||
+		h.Reach > maxReach.Milliseconds():
+		return h, fmt.Errorf("%w: the header has used %v, floor_ms %d and reach_ms %d",
+			ErrRefused, h.Used, h.Floor, h.Reach)
 	}
 	return h, nil
 }
@@ -108,10 +116,24 @@ func (h header) end(until int64) int64 {
 	return until
 }
 
+// reach returns how far beyond the clock a window of the store may end, in milliseconds. Without a
+// header it is what the space knows of.
+func (s *space) reach(h header) int64 {
+	return max(h.Reach, s.options.Reach.Milliseconds())
+}
+
+// reached reports whether h has the space's reach, so that every process counts with it.
+func (s *space) reached(h header) bool {
+	return s.reach(h) == max(h.Reach, minReach.Milliseconds())
+}
+
 // putHeader stores h in place of the entry that it was read from, and returns it with its new
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
+	if !s.reached(h) {
+		h.Reach = s.reach(h)
+	}
 	e, err := s.put(ctx, h.entry, encode(h))
 	h.entry = e
 	return h, err
@@ -126,22 +148,25 @@ func (s *space) succeeded(h header) error {
 // addHeader makes the header with the space's first layout, and announces the others. If another
 // process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	_, rows, err := s.rows(ctx)
-	if err != nil {
-		return err
-	}
-	// It may have been made since the list was read, or be an entry that List leaves out and Get
-	// refuses.
+	// It may have been made since the look, or be an entry that List leaves out and Get refuses.
 	h, err := s.header(ctx)
 	if err != nil || h.entry.Version != "" {
 		return err
 	}
+	latest, there, err := s.latest(ctx, h)
+	if err != nil {
+		return err
+	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
-	if len(rows) > 0 {
-		return fmt.Errorf("%w: %w: there is no header, and %d slots are there; an operator has "+
-			"to run Restore", assigner.ErrClaimLost, assigner.ErrWentBack, len(rows))
+	if there {
+		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
+			"worker %d until %v; an operator has to run Restore",
+			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
+	if h.Floor, err = s.floor(ctx); err != nil {
+		return err
+	}
 	_, err = s.putHeader(ctx, h)
 	return err
 }
@@ -166,12 +191,8 @@ func (s *space) addLayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, rows, err := s.rows(ctx)
-	if err != nil {
-		return err
-	}
-	refused := s.reaches(rows, begin)
-	if refused != nil && !announced {
+	refused := s.reaches(ctx, h, begin)
+	if refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)) {
 		return refused
 	}
 	h.Layout = to
@@ -185,13 +206,12 @@ func (s *space) addLayouts(ctx context.Context) error {
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond begin.
-func (s *space) reaches(rows []row, begin time.Time) error {
-	for _, r := range rows {
-		if r.Until > begin.UnixMilli() {
-			return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d "+
-				"reaches %v; let it begin later", assigner.ErrLayoutMismatch, s.layout, begin,
-				r.worker, millis(r.Until))
-		}
+func (s *space) reaches(ctx context.Context, h header, begin time.Time) error {
+	r, there, err := s.latest(ctx, h)
+	if err != nil || !there || r.Until <= begin.UnixMilli() {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d reaches %v; "+
+		"let it begin later",
+		assigner.ErrLayoutMismatch, s.layout, begin, r.worker, millis(r.Until))
 }

@@ -8,6 +8,36 @@ type memory struct {
 	mu   sync.Mutex
 	rows map[int64]row // by worker id, as a claim last left it; guarded by mu
 	gap  int64         // end of the windows that the store forgot, Unix milliseconds; guarded by mu
+
+	spare spare // guarded by mu
+}
+
+// spare is a new worker id that an Assign got as its own and did not come to use, because its ctx
+// ended or because a slot became free meanwhile. Nobody else gets it, so an Assign that is repeated
+// for hours must not take another one each time.
+type spare struct {
+	worker int64
+	sent   []attempt // changes that may have made its slot
+	kept   bool      // there is one
+}
+
+// keepSpare keeps a worker id for the next Assign. There is one place for it: of two Assigns that
+// end at the same time, one worker id is used up without a use.
+func (m *memory) keepSpare(worker int64, sent []attempt) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spare = spare{worker, sent, true}
+}
+
+// takeSpare returns the worker id that was kept, if it is in the range, and forgets it, so that no
+// two Assigns have it.
+func (m *memory) takeSpare(first, last int64) (s spare) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spare.kept && m.spare.worker >= first && m.spare.worker <= last {
+		s, m.spare = m.spare, spare{}
+	}
+	return s
 }
 
 // note keeps a row that a claim here made or owns.
@@ -26,7 +56,7 @@ func (m *memory) note(r row) {
 func (m *memory) lower(r row, end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.rows[r.worker]; ok && known.is(r) {
+	if known, ok := m.rows[r.worker]; ok && known.changedBy(r) {
 		known.Until = min(known.Until, end)
 		m.rows[r.worker] = known
 	}
@@ -38,6 +68,13 @@ func (m *memory) row(worker int64) (r row, ok bool) {
 	defer m.mu.Unlock()
 	r, ok = m.rows[worker]
 	return r, ok
+}
+
+// empty reports whether nothing is known of any slot.
+func (m *memory) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.rows) == 0 && m.gap == 0
 }
 
 // forgot takes note that windows up to end may not be in the store any more.

@@ -14,6 +14,8 @@ const (
 
 	minWindow = time.Second
 	maxWindow = 366 * 24 * time.Hour
+	minReach  = 24 * time.Hour
+	maxReach  = 2 * maxWindow
 	minSkew   = time.Second // a store may tell no more than seconds
 	maxOwner  = 191         // characters
 	maxLayout = 2048
@@ -32,6 +34,14 @@ type Options struct {
 	// 20 minutes: a generator that extends at half of it rides out an outage of 10 minutes at any
 	// time.
 	Window time.Duration
+
+	// Reach is how far beyond the store's clock a window may end. A store that tells the time
+	// grants no more: where the process's clock is years ahead, its windows grow no faster than
+	// time passes, and it gets assigner.ErrBeyondReach. After a store went back, all that it may
+	// have forgotten has ended when a reach has passed. The longest Reach of any process that ever
+	// claimed counts for all, and the store keeps it. Default and minimum: the longer of 24 hours
+	// and three Windows. At most 732 days, which is the default too where three Windows are longer.
+	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its slots; at most 191 characters.
 	// Default: host, process id and start.
@@ -67,6 +77,10 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Owner = fmt.Sprintf("%s pid %d since %s", host, os.Getpid(),
 			time.Now().UTC().Format(time.RFC3339))
 	}
+	least := min(max(minReach, 3*c.Window), maxReach)
+	if c.Reach == 0 {
+		c.Reach = least
+	}
 	switch {
 	case c.First < 0:
 		return c, fmt.Errorf("lease: First is %d, want 0 or above", c.First)
@@ -75,6 +89,9 @@ func (o *Options) withDefaults() (Options, error) {
 			c.Last, c.First)
 	case c.Window < minWindow || c.Window > maxWindow:
 		return c, fmt.Errorf("lease: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
+	case c.Reach < least || c.Reach > maxReach:
+		return c, fmt.Errorf("lease: Reach is %v, want %v, the longer of %v and three Windows, "+
+			"to %v", c.Reach, least, minReach, maxReach)
 	case c.MaxSkew != 0 && (c.MaxSkew < minSkew || c.MaxSkew > maxWindow):
 		return c, fmt.Errorf("lease: MaxSkew is %v, want 0, or %v to %v",
 			c.MaxSkew, minSkew, maxWindow)

@@ -55,8 +55,15 @@ func (r row) next(owner, layout string, until int64) row {
 	return r
 }
 
-// is reports whether r is what o was when it was written.
+// is reports whether r is what o was when it was written. The token stands for the whole change.
+// The end and whether there is an owner are compared for slots that were changed by hand. The
+// owner's text is not, because a store may keep it in a narrower character set.
 func (r row) is(o row) bool {
+	return r.changedBy(o) && r.Until == o.Until && (r.Owner == "") == (o.Owner == "")
+}
+
+// changedBy reports whether the last change of r is that of o.
+func (r row) changedBy(o row) bool {
 	return r.worker == o.worker && r.Generation == o.Generation && r.Token == o.Token
 }
 
@@ -91,14 +98,15 @@ func parseRow(e Entry) (row, error) {
 	if e.Version == "" {
 		return r, nil
 	}
+	r.Generation = -1 // unless the text has one
 	err := json.Unmarshal(e.Value, &r)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%s: %w", e.Name, err)
 	case r.Version != recordVersion:
 		err = fmt.Errorf("%s has version %d, want %d", e.Name, r.Version, recordVersion)
-	case r.Generation < 1 || r.Generation > maxMillis:
-		err = fmt.Errorf("%s has gen %d, want 1 to %d",
+	case r.Generation < 0 || r.Generation > maxMillis:
+		err = fmt.Errorf("%s has gen %d, want 0 to %d",
 			e.Name, r.Generation, int64(maxMillis))
 	case r.Until < 0 || r.Until > maxMillis:
 		err = fmt.Errorf("%s has until_ms %d, want 0 to %d",

@@ -27,21 +27,21 @@ func (e *SkewError) Error() string {
 // Assign. The store tells its time between two looks at the local clock, and the nearer one counts:
 // a store that answers slowly makes no clock wrong.
 func (c *claimer) compareClocks(ctx context.Context) error {
-	if c.compared || c.options.MaxSkew == 0 {
+	if c.compared || c.space.options.MaxSkew == 0 {
 		return nil
 	}
-	first := c.local().UnixMilli()
-	now, err := c.now(ctx)
+	first := c.space.local().UnixMilli()
+	now, err := c.space.now(ctx)
 	if err != nil {
 		return err
 	}
-	local := min(max(now, first), c.local().UnixMilli())
+	local := min(max(now, first), c.space.local().UnixMilli())
 	c.compared = true
-	if skew := local - now; max(skew, -skew) <= c.options.MaxSkew.Milliseconds() {
+	if skew := local - now; max(skew, -skew) <= c.space.options.MaxSkew.Milliseconds() {
 		return nil
 	}
-	e := &SkewError{time.UnixMilli(local).UTC(), time.UnixMilli(now).UTC(), c.options.MaxSkew}
-	c.options.Logger.Error("clock refused", "place", place(c.store), "local", e.Local,
+	e := &SkewError{time.UnixMilli(local).UTC(), time.UnixMilli(now).UTC(), c.space.options.MaxSkew}
+	c.space.options.Logger.Error("clock refused", "place", place(c.space.store), "local", e.Local,
 		"store", e.Store, "max_skew", e.MaxSkew)
 	return e
 }

@@ -80,7 +80,13 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	if err != nil {
 		return err
 	}
-	h.entry.Name = HeaderName
+	if h.entry.Version == "" {
+		h.entry.Name = HeaderName
+		reach = max(reach, s.reach(h)) // what the store's was is forgotten
+	}
+	if reach > s.reach(h) {
+		h.Reach = reach // else a store that tells the time grants nothing from the floor on
+	}
 	h.Floor = max(h.Floor, now+reach)
 	h.Used = h.Used.with(0, highest+1)
 	deleted := h.Layout == ""

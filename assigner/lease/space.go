@@ -29,11 +29,14 @@ const (
 // space is what the claims of one Assigner with one layout share. It is immutable; memory locks
 // itself.
 type space struct {
-	store   Store
-	options Options
-	layout  string
-	memory  *memory          // shared by all that BindLayout returns
-	local   func() time.Time // the process's clock
+	store    Store
+	index    Index    // the store; nil: it is none
+	numberer Numberer // likewise
+	options  Options
+	layout   string
+	memory   *memory          // shared by all that BindLayout returns
+	local    func() time.Time // the process's clock
+	patience time.Duration    // of an Assign at first, see firstPatience
 }
 
 // now returns the time by the store's clock, or by the process's if it has none, in Unix
@@ -49,6 +52,31 @@ func (s *space) now(ctx context.Context) (int64, error) {
 	return t.UnixMilli(), err
 }
 
+// timeOf returns the time by the same clock at which e was read, or now if the store has not told.
+func (s *space) timeOf(ctx context.Context, e Entry) (int64, error) {
+	if !e.At.IsZero() {
+		return e.At.UnixMilli(), nil
+	}
+	return s.now(ctx)
+}
+
+// limit returns where a window may end at the latest: a store that tells the time grants nothing
+// beyond its time plus the reach.
+func (s *space) limit(h header, now int64) int64 {
+	if _, ok := s.store.(assigner.Clock); !ok {
+		return maxMillis
+	}
+	return now + s.reach(h)
+}
+
+// beyond returns the error of a window that is to end at want, beyond limit.
+func (s *space) beyond(h header, now, want int64) error {
+	return fmt.Errorf("%w: it is %v there, the window would reach %v, and the reach is %v: one of "+
+		"the two clocks is wrong, that of %s or that of this process; Options.Reach widens the "+
+		"bound", assigner.ErrBeyondReach, millis(now), millis(want),
+		time.Duration(s.reach(h))*time.Millisecond, place(s.store))
+}
+
 func (s *space) list(ctx context.Context) ([]Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -61,6 +89,49 @@ func (s *space) get(ctx context.Context, name string) (Entry, error) {
 	e, err := s.store.Get(ctx, name)
 	e.Name = name
 	return e, err
+}
+
+func (s *space) look(ctx context.Context, q Query) (header Entry, slots []Entry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	header, slots, err = s.index.Look(ctx, q)
+	header.Name = HeaderName
+	return header, slots, err
+}
+
+func (s *space) shows(ctx context.Context, name, token string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return s.index.Shows(ctx, name, token)
+}
+
+// latest returns the slot whose window ends last. there reports whether there is one. It is
+// ErrConflict if the answer may be older than h.
+func (s *space) latest(ctx context.Context, h header) (r row, there bool, err error) {
+	var rows []row
+	if s.index != nil {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		e, err := s.index.Latest(ctx)
+		if e.Version == "" || err != nil {
+			return r, false, err
+		}
+		rows = s.slots([]Entry{e})
+	} else {
+		var shown header
+		if shown, rows, err = s.rows(ctx); err != nil {
+			return r, false, err
+		}
+		if shown.entry.Version != h.entry.Version {
+			return r, false, fmt.Errorf("the list is old: %w", ErrConflict)
+		}
+	}
+	for _, found := range rows {
+		if !there || found.Until > r.Until {
+			r, there = found, true
+		}
+	}
+	return r, there, nil
 }
 
 func (s *space) put(ctx context.Context, old Entry, value []byte) (Entry, error) {
@@ -78,8 +149,7 @@ func (s *space) swap(ctx context.Context, old, to row) (row, error) {
 	return to, err
 }
 
-// rows reads the header and all slots, and does not compare layouts. A slot that cannot be read
-// gets an end that never comes, so it is never free.
+// rows reads the header and all slots, and does not compare layouts.
 func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	entries, err := s.list(ctx)
 	if err != nil {
@@ -91,6 +161,14 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 				return h, nil, err
 			}
 		}
+	}
+	return h, s.slots(entries), nil
+}
+
+// slots reads the slots among entries. A slot that cannot be read gets an end that never comes, so
+// it is never free.
+func (s *space) slots(entries []Entry) (rows []row) {
+	for _, e := range entries {
 		if _, ok := slotWorker(e.Name); !ok {
 			continue
 		}
@@ -101,7 +179,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 		}
 		rows = append(rows, r)
 	}
-	return h, rows, nil
+	return rows
 }
 
 // retry calls do until it succeeds, fails for good, or ctx ends, at most tries times unless tries
@@ -127,11 +205,16 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			}
 			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), ended)
 		}
-		if permanent(err) || n == tries {
+		// A clock that is wrong is not right a moment later. An Assign has all of its ctx.
+		beyond := tries > 0 && errors.Is(err, assigner.ErrBeyondReach)
+		if permanent(err) || beyond || n == tries {
 			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)
 		}
 		limit := lastForChange
-		if !errors.Is(err, ErrConflict) {
+		switch {
+		case errors.Is(err, ErrBusy):
+			last = err
+		case !errors.Is(err, ErrConflict):
 			limit = lastPause
 			if last == nil && tries == 0 {
 				s.options.Logger.Warn("waiting for the store",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uidring/uidring/assigner"
 )
@@ -11,18 +12,22 @@ import (
 // A Store keeps entries, small texts under names, for one universe of ids. It is safe for
 // concurrent use, and every call ends soon after its ctx.
 //
-// Reads are linearizable: a call shows every change that was answered before the call began. A
-// replica that lags, or a cache, is no such store. Nor is a store that answers before a change is
+// Get and Put are linearizable: a call shows every change that was answered before the call began.
+// A replica that lags, or a cache, is no such store. Nor is a store that answers before a change is
 // safe from the loss of a server.
 //
 // An error that wraps ErrRefused is an answer that another try does not change, such as missing
 // rights. After any other error the call is tried again, and the outcome of a Put is read back.
 //
+// A Store that holds many slots may be an Index, and a Numberer.
+//
 // The clock of a Store that implements assigner.Clock decides when a slot is free, and its claims
 // tell the time. Without one, the process's clock decides. A Store that implements fmt.Stringer
 // says where it is, for messages; the text must not hold a secret.
 type Store interface {
-	// List returns all entries, in any order. It need not be a snapshot.
+	// List returns all entries, in any order. It need not be a snapshot, and may be old. But where
+	// it returns a header, it shows every change of a slot that was answered before that header was
+	// written: a store that reads entry by entry reads the header first.
 	List(ctx context.Context) ([]Entry, error)
 
 	// Get returns the entry of a name. An entry that does not exist is no error: it has no Version.
@@ -45,6 +50,10 @@ type Entry struct {
 	Name    string // HeaderName, or SlotPrefix and a worker id
 	Value   []byte // JSON, at most 16 KiB
 	Version string // of this value, and another one after every change; empty: there is no entry
+
+	// At is when the entry was read, by the clock of a Store that is an assigner.Clock, and saves
+	// the call of Now. It is set for an entry that does not exist as well. Zero: not told.
+	At time.Time
 }
 
 // The texts have no prefix: Assigner and claims begin every error with "lease:".

@@ -22,6 +22,11 @@ func (u used) lowest(first, last int64) (n int64, ok bool) {
 	return n, n <= last
 }
 
+// has reports whether n is in u.
+func (u used) has(n int64) bool {
+	return slices.ContainsFunc(u, func(r [2]int64) bool { return n >= r[0] && n < r[1] })
+}
+
 // with returns the union of u and [first, end). It leaves u as it is.
 func (u used) with(first, end int64) used {
 	all := slices.Clone(u)

@@ -210,7 +210,7 @@ func TestDisposableOutage(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Assign while the database is down = %v, want the ctx's error", err)
 	}
-	wantError(t, err, srv.Addr(), name, "is not available", "inserting into WORKER_NODE")
+	wantError(t, err, srv.Addr(), name, "inserting into WORKER_NODE")
 
 	done := make(chan error)
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -23,9 +24,8 @@ import (
 //
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded.
-// White space around it is left out. No error shows it or its password. The driver,
-// github.com/go-sql-driver/mysql, also prints to the standard error some of what it returns, unless
-// the program calls its SetLogger.
+// White space around it is left out. No error shows it or its password. The driver prints nothing
+// to the standard error: what it says there it returns as well.
 //
 // The pool is the caller's to close. It is safe for concurrent use, and may be shared by all users
 // of the database in the program; 4 connections are enough for worker ids, because an Assign, an
@@ -97,8 +97,15 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if !strings.Contains(dsn, "charset=") && !strings.Contains(dsn, "collation=") {
 		cfg.InterpolateParams = true
 	}
+	// The driver would print what it returns. A DSN has no place for a logger, so the pool is made
+	// here and not by GORM.
+	cfg.Logger = &driver.NopLogger{}
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("workernode: the DSN for %s is not usable%s", cfg.Addr, safe(err))
+	}
 	db, err := gorm.Open(mysql.New(mysql.Config{
-		DSNConfig: cfg,
+		Conn: sql.OpenDB(connector), DSNConfig: cfg,
 		// Asking for the version would connect, without a ctx.
 		SkipInitializeWithVersion: true,
 	}), &gorm.Config{

@@ -2,11 +2,14 @@ package workernode_test
 
 import (
 	"context"
+	"log"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	driver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"gorm.io/driver/mysql"
@@ -164,6 +167,50 @@ func TestBadDatabases(t *testing.T) {
 	}
 }
 
+// printed is a driver.Logger that counts lines.
+type printed struct{ lines atomic.Int64 }
+
+func (p *printed) Print(...any) { p.lines.Add(1) }
+
+// TestNothingPrinted: the driver prints nothing of a connection that breaks off while the server
+// greets. Not parallel, because it sets the driver's default logger.
+func TestNothingPrinted(t *testing.T) {
+	var p printed
+	if err := driver.SetLogger(&p); err != nil {
+		t.Fatal(err)
+	}
+	defer driver.SetLogger(log.Default())
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	db, err := workernode.OpenMySQL("root@tcp(" + l.Addr().String() + ")/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if err := pool.PingContext(t.Context()); err == nil {
+		t.Error("a server that hangs up answers")
+	}
+	if n := p.lines.Load(); n > 0 {
+		t.Errorf("the driver prints %d lines", n)
+	}
+}
+
 // TestReadOnly: a server that is read-only, as during a failover, is waited for.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
@@ -179,7 +226,7 @@ func TestReadOnly(t *testing.T) {
 	db := connect(t, "app:"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
 	for _, a := range assigners(db) {
 		_, err := a.Assign(within(t, 300*time.Millisecond), maxWorker)
-		wantError(t, err, "is not available", srv.Addr())
+		wantError(t, err, srv.Addr(), "read-only")
 	}
 	srv.Exec(t, "SET GLOBAL read_only = OFF")
 	for _, a := range assigners(db) {

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -60,6 +61,11 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 		if f, ok := errors.AsType[*finalError](err); ok {
 			return f.error
 		}
+		if errors.Is(err, driver.ErrBadConn) {
+			// MySQL's driver returns it, as OpenMySQL sets it up, where it is told to read only.
+			err = fmt.Errorf("%w: the connection broke, or the server or the session is read-only",
+				err)
+		}
 		if ctx.Err() != nil {
 			if last == nil && !errors.Is(err, ctx.Err()) {
 				last = err
@@ -89,12 +95,12 @@ func attempt(ctx context.Context, f func(context.Context) error) error {
 }
 
 // gaveUp returns the error of an operation whose ctx ended. last is the error of an earlier attempt
-// or nil.
+// or nil. It alone says what is wrong: the database may be there, and a row locked.
 func (d *DB) gaveUp(ctx context.Context, what string, last error) error {
 	if last == nil {
 		return fmt.Errorf("%s: %s: %s: %w", d.name, what, d.place, ctx.Err())
 	}
-	return fmt.Errorf("%s: %s: %s is not available: %w; last error: %w",
+	return fmt.Errorf("%s: %s: %s: %w; last error: %w",
 		d.name, what, d.place, ctx.Err(), last)
 }
 

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"strings"
@@ -58,18 +59,21 @@ func TestRetry(t *testing.T) {
 		{"ctx ends", !few, []error{context.Canceled}, 1, 1, "tester: testing: mysql database: context canceled",
 			[]error{context.Canceled}, 0},
 		{"ctx ends, failure", !few, []error{errDown}, 1, 1,
-			"tester: testing: mysql database is not available: context canceled; last error: first",
+			"tester: testing: mysql database: context canceled; last error: first",
 			[]error{context.Canceled, errDown}, 0},
+		{"ctx ends, bad connection", !few, []error{driver.ErrBadConn}, 1, 1, "tester: testing: mysql database: " +
+			"context canceled; last error: driver: bad connection: the connection broke, or the server or the " +
+			"session is read-only", []error{context.Canceled, driver.ErrBadConn}, 0},
 		{"ctx ends, refused", !few, []error{errRefused}, 1, 1,
-			"tester: testing: mysql database is not available: context canceled; last error: Error 1064: ",
+			"tester: testing: mysql database: context canceled; last error: Error 1064: ",
 			[]error{context.Canceled, errRefused}, 0},
 		{"ctx ends, success", !few, []error{nil}, 1, 1, "", nil, 0},
 		// An error of the attempt in which ctx ends may be a consequence.
 		{"failure, ctx ends, failure", !few, []error{errDown, errDown2}, 2, 2,
-			"tester: testing: mysql database is not available: context canceled; last error: first",
+			"tester: testing: mysql database: context canceled; last error: first",
 			[]error{context.Canceled, errDown}, waits},
 		{"failures, ctx ends", !few, []error{errDown, errDown2, context.Canceled}, 3, 3,
-			"tester: testing: mysql database is not available: context canceled; last error: second",
+			"tester: testing: mysql database: context canceled; last error: second",
 			[]error{context.Canceled, errDown2}, waits},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,75 @@
+package lease_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// TestWakesLate: an owner wakes up after its window, when another process has taken the worker id over
+// and the store has forgotten both, by a backup or because an operator deleted the slot. What it
+// writes and claims then makes no room for a third owner inside the other one's window.
+func TestWakesLate(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{false, true} {
+		for _, window := range []time.Duration{lease.DefaultWindow, 6 * time.Hour} {
+			for _, tells := range []bool{false, true} {
+				t.Run(fmt.Sprintf("deleted %v, next to %v, told %v", deleted, window, tells), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { wakeLate(t, deleted, window, tells) })
+				})
+			}
+		}
+	}
+}
+
+func wakeLate(t *testing.T, deleted bool, window time.Duration, tells bool) {
+	m := &memory{}
+	var s lease.Store = m
+	if tells {
+		s = told{m, &clock{}}
+	}
+	var log assignertest.Windows
+	claims := int64(0)
+	put := func(c assigner.Claim) {
+		claims++
+		log.Put(assignertest.Window{Claim: claims, Worker: c.Worker(), From: from(c), Until: until(c)})
+	}
+	assign(t, newAssigner(t, s, nil)) // makes the header
+	restore := m.backup()
+	x := newAssigner(t, s, nil)
+	first := assign(t, x)
+	put(first)
+	time.Sleep(30 * time.Minute)
+	y := newAssigner(t, s, &lease.Options{Window: window, First: first.Worker()})
+	second := assign(t, y)
+	if second.Worker() != first.Worker() {
+		t.Fatalf("the second owner has worker %d, want %d", second.Worker(), first.Worker())
+	}
+	put(second)
+	if deleted {
+		remove(m, lease.SlotPrefix+fmt.Sprint(first.Worker()))
+	} else {
+		restore()
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 5, window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := first.Extend(t.Context(), time.Now().Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+		t.Errorf("Extend of the first owner = %v, want ErrWentBack", err)
+	}
+	for range 3 {
+		put(assign(t, newAssigner(t, s, nil)))
+		put(assign(t, x))
+		time.Sleep(25 * time.Minute)
+	}
+	if err := log.Overlap(); err != nil {
+		t.Error(err)
+	}
+}

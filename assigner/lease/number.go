@@ -1,0 +1,257 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+const (
+	// Pauses after conflicts over a number double from the first to the last, and each is cut at
+	// random. In TestFleetRequests 200 processes that start at once on a new store make 19 requests
+	// each. They make 99 each if all pauses are as short as the first.
+	firstForNumber, lastForNumber = 40 * time.Millisecond, 4 * time.Second
+
+	// numberTries bounds how many worker ids an Assign marks, or gets from a Numberer as its own,
+	// before the next look.
+	numberTries = 32
+
+	// crowd is among how many of the lowest worker ids of a Numberer a start takes one at random,
+	// when many processes start at the same time, so that few of them meet. The price is that
+	// worker ids are not used strictly from the lowest on while a fleet starts.
+	crowd = 64
+)
+
+// number is how far an Assign has come with a new worker id.
+//
+// Without a Numberer the header lists the worker ids that have been given out. The lowest that is
+// not in the list is marked there with a compare-and-set, and is own from then on. A Numberer gives
+// a worker id that is own at once, or a list of unused ones, of which the first process to make the
+// slot has the worker id.
+type number struct {
+	own       int64  // a worker id that is this Assign's alone and has no slot yet, or none
+	marked    string // token of a write of the header whose outcome is unknown; empty: none
+	markedOwn int64  // the worker id that this write marks
+
+	among int // among how many of the lowest unused ones the next is taken at random
+}
+
+// met takes note that another process makes new slots at the same time.
+func (n *number) met() { n.among = max(crowd, n.among) }
+
+// create makes a slot for a worker id that no process has had.
+func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
+	if c.space.numberer != nil {
+		return c.createNumbered(ctx)
+	}
+	n, h := &c.number, v.header
+	if n.marked != "" && n.marked == h.Token {
+		n.own = n.markedOwn
+	}
+	n.marked = ""
+	if n.own == none {
+		var err error
+		if h, err = c.mark(ctx, h, v.slots); err != nil {
+			return nil, err
+		}
+	}
+	a, err := c.createSlot(ctx, h, n.own)
+	if errors.Is(err, ErrConflict) {
+		n.own = none // the slot is there, and the next look tells whether it is this claim's
+	}
+	return a, err
+}
+
+// createSlot makes the slot of a worker id. It is ErrConflict if there is one.
+func (c *claimer) createSlot(ctx context.Context, h header, worker int64) (*attempt, error) {
+	absent := row{worker: worker, entry: Entry{Name: slotName(worker)}}
+	if known, ok := c.space.memory.row(worker); ok { // what says that there is no slot may be old
+		return nil, &behindError{known}
+	}
+	now, err := c.space.timeOf(ctx, h.entry)
+	if err != nil {
+		return nil, err
+	}
+	return c.take(ctx, h, absent, now, max(h.Floor, c.space.memory.begin()))
+}
+
+// mark takes the lowest worker id of the range that is not used, and marks it as used in the
+// header, which it returns. Processes that start at once contend for the header, so after a
+// conflict only the header is read again, not the slots.
+func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error) {
+	layout, pause := h.Layout, firstForNumber
+	for i := range numberTries {
+		for _, r := range rows {
+			h.Used = h.Used.with(r.worker, r.worker+1) // the header lacks some if it went back
+		}
+		worker, ok := h.Used.lowest(c.first, c.last)
+		switch {
+		case !ok && i > 0:
+			return h, ErrConflict // rows is old, and a slot may be free by now
+		case !ok:
+			return h, c.exhausted(ctx, rows, h.entry)
+		}
+		h.Used = h.Used.with(worker, worker+1)
+		put, err := c.space.putHeader(ctx, h)
+		if err == nil {
+			c.number.own = worker
+			return put, nil
+		}
+		c.number.marked, c.number.markedOwn = put.Token, worker
+		if !errors.Is(err, ErrConflict) {
+			return h, err
+		}
+		timer := time.NewTimer(rand.N(pause))
+		pause = min(2*pause, lastForNumber)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return h, ctx.Err()
+		case <-timer.C:
+		}
+		if h, err = c.space.header(ctx); err != nil {
+			return h, err
+		}
+		switch {
+		case h.Token == c.number.marked:
+			c.number.own = worker // the conflict was with its own write, as when it was sent twice
+			return h, nil
+		case h.entry.Version == "" || h.Layout != layout:
+			return h, ErrConflict
+		}
+	}
+	return h, ErrConflict
+}
+
+// createNumbered makes the slot of a worker id that the Numberer knows.
+//
+// A process that is alone takes the lowest. After each loss it takes one at random among twice as
+// many: processes that start together would all meet at the lowest, and wait for each other there.
+func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
+	for range numberTries {
+		unused, err := c.unused(ctx)
+		if err != nil {
+			return nil, err
+		}
+		h, err := c.current(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for range min(tries, len(unused)) {
+			most := len(unused)
+			i := rand.IntN(min(c.number.among, most))
+			worker := unused[i]
+			unused = slices.Delete(unused, i, i+1)
+			a, err := c.createSlot(ctx, h, worker)
+			if !errors.Is(err, ErrConflict) {
+				return a, err
+			}
+			c.number.among = min(max(crowd, 2*c.number.among), most)
+		}
+		if c.number.own == none {
+			break
+		}
+		c.space.options.Logger.Warn("new worker id has a lease already and is left alone; did the "+
+			"store forget which worker ids it gave out?",
+			"place", place(c.space.store), "worker", c.number.own)
+		c.number.own, c.number.among = none, 1
+	}
+	return nil, ErrConflict
+}
+
+// unused returns worker ids of the range that have no slot: one that is own, or several times as
+// many as processes seem to start at the same time. Unless there are any, the error says when a
+// slot is free.
+func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if c.number.own != none { // from an earlier try, or left over by an earlier Assign
+		own, err := c.space.numberer.Owns(ctx, c.number.own)
+		if err != nil {
+			return nil, err
+		}
+		if own {
+			return []int64{c.number.own}, nil
+		}
+		c.number.own = none
+	}
+	ids, own, err := c.space.numberer.Number(ctx, c.first, c.last, 4*max(crowd, c.number.among))
+	if err != nil {
+		return nil, err
+	}
+	if own && len(ids) > 0 {
+		// Others were faster, or the store has skipped some. This one is kept for an Assign with a
+		// wider layout.
+		if c.number.own = ids[0]; c.number.own > c.last {
+			return nil, fmt.Errorf("%w: the new worker id is %d, the highest is %d; wait for a "+
+				"worker id to be free, or use a layout with more WorkerBits",
+				assigner.ErrWorkersExhausted, c.number.own, c.last)
+		}
+		return ids[:1], nil
+	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return c.busy[id] })
+	if len(ids) == 0 {
+		return nil, c.exhausted(ctx, nil, Entry{})
+	}
+	return ids, nil
+}
+
+// current returns the header as it is, so that no worker id is used up for a layout that has been
+// superseded since the look.
+func (c *claimer) current(ctx context.Context) (header, error) {
+	h, err := c.space.header(ctx)
+	if err != nil {
+		return h, err
+	}
+	if h.entry.Version == "" || h.lacks {
+		return h, ErrConflict // the next look says what is to be done
+	}
+	now, err := c.space.timeOf(ctx, h.entry)
+	if err == nil && h.cut > 0 && now >= h.cut {
+		err = c.space.succeeded(h)
+	}
+	return h, err
+}
+
+// exhausted returns the error of an Assign that finds no free worker id. It says when the first one
+// is free. rows are all slots, or nil for the Index to tell; at has the time, if the store has told
+// it.
+func (c *claimer) exhausted(ctx context.Context, rows []row, at Entry) error {
+	if len(c.busy) > 0 {
+		clear(c.busy) // all that is known of these slots is that other sessions had them
+		return ErrConflict
+	}
+	if c.space.index != nil {
+		h, entries, err := c.space.look(ctx, Query{First: c.first, Last: c.last, Limit: 1,
+			Reserved: true})
+		if err != nil {
+			return err
+		}
+		rows, at = c.space.slots(entries), h
+	}
+	there, first := 0, int64(maxMillis)
+	for _, r := range rows {
+		if r.worker >= c.first && r.worker <= c.last {
+			there++
+			first = min(first, r.Until)
+		}
+	}
+	if first == maxMillis {
+		return fmt.Errorf("%w: the worker ids %d to %d have been given out, and %d of "+
+			"their slots are there; a slot that was deleted is not given again",
+			assigner.ErrWorkersExhausted, c.first, c.last, there)
+	}
+	now, err := c.space.timeOf(ctx, at)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: all of the worker ids %d to %d are reserved, the first until %v, "+
+		"for another %v; wait for it, or use a shorter Window or a layout with more WorkerBits",
+		assigner.ErrWorkersExhausted, c.first, c.last, millis(first),
+		time.UnixMilli(first).Sub(time.UnixMilli(now)))
+}

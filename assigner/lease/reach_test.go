@@ -1,0 +1,94 @@
+package lease_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// TestReach: a store that tells the time grants no end beyond its time plus the reach, whatever is
+// asked for. Where nothing is left to grant, the error says so at once and names both clocks.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := &clock{}
+		s := told{&memory{}, k}
+		c := assign(t, newAssigner(t, s, nil))
+		far := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 3 {
+			want := k.now().Add(reach)
+			if got, err := c.Extend(t.Context(), far); err != nil || !got.Equal(want) {
+				t.Errorf("Extend to %v = %v, %v, want %v", far, got, err, want)
+			}
+			calls := s.calls
+			_, err := c.Extend(t.Context(), far)
+			if !errors.Is(err, assigner.ErrBeyondReach) || errors.Is(err, assigner.ErrClaimLost) ||
+				!until(c).Equal(want) || s.calls > calls+2 {
+				t.Errorf("Extend beyond %v = %v with %d calls, want ErrBeyondReach", want, err, s.calls-calls)
+			}
+			for _, text := range []string{"it is " + k.now().UTC().String(), far.String(), "reach is 24h0m0s",
+				"the test's memory", "Options.Reach"} {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("Extend = %v, want %q in it", err, text)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		// The clock of the authority is wrong, not that of the process.
+		k.step(-2 * reach)
+		if got, err := c.Extend(t.Context(), until(c).Add(time.Second)); !errors.Is(err, assigner.ErrBeyondReach) {
+			t.Errorf("Extend on an authority that is two days behind = %v, %v, want ErrBeyondReach", got, err)
+		}
+		// Without a clock there is nothing to compare with.
+		c = assign(t, newAssigner(t, &memory{}, nil))
+		if got, err := c.Extend(t.Context(), far); err != nil || !got.Equal(far) {
+			t.Errorf("Extend = %v, %v, want %v", got, err, far)
+		}
+	})
+}
+
+// TestReachOfStore: the longest reach of any process is that of the store, before that process's first
+// claim counts. It holds for grants and for what a repair writes.
+func TestReachOfStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		a := newAssigner(t, s, nil)
+		short := assign(t, a)
+		const wide = 100 * time.Hour
+		long := assign(t, newAssigner(t, s, &lease.Options{Reach: wide}))
+		far := time.Now().Add(1000 * time.Hour)
+		want := time.Now().Add(wide)
+		if got, err := long.Extend(t.Context(), far); err != nil || !got.Equal(want) {
+			t.Errorf("Extend = %v, %v, want %v", got, err, want)
+		}
+		extend(t, short, time.Millisecond) // reads the header
+		if got, err := short.Extend(t.Context(), far); err != nil || !got.Equal(want) {
+			t.Errorf("Extend of a process with a shorter reach = %v, %v, want %v", got, err, want)
+		}
+		s.edit(slot0, `"until_ms":`, `"until_ms":0,"was":`)
+		now := time.Now()
+		if _, err := short.Extend(t.Context(), far.Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend of a slot that went back = %v, want ErrWentBack", err)
+		}
+		if r := recordOf(t, s.memory, slot0); r.Until != now.Add(wide).UnixMilli() {
+			t.Errorf("the repaired slot is %+v, want end %d", r, now.Add(wide).UnixMilli())
+		}
+		// A restore that names more raises it too, so that claims can begin where it says.
+		restored := 200 * time.Hour
+		if err := a.Restore(t.Context(), 7, restored); err != nil {
+			t.Fatal(err)
+		}
+		now = time.Now()
+		if c := assign(t, newAssigner(t, s, nil)); from(c).Before(now.Add(restored)) ||
+			until(c).After(time.Now().Add(restored)) || until(c).Before(from(c).Add(time.Second)) {
+			t.Errorf("the window is %v to %v, want one of a second or more from %v", from(c), until(c),
+				now.Add(restored))
+		}
+	})
+}

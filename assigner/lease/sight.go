@@ -1,0 +1,106 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	// candidates is how many free slots an Assign chooses from, those that have been free for
+	// longest. Each process tries them in an order of its own.
+	candidates = 128
+
+	// ahead is how far beyond the local clock a free slot may end. A slot that ends later is free
+	// only because the store's clock is ahead, and its next owner has no ids until then.
+	ahead = time.Minute
+)
+
+// sight is what a claimer sees of a store before it chooses. It may be old: every choice is settled
+// by a compare-and-set.
+type sight struct {
+	header header
+	slots  []row // all of them; from an Index those of the range that are free, or a part of them
+}
+
+// look reads the header and the slots. If the header lacks layouts of the claim, or is not there,
+// look adds them first.
+func (c *claimer) look(ctx context.Context) (v sight, err error) {
+	for range tries {
+		v, err = c.see(ctx)
+		if err == nil {
+			v.header, err = c.space.compare(v.header)
+		}
+		switch {
+		case err != nil:
+			return v, err
+		case v.header.entry.Version == "":
+			if err = c.space.addHeader(ctx); errors.Is(err, ErrConflict) {
+				c.number.met() // another process starts at the same time
+			}
+		case v.header.lacks:
+			err = c.space.addLayouts(ctx)
+		default:
+			return v, nil
+		}
+		if err != nil && !errors.Is(err, ErrConflict) {
+			return v, err
+		}
+	}
+	return v, ErrConflict
+}
+
+// see reads the header and the slots once.
+func (c *claimer) see(ctx context.Context) (v sight, err error) {
+	if c.space.index == nil {
+		v.header, v.slots, err = c.space.rows(ctx)
+		return v, err
+	}
+	// A look that is not the first leaves slots out at random, so that processes which see the same
+	// slots part.
+	q := Query{First: c.first, Last: c.last, Limit: candidates}
+	if c.skip > 0 {
+		q.Skip = rand.IntN(c.skip)
+	}
+	h, entries, err := c.space.look(ctx, q)
+	if err == nil && len(entries) == 0 && q.Skip > 0 { // fewer are free than were left out
+		c.skip, q.Skip = 0, 0
+		h, entries, err = c.space.look(ctx, q)
+	}
+	if err != nil {
+		return v, err
+	}
+	v.slots = c.space.slots(entries)
+	v.header, err = parseHeader(h)
+	return v, err
+}
+
+// free returns slots of the range whose window has passed by now, in Unix milliseconds: the
+// candidates that have been free for longest, in random order. The order keeps the processes of a
+// fleet that start together from trying the same slots. A slot that ends ahead of the local clock
+// is worse than a new worker id and better than none. Slots that other sessions hold cost patience
+// each time, so they are left out: see exhausted.
+func (c *claimer) free(slots []row, now int64) (passed, later []row) {
+	limit := c.space.local().Add(ahead).UnixMilli()
+	for _, r := range slots {
+		switch {
+		case r.worker < c.first || r.worker > c.last || r.Until > now || c.busy[r.worker]:
+		case r.Until > limit:
+			later = append(later, r)
+		default:
+			passed = append(passed, r)
+		}
+	}
+	return choose(passed), choose(later)
+}
+
+// choose returns the candidates that ended first, in random order.
+func choose(slots []row) []row {
+	slices.SortFunc(slots, func(a, b row) int { return cmp.Compare(a.Until, b.Until) })
+	slots = slots[:min(candidates, len(slots))]
+	rand.Shuffle(len(slots), func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
+	return slots
+}

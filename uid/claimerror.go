@@ -1,0 +1,54 @@
+package uid
+
+import (
+	"context"
+	"errors"
+)
+
+// claimError is why a claim covers no further tick: the authority's error, classified once, when it
+// arrives. What an error is asked for, and its text, are functions of whoever made it, which may
+// take ids or wait. So nothing else in the package asks it, least of all under a lock: kindOf does.
+//
+// errors.Is and errors.As find what the authority says, but not what it may not say: that the
+// caller's ctx has ended, or an error of a generator, such as ErrLead or ErrClosed, that an
+// authority which is built on another generator has met.
+type claimError struct {
+	text  string
+	kind  error // the sentinel that it stands for
+	cause error // the authority's
+	final bool  // it stays: see errGivenUp
+}
+
+func (e *claimError) Error() string { return e.text }
+
+// Is reports whether e is of the kind of target, or the authority's error is.
+func (e *claimError) Is(target error) bool {
+	if target == e.kind || e.final && target == errGivenUp {
+		return true
+	}
+	switch target {
+	case context.DeadlineExceeded, context.Canceled, ErrLead, ErrEmpty, ErrClosed, ErrExhausted,
+		ErrClockBack, ErrNoGene, ErrOptions, errCtxEnded, errExtending, errGivenUp:
+		return false
+	}
+	return errors.Is(e.cause, target)
+}
+
+// As finds the authority's error.
+func (e *claimError) As(target any) bool { return errors.As(e.cause, target) }
+
+// kindOf returns the sentinel that a reason of this package stands for, nil if it is none or nil.
+// It runs no function of the user's, so it may be called under a lock: a claimError has its kind,
+// and the package's other reasons wrap nothing of others.
+func kindOf(reason error) error {
+	if e, ok := reason.(*claimError); ok {
+		return e.kind
+	}
+	for _, kind := range [...]error{ErrLead, ErrExhausted, ErrEmpty, errExtending, ErrClockBack,
+		ErrClosed, ErrClaimLost, ErrClaimExpired, ErrSuperseded} {
+		if errors.Is(reason, kind) {
+			return kind
+		}
+	}
+	return nil
+}
