@@ -105,7 +105,7 @@ func (k *keeper) resumed() {
 // look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
-	if err == ErrClosed {
+	if err == ErrClosed || err != nil && k.starting() {
 		return
 	}
 	worker := k.window.Load().worker
@@ -119,4 +119,15 @@ func (k *keeper) report() {
 	if news {
 		k.report()
 	}
+}
+
+// starting reports whether the first claim begins soon: ids have not stopped, they begin with it.
+// Env and StatefulSet claim from a few seconds ahead of the clock, which a shorter MaxLead waits
+// for.
+func (k *keeper) starting() bool {
+	if k.made.Load() != 1 {
+		return false
+	}
+	ahead := k.window.Load().start.Sub(k.clock.now())
+	return ahead > 0 && ahead <= startWait
 }

@@ -3,6 +3,7 @@ package uid
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // claimError is why a claim covers no further tick: the authority's error, classified once, when it
@@ -36,6 +37,20 @@ func (e *claimError) Is(target error) bool {
 
 // As finds the authority's error.
 func (e *claimError) As(target any) bool { return errors.As(e.cause, target) }
+
+// pending returns err, why a claim is not extended, with the text for as long as its window lasts,
+// which does not say that the claim has expired.
+func pending(err error) error {
+	e, ok := err.(*claimError)
+	if !ok {
+		return err
+	}
+	shown := *e
+	if rest, expired := strings.CutPrefix(e.text, ErrClaimExpired.Error()+": "); expired {
+		shown.text = "uid: " + rest
+	}
+	return &shown
+}
 
 // kindOf returns the sentinel that a reason of this package stands for, nil if it is none or nil.
 // It runs no function of the user's, so it may be called under a lock: a claimError has its kind,

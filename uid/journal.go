@@ -101,3 +101,14 @@ func (j *journal) close() {
 	j.mu.Unlock()
 	j.wg.Wait()
 }
+
+// known returns the attributes of a line without those whose value is the zero time, which stands
+// for no bound and would be shown as the year 1.
+func known(args ...any) (kept []any) {
+	for i := 0; i+1 < len(args); i += 2 {
+		if t, ok := args[i+1].(time.Time); !ok || !t.IsZero() {
+			kept = append(kept, args[i], args[i+1])
+		}
+	}
+	return kept
+}

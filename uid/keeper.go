@@ -141,10 +141,7 @@ func (k *keeper) assign(ctx context.Context) error {
 	k.length, k.stuck = k.measure(ctx, w), time.Time{}
 	w.extended = k.clock.now()
 	k.publish(w)
-	k.journal.log(func(l *slog.Logger) {
-		l.Info("worker id claimed", "worker", w.worker, "from", w.start, "until", w.until)
-	})
-	k.reportAhead(w)
+	k.reportClaim(w)
 	return nil
 }
 
@@ -204,7 +201,7 @@ func (k *keeper) release(used time.Time) error {
 		return fmt.Errorf("uid: giving the worker id back: %w", err)
 	}
 	k.journal.log(func(l *slog.Logger) {
-		l.Info("worker id given back", "worker", k.claim.Worker(), "used", used)
+		l.Info("worker id given back", known("worker", k.claim.Worker(), "used", used)...)
 	})
 	return nil
 }
@@ -303,7 +300,7 @@ func (k *keeper) install(w, next *window) {
 	k.changed()
 	if w.err != nil {
 		k.journal.log(func(l *slog.Logger) {
-			l.Info("claim extended again", "worker", w.worker, "until", next.until)
+			l.Info("claim extended again", known("worker", w.worker, "until", next.until)...)
 		})
 	}
 }

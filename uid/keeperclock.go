@@ -55,9 +55,19 @@ func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
 	return max(2*k.timeline.tick, left)
 }
 
-// reportAhead logs a new claim whose window begins far ahead of the clock: an earlier owner's clock
-// was ahead, or the clock is behind. Ids carry the window's time until the clock has caught up.
-func (k *keeper) reportAhead(w *window) {
+// reportClaim logs a new claim, and whether its window is over, or begins far ahead of the clock:
+// an earlier owner's clock was ahead, or the clock is behind. Ids carry the window's time until the
+// clock has caught up.
+func (k *keeper) reportClaim(w *window) {
+	k.journal.log(func(l *slog.Logger) {
+		args := known("worker", w.worker, "from", w.start, "until", w.until)
+		if !w.until.IsZero() && !w.until.After(w.extended) {
+			l.Warn("worker id claimed, and its window is over: is the clock ahead of the "+
+				"authority's?", args...)
+			return
+		}
+		l.Info("worker id claimed", args...)
+	})
 	ahead := w.start.Sub(w.extended)
 	if ahead <= aheadUnlogged || ahead/4 <= k.timeline.tick {
 		return

@@ -123,7 +123,7 @@ func (c *core) stats(position uint64) Stats {
 		Layout: c.of(position).alloc.Layout(), Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
 		Worker: w.worker, Authority: k.authority,
 		WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
-		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: w.err,
+		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: pending(w.err),
 		Claims: k.made.Load(), ClaimsLost: k.lost.Load(),
 		Extends: k.extends.Load(), ExtendFailures: k.failures.Load(),
 		Position: c.time(position), ClockHeld: c.clock.jump(),

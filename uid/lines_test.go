@@ -1,0 +1,122 @@
+package uid_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/uid"
+)
+
+// lines returns a logger whose lines are added to text.
+func lines(text *strings.Builder) *slog.Logger {
+	return slog.New(slog.NewTextHandler(text, nil))
+}
+
+// TestNoYearOne: a log line leaves out the bounds that a window does not have.
+func TestNoYearOne(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]assigner.Assigner{
+		"no bounds": assignertest.Static(1), "no begin": &assignertest.Memory{},
+	} {
+		var text strings.Builder
+		g, err := uid.NewCached(t.Context(), a, &uid.Options{Logger: lines(&text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); !strings.Contains(got, "worker id given back") || strings.Contains(got, "0001-01-01") {
+			t.Errorf("%s: the log is %s", name, got)
+		}
+	}
+}
+
+// TestWindowOver: the line of a claim whose window ends in the past says so.
+func TestWindowOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &assignertest.Memory{}
+		a.Step(-time.Hour)
+		var text strings.Builder
+		g, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: lines(&text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		g.Close()
+		if got := text.String(); !strings.Contains(got, "level=WARN msg=\"worker id claimed, and its window is over") {
+			t.Errorf("the log is %s", got)
+		}
+	})
+}
+
+// TestNotExpired: a generator that is degraded does not say that its claim has expired. One that is
+// down does.
+func TestNotExpired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &assignertest.Memory{Length: 20 * time.Minute}
+		var text strings.Builder
+		g, err := uid.NewCached(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: lines(&text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		a.Fail(errDown)
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		s := g.Stats()
+		if got := s.Health(); got.Status != uid.Degraded || strings.Contains(got.Reason, "expired") ||
+			!strings.Contains(got.Reason, "worker id 0 could not be extended") ||
+			!errors.Is(s.ExtendErr, uid.ErrClaimExpired) || !errors.Is(s.ExtendErr, errDown) {
+			t.Errorf("15 minutes into the outage: %+v, %v", got, s.ExtendErr)
+		}
+		if strings.Contains(text.String(), "expired") || strings.Contains(fmt.Sprint(s), "expired") {
+			t.Errorf("log and Stats: %s\n%v", &text, s)
+		}
+		time.Sleep(10 * time.Minute)
+		if got := g.Stats().Health(); got.Status != uid.Down || !strings.Contains(got.Reason, "claim expired: ") {
+			t.Errorf("after the window: %+v", got)
+		}
+	})
+}
+
+// TestStartAhead: the log does not say that ids have stopped where they begin a few seconds ahead of
+// the clock, as those of assigner.Env do, and a shorter MaxLead makes calls wait for that.
+func TestStartAhead(t *testing.T) {
+	t.Parallel()
+	for _, cached := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			logger, log := newLogged()
+			a := &assignertest.Memory{Length: time.Hour, From: time.Now().Add(3 * time.Second)}
+			o := &uid.Options{Layout: bubbleLayout(), MaxLead: time.Second, Logger: logger}
+			var g uid.Generator
+			var err error
+			if cached {
+				g, err = uid.NewCached(t.Context(), a, o)
+			} else {
+				g, err = uid.NewDefault(t.Context(), a, o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			for range 3 {
+				if _, err := g.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			log.want(t, map[string][2]int{
+				"worker id claimed": {1, 1}, "ids have stopped": {0, 0}, "ids are back": {0, 0}})
+		})
+	}
+}
