@@ -2,7 +2,7 @@
 // the kind and the text of an event; there is no header. The program handles no ids itself: the
 // plug-in sets those of a batch in one call.
 //
-//	UID_DSN=user:password@tcp(127.0.0.1:3306)/shop go run ./examples/importcsv <events.csv
+//	UID_DSN='user:password@tcp(127.0.0.1:3306)/shop' go run ./examples/importcsv <events.csv
 package main
 
 import (

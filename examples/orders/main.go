@@ -2,7 +2,7 @@
 // divided by user. An order's id ends in the same bits as its user's, so either id alone tells the
 // table.
 //
-//	export UID_DSN=user:password@tcp(127.0.0.1:3306)/shop ADDR=:8080
+//	export 'UID_DSN=user:password@tcp(127.0.0.1:3306)/shop' ADDR=:8080
 //	go run ./examples/orders migrate
 //	go run ./examples/orders
 package main

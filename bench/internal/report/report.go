@@ -67,8 +67,8 @@ func (r *Report) Write(docs string) error {
 	}
 	for _, f := range []struct{ path, text string }{
 		{filepath.Join(docs, "benchmarks.md"), pageText},
-		{filepath.Join(charts, "README-snippet.md"), readmeText},
-		{filepath.Join(charts, "README-snippet.zh-CN.md"), readmeChineseText},
+		{filepath.Join(charts, "README-snippet.txt"), readmeText},
+		{filepath.Join(charts, "README-snippet.zh-CN.txt"), readmeChineseText},
 	} {
 		text, err := r.render(f.text)
 		if err != nil {

@@ -131,7 +131,7 @@ func TestWrite(t *testing.T) {
 		t.Error("a chart that nothing shows is left")
 	}
 	shown := 0
-	for _, name := range []string{"benchmarks.md", "charts/README-snippet.md", "charts/README-snippet.zh-CN.md"} {
+	for _, name := range []string{"benchmarks.md", "charts/README-snippet.txt", "charts/README-snippet.zh-CN.txt"} {
 		text, err := os.ReadFile(filepath.Join(docs, name))
 		if err != nil {
 			t.Fatal(err)
