@@ -149,8 +149,8 @@ func TestTakeBackRefused(t *testing.T) {
 				}
 				layoutIs(t, s.memory, both)
 				// Nothing goes beyond its begin without the layout, and what knows it goes on.
-				if c, err := a.BindLayout(layoutOld).Assign(t.Context(), maxWorker); err == nil && until(c).After(begin) ||
-					err != nil && !errors.Is(err, assigner.ErrSuperseded) {
+				c, err := a.BindLayout(layoutOld).Assign(t.Context(), maxWorker)
+				if err == nil && until(c).After(begin) || err != nil && !errors.Is(err, assigner.ErrSuperseded) {
 					t.Errorf("Assign without the layout = %v, %v", c, err)
 				}
 				extend(t, assign(t, a.BindLayout(both)), 3*time.Hour)

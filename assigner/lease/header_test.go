@@ -92,7 +92,7 @@ func TestNoLayoutRestored(t *testing.T) {
 	err := a.Restore(t.Context(), 7, time.Hour, "")
 	if !errors.Is(err, assigner.ErrLayoutMismatch) || !strings.Contains(err.Error(), "Restore needs the list") ||
 		len(m.entries) != 0 {
-		t.Errorf("Restore of nothing, without a layout = %v and %d entries, want ErrLayoutMismatch", err, len(m.entries))
+		t.Errorf("Restore of nothing, without a layout = %v, %d entries, want ErrLayoutMismatch", err, len(m.entries))
 	}
 	if err := a.Restore(t.Context(), 7, time.Hour, layoutA); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestRestoreHeader(t *testing.T) {
 	const both = layoutA + ",36-14-13-0/1s+9@2060-01-01T00:00:00Z"
 	assign(t, a.BindLayout(both))
 	m.set(func() { delete(m.entries, lease.HeaderName) })
-	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour, ""); !errors.Is(err, assigner.ErrLayoutMismatch) {
+	if err := a.Restore(t.Context(), 9, time.Hour, ""); !errors.Is(err, assigner.ErrLayoutMismatch) {
 		t.Errorf("Restore without a layout = %v, want ErrLayoutMismatch", err)
 	}
 	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour, layoutA); err != nil {

@@ -120,7 +120,9 @@ func (s *space) takeBack(ctx context.Context) error {
 		taking := s.layout + takingBack + h.all()[len(s.layout)+1:]
 		refused := s.reaches(ctx, h, at)
 		switch {
-		case refused != nil && (h.Layout != taking || !errors.Is(refused, assigner.ErrLayoutMismatch)):
+		case refused != nil && !errors.Is(refused, assigner.ErrLayoutMismatch):
+			return refused
+		case refused != nil && h.Layout != taking:
 			return refused
 		case refused != nil:
 			h.Layout = h.all()
