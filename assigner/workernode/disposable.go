@@ -61,7 +61,8 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	if options != nil {
 		o = *options
 	}
-	return &disposable{db: db, options: o, machine: thisMachine(), keys: &keys{tables: []string{nodeTable}}}
+	return &disposable{db: db, options: o, machine: thisMachine(),
+		keys: &keys{tables: []string{nodeTable}}}
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for

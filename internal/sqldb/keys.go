@@ -18,8 +18,8 @@ type KeyError struct {
 
 // Lacks says which key the table lacks.
 func (e *KeyError) Lacks() string {
-	return fmt.Sprintf("table %s has no primary or unique key on (%s), and a view has none", e.Table,
-		strings.Join(e.Columns, ", "))
+	return fmt.Sprintf("table %s has no primary or unique key on (%s), and a view has none",
+		e.Table, strings.Join(e.Columns, ", "))
 }
 
 // Error names the table, the key and the statement.
@@ -65,8 +65,8 @@ func (c *Conn) RequireKey(ctx context.Context, table string, columns ...string) 
 		}
 	}
 	_, name := split(table)
-	return &KeyError{name, columns, fmt.Sprintf("CREATE UNIQUE INDEX %s_key ON %s (%s)", name, table,
-		strings.Join(columns, ", "))}
+	return &KeyError{name, columns, fmt.Sprintf("CREATE UNIQUE INDEX %s_key ON %s (%s)", name,
+		table, strings.Join(columns, ", "))}
 }
 
 // keys returns the columns of each primary and unique key that covers all rows. A column is empty
