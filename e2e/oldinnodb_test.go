@@ -17,7 +17,7 @@ func TestRestartedCounter(t *testing.T) {
 	srv := dbtest.MySQL(t)
 	const highest = 300
 	restore := func(t *testing.T, d dialect, dsn string) {
-		if _, err := workernode.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour); err != nil {
+		if _, err := workernode.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ func execAll(t *testing.T, db *gorm.DB, statements ...string) {
 // TestRestoredPage: the page's statements are the ones that Restore runs.
 func TestRestoredPage(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		plan, err := workernode.PlanRestore(t.Context(), d.connect(t, d.migrated(t)), page.Highest, page.Reach)
+		plan, err := workernode.PlanRestore(t.Context(), d.connect(t, d.migrated(t)), page.Highest, page.Reach, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestRestoredCounter(t *testing.T) {
 						case "by the page":
 							execAll(t, db, restoredPage(t, d, highest, time.Hour)...)
 						case "by Restore":
-							if _, err := workernode.Restore(t.Context(), db, highest, time.Hour); err != nil {
+							if _, err := workernode.Restore(t.Context(), db, highest, time.Hour, nil); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -170,7 +170,7 @@ func TestPlanRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		plan, err := workernode.PlanRestore(t.Context(), db, 3, time.Hour)
+		plan, err := workernode.PlanRestore(t.Context(), db, 3, time.Hour, nil)
 		if err != nil || plan.HighestNode != 3 || plan.Leases != 3 {
 			t.Errorf("PlanRestore = %+v, %v, want 3 worker ids and 3 leases", plan, err)
 		}
@@ -187,13 +187,13 @@ func TestPlanRestore(t *testing.T) {
 			{3, -1, "the longest reach is -1ns, want 0 to"},
 			{3, 1 << 62, "the longest reach is"},
 		} {
-			_, err := workernode.Restore(t.Context(), db, tt.highest, tt.reach)
+			_, err := workernode.Restore(t.Context(), db, tt.highest, tt.reach, nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Restore(%d, %v) = %v, want an error with %q", tt.highest, tt.reach, err, tt.want)
 			}
 		}
 		execAll(t, db, "DROP TABLE WORKER_LEASE")
-		plan, err = workernode.Restore(t.Context(), db, 10, time.Hour)
+		plan, err = workernode.Restore(t.Context(), db, 10, time.Hour, nil)
 		if err != nil || plan.Leases != 0 {
 			t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and no error", plan, err)
 		}

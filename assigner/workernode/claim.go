@@ -41,6 +41,7 @@ type leasedClaim struct {
 	row      row     // as this claim last knew it to be
 	heading  heading // likewise, the namespace's layouts
 	nonces   []int64 // of changes from that row whose outcome is unknown
+	readBack bool    // the row was read back, and no change of it has been answered since
 	closing  bool    // Release was called; Extend fails from then on
 	released bool    // Release has done its work, so another call does nothing
 	back     error   // how the table went back; nil: it did not, as far as is known
@@ -79,6 +80,9 @@ func (c *leasedClaim) Now(ctx context.Context) (time.Time, error) { return now(c
 // Each try is two steps, and a try after a lost answer resumes with the one that is missing: change
 // reserves the end in the row, unless the row has it, and confirm makes the window as long.
 //
+// No window ends later than Reach from the database's current time. Where that is later than the
+// window's end, Extend grants it; else its error wraps assigner.ErrBeyondReach.
+//
 // The error wraps assigner.ErrClaimLost if another process has the worker id or the table went
 // back, assigner.ErrSuperseded if the namespace has a layout that this process does not know and
 // the window cannot grow any more, and otherwise that of the database. Only the first is permanent
@@ -102,10 +106,11 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		// The heading is that of the last confirm and may be out of date. That is safe: it only
 		// chooses the end that is asked for, and confirm reads the layouts again before the end
 		// counts.
-		if to := c.heading.end(want); to > c.row.until {
+		if c.heading.end(want) > c.row.until || c.readBack {
 			err := c.change(ctx, c.row.until, func(now int64) (owner string, until int64, ok bool) {
+				until = c.heading.end(min(max(want, now+c.window), now+c.reach))
 				// change may find that an earlier try has moved the end.
-				return c.row.owner, c.heading.end(max(want, now+c.window)), to > c.row.until
+				return c.row.owner, max(until, c.row.until), until > c.row.until || c.readBack
 			})
 			if err != nil {
 				return err
@@ -116,6 +121,9 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		// A window that grew by less than was asked for is an answer: the layouts cut it. One that
 		// did not grow is cut permanently, unless the cut has gone meanwhile.
 		if after := c.until.Load(); err == nil && after == before {
+			if want > c.heading.now+c.reach && c.heading.end(want) > c.row.until {
+				return c.errBeyondReach(want)
+			}
 			if c.heading.cut == 0 {
 				// The layout that cut the row's end was taken back: try again.
 				return sqldb.ErrChanged
@@ -128,6 +136,15 @@ func (c *leasedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 		return time.Time{}, err
 	}
 	return time.UnixMilli(c.until.Load()).UTC(), nil
+}
+
+// errBeyondReach returns the error of a window that would have to end at want, and ends at the
+// reach already.
+func (c *leasedClaim) errBeyondReach(want int64) error {
+	return final("%w: workernode: extending the claim on worker %d to %v: the database's time is "+
+		"%v, and Reach is %v: one of the two clocks is wrong; correct it, or set "+
+		"LeasedOptions.Reach (%s)", assigner.ErrBeyondReach, c.worker, millis(want),
+		millis(c.heading.now), time.Duration(c.reach)*time.Millisecond, c.Place())
 }
 
 // Release moves the window's end back to used, or to the window's beginning if that is later, and
@@ -176,6 +193,16 @@ func (c *leasedClaim) confirm(ctx context.Context) error {
 		if c.heading, err = c.header(ctx, q, q.ForUpdate); err != nil {
 			return err
 		}
+		// No window counts before every process can know how far it may reach.
+		if c.heading.short {
+			if err := c.widen(ctx, q, c.heading); err != nil {
+				return err
+			}
+			if err := q.Commit(ctx); err != nil {
+				return err
+			}
+		}
+		c.memory.saw(c.heading.floor)
 		if end := c.heading.end(c.row.until); end > c.until.Load() {
 			c.until.Store(end)
 		}
@@ -220,10 +247,11 @@ func (c *leasedClaim) change(ctx context.Context, end int64, next next) error {
 	known := c.row
 	known.until = end
 	var (
-		found *row
-		now   int64 // 0: the row was not read
-		there row   // as it was repaired
-		to    *row  // what it is changed to
+		found  *row
+		now    int64 // 0: the row was not read
+		there  row   // as it was repaired
+		beyond limits
+		to     *row // what it is changed to
 	)
 	// The row cannot have come after what this claim left there. It is false while nothing was
 	// read: then now is 0, and found is nil as well.
@@ -248,7 +276,11 @@ func (c *leasedClaim) change(ctx context.Context, end int64, next next) error {
 			// There is no new row: the compare-and-set found another one than the claim's, or there
 			// was none to make.
 			to = nil
-			there, err = c.repair(ctx, q, found, known)
+			if beyond, err = c.limits(ctx, q, c.worker); err != nil {
+				now = 0 // nothing is known of the row
+				return err
+			}
+			there, err = c.repair(ctx, q, found, known, beyond)
 		case c.back == nil && c.owns(*found):
 			to, err = c.swapTo(ctx, q, now, next)
 		}
@@ -257,9 +289,10 @@ func (c *leasedClaim) change(ctx context.Context, end int64, next next) error {
 	switch {
 	case err == nil && to != nil: // changed, and committed
 		c.settle(*to)
+		c.readBack = false
 		return nil
 	case behind():
-		return c.lostByTable(found, known, there, now, err)
+		return c.lostByTable(found, known, there, beyond, err)
 	case err != nil: // the next attempt reads the row again
 		return err
 	case c.back != nil: // the row was repaired, by an earlier attempt or an operator
@@ -309,32 +342,9 @@ func (c *leasedClaim) swapTo(ctx context.Context, q *sqldb.Conn, now int64,
 func (c *leasedClaim) owns(found row) bool {
 	if found.token == c.row.token+1 && slices.Contains(c.nonces, found.nonce) {
 		c.settle(found)
+		c.readBack = true
 	}
 	return found.is(c.row)
-}
-
-// lostByTable ends the claim because its table went back. found is the row as it was read, nil if
-// it is gone, known what it should be, there what repair left; err is what repairing the row ended
-// with. A transient err leaves the claim to another attempt: the row is not repaired yet, and as
-// long as it is not, another process could claim it and begin before this claim's end.
-func (c *leasedClaim) lostByTable(found *row, known, there row, now int64, err error) error {
-	if errors.Is(err, sqldb.ErrChanged) {
-		return err // the row was read from a replica that lags, which proves nothing
-	}
-	repaired := &there
-	if err != nil {
-		repaired = nil
-	}
-	if back := c.wentBack(found, known, repaired, now, c.window); c.back == nil {
-		c.back = back
-	}
-	if err != nil && c.Failure(err) == sqldb.Transient {
-		return err // with c.back kept: the next look may find the row repaired
-	}
-	if c.lost = c.back; err != nil {
-		c.lost = fmt.Errorf("%w; the row could not be repaired: %w", c.back, err)
-	}
-	return sqldb.Final(c.lost)
 }
 
 // settle takes note that the row is r, which is committed. It forgets the nonces of changes from

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -79,19 +78,6 @@ type attempt struct {
 	locked bool  // another session had the row locked, and the change may still wait for it
 }
 
-// behindError is a row that is behind what a claim of this process left there. It never leaves the
-// package: refuse repairs the row and returns the error that callers get.
-type behindError struct {
-	found *row  // as it is; nil: it is gone
-	known row   // as the claim left it
-	now   int64 // the database's time in Unix milliseconds
-}
-
-// Error says which row it is. Callers of Assign get the error of refuse instead.
-func (e *behindError) Error() string {
-	return fmt.Sprintf("the row of worker %d went back", e.known.worker)
-}
-
 // claim tries once to get a worker id. A transient error leaves the claimer ready for another try,
 // which finds what this one has changed.
 //
@@ -129,6 +115,18 @@ func (c *claimer) claim(ctx context.Context) (claim *leasedClaim, err error) {
 	c.memory.note(got.mine)
 	if err := claim.confirm(ctx); err != nil {
 		return nil, err
+	}
+	// Another claim of this process has found out since that the table went back, and may have
+	// forgotten the window that this one begins in: the row gets a window behind that.
+	if got.from < c.memory.begin() {
+		err := c.Do(ctx, func(q *sqldb.Conn) (err error) {
+			c.got, err = c.take(ctx, q, got.mine)
+			return err
+		})
+		if err != nil {
+			c.got = nil
+		}
+		return nil, cmp.Or(err, sqldb.ErrChanged)
 	}
 	// A layout that was settled meanwhile may cut the window to nothing. A window that is over for
 	// another reason, because its change was found late, is one that Extend decides about.
@@ -287,7 +285,7 @@ func (c *claimer) resolve(ctx context.Context, q *sqldb.Conn) (*attempt, error) 
 			return nil, err
 		}
 		if found != nil && found.is(a.mine) {
-			return &a, nil
+			return c.prove(ctx, q, a)
 		}
 	}
 	c.attempts = waiting
@@ -304,7 +302,7 @@ func (c *claimer) resolve(ctx context.Context, q *sqldb.Conn) (*attempt, error) 
 // (attempts).
 func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, error) {
 	if known, ok := c.memory.row(old.worker); ok && old.behind(known) {
-		return nil, &behindError{&old, known, c.now}
+		return nil, &behindError{&old, known}
 	}
 	// This is where windows become disjoint: no owner before has stamped, or may stamp, at or after
 	// the end that it left in the row, and the compare-and-set below fails if it has moved that end
@@ -315,11 +313,34 @@ func (c *claimer) take(ctx context.Context, q *sqldb.Conn, old row) (*attempt, e
 		token:  old.token + 1,
 		nonce:  c.nonce,
 		owner:  c.owner,
-		until:  max(old.until, c.end(max(c.now, from)+c.window)), // no row's end moves back
+		until:  max(old.until, c.windowEnd(from)), // no row's end moves back
 	}
 	return c.try(ctx, attempt{mine: mine, from: from}, func(ctx context.Context) (bool, error) {
 		return c.swap(ctx, q, old, mine)
 	})
+}
+
+// windowEnd returns where a new window ends that begins at from: a whole Window later, but not
+// beyond the reach or the layouts. One that begins beyond the reach is empty.
+func (c *claimer) windowEnd(from int64) int64 {
+	return c.end(max(from, min(max(c.now, from)+c.window, c.now+c.reach)))
+}
+
+// prove makes one more change of a row whose last one was read back, and not answered. A server may
+// show a change before it is safe: a semi-synchronous MySQL shows a row to others while its COMMIT
+// still waits for a replica. The answer to a later change covers all before it. prove returns
+// ErrChanged if the row is no longer that.
+func (c *claimer) prove(ctx context.Context, q *sqldb.Conn, a attempt) (*attempt, error) {
+	old := a.mine
+	a.locked = false
+	a.mine.token++
+	got, err := c.try(ctx, a, func(ctx context.Context) (bool, error) {
+		return c.swap(ctx, q, old, a.mine)
+	})
+	if got == nil && err == nil {
+		err = sqldb.ErrChanged
+	}
+	return got, err
 }
 
 // try makes a change, which may wait for a lock for no longer than patience. It returns nil if the
@@ -349,24 +370,4 @@ func (c *claimer) try(
 		return nil, nil
 	}
 	return &a, nil
-}
-
-// refuse ends an Assign that finds a row behind what a claim of this process left there. It repairs
-// the row, for the next Assign, and returns the error that says so: a process that knows that the
-// table went back must not go on as if only this row had. ErrChanged is for another try, because a
-// replica that lags shows old rows too.
-func (c *claimer) refuse(ctx context.Context, b *behindError) error {
-	var there row
-	err := c.Do(ctx, func(q *sqldb.Conn) (err error) {
-		there, err = c.repair(ctx, q, b.found, b.known)
-		return err
-	})
-	repaired := &there
-	switch {
-	case errors.Is(err, sqldb.ErrChanged):
-		return err
-	case err != nil:
-		repaired = nil // the next Assign finds that too
-	}
-	return sqldb.Final(c.wentBack(b.found, b.known, repaired, b.now, c.window))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestRestoredOther: an Assigner whose table went back takes a free row for a whole Window, which
-// begins after each window that the table may have forgotten.
+// TestRestoredOther: an Assigner whose table went back takes a free row for a window that begins
+// after each one that the table may have forgotten, and grows as the database's clock goes on.
 func TestRestoredOther(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -31,14 +31,19 @@ func TestRestoredOther(t *testing.T) {
 	}
 	c := assign(t, a, 1)[0]
 	from, until := c.Window()
-	if c.Worker() != 2 || from.Before(end) || from.Before(noticed.Add(workernode.DefaultWindow)) {
-		t.Errorf("worker %d from %v, want the free worker 2 from %v or later, a Window after %v",
+	if c.Worker() != 2 || from.Before(end) || from.Before(noticed.Add(day)) {
+		t.Errorf("worker %d from %v, want the free worker 2 from %v or later, a day after %v",
 			c.Worker(), from, end, noticed)
 	}
-	if until.Before(from.Add(workernode.DefaultWindow)) {
-		t.Errorf("window = [%v, %v), want a whole Window, %v", from, until, workernode.DefaultWindow)
+	time.Sleep(10 * time.Millisecond)
+	end, err := c.Extend(t.Context(), from.Add(workernode.DefaultWindow))
+	if err != nil || !end.After(until) || end.After(time.Now().Add(day+time.Second)) {
+		t.Errorf("the window [%v, %v) is extended to %v, %v, want a day from now", from, until, end, err)
 	}
 }
+
+// day is the default Reach.
+const day = 24 * time.Hour
 
 // owned returns the worker ids from 1 on of namespace "orders" that have an owner.
 func owned(t *testing.T, srv *dbtest.Server, name string) string {

@@ -128,14 +128,14 @@ func (c *claimer) newID(ctx context.Context) error {
 func (c *claimer) insert(ctx context.Context, q *sqldb.Conn, worker, from int64) (*attempt, error) {
 	// A claim of this process had a row here, so its absence means that the table went back.
 	if known, ok := c.memory.row(worker); ok {
-		found, now, err := c.find(ctx, q, worker)
+		found, _, err := c.find(ctx, q, worker)
 		if found == nil && err == nil {
-			err = &behindError{nil, known, now}
+			err = &behindError{nil, known}
 		}
 		return nil, err
 	}
 	a := attempt{from: from, mine: row{worker: worker, token: 1, nonce: c.nonce, owner: c.owner,
-		until: c.end(max(c.now, from) + c.window)}}
+		until: c.windowEnd(from)}}
 	add := func(ctx context.Context) (bool, error) {
 		err := c.add(ctx, q, a.mine)
 		if err != nil && c.Failure(err) == sqldb.Duplicate {
@@ -158,6 +158,7 @@ func (c *claimer) insert(ctx context.Context, q *sqldb.Conn, worker, from int64)
 			return nil, err
 		}
 		a.mine = *found
+		return c.prove(ctx, q, a)
 	}
 	return &a, nil
 }

@@ -39,6 +39,7 @@ const header = -1
 type heading struct {
 	layout string // as it is stored: layouts separated by commas, an announced one after a bar
 	nonce  int64  // of the last change of the header
+	short  bool   // these claims have a greater Reach than the namespace says
 	now    int64  // the database's time at the read
 	floor  int64  // where the windows of new worker ids begin at the earliest
 	cut    int64  // where the windows of these claims end; 0: nowhere
@@ -66,12 +67,14 @@ const everywhere = ""
 // without autocommit, the Do is over; the floor's row is read without a lock, because Restore
 // writes it before any process connects.
 func (t table) header(ctx context.Context, q *sqldb.Conn, lock string) (h heading, err error) {
+	var reach int64
 	var floor sql.NullInt64
-	err = q.Row(ctx, `SELECT LAYOUT, NONCE, {nowMillis},
+	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, {nowMillis},
 		(SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?)
 		FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?`+lock,
-		[]any{everywhere, header, t.namespace, header}, &h.layout, &h.nonce, &h.now, &floor)
+		[]any{everywhere, header, t.namespace, header}, &h.layout, &h.nonce, &reach, &h.now, &floor)
 	h.floor = floor.Int64
+	h.short = bounded(reach) < t.reach
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, errNew
 	}
@@ -89,6 +92,25 @@ func (t table) header(ctx context.Context, q *sqldb.Conn, lock string) (h headin
 	}
 	h.lacks = !added.IsZero() || cut.IsZero() && h.all() != h.layout
 	return h, nil
+}
+
+// bounded returns how far beyond the clock the windows of a namespace may end whose header has
+// reach in UNTIL_MS, in milliseconds. A header that an earlier version made has 0.
+func bounded(reach int64) int64 {
+	return min(max(reach, minReach.Milliseconds()), maxReach.Milliseconds())
+}
+
+// widen makes the namespace's reach that of these claims. ErrChanged means that another process has
+// changed the header since it was read.
+func (t table) widen(ctx context.Context, q *sqldb.Conn, h heading) error {
+	n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET UNTIL_MS = ?, NONCE = ?,
+		GENERATION = GENERATION + 1, MODIFIED = {now}
+		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ?`,
+		t.reach, newNonce(), t.namespace, header, h.layout, h.nonce)
+	if err == nil && n == 0 {
+		err = sqldb.ErrChanged
+	}
+	return err
 }
 
 // all returns the layouts, announced ones as well, in the form of bitsalloc.Eras.String.
@@ -109,14 +131,36 @@ func (t table) errSuperseded(h heading) error {
 		"it stops at %v", assigner.ErrSuperseded, t.namespace, h.all(), t.layout, millis(h.cut))
 }
 
-// addHeader inserts the namespace's header with the table's first layout, and announces the others:
-// a header that is lost or was deleted says nothing about the windows that rows still hold, so
-// later layouts go through addLayouts like any other. If another process has inserted it, first is
-// false: the caller reads which layouts it has.
+// addHeader inserts the namespace's header with the table's first layout, and announces the others.
+// If another process has inserted it, first is false: the caller reads which layouts it has.
+//
+// A header is committed before the first row of its namespace. So rows without one mean that it was
+// deleted or forgotten, and with it what it said of layouts, and nothing is claimed until Restore
+// has made it anew. Where the rows are gone as well, a process that had one begins beyond what the
+// table has forgotten.
 func (t table) addHeader(ctx context.Context, q *sqldb.Conn) (first bool, err error) {
+	var rows, now int64
+	err = q.Row(ctx, "SELECT COUNT(*), {nowMillis} FROM WORKER_LEASE "+
+		"WHERE NAMESPACE = ? AND WORKER_ID >= 0", []any{t.namespace}, &rows, &now)
+	if err != nil {
+		return false, err
+	}
+	if rows > 0 {
+		// Another process may have made it since it was looked for, and a row after it.
+		if _, err := t.header(ctx, q, q.ForUpdate); !errors.Is(err, errNew) {
+			return false, err
+		}
+		return false, final("%w: %w: %s has %d rows of namespace %q and not the one that says "+
+			"their layouts: it was deleted, or forgotten by a backup that was restored; run \"uid "+
+			"workers restored\", see \"A restored backup\" in docs/reliability.md (%s)",
+			assigner.ErrClaimLost, assigner.ErrWentBack, leaseTable, rows, t.namespace, t.Place())
+	}
+	if t.memory.knows() {
+		t.memory.forgot(now + t.reach)
+	}
 	// t is a copy, so the claims' own list stays as it is.
 	t.layout = strings.Replace(t.layout, ",", "|", 1)
-	err = t.add(ctx, q, row{worker: header, nonce: newNonce()})
+	err = t.add(ctx, q, row{worker: header, nonce: newNonce(), until: t.reach})
 	if err != nil && t.Failure(err) == sqldb.Duplicate {
 		return false, nil
 	}

@@ -149,8 +149,8 @@ func TestErasBegun(t *testing.T) {
 	}
 }
 
-// TestErasHeaderGone: where the header was deleted, a layout is added after the windows of the
-// rows all the same.
+// TestErasHeaderGone: where the header was deleted, nothing is claimed until Restore has made it
+// anew of the layouts that rows have, and a layout is added after the windows of the rows then.
 func TestErasHeaderGone(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -162,6 +162,17 @@ func TestErasHeaderGone(t *testing.T) {
 	}
 	_, err := old.Extend(t.Context(), until.Add(time.Minute))
 	wantError(t, err, "the namespace has no row")
+	for _, list := range []string{layoutA, layoutA + "," + layoutB + until.Add(time.Hour).Format(time.RFC3339Nano)} {
+		c, err := bindTo(db, list).Assign(within(t, 10*time.Second), maxWorker)
+		if !errors.Is(err, assigner.ErrWentBack) {
+			t.Fatalf("Assign without the header = %v, %v, want ErrWentBack", c, err)
+		}
+		wantError(t, err, "1 rows of namespace \"default\"", "uid workers restored")
+	}
+	_, err = workernode.Restore(t.Context(), db, 10, time.Minute, map[string]string{"": layoutA})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, early := range []bool{true, false} {
 		from := until.Add(time.Hour)
 		if early {
@@ -259,7 +270,8 @@ func TestErasCutToNothing(t *testing.T) {
 			}
 			assign(t, bind(db), 1)
 			if tt.floor > 0 {
-				if _, err := workernode.Restore(t.Context(), db, 10, tt.floor); err != nil {
+				if _, err := workernode.Restore(t.Context(), db, 10, tt.floor,
+					map[string]string{"": layoutA}); err != nil {
 					t.Fatal(err)
 				}
 			}

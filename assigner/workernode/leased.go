@@ -25,6 +25,8 @@ const (
 	minWindow = time.Second
 	// It bounds how long a process that died keeps its worker id from others.
 	maxWindow = 366 * 24 * time.Hour
+	// The bounds of Reach. A header without a reach stands for the first.
+	minReach, maxReach = 24 * time.Hour, 2 * maxWindow
 	// The width of OWNER and of LAYOUT, in characters.
 	ownerWidth = 191
 )
@@ -50,6 +52,14 @@ type LeasedOptions struct {
 	// survives an outage of the database of 10 minutes at any time, and a process that crashes
 	// every 10 seconds uses 120 worker ids.
 	Window time.Duration
+
+	// Reach is how far beyond the database's clock a window may end, whatever a generator asks for,
+	// so that one whose clock is years ahead does not keep its worker id from all others for years.
+	// Beyond it Extend fails with assigner.ErrBeyondReach. After the table went back, no window of
+	// a worker id that was forgotten begins before that long has passed. The namespace keeps the
+	// greatest of its processes. Default and least: a day or three Windows, whichever is longer. At
+	// most twice 366 days.
+	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its rows; cut to 191 characters.
 	// Default: host, process id and the time of the Assign.
@@ -94,6 +104,14 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 	if c.Window < minWindow || c.Window > maxWindow {
 		return c, fmt.Errorf("workernode: Window is %v, want %v to %v",
 			c.Window, minWindow, maxWindow)
+	}
+	least := min(max(minReach, 3*c.Window), maxReach)
+	if c.Reach == 0 {
+		c.Reach = least
+	}
+	if c.Reach < least || c.Reach > maxReach {
+		return c, fmt.Errorf("workernode: Reach is %v, want %v, which is a day or three Windows, "+
+			"to %v", c.Reach, least, maxReach)
 	}
 	return c, nil
 }
@@ -144,10 +162,6 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 //
 // # What the database must ensure
 //
-// WORKER_LEASE needs its primary key, and in the namespace "default" WORKER_NODE too: a row is
-// inserted once. The first Assign looks for them and fails with the statement that makes them where
-// a restore or CREATE TABLE ... AS SELECT has left them out.
-//
 // The database must not lose a commit that it has acknowledged, or a worker id goes to a second
 // owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
@@ -157,20 +171,17 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 // not matter: each change is committed before it counts, and read back after that.
 //
 // An owner that finds the table in an older state than it knows fails with assigner.ErrWentBack,
-// after it has restored the end of its window in the row. Windows that the same Assigner claims
-// from then on begin a whole Window after that moment, when forgotten windows that are no longer
-// have passed, unless the row is as Restore leaves it. Other processes are not protected.
+// after it has given the row an end that is beyond every window of the namespace: Reach from now.
+// In "default" it does not insert a row again, because a key of WORKER_NODE is not given out again
+// without it. Windows that the same Assigner claims from then on begin beyond Reach as well, unless
+// Restore has run since. Other processes are not protected.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {
 		o = *options
 	}
-	tables := []string{leaseTable}
-	if cmp.Or(o.Namespace, DefaultNamespace) == DefaultNamespace {
-		tables = append(tables, nodeTable)
-	}
 	return &leased{db: db, options: o, machine: thisMachine(), now: time.Now,
-		patience: patience, memory: &memory{}, keys: &keys{tables: tables}}
+		patience: patience, memory: &memory{}}
 }
 
 // leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
@@ -183,7 +194,6 @@ type leased struct {
 	machine machine
 	now     func() time.Time // the local clock
 	memory  *memory          // what is known of rows; shared by all that BindLayout returns
-	keys    *keys            // of the tables; shared likewise
 
 	patience time.Duration // the first wait for a locked row
 }
@@ -252,7 +262,7 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	}
 	c := &claimer{
 		table: table{DB: d, namespace: o.Namespace, layout: a.layout, first: o.First, last: o.Last,
-			memory: a.memory},
+			reach: o.Reach.Milliseconds(), memory: a.memory},
 		node:     n,
 		owner:    o.Owner,
 		window:   o.Window.Milliseconds(),
@@ -271,9 +281,6 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	var claim *leasedClaim
 	what := fmt.Sprintf("claiming a worker id in namespace %q", o.Namespace)
 	err = d.Retry(ctx, what, func(ctx context.Context) error {
-		if err := a.keys.require(ctx, d); err != nil {
-			return err
-		}
 		claim, err = c.claim(ctx)
 		return err
 	})

@@ -155,7 +155,7 @@ func TestListErrors(t *testing.T) {
 		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Now(ctx, db) },
 		"Reap":   func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Reap(ctx, db, "default") },
 		"Restore": func(ctx context.Context, db *gorm.DB) (any, error) {
-			return workernode.Restore(ctx, db, 1, time.Hour)
+			return workernode.Restore(ctx, db, 1, time.Hour, nil)
 		},
 		"Used": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Used(ctx, db, time.Hour) },
 	}
@@ -180,11 +180,13 @@ func TestListErrors(t *testing.T) {
 		{"Used", script{all: {int64(1), int64(1)}, now: one}, "reading WORKER_NODE"},
 		{"Restore", script{leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
 		{"Restore", script{keys: one, leased: {denied}}, "SELECT command denied"},
-		{"Restore", script{keys: one, leased: {int64(0), nil}}, "repairing after a restore"},
-		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(1), nil},
+		{"Restore", script{keys: one, leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
+		{"Restore", script{keys: one, leased: {int64(0), nil}, "SELECT NAMESPACE, LAYOUT": {}},
+			"repairing after a restore"},
+		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), int64(1), nil},
 			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
 			"SELECT WORKER_ID FROM": {denied}}, "SELECT command denied"},
-		{"Assign", script{keys: {int64(maxWorker)}, "SELECT LAYOUT, NONCE": {"", int64(1), int64(1), nil},
+		{"Assign", script{keys: {int64(maxWorker)}, "SELECT LAYOUT, NONCE": {"", int64(1), int64(0), int64(1), nil},
 			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {}}, "Table doesn't exist"},
 	} {
 		got, err := looks[tt.look](within(t, 5*time.Second), tt.answers.open(t, "mysql"))

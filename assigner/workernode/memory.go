@@ -1,13 +1,6 @@
 package workernode
 
-import (
-	"context"
-	"fmt"
-	"sync"
-
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/sqldb"
-)
+import "sync"
 
 // memory is what one Leased knows of the rows of its claims, beyond the claims' ends. A table
 // cannot tell that it went back; a process that has seen a later state can. Its methods are safe
@@ -20,6 +13,7 @@ type memory struct {
 	mu    sync.Mutex
 	rows  map[int64]row // guarded by mu: by worker id, as a claim last left it
 	gap   int64         // guarded by mu: end of the forgotten windows, Unix milliseconds; 0: none
+	floor int64         // guarded by mu: where Restore has new windows begin, as it was last read
 	spare spare         // guarded by mu
 }
 
@@ -86,6 +80,28 @@ func (m *memory) row(worker int64) (r row, ok bool) {
 	return r, ok
 }
 
+// knows reports whether a claim here ever had a row.
+func (m *memory) knows() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.rows) > 0
+}
+
+// saw takes note of the floor, which a claim has read after its row was committed.
+func (m *memory) saw(floor int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.floor = max(m.floor, floor)
+}
+
+// restored reports whether a floor is newer than all that claims here have read. Restore has run
+// since then, so a row from before that is missing is one that the table had forgotten by then.
+func (m *memory) restored(floor int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return floor > m.floor
+}
+
 // forgot takes note that windows up to end, in Unix milliseconds, may not be in the table any more.
 func (m *memory) forgot(end int64) {
 	m.mu.Lock()
@@ -99,84 +115,4 @@ func (m *memory) begin() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.gap
-}
-
-// behind reports whether r, as it was found, cannot have come after known, a row that was there:
-// fencing tokens grow, each is written once, and no owner leaves an end that is earlier than the
-// one it found.
-//
-//	known        found            behind
-//	token 7      token 6          yes: the table forgot a change
-//	token 7      token 7, other   yes: it forgot one, and was changed anew
-//	until 100    until 90         yes: an owner in between left an end that it must not leave
-//	token 7      token 9          no: changes that came after
-func (r row) behind(known row) bool {
-	return r.token < known.token || r.token == known.token &&
-		r.nonce != known.nonce || r.until < known.until
-}
-
-// repair writes what this process knows into a row of a table that went back: the known end of the
-// window, so that the next owner begins there. Where there is no row it inserts one. The row has no
-// owner then: an owner in between may have stamped what this process did, and must not go on. It
-// returns what is there when it is done. ErrChanged means that the row is not what was found, as
-// when it was read from a replica that lags.
-//
-// The INSERT and the UPDATE are those of every other change, a compare-and-set each, so a repair
-// overwrites nothing that another process has written since the look. It lowers no end: a row whose
-// end is at or beyond the known one stays as it is.
-func (t table) repair(ctx context.Context, q *sqldb.Conn, found *row,
-	known row) (there row, err error) {
-	there = row{worker: known.worker, token: known.token + 1, nonce: newNonce(),
-		until: known.until}
-	if found == nil {
-		err = t.add(ctx, q, there)
-		if err != nil && t.Failure(err) == sqldb.Duplicate {
-			err = sqldb.ErrChanged
-		}
-		return there, err
-	}
-	if found.until >= known.until {
-		return *found, nil
-	}
-	// an overflow is harmless: the nonce tells rows apart as well
-	there.token = max(found.token, known.token) + 1
-	ok, err := t.swap(ctx, q, *found, there)
-	if err == nil && !ok {
-		err = sqldb.ErrChanged
-	}
-	return there, err
-}
-
-// wentBack takes note of what the table may have forgotten, and returns the error that says so.
-// there is the row as it was repaired, or nil if it could not be. now and window are in
-// milliseconds. The error wraps assigner.ErrClaimLost, so that a generator takes another worker id,
-// and assigner.ErrWentBack for the operator.
-func (t table) wentBack(found *row, known row, there *row, now, window int64) error {
-	is := "without a row"
-	why := "a backup was restored, or a replica promoted that lacks the last changes"
-	if found != nil {
-		is = fmt.Sprintf("at fencing token %d of owner %q with UNTIL_MS %d",
-			found.token, found.owner, found.until)
-	}
-	if found != nil && found.token > known.token {
-		why += ", and claimed from since, or a copy of this process gave the worker id back"
-	}
-	// The documented statements leave a row without an owner and with an end that is beyond all
-	// windows. Where there is none, no claim made here begins before the ends of the windows that
-	// may be forgotten. They end as this one does, or a whole Window from the database's current
-	// time: a window that the table has forgotten is not extended.
-	if found == nil || found.owner != "" || found.until < known.until {
-		t.memory.forgot(max(known.until, now+window))
-	}
-	// From here on the repaired row is what is expected of the table, so the next Assign does not
-	// report it again.
-	if there != nil {
-		t.memory.note(*there)
-	}
-	return fmt.Errorf("%w: %w: %s has worker %d in namespace %q %s, it was at fencing token %d "+
-		"with UNTIL_MS %d: %s; other worker ids and "+
-		"windows may be given out twice; before more processes connect, run \"uid workers "+
-		"restored\", see \"A restored backup\" in docs/reliability.md (%s)",
-		assigner.ErrClaimLost, assigner.ErrWentBack, leaseTable, known.worker, t.namespace, is,
-		known.token, known.until, why, t.Place())
 }

@@ -179,7 +179,7 @@ func TestRestoredTwoWorkers(t *testing.T) {
 	}
 }
 
-// TestForgottenWindows: where a table has forgotten a claim, the next window begins a whole Window
+// TestForgottenWindows: where a table has forgotten a claim, the next window begins a whole Reach
 // after that was found, because a claim of that moment may be forgotten as well. A row as Restore
 // leaves it shows that nothing is forgotten.
 func TestForgottenWindows(t *testing.T) {
@@ -196,11 +196,11 @@ func TestForgottenWindows(t *testing.T) {
 		row       string        // fencing token
 	}{
 		{name: "an extension finds no row", change: deleted, extend: true,
-			begin: found + workernode.DefaultWindow, row: "2"},
+			begin: found + day, row: ""},
 		{name: "an extension finds no row in a namespace", namespace: "orders", change: deleted, extend: true,
-			begin: found + workernode.DefaultWindow, row: "2"},
+			begin: found + day, row: "2"},
 		{name: "an Assign finds no row and does not read the time at first", namespace: "orders",
-			change: deleted, failed: "SELECT TIMESTAMPDIFF", begin: found + workernode.DefaultWindow, row: "2"},
+			change: deleted, failed: "SELECT TIMESTAMPDIFF", begin: found + day, row: "2"},
 		{name: "the row ends where the claim did, without an owner",
 			change: "UPDATE WORKER_LEASE SET GENERATION = 0, OWNER = '' WHERE WORKER_ID = 1", extend: true, row: "0"},
 	} {

@@ -274,9 +274,9 @@ func TestBadDB(t *testing.T) {
 			wantError(t, err, tt.want)
 			_, err = workernode.Now(ctx, tt.db)
 			wantError(t, err, tt.want)
-			_, err = workernode.PlanRestore(ctx, tt.db, 1, 0)
+			_, err = workernode.PlanRestore(ctx, tt.db, 1, 0, nil)
 			wantError(t, err, tt.want)
-			_, err = workernode.Restore(ctx, tt.db, 1, 0)
+			_, err = workernode.Restore(ctx, tt.db, 1, 0, nil)
 			wantError(t, err, tt.want)
 			if ctx.Err() != nil {
 				t.Errorf("the refusals took until the ctx ended: %v", context.Cause(ctx))

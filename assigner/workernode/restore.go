@@ -28,22 +28,26 @@ type RestorePlan struct {
 
 // PlanRestore returns what Restore would do and changes nothing. highest is the highest worker id
 // that was ever used, 1 or above, and not below those in WORKER_LEASE. reach is the longest Window
-// of any service plus the longest lead, 0 to twice 366 days. It waits for a database that is down
-// until ctx ends. An argument that is out of range is an error that names it, its value and the
-// bound.
-func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
-	reach time.Duration) (RestorePlan, error) {
+// of any service plus the longest lead, 0 to twice 366 days. layouts has the list of layouts
+// (bitsalloc.Eras.String) that the processes of each namespace know, eras that were added after the
+// backup included; the list of "" is for every namespace that is not named. A namespace whose
+// claims have layouts needs one, which begins with the list that the tables show. PlanRestore waits
+// for a database that is down until ctx ends. An argument that is out of range is an error that
+// names it, its value and the bound.
+func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
+	layouts map[string]string) (RestorePlan, error) {
 	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return RestorePlan{}, err
 	}
-	return planRestore(ctx, d, highest, reach)
+	return planRestore(ctx, d, highest, reach, layouts)
 }
 
 // Restore makes the tables fit for claims after they went back to an older state, before any
 // process connects. A row of WORKER_NODE keeps its new worker ids above highest, over restarts of
 // the server as well, every row of WORKER_LEASE stays unused until reach has passed, and new worker
-// ids of namespaces that count for themselves have windows that begin then. Owners that still run
+// ids of namespaces that count for themselves have windows that begin then. Each namespace gets its
+// list of layouts, and a header that is missing is made anew. Owners that still run
 // work to the ends of their windows and then take other worker ids. The account needs SELECT,
 // INSERT and UPDATE, on PostgreSQL for the sequence of WORKER_NODE too. Running it twice does no
 // harm.
@@ -52,13 +56,13 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64,
 // database that is down until ctx ends. A highest or a reach that is too low is the one mistake
 // that makes ids come twice: worker ids that the tables have forgotten are then given out inside
 // the windows of their owners.
-func Restore(ctx context.Context, db *gorm.DB, highest int64,
-	reach time.Duration) (RestorePlan, error) {
+func Restore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
+	layouts map[string]string) (RestorePlan, error) {
 	d, err := sqlgorm.Open("workernode", db, nil)
 	if err != nil {
 		return RestorePlan{}, err
 	}
-	plan, err := planRestore(ctx, d, highest, reach)
+	plan, err := planRestore(ctx, d, highest, reach, layouts)
 	if err != nil {
 		return plan, err
 	}
@@ -75,8 +79,8 @@ func Restore(ctx context.Context, db *gorm.DB, highest int64,
 
 // planRestore checks the arguments against the tables and composes the statements. The SELECTs lock
 // nothing: processes that claim meanwhile are what Restore's caller has to rule out.
-func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
-	reach time.Duration) (p RestorePlan, err error) {
+func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Duration,
+	layouts map[string]string) (p RestorePlan, err error) {
 	// The next key is highest + 1, which has to be an int64 too.
 	if highest < 1 || highest == math.MaxInt64 {
 		return p, fmt.Errorf("workernode: the highest worker id is %d, want 1 to %d",
@@ -91,6 +95,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 	// still have must not be above it: then it was read from somewhere else.
 	var worker sql.NullInt64
 	leased := true
+	var all map[string]shown
 	err = do(ctx, d, "reading WORKER_NODE and WORKER_LEASE",
 		func(ctx context.Context, q *sqldb.Conn) error {
 			if p.HighestNode, err = highestNode(ctx, q); err != nil {
@@ -101,7 +106,11 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{DefaultNamespace},
 				&p.Leases, &worker)
 			if err != nil && d.Failure(err) == sqldb.Missing {
-				leased, err = false, nil // Disposable alone does not need it
+				leased = false // Disposable alone does not need it
+				return nil
+			}
+			if err == nil {
+				all, err = showsLayouts(ctx, q)
 			}
 			return err
 		})
@@ -153,6 +162,8 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64,
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
 			everywhere, header, reach.Milliseconds(), later))
+		return p, p.addHeaders(d, all, layouts, max(minReach, reach).Milliseconds(),
+			fmt.Sprintf(conflict, later))
 	}
 	return p, nil
 }

@@ -21,6 +21,8 @@ func TestRestoredGenerators(t *testing.T) {
 	t.Parallel()
 	const generators, window = 3, 2 * time.Second
 	srv, name := maria(t)
+	release(t, assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil).(assigner.LayoutBinder).
+		BindLayout("40-16-5-0/10ms@2026-01-01T00:00:00Z"), 1)[0], time.Now().Add(-time.Minute))
 	restore := backup(t, srv, name)
 	// Every id of a tick is used: two generators that share one meet.
 	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5,
@@ -32,8 +34,8 @@ func TestRestoredGenerators(t *testing.T) {
 	defer stop()
 	var wg sync.WaitGroup
 	for i := range generators {
-		g, err := uid.NewCached(ctx, workernode.Leased(connect(t, srv.DSN(name)),
-			&workernode.LeasedOptions{Window: window}), options)
+		g, err := uid.NewCached(ctx, paced{workernode.Leased(connect(t, srv.DSN(name)),
+			&workernode.LeasedOptions{Window: window})}, options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestRestoredGenerators(t *testing.T) {
 		})
 	}
 	await(t, func() bool {
-		return srv.Query(t, name, "SELECT MIN(GENERATION) > 1 FROM WORKER_LEASE WHERE WORKER_ID > 0") == "1"
+		return srv.Query(t, name, "SELECT MIN(GENERATION) > 3 FROM WORKER_LEASE WHERE WORKER_ID > 0") == "1"
 	})
 	restore()
 	await(t, func() bool {
@@ -97,6 +99,35 @@ func TestRestoredGenerators(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// paced is an Assigner whose claims are extended once a second where they reach no further, as a
+// window does that begins beyond the reach.
+type paced struct{ assigner.Assigner }
+
+func (p paced) BindLayout(layout string) assigner.Assigner {
+	return paced{p.Assigner.(assigner.LayoutBinder).BindLayout(layout)}
+}
+
+func (p paced) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := p.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	return pacedClaim{c, c.(assigner.Windowed)}, nil
+}
+
+type pacedClaim struct {
+	assigner.Claim
+	assigner.Windowed
+}
+
+func (c pacedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	end, err := c.Claim.Extend(ctx, until)
+	if err == nil && end.Before(until) {
+		time.Sleep(time.Second)
+	}
+	return end, err
 }
 
 // TestRestoredStop: a generator that may not take another worker id stamps to its window's end and

@@ -102,7 +102,9 @@ func TestRestored(t *testing.T) {
 			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, workernode.DefaultWindow+time.Minute)
 			claim(t, w)
 		}, was: "fencing token 2 ", is: "at fencing token 1 of owner", repaired: true},
-		{name: "the row", after: claim, was: "fencing token 1 ", is: "without a row", repaired: true},
+		{name: "the row", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
+			w.srv.Query(t, w.name, "DELETE FROM WORKER_LEASE WHERE WORKER_ID = 1; DELETE FROM WORKER_NODE")
+		}, was: "fencing token 3 ", is: "without a row", repaired: true},
 		{name: "the claim, and another made one", before: givenBack, after: claim,
 			since: func(t *testing.T, w *town) { other(t, w, nil) },
 			was:   "fencing token 3 ", is: "at fencing token 3 of owner", repaired: true},
@@ -163,8 +165,8 @@ func TestRestored(t *testing.T) {
 			if (before != after) != tt.repaired {
 				t.Errorf("the row was %q and is %q, want it repaired: %v", before, after, tt.repaired)
 			}
-			if tt.repaired && !strings.HasSuffix(after, fmt.Sprintf("\t%d", end.UnixMilli())) {
-				t.Errorf("the row is %q, want UNTIL_MS %d, the window's end", after, end.UnixMilli())
+			if got := endOf(t, w.srv, w.name, 1); tt.repaired && got.Before(time.Now().Add(day-time.Minute)) {
+				t.Errorf("the row ends at %v, want a day from now, beyond all windows", got)
 			}
 			if tt.repaired && w.srv.Query(t, w.name, fmt.Sprintf("SELECT NONCE > 0 AND GENERATION = %d "+
 				"FROM WORKER_LEASE WHERE WORKER_ID = 1", max(was, is)+1)) != "1" {
@@ -181,31 +183,43 @@ func TestRestored(t *testing.T) {
 			next := assign(t, w.owner, 1)[0]
 			from, until := next.Window()
 			if repaired := tt.name == "the claim, and the table was "+
-				"repaired"; repaired != from.IsZero() || !until.After(from) {
+				"repaired"; repaired != from.IsZero() || until.Before(from) {
 				t.Errorf("the next claim is worker %d, [%v, %v), want it from the beginning of "+
 					"time: %v", next.Worker(), from, until, repaired)
-			} else if !repaired && (from.Before(end) || from.Before(time.Now().Add(ownerWindow-time.Minute))) {
-				t.Errorf("the next claim begins at %v, want a window from now on, and %v or later", from, end)
+			} else if !repaired && (from.Before(end) || from.Before(time.Now().Add(day-time.Minute))) {
+				t.Errorf("the next claim begins at %v, want a day from now, and %v or later", from, end)
 			}
 			if next.Worker() == 1 {
 				t.Error("the next claim is on the same worker id, whose window has not passed")
 			}
 			// A claim after the window has passed.
-			heir := assign(t, w.process(nil, time.Until(end)+2*time.Second), 1)[0]
+			heir := assign(t, w.process(nil, time.Until(endOf(t, w.srv, w.name, 1))+2*time.Second), 1)[0]
 			if from, _ := heir.Window(); heir.Worker() == 1 && from.Before(end) {
 				t.Errorf("the heir's window begins at %v, want %v or later", from, end)
-			} else if tt.repaired && heir.Worker() != 1 {
-				t.Errorf("the heir is worker %d, want the lowest that is free, 1", heir.Worker())
+			} else if owner := w.srv.Query(t, w.name, "SELECT OWNER FROM WORKER_LEASE "+
+				"WHERE WORKER_ID = 1"); tt.repaired && heir.Worker() != 1 && owner != "" {
+				t.Errorf("the row has the owner %q, want none", owner)
 			}
 			release(t, w.claim, end)
 		})
 	}
 }
 
+// endOf returns the end in a worker id's row, and the zero time without a row.
+func endOf(t *testing.T, srv *dbtest.Server, name string, worker int64) time.Time {
+	t.Helper()
+	var until int64
+	if n, _ := fmt.Sscan(srv.Query(t, name, fmt.Sprintf("SELECT UNTIL_MS FROM WORKER_LEASE "+
+		"WHERE WORKER_ID = %d", worker)), &until); n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(until)
+}
+
 // repair runs what docs/reliability.md tells the operator to run.
 func repair(t *testing.T, srv *dbtest.Server, name string, highest int64, reach time.Duration) {
 	t.Helper()
-	if _, err := workernode.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach); err != nil {
+	if _, err := workernode.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,6 +231,11 @@ func forgetful(t *testing.T, row bool) (w *town, restore func()) {
 	w = newTown(t)
 	if row {
 		release(t, assign(t, w.process(nil, 0), 1)[0], time.Now().Add(-time.Hour))
+	}
+	if !row {
+		release(t, assign(t, w.process(nil, 0), 1)[0], time.Now())
+		w.srv.Query(t, w.name, "DELETE FROM WORKER_LEASE WHERE WORKER_ID = 1; DELETE FROM WORKER_NODE; "+
+			"ALTER TABLE WORKER_NODE AUTO_INCREMENT = 1")
 	}
 	restore = backup(t, w.srv, w.name)
 	w.claim = assign(t, w.owner, 1)[0]
@@ -237,8 +256,11 @@ func TestRestoredRelease(t *testing.T) {
 				release(t, w.claim, used)
 			}
 			heir := assign(t, w.process(nil, 2*time.Minute), 1)[0]
-			if from, _ := heir.Window(); heir.Worker() != 1 || from.Before(used) {
-				t.Errorf("the heir is worker %d from %v, want worker 1 from %v or later", heir.Worker(), from, used)
+			if from, _ := heir.Window(); heir.Worker() == 1 && from.Before(used) {
+				t.Errorf("the heir is worker %d from %v, want %v or later", heir.Worker(), from, used)
+			}
+			if got := endOf(t, w.srv, w.name, 1); got.Before(time.Now().Add(day - time.Minute)) {
+				t.Errorf("the row ends at %v, want a day from now", got)
 			}
 		})
 	}
@@ -264,9 +286,9 @@ func TestRestoredTakeover(t *testing.T) {
 				t.Errorf("the next Assign = worker %d from %v, want another worker id from %v "+
 					"or later", next.Worker(), from, end)
 			}
-			if got := w.srv.Query(t, w.name, "SELECT UNTIL_MS FROM WORKER_LEASE WHERE "+
-				"WORKER_ID = 1"); got != fmt.Sprint(end.UnixMilli()) {
-				t.Errorf("UNTIL_MS of worker 1 = %s, want %d, the end that is in use", got, end.UnixMilli())
+			got := endOf(t, w.srv, w.name, 1)
+			if row && got.Before(time.Now().Add(day-time.Minute)) || !row && !got.IsZero() {
+				t.Errorf("the row of worker 1 ends at %v, want a day from now, and none where there was none", got)
 			}
 		})
 	}

@@ -25,6 +25,7 @@ type table struct {
 	layout    string // the layouts that the claims know, separated by commas
 
 	first, last int64   // the range of worker ids that claims are made in
+	reach       int64   // LeasedOptions.Reach in milliseconds
 	memory      *memory // nil where nothing is claimed
 }
 

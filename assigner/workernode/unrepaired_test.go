@@ -36,8 +36,10 @@ func TestRestoredUnrepaired(t *testing.T) {
 			t.Parallel()
 			srv, name := maria(t)
 			l, db := newLiar(t, srv.DSN(name))
-			a, at := clocked(t, db)
-			at(time.Now())
+			_, at := clocked(t, db)
+			a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", First: 1})
+			begin := time.Now().Truncate(time.Second)
+			at(begin)
 			c := assign(t, a, 1)[0]
 			_, end := c.Window()
 			srv.Query(t, name, "UPDATE WORKER_LEASE SET OWNER = 'the owner' WHERE WORKER_ID = 1; "+
@@ -56,13 +58,17 @@ func TestRestoredUnrepaired(t *testing.T) {
 				t.Errorf("Extend = %v, want ErrWentBack, repaired", err)
 			}
 			wantError(t, err, "without a row") // as it was found at first
+			end = begin.Add(day)
+			if tt.name == "the row is back" {
+				_, end = c.Window()
+			}
 			want := fmt.Sprintf("%s\t%d", tt.row, end.UnixMilli())
 			if got := srv.Query(t, name, "SELECT GENERATION, OWNER, UNTIL_MS FROM WORKER_LEASE "+
 				"WHERE WORKER_ID = 1"); got != want {
 				t.Errorf("the row is %q, want %q", got, want)
 			}
-			at(end.Add(2 * time.Hour))
-			next, err := a.Assign(t.Context(), maxWorker)
+			at(begin.Add(2 * day))
+			next, err := workernode.At(a, func() time.Time { return begin.Add(2 * day) }).Assign(t.Context(), maxWorker)
 			if err != nil || next.Worker() != 1 {
 				t.Fatalf("Assign when the window has passed = %v, %v, want worker 1", next, err)
 			}

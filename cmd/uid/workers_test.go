@@ -111,12 +111,20 @@ func TestWorkersRestored(t *testing.T) {
 				}
 				return w
 			}
+			const list = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+			b.check(t, exitFailure, "", `"default=`+list+`", "users=`+list+`"`,
+				"workers", "restored", "--highest", "9", "--reach", "25m")
+			b.check(t, exitFailure, "", `"default=`+list+`"`,
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", "users="+list)
+			b.check(t, exitFailure, "", "layout mismatch", "workers", "restored", "--highest", "9", "--reach", "25m",
+				"--layout", list, "--layout", "users=36-14-13-0/1s@2026-01-01T00:00:00Z")
 			dry := b.check(t, exitOK, "a dry run", "",
-				"workers", "restored", "--highest", "9", "--reach", "25m", "--dry-run")
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", list, "--dry-run")
 			if w := nodes(); len(w.Nodes) != 2 || !w.Leases[0].Free && w.Leases[0].LeftSeconds > 60 {
 				t.Errorf("after a dry run the tables have %+v", w)
 			}
-			done := b.check(t, exitOK, "-- done", "", "workers", "restored", "--highest", "9", "--reach", "25m")
+			done := b.check(t, exitOK, "-- done", "", "workers", "restored", "--highest", "9", "--reach", "25m",
+				"--layout", list)
 			_, ran, _ := strings.Cut(done.stdout, "INSERT")
 			if _, planned, _ := strings.Cut(dry.stdout, "INSERT"); planned != ran || ran == "" {
 				t.Errorf("the dry run prints\n%s\nthe run\n%s", dry.stdout, done.stdout)
@@ -131,7 +139,7 @@ func TestWorkersRestored(t *testing.T) {
 				}
 			}
 			b.check(t, exitOK, `"highest_node":9`, "",
-				"workers", "restored", "--highest", "9", "--reach", "25m", "--json", "--dry-run")
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", list, "--json", "--dry-run")
 			b.check(t, exitOK, "", "", "doctor")
 
 			source, err := dsn.Parse(b.env["UID_DSN"])

@@ -53,8 +53,7 @@ func newCluster() *authority {
 						if err != nil {
 							return err
 						}
-						return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead,
-							canonical())
+						return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead)
 					}, err
 				}},
 		}),

@@ -170,6 +170,22 @@ func MySQLCode(err error) uint16 {
 	return 0
 }
 
+// RolledBack reports whether err is a server's answer that it has rolled the work back, as it does
+// with one of two changes that conflict. So the changes were not made, and rows that were read
+// before may be old: a member of a cluster that lags finds out when it commits.
+func (d Dialect) RolledBack(err error) bool {
+	switch d.Name {
+	case "mysql":
+		return slices.Contains([]uint16{1180, 1205, 1213, 3100, 3101}, MySQLCode(err))
+	case "postgres":
+		var e interface{ SQLState() string }
+		// Class 40 is a transaction that was rolled back, but for 40003, whose outcome is unknown.
+		return errors.As(err, &e) && strings.HasPrefix(e.SQLState(), "40") &&
+			e.SQLState() != "40003"
+	}
+	return false
+}
+
 // Unreadable reports whether err says that a value in a row cannot be converted to the type it is
 // scanned into, such as text in a column of numbers on SQLite. It matches the text of database/sql,
 // which has no type for the error.

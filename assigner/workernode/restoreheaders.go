@@ -1,0 +1,101 @@
+package workernode
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/sqldb"
+)
+
+// shown is what the tables show of a namespace's layouts.
+type shown struct {
+	header  bool
+	stored  string // the header's text
+	layouts string // the longest list that the header or a row has, without announced layouts
+}
+
+// showsLayouts reads what WORKER_LEASE shows of each namespace. The GROUP BY leaves one row for
+// each list that a namespace has ever had.
+func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) {
+	all := map[string]shown{}
+	err := q.Each(ctx, func(r *sql.Rows) error {
+		var namespace, layout string
+		var lowest int64
+		if err := r.Scan(&namespace, &layout, &lowest); err != nil {
+			return err
+		}
+		s := all[namespace]
+		if lowest == header {
+			s.header, s.stored = true, layout
+		}
+		// A list that is longer begins with those that are shorter.
+		if settled, _, _ := strings.Cut(layout, "|"); len(settled) > len(s.layouts) {
+			s.layouts = settled
+		}
+		all[namespace] = s
+		return nil
+	}, `SELECT NAMESPACE, LAYOUT, MIN(WORKER_ID) FROM WORKER_LEASE
+		WHERE NAMESPACE <> ? GROUP BY NAMESPACE, LAYOUT`, everywhere)
+	return all, err
+}
+
+// addHeaders appends a statement for each header that is missing or has not the layouts that it is
+// to have. A backup may be older than the last era of a namespace, and a process that does not know
+// the era could then claim first and stamp beyond its begin. No table shows that, so a namespace
+// whose claims have layouts is refused unless the caller names them.
+func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[string]string,
+	reach int64, conflict string) error {
+	var missing []string
+	for namespace := range layouts {
+		if _, ok := all[namespace]; !ok && namespace != "" {
+			all[namespace] = shown{} // the backup is older than the namespace
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(all)) {
+		s := all[namespace]
+		to, ok := layouts[namespace]
+		if !ok && s.layouts != "" {
+			to, ok = layouts[""]
+		}
+		switch {
+		case s.layouts == "" && !ok && s.header:
+			continue // its claims name no layout
+		case s.layouts != "" && !ok:
+			missing = append(missing, fmt.Sprintf("%q", namespace+"="+s.layouts))
+			continue
+		}
+		if s.layouts != "" || s.header {
+			cut, _, err := assigner.CompareLayouts(s.layouts, to)
+			if err == nil && !cut.IsZero() {
+				err = fmt.Errorf("%w: the list %q lacks layouts", assigner.ErrLayoutMismatch, to)
+			}
+			if err != nil {
+				return fmt.Errorf("workernode: namespace %q shows the layouts %q: %w",
+					namespace, s.layouts, err)
+			}
+		}
+		if s.header && s.stored == to {
+			continue
+		}
+		if text := namespace + to; strings.ContainsAny(text, `'\?{}`) {
+			return fmt.Errorf("workernode: namespace %q or its layouts %q have a character that "+
+				"a statement would have to escape; write its row with the worker id %d by hand",
+				namespace, to, header)
+		}
+		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
+			"  %d, '%s', {now}, {now})\n  %s, LAYOUT = '%s'",
+			namespace, header, reach, to, conflict, to))
+	}
+	if missing != nil {
+		return fmt.Errorf("workernode: the tables show the layouts %s, and not whether an era was "+
+			"added after the backup: name the lists that the processes know, by --layout of "+
+			"\"uid workers restored\"", strings.Join(missing, ", "))
+	}
+	return nil
+}
