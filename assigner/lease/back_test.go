@@ -106,7 +106,7 @@ func TestWentBack(t *testing.T) {
 				if _, err := late.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 					t.Errorf("Assign without a header = %v, want ErrWentBack", err)
 				}
-				if err := late.Restore(t.Context(), 0, window); err != nil {
+				if err := late.Restore(t.Context(), 0, window, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -195,7 +195,7 @@ func TestRestore(t *testing.T) {
 	const reach = 3 * time.Hour
 	begin := time.Now()
 	for range 2 {
-		if err := a.Restore(t.Context(), 7, reach); err != nil {
+		if err := a.Restore(t.Context(), 7, reach, layout); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestRestore(t *testing.T) {
 	if c.Worker() != 8 || from(c).Before(begin.Add(reach).Truncate(time.Millisecond)) {
 		t.Errorf("the next claim is worker %d from %v, want 8 from %v", c.Worker(), from(c), begin.Add(reach))
 	}
-	for _, err := range []error{a.Restore(t.Context(), -1, reach), a.Restore(t.Context(), 1, -1)} {
+	for _, err := range []error{a.Restore(t.Context(), -1, reach, layout), a.Restore(t.Context(), 1, -1, layout)} {
 		if err == nil || !strings.Contains(err.Error(), "want 0 to ") {
 			t.Errorf("Restore out of range = %v", err)
 		}

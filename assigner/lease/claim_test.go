@@ -287,7 +287,7 @@ func TestHeaderGone(t *testing.T) {
 				t.Errorf("the window ends at %v, want %v as before", until(c), end)
 			}
 			begin := max(recordOf(t, s.memory, slot0).Until, time.Now().Add(reach).UnixMilli())
-			if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0); err != nil {
+			if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0, ""); err != nil {
 				t.Fatal(err)
 			}
 			if c := assign(t, a); from(c).UnixMilli() != begin {

@@ -3,12 +3,17 @@ package lease
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+)
+
+// What begins the layouts of a header that are not settled.
+const (
+	announcing = "|" // they never were
+	takingBack = "~" // they were
 )
 
 // header keeps the layouts of a store and the worker ids that have been given out. Its creation
@@ -19,6 +24,13 @@ import (
 //	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches beyond its begin
 //	      A|B ──► A        else it is taken back
 //
+// An operator takes a settled layout back that has not begun, in two steps as well:
+//
+//	A,B ──► A~B ──► A      if no window reaches beyond B's begin
+//	        A~B ──► A,B    else, and when a claim comes that knows B
+//
+// The windows of all claims end where the first layout that is not settled begins.
+//
 // Claims that name no layout are a list of none: they have the header "", and a layout A is added
 // to it as "" ──► "|A" ──► "A". Such claims are not cut anywhere, so a header that has a layout,
 // announced or settled, refuses them.
@@ -28,11 +40,11 @@ import (
 // the window as long. B's claim writes the header, and reads the slots after that is answered. So
 // either the first sees B, announced or settled, and cuts its window, or the second sees the end in
 // the slot and takes B back. The compare-and-set of the header makes sure that what is settled is
-// what was looked at.
+// what was looked at. It is the same for a claim that knows B while B is taken back.
 type header struct {
 	Version int    `json:"v"`
 	Token   string `json:"token"`  // random, which tells whose change it was
-	Layout  string `json:"layout"` // layouts separated by commas, announced ones after a bar
+	Layout  string `json:"layout"` // separated by commas, those that are settled first
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
 	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: minReach, see reach
@@ -86,26 +98,56 @@ func (s *space) compare(h header) (header, error) {
 	if h.entry.Version == "" {
 		return h, nil
 	}
-	if h.Layout == "" && s.layout != "" {
-		h.lacks = true // addLayouts looks whether there are windows
-		return h, nil
+	settled, announced := h.settled()
+	var cut, added time.Time
+	var err error
+	if h.Layout != "" || s.layout == "" {
+		cut, added, err = assigner.CompareLayouts(h.all(), s.layout)
+		if err != nil {
+			return h, fmt.Errorf("%w; use the same layout and epoch, or other entries of the store",
+				err)
+		}
 	}
-	cut, added, err := assigner.CompareLayouts(h.all(), s.layout)
-	if err != nil {
-		return h, fmt.Errorf("%w; use the same layout and epoch, or other entries of the store",
-			err)
+	h.lacks = !added.IsZero() || announced && cut.IsZero() || settled == "" && s.layout != ""
+	if h.lacks { // windows end there until addLayouts has looked whether there are others
+		cut, err = begin(settled, s.layout)
 	}
 	if !cut.IsZero() {
 		h.cut = max(1, cut.UnixMilli())
 	}
-	settled, _, announced := strings.Cut(h.Layout, "|")
-	h.lacks = !added.IsZero() || announced && (cut.IsZero() || settled == "")
-	return h, nil
+	return h, err
 }
 
-// all returns the layouts, announced ones as well.
+// begin returns where the first layout that all has beyond the list before begins.
+func begin(before, all string) (time.Time, error) {
+	added := strings.TrimPrefix(all[len(before):], ",")
+	// With a comma, because an empty list is followed by none.
+	_, at, err := assigner.CompareLayouts(before, before+","+added)
+	return at, err
+}
+
+// all returns the layouts, those that are not settled as well.
 func (h header) all() string {
-	return strings.TrimPrefix(strings.ReplaceAll(h.Layout, "|", ","), ",")
+	all := strings.NewReplacer(announcing, ",", takingBack, ",").Replace(h.Layout)
+	return strings.TrimPrefix(all, ",")
+}
+
+// settled returns the layouts that are settled. more reports whether there are others.
+func (h header) settled() (layouts string, more bool) {
+	i := strings.IndexAny(h.Layout, announcing+takingBack)
+	if i < 0 {
+		return h.Layout, false
+	}
+	return h.Layout[:i], true
+}
+
+// longer returns the longer one of the header's list and another, of which one begins with the
+// other.
+func (h header) longer(layouts string) string {
+	if all := h.all(); len(all) > len(layouts) {
+		return all
+	}
+	return layouts
 }
 
 // end returns until, or where the space's windows end if that is earlier.
@@ -141,77 +183,11 @@ func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 
 // succeeded returns the error of a window that would have to reach beyond the cut.
 func (s *space) succeeded(h header) error {
+	if h.lacks {
+		return fmt.Errorf("%w: the layouts are %q, and this process knows %q, of which one was "+
+			"taken back or forgotten: it stops at %v", assigner.ErrLayoutMismatch, h.Layout,
+			s.layout, millis(h.cut))
+	}
 	return fmt.Errorf("%w: the layouts are %q, and this process knows %q: it stops at %v",
 		assigner.ErrSuperseded, h.all(), s.layout, millis(h.cut))
-}
-
-// addHeader makes the header with the space's first layout, and announces the others. If another
-// process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
-func (s *space) addHeader(ctx context.Context) error {
-	// It may have been made since the look, or be an entry that List leaves out and Get refuses.
-	h, err := s.header(ctx)
-	if err != nil || h.entry.Version != "" {
-		return err
-	}
-	latest, there, err := s.latest(ctx, h)
-	if err != nil {
-		return err
-	}
-	// The header is made before the first slot, so slots without a header mean that it was deleted.
-	if there {
-		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
-			"worker %d until %v; an operator has to run Restore",
-			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
-	}
-	h.Layout, h.Used = strings.Replace(s.layout, ",", "|", 1), used{}
-	if h.Floor, err = s.floor(ctx); err != nil {
-		return err
-	}
-	_, err = s.putHeader(ctx, h)
-	return err
-}
-
-// addLayouts takes the next step towards the layouts that the space knows: it announces them, or
-// settles what is announced, or takes it back. After nil the header has to be read again. Each step
-// is one compare-and-set of the header, so of several processes that take the same step one
-// succeeds, and the others look again.
-func (s *space) addLayouts(ctx context.Context) error {
-	h, err := s.header(ctx)
-	if err != nil || !h.lacks {
-		return err
-	}
-	before, added, announced := strings.Cut(h.Layout, "|")
-	to := h.all()
-	if !announced {
-		added = strings.TrimPrefix(s.layout[len(before):], ",")
-		to = before + "|" + added
-	}
-	// With a comma, because an empty list is followed by none.
-	_, begin, err := assigner.CompareLayouts(before, before+","+added)
-	if err != nil {
-		return err
-	}
-	refused := s.reaches(ctx, h, begin)
-	if refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)) {
-		return refused
-	}
-	h.Layout = to
-	if refused != nil {
-		h.Layout = before
-	}
-	if _, err := s.putHeader(ctx, h); err != nil {
-		return err
-	}
-	return refused
-}
-
-// reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond begin.
-func (s *space) reaches(ctx context.Context, h header, begin time.Time) error {
-	r, there, err := s.latest(ctx, h)
-	if err != nil || !there || r.Until <= begin.UnixMilli() {
-		return err
-	}
-	return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d reaches %v; "+
-		"let it begin later",
-		assigner.ErrLayoutMismatch, s.layout, begin, r.worker, millis(r.Until))
 }

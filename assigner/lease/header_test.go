@@ -84,13 +84,17 @@ func TestNoLayoutAnnounced(t *testing.T) {
 	layoutIs(t, m, "")
 }
 
-// TestNoLayoutRestored: the header that Restore makes of nothing has no layout. The first claim
-// brings one.
+// TestNoLayoutRestored: Restore makes no header of nothing unless it is told the layouts.
 func TestNoLayoutRestored(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
 	a := newAssigner(t, m, nil)
-	if err := a.Restore(t.Context(), 7, time.Hour); err != nil {
+	err := a.Restore(t.Context(), 7, time.Hour, "")
+	if !errors.Is(err, assigner.ErrLayoutMismatch) || !strings.Contains(err.Error(), "Restore needs the list") ||
+		len(m.entries) != 0 {
+		t.Errorf("Restore of nothing, without a layout = %v, %d entries, want ErrLayoutMismatch", err, len(m.entries))
+	}
+	if err := a.Restore(t.Context(), 7, time.Hour, layoutA); err != nil {
 		t.Fatal(err)
 	}
 	if c := assign(t, a.BindLayout(layoutA)); c.Worker() != 8 {
@@ -114,8 +118,14 @@ func TestRestoreHeader(t *testing.T) {
 	const both = layoutA + ",36-14-13-0/1s+9@2060-01-01T00:00:00Z"
 	assign(t, a.BindLayout(both))
 	m.set(func() { delete(m.entries, lease.HeaderName) })
-	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour); err != nil {
+	if err := a.Restore(t.Context(), 9, time.Hour, ""); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("Restore without a layout = %v, want ErrLayoutMismatch", err)
+	}
+	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour, layoutA); err != nil {
 		t.Fatal(err)
 	}
 	layoutIs(t, m, both)
+	if err := a.Restore(t.Context(), 9, time.Hour, layoutOld); !errors.Is(err, assigner.ErrLayoutMismatch) {
+		t.Errorf("Restore with another layout = %v, want ErrLayoutMismatch", err)
+	}
 }

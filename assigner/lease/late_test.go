@@ -57,7 +57,7 @@ func wakeLate(t *testing.T, deleted bool, window time.Duration, tells bool) {
 		remove(m, lease.SlotPrefix+fmt.Sprint(first.Worker()))
 	} else {
 		restore()
-		if err := newAssigner(t, s, nil).Restore(t.Context(), 5, window); err != nil {
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 5, window, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -132,10 +133,11 @@ func TestLayoutCutToNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newAmbush()
 				a := newAssigner(t, s, nil)
-				if err := a.Restore(t.Context(), 0, tt.floor); err != nil {
+				if err := a.Restore(t.Context(), 0, 0, layoutOld); err != nil {
 					t.Fatal(err)
 				}
-				s.edit(lease.HeaderName, `"layout":""`, `"layout":"`+layoutOld+`"`)
+				s.edit(lease.HeaderName, `"floor_ms":`, fmt.Sprintf(`"floor_ms":%d,"was":`,
+					time.Now().Add(tt.floor).UnixMilli()))
 				s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
 					headerIs(s.memory, layoutOld, layoutOld+"|"+beginning(time.Now().Add(tt.begin)))
 					return run()
@@ -187,7 +189,7 @@ func TestLayoutSettledMeanwhile(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
 		both := layoutOld + "," + beginning(time.Now().Add(time.Hour))
-		s.once(1, "get", lease.HeaderName, func(run func() error) error {
+		s.once(2, "list", "", func(run func() error) error {
 			assign(t, newAssigner(t, s, nil).BindLayout(both))
 			return run()
 		})
@@ -320,10 +322,9 @@ func TestHeaderUnseen(t *testing.T) {
 func TestHeaderGoneMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, layout, op string }{
-		{"", "", "put"},                                                       // a new worker id
-		{layoutOld, layoutOld, "put"},                                         // likewise
-		{"", "28-22-13-0/1s@2060-01-01T00:00:00Z", "get"},                     // a first layout
-		{layoutOld, layoutOld + ",28-22-13-0/1s@2060-01-01T00:00:00Z", "get"}, // a later one
+		{"", "", "put"},                                   // a new worker id
+		{layoutOld, layoutOld, "put"},                     // likewise
+		{"", "28-22-13-0/1s@2060-01-01T00:00:00Z", "put"}, // a first layout
 		{layoutOld, layoutOld + ",28-22-13-0/1s@2060-01-01T00:00:00Z", "put"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestReachOfStore(t *testing.T) {
 		}
 		// A restore that names more raises it too, so that claims can begin where it says.
 		restored := 200 * time.Hour
-		if err := a.Restore(t.Context(), 7, restored); err != nil {
+		if err := a.Restore(t.Context(), 7, restored, ""); err != nil {
 			t.Fatal(err)
 		}
 		now = time.Now()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // Slot is a worker id that was given out.
@@ -56,7 +58,14 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 // of new worker ids begin then. Owners that still run work to the ends of their windows and then
 // claim other worker ids. Running it twice does no harm. It waits for a store that is away until
 // ctx ends.
-func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Duration) error {
+//
+// layout is the list of layouts that the newest process has (bitsalloc.Eras.String). The state that
+// the store went back to may lack the last ones, and a process that does not know them must not get
+// a window beyond their begin. The store gets that list, or the one that it has, if that goes on
+// after it. An empty list is for stores whose claims name no layout.
+func (a *Assigner) Restore(
+	ctx context.Context, highest int64, reach time.Duration, layout string,
+) error {
 	if highest < 0 || highest > maxMillis {
 		return fmt.Errorf("lease: the highest worker id is %d, want 0 to %d",
 			highest, int64(maxMillis))
@@ -64,7 +73,12 @@ func (a *Assigner) Restore(ctx context.Context, highest int64, reach time.Durati
 	if reach < 0 || reach > 2*maxWindow {
 		return fmt.Errorf("lease: the longest reach is %v, want 0 to %v", reach, 2*maxWindow)
 	}
+	if len(layout) > maxLayout {
+		return fmt.Errorf("lease: the layout's text has %d bytes, want at most %d",
+			len(layout), maxLayout)
+	}
 	s := a.space
+	s.layout = layout
 	return s.retry(ctx, "repairing after a restore", 0, func(ctx context.Context) error {
 		return s.restore(ctx, highest, reach.Milliseconds())
 	})
@@ -89,12 +103,11 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	}
 	h.Floor = max(h.Floor, now+reach)
 	h.Used = h.Used.with(0, highest+1)
-	deleted := h.Layout == ""
 	for _, r := range rows {
 		h.Used = h.Used.with(r.worker, r.worker+1)
-		if deleted && len(r.Layout) > len(h.Layout) {
-			h.Layout = r.Layout // a list that is longer begins with those that are shorter
-		}
+	}
+	if h.Layout, err = s.restored(h, rows); err != nil {
+		return err
 	}
 	if _, err := s.putHeader(ctx, h); err != nil {
 		return err
@@ -108,4 +121,29 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		}
 	}
 	return nil
+}
+
+// restored returns the layouts of a store that went back: the longest list of the header, the slots
+// and the space.
+func (s *space) restored(h header, rows []row) (string, error) {
+	longest := h.all()
+	for _, r := range rows {
+		if len(r.Layout) > len(longest) {
+			longest = r.Layout // a list that is longer begins with those that are shorter
+		}
+	}
+	if s.layout == "" && (longest != "" || len(rows) == 0) {
+		return "", fmt.Errorf("%w: Restore needs the list of layouts that the newest process has; "+
+			"the store has %q, and may have forgotten the last ones", assigner.ErrLayoutMismatch,
+			longest)
+	}
+	if longest != "" {
+		if _, _, err := assigner.CompareLayouts(longest, s.layout); err != nil {
+			return "", err
+		}
+	}
+	if len(s.layout) > len(longest) {
+		longest = s.layout
+	}
+	return longest, nil
 }

@@ -65,7 +65,7 @@ func TestRestoreUsed(t *testing.T) {
 			s.edit(lease.SlotPrefix+"2", `"v":1`, `"v":7`)
 		}
 		remove(s.memory, lease.HeaderName)
-		if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0); err != nil {
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0, ""); err != nil {
 			t.Fatal(err)
 		}
 		remove(s.memory, lease.SlotPrefix+"2")

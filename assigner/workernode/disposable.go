@@ -54,21 +54,24 @@ type DisposableOptions struct {
 //
 // Many processes may assign at once; each INSERT gets a key of its own, so none of them waits for
 // another one or tries again. An Assign sends two statements, the INSERT and the look at
-// WORKER_LEASE.
+// WORKER_LEASE. The first one looks for WORKER_NODE's primary key before that, and fails where a
+// restore or CREATE TABLE ... AS SELECT has left it out.
 func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	var o DisposableOptions
 	if options != nil {
 		o = *options
 	}
-	return &disposable{db: db, options: o, machine: thisMachine()}
+	return &disposable{db: db, options: o, machine: thisMachine(),
+		keys: &keys{tables: []string{nodeTable}}}
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
-// itself: it remembers nothing, so it needs no lock and no Close.
+// itself: it remembers nothing but that it has seen the table's key, so it needs no Close.
 type disposable struct {
 	db      *gorm.DB
 	options DisposableOptions
 	machine machine
+	keys    *keys
 }
 
 // String names the table, for Stats.Authority and messages.
@@ -100,6 +103,9 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	}
 	var id int64
 	err = d.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
+		if err := a.keys.require(ctx, d); err != nil {
+			return err
+		}
 		return d.Do(ctx, func(q *sqldb.Conn) error {
 			// A key that is leased costs another row. The loop ends, because a lease has a row of
 			// WORKER_LEASE, and the keys rise.

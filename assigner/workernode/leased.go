@@ -162,6 +162,10 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 //
 // # What the database must ensure
 //
+// WORKER_LEASE needs its primary key, and in the namespace "default" WORKER_NODE too: a row is
+// inserted once. The first Assign looks for them and fails with the statement that makes them where
+// a restore or CREATE TABLE ... AS SELECT has left them out.
+//
 // The database must not lose a commit that it has acknowledged, or a worker id goes to a second
 // owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
@@ -180,8 +184,12 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	if options != nil {
 		o = *options
 	}
+	tables := []string{leaseTable}
+	if cmp.Or(o.Namespace, DefaultNamespace) == DefaultNamespace {
+		tables = append(tables, nodeTable)
+	}
 	return &leased{db: db, options: o, machine: thisMachine(), now: time.Now,
-		patience: patience, memory: &memory{}}
+		patience: patience, memory: &memory{}, keys: &keys{tables: tables}}
 }
 
 // leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
@@ -194,6 +202,7 @@ type leased struct {
 	machine machine
 	now     func() time.Time // the local clock
 	memory  *memory          // what is known of rows; shared by all that BindLayout returns
+	keys    *keys            // of the tables; shared likewise
 
 	patience time.Duration // the first wait for a locked row
 }
@@ -281,6 +290,9 @@ func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 	var claim *leasedClaim
 	what := fmt.Sprintf("claiming a worker id in namespace %q", o.Namespace)
 	err = d.Retry(ctx, what, func(ctx context.Context) error {
+		if err := a.keys.require(ctx, d); err != nil {
+			return err
+		}
 		claim, err = c.claim(ctx)
 		return err
 	})

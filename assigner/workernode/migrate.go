@@ -11,8 +11,10 @@ import (
 // Migrate creates the tables WORKER_NODE and WORKER_LEASE if they are missing, and the index of an
 // older WORKER_LEASE if the account may. It never drops or changes a row or a column, so it may run
 // at every start, by many processes at once, and without the privilege to create tables once they
-// exist. It waits for a database that is down until ctx ends. The DDL is that of package sql, so an
-// operator who runs it by hand gets the same tables.
+// exist. A table that lacks its primary key is an error with the statement that makes it: the key
+// cannot be made where rows are equal already, which an operator has to judge. Migrate waits for a
+// database that is down until ctx ends. The DDL is that of package sql, so an operator who runs it
+// by hand gets the same tables.
 func Migrate(ctx context.Context, db *gorm.DB) error { return MigrateLogged(ctx, db, nil) }
 
 // MigrateLogged is Migrate with a logger, which may be nil. It is told when Migrate begins to wait.
@@ -22,6 +24,14 @@ func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error 
 		return err
 	}
 	if err := d.Create(ctx, nodeTable, leaseTable); err != nil {
+		return err
+	}
+	// CREATE TABLE IF NOT EXISTS leaves a table without its key as it is.
+	both := &keys{tables: []string{nodeTable, leaseTable}}
+	err = d.Retry(ctx, "looking for keys", func(ctx context.Context) error {
+		return both.require(ctx, d)
+	})
+	if err != nil {
 		return err
 	}
 	// The index finds the rows that are free without reading those that are not: see table.free.

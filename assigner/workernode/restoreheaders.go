@@ -94,8 +94,8 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 	}
 	if missing != nil {
 		return fmt.Errorf("workernode: the tables show the layouts %s, and not whether an era was "+
-			"added after the backup: name the lists that the processes know, by --layout of "+
-			"\"uid workers restored\"", strings.Join(missing, ", "))
+			"added after the backup: name the lists that the processes know, by --layout or "+
+			"--layout-of of \"uid workers restored\"", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -67,6 +67,32 @@ func (s *shifted) Now(ctx context.Context) (time.Time, error) {
 	return now.Add(time.Duration(s.by.Load())), err
 }
 
+// at makes the time of an entry wrong.
+func (s *shifted) at(e lease.Entry) lease.Entry {
+	if !e.At.IsZero() {
+		e.At = e.At.Add(time.Duration(s.by.Load()))
+	}
+	return e
+}
+
+func (s *shifted) List(ctx context.Context) ([]lease.Entry, error) {
+	all, err := s.Store.List(ctx)
+	for i := range all {
+		all[i] = s.at(all[i])
+	}
+	return all, err
+}
+
+func (s *shifted) Get(ctx context.Context, name string) (lease.Entry, error) {
+	e, err := s.Store.Get(ctx, name)
+	return s.at(e), err
+}
+
+func (s *shifted) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
+	e, err := s.Store.Put(ctx, old, value)
+	return s.at(e), err
+}
+
 func (s *shifted) step(d time.Duration) { s.by.Add(int64(d)) }
 
 // newAssigner returns an Assigner on a Store.

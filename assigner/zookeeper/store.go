@@ -15,11 +15,18 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
+const (
+	clock   = "clock" // the node that is written to before a read
+	readers = 16      // how many nodes List reads at a time
+)
+
 // store keeps entries in the nodes under a root. The versions that ZooKeeper counts are those of
 // the entries.
 //
-// A read follows a sync, which brings the server that is asked to where its leader is. A session
-// reads nothing older than what it has written or read before.
+// A read follows a write to a node of its own, the clock. A majority of the servers takes part in a
+// write, and a session reads nothing older than what it has written, so the read shows every change
+// that was answered before it began. A sync would not ensure that: a leader that has just lost the
+// majority answers it. ZooKeeper notes its time with the write.
 type store struct {
 	session *session
 	root    string
@@ -46,13 +53,41 @@ func (s *store) String() string {
 
 func (s *store) path(name string) string { return s.root + "/" + name }
 
-// readers is how many nodes List reads at a time.
-const readers = 16
-
-// List reads the names, and then the nodes of the header and of the slots.
-func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
+// read calls f, which reads, after a write to the clock. At is ZooKeeper's time then, or zero where
+// nothing has made the clock yet. All of it is in one session: another one may read what is older.
+func (s *store) read(ctx context.Context,
+	f func(c *zk.Conn, at time.Time) ([]lease.Entry, error)) ([]lease.Entry, error) {
 	return call(ctx, s.session, func(c *zk.Conn) ([]lease.Entry, error) {
-		if _, err := c.Sync(s.root); err != nil {
+		session := c.SessionID() // 0: the first one is yet to begin
+		at, err := s.tick(c)
+		if errors.Is(err, zk.ErrNoNode) {
+			_, err = c.Sync(s.root)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all, err := f(c, at)
+		if now := c.SessionID(); err == nil && session != 0 && session != now {
+			return nil, errors.New("zookeeper: the session ended during a read")
+		}
+		return all, err
+	})
+}
+
+// tick writes to the clock, and returns ZooKeeper's time.
+func (s *store) tick(c *zk.Conn) (time.Time, error) {
+	stat, err := c.Set(s.path(clock), nil, -1)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(stat.Mtime), nil
+}
+
+// List reads the header, then the names, and then the nodes of the slots.
+func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
+	return s.read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
+		header, err := s.node(c, lease.HeaderName, at)
+		if err != nil {
 			return nil, err
 		}
 		names, _, err := c.Children(s.root)
@@ -65,20 +100,24 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 		if err := s.refuseOldForm(c, names); err != nil {
 			return nil, err
 		}
-		return s.readAll(c, slices.DeleteFunc(names, func(name string) bool {
-			return name != lease.HeaderName && !strings.HasPrefix(name, lease.SlotPrefix)
+		all, err := s.nodes(c, slices.DeleteFunc(names, func(name string) bool {
+			return !strings.HasPrefix(name, lease.SlotPrefix)
 		}))
+		if header.Version != "" {
+			all = append(all, header)
+		}
+		return all, err
 	})
 }
 
-// readAll reads nodes, readers at a time. Those that do not exist any more are left out.
-func (s *store) readAll(c *zk.Conn, names []string) ([]lease.Entry, error) {
+// nodes reads nodes, readers at a time. Those that do not exist any more are left out.
+func (s *store) nodes(c *zk.Conn, names []string) ([]lease.Entry, error) {
 	all, errs := make([]lease.Entry, len(names)), make(chan error, readers)
 	for i := range readers {
 		go func() { // ends when the library has answered, like the call around it
 			var err error
 			for j := i; j < len(names) && err == nil; j += readers {
-				all[j], err = s.read(c, names[j])
+				all[j], err = s.node(c, names[j], time.Time{})
 			}
 			errs <- err
 		}()
@@ -90,37 +129,39 @@ func (s *store) readAll(c *zk.Conn, names []string) ([]lease.Entry, error) {
 	return slices.DeleteFunc(all, func(e lease.Entry) bool { return e.Version == "" }), err
 }
 
-// Get reads a node.
-func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
-	return call(ctx, s.session, func(c *zk.Conn) (lease.Entry, error) {
-		if _, err := c.Sync(s.path(name)); err != nil {
-			return lease.Entry{}, err
-		}
-		return s.read(c, name)
-	})
-}
-
-// read returns the entry of a node. That of a node that does not exist has no Version.
-func (s *store) read(c *zk.Conn, name string) (lease.Entry, error) {
+// node returns the entry of a node. That of a node that does not exist has no Version.
+func (s *store) node(c *zk.Conn, name string, at time.Time) (lease.Entry, error) {
 	data, stat, err := c.Get(s.path(name))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return lease.Entry{Name: name}, nil
+		return lease.Entry{Name: name, At: at}, nil
 	case err != nil:
 		return lease.Entry{}, err
 	}
-	return entry(name, data, stat.Version), nil
+	return entry(name, data, stat.Version, at), nil
 }
 
-func entry(name string, data []byte, version int32) lease.Entry {
-	return lease.Entry{Name: name, Value: data, Version: strconv.Itoa(int(version))}
+// Get reads a node.
+func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
+	all, err := s.read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
+		e, err := s.node(c, name, at)
+		return []lease.Entry{e}, err
+	})
+	if err != nil {
+		return lease.Entry{}, err
+	}
+	return all[0], nil
+}
+
+func entry(name string, data []byte, version int32, at time.Time) lease.Entry {
+	return lease.Entry{Name: name, Value: data, Version: strconv.Itoa(int(version)), At: at}
 }
 
 // Put creates a node, or replaces its data if its version is the one that was read.
 func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	e, err := call(ctx, s.session, func(c *zk.Conn) (lease.Entry, error) {
 		if old.Version == "" {
-			return entry(old.Name, value, 0), s.create(c, s.path(old.Name), value)
+			return entry(old.Name, value, 0, time.Time{}), s.create(c, s.path(old.Name), value)
 		}
 		version, err := strconv.ParseUint(old.Version, 10, 31) // -1 would stand for any version
 		if err != nil {
@@ -130,7 +171,7 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 		if err != nil {
 			return lease.Entry{}, err
 		}
-		return entry(old.Name, value, stat.Version), nil
+		return entry(old.Name, value, stat.Version, time.UnixMilli(stat.Mtime)), nil
 	})
 	if errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrBadVersion) ||
 		errors.Is(err, zk.ErrNoNode) {
@@ -153,21 +194,18 @@ func (s *store) create(c *zk.Conn, path string, data []byte) error {
 	return err
 }
 
-// Now returns the time of the leader, which ZooKeeper notes with every write.
+// Now returns the time of the leader, and makes the clock if nothing has.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	return call(ctx, s.session, func(c *zk.Conn) (time.Time, error) {
-		path := s.path("clock")
-		stat, err := c.Set(path, nil, -1)
-		if errors.Is(err, zk.ErrNoNode) {
-			if err = s.create(c, path, nil); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-				return time.Time{}, err
-			}
-			stat, err = c.Set(path, nil, -1)
+		at, err := s.tick(c)
+		if !errors.Is(err, zk.ErrNoNode) {
+			return at, err
 		}
-		if err != nil {
-			return time.Time{}, err
+		err = s.create(c, s.path(clock), nil)
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return at, err
 		}
-		return time.UnixMilli(stat.Mtime), nil
+		return s.tick(c)
 	})
 }
 

@@ -76,7 +76,7 @@ func TestOldForm(t *testing.T) {
 	create("/slots/w-", `{"v":1,"token":"x","instance":"one","until_ms":1}`, zk.FlagSequence)
 	_, listed := a.Slots(t.Context())
 	_, assigned := a.Assign(t.Context(), maxWorker)
-	for _, err := range []error{listed, assigned, a.Restore(t.Context(), 1, time.Hour)} {
+	for _, err := range []error{listed, assigned, a.Restore(t.Context(), 1, time.Hour, "")} {
 		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "/slots/w-0000000000 is a slot "+
 			"of an earlier version") || !strings.Contains(err.Error(), "take another Namespace") {
 			t.Errorf("a root of an earlier version: %v, want a refusal that says what to do", err)

@@ -137,13 +137,32 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 		return usagef("--namespace is for databases; the address in --dsn names the universe " +
 			"of ids")
 	}
+	layout := ""
+	if c.Action == "restored" || c.Action == "take-back" {
+		if c.Layout == "" {
+			return usagef("--layout is missing, want the list of eras that the newest process " +
+				"has: the store may have forgotten the last ones")
+		}
+		n, err := c.resolveToMake()
+		if err != nil {
+			return err
+		}
+		layout = n.eras.String()
+	}
 	return c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
 		condition, err := a.Examine(ctx)
 		if err != nil {
 			return err
 		}
-		if c.Action == "restored" {
-			return c.restoreAuthority(ctx, p, a, condition)
+		switch c.Action {
+		case "restored":
+			return c.restoreAuthority(ctx, p, a, condition, layout)
+		case "take-back":
+			if err := a.TakeBack(ctx, layout); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(p.out, "done: the layouts are %s\n", layout)
+			return err
 		}
 		leases, err := leasesOf(ctx, a)
 		switch {
@@ -170,6 +189,7 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 // what it would do.
 func (c *workersCmd) restoreAuthority(
 	ctx context.Context, p *program, a *authority, condition lease.Condition,
+	layout string,
 ) error {
 	empty := !condition.Header && condition.Slots == 0 && condition.Faults == nil
 	if empty && !c.Empty {
@@ -179,7 +199,7 @@ func (c *workersCmd) restoreAuthority(
 	head := "done"
 	if c.DryRun {
 		head = "a dry run: nothing is changed"
-	} else if err := a.Restore(ctx, c.Highest, *c.Reach); err != nil {
+	} else if err := a.Restore(ctx, c.Highest, *c.Reach, layout); err != nil {
 		return err
 	}
 	if c.JSON {

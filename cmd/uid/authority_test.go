@@ -92,7 +92,7 @@ func TestAuthority(t *testing.T) {
 	}
 	b.check(t, exitOK, `"worker":0`, "", "workers", "--json")
 	b.check(t, exitOK, "lists 1 worker id in", "", "doctor")
-	restored := []string{"workers", "restored", "--highest", "9", "--reach", "1h"}
+	restored := []string{"workers", "restored", "--highest", "9", "--reach", "1h", "--layout", "default"}
 	b.check(t, exitOK, "nothing is changed\nheader: worker ids up to 9 ", "", append(restored, "--dry-run")...)
 	if r = b.check(t, exitOK, "", "", "gen", "--format", "json"); !strings.Contains(r.stdout, `"worker":1,`) {
 		t.Errorf("after --dry-run: %s, want worker 1", r.stdout)
@@ -115,6 +115,10 @@ func TestAuthority(t *testing.T) {
 		{"kubernetes:x is no database, --dsn is one", []string{"doctor", "--dsn", "x.db", "--peer", "kubernetes:x"}},
 		{"--empty is for etcd, ZooKeeper and Kubernetes",
 			[]string{"workers", "restored", "--dsn", "x.db", "--empty", "--highest", "1", "--reach", "1h"}},
+		{"--layout is missing", restored[:len(restored)-2]},
+		{"--layout is missing", []string{"workers", "take-back"}},
+		{"take-back is for etcd, ZooKeeper and Kubernetes",
+			[]string{"workers", "take-back", "--dsn", "x.db", "--layout", "default"}},
 		{"say --only snowflake", []string{"serve"}},
 		{"this needs a database", []string{"segment", "list"}},
 		{"no such file", []string{"gen", "--dsn", "kubernetes:x?kubeconfig=/no/such/file"}},
@@ -171,7 +175,7 @@ func TestAuthorityZooKeeper(t *testing.T) {
 	b.check(t, exitOK, "slots: 1 row", "", "workers")
 	b.check(t, exitOK, "a header that counts 1 worker id, and 1 slot", "", "doctor")
 	b.check(t, exitOK, "done\nheader: worker ids up to 9 ", "",
-		"workers", "restored", "--highest", "9", "--reach", "1h")
+		"workers", "restored", "--highest", "9", "--reach", "1h", "--layout", "default")
 	if r := b.check(t, exitOK, "", "", "gen", "--format", "json"); !strings.Contains(r.stdout, `"worker":10,`) {
 		t.Errorf("after restored --highest 9: %s, want worker 10", r.stdout)
 	}
@@ -218,8 +222,8 @@ func TestAuthorityFaults(t *testing.T) {
 	b.check(t, exitOK, "no worker id was ever claimed here", "", "doctor")
 	restored := func(code int, want, problem string, args ...string) {
 		t.Helper()
-		b.check(t, code, want, problem, append([]string{"workers", "restored", "--highest", "5", "--reach", "0s"},
-			args...)...)
+		b.check(t, code, want, problem, append([]string{"workers", "restored", "--highest", "5", "--reach", "0s",
+			"--layout", "default"}, args...)...)
 	}
 	for _, dry := range [][]string{nil, {"--dry-run"}} { // a mistyped prefix
 		restored(exitFailure, "", "has no entry: is the address right?", append(dry, "--dsn", srv.DSN("idz"))...)
@@ -233,6 +237,14 @@ func TestAuthorityFaults(t *testing.T) {
 	restored(exitOK, "done\nheader: worker ids up to 5", "", "--dsn", srv.DSN("other"), "--empty")
 	b.check(t, exitOK, "", "", "gen", "--dsn", srv.DSN("other"))
 	b.check(t, exitOK, "no two of 2 stores", "", "doctor", "--peer", srv.DSN("other"))
+
+	eras := []string{"--dsn", srv.DSN("eras"), "--layout"}
+	b.check(t, exitOK, "", "", append([]string{"gen"}, append(eras, "default,36-14-13@2033-01-01T00:00:00Z")...)...)
+	b.check(t, exitOK, "2033-01-01", "", "workers", "--dsn", srv.DSN("eras"))
+	for range 2 {
+		b.check(t, exitOK, "done: the layouts are 28-22-13-0/1s@2026-01-01T00:00:00Z\n", "",
+			append([]string{"workers", "take-back"}, append(eras, "default")...)...)
+	}
 
 	etcdCall(t, srv, "put", "/ids/slot-3", "garbage")
 	b.check(t, exitFailure, "a slot cannot be read: slot-3: invalid character", "", "doctor")

@@ -25,6 +25,7 @@ func TestCompletion(t *testing.T) {
 		"uid gen -n 5 --kind c":     {"cached"},
 		"uid gen --layout baidu":    {"baidu", "baidu-sample"},
 		"uid workers r":             {"reap", "restored"},
+		"uid workers t":             {"take-back"},
 		"uid completion ":           {"bash", "zsh", "fish"},
 		"uid gen --dsn ":            nil,
 		"uid segment next --source": {"--source"},

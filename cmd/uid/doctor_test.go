@@ -235,6 +235,46 @@ func TestDoctorSettings(t *testing.T) {
 	}
 }
 
+// TestDoctorKeys: on every kind of database the doctor finds a table without the key that no two
+// rows are equal in, and the statement that it prints makes the key.
+func TestDoctorKeys(t *testing.T) {
+	t.Parallel()
+	copied := func(table string) string {
+		return "CREATE TABLE COPY AS SELECT * FROM " + table + "; DROP TABLE " + table +
+			"; ALTER TABLE COPY RENAME TO " + table
+	}
+	for name := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			dsn := databases(t)[name](t)[0]
+			b.env["UID_DSN"] = dsn
+			b.check(t, exitOK, "", "", "gen")
+			b.check(t, exitOK, "", "", "segment", "init")
+			b.check(t, exitOK, "no two rows", "", "doctor")
+			for _, table := range []string{"WORKER_LEASE", "leaf_alloc", "t_sequence", "ticket",
+				"WORKER_NODE"} {
+				for statement := range strings.SplitSeq(copied(table), "; ") {
+					query(t, dsn, statement)
+				}
+				want := "table " + table + " has no primary or unique key"
+				r := b.run(t.Context(), "doctor")
+				_, repair, _ := strings.Cut(r.stdout, "then: ")
+				repair, _, _ = strings.Cut(repair, "\n")
+				if r.code != exitFailure || !strings.Contains(r.stdout, want) ||
+					!strings.HasPrefix(repair, "CREATE UNIQUE INDEX") {
+					t.Fatalf("without the key of %s doctor = %d and says\n%s\nwant %q", table, r.code,
+						r.stdout, want)
+				}
+				query(t, dsn, repair)
+				if r := b.run(t.Context(), "doctor"); !strings.Contains(r.stdout, "no two rows") {
+					t.Errorf("after %s doctor says\n%s", repair, r.stdout)
+				}
+			}
+		})
+	}
+}
+
 // query runs a statement in the database that name names, of any kind.
 func query(t *testing.T, name, statement string) {
 	t.Helper()

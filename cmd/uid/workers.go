@@ -18,18 +18,19 @@ import (
 )
 
 type workersCmd struct {
-	Action    string `arg:"" optional:"" enum:"list,reap,restored" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again."`
+	Action    string `arg:"" optional:"" enum:"list,reap,restored,take-back" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again; take-back takes eras back that --layout does not list and that have not begun."`
 	dsnFlags  `embed:""`
 	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all."`
 	Limit     int    `default:"20" placeholder:"N" help:"At most so many rows of WORKER_NODE, newest first."`
 	Zone      string `default:"local" placeholder:"ZONE" help:"Time zone of the times shown."`
 	JSON      bool   `help:"Print one JSON object."`
 
-	Highest int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
-	Reach   *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead."`
-	Layout  []string       `sep:"none" placeholder:"[NAMESPACE=]LIST" help:"For restored, on a database: the list of layouts that all processes know, or those of one namespace. May be given several times."`
-	DryRun  bool           `help:"For restored: print what would be done and change nothing."`
-	Empty   bool           `help:"For restored, on etcd, ZooKeeper or Kubernetes: also where there is no entry, because all were lost."`
+	Highest     int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
+	Reach       *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead."`
+	layoutFlags `embed:""`
+	LayoutOf    []string `sep:"none" placeholder:"NAMESPACE=LIST" help:"For restored, on a database: the list of layouts of one namespace, where it is not that of --layout. May be given several times."`
+	DryRun      bool     `help:"For restored: print what would be done and change nothing."`
+	Empty       bool     `help:"For restored, on etcd, ZooKeeper or Kubernetes: also where there is no entry, because all were lost."`
 }
 
 // Run lists both tables, reaps or restores. Rows that cannot be read do not hide the others, and
@@ -47,8 +48,14 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 			return err
 		}
 	}
+	if c.Action == "take-back" && c.Layout == "" {
+		return usagef("--layout is missing, want the list of eras that stays")
+	}
 	if c.fromAuthority(p) {
 		return c.ofAuthority(ctx, p, zone)
+	}
+	if c.Action == "take-back" {
+		return usagef("take-back is for etcd, ZooKeeper and Kubernetes")
 	}
 	if c.Empty {
 		return usagef("--empty is for etcd, ZooKeeper and Kubernetes")
@@ -95,25 +102,38 @@ func (c *workersCmd) checkRestored() error {
 	return nil
 }
 
-// layouts returns the lists of --layout by namespace; that of "" is for all others. A list of
-// layouts has no equals sign.
-func (c *workersCmd) layouts() map[string]string {
+// layouts returns the lists of layouts by namespace; that of "" is for all others.
+func (c *workersCmd) layouts() (map[string]string, error) {
 	lists := map[string]string{}
-	for _, l := range c.Layout {
-		at := strings.LastIndex(l, "=")
-		lists[l[:max(at, 0)]] = l[at+1:]
+	if c.Layout != "" {
+		n, err := c.resolveToMake()
+		if err != nil {
+			return nil, err
+		}
+		lists[""] = n.eras.String()
 	}
-	return lists
+	for _, l := range c.LayoutOf {
+		at := strings.LastIndex(l, "=") // a list has none
+		if at < 1 {
+			return nil, usagef("--layout-of is %q, want NAMESPACE=LIST", l)
+		}
+		lists[l[:at]] = l[at+1:]
+	}
+	return lists, nil
 }
 
 // restored makes the tables safe for claims after a backup was restored, or shows how.
 func (c *workersCmd) restored(ctx context.Context, p *program) error {
+	layouts, err := c.layouts()
+	if err != nil {
+		return err
+	}
 	run := workernode.Restore
 	if c.DryRun {
 		run = workernode.PlanRestore
 	}
 	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
-		plan, err := run(ctx, db, c.Highest, *c.Reach, c.layouts())
+		plan, err := run(ctx, db, c.Highest, *c.Reach, layouts)
 		if err != nil {
 			return err
 		}

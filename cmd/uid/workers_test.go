@@ -99,6 +99,7 @@ func TestWorkersRestored(t *testing.T) {
 			for _, args := range [][]string{
 				{"--reach", "25m"}, {"--highest", "0", "--reach", "25m"}, {"--highest", "-1", "--reach", "25m"},
 				{"--highest", "9"}, {"--highest", "9", "--reach", "-1s"},
+				{"--highest", "9", "--reach", "1s", "--layout-of", "default"},
 			} {
 				b.check(t, exitUsage, "", "--", append([]string{"workers", "restored"}, args...)...)
 			}
@@ -115,9 +116,9 @@ func TestWorkersRestored(t *testing.T) {
 			b.check(t, exitFailure, "", `"default=`+list+`", "users=`+list+`"`,
 				"workers", "restored", "--highest", "9", "--reach", "25m")
 			b.check(t, exitFailure, "", `"default=`+list+`"`,
-				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", "users="+list)
+				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout-of", "users="+list)
 			b.check(t, exitFailure, "", "layout mismatch", "workers", "restored", "--highest", "9", "--reach", "25m",
-				"--layout", list, "--layout", "users=36-14-13-0/1s@2026-01-01T00:00:00Z")
+				"--layout", list, "--layout-of", "users=36-14-13-0/1s@2026-01-01T00:00:00Z")
 			dry := b.check(t, exitOK, "a dry run", "",
 				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", list, "--dry-run")
 			if w := nodes(); len(w.Nodes) != 2 || !w.Leases[0].Free && w.Leases[0].LeftSeconds > 60 {

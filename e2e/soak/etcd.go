@@ -51,7 +51,7 @@ func restored(open func(dsn string) (*lease.Assigner, func() error, error)) faul
 				if err != nil {
 					return err
 				}
-				err = a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead)
+				err = a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead, canonical())
 				return errors.Join(err, end())
 			}, err
 		}}

@@ -70,6 +70,15 @@ func layout() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 13, Tick: 100 * time.Millisecond}
 }
 
+// canonical returns the text of layout that generators bind their claims to.
+func canonical() string {
+	eras, err := bitsalloc.NewEras(layout())
+	if err != nil {
+		panic(err) // the layout is a constant
+	}
+	return eras.String()
+}
+
 // work does the job of a worker process.
 func work(ctx context.Context, j job, w *soak.Output) error {
 	out := output{w}

@@ -53,7 +53,8 @@ func newCluster() *authority {
 						if err != nil {
 							return err
 						}
-						return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead)
+						return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead,
+							canonical())
 					}, err
 				}},
 		}),

@@ -143,16 +143,21 @@ func (t *table) failed(err error) error {
 	return fmt.Errorf("sqlsource: table %s: %w", t.name, err)
 }
 
-// examine makes sure, once, that MySQL's counter is a BIGINT. Without strict mode a server clips a
-// value to the maximum of a narrower column, so every later fetch would return the same range. A
-// strict server and the other databases refuse such an update.
+// examine makes sure, once, that no two rows have one tag, and that MySQL's counter is a BIGINT.
+// With two rows two processes could advance one each. Without strict mode a server clips a value to
+// the maximum of a narrower column, so every later fetch would return the same range. A strict
+// server and the other databases refuse such an update.
 func (t *table) examine(ctx context.Context) error {
-	if t.db.Name != "mysql" || t.examined.Load() {
+	if t.examined.Load() {
 		return nil
 	}
 	schema, name := schemaTable(t.name)
 	var typ sql.NullString // NULL for a temporary table
 	err := t.db.Do(ctx, func(c *sqldb.Conn) error {
+		err := c.RequireKey(ctx, t.sql, t.tag)
+		if err != nil || t.db.Name != "mysql" {
+			return err
+		}
 		return c.Row(ctx, "SELECT MAX(data_type) FROM information_schema.columns"+
 			" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? AND column_name = ?",
 			[]any{schema, name, t.at}, &typ)

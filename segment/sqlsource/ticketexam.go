@@ -43,35 +43,33 @@ func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
 	return k, err
 }
 
-// examineTable checks the columns of the table. Without a unique key on stub REPLACE only inserts,
-// and the table grows by a row per id. The counter has to be a BIGINT: at the end of a narrower one
-// MySQL gives every REPLACE the last id.
+// examineTable checks that the counter is a BIGINT: at the end of a narrower one MySQL gives every
+// REPLACE the last id.
 func (s *ticketServer) examineTable(ctx context.Context, c *sqldb.Conn) error {
 	schema, name := schemaTable(s.opts.Table)
-	var keys, columns int64
-	err := c.Row(ctx, "SELECT COUNT(*), (SELECT COUNT(*) FROM information_schema.columns"+
+	var columns int64
+	err := c.Row(ctx, "SELECT COUNT(*) FROM information_schema.columns"+
 		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?"+
-		" AND column_name = 'id' AND data_type = 'bigint' AND extra LIKE '%auto_increment%')"+
-		" FROM (SELECT index_name FROM information_schema.statistics"+
-		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? GROUP BY index_name"+
-		" HAVING MAX(non_unique) = 0 AND COUNT(*) = 1 AND MAX(column_name) = 'stub') AS k",
-		[]any{schema, name, schema, name}, &keys, &columns)
-	switch {
-	case err != nil:
-		return err
-	case columns == 0:
-		return wrong("table %s has no AUTO_INCREMENT column id of type BIGINT", s.opts.Table)
+		" AND column_name = 'id' AND data_type = 'bigint' AND extra LIKE '%auto_increment%'",
+		[]any{schema, name}, &columns)
+	if err == nil && columns == 0 {
+		err = wrong("table %s has no AUTO_INCREMENT column id of type BIGINT", s.opts.Table)
 	}
-	return s.examineKeys(keys)
+	if err != nil {
+		return err
+	}
+	return s.examineKey(ctx, c)
 }
 
-// examineKeys returns an error if the number of unique keys on stub alone is 0.
-func (s *ticketServer) examineKeys(keys int64) error {
-	if keys == 0 {
-		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id",
-			s.opts.Table)
+// examineKey returns an error if stub has no unique key. REPLACE would only insert then, and the
+// table grow by a row per id.
+func (s *ticketServer) examineKey(ctx context.Context, c *sqldb.Conn) error {
+	err := c.RequireKey(ctx, s.table, "stub")
+	if e, ok := errors.AsType[*sqldb.KeyError](err); ok {
+		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id: %s",
+			s.opts.Table, e.Repair)
 	}
-	return nil
+	return err
 }
 
 // staleError says that the server's settings are right and the session's are not, most likely
@@ -171,14 +169,10 @@ func (s *ticketServer) keepSettings(ctx context.Context, c *sqldb.Conn) error {
 // examineIdentity reads how PostgreSQL's identity column counts, and returns its offset. It refuses
 // a cache of numbers per session, with which the ids of a pool would not rise.
 func (s *ticketServer) examineIdentity(ctx context.Context, c *sqldb.Conn) (int64, error) {
-	var inc, start, cycle, cache, keys int64
-	err := c.Row(ctx, "SELECT seqincrement, seqstart, CAST(seqcycle AS INT), seqcache,"+
-		" (SELECT COUNT(*) FROM pg_index"+
-		" JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]"+
-		" WHERE indrelid = CAST(? AS regclass) AND indisunique AND indnatts = 1"+
-		" AND indpred IS NULL AND attname = 'stub')"+
+	var inc, start, cycle, cache int64
+	err := c.Row(ctx, "SELECT seqincrement, seqstart, CAST(seqcycle AS INT), seqcache"+
 		" FROM pg_sequence WHERE seqrelid = CAST(pg_get_serial_sequence(?, 'id') AS regclass)",
-		[]any{s.table, s.table}, &inc, &start, &cycle, &cache, &keys)
+		[]any{s.table}, &inc, &start, &cycle, &cache)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, wrong("table %s has no identity column id", s.opts.Table)
@@ -191,7 +185,7 @@ func (s *ticketServer) examineIdentity(ctx context.Context, c *sqldb.Conn) (int6
 	case cache != 1:
 		return 0, wrong("the identity column has CACHE %d, want 1", cache)
 	}
-	return start % s.opts.Step, s.examineKeys(keys)
+	return start % s.opts.Step, s.examineKey(ctx, c)
 }
 
 // examineFile checks how SQLite's table counts. Without AUTOINCREMENT it would go on from the
@@ -205,17 +199,15 @@ func (s *ticketServer) examineFile(ctx context.Context, c *sqldb.Conn) error {
 		schema = "main"
 	}
 	master := `"` + strings.ReplaceAll(fmt.Sprint(schema), `"`, `""`) + `".sqlite_master`
-	var counters, keys int64
-	err := c.Row(ctx, "SELECT (SELECT COUNT(*) FROM "+master+
-		" WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%AUTOINCREMENT%'),"+
-		` (SELECT COUNT(*) FROM pragma_index_list(?, ?) AS l WHERE l."unique" AND NOT l.partial`+
-		" AND (SELECT GROUP_CONCAT(name) FROM pragma_index_info(l.name, ?)) = 'stub')",
-		[]any{name, name, schema, schema}, &counters, &keys)
+	var counters int64
+	err := c.Row(ctx, "SELECT COUNT(*) FROM "+master+
+		" WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%AUTOINCREMENT%'",
+		[]any{name}, &counters)
 	switch {
 	case err != nil:
 		return err
 	case counters == 0:
 		return wrong("table %s has no AUTOINCREMENT column", s.opts.Table)
 	}
-	return s.examineKeys(keys)
+	return s.examineKey(ctx, c)
 }

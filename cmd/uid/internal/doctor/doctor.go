@@ -106,7 +106,8 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 		f := ok("no WORKER_NODE and no WORKER_LEASE: checked for segments only")
 		f.Check = "tables"
 		return append(append(found, f), p.all(ctx, slices.Concat(
-			[]check{{"server", p.server}}, p.settings("durability"), p.last())...)...)
+			[]check{{"keys", p.keys}, {"server", p.server}}, p.settings("durability"),
+			p.last())...)...)
 	}
 	found = slices.Concat(found, lifetime, tables, p.all(ctx, check{"clock", p.clock}))
 	if missing {
@@ -114,6 +115,7 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 	}
 	return append(found, p.all(ctx, slices.Concat(
 		[]check{
+			{"keys", p.keys},
 			{"privileges WORKER_NODE", p.privileges("WORKER_NODE")},
 			{"privileges WORKER_LEASE", p.privileges("WORKER_LEASE")},
 			{"server", p.server},

@@ -1,0 +1,143 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// addHeader makes the header with the space's first layout, and announces the others. If another
+// process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
+func (s *space) addHeader(ctx context.Context) error {
+	// It may have been made since the look, or be an entry that List leaves out and Get refuses.
+	h, err := s.header(ctx)
+	if err != nil || h.entry.Version != "" {
+		return err
+	}
+	latest, there, err := s.latest(ctx, h)
+	if err != nil {
+		return err
+	}
+	// The header is made before the first slot, so slots without a header mean that it was deleted.
+	if there {
+		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
+			"worker %d until %v; an operator has to run Restore",
+			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
+	}
+	h.Layout, h.Used = strings.Replace(s.layout, ",", announcing, 1), used{}
+	if h.Floor, err = s.floor(ctx); err != nil {
+		return err
+	}
+	_, err = s.putHeader(ctx, h)
+	return err
+}
+
+// addLayouts takes the next step towards the layouts that the space knows: it announces them, or
+// settles what is announced, or takes it back. After nil the header has to be read again. Each step
+// is one compare-and-set of the header, so of several processes that take the same step one
+// succeeds, and the others look again.
+func (s *space) addLayouts(ctx context.Context) error {
+	h, err := s.header(ctx)
+	if err != nil || !h.lacks {
+		return err
+	}
+	before, announced := h.settled()
+	at, err := begin(before, s.layout)
+	if err != nil {
+		return err
+	}
+	var refused error
+	if !strings.Contains(h.Layout, takingBack) { // else they were settled
+		refused = s.reaches(ctx, h, at)
+	}
+	switch {
+	case refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)):
+		return refused
+	case refused != nil:
+		h.Layout = before
+	case announced:
+		h.Layout = h.all()
+	default:
+		h.Layout = before + announcing + strings.TrimPrefix(s.layout[len(before):], ",")
+	}
+	if _, err := s.putHeader(ctx, h); err != nil {
+		return err
+	}
+	return refused
+}
+
+// reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond at,
+// where a layout begins.
+func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
+	r, there, err := s.latest(ctx, h)
+	if err != nil || !there || r.Until <= at.UnixMilli() {
+		return err
+	}
+	return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d reaches %v; "+
+		"let it begin later", assigner.ErrLayoutMismatch, h.longer(s.layout), at, r.worker,
+		millis(r.Until))
+}
+
+// TakeBack takes back all layouts of the store beyond the list layout, such as an era that was
+// rolled out by mistake. None of them may have begun, and no window may reach beyond the begin of
+// the first: the error wraps assigner.ErrLayoutMismatch then, and nothing changes. A process that
+// still knows them stops where they begin, and adds them again if it claims anew. So start all
+// processes with the shorter list first. It waits for a store that is away until ctx ends.
+func (a *Assigner) TakeBack(ctx context.Context, layout string) error {
+	s := a.space
+	s.layout = layout
+	return s.retry(ctx, "taking layouts back", 0, s.takeBack)
+}
+
+// takeBack is one try of TakeBack. It takes one step after the other, as addLayouts does.
+func (s *space) takeBack(ctx context.Context) error {
+	for {
+		h, err := s.anyHeader(ctx)
+		if err != nil {
+			return err
+		}
+		now, err := s.timeOf(ctx, h.entry)
+		if err != nil {
+			return err
+		}
+		at, _, err := assigner.CompareLayouts(h.all(), s.layout)
+		switch {
+		case err != nil:
+			return err
+		case h.Layout == s.layout:
+			return nil
+		case at.IsZero():
+			return fmt.Errorf("%w: the layouts are %q, want the beginning of this list, not %q",
+				assigner.ErrLayoutMismatch, h.Layout, s.layout)
+		case at.UnixMilli() <= now:
+			return fmt.Errorf("%w: a layout of %q began at %v, and ids may have it",
+				assigner.ErrLayoutMismatch, h.Layout, at)
+		}
+		taking := s.layout + takingBack + h.all()[len(s.layout)+1:]
+		refused := s.reaches(ctx, h, at)
+		switch {
+		case refused != nil && !errors.Is(refused, assigner.ErrLayoutMismatch):
+			return refused
+		case refused != nil && h.Layout != taking:
+			return refused
+		case refused != nil:
+			h.Layout = h.all()
+		case h.Layout == taking:
+			h.Layout = s.layout
+		case strings.Contains(h.Layout, announcing):
+			h.Layout, _ = h.settled() // what was never settled has no window
+		default:
+			h.Layout = taking
+		}
+		if _, err := s.putHeader(ctx, h); err != nil {
+			return err
+		}
+		if refused != nil {
+			return refused
+		}
+	}
+}
