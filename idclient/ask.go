@@ -51,6 +51,8 @@ func (r *refusal) Unwrap() error {
 		return assigner.ErrLayoutMismatch
 	case wire.Superseded:
 		return assigner.ErrSuperseded
+	case wire.BeyondReach:
+		return assigner.ErrBeyondReach
 	case wire.BadRequest, wire.NotServed, wire.Unavailable:
 	}
 	return nil

@@ -2,6 +2,7 @@ package idclient_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -82,6 +83,29 @@ func TestUnbound(t *testing.T) {
 	claim, err := c.Assign(t.Context(), 7)
 	if err == nil || !strings.Contains(err.Error(), "layout is missing") {
 		t.Errorf("Assign without a layout = %v, %v, want an error with the field's name", claim, err)
+	}
+}
+
+// TestBeyondReach: the refusal of a window that would end too far beyond the authority's clock arrives
+// as what it is, with its words, and does not end the claim.
+func TestBeyondReach(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{TellTime: true}
+	c := client(t, nil, listen(t, service(t, &counters{}, m)))
+	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Fail(fmt.Errorf("%w: it is noon there", assigner.ErrBeyondReach), assignertest.OpExtend)
+	_, until := claim.Window()
+	far := time.Date(2999, time.January, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := claim.Extend(t.Context(), far); !errors.Is(err, assigner.ErrBeyondReach) ||
+		errors.Is(err, assigner.ErrClaimLost) || !strings.Contains(err.Error(), "it is noon there") {
+		t.Errorf("Extend to %v = %v, want ErrBeyondReach", far, err)
+	}
+	m.Fail(nil, assignertest.OpExtend)
+	if _, err := claim.Extend(t.Context(), until.Add(time.Minute)); err != nil {
+		t.Errorf("Extend after a refusal = %v", err)
 	}
 }
 

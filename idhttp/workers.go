@@ -165,6 +165,7 @@ func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error)
 		{assigner.ErrWorkersExhausted, wire.WorkersExhausted, ""},
 		{assigner.ErrLayoutMismatch, wire.LayoutMismatch, ""},
 		{assigner.ErrSuperseded, wire.Superseded, ""},
+		{assigner.ErrBeyondReach, wire.BeyondReach, ""},
 	} {
 		if !errors.Is(err, kind.err) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -43,7 +44,7 @@ type Options struct {
 	// and three Windows. At most 732 days, which is the default too where three Windows are longer.
 	Reach time.Duration
 
-	// Owner describes the process to the operator who reads its slots; at most 191 characters.
+	// Owner describes the process to the operator who reads its slots; cut to 191 characters.
 	// Default: host, process id and start.
 	Owner string
 
@@ -77,6 +78,11 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Owner = fmt.Sprintf("%s pid %d since %s", host, os.Getpid(),
 			time.Now().UTC().Format(time.RFC3339))
 	}
+	c.Owner = strings.ToValidUTF8(c.Owner, "?")
+	if n := utf8.RuneCountInString(c.Owner); n > maxOwner {
+		c.Logger.Warn("owner cut", "characters", n, "kept", maxOwner)
+		c.Owner = string([]rune(c.Owner)[:maxOwner])
+	}
 	least := min(max(minReach, 3*c.Window), maxReach)
 	if c.Reach == 0 {
 		c.Reach = least
@@ -95,9 +101,6 @@ func (o *Options) withDefaults() (Options, error) {
 	case c.MaxSkew != 0 && (c.MaxSkew < minSkew || c.MaxSkew > maxWindow):
 		return c, fmt.Errorf("lease: MaxSkew is %v, want 0, or %v to %v",
 			c.MaxSkew, minSkew, maxWindow)
-	case utf8.RuneCountInString(c.Owner) > maxOwner || !utf8.ValidString(c.Owner):
-		return c, fmt.Errorf("lease: Owner has %d characters, want at most %d, and valid UTF-8",
-			utf8.RuneCountInString(c.Owner), maxOwner)
 	}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -33,9 +34,15 @@ type row struct {
 	entry  Entry // as it was read or written; without a Version there is none
 }
 
-// newToken returns 130 random bits as text. Each write gets its own, so that even of two copies of
-// one process, which hold the same claim, neither mistakes the other's write for its own.
-func newToken() string { return rand.Text() }
+// newToken returns 63 random bits in decimal, which every store can hold. Each write gets its own,
+// so that even of two copies of one process, which hold the same claim, neither mistakes the
+// other's write for its own. They are the system's random bits, because a copy has the same
+// generator.
+func newToken() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return strconv.FormatUint(binary.LittleEndian.Uint64(b[:])>>1, 10)
+}
 
 // encode returns v as it is stored.
 func encode(v any) []byte {

@@ -110,4 +110,5 @@ const (
 	WorkersExhausted Code = "workers_exhausted"
 	LayoutMismatch   Code = "layout_mismatch"
 	Superseded       Code = "superseded"
+	BeyondReach      Code = "beyond_reach"
 )
