@@ -135,17 +135,29 @@ func TestDoctorDurability(t *testing.T) {
 		}
 		b.check(t, exitOK, "", "", good...)
 		const flush = "innodb_flush_log_at_trx_commit"
-		for _, c := range []struct{ off, on, want string }{
-			{flush + " = 2", flush + " = 1", flush + " is 2: a crash"},
-			{flush + " = 0", flush + " = 1", flush + " is 0: a crash"},
-			{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is 0: a crash"},
+		for _, c := range []struct {
+			off, on, want string
+			fails         bool
+		}{
+			{flush + " = 2", flush + " = 1", flush + " is 2: a crash of the server's machine", false},
+			{flush + " = 0", flush + " = 1", flush + " is 0: a kill or crash of the server's process",
+				true},
+			{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is 0: a crash", false},
 		} {
 			s.Exec(t, "SET GLOBAL "+c.off)
 			b.check(t, exitFailure, c.want, "", "doctor", "--strict")
-			b.check(t, exitOK, "warn  durability", "", "doctor")
+			if c.fails {
+				b.check(t, exitFailure, "fail  durability", "", "doctor")
+			} else {
+				b.check(t, exitOK, "warn  durability", "", "doctor")
+			}
 			s.Exec(t, "SET GLOBAL "+c.on)
 		}
 		b.check(t, exitOK, durable, "", good...)
+		nosync := dbtest.MariaDB(t, "--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=1")
+		b.env["UID_DSN"] = nosync.DSN(nosync.CreateDB(t))
+		b.check(t, exitOK, "", "", "gen")
+		b.check(t, exitFailure, "innodb_flush_method is nosync: a crash", "", "doctor")
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -156,7 +168,29 @@ func TestDoctorDurability(t *testing.T) {
 		b.check(t, exitOK, "", "", "gen")
 		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
 		s.Exec(t, "ALTER DATABASE "+db+" SET synchronous_commit = off")
-		b.check(t, exitFailure, "synchronous_commit is off: a crash", "", "doctor", "--strict")
+		b.check(t, exitFailure, "synchronous_commit is off: a kill or crash", "", "doctor")
+		b.check(t, exitFailure, "synchronous_commit is off by ALTER DATABASE "+db+": a kill", "", "doctor")
+		s.Exec(t, "ALTER DATABASE "+db+" RESET synchronous_commit")
+		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
+		// What the application's role has does not show in the administrator's session, nor in that
+		// of an account with few rights.
+		s.Exec(t, "CREATE ROLE app LOGIN", "ALTER ROLE app SET synchronous_commit = off",
+			"CREATE ROLE other LOGIN", "ALTER ROLE other SET synchronous_commit = 'local'",
+			"CREATE ROLE elsewhere LOGIN",
+			"ALTER ROLE elsewhere IN DATABASE postgres SET synchronous_commit = off")
+		const app = "synchronous_commit is off by ALTER ROLE app: a kill or crash"
+		b.check(t, exitFailure, app, "", "doctor")
+		s.Exec(t, "CREATE ROLE few LOGIN PASSWORD '"+dbtest.Password+"'", "GRANT pg_read_all_data, "+
+			"pg_write_all_data TO few")
+		b.check(t, exitFailure, app, "", "doctor", "--dsn", strings.Replace(s.DSN(db), dbtest.User,
+			"few", 1))
+		s.Exec(t, "ALTER ROLE elsewhere IN DATABASE "+db+" SET synchronous_commit = 0")
+		b.check(t, exitFailure, "off by ALTER ROLE app, ALTER ROLE elsewhere IN DATABASE "+db+": a", "",
+			"doctor")
+		// What a role has for the database counts before what it has for all.
+		s.Exec(t, "ALTER ROLE app IN DATABASE "+db+" SET synchronous_commit = on",
+			"ALTER ROLE elsewhere IN DATABASE "+db+" RESET synchronous_commit")
+		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
 
 		shared := servers.Postgres(t)
 		b.env["UID_DSN"] = shared.DSN(shared.CreateDB(t))

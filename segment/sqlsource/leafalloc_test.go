@@ -310,23 +310,39 @@ func TestLeafAllocBadRow(t *testing.T) {
 	}
 }
 
-// TestTwoRows: a table without its unique key that has a tag twice gives no range, because the
-// statement's answer may be from either row.
+// TestTwoRows: a table that has lost its unique key since it was examined and has a tag twice gives
+// no range, because the statement's answer may be from either row. A source that begins there
+// refuses the table.
 func TestTwoRows(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
+	sources := func() map[string]segment.Source {
+		return map[string]segment.Source{
+			"LeafAlloc": sqlsource.LeafAlloc(db, nil), "LeafAlloc that reads": sqlsource.ReadingLeafAlloc(db),
+			"Sequence": sqlsource.Sequence(db, nil),
+		}
+	}
+	old := sources()
+	for name, src := range old {
+		if err := src.(segment.Checker).Check(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
 	run(t, db, "ALTER TABLE leaf_alloc DROP PRIMARY KEY")
 	run(t, db, "ALTER TABLE t_sequence DROP PRIMARY KEY")
 	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 10), ('a', 501, 10)")
 	run(t, db, "INSERT INTO t_sequence VALUES ('a', 0, 10), ('a', 500, 10)")
-	for name, src := range map[string]segment.Source{
-		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "LeafAlloc that reads": sqlsource.ReadingLeafAlloc(db),
-		"Sequence": sqlsource.Sequence(db, nil),
+	for want, all := range map[string]map[string]segment.Source{
+		"more than one row": old, "has no primary or unique key": sources(),
 	} {
-		for _, step := range []int64{0, 20} {
-			r, err := src.Fetch(t.Context(), "a", step)
-			if err == nil || !strings.Contains(err.Error(), "more than one row") {
-				t.Errorf("%s: Fetch with step %d = %v, %v, want an error about two rows", name, step, r, err)
+		for name, src := range all {
+			r, err := src.Fetch(t.Context(), "a", 20)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: Fetch = %v, %v, want an error with %q", name, r, err, want)
+			}
+			// The failure has the table examined again.
+			if _, err := src.Fetch(t.Context(), "a", 0); err == nil {
+				t.Errorf("%s: Fetch with step 0 gives a range, want an error", name)
 			}
 		}
 	}

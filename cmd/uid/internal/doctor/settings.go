@@ -31,6 +31,28 @@ const (
 	forgets = "{name} is {value}: a crash of the server's machine may forget claims, and " +
 		"a worker id or window would be handed out twice"
 
+	// loses is the text for those with which the end of the server's process is enough.
+	loses = "{name} is {value}: a kill or crash of the server's process forgets claims, and " +
+		"a worker id or window would be handed out twice"
+
+	// offRoles are the roles and databases that have synchronous_commit off for this database, as
+	// ALTER ROLE and ALTER DATABASE set it: pg_settings shows those of the session that asks only.
+	// What a role has for this database counts before what it has for all.
+	offRoles = "SELECT 'synchronous_commit', STRING_AGG(" +
+		"CASE WHEN s.setrole <> 0 OR s.setdatabase = 0 THEN " +
+		"'ALTER ROLE ' || COALESCE(r.rolname, 'ALL') || " +
+		"CASE WHEN s.setdatabase = 0 THEN '' ELSE ' IN DATABASE ' || d.datname END " +
+		"ELSE 'ALTER DATABASE ' || d.datname END, ', ' ORDER BY r.rolname, s.setdatabase) " +
+		"FROM pg_db_role_setting AS s CROSS JOIN UNNEST(s.setconfig) AS c " +
+		"LEFT JOIN pg_roles AS r ON r.oid = s.setrole " +
+		"LEFT JOIN pg_database AS d ON d.datname = CURRENT_DATABASE() " +
+		"WHERE s.setdatabase IN (0, d.oid) AND " +
+		"LOWER(c) IN ('synchronous_commit=off', 'synchronous_commit=false', " +
+		"'synchronous_commit=no', 'synchronous_commit=0') AND NOT (s.setdatabase = 0 AND EXISTS (" +
+		"SELECT 1 FROM pg_db_role_setting AS o CROSS JOIN UNNEST(o.setconfig) AS v " +
+		"WHERE o.setdatabase = d.oid AND o.setrole = s.setrole AND " +
+		"LOWER(v) LIKE 'synchronous_commit=%')) HAVING COUNT(*) > 0"
+
 	// recomputes matches the versions whose InnoDB forgets the next key at a restart: those before
 	// MySQL 8.0 and MariaDB 10.2.4.
 	recomputes = `^([1-7][.]|10[.][01][.]|10[.]2[.][0-3]-)`
@@ -90,8 +112,12 @@ func allSettings() []settings {
 				"HAVING COUNT(*) > 0",
 				"{name} is in {value}, which forgets what it has answered at a restart or a crash",
 				"ALTER TABLE ... ENGINE = InnoDB"},
-			{Warn, variable("innodb_flush_log_at_trx_commit", "<> '1'"), forgets,
+			{Fail, variable("innodb_flush_log_at_trx_commit", "= '0'"), loses,
 				"SET GLOBAL {name} = 1, and in the server's configuration"},
+			{Warn, variable("innodb_flush_log_at_trx_commit", "NOT IN ('0', '1')"), forgets,
+				"SET GLOBAL {name} = 1, and in the server's configuration"},
+			{Fail, variable("innodb_flush_method", "= 'nosync'"), forgets,
+				"set {name} = fsync or O_DIRECT in the server's configuration"},
 			// Recovery rolls back what InnoDB has prepared if the binary log does not have it.
 			{Warn, variable("sync_binlog", "<> '1' AND @@log_bin = 1"), forgets,
 				"SET GLOBAL {name} = 1, and in the server's configuration"},
@@ -122,9 +148,12 @@ func allSettings() []settings {
 				"WHERE name = 'fsync' AND setting = 'off'", forgets,
 				"set fsync = on in postgresql.conf"},
 			// With every other value the commit is on the local disk before it is answered.
-			{Warn, "SELECT name, setting FROM pg_settings WHERE name = 'synchronous_commit' AND " +
-				"setting = 'off'", forgets,
+			{Fail, "SELECT name, setting FROM pg_settings WHERE name = 'synchronous_commit' AND " +
+				"setting = 'off'", loses,
 				"ALTER ROLE or ALTER DATABASE ... SET {name} = on"},
+			{Fail, offRoles, "{name} is off by {value}: a kill or crash of the server's process " +
+				"forgets claims of such sessions, and a worker id or window would be handed out " +
+				"twice", "SET {name} = on for the roles and databases that use the tables"},
 		}},
 		{dsn.SQLite, "AUTOINCREMENT", "deleted worker ids stay used", []fault{
 			{Fail, "SELECT name, type FROM sqlite_master WHERE UPPER(name) = 'WORKER_NODE' AND " +
