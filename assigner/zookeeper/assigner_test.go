@@ -200,3 +200,40 @@ func TestTime(t *testing.T) {
 		t.Errorf("the window ends %v from now, want %v", d, lease.DefaultWindow)
 	}
 }
+
+// TestThousandCloses: of a thousand processes that close at once, each gives its worker id back. They
+// share namespaces by 25, because each start reads all slots of its own.
+func TestThousandCloses(t *testing.T) {
+	t.Parallel()
+	s := dbtest.ZooKeeper(t)
+	const namespaces, each = 40, 25
+	claims := make([]assigner.Claim, namespaces*each)
+	var wg sync.WaitGroup
+	for i := range namespaces {
+		wg.Go(func() {
+			for j := range each {
+				claims[i*each+j] = assign(t, open(t, s.Addr(), fmt.Sprint("ids", i), lease.Options{}))
+			}
+		})
+	}
+	wg.Wait()
+	for _, c := range claims {
+		wg.Go(func() {
+			if err := c.Release(within(t, 30*time.Second), time.Time{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range namespaces {
+		all, err := open(t, s.Addr(), fmt.Sprint("ids", i), lease.Options{}).Slots(t.Context())
+		if err != nil || len(all) != each {
+			t.Errorf("namespace %d: %d slots, %v, want %d", i, len(all), err, each)
+		}
+		for _, slot := range all {
+			if slot.Owner != "" || !slot.Free() {
+				t.Errorf("namespace %d: %+v, want it given back", i, slot)
+			}
+		}
+	}
+}

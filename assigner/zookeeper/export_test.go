@@ -1,9 +1,12 @@
 package zookeeper
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner/lease"
 )
@@ -16,4 +19,16 @@ func NewStore(server, namespace string, timeout time.Duration) (lease.Store, fun
 	var err error
 	s.link, err = s.connect()
 	return newStore(s, &Options{Namespace: namespace}), s.close, err
+}
+
+// ReadAround calls between in the middle of a read of the header.
+func ReadAround(ctx context.Context, s lease.Store, between func()) error {
+	_, err := s.(*store).read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
+		for between(); c.State() != zk.StateHasSession; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		e, err := s.(*store).node(c, lease.HeaderName, at)
+		return []lease.Entry{e}, err
+	})
+	return err
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // TestPut: a Put succeeds only on the version that was read, or if there is no entry and none was
@@ -51,6 +53,32 @@ func TestPut(t *testing.T) {
 	}
 	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {
 		t.Errorf("List = %+v, %v, want one entry", all, err)
+	}
+}
+
+// TestReadInOneSession: a read fails in which one session ends and another begins. The new one may be
+// with a server that lags behind what the old one has seen.
+func TestReadInOneSession(t *testing.T) {
+	t.Parallel()
+	srv := servers.ZooKeeper(t)
+	p := dbtest.NewProxy(t, srv.Addr())
+	s := openStore(t, p.Addr(), srv.Prefix())
+	assign(t, newAssigner(t, s, lease.Options{}))
+	expire := func() {
+		p.Set(dbtest.Refuse)
+		p.Cut()
+		time.Sleep(2 * time.Second) // five times as long as a session lives
+		p.Set(dbtest.None)
+	}
+	ctx := within(t, time.Minute)
+	if err := zookeeper.ReadAround(ctx, s, func() {}); err != nil {
+		t.Errorf("a read in one session: %v", err)
+	}
+	if err := zookeeper.ReadAround(ctx, s, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
+		t.Errorf("a read in two sessions: %v, want an error", err)
+	}
+	if e, err := s.Get(ctx, lease.HeaderName); err != nil || e.Version == "" || e.At.IsZero() {
+		t.Errorf("Get in the new session = %+v, %v, want the header and a time", e, err)
 	}
 }
 
