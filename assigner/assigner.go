@@ -61,9 +61,11 @@ type Assigner interface {
 // A Claim is a worker id and a window of time. Of all claims ever made on one worker id through one
 // authority, no two windows overlap. That, and no clock, makes ids unique across processes.
 //
-// Only one goroutine at a time may call Extend or Release. Worker and Window are safe for
-// concurrent use. A generator waits for its claim's methods when it is closed, so they must not
-// call its Close. They may call its other methods: it holds no lock while they run.
+// Only one goroutine at a time may call Extend or Release. They return soon after their ctx has
+// ended: to a generator a call that does not has failed, and until it returns no other is made.
+// Worker and Window are safe for concurrent use. A generator waits for its claim's methods when it
+// is closed, so they must not call its Close. They may call its other methods: it holds no lock
+// while they run.
 type Claim interface {
 	// Worker returns the worker id. It never changes.
 	Worker() int64

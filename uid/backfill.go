@@ -156,7 +156,9 @@ func (b *Backfill) Close() error {
 	// No call of At makes an id from here on.
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	if err := b.claim.Release(ctx, b.timeline.time(b.timeline.end()-1)); err != nil {
+	end := b.timeline.time(b.timeline.end() - 1)
+	err := new(calls).ask(ctx, "Release", func() error { return b.claim.Release(ctx, end) })
+	if err != nil {
 		return fmt.Errorf("uid: giving the worker id back: %w", err)
 	}
 	return nil

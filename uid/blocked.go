@@ -71,6 +71,7 @@ func (d *Default) blocked() error {
 func (c *core) lasting(err error, wait time.Duration) error {
 	switch {
 	case err == errExtending:
+		c.keeper.kick() // a clock that was set may have brought it about, which no timer notices
 		return nil
 	case err == ErrLead:
 		if wait <= c.tick {

@@ -93,6 +93,9 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	if err != nil {
 		return nil, err
 	}
+	made := false
+	defer co.keeper.abandon(&made)
+	co.reportJump()
 	lanes := newLanes(co.opts.Lanes)
 	c := &Cached{
 		core:     co,
@@ -108,6 +111,7 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	// reports it, or waits.
 	_, _ = c.composer.fillWhile(func() bool { return ctx.Err() == nil })
 	if err := ctx.Err(); err != nil {
+		made = true // and given back
 		err = fmt.Errorf("uid: filling the ring: %w", err)
 		return nil, errors.Join(err, co.keeper.release(time.Time{}))
 	}
@@ -121,6 +125,7 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	done := make(chan struct{})
 	c.stop = sync.OnceFunc(func() { close(done) })
 	c.wg.Go(func() { c.padder(done) })
+	made = true
 	return c, nil
 }
 

@@ -94,14 +94,30 @@ const farAway = time.Duration(1) << 61
 
 // newClock returns a clock that believes its first reading, because there is nothing to compare it
 // with. A clock that is wrong when the process starts gives ids a wrong time, and no id twice.
+// Where the claim's authority tells the time, beginAt finds out.
 func newClock(read readClocks, maxJump time.Duration) *clock {
 	wall, mono := read()
-	k := &clock{read: read, base: wall.Round(0), maxJump: maxJump, said: mono - reportPause}
+	k := &clock{read: read, maxJump: maxJump}
+	k.begin(wall, mono)
+	return k
+}
+
+// begin makes wall, at the monotonic time mono, the first reading.
+func (k *clock) begin(wall time.Time, mono time.Duration) {
+	k.base, k.said = wall.Round(0), mono-reportPause
 	k.offset.Store(-int64(mono))
 	for i := range k.was {
 		k.was[i] = stepBack{-mono, mono}
 	}
-	return k
+}
+
+// beginAt begins again at the time that another clock shows, if this one is ahead of it by more
+// than maxJump: the next reading finds that the clock has jumped from there. It is called before
+// the clock is shared, so it needs no lock.
+func (k *clock) beginAt(authority time.Time) {
+	if wall, mono := k.read(); wall.Sub(authority) > k.maxJump {
+		k.begin(authority, mono)
+	}
 }
 
 // systemClock returns a reader of the machine's clocks. One call of time.Now reads both.

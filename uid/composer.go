@@ -128,7 +128,7 @@ func (p *composer) batch(now time.Time) (n int, err error) {
 	n, err = p.compose(now)
 	news := n > 0 || !sameKind(p.bounded, err)
 	p.bounded = err
-	renew := p.pos.Load() >= p.window.renew
+	renew := p.pos.Load() >= p.window.renew || err == errExtending
 	p.mu.Unlock()
 	// These calls take locks of their own, so they come after mu's. A waiter that this wakes finds
 	// the runs: they were put before.
@@ -159,7 +159,16 @@ func (p *composer) bound() error {
 	now := p.clock.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.permits(p.keeper.window.Load(), p.pos.Load(), now)
+	return p.allows(p.keeper.window.Load(), p.pos.Load(), now)
+}
+
+// allows is permits for the next batch, which is of the clock's tick where the position is too old:
+// jump has left it there, or is going to move it.
+func (p *composer) allows(w *window, pos uint64, now time.Time) error {
+	if pos < p.oldestAllowed(now) {
+		pos = max(w.from, p.at(now))
+	}
+	return p.permits(w, pos, now)
 }
 
 // nextNumber returns the number that is composed next; ok reports whether there is one. It takes
@@ -235,7 +244,7 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 	for ; n < room; n++ {
 		// All bounds are bounds of ticks, so one look per tick is enough.
 		if n == 0 || !e.begun(pos) {
-			if err = p.permits(w, pos, now); err != nil {
+			if err = p.allows(w, pos, now); err != nil {
 				break
 			}
 		}
@@ -293,9 +302,15 @@ func (p *composer) oldestAllowed(now time.Time) uint64 {
 
 // jump moves the position to the current tick, or to where w begins if that is later, at a sequence
 // number that a hash spreads, and drops the runs below. A position that is ahead stays where it is:
-// that is why a clock that goes back costs no uniqueness. Under mu.
+// that is why a clock that goes back costs no uniqueness. Nor does it move to a tick at or beyond
+// the window's end, where nothing can be composed: a clock that is wrong, and for which the
+// authority extends no window, must not drag it there. The end of the time bits is the end. Under
+// mu.
 func (p *composer) jump(w *window, now time.Time) {
-	pos := max(p.at(now), w.from)
+	pos := w.from
+	if tick := p.at(now); tick < w.end || w.end == p.end() {
+		pos = max(pos, tick)
+	}
 	e := p.of(pos)
 	pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
 	p.drop(e.number(pos, w.worker))

@@ -77,12 +77,16 @@ func newDefault(ctx context.Context, a assigner.Assigner, o *Options, read readC
 	if err != nil {
 		return nil, err
 	}
+	made := false
+	defer co.keeper.abandon(&made)
+	co.reportJump()
 	d := &Default{core: co, clockTick: tickCache{core: co, start: start}}
 	d.last.Store(noPosition)
 	co.keeper.front = d.front
 	co.keeper.changed = co.gate.open
 	co.keeper.blocked = d.blocked
 	co.keeper.run()
+	made = true
 	return d, nil
 }
 

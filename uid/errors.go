@@ -18,7 +18,9 @@ var (
 	// another layout, goes on.
 	ErrExhausted = errors.New("uid: time bits exhausted")
 
-	// ErrLead: the ids are MaxLead ahead of the clock. Temporary, until the clock has caught up.
+	// ErrLead: the ids are MaxLead ahead of the clock, or the window is used up and a longer one
+	// would end beyond the reach of the authority, because one of the two clocks is wrong: see
+	// assigner.ErrBeyondReach. Temporary, until the clocks are right or have caught up.
 	ErrLead = errors.New("uid: too far ahead of the clock")
 
 	// ErrEmpty: no id is ready and the take policy is TakeReject. Temporary, until the padder has

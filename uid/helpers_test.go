@@ -294,8 +294,16 @@ func within(t *testing.T, d time.Duration) context.Context {
 func bubble(t *testing.T, kind string, a assigner.Assigner, o uid.Options,
 	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
 	t.Helper()
+	bubbleAt(t, kind, a, o, 0, f)
+}
+
+// bubbleAt is bubble with a clock that is ahead from the start.
+func bubbleAt(t *testing.T, kind string, a assigner.Assigner, o uid.Options, ahead time.Duration,
+	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
+		clock.Step(ahead)
 		f(t, uid.Open(t, kinds[kind], a, o, clock), clock)
 	})
 }

@@ -18,9 +18,9 @@ const measureTimeout = time.Second
 const aheadUnlogged = time.Minute
 
 // measure returns how long a claim's windows are, if the claim says so. Else it is how much of a
-// new claim's window is left, by the clock of its authority if it has one, because the local clock
-// may differ. It is the length that every extension asks for, and two ticks at the least: a shorter
-// window has no whole tick to stamp. It is 0 for a window without an end.
+// new claim's window is left, by told, the clock of its authority, if that is not zero, because the
+// local clock may differ. It is the length that every extension asks for, and two ticks at the
+// least: a shorter window has no whole tick to stamp. It is 0 for a window without an end.
 //
 //	             begin: now, or start if that is later
 //	start          │                         until
@@ -28,20 +28,16 @@ const aheadUnlogged = time.Minute
 //	               └───────── measure ─────────┘
 //
 // A wrong answer costs time, not uniqueness: the generator extends too early or too late.
-func (k *keeper) measure(ctx context.Context, w *window) time.Duration {
+func (k *keeper) measure(w *window, told time.Time) time.Duration {
 	if w.until.IsZero() {
 		return 0
 	}
-	if w, ok := k.claim.(assigner.Windowed); ok && w.Span() > 0 {
-		return max(2*k.timeline.tick, w.Span())
+	if span := k.span(); span > 0 {
+		return max(2*k.timeline.tick, span)
 	}
-	begin := k.clock.now()
-	if c, ok := k.claim.(assigner.Clock); ok {
-		ctx, cancel := context.WithTimeout(ctx, measureTimeout)
-		defer cancel()
-		if t, err := c.Now(ctx); err == nil {
-			begin = t
-		}
+	begin := told
+	if begin.IsZero() {
+		begin = k.clock.now()
 	}
 	// A window may begin long ago, where the window of the last owner ended, or ahead of the clock.
 	if w.start.After(begin) {
@@ -78,6 +74,34 @@ func (k *keeper) reportClaim(w *window) {
 	})
 }
 
+// tell returns the authority's time, the zero time if the claim does not tell it.
+func (k *keeper) tell(ctx context.Context) time.Time {
+	c, ok := k.claim.(assigner.Clock)
+	if !ok {
+		return time.Time{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	k.asked = time.Now()
+	var t time.Time
+	err := k.ask(ctx, "Now", func() (err error) {
+		t, err = c.Now(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Time{} // t may be set at any time
+	}
+	return t
+}
+
+// span returns the length of a new window, 0 if the claim does not say it.
+func (k *keeper) span() time.Duration {
+	if w, ok := k.claim.(assigner.Windowed); ok {
+		return w.Span()
+	}
+	return 0
+}
+
 // confirm has a jump of the clock confirmed by the claim's authority. An authority that does not
 // answer, or does not agree, leaves the jump held back. Extending is more urgent: a kick ends the
 // question, and the next look repeats it.
@@ -97,7 +121,11 @@ func (k *keeper) confirm(ctx context.Context, c assigner.Clock) {
 		case <-answered:
 		}
 	})
-	t, err := c.Now(ctx)
+	var t time.Time
+	err := k.ask(ctx, "Now", func() (err error) {
+		t, err = c.Now(ctx)
+		return err
+	})
 	close(answered)
 	if err == nil && k.clock.confirm(t) {
 		k.changed()
@@ -137,6 +165,9 @@ func (k *keeper) pause() time.Duration {
 	longest := time.Hour
 	if k.clock.jump() > 0 {
 		longest = keeperBackoffMax
+		if k.again {
+			longest = keeperSlow
+		}
 	}
 	return min(longest, k.due(), k.ends())
 }

@@ -159,7 +159,11 @@ func (p *process) live(calm bool) *life {
 		return nil
 	}
 	l.g = g
-	w.set(func() { w.lives++ })
+	held := g.Stats().ClockHeld > 0 // the authority's clock is far behind
+	w.set(func() {
+		w.lives++
+		l.honest = l.honest && !held
+	})
 	for k := range p.calls {
 		l.wg.Go(func() { l.take(w.random(3, uint64(p.n), uint64(p.lives), uint64(k))) })
 	}

@@ -1,0 +1,207 @@
+package uid_test
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/uid"
+)
+
+// stands makes calls of one kind wait until the test closes the channel, whatever their ctx says.
+func stands(m *assignertest.Memory, op assignertest.Op) (resume func()) {
+	back := make(chan struct{})
+	m.Set(func(m *assignertest.Memory) {
+		m.Before = before(op, func(context.Context) error {
+			<-back
+			return nil
+		})
+	})
+	return func() { close(back) }
+}
+
+// TestExtendStands has an Extend, or a Now, that does not come back: after its bound it counts as
+// failed, the log says so, calls fail at the window's end, and nobody asks again meanwhile. When it
+// comes back, ids go on.
+func TestExtendStands(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpNow} {
+			logger, log := newLogged()
+			a := newMemory(10 * time.Minute)
+			bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+				mustNext(t, g)
+				resume := stands(a, op)
+				if op == assignertest.OpNow { // the keeper asks about a jump
+					clock.Step(5 * time.Hour)
+					time.Sleep(time.Second)
+					_, _ = g.Fill(t.Context(), make([]uid.ID, 100))
+					time.Sleep(time.Minute)
+					clock.Step(-5 * time.Hour)
+				}
+				time.Sleep(7 * time.Minute)
+				if h := g.Stats().Health(); h.Status != uid.Degraded || !strings.Contains(h.Reason, string(op)) {
+					t.Errorf("%s, %s: Health() = %+v, want degraded, and why", kind, op, h)
+				}
+				time.Sleep(time.Hour)
+				h, err := callAndHealth(t, g, time.Minute)
+				if !errors.Is(err, uid.ErrClaimExpired) || h.Status != uid.Down {
+					t.Errorf("%s, %s: Next() = %v, Health() = %+v, want ErrClaimExpired and down", kind, op, err, h)
+				}
+				log.want(t, map[string][2]int{"claim not extended": {1, 1}, "ids have stopped": {1, 1},
+					"claim still not extended": {9, 14}})
+				if n := len(a.Calls(op)); n > 2 {
+					t.Errorf("%s: %s was called %d times, and one of them is out", kind, op, n)
+				}
+				resume()
+				time.Sleep(30 * time.Second)
+				mustNext(t, g)
+				if h := g.Stats().Health(); h.Status != uid.Up {
+					t.Errorf("%s, %s: the call is back, and Health() = %+v", kind, op, h)
+				}
+			})
+		}
+	}
+}
+
+// TestCloseWhileCallStands closes a generator whose authority does not come back, from an Extend or
+// from the Release: Close returns after its bound and says so. Only the call's own goroutine is left.
+func TestCloseWhileCallStands(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpRelease} {
+			a := newMemory(10 * time.Minute)
+			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				resume := stands(a, op)
+				time.Sleep(8 * time.Minute)
+				begin := time.Now()
+				err := g.Close()
+				says := "the authority's " + string(op)
+				if took := time.Since(begin); err == nil || !strings.Contains(err.Error(), says) ||
+					took < 5*time.Second || took > 6*time.Second {
+					t.Errorf("%s: Close() = %v after %v, want that %s is out after 5 s", kind, err, took, op)
+				}
+				synctest.Wait()
+				calls := len(a.Calls())
+				resume()
+				time.Sleep(time.Hour)
+				if n := len(a.Calls()); n != calls {
+					t.Errorf("%s: %d calls after Close", kind, n-calls)
+				}
+			})
+		}
+	}
+}
+
+// TestAssignStands loses a claim and has the Assign of the next one take minutes: it is the only one,
+// and its claim is used when it is there.
+func TestAssignStands(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		a := newMemory(10 * time.Minute)
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			resume := stands(a, assignertest.OpAssign)
+			a.Lose(g.Stats().Worker)
+			time.Sleep(20 * time.Minute)
+			if h := g.Stats().Health(); h.Status != uid.Down {
+				t.Errorf("%s: Health() = %+v, want down", kind, h)
+			}
+			resume()
+			time.Sleep(30 * time.Second)
+			mustNext(t, g)
+			if n := len(a.Calls(assignertest.OpAssign)); n != 2 || g.Stats().Claims != 2 {
+				t.Errorf("%s: %d calls of Assign for %d claims, want 2", kind, n, g.Stats().Claims)
+			}
+		})
+	}
+}
+
+// TestHealthOfIdleAfterWindow sets the clock of an idle Default beyond its window's end while the
+// authority is away: the first look at its health has the keeper find out, and the next is right.
+func TestHealthOfIdleAfterWindow(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{true, false} {
+		a := newPlace(30 * time.Minute)
+		bubble(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			mustNext(t, g)
+			if away {
+				a.Fail(errDown)
+			}
+			time.Sleep(time.Second)
+			clock.Step(40 * time.Minute)
+			for range 3 { // a step is believed when it has lasted
+				g.Stats()
+				time.Sleep(time.Second)
+			}
+			h := g.Stats().Health()
+			_, err := g.Next(within(t, time.Second))
+			if (h.Status == uid.Down) != away || (err != nil) != away {
+				t.Errorf("the authority is away %v: Health() = %+v, Next() = %v", away, h, err)
+			}
+		})
+	}
+}
+
+// TestClockPanics has an Options.Clock panic once the claim is made, at each of its readings in
+// turn: the constructor panics, too, and the claim is given back.
+func TestClockPanics(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		tried := 0
+		for reading := int64(1); ; reading++ {
+			a := &assignertest.Memory{TellTime: true}
+			clock := uid.NewTestClock()
+			clock.OnRead = func() { // the keeper reads it too, on a goroutine of its own
+				if clock.Reads.Load() == reading && strings.Contains(string(debug.Stack()), "uid.new") {
+					panic("no clock")
+				}
+			}
+			panicked := func() (panicked bool) {
+				defer func() { panicked = recover() != nil }()
+				g, err := start(t.Context(), a, nil, clock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustClose(t, g)
+				return false
+			}()
+			if !panicked {
+				break
+			}
+			if len(a.Calls(assignertest.OpAssign)) == 0 {
+				continue
+			}
+			tried++
+			if n := len(a.Calls(assignertest.OpRelease)); n != 1 {
+				t.Errorf("%s: reading %d panics, and the claim is given back %d times", kind, reading, n)
+			}
+		}
+		if tried < 2 {
+			t.Errorf("%s: %d readings after the claim, want some", kind, tried)
+		}
+	}
+}
+
+// TestBackfillCloseWhileReleaseStands closes a Backfill whose claim's Release does not come back:
+// Close returns after its bound and says so.
+func TestBackfillCloseWhileReleaseStands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &assignertest.Memory{Length: assignertest.Endless}
+		b, err := uid.NewBackfill(t.Context(), a, &uid.BackfillOptions{Layout: bubbleLayout()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resume := stands(a, assignertest.OpRelease)
+		defer resume()
+		if err := b.Close(); err == nil || !strings.Contains(err.Error(), "Release") ||
+			time.Since(bubbleStart) > 6*time.Second {
+			t.Errorf("Close() = %v after %v, want that Release is out after 5 s", err, time.Since(bubbleStart))
+		}
+	})
+}
