@@ -51,7 +51,7 @@ func (c *Cached) look() time.Duration {
 	full, err := c.composer.fillWhile(func() bool {
 		return time.Since(begin) < c.opts.ScheduleInterval/8
 	})
-	c.recordFill(c.composer.stale.Load() > before, full)
+	c.recordFill(c.composer.stale.Load() > before, full || err != nil)
 	c.reportJump()
 	if err != nil && c.gate.awaited() {
 		c.keeper.refused() // waiting callers do not look again, so it is said here that ids stopped
@@ -67,10 +67,11 @@ func (c *Cached) look() time.Duration {
 }
 
 // recordFill logs, once, that the ring cannot be kept full: three times in a row what was composed
-// for it grew too old before it was full. One time may be a burst, or a machine that was busy.
-func (c *Cached) recordFill(dropped, full bool) {
+// for it grew too old before it was done, which is when the ring is full or a bound forbids more.
+// One time may be a burst, or a machine that was busy.
+func (c *Cached) recordFill(dropped, done bool) {
 	switch {
-	case full:
+	case done:
 		c.unkept = 0
 	case dropped:
 		if c.unkept++; c.unkept == 3 && !c.unkeptSaid {
