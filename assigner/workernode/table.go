@@ -151,6 +151,12 @@ func (t table) unused(ctx context.Context, q *sqldb.Conn, n int) (ids []int64, e
 // and does not see an old snapshot: on MySQL with REPEATABLE READ a plain SELECT would, in a
 // session without autocommit. SQLite needs none of it, because it has one writer at a time. Where
 // there is no row, a second statement asks for the time, because no row means no expression either.
+//
+// On PostgreSQL with a synchronous standby FOR UPDATE is also what makes the answer safe. A COMMIT
+// whose wait for the standby was broken off shows its row to everyone, and a plain SELECT would
+// answer with it at once. FOR UPDATE writes to the log, so its own commit waits for the standby,
+// which has the row by then: a promotion cannot lose what was read. A Release that is read back
+// rests on nothing else.
 func (t table) find(ctx context.Context, q *sqldb.Conn,
 	worker int64) (found *row, now int64, err error) {
 	r := row{worker: worker}
