@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Fetch returns a range straight from the source, for a program that counts through it itself. It
@@ -75,6 +76,9 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 	if g.opts.Listed {
 		return nil, errUnlisted(name)
 	}
+	if !utf8.ValidString(name) {
+		return nil, errNotText(name)
+	}
 	select {
 	case g.firsts <- struct{}{}:
 		return func() { <-g.firsts }, nil
@@ -82,6 +86,12 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 		return nil, fmt.Errorf("segment: tag %.128q: waiting for fetches of other names: %w",
 			name, ctx.Err())
 	}
+}
+
+// errNotText is the error for a name that no source is asked for, because neither logs nor metrics
+// could show it.
+func errNotText(name string) error {
+	return fmt.Errorf("segment: tag %.128q: %w: it is not UTF-8", name, ErrUnknownTag)
 }
 
 // errUnlisted is the error for a name that is not in the list, with Options.Listed.

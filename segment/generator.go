@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring/internal/loglimit"
 )
@@ -149,6 +150,9 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 	}
 	if g.unknown.has(name, time.Now()) {
 		return nil, fmt.Errorf("segment: tag %.128q: %w", name, ErrUnknownTag)
+	}
+	if !utf8.ValidString(name) {
+		return nil, errNotText(name)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

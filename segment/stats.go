@@ -5,7 +5,7 @@ import "time"
 // Stats is a snapshot of a Generator. Its tags are looked at one after the other, so they are of
 // slightly different moments.
 type Stats struct {
-	Tags      []TagStats // sorted by Tag, without those that the source no longer has
+	Tags      []TagStats // sorted by Tag; see Generator.Stats
 	Refreshed time.Time  // when the source's tags were last listed; zero: never
 	ListErr   error      // of the last listing; nil after a success
 }
@@ -33,15 +33,25 @@ type TagStats struct {
 	Err error // of the last fetch, or why there will be no further range; nil when all is well
 }
 
-// Stats returns a snapshot of all tags. It locks one tag at a time. Next takes the same lock only
+// Stats returns a snapshot of all tags, without those that the source no longer has, and without
+// names that the source has neither given a range of, nor refused one of for good, nor listed:
+// strangers make up any number of them. It locks one tag at a time. Next takes the same lock only
 // when a range is used up or the next one is due. It takes time and memory in proportion to the
 // tags, and does not ask the source.
 func (g *Generator) Stats() Stats {
 	g.mu.Lock()
-	s := Stats{Refreshed: g.refreshed, ListErr: g.listErr}
+	s, rows := Stats{Refreshed: g.refreshed, ListErr: g.listErr}, g.rows
 	g.mu.Unlock()
+	var listed map[string]bool // made for the first tag without a range
 	for _, t := range g.all() {
-		if one, gone := t.stats(); !gone {
+		one, known, gone := t.stats()
+		if !known && listed == nil {
+			listed = make(map[string]bool, len(rows))
+			for _, r := range rows {
+				listed[r.Tag] = true
+			}
+		}
+		if !gone && (known || listed[one.Tag]) {
 			s.Tags = append(s.Tags, one)
 		}
 	}
@@ -67,19 +77,20 @@ func (g *Generator) Unused() []Row {
 // Stats returns a snapshot of the tag. It takes the tag's lock for a few loads, and does not ask
 // the source.
 func (t *Tag) Stats() TagStats {
-	s, _ := t.stats()
+	s, _, _ := t.stats()
 	return s
 }
 
-// stats returns a snapshot, and whether the source no longer has the tag. Callers may take ids
-// meanwhile: Used and Left are consistent with each other, but may be outdated.
-func (t *Tag) stats() (TagStats, bool) {
+// stats returns a snapshot, whether the source has shown that it has the tag, and whether it no
+// longer has it. Callers may take ids meanwhile: Used and Left are consistent with each other, but
+// may be outdated.
+func (t *Tag) stats() (s TagStats, known, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.cur.Load()
 	// One of the two is 0: an open buffer has nothing reserved, and a held one nothing free.
 	left := b.free() + t.reserved
-	s := TagStats{
+	s = TagStats{
 		Tag: t.name, Current: b.r, Used: b.len - left, Ready: t.ready, Left: left + t.ready.Len(),
 		Issued: t.issued + b.len - left,
 		Step:   t.pace.step, BaseStep: t.pace.base, LastFetch: t.pace.last, Loading: t.loading,
@@ -92,5 +103,5 @@ func (t *Tag) stats() (TagStats, bool) {
 	case t.failed != nil:
 		s.Err = t.failed
 	}
-	return s, t.gone
+	return s, t.fetches > 0 || t.failed != nil, t.gone
 }

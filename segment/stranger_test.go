@@ -122,3 +122,50 @@ func TestUnknownAgain(t *testing.T) {
 		ask("a", 1)
 	})
 }
+
+// TestStrangersUnseen: names that are asked for, and have no range yet, are in no Stats. A tag that is
+// in the source's list is, although its first fetch fails.
+func TestStrangersUnseen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		g := segtest.New(t, f, &segment.Options{Refresh: -1})
+		segtest.Next(t, g, "a", 1)
+		f.set(func(f *fake) { f.latency = time.Second })
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for i := range 400 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				_, _ = g.Next(ctx, fmt.Sprint("name", i))
+			})
+		}
+		for range 3 {
+			synctest.Wait()
+			if tags := g.Stats().Tags; len(tags) != 1 || tags[0].Tag != "a" {
+				t.Errorf("Stats has %d tags, want a", len(tags))
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	})
+}
+
+// TestNotText: a name that is not UTF-8 is unknown, and the source is not asked for it.
+func TestNotText(t *testing.T) {
+	t.Parallel()
+	f := newFake(100)
+	g := segtest.New(t, f, nil)
+	before := f.calls
+	for range 2 {
+		if _, err := g.Next(t.Context(), "\xff"); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Next = %v, want ErrUnknownTag", err)
+		}
+		if _, err := g.Fetch(t.Context(), "a\xff", 0); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Fetch = %v, want ErrUnknownTag", err)
+		}
+	}
+	if f.calls != before {
+		t.Errorf("the source was asked %d times", f.calls-before)
+	}
+}

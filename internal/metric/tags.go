@@ -2,6 +2,7 @@ package metric
 
 import (
 	"sync"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring/segment"
 )
@@ -13,7 +14,8 @@ const Other = "(other)"
 const MaxTags = 100
 
 // Tags bounds how many tags of a generator have their own series: the first Max that it saw. A tag
-// keeps its series, so that no counter decreases. Tags is safe for concurrent use.
+// keeps its series, so that no counter decreases. A tag called Other, and one that is not UTF-8 and
+// could be no label, has none of its own. Tags is safe for concurrent use.
 type Tags struct {
 	Max int // 0: MaxTags
 
@@ -36,7 +38,7 @@ func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 	other := segment.TagStats{Tag: Other}
 	folded := false
 	for _, s := range all {
-		if !t.seen[s.Tag] && len(t.seen) < most {
+		if !t.seen[s.Tag] && len(t.seen) < most && s.Tag != Other && utf8.ValidString(s.Tag) {
 			t.seen[s.Tag] = true
 		}
 		if t.seen[s.Tag] {

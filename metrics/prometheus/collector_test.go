@@ -129,3 +129,44 @@ uidring_segment_fetches_total{generator="numbers",tag="(other)"} `
 	g.first = 1
 	want(series + "38\n")
 }
+
+// odd is a source whose tags have names that no label, or no label of its own, can have.
+type odd []string
+
+func (o odd) Stats() (s segment.Stats) {
+	for i, tag := range o {
+		s.Tags = append(s.Tags, segment.TagStats{Tag: tag, Fetches: 1 << i})
+	}
+	return s
+}
+
+// TestOddTags: a tag that is called "(other)", or that is not UTF-8, is in the sum of the others.
+func TestOddTags(t *testing.T) {
+	t.Parallel()
+	for tags, want := range map[*odd]string{
+		{"\xfe", "\xff", "a"}:              "4 3",
+		{"(other)", "a", "b", "c"}:         "2 9",
+		{"a", "b", "(other)", "\xff", "d"}: "1 28",
+		{"(other)"}:                        "- 1",
+	} {
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(uidprom.NewSegments("numbers", tags, 2))
+		families, err := registry.Gather()
+		if err != nil {
+			t.Errorf("%q: %v", *tags, err)
+		}
+		values := map[string]string{"a": "-"}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "uidring_segment_fetches_total" {
+					for _, l := range m.GetLabel() {
+						values[l.GetValue()] = fmt.Sprint(m.GetCounter().GetValue())
+					}
+				}
+			}
+		}
+		if got := values["a"] + " " + values["(other)"]; got != want {
+			t.Errorf("%q: a and the others have %s, want %s", *tags, got, want)
+		}
+	}
+}
