@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
@@ -253,6 +254,54 @@ func TestMovingBaidu(t *testing.T) {
 	b := newBench(t)
 	b.check(t, exitFailure, "", "bits are missing", "plan", "--above", "9223372036854775807")
 	b.check(t, exitOK, "29-21-13 ends in", "", "eras", "--layout", "29-21-13@2016-09-19T16:00:00Z")
+}
+
+// TestMovingYitter: the page's layouts make yitter's numbers. A generator whose layout begins later
+// does not start before that.
+func TestMovingYitter(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/moving.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for epoch, base := range map[string]int64{
+		"2020-02-19T18:20:02Z": 1582136402000, "2020-02-20T02:20:02.02Z": 1582165202020,
+	} {
+		if !strings.Contains(string(text), "@"+epoch) {
+			t.Errorf("docs/moving.md has no epoch %s", epoch)
+		}
+		layout, err := bitsalloc.ParseLayout("41-6-6/1ms@" + epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := bitsalloc.New(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().Truncate(time.Millisecond)
+		id, err := a.Compose(a.TickAt(now), 5, 7)
+		if want := (now.UnixMilli()-base)<<12 | 5<<6 | 7; err != nil || id != want || id >= 1<<53 {
+			t.Errorf("the layout from %s makes %d, %v, want yitter's %d below 2^53", epoch, id, err, want)
+		}
+		if y := a.Expires().Year(); y != 2089 {
+			t.Errorf("the layout ends in %d, want 2089", y)
+		}
+	}
+	b := newBench(t)
+	var r planReport
+	args := []string{"plan", "--json", "--above", "4000000000", "--from",
+		time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)}
+	if err := json.Unmarshal([]byte(b.check(t, exitOK, "", "", args...).stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	layout, err := bitsalloc.ParseLayout(r.Layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := uid.NewCached(t.Context(), assigner.Static(1), &uid.Options{Layout: layout}); err == nil ||
+		!strings.Contains(err.Error(), "Layout.Epoch") {
+		t.Errorf("a generator before its layout begins: %v, want an error that names Layout.Epoch", err)
+	}
 }
 
 // TestMovingUUID runs the page's statements around a backfill.
