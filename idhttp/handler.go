@@ -19,11 +19,12 @@
 // out ids, so a probe with HEAD or OPTIONS uses none up. Package idclient is the client of the
 // range and worker routes.
 //
-// The handler has no authentication and hands ids to every client. Its page shows the texts of
-// errors, which name hosts and tables unless Options.ErrorText hides them. Serve it on a loopback
-// or private address. A key that the source did not know is refused for a second without asking it
-// again, for up to 1,000 keys. If the segment.Generator has Options.Listed, the source is never
-// asked about one. Slow clients are bounded by the timeouts of the http.Server.
+// The handler has no authentication and hands ids to every client, except to browsers on behalf of
+// a page of another origin, which get 403. Its page shows the texts of errors, which name hosts and
+// tables unless Options.ErrorText hides them. Serve it on a loopback or private address. A key that
+// the source did not know is refused for a second without asking it again, for up to 1,000 keys. If
+// the segment.Generator has Options.Listed, the source is never asked about one. Slow clients are
+// bounded by the timeouts of the http.Server.
 package idhttp
 
 import (
@@ -173,6 +174,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Cache-Control"] = noStore
 	header["X-Content-Type-Options"] = noSniff
+	if crossSite(r) {
+		http.Error(w, "a page of another origin gets no ids", http.StatusForbidden)
+		return
+	}
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}

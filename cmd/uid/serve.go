@@ -148,6 +148,9 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	handler, page := withMetrics(handler, options)
 	defer page.Close()
 	handler = withToken(handler, token)
+	if token == "" && tcp != nil && tcp.IP.IsLoopback() {
+		handler = withLocalHost(handler)
+	}
 	if p.getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
 	"net/http"
 	"strings"
 )
@@ -22,6 +23,24 @@ func withToken(h http.Handler, token string) http.Handler {
 		if !(equal && strings.EqualFold(scheme, "Bearer")) && r.URL.Path != "/health" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// withLocalHost answers 403 to requests whose Host is neither an address nor localhost. A page of
+// another origin could otherwise give its own name the address 127.0.0.1, and its requests would
+// come from the service's origin in the eyes of a browser.
+func withLocalHost(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if net.ParseIP(host) == nil && !strings.EqualFold(host, "localhost") {
+			http.Error(w, "without UID_TOKEN the Host has to be an address or localhost",
+				http.StatusForbidden)
 			return
 		}
 		h.ServeHTTP(w, r)

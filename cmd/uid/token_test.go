@@ -58,3 +58,38 @@ func authorized(t *testing.T, s *served, path, header string) int {
 	resp.Body.Close()
 	return resp.StatusCode
 }
+
+// TestLocalHost: on loopback without a token, only requests to an address or to localhost are
+// answered. A token makes up for the name.
+func TestLocalHost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	status := func(s *served, host string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/api/snowflake/get/a", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		r.Header.Set("Authorization", "Bearer s3cret")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	s := b.serve(t, "--only", "snowflake")
+	for host, want := range map[string]int{
+		"127.0.0.1:8080": 200, "127.0.0.1": 200, "[::1]:8080": 200, "[::1]": 200, "localhost:8080": 200,
+		"LOCALHOST": 200, "evil.example:8080": 403, "evil.example": 403, "127.0.0.1.evil.example": 403,
+	} {
+		if got := status(s, host); got != want {
+			t.Errorf("Host %q is %d, want %d", host, got, want)
+		}
+	}
+	b.env["UID_TOKEN"] = "s3cret"
+	if got := status(b.serve(t, "--only", "snowflake"), "ids.example"); got != 200 {
+		t.Errorf("a name with the token is %d, want 200", got)
+	}
+}
