@@ -98,10 +98,10 @@
 // generator.go, options.go and errors.go are the contract. cached.go and fill.go are the path of a
 // call, through seat.go and lane.go. composer.go and padder.go fill the ring. default.go is the
 // generator that asks the clock, with tickcache.go and rollback.go. Both stand on core.go:
-// timeline.go turns positions into ids and times, keeper.go, keeperclock.go and window.go keep the
-// claim, clock.go reads the clock, and gate.go is where callers wait. blocked.go, stats.go and
-// health.go say how a generator is, journal.go logs it. id.go, id_json.go, id_sql.go, base32.go and
-// base62.go are the forms of an id. backfill.go makes ids of the past.
+// timeline.go turns positions into ids and times, keeper*.go and window.go keep the claim, whose
+// errors are in claimerror.go, clock.go reads the clock, and gate.go is where callers wait.
+// blocked.go, stats.go and health.go say how a generator is, journal.go logs it. id.go, id_json.go,
+// id_sql.go, base32.go and base62.go are the forms of an id. backfill.go makes ids of the past.
 //
 // docs/design.md says why ids are unique, docs/concurrency.md has every word that goroutines share.
 package uid

@@ -3,6 +3,7 @@ package uid_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -204,4 +205,26 @@ func TestBackfillCloseWhileReleaseStands(t *testing.T) {
 			t.Errorf("Close() = %v after %v, want that Release is out after 5 s", err, time.Since(bubbleStart))
 		}
 	})
+}
+
+// TestExtendEndsItsGoroutine has an Extend end the goroutine that it runs on, as t.FailNow does: it
+// counts as failed, and the next one is made.
+func TestExtendEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		a := newPlace(10 * time.Minute)
+		a.Before = before(assignertest.OpExtend, func(context.Context) error {
+			if len(a.Calls(assignertest.OpExtend)) == 1 {
+				runtime.Goexit()
+			}
+			return nil
+		})
+		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			time.Sleep(20 * time.Minute)
+			mustNext(t, g)
+			if s := g.Stats(); s.ExtendFailures != 1 || s.Extends < 2 || s.Health().Status != uid.Up {
+				t.Errorf("%s: %+v", kind, s)
+			}
+		})
+	}
 }
