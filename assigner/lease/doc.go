@@ -1,7 +1,8 @@
-// Package slots assigns worker ids from any store that can compare and set: etcd and Kubernetes in
-// assigner/etcd and assigner/kubernetes, or one that you bring. A Store has three methods, and the
-// package does the rest: windows that are fenced, worker ids that are reused, layouts that succeed
-// one another, answers that got lost, and stores that were restored from a backup.
+// Package lease assigns worker ids from any store that can compare and set: etcd, ZooKeeper and
+// Kubernetes in assigner/etcd, assigner/zookeeper and assigner/kubernetes, or one that you bring. A
+// Store has three methods, and the package does the rest: windows that are fenced, worker ids that
+// are reused, layouts that succeed one another, answers that got lost, and stores that were
+// restored from a backup.
 //
 // Every worker id that was ever assigned is a slot, an entry of the store. It holds a fencing token
 // (gen), the random token of the last change, the owner and the end of the reserved window. A

@@ -1,6 +1,7 @@
 package zookeeper_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
@@ -51,8 +53,37 @@ func TestPut(t *testing.T) {
 	if got, err := s.Get(ctx, gone.Name); err != nil || got.Version != "" {
 		t.Errorf("Get of none = %+v, %v, want no version", got, err)
 	}
+	now, err := s.(assigner.Clock).Now(ctx) // makes the clock
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{none.Name, gone.Name} {
+		if got, err := s.Get(ctx, name); err != nil || got.Name != name || got.At.Before(now) {
+			t.Errorf("Get = %+v, %v, want the name %s and a time from %v on", got, err, name, now)
+		}
+	}
 	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {
 		t.Errorf("List = %+v, %v, want one entry", all, err)
+	}
+}
+
+// TestReadAfterWrite: a read whose write to the clock may not have been carried out fails. It could
+// show an old state.
+func TestReadAfterWrite(t *testing.T) {
+	t.Parallel()
+	srv := servers.ZooKeeper(t)
+	p := dbtest.NewProxy(t, srv.Addr())
+	s := openStore(t, p.Addr(), srv.Prefix())
+	assign(t, newAssigner(t, s, lease.Options{}))
+	for name, read := range map[string]func() error{
+		"Get":  func() error { _, err := s.Get(within(t, time.Minute), lease.HeaderName); return err },
+		"List": func() error { _, err := s.List(within(t, time.Minute)); return err },
+	} {
+		p.SetOnce(dbtest.CutBeforeRequest, request(opSet, "/clock"))
+		if err := read(); err == nil {
+			t.Errorf("%s succeeded without its write", name)
+		}
+		do(t, persist(within(t, time.Minute), func(context.Context) error { return read() }))
 	}
 }
 
