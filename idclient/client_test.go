@@ -151,12 +151,15 @@ func TestFields(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil, listen(t, service(t, &counters{}, nil))+"/")
 	for _, tag := range []string{
-		"order", "a/b", ".", "..", "...", "%2E", "订单 1", "a?b=c#d", "\xff", strings.Repeat("x", 128),
+		"order", "a/b", ".", "..", "...", "%2E", "订单 1", "a?b=c#d", strings.Repeat("x", 128),
 	} {
 		want := segment.Range{From: 0, To: 14, Stride: 2, Step: 100, Origin: 3}
 		if r, err := c.Fetch(t.Context(), tag, 7); r != want || err != nil {
 			t.Errorf("Fetch(%q) = %+v, %v, want %+v", tag, r, err, want)
 		}
+	}
+	if r, err := c.Fetch(t.Context(), "\xff", 7); !errors.Is(err, segment.ErrUnknownTag) {
+		t.Errorf("Fetch of a tag that is not UTF-8 = %+v, %v, want ErrUnknownTag", r, err)
 	}
 }
 
