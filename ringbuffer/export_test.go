@@ -50,6 +50,12 @@ func (r *Ring) Enter() { r.waiters.Add(1) }
 // Leave is the end of a wait.
 func (r *Ring) Leave() { r.leave() }
 
+// HoldPuts holds up every put before it has looked at anything, until release is called.
+func (r *Ring) HoldPuts() (release func()) {
+	r.putMu.Lock()
+	return r.putMu.Unlock
+}
+
 // Token takes the token that wakes a waiter, and reports whether there was one.
 func (r *Ring) Token() bool {
 	select {
