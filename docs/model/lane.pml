@@ -30,6 +30,7 @@
 // variants: -DBROKEN=9 -DCLOSE=1 expect: error
 // variants: -DBROKEN=10 expect: error
 // variants: -DBROKEN=11 -DPAD=1 expect: error
+// variants: -DBROKEN=12 -DEXPIRE=1 expect: error
 // depth: 4000000
 
 #ifndef BROKEN
@@ -377,8 +378,10 @@ proctype padder() {
 			// refresh: runs below now are too old, and the position jumps there.
 			once = true;
 			atomic { if :: now = pos - 1 :: now = pos :: pos < RUNS -> now = pos + 1 fi };
+#if BROKEN != 12
 			dropRing(now);
 			atomic { if :: pos < now -> pos = now :: else -> skip fi };
+#endif
 #if BROKEN != 5
 			lock(mu[0]);
 #endif
@@ -394,7 +397,16 @@ proctype padder() {
 #if BROKEN != 5
 			unlock(mu[0]);
 #endif
-			now = 0
+#if BROKEN == 12
+			dropRing(now);
+			atomic { if :: pos < now -> pos = now :: else -> skip fi };
+#endif
+			atomic {
+				// Nothing old stays: not in the lane, and not in the ring.
+				assert(next[0] >= end[0] || (end[0] - 1) / RUN >= now || BROKEN == 5);
+				if :: len(ring) > 0 -> ring?<head>; assert(head >= now); head = 0 :: else -> skip fi;
+				now = 0
+			}
 #endif
 #ifdef REPLACE
 		:: !once && pos > 0 ->
