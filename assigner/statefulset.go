@@ -44,7 +44,8 @@ type pod struct {
 
 const (
 	// tokenFile is where a pod that has a service account finds the account's token.
-	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+	tokenFile     = accountFolder + "/token"
 
 	// nameYAML gives a container its pod's name, and ordinalYAML the ordinal in it.
 	nameYAML    = "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]"
