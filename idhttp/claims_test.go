@@ -162,3 +162,46 @@ func TestUnbound(t *testing.T) {
 		t.Errorf("the authority was asked %d times, want never", n)
 	}
 }
+
+// TestReach: where the authority tells no time, a window ends no further from the server's clock than
+// a day, or three windows if they are longer. Where it does, it decides itself.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			of   *assignertest.Memory
+			want time.Duration // 0: what is asked for
+		}{
+			{&assignertest.Memory{}, 24 * time.Hour},
+			{&assignertest.Memory{Span: 10 * time.Hour}, 30 * time.Hour},
+			{&assignertest.Memory{TellTime: true}, 0},
+		} {
+			h := newHandler(t, &idhttp.Options{Workers: tt.of})
+			body := `{` + claimed(t, h) + `,"until":"2999-01-01T00:00:00Z"}`
+			want, again := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), 200
+			if tt.want != 0 {
+				want, again = time.Now().Add(tt.want), 409
+			}
+			w := send(h, "POST", "/api/worker/extend", body)
+			if text := `"` + want.UTC().Format(time.RFC3339) + `"`; w.Code != 200 || !strings.Contains(w.Body.String(), text) {
+				t.Errorf("extend to 2999 = %d %s, want 200 and %s", w.Code, w.Body, text)
+			}
+			w = send(h, "POST", "/api/worker/extend", body)
+			if w.Code != again || again == 409 && !strings.Contains(w.Body.String(), `"beyond_reach"`) {
+				t.Errorf("extend to 2999 again = %d %s, want %d", w.Code, w.Body, again)
+			}
+			if tt.want == 0 {
+				continue
+			}
+			for _, text := range []string{"it is 2000-01-01", "2999-01-01", "reach is " + tt.want.String()} {
+				if !strings.Contains(w.Body.String(), text) {
+					t.Errorf("extend to 2999 again = %s, want %q in it", w.Body, text)
+				}
+			}
+			time.Sleep(time.Hour)
+			if w = send(h, "POST", "/api/worker/extend", body); w.Code != 200 {
+				t.Errorf("extend to 2999 an hour later = %d %s, want 200", w.Code, w.Body)
+			}
+		}
+	})
+}

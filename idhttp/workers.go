@@ -16,6 +16,10 @@ import (
 // than the time that a client of package idclient waits before it asks another server.
 const authorityTimeout = 4 * time.Second
 
+// reach is how far beyond the server's clock a window ends at most, where the authority tells no
+// time and three of its windows are not longer.
+const reach = 24 * time.Hour
+
 // assign makes a claim. If the client has gone meanwhile, it gives the claim back. A claim without
 // a layout would pass the authority's check of layouts, so it is refused.
 func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
@@ -66,11 +70,39 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 	}
 	var out wire.Claim
 	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
-		_, err := c.Extend(ctx, ask.Until)
+		until, err := within(c, ask.Until, time.Now())
+		if err == nil {
+			_, err = c.Extend(ctx, until)
+		}
 		out = window(c)
 		return err
 	})
 	h.answer(w, r, err, &out)
+}
+
+// within returns until, or the furthest instant that is granted at now if that is earlier. An
+// authority that tells the time sees to that itself. For others this server's clock bounds what a
+// client gets whose clock is years ahead, because the worker id is reserved for that long. If that
+// leaves nothing to grant, the error wraps assigner.ErrBeyondReach.
+func within(c assigner.Claim, until, now time.Time) (time.Time, error) {
+	_, end := c.Window()
+	if _, ok := c.(assigner.Clock); ok || end.IsZero() {
+		return until, nil
+	}
+	far := reach
+	if w, ok := c.(assigner.Windowed); ok {
+		far = max(far, 3*w.Span())
+	}
+	limit := now.Add(far)
+	if until.After(limit) && !limit.After(end) {
+		return end, fmt.Errorf("%w: it is %v at the server, the window would reach %v, and the "+
+			"reach is %v: one of the two clocks is wrong, the server's or the client's",
+			assigner.ErrBeyondReach, now.UTC(), until.UTC(), far)
+	}
+	if until.After(limit) {
+		return limit, nil
+	}
+	return until, nil
 }
 
 // release gives a claim back. It succeeds for a claim that is lost, which leaves nothing to give
