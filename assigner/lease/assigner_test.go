@@ -46,9 +46,9 @@ func TestOptions(t *testing.T) {
 		"Last is 2, want 3, which is First, or above":           {First: 3, Last: 2},
 		"Window is 1ms, want 1s to 8784h0m0s":                   {Window: time.Millisecond},
 		"Window is 9000h0m0s, want 1s to 8784h0m0s":             {Window: 9000 * time.Hour},
-		"Reach is 1h0m0s, want 24h0m0s, the longer of 24h0m0s ": {Reach: time.Hour},
+		"Reach is 59m0s, want 1h0m0s, which is three Windows, ": {Reach: 59 * time.Minute},
 		"Reach is 25h0m0s, want 30h0m0s, ":                      {Reach: 25 * time.Hour, Window: 10 * time.Hour},
-		"and three Windows, to 17568h0m0s":                      {Reach: 17569 * time.Hour},
+		"is three Windows, to 17568h0m0s":                       {Reach: 17569 * time.Hour},
 	} {
 		if _, err := lease.New(&memory{}, &o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%+v) = %v, want an error with %q", o, err, want)

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ type header struct {
 	Layout  string `json:"layout"` // separated by commas, those that are settled first
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
-	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: minReach, see reach
+	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -158,23 +159,28 @@ func (h header) end(until int64) int64 {
 	return until
 }
 
-// reach returns how far beyond the clock a window of the store may end, in milliseconds. Without a
-// header it is what the space knows of.
+// reach returns how far beyond the clock a window of the store may end, in milliseconds. A header
+// that is gone, or has none, stands for dayReach.
 func (s *space) reach(h header) int64 {
-	return max(h.Reach, s.options.Reach.Milliseconds())
+	return max(cmp.Or(h.Reach, dayReach.Milliseconds()), s.options.Reach.Milliseconds())
 }
 
 // reached reports whether h has the space's reach, so that every process counts with it.
 func (s *space) reached(h header) bool {
-	return s.reach(h) == max(h.Reach, minReach.Milliseconds())
+	return s.reach(h) == cmp.Or(h.Reach, dayReach.Milliseconds())
 }
 
 // putHeader stores h in place of the entry that it was read from, and returns it with its new
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
+	if h.entry.Version == "" && h.Floor == 0 { // no window of another process is forgotten
+		h.Reach = s.options.Reach.Milliseconds()
+	}
 	if !s.reached(h) {
 		h.Reach = s.reach(h)
+	} else if h.Reach == dayReach.Milliseconds() {
+		h.Reach = 0
 	}
 	e, err := s.put(ctx, h.entry, encode(h))
 	h.entry = e

@@ -15,7 +15,7 @@ const (
 
 	minWindow = time.Second
 	maxWindow = 366 * 24 * time.Hour
-	minReach  = 24 * time.Hour
+	dayReach  = 24 * time.Hour // the least that Reach is by default
 	maxReach  = 2 * maxWindow
 	minSkew   = time.Second // a store may tell no more than seconds
 	maxOwner  = 191         // characters
@@ -40,8 +40,8 @@ type Options struct {
 	// grants no more: where the process's clock is years ahead, its windows grow no faster than
 	// time passes, and it gets assigner.ErrBeyondReach. After a store went back, all that it may
 	// have forgotten has ended when a reach has passed. The longest Reach of any process that ever
-	// claimed counts for all, and the store keeps it. Default and minimum: the longer of 24 hours
-	// and three Windows. At most 732 days, which is the default too where three Windows are longer.
+	// claimed counts for all, and the store keeps it. Three Windows to 732 days. Default 24 hours,
+	// or three Windows if they are longer, but no more than 732 days.
 	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its slots; cut to 191 characters.
@@ -83,9 +83,9 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Logger.Warn("owner cut", "characters", n, "kept", maxOwner)
 		c.Owner = string([]rune(c.Owner)[:maxOwner])
 	}
-	least := min(max(minReach, 3*c.Window), maxReach)
+	least := min(3*c.Window, maxReach)
 	if c.Reach == 0 {
-		c.Reach = least
+		c.Reach = max(dayReach, least)
 	}
 	switch {
 	case c.First < 0:
@@ -96,8 +96,8 @@ func (o *Options) withDefaults() (Options, error) {
 	case c.Window < minWindow || c.Window > maxWindow:
 		return c, fmt.Errorf("lease: Window is %v, want %v to %v", c.Window, minWindow, maxWindow)
 	case c.Reach < least || c.Reach > maxReach:
-		return c, fmt.Errorf("lease: Reach is %v, want %v, the longer of %v and three Windows, "+
-			"to %v", c.Reach, least, minReach, maxReach)
+		return c, fmt.Errorf("lease: Reach is %v, want %v, which is three Windows, to %v",
+			c.Reach, least, maxReach)
 	case c.MaxSkew != 0 && (c.MaxSkew < minSkew || c.MaxSkew > maxWindow):
 		return c, fmt.Errorf("lease: MaxSkew is %v, want 0, or %v to %v",
 			c.MaxSkew, minSkew, maxWindow)

@@ -92,3 +92,37 @@ func TestReachOfStore(t *testing.T) {
 		}
 	})
 }
+
+// TestReachShort: a store has the reach of its processes where that is shorter than a day, in what it
+// grants and in what a repair writes. A header that names none stands for a day, and so does one that
+// is gone, because the store has forgotten what it named.
+func TestReachShort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		const short = time.Hour
+		a := newAssigner(t, s, &lease.Options{Reach: short})
+		c := assign(t, a)
+		want := func(what string, reach time.Duration) {
+			t.Helper()
+			now := time.Now()
+			s.edit(slot0, `"until_ms":`, `"until_ms":0,"was":`)
+			if _, err := c.Extend(t.Context(), until(c).Add(time.Second)); !errors.Is(err, assigner.ErrWentBack) {
+				t.Fatalf("%s: Extend of a slot that went back = %v, want ErrWentBack", what, err)
+			}
+			if r := recordOf(t, s.memory, slot0); r.Until != now.Add(reach).UnixMilli() {
+				t.Errorf("%s: the repaired slot ends %v from now, want %v", what,
+					time.UnixMilli(r.Until).Sub(now), reach)
+			}
+			time.Sleep(reach + time.Second)
+			c = assign(t, newAssigner(t, s, &lease.Options{Reach: short}))
+		}
+		if got, err := c.Extend(t.Context(), time.Now().Add(2*short)); err != nil || !got.Equal(time.Now().Add(short)) {
+			t.Errorf("Extend = %v, %v, want an hour from now", got, err)
+		}
+		want("all processes have a short reach", short)
+		s.edit(lease.HeaderName, `"reach_ms":`, `"was":`)
+		want("the header names none", 24*time.Hour)
+		want("after a claim", 24*time.Hour)
+	})
+}
