@@ -86,3 +86,35 @@ func TestClockJumpsAbout(t *testing.T) {
 		}
 	}
 }
+
+// TestClockHeldInBurst takes a burst, which wakes the keeper all the time, while a jump of the clock
+// is held that the authority does not confirm: it is asked once a second at the most.
+func TestClockHeldInBurst(t *testing.T) {
+	t.Parallel()
+	a := newMemory(10 * time.Minute)
+	bubble(t, "cached", a, uid.Options{Layout: narrow}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		clock.Step(5 * time.Hour)
+		for range 1000 {
+			mustFill(t, g, make([]uid.ID, 1<<14))
+			synctest.Wait()
+			time.Sleep(10 * time.Millisecond)
+		}
+		extends, nows := len(extensions(a)), len(a.Calls(assignertest.OpNow))
+		if held := g.Stats().ClockHeld; held != 5*time.Hour || extends < 100 || nows < 2 || nows > 12 {
+			t.Errorf("held by %v, %d extensions, and %d questions in 10 s, want 2 to 12", held, extends, nows)
+		}
+	})
+}
+
+// TestBoundIsNotSlow leaves a ring alone that MaxLead keeps from being full: that is no news.
+func TestBoundIsNotSlow(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	bubble(t, "cached", assignertest.Static(1), uid.Options{MaxLead: time.Nanosecond, Logger: logger},
+		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			time.Sleep(time.Minute)
+			if len(log.counts) != 1 {
+				t.Errorf("the log is %v, want that the worker id is claimed", log.counts)
+			}
+		})
+}
