@@ -51,11 +51,44 @@ func (w *world) newProcess(n int) *process {
 		MaxJump:    pick(rnd, 0, 10*time.Second),
 		NoReassign: rnd.IntN(8) == 0,
 	}
+	p.functions(w.random(5, uint64(n)))
 	if rnd.IntN(4) == 0 {
 		most := pick(rnd, time.Second, time.Minute, 5*time.Hour)
 		p.skew = eitherWay(rnd, most)
 	}
 	return p
+}
+
+// functions gives some processes a TakeFunc, a PutFunc, or both. They take their time.
+func (p *process) functions(rnd *rand.Rand) {
+	var mu sync.Mutex
+	pause := func(ctx context.Context) (again bool) {
+		mu.Lock()
+		d := time.NewTimer(upTo(rnd, time.Second))
+		again = rnd.IntN(2) == 0
+		mu.Unlock()
+		select {
+		case <-d.C:
+		case <-ctx.Done():
+		}
+		return again
+	}
+	if rnd.IntN(6) == 0 {
+		p.o.TakeFunc = func(ctx context.Context, reason error) error {
+			if pause(ctx) {
+				return nil
+			}
+			return reason
+		}
+	}
+	if rnd.IntN(6) == 0 {
+		p.o.PutFunc = func(uid.ID) error {
+			if pause(context.Background()) {
+				return nil
+			}
+			return uid.ErrEmpty
+		}
+	}
 }
 
 // life is one run of the program.
@@ -66,6 +99,8 @@ type life struct {
 	g       uid.Generator
 	started time.Time
 	wg      sync.WaitGroup
+	hung    context.Context // of all calls: it ends when one has to be taken for hung
+	free    context.CancelFunc
 
 	// Guarded by world.mu.
 	rnd    *rand.Rand    // what happens to its calls of the authority
@@ -159,13 +194,15 @@ func (p *process) live(calm bool) *life {
 		return nil
 	}
 	l.g = g
+	l.hung, l.free = context.WithCancel(context.Background())
 	held := g.Stats().ClockHeld > 0 // the authority's clock is far behind
 	w.set(func() {
 		w.lives++
 		l.honest = l.honest && !held
 	})
+	l.wg.Go(func() { l.probe(w.random(7, uint64(p.n), uint64(p.lives))) })
 	for k := range p.calls {
-		l.wg.Go(func() { l.take(w.random(3, uint64(p.n), uint64(p.lives), uint64(k))) })
+		l.wg.Go(func() { l.take(w.random(3, uint64(p.n), uint64(p.lives), uint64(k)), k == 1) })
 	}
 	return l
 }
@@ -196,13 +233,16 @@ func (p *process) suffer(l *life) {
 			w.log(p.n, "is killed")
 			l.end(true)
 			_ = l.g.Close()
-			l.wg.Wait()
+			l.gone()
 			return
 		case 2: // ended in order
 			w.log(p.n, "is closed")
+			if p.o.PutFunc != nil { // Close waits for it, and nothing drops old ids meanwhile
+				w.set(func() { l.honest = false })
+			}
 			_ = l.g.Close()
 			l.end(false)
-			l.wg.Wait()
+			l.gone()
 			l.closed()
 			return
 		case 3: // stands still in the middle of whatever it does, and is killed perhaps
@@ -213,7 +253,7 @@ func (p *process) suffer(l *life) {
 				w.log(p.n, "is killed")
 				l.end(true)
 				_ = l.g.Close()
-				l.wg.Wait()
+				l.gone()
 				return
 			}
 			w.log(p.n, "goes on")
@@ -235,6 +275,34 @@ func (p *process) suffer(l *life) {
 	}
 }
 
+// gone waits for the callers of a life whose generator is closed. One that does not return hangs.
+func (l *life) gone() {
+	if !l.returned() {
+		l.p.w.problem("process %d (%s): a call has not returned ten minutes after Close; %+v",
+			l.p.n, l.p.kind, l.g.Stats())
+	}
+	l.free()
+	l.wg.Wait()
+}
+
+// returned waits for a life's callers, and reports whether they returned within ten minutes, which
+// is longer than anything holds one up but the want of ids.
+func (l *life) returned() bool {
+	done := make(chan struct{})
+	go func() {
+		l.wg.Wait()
+		close(done)
+	}()
+	patience := time.NewTimer(10 * time.Minute)
+	defer patience.Stop()
+	select {
+	case <-done:
+		return true
+	case <-patience.C:
+		return false
+	}
+}
+
 // closed shows that a generator that is closed has no ids any more.
 func (l *life) closed() {
 	ids := make([]uid.ID, 2)
@@ -250,7 +318,7 @@ func (p *process) settle(l *life) {
 	w := p.w
 	time.Sleep(16*time.Second + 2*w.window) // longer than the keeper ever pauses
 	w.set(func() { l.over = true })
-	l.wg.Wait()
+	returned := l.returned()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var err error
@@ -269,6 +337,8 @@ func (p *process) settle(l *life) {
 	case err == nil:
 	case early && l.pulled: // it waits for its window to begin, or for what it borrowed before
 	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
+	case errors.Is(err, uid.ErrClaimExpired) && w.authority.Grant != nil &&
+		w.authority.Now().Sub(l.clock.Now()).Abs() > w.window/4: // less than the difference is granted
 	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
 	// its window is over before it looks
 	case errors.Is(err, uid.ErrClaimLost) && w.authority.Now().Sub(l.clock.Now()) > w.window/4:
@@ -276,127 +346,15 @@ func (p *process) settle(l *life) {
 		w.problem("process %d (%s) hands out no ids in calm times: %v; %+v", p.n, p.kind, err,
 			l.g.Stats())
 	}
+	// A Fill may wait for the clock, with ids in lanes that are not its own.
+	if err == nil && !returned && (p.kind == "default" || p.o.Lanes == 1) && !l.returned() {
+		w.problem("process %d (%s): a call waits while others get ids; %+v", p.n, p.kind, l.g.Stats())
+	}
 	if err := l.g.Close(); err != nil {
 		w.problem("Close() = %v in calm times", err)
 	}
+	l.gone()
 	l.closed()
 	l.end(false)
 	w.log(p.n, "ends: %v", err)
-}
-
-// take takes ids until the life is over.
-func (l *life) take(rnd *rand.Rand) {
-	w, p := l.p.w, l.p
-	buf := make([]uid.ID, p.size)
-	for {
-		time.Sleep(upTo(rnd, p.pause))
-		if w.calm() {
-			time.Sleep(upTo(rnd, 10*p.pause))
-		}
-		l.stand()
-		var over bool
-		var high int64
-		w.set(func() { over, high = l.over, l.high })
-		if over {
-			return
-		}
-		patience := upTo(rnd, pick(rnd, time.Millisecond, time.Second, 5*time.Second))
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		ids, begin := buf[:1+rnd.IntN(p.size)], time.Now()
-		n, err := l.call(ctx, ids)
-		cancel()
-		took := time.Since(begin)
-		if l.p.o.Lanes > 1 && p.kind == "cached" {
-			high = -1 // ids of several lanes have no order
-		}
-		if !l.record(ids[:n], high, begin) {
-			return
-		}
-		var honest bool
-		w.set(func() { honest = l.honest })
-		if honest && took > patience {
-			w.problem("process %d: a call took %v, its ctx had %v", p.n, took, patience)
-		}
-		if !allowed(err) {
-			w.problem("process %d (%s): %v", p.n, p.kind, err)
-		}
-	}
-}
-
-// call takes ids: one by Next, several by Fill.
-func (l *life) call(ctx context.Context, ids []uid.ID) (n int, err error) {
-	if len(ids) > 1 {
-		return l.g.Fill(ctx, ids)
-	}
-	if ids[0], err = l.g.Next(ctx); err != nil {
-		return 0, err
-	}
-	return 1, nil
-}
-
-// allowed reports whether a call may fail so.
-func allowed(err error) bool {
-	for _, e := range []error{nil, uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, uid.ErrClaimLost,
-		uid.ErrClaimExpired, uid.ErrClosed, context.DeadlineExceeded} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// record checks the ids that a call returned and notes them; high is the highest id that had been
-// returned when the call began. It returns false if the process has died meanwhile: nobody has got
-// the ids.
-func (l *life) record(ids []uid.ID, high int64, begin time.Time) bool {
-	w, o := l.p.w, l.p.o
-	w.mu.Lock()
-	dead, honest, claims := l.dead, l.honest, l.claims
-	if !dead {
-		w.ids = append(w.ids, ids...)
-		if n := len(ids); n > 0 {
-			l.high = max(l.high, l.order(ids[n-1]))
-			if o.Lanes == 1 { // which of several lanes depends on where stacks lie
-				w.trace = w.trace*31 + uint64(ids[0])
-			}
-		}
-	}
-	w.mu.Unlock()
-	if dead {
-		return false
-	}
-	now := time.Now()
-	for _, id := range ids {
-		p := l.g.Parse(id)
-		until := p.Time.Add(w.layout.Tick)
-		covered := false
-		for _, c := range claims {
-			covered = covered || c.covers(p.Worker, p.Time, until)
-		}
-		switch {
-		case !covered:
-			w.problem("process %d: %+v is in none of its windows", l.p.n, p)
-		case l.order(id) <= high:
-			w.problem("process %d (%s): %+v came after %d", l.p.n, l.p.kind, p, high)
-		case honest && o.MaxLead > 0 && p.Time.After(now.Add(o.MaxLead)):
-			w.problem("process %d: %+v leads by %v, MaxLead is %v", l.p.n, p, p.Time.Sub(now), o.MaxLead)
-		case honest && l.p.kind == "cached" && begin.Sub(p.Time) > max(o.MaxLag, 2*w.layout.Tick,
-			time.Second):
-			w.problem("process %d: %+v lags by %v, MaxLag is %v", l.p.n, p, begin.Sub(p.Time), o.MaxLag)
-		case honest && l.p.kind == "default" && !until.After(begin):
-			w.problem("process %d: %+v is of a tick that was over when the call began", l.p.n, p)
-		}
-		high = l.order(id)
-	}
-	return true
-}
-
-// order returns what rises from id to id: the id itself, except that Default may go on in the same
-// tick with a smaller worker id.
-func (l *life) order(id uid.ID) int64 {
-	if l.p.kind == "cached" {
-		return int64(id)
-	}
-	p := l.g.Parse(id)
-	return p.Tick*(l.p.w.alloc.MaxSeq()+1) + p.Seq
 }
