@@ -35,6 +35,8 @@ func TestMethods(t *testing.T) {
 		{"BREW", "/api/segment/get/order", "GET, POST", 405},
 		{"POST", "/api/segment/get/order", "2", 200},
 		{"HEAD", "/api/snowflake/get/x", "GET, POST", 405},
+		{"GET", "/api/segment/range/order", "POST", 405},
+		{"POST", "/api/segment/range/order", "", 200},
 		{"PUT", "/api/snowflake/get/x", "GET, POST", 405},
 		{"GET", "/api/snowflake/get/x", "101", 200},
 		{"HEAD", "/health", "", 200},
@@ -129,7 +131,7 @@ func TestHugeKey(t *testing.T) {
 	}
 	for _, path := range []string{"/api/snowflake/get/", "/api/segment/get/", "/api/segment/range/"} {
 		log.Reset()
-		w := get(serve(time.Millisecond, map[string]*tagRow{key: {err: errAway}}), path+key)
+		w := send(serve(time.Millisecond, map[string]*tagRow{key: {err: errAway}}), "POST", path+key, "")
 		if w.Code != 503 || w.Body.Len() > 200 {
 			t.Errorf("%s with a key of 1 MiB = %d with %d bytes, want 503 with at most 200", path, w.Code, w.Body.Len())
 		}

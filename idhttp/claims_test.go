@@ -139,6 +139,7 @@ func TestClientGone(t *testing.T) {
 	}}
 	h := newHandler(t, &idhttp.Options{Workers: m})
 	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", strings.NewReader(`{"max_worker":7,`+bound+`}`))
+	r.Header.Set("Content-Type", "application/json")
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 	if n := len(m.Calls(assignertest.OpRelease)); n != 1 || idhttp.Claims(h) != 0 {
 		t.Errorf("%d claims were given back and %d are remembered, want 1 and 0", n, idhttp.Claims(h))
@@ -204,4 +205,28 @@ func TestReach(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMediaType: the worker routes take JSON only. A page of another origin can make a browser send any
+// other type without asking the server.
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	h := newHandler(t, &idhttp.Options{Workers: m})
+	for kind, want := range map[string]int{
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "text/plain; a=application/json": 415,
+		"application/json+x": 415, "a/b/c": 415,
+		"application/json": 200, "Application/JSON; charset=utf-8": 200,
+	} {
+		before := len(m.Calls())
+		r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", strings.NewReader(`{"max_worker":7,`+bound+`}`))
+		if kind != "" {
+			r.Header.Set("Content-Type", kind)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if asked := len(m.Calls()) > before; w.Code != want || asked != (want == 200) {
+			t.Errorf("a body of type %q = %d %s, and the authority was asked: %v; want %d", kind, w.Code, w.Body, asked, want)
+		}
+	}
 }

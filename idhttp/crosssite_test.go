@@ -19,7 +19,7 @@ func TestCrossSite(t *testing.T) {
 	for _, route := range []struct{ method, path, body string }{
 		{"GET", "/api/segment/get/order", ""}, {"POST", "/api/segment/get/order", ""},
 		{"GET", "/api/segment/get/order?count=2", ""}, {"GET", "/api/snowflake/get/any", ""},
-		{"POST", "/api/segment/range/order", ""}, {"GET", "/api/segment/range/order", ""},
+		{"POST", "/api/segment/range/order", ""},
 		{"POST", "/api/worker/assign", `{"max_worker":1023,"layout":"41-10-12-0/1ms@2010-11-04T01:42:54.657Z"}`},
 	} {
 		for _, from := range []struct {
@@ -34,6 +34,7 @@ func TestCrossSite(t *testing.T) {
 		} {
 			r := httptest.NewRequest(route.method, route.path, strings.NewReader(route.body))
 			r.Host = "ids.example:8080"
+			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set(from.name, from.value)
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)

@@ -4,9 +4,10 @@
 //	/api/segment/get/{key}     an id of the tag, as plain decimal text
 //	/api/snowflake/get/{key}   a time-ordered id, as plain decimal text; the key is ignored
 //	...?count=N                1 to N ids as a JSON array of decimal strings; N is 1..1000
-//	/api/segment/range/{key}   a range of ids to count through, as JSON
+//	POST /api/segment/range/{key}
+//	                           a range of ids to count through, as JSON
 //	...?count=N                a range of about N ids
-//	/api/worker/assign, extend, release, now
+//	POST /api/worker/assign, extend, release, now
 //	                           worker ids with their windows, as JSON
 //	/decodeSnowflakeId?snowflakeId=N
 //	                           the parts of a time-ordered id, as JSON
@@ -148,7 +149,7 @@ func (h *handler) routes() []route {
 	return []route{
 		{segmentPath + "{key}", []string{get, post}, keyed(h.segment)},
 		{snowflakePath + "{key}", []string{get, post}, keyed(h.snowflake)},
-		{wire.RangePath + "{key}", []string{get, post}, h.ranges},
+		{wire.RangePath + "{key}", []string{post}, h.ranges},
 		{wire.AssignPath, []string{post}, h.assign},
 		{wire.ExtendPath, []string{post}, h.extend},
 		{wire.ReleasePath, []string{post}, h.release},

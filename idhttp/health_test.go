@@ -105,7 +105,7 @@ func TestHealthRanges(t *testing.T) {
 		h := newHandler(t, &idhttp.Options{Segment: g, Snowflake: &counted{}})
 		fetch := func(key string, status int) {
 			t.Helper()
-			if w := get(h, "/api/segment/range/"+key); w.Code != status {
+			if w := send(h, "POST", "/api/segment/range/"+key, ""); w.Code != status {
 				t.Fatalf("a range of %s = %d %s, want %d", key, w.Code, w.Body, status)
 			}
 		}
@@ -151,7 +151,7 @@ func TestHealthRanges(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		src.fail("user", errAway)
-		r := httptest.NewRequest(http.MethodGet, "/api/segment/range/user", nil)
+		r := httptest.NewRequest(http.MethodPost, "/api/segment/range/user", nil)
 		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(gone))
 		check(200, `{"status":"degraded","tags":1,"problems":["ranges of order: down"]}`)
 	})
@@ -183,7 +183,7 @@ func TestHealthRangesExhausted(t *testing.T) {
 		{"order", nil, 200, `{"status":"degraded","tags":0,"problems":["ranges of full: down"]}`},
 	} {
 		src.fail("order", tt.err)
-		get(h, "/api/segment/range/"+tt.key)
+		send(h, "POST", "/api/segment/range/"+tt.key, "")
 		if w := get(h, "/health"); w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.health {
 			t.Errorf("%d: health is %d %s, want %d %s", i, w.Code, w.Body, tt.status, tt.health)
 		}
@@ -200,7 +200,7 @@ func TestHealthRangesBounded(t *testing.T) {
 	}
 	h := newHandler(t, &idhttp.Options{Segment: newSegments(t, rows)})
 	for key := range rows {
-		get(h, "/api/segment/range/"+key)
+		send(h, "POST", "/api/segment/range/"+key, "")
 	}
 	var got struct{ Problems []string }
 	w := get(h, "/health")

@@ -139,6 +139,7 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/worker/assign 400": {
 			{served, "/api/worker/assign", `x`}, {served, "/api/worker/assign", `{"max_worker":7}`},
 		},
+		"POST /api/worker/assign 415": {{served, "/api/worker/assign", form}},
 		"POST /api/worker/assign 404": {{without, "/api/worker/assign", `{}`}},
 		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1,` + bound + `}`}},
 		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
@@ -146,6 +147,7 @@ func TestOpenAPI(t *testing.T) {
 			{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`},
 		},
 		"POST /api/worker/extend 400": {{served, "/api/worker/extend", ``}},
+		"POST /api/worker/extend 415": {{served, "/api/worker/extend", form}},
 		"POST /api/worker/extend 404": {{without, "/api/worker/extend", `{}`}},
 		"POST /api/worker/extend 409": {
 			{served, "/api/worker/extend", `{` + other + `,"until":"2999-01-01T00:00:00Z"}`},
@@ -154,12 +156,14 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/worker/extend 503":  nil, // below
 		"POST /api/worker/now 200":     {{served, "/api/worker/now", `{` + key + `}`}},
 		"POST /api/worker/now 400":     {{served, "/api/worker/now", `[]`}},
+		"POST /api/worker/now 415":     {{served, "/api/worker/now", form}},
 		"POST /api/worker/now 404":     {{without, "/api/worker/now", `{}`}},
 		"POST /api/worker/now 409":     {{served, "/api/worker/now", `{` + other + `}`}},
 		"POST /api/worker/now 503":     nil,
 		"POST /api/worker/release 200": {{served, "/api/worker/release", `{` + claimed(t, served) + `,"used":null}`}},
 		"POST /api/worker/release 409": {{served, "/api/worker/release", `{` + other + `,"used":null}`}},
 		"POST /api/worker/release 400": {{served, "/api/worker/release", `{"used":1}`}},
+		"POST /api/worker/release 415": {{served, "/api/worker/release", form}},
 		"POST /api/worker/release 404": {{without, "/api/worker/release", `{}`}},
 		"POST /api/worker/release 503": nil,
 	}
@@ -191,6 +195,10 @@ func TestOpenAPI(t *testing.T) {
 				"/api/snowflake/get/{key} 404": {{nothing, "/api/snowflake/get/a", ""}},
 				"/api/snowflake/get/{key} 500": {{lost, "/api/snowflake/get/a", ""}},
 				"/api/snowflake/get/{key} 503": {{broken, "/api/snowflake/get/a", ""}},
+			})
+		}
+		if m == "POST" {
+			maps.Copy(more, map[string][]request{
 				"/api/segment/range/{key} 200": {
 					{served, "/api/segment/range/order", ""}, {served, "/api/segment/range/order?count=3", ""},
 				},
@@ -204,8 +212,7 @@ func TestOpenAPI(t *testing.T) {
 				"/api/segment/range/{key} 500": {{served, "/api/segment/range/full", ""}},
 				"/api/segment/range/{key} 503": {{hasty, "/api/segment/range/away", ""}},
 			})
-		}
-		if m != "POST" {
+		} else {
 			maps.Copy(more, map[string][]request{
 				"/health 200":       {{served, "/health", ""}},
 				"/health 503":       {{stopped, "/health", ""}},
@@ -296,10 +303,17 @@ func claimed(t *testing.T, h http.Handler) string {
 
 // send returns the answer to a request.
 func send(h http.Handler, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != form {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	h.ServeHTTP(w, r)
 	return w
 }
+
+// form is a body that send does not call JSON.
+const form = "a=form"
 
 // TestDescribed: the checks of TestOpenAPI find values that violate their schema.
 func TestDescribed(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 
@@ -160,10 +161,17 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error, out 
 }
 
 // worker decodes the body of a request about a worker id into ask. If it cannot, or if worker ids
-// are not served, it answers the request and returns false.
+// are not served, it answers the request and returns false. It wants the body's type to be JSON: a
+// browser lets a page of another origin send a body of that type only where a server allows it.
 func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 	if h.Workers == nil {
 		refuse(w, http.StatusNotFound, wire.NotServed, "worker ids are not served here")
+		return false
+	}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" with an error
+	if kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, wire.BadRequest,
+			fmt.Sprintf("Content-Type is %.64q, want application/json", kind))
 		return false
 	}
 	body, err := io.ReadAll(r.Body)

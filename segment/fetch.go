@@ -11,8 +11,9 @@ import (
 // Fetch returns a range straight from the source, for a program that counts through it itself. It
 // makes a Generator a Source: a server can hand ranges to clients that hold their own (packages
 // idhttp and idclient). Fetch does not touch the ranges that the Generator holds, and it does not
-// adapt step: each client adapts its own. Concurrent calls ask the source at once, also for one
-// tag.
+// adapt step: each client adapts its own. But a step above the largest that the Generator asks for
+// itself, which Options.MaxStep bounds, is cut to that: a client must not use a counter up.
+// Concurrent calls ask the source at once, also for one tag.
 //
 // The bounds on made-up names apply here too. With Listed, only names in the list are known. A name
 // that the source did not know is refused for a second. At most a few names that the Generator does
@@ -32,7 +33,10 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 		return Range{}, err
 	}
 	defer leave()
-	r, err := g.src.Fetch(ctx, tag, step)
+	var r Range
+	if step, err = g.cut(ctx, tag, step); err == nil {
+		r, err = g.src.Fetch(ctx, tag, step)
+	}
 	if err == nil {
 		err = r.Validate()
 	}
@@ -48,6 +52,20 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 		return Range{}, err // the range is a gap
 	}
 	return r, nil
+}
+
+// cut returns step, or the most that may be asked for if that is less. That depends on the row's own
+// step, so a Finder is asked for the row, but only about a step that may be too large.
+func (g *Generator) cut(ctx context.Context, tag string, step int64) (int64, error) {
+	p := pace{limit: g.opts.MaxStep}
+	if f, ok := g.src.(Finder); ok && step > p.max() {
+		row, err := f.Find(ctx, tag)
+		if err != nil {
+			return 0, err
+		}
+		p.base = min(row.Step, MaxSpan)
+	}
+	return min(step, p.max()), nil
 }
 
 // open returns ErrClosed after Close has begun, and nil before.

@@ -34,7 +34,7 @@ func TestFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)
-		g := segtest.New(t, f, &segment.Options{MaxStep: 1, FetchTimeout: time.Second})
+		g := segtest.New(t, f, &segment.Options{MaxStep: 10, FetchTimeout: time.Second})
 		for step, want := range map[int64]int64{0: 10, 7: 7} {
 			if r, err := g.Fetch(t.Context(), "a", step); err != nil || r.Len() != want || r.Step != 10 {
 				t.Errorf("Fetch(step %d) = %v, %v, want %d ids", step, r, err, want)
@@ -65,6 +65,60 @@ func TestFetch(t *testing.T) {
 			t.Errorf("Fetch = %v, want %v", err, segtest.ErrAway)
 		}
 	})
+}
+
+// finding is a fake that finds rows.
+type finding struct {
+	*fake
+
+	finds int
+}
+
+func (f *finding) Find(_ context.Context, tag string) (segment.Row, error) {
+	f.finds++
+	r, ok := f.tags[tag]
+	if !ok {
+		return segment.Row{}, segment.ErrUnknownTag
+	}
+	return *r, nil
+}
+
+// TestFetchCut: a client does not use a counter up with one range. Its step is cut to MaxStep, or to a
+// million or twice the row's own step, and never below that step. The row is looked at only for a step
+// that may be too large.
+func TestFetchCut(t *testing.T) {
+	t.Parallel()
+	const million = 1_000_000
+	for _, tt := range []struct {
+		max, own, step, want int64
+		finds                int
+	}{
+		{0, 10, million, million, 0},
+		{0, 10, million + 1, million, 1},
+		{0, 10, segment.MaxSpan, million, 1},
+		{0, 700_000, segment.MaxSpan, 1_400_000, 1},
+		{0, segment.MaxSpan, segment.MaxSpan, segment.MaxSpan, 1},
+		{500, 10, 500, 500, 0},
+		{500, 10, 501, 500, 1},
+		{500, 10, 0, 10, 0},
+		{1, 10, 7, 7, 1},
+		{1, 10, 11, 10, 1},
+	} {
+		f := &finding{fake: newFake(tt.own)}
+		g := segtest.New(t, f, &segment.Options{MaxStep: tt.max, Refresh: -1})
+		r, err := g.Fetch(t.Context(), "a", tt.step)
+		if err != nil || r.Len() != tt.want || f.finds != tt.finds {
+			t.Errorf("Fetch(step %d) with MaxStep %d of a row with step %d = %v, %v after %d looks at the row, "+
+				"want %d ids after %d", tt.step, tt.max, tt.own, r, err, f.finds, tt.want, tt.finds)
+		}
+		if _, err := g.Fetch(t.Context(), "nobody", segment.MaxSpan); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Fetch of an unknown tag = %v, want ErrUnknownTag", err)
+		}
+	}
+	g := segtest.New(t, newFake(10), &segment.Options{MaxStep: 5, Refresh: -1})
+	if r, err := g.Fetch(t.Context(), "a", 11); err != nil || r.Len() != 5 {
+		t.Errorf("Fetch(step 11) with MaxStep 5 from a source that finds no rows = %v, %v, want 5 ids", r, err)
+	}
 }
 
 // TestFetchBounds: names that the Generator does not use are fetched a few at a time. Tags in use do

@@ -126,7 +126,7 @@ func (b *bench) stopped(t *testing.T, s *served) time.Duration {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		if r, err := http.Get(s.base + "/api/segment/range/tag0"); err == nil {
+		if r, err := http.Post(s.base+"/api/segment/range/tag0", "", http.NoBody); err == nil {
 			r.Body.Close()
 		}
 	})
