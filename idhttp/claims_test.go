@@ -226,7 +226,8 @@ func TestMediaType(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if asked := len(m.Calls()) > before; w.Code != want || asked != (want == 200) {
-			t.Errorf("a body of type %q = %d %s, and the authority was asked: %v; want %d", kind, w.Code, w.Body, asked, want)
+			t.Errorf("a body of type %q = %d %s, and the authority was asked: %v; want %d",
+				kind, w.Code, w.Body, asked, want)
 		}
 	}
 }

@@ -54,8 +54,8 @@ func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, e
 	return r, nil
 }
 
-// cut returns step, or the most that may be asked for if that is less. That depends on the row's own
-// step, so a Finder is asked for the row, but only about a step that may be too large.
+// cut returns step, or the most that may be asked for if that is less. That depends on the row's
+// own step, so a Finder is asked for the row, but only about a step that may be too large.
 func (g *Generator) cut(ctx context.Context, tag string, step int64) (int64, error) {
 	p := pace{limit: g.opts.MaxStep}
 	if f, ok := g.src.(Finder); ok && step > p.max() {
