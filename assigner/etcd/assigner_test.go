@@ -18,14 +18,14 @@ func TestConformance(t *testing.T) {
 	s := servers.Etcd(t)
 	assignertest.Run(t, assignertest.Factory{
 		Authority: func(tb testing.TB) func() assigner.Assigner {
-			prefix := s.Prefix()
-			return func() assigner.Assigner { return open(tb, s.Addr(), prefix, lease.Options{}) }
+			namespace := s.Prefix()
+			return func() assigner.Assigner { return open(tb, s.Addr(), namespace, lease.Options{}) }
 		},
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
-			prefix := s.Prefix()
+			namespace := s.Prefix()
 			return func(first, last int64) assigner.Assigner {
-				a, err := etcd.Open("etcd://"+s.Addr()+"/"+prefix,
-					&etcd.Options{Options: lease.Options{First: first, Last: last}})
+				a, err := etcd.Open("etcd://"+s.Addr()+"/"+namespace,
+					&etcd.Options{Lease: lease.Options{First: first, Last: last}})
 				if err != nil {
 					return assignertest.Refused(err)
 				}
@@ -36,19 +36,19 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestPrefixes: the worker ids of two prefixes are independent, also where one prefix lies inside the
+// TestNamespaces: the worker ids of two namespaces are independent, also where one lies inside the
 // other.
-func TestPrefixes(t *testing.T) {
+func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	s := servers.Etcd(t)
-	prefix := s.Prefix()
-	for _, p := range []string{prefix, prefix + "/slot-1", prefix + "/deeper", prefix + "x"} {
+	namespace := s.Prefix()
+	for _, p := range []string{namespace, namespace + "/slot-1", namespace + "/deeper", namespace + "x"} {
 		a := open(t, s.Addr(), p, lease.Options{})
 		if c := assign(t, a); c.Worker() != 0 {
 			t.Errorf("first worker id under %s = %d, want 0", p, c.Worker())
 		}
 	}
-	a := open(t, s.Addr(), prefix, lease.Options{})
+	a := open(t, s.Addr(), namespace, lease.Options{})
 	all, err := a.Slots(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Errorf("Slots = %v, %v, want one", all, err)
@@ -59,7 +59,7 @@ func TestPrefixes(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	const password = dbtest.Password
-	for _, tt := range []struct{ url, prefix, want string }{
+	for _, tt := range []struct{ url, namespace, want string }{
 		{"http://host", "", "no URL of etcd"},
 		{"etcd://", "", "no URL of etcd"},
 		{"etcd://user:" + password + "@", "", "no URL of etcd"},
@@ -71,10 +71,10 @@ func TestOpenErrors(t *testing.T) {
 		{"etcd://host/a?cert=x", "", "want both"},
 		{"etcd://host/a?ca=/nowhere", "", "/nowhere"},
 		{"etcd://host/a?cert=/nowhere&key=/x", "", "/nowhere"},
-		{"etcd://host/a//b", "", `Prefix is "/a//b", want a path such as /uidring`},
-		{"etcd://host", "a", `Prefix is "a", want a path such as /uidring`},
+		{"etcd://host/a//b", "", `Namespace is "/a//b", want a path such as /uidring`},
+		{"etcd://host", "a", `Namespace is "a", want a path such as /uidring`},
 	} {
-		_, err := etcd.Open(tt.url, &etcd.Options{Prefix: tt.prefix})
+		_, err := etcd.Open(tt.url, &etcd.Options{Namespace: tt.namespace})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), password) {
 			t.Errorf("Open(%q) = %v, want an error with %q and no password", tt.url, err, tt.want)
 		}

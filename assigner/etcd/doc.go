@@ -1,7 +1,7 @@
 // Package etcd assigns worker ids from etcd, version 3.4 or later, and fences every reservation.
 //
 // A worker id is a key that holds its owner, a fencing token and the end of the reserved window.
-// Package slots has the form and the proof. Each change is one transaction that compares the key's
+// Package lease has the form and the proof. Each change is one transaction that compares the key's
 // ModRevision and value. No etcd lease, lock or session takes part: they end by the clock of a
 // server, in the middle of what a paused owner does.
 //

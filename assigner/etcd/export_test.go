@@ -6,7 +6,7 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// NewStore returns the Store on a prefix.
-func NewStore(c *clientv3.Client, prefix string) lease.Store {
-	return &store{c.KV, prefix, c.Endpoints()}
+// NewStore returns the Store of a namespace.
+func NewStore(c *clientv3.Client, namespace string) lease.Store {
+	return &store{c.KV, namespace, c.Endpoints()}
 }

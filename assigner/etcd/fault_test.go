@@ -142,7 +142,7 @@ func TestRestored(t *testing.T) {
 		t.Fatalf("the stranger has worker %d, want the forgotten %d", stranger.Worker(), taken.Worker())
 	}
 	for name, lost := range map[string]struct {
-		a *etcd.Assigner
+		a *lease.Assigner
 		c assigner.Claim
 		n int64
 	}{"taken": {a, taken, 1}, "gone": {b, gone, 2}} {
@@ -212,7 +212,7 @@ func TestChaos(t *testing.T) {
 // its windows ever covered counts as used, unless it was released.
 func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, claims *atomic.Int64) {
 	number := claims.Add(1)
-	o := &etcd.Options{Prefix: "/chaos", Options: lease.Options{Window: time.Second}}
+	o := &etcd.Options{Namespace: "/chaos", Lease: lease.Options{Window: time.Second}}
 	a, err := etcd.Open("etcd://"+addr, o)
 	if err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 
 const maxWorker = 1<<10 - 1
 
-// servers has one etcd for the tests that do no harm to it. Each of them takes a prefix of its own.
+// servers has one etcd for the tests that do no harm to it. Each of them takes a namespace of its own.
 var servers dbtest.Shared
 
 func TestMain(m *testing.M) {
@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 }
 
 // open returns an Assigner on the etcd at an address. It is closed twice when the test ends.
-func open(tb testing.TB, addr, prefix string, o lease.Options) *etcd.Assigner {
+func open(tb testing.TB, addr, namespace string, o lease.Options) *lease.Assigner {
 	tb.Helper()
-	a, err := etcd.Open("etcd://"+addr, &etcd.Options{Prefix: "/" + prefix, Options: o})
+	a, err := etcd.Open("etcd://"+addr, &etcd.Options{Namespace: "/" + namespace, Lease: o})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// store holds the entries under a prefix. Its reads are etcd's linearizable ones, which is what the
+// store holds the entries of a namespace. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.
 type store struct {
 	kv        clientv3.KV
-	prefix    string
+	namespace string
 	endpoints []string
 }
 
@@ -27,18 +27,19 @@ var _ lease.Store = (*store)(nil)
 
 // String says where the keys are.
 func (s *store) String() string {
-	return "etcd at " + strings.Join(s.endpoints, ",") + " under " + s.prefix
+	return "etcd at " + strings.Join(s.endpoints, ",") + " under " + s.namespace
 }
 
-func (s *store) key(name string) string { return s.prefix + "/" + name }
+func (s *store) key(name string) string { return s.namespace + "/" + name }
 
 func (s *store) entry(kv *mvccpb.KeyValue) lease.Entry {
-	return lease.Entry{Name: strings.TrimPrefix(string(kv.Key), s.prefix+"/"), Value: kv.Value,
+	return lease.Entry{Name: strings.TrimPrefix(string(kv.Key), s.namespace+"/"), Value: kv.Value,
 		Version: strconv.FormatInt(kv.ModRevision, 10)}
 }
 
-// List reads the header and the keys that begin like a slot's, at one revision. A longer prefix may
-// begin like one too, such as /uidring/slot-1: package slots passes over names that are no slot's.
+// List reads the header and the keys that begin like a slot's, at one revision. A longer
+// namespace may begin like one too, such as /uidring/slot-1: package lease passes over names that
+// are no slot's.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	resp, err := s.kv.Txn(ctx).Then(
 		clientv3.OpGet(s.key(lease.HeaderName)),

@@ -83,7 +83,7 @@ func factory(start func(testing.TB) *fake) assignertest.Factory {
 			f := start(tb)
 			return func(first, last int64) assigner.Assigner {
 				return open(f.cluster(), &kubernetes.Options{
-					Options: lease.Options{First: first, Last: last}})
+					Lease: lease.Options{First: first, Last: last}})
 			}
 		},
 	}

@@ -6,7 +6,7 @@
 //
 //	cluster, err := kubernetes.InCluster()
 //	...
-//	a, err := kubernetes.New(cluster, &kubernetes.Options{Name: "orders"})
+//	a, err := kubernetes.New(cluster, &kubernetes.Options{Namespace: "orders"})
 //	...
 //	gen, err := uid.NewCached(ctx, a, nil)
 //

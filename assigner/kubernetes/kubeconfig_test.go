@@ -267,7 +267,7 @@ func TestOpen(t *testing.T) {
 		"orders":                                 "not of the form",
 		"kubernetes:orders?%zz":                  "not of the form",
 		"kubernetes:orders?password=" + secret:   `"password"`,
-		"kubernetes:Orders?kubeconfig=" + path:   "Options.Name",
+		"kubernetes:Orders?kubeconfig=" + path:   "Options.Namespace",
 		"kubernetes:A/orders?kubeconfig=" + path: "Cluster.Namespace",
 		"kubernetes:x?kubeconfig=/nowhere/else":  "/nowhere/else",
 	} {

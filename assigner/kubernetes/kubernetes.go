@@ -10,24 +10,25 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// DefaultName is the default of Options.Name.
-const DefaultName = "uidring"
+// DefaultNamespace is the Namespace where neither Options nor Open's text name one.
+const DefaultNamespace = "uidring"
 
-// maxName bounds Options.Name, so that the name of an object has room for a worker id.
-const maxName = 40
+// maxNamespace bounds Options.Namespace, so that the name of an object has room for a worker id.
+const maxNamespace = 40
 
-// Options configures New. Nil and zero fields mean the defaults.
+// Options configures an Assigner. nil and zero fields mean the defaults.
 type Options struct {
-	// Name is a universe of ids in the cluster's namespace: claims in one universe have different
-	// worker ids and one bit layout, and IDS OF TWO NAMES, OR OF TWO NAMESPACES OF THE CLUSTER, MAY
-	// BE EQUAL.
-	// Objects are called Name-header and Name-slot-7, and have the label
-	// uidring.github.io/ids=Name. 1 to 40 lower-case letters, digits and hyphens. Default
-	// "uidring".
-	Name string
+	// Namespace is a universe of ids, with one layout, in the cluster's namespace that
+	// Cluster.Namespace names: IDS OF TWO NAMESPACES OF EITHER KIND MAY BE EQUAL. Objects are
+	// called Namespace-header and Namespace-slot-7, and have the label
+	// uidring.github.io/ids=Namespace. 1 to 40 lower-case letters, digits and hyphens. Default
+	// DefaultNamespace.
+	Namespace string
 
-	// Options are the options of package lease.
-	lease.Options
+	// Lease has the options that all authorities share.
+	Lease lease.Options
+
+	_ struct{} // keeps literals keyed
 }
 
 // New returns an Assigner for worker ids that Lease objects of a cluster keep. It makes no
@@ -39,10 +40,10 @@ func New(c *Cluster, o *Options) (*lease.Assigner, error) {
 	if o != nil {
 		opts = *o
 	}
-	opts.Name = cmp.Or(opts.Name, DefaultName)
-	if !isLabel(opts.Name, maxName) {
-		return nil, fmt.Errorf("kubernetes: Options.Name is %q, want 1 to %d lower-case letters, "+
-			"digits and hyphens", opts.Name, maxName)
+	opts.Namespace = cmp.Or(opts.Namespace, DefaultNamespace)
+	if !isLabel(opts.Namespace, maxNamespace) {
+		return nil, fmt.Errorf("kubernetes: Options.Namespace is %q, want 1 to %d lower-case "+
+			"letters, digits and hyphens", opts.Namespace, maxNamespace)
 	}
 	if c == nil {
 		return nil, fmt.Errorf("kubernetes: the cluster is nil, want that of InCluster or " +
@@ -51,7 +52,7 @@ func New(c *Cluster, o *Options) (*lease.Assigner, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	return lease.New(newStore(c, opts.Name), &opts.Options)
+	return lease.New(newStore(c, opts.Namespace), &opts.Lease)
 }
 
 // Scheme begins the text that Open reads.
@@ -59,18 +60,18 @@ const Scheme = "kubernetes:"
 
 // Open returns an Assigner for a text of the form
 //
-//	kubernetes:[NAMESPACE/][NAME][?kubeconfig=PATH][&context=CONTEXT]
+//	kubernetes:[CLUSTERNAMESPACE/][NAMESPACE][?kubeconfig=PATH][&context=CONTEXT]
 //
 // such as kubernetes:orders. In a pod it uses the pod's service account, unless the text names a
-// kubeconfig or a context. Otherwise it uses Kubeconfig. NAMESPACE and NAME override the account's
-// namespace and o's Name.
+// kubeconfig or a context. Otherwise it uses Kubeconfig. CLUSTERNAMESPACE and NAMESPACE override
+// the account's namespace and o's.
 func Open(text string, o *Options) (*lease.Assigner, error) {
 	rest, ok := strings.CutPrefix(text, Scheme)
 	rest, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)
 	if !ok || err != nil {
 		return nil, fmt.Errorf("kubernetes: the address is not of the form " +
-			"kubernetes:[NAMESPACE/][NAME][?kubeconfig=PATH][&context=CONTEXT]")
+			"kubernetes:[CLUSTERNAMESPACE/][NAMESPACE][?kubeconfig=PATH][&context=CONTEXT]")
 	}
 	for key, all := range values {
 		if key != "kubeconfig" && key != "context" || len(all) != 1 {
@@ -91,10 +92,10 @@ func Open(text string, o *Options) (*lease.Assigner, error) {
 	if o != nil {
 		opts = *o
 	}
-	name := rest
-	if namespace, after, ok := strings.Cut(rest, "/"); ok {
-		c.Namespace, name = namespace, after
+	namespace := rest
+	if before, after, ok := strings.Cut(rest, "/"); ok {
+		c.Namespace, namespace = before, after
 	}
-	opts.Name = cmp.Or(name, opts.Name)
+	opts.Namespace = cmp.Or(namespace, opts.Namespace)
 	return New(c, &opts)
 }

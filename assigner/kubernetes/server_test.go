@@ -44,7 +44,7 @@ type apiServer struct {
 	names atomic.Int64 // how often name was called
 }
 
-// name returns an Options.Name that no other check uses.
+// name returns an Options.Namespace that no other check uses.
 func (s *apiServer) name() string { return fmt.Sprintf("t%d", s.names.Add(1)) }
 
 // cluster returns the server's Cluster, read from a kubeconfig that names a file with the token.
@@ -90,13 +90,13 @@ func testServerConformance(t *testing.T, s *apiServer) {
 	assignertest.Run(t, assignertest.Factory{
 		Authority: func(tb testing.TB) func() assigner.Assigner {
 			c, name := s.cluster(tb, dbtest.Password), s.name()
-			return func() assigner.Assigner { return open(c, &kubernetes.Options{Name: name}) }
+			return func() assigner.Assigner { return open(c, &kubernetes.Options{Namespace: name}) }
 		},
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 			c, name := s.cluster(tb, dbtest.Password), s.name()
 			return func(first, last int64) assigner.Assigner {
-				return open(c, &kubernetes.Options{Name: name,
-					Options: lease.Options{First: first, Last: last}})
+				return open(c, &kubernetes.Options{Namespace: name,
+					Lease: lease.Options{First: first, Last: last}})
 			}
 		},
 	})
@@ -183,7 +183,7 @@ func testAccounts(t *testing.T, s *apiServer) {
 		t.Fatalf("%d objects of the manifests, want a service account, its role and its binding", applied)
 	}
 	c := s.cluster(t, s.token(t))
-	a := open(c, &kubernetes.Options{Name: "events"})
+	a := open(c, &kubernetes.Options{Namespace: "events"})
 	var claim assigner.Claim
 	for try := 0; ; try++ { // the API server takes a moment until a new role counts
 		if claim, err = a.Assign(t.Context(), maxWorker); err == nil {
@@ -287,7 +287,7 @@ func away(t *testing.T, c assigner.Claim) {
 }
 
 func testKilled(t *testing.T, s *apiServer) {
-	o := &kubernetes.Options{Name: s.name()}
+	o := &kubernetes.Options{Namespace: s.name()}
 	c := assign(t, s.cluster(t, dbtest.Password), o)
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func testKilled(t *testing.T, s *apiServer) {
 }
 
 func testPaused(t *testing.T, s *apiServer) {
-	c := assign(t, s.cluster(t, dbtest.Password), &kubernetes.Options{Name: s.name()})
+	c := assign(t, s.cluster(t, dbtest.Password), &kubernetes.Options{Namespace: s.name()})
 	for name, p := range map[string]*dbtest.Server{"API server": s.Server, "etcd": s.Etcd} {
 		if err := p.Pause(); err != nil {
 			t.Fatal(name, err)
@@ -340,7 +340,7 @@ func testRestored(t *testing.T, s *apiServer) {
 	name := s.name()
 	var log assignertest.Windows
 	open := func() assigner.Assigner {
-		return assignertest.Watch(open(s.cluster(t, dbtest.Password), &kubernetes.Options{Name: name}),
+		return assignertest.Watch(open(s.cluster(t, dbtest.Password), &kubernetes.Options{Namespace: name}),
 			log.Put)
 	}
 	a, b := open(), open()

@@ -25,7 +25,7 @@ func ExampleNew() {
 		fmt.Println("not in a pod")
 		return
 	}
-	a, err := kubernetes.New(cluster, &kubernetes.Options{Name: "orders"})
+	a, err := kubernetes.New(cluster, &kubernetes.Options{Namespace: "orders"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +54,7 @@ func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner
 func TestString(t *testing.T) {
 	t.Parallel()
 	a, err := kubernetes.New(&kubernetes.Cluster{Server: "https://127.0.0.1:1/proxy", Namespace: "orders"},
-		&kubernetes.Options{Name: "ids"})
+		&kubernetes.Options{Namespace: "ids"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +74,9 @@ func TestString(t *testing.T) {
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	o := &kubernetes.Options{Name: "orders", Options: lease.Options{Owner: "orders-abc"}}
+	o := &kubernetes.Options{Namespace: "orders", Lease: lease.Options{Owner: "orders-abc"}}
 	c := assign(t, f.cluster(), o)
-	other := assign(t, f.cluster(), &kubernetes.Options{Name: "users"})
+	other := assign(t, f.cluster(), &kubernetes.Options{Namespace: "users"})
 	if c.Worker() != 0 || other.Worker() != 0 {
 		t.Errorf("first workers of two names = %d and %d, want 0 and 0", c.Worker(), other.Worker())
 	}
@@ -215,7 +215,7 @@ func TestForeignObject(t *testing.T) {
 	f := newFake(t)
 	f.objects = map[string]object{"orders-header": {"kind": "Lease",
 		"metadata": map[string]any{"name": "orders-header", "uid": "u", "resourceVersion": "1"}}}
-	_, err := open(f.cluster(), &kubernetes.Options{Name: "orders"}).Assign(t.Context(), maxWorker)
+	_, err := open(f.cluster(), &kubernetes.Options{Namespace: "orders"}).Assign(t.Context(), maxWorker)
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "uidring.github.io/ids=orders") {
 		t.Errorf("error %v, want ErrRefused that names the label", err)
 	}
@@ -332,10 +332,10 @@ func TestOptions(t *testing.T) {
 		change func(c *kubernetes.Cluster)
 		want   string
 	}{
-		{"name", kubernetes.Options{Name: "Orders"}, nil, `Options.Name is "Orders"`},
-		{"long name", kubernetes.Options{Name: strings.Repeat("x", 41)}, nil, "1 to 40"},
-		{"hyphen", kubernetes.Options{Name: "-x"}, nil, "Options.Name"},
-		{"window", kubernetes.Options{Options: lease.Options{Window: 1}}, nil, "Window"},
+		{"name", kubernetes.Options{Namespace: "Orders"}, nil, `Options.Namespace is "Orders"`},
+		{"long name", kubernetes.Options{Namespace: strings.Repeat("x", 41)}, nil, "1 to 40"},
+		{"hyphen", kubernetes.Options{Namespace: "-x"}, nil, "Options.Namespace"},
+		{"window", kubernetes.Options{Lease: lease.Options{Window: 1}}, nil, "Window"},
 		{"server", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "host:6443" }, "Cluster.Server"},
 		{"password", kubernetes.Options{},
 			func(c *kubernetes.Cluster) { c.Server = "https://u:hunter2@host" }, "Cluster.Server"},
@@ -359,7 +359,7 @@ func TestOptions(t *testing.T) {
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	a, err := kubernetes.New(f.cluster(), &kubernetes.Options{Options: lease.Options{Owner: "me"}})
+	a, err := kubernetes.New(f.cluster(), &kubernetes.Options{Lease: lease.Options{Owner: "me"}})
 	if err != nil {
 		t.Fatal(err)
 	}

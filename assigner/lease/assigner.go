@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 )
 
 // Assigner assigns worker ids from a Store. It is an assigner.LayoutBinder: all claims of a store
-// have one layout, or layouts that succeed one another. It is safe for concurrent use, starts no
-// goroutine and holds nothing that has to be closed.
+// have one layout, or layouts that follow one another. It is safe for concurrent use and starts no
+// goroutine.
 type Assigner struct{ space space }
 
 var _ assigner.LayoutBinder = (*Assigner)(nil)
@@ -35,6 +36,15 @@ func New(store Store, options *Options) (*Assigner, error) {
 	s.index, _ = store.(Index)
 	s.numberer, _ = store.(Numberer)
 	return &Assigner{s}, nil
+}
+
+// Close closes the Store if it is an io.Closer, as those of zookeeper.New and of what etcd.Open
+// returns are. Assigners of the same Store that BindLayout returned end with it.
+func (a *Assigner) Close() error {
+	if c, ok := a.space.store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // String says where the entries are, as the Store does.

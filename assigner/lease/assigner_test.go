@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -349,5 +350,26 @@ func TestSpan(t *testing.T) {
 	c := assign(t, newAssigner(t, told{&memory{}, &clock{shift: time.Hour}}, &lease.Options{Window: time.Minute}))
 	if w, ok := c.(assigner.Windowed); !ok || w.Span() != time.Minute {
 		t.Errorf("Span of %T = %v, want 1m", c, ok)
+	}
+}
+
+// closable is a store that has to be closed.
+type closable struct {
+	*memory
+	closed int
+}
+
+// Close counts itself.
+func (c *closable) Close() error { c.closed++; return io.EOF }
+
+// TestClose: Close closes a store that can be closed, and does nothing with another one.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s := &closable{memory: &memory{}}
+	if err := newAssigner(t, s, nil).Close(); !errors.Is(err, io.EOF) || s.closed != 1 {
+		t.Errorf("Close returned %v and closed the store %d times, want %v and once", err, s.closed, io.EOF)
+	}
+	if err := newAssigner(t, &memory{}, nil).Close(); err != nil {
+		t.Errorf("Close of a store that is no io.Closer returned %v", err)
 	}
 }

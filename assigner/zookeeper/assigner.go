@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/hosturl"
 )
@@ -39,21 +38,12 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
-// Assigner assigns worker ids from ZooKeeper. It runs the goroutines of the ZooKeeper client until
-// Close. It is an assigner.LayoutBinder, its claims are assigner.Clocks, and it is safe for
-// concurrent use. Assign, BindLayout, Slots and Restore are those of lease.Assigner.
-type Assigner struct {
-	*lease.Assigner
-
-	session *session
-}
-
-var _ assigner.LayoutBinder = (*Assigner)(nil)
-
-// New returns an Assigner for the ensemble of servers, each host:port. It connects in the
-// background and does not wait for ZooKeeper; the first Assign does. The caller closes it, after
-// the generators that use it.
-func New(servers []string, o *Options) (*Assigner, error) {
+// New returns an Assigner for the ensemble of servers, each host:port. Its claims are
+// assigner.Clocks. It connects in the background and does not wait for ZooKeeper; the first Assign
+// does. The client runs goroutines until the caller closes the Assigner, after the generators that
+// use it. Close takes about a second if ZooKeeper does not answer. Claims stay valid until their
+// windows end, and cannot be extended or released after it.
+func New(servers []string, o *Options) (*lease.Assigner, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
@@ -86,7 +76,7 @@ func New(servers []string, o *Options) (*Assigner, error) {
 	if s.link, err = s.connect(); err != nil {
 		return nil, err
 	}
-	return &Assigner{a, s}, nil
+	return a, nil
 }
 
 // Open returns an Assigner for the ZooKeeper of a URL, as New does.
@@ -97,7 +87,7 @@ func New(servers []string, o *Options) (*Assigner, error) {
 // Special characters of user and password, the Digest, are percent-encoded. ca is a file with the
 // certificates to trust, cert and key are files with the client's own certificate and its key. With
 // any of them, or with tls=true, the connection is TLS. Errors never show the password.
-func Open(url string, o *Options) (*Assigner, error) {
+func Open(url string, o *Options) (*lease.Assigner, error) {
 	u, err := hosturl.Parse("zookeeper", "2181", url)
 	if err != nil {
 		return nil, err
@@ -116,12 +106,4 @@ func Open(url string, o *Options) (*Assigner, error) {
 		opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
 	}
 	return New(u.Hosts, &opts)
-}
-
-// Close ends the connection and waits for its goroutines, about a second if ZooKeeper does not
-// answer. Claims stay valid until their windows end, and cannot be extended or released any more.
-// Another Close does nothing.
-func (a *Assigner) Close() error {
-	a.session.close()
-	return nil
 }

@@ -77,7 +77,7 @@ func TestLostAnswer(t *testing.T) {
 		p.SetOnce(fault, request(opSet, "/slot-"))
 		used := time.Now().Truncate(time.Second)
 		do(t, persist(within(t, time.Minute), func(ctx context.Context) error { return d.Release(ctx, used) }))
-		if got := slot(t, clear.Assigner, d.Worker()); got.Owner != "" || !got.Until.Equal(used) {
+		if got := slot(t, clear, d.Worker()); got.Owner != "" || !got.Until.Equal(used) {
 			t.Errorf("fault %d: after Release %+v, want no owner and %v", fault, got, used)
 		}
 		// A second slot would mean that the first one was forgotten.

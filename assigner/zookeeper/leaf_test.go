@@ -141,7 +141,7 @@ func TestFencing(t *testing.T) {
 		}
 	}
 	do(t, func() error { return old.Release(t.Context(), end) })
-	if got := slot(t, a.Assigner, young.Worker()); !got.Until.Equal(until(young)) || got.Owner == "" {
+	if got := slot(t, a, young.Worker()); !got.Until.Equal(until(young)) || got.Owner == "" {
 		t.Errorf("the old owner's Release left %+v, want the new owner until %v", got, until(young))
 	}
 	extend(t, young, time.Minute)

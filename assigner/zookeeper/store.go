@@ -46,6 +46,12 @@ func newStore(s *session, o *Options) *store {
 	return &store{session: s, root: o.Namespace, acl: acl}
 }
 
+// Close ends the session. Another Close does nothing.
+func (s *store) Close() error {
+	s.session.close()
+	return nil
+}
+
 // String says where the nodes are.
 func (s *store) String() string {
 	return "ZooKeeper at " + strings.Join(s.session.servers, ",") + " under " + s.root

@@ -24,11 +24,10 @@ type authority struct {
 	*lease.Assigner
 
 	place string
-	close func() error
 }
 
 // opener opens the authority at an address.
-type opener func(address string, o lease.Options) (*authority, error)
+type opener func(address string, o lease.Options) (*lease.Assigner, error)
 
 // openerOf returns the opener for an address, nil if the address names a database.
 func openerOf(address string) opener {
@@ -43,25 +42,16 @@ func openerOf(address string) opener {
 	return nil
 }
 
-func openKubernetes(address string, o lease.Options) (*authority, error) {
-	a, err := kubernetes.Open(address, &kubernetes.Options{Options: o})
-	return &authority{Assigner: a, close: func() error { return nil }}, err
+func openKubernetes(address string, o lease.Options) (*lease.Assigner, error) {
+	return kubernetes.Open(address, &kubernetes.Options{Lease: o})
 }
 
-func openEtcd(address string, o lease.Options) (*authority, error) {
-	a, err := etcd.Open(address, &etcd.Options{Options: o})
-	if err != nil {
-		return nil, err
-	}
-	return &authority{Assigner: a.Assigner, close: a.Close}, nil
+func openEtcd(address string, o lease.Options) (*lease.Assigner, error) {
+	return etcd.Open(address, &etcd.Options{Lease: o})
 }
 
-func openZooKeeper(address string, o lease.Options) (*authority, error) {
-	a, err := zookeeper.Open(address, &zookeeper.Options{Lease: o})
-	if err != nil {
-		return nil, err
-	}
-	return &authority{Assigner: a.Assigner, close: a.Close}, nil
+func openZooKeeper(address string, o lease.Options) (*lease.Assigner, error) {
+	return zookeeper.Open(address, &zookeeper.Options{Lease: o})
 }
 
 // fromAuthority reports whether the flags name an authority and not a database.
@@ -86,7 +76,7 @@ func (f *dsnFlags) useAuthority(
 	if err != nil {
 		err = f.explain(within, dsn.Source{Place: a.place}, err)
 	}
-	return errors.Join(err, a.close())
+	return errors.Join(err, a.Close())
 }
 
 func (f *dsnFlags) openAuthority(p *program, o lease.Options) (*authority, error) {
@@ -98,8 +88,7 @@ func (f *dsnFlags) openAuthority(p *program, o lease.Options) (*authority, error
 	if err != nil {
 		return nil, usagef("%s: %w", origin, err)
 	}
-	a.place = p.redactor.Redact(address)
-	return a, nil
+	return &authority{a, p.redactor.Redact(address)}, nil
 }
 
 // authorityGenerator takes a worker id from the authority that the flags name and returns a
@@ -122,9 +111,9 @@ func (f *dsnFlags) authorityGenerator(
 	defer bar.End()
 	g, err := make(start, a)
 	if err != nil {
-		return nil, errors.Join(f.explain(start, dsn.Source{Place: a.place}, err), a.close())
+		return nil, errors.Join(f.explain(start, dsn.Source{Place: a.place}, err), a.Close())
 	}
-	return &ownedGenerator{g, a.close, p}, nil
+	return &ownedGenerator{g, a.Close, p}, nil
 }
 
 // ofAuthority is Run for an authority.

@@ -18,7 +18,7 @@ import (
 
 // dsnFlags are the flags of every command that uses a database.
 type dsnFlags struct {
-	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. For worker ids alone also etcd://host/prefix, zookeeper://host/path or kubernetes:[NAMESPACE/][NAME]. Default: the environment variable UID_DSN, else the embedded SQLite in the user's cache folder."`
+	DSN     string        `name:"dsn" placeholder:"DSN" help:"The database: mysql://, postgres://, sqlite:PATH or user:password@tcp(host)/db. For worker ids alone also etcd://host/namespace, zookeeper://host/namespace or kubernetes:[CLUSTERNAMESPACE/][NAMESPACE]. Default: the environment variable UID_DSN, else the embedded SQLite in the user's cache folder."`
 	Timeout time.Duration `default:"10s" help:"How long to wait for the database."`
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// apiServer is a source of worker ids that Lease objects keep. Each fleet has an Options.Name of
-// its own.
+// apiServer is a source of worker ids that Lease objects keep. Each fleet has a Namespace of its
+// own.
 type apiServer struct {
 	*dbtest.APIServer
 

@@ -25,17 +25,11 @@ var etcdCluster = authority{
 	},
 }
 
-func openEtcd(dsn string) (*lease.Assigner, func() error, error) {
-	a, err := etcd.Open(dsn, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return a.Assigner, a.Close, nil
-}
+func openEtcd(dsn string) (*lease.Assigner, error) { return etcd.Open(dsn, nil) }
 
 // restored returns the fault that puts the server back to its state when the fault began, and
 // repairs it as the documents say, while no process can connect. open opens the server's slots.
-func restored(open func(dsn string) (*lease.Assigner, func() error, error)) fault {
+func restored(open func(dsn string) (*lease.Assigner, error)) fault {
 	return fault{"server: restored from a backup, and repaired",
 		func(in *injector, _ time.Duration) (func() error, error) {
 			restore, err := in.srv.Backup()
@@ -47,12 +41,12 @@ func restored(open func(dsn string) (*lease.Assigner, func() error, error)) faul
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 				defer cancel()
-				a, end, err := open(in.srv.DSN("soak"))
+				a, err := open(in.srv.DSN("soak"))
 				if err != nil {
 					return err
 				}
 				err = a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead, canonical())
-				return errors.Join(err, end())
+				return errors.Join(err, a.Close())
 			}, err
 		}}
 }

@@ -135,7 +135,7 @@ func (j job) assigner() (assigner.Assigner, error) {
 		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
 	}
 	if strings.HasPrefix(j.DSN, "etcd:") {
-		return etcd.Open(j.DSN, &etcd.Options{Options: lease.Options{Window: j.Window}})
+		return etcd.Open(j.DSN, &etcd.Options{Lease: lease.Options{Window: j.Window}})
 	}
 	if strings.HasPrefix(j.DSN, "zookeeper:") {
 		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: lease.Options{Window: j.Window}})
@@ -144,7 +144,7 @@ func (j job) assigner() (assigner.Assigner, error) {
 		return idclient.New([]string{j.DSN}, nil)
 	}
 	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
-		return kubernetes.Open(j.DSN, &kubernetes.Options{Options: lease.Options{Window: j.Window}})
+		return kubernetes.Open(j.DSN, &kubernetes.Options{Lease: lease.Options{Window: j.Window}})
 	}
 	db, err := workernode.OpenMySQL(j.DSN)
 	if err != nil {

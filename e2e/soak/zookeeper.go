@@ -16,10 +16,4 @@ var zooKeeper = authority{
 	dsn:    func(srv *dbtest.Server, addr string) string { return srv.DSNVia(addr, "soak") },
 }
 
-func openZooKeeper(dsn string) (*lease.Assigner, func() error, error) {
-	a, err := zookeeper.Open(dsn, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return a.Assigner, a.Close, nil
-}
+func openZooKeeper(dsn string) (*lease.Assigner, error) { return zookeeper.Open(dsn, nil) }
