@@ -12,7 +12,9 @@ import (
 )
 
 // OpenEnv is Open as the environment configures it. A variable that is set, and not empty, replaces
-// the field of o. An error is about the first bad one in this order:
+// the field of o. UID_LAYOUT that is set and empty is an error: it stands for a value that has got
+// lost, and ids of the default layout would collide with those of the one that is meant. An error
+// is about the first bad one in this order:
 //
 //	UID_NAMESPACE  Lease.Namespace
 //	UID_WINDOW     Lease.Window, such as 20m
@@ -53,7 +55,8 @@ func OpenEnv(ctx context.Context, o *Options) (*Generator, error) {
 			return err
 		}},
 	} {
-		if text := os.Getenv(v.name); text != "" {
+		text, set := os.LookupEnv(v.name)
+		if text != "" || set && v.name == "UID_LAYOUT" {
 			if err := v.set(text); err != nil {
 				return nil, fmt.Errorf("uidring: %s is %q: %w", v.name, text, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -198,8 +199,14 @@ func TestOpenErrors(t *testing.T) {
 		if _, err := uidring.OpenEnv(t.Context(), nil); err == nil || !strings.Contains(err.Error(), name+` is "bad"`) {
 			t.Errorf("OpenEnv() = %v, want an error about %s", err, name)
 		}
-		t.Setenv(name, "")
+		os.Unsetenv(name) // t.Setenv restores it
 	}
+	t.Setenv("UID_LAYOUT", "")
+	if _, err := uidring.OpenEnv(t.Context(), nil); !errors.Is(err, bitsalloc.ErrLayout) ||
+		!strings.Contains(err.Error(), `UID_LAYOUT is ""`) {
+		t.Errorf("OpenEnv() with an empty UID_LAYOUT = %v, want an error that names it", err)
+	}
+	os.Unsetenv("UID_LAYOUT")
 	for want, o := range map[string]*uidring.Options{
 		"MaxConns is -1, want 0 or more":  {MaxConns: -1},
 		"Timeout is -1s, want 0s or more": {Timeout: -time.Second},

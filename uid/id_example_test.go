@@ -2,6 +2,7 @@ package uid_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/uidring/uidring/uid"
@@ -14,8 +15,8 @@ func ExampleID() {
 	// 1234567890123456789 128GGYHYYK08N 1TCKi1nFuNh
 }
 
-// In JSON an id is a string, since JavaScript would round the number to 1234567890123456800; both
-// are read.
+// In JSON an id is a string, since JavaScript would round the number to 1234567890123456800. A
+// number that may have been rounded is refused.
 func ExampleID_MarshalJSON() {
 	type order struct {
 		ID uid.ID `json:"id"`
@@ -24,13 +25,16 @@ func ExampleID_MarshalJSON() {
 	fmt.Println(string(data), err)
 
 	var o order
-	err = json.Unmarshal([]byte(`{"id": 1234567890123456789}`), &o)
+	err = json.Unmarshal(data, &o)
 	fmt.Println(o.ID, err)
+	err = json.Unmarshal([]byte(`{"id": 1234567890123456800}`), &o)
+	fmt.Println(errors.Is(err, uid.ErrBadID))
 	err = json.Unmarshal([]byte(`{"id": 1.5}`), &o)
 	fmt.Println(err)
 	// Output:
 	// {"id":"1234567890123456789"} <nil>
 	// 1234567890123456789 <nil>
+	// true
 	// uid: bad id: decimal text "1.5" has '.' at index 1, want a digit
 }
 

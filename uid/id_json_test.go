@@ -31,14 +31,14 @@ func TestIDInJSON(t *testing.T) {
 	t.Parallel()
 	big := uid.ID(9007199254740993) // 2^53+1, which a JavaScript number cannot hold
 	in := document{
-		ID: big, Quoted: big, Pointer: &big, List: []uid.ID{0, big, math.MaxInt64},
+		ID: big, Quoted: 7, Pointer: &big, List: []uid.ID{0, big, math.MaxInt64},
 		Names: map[uid.ID]string{big: "a", 7: "b"}, Any: big,
 	}
 	data, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"id":"9007199254740993","quoted":"9007199254740993","pointer":"9007199254740993",` +
+	want := `{"id":"9007199254740993","quoted":"7","pointer":"9007199254740993",` +
 		`"list":["0","9007199254740993","9223372036854775807"],"names":{"7":"b","9007199254740993":"a"},"any":"9007199254740993"}`
 	if string(data) != want {
 		t.Errorf("got  %s\nwant %s", data, want)
@@ -66,8 +66,8 @@ func TestIDFromJSON(t *testing.T) {
 		{`"0"`, 0},
 		{`0`, 0},
 		{`"9007199254740993"`, 9007199254740993},
-		{`9007199254740993`, 9007199254740993}, // through a float64 it would be ...992
-		{`9223372036854775807`, math.MaxInt64},
+		{`9007199254740991`, 9007199254740991}, // 2^53-1, the last that no float64 rounds to
+		{`"9223372036854775807"`, math.MaxInt64},
 		{` "12" `, 12},
 		{"\n12\t", 12},
 		{`"\u0031\u0032"`, 12},
@@ -104,6 +104,9 @@ func TestIDFromJSONRefuses(t *testing.T) {
 		{`9223372036854775808`, "is above 9223372036854775807"},
 		{`"9223372036854775808"`, "is above 9223372036854775807"},
 		{`18446744073709551617`, "has 20 bytes"},
+		{`9007199254740992`, "a browser has rounded it"}, // what 2^53+1 is as a float64
+		{`9007199254740993`, "a browser has rounded it"},
+		{`9223372036854775807`, "JSON number 9223372036854775807 is above 9007199254740991"},
 		{`true`, "JSON value is"},
 		{`false`, "JSON value is"},
 		{`[]`, "JSON value is"},
@@ -122,11 +125,47 @@ func TestIDFromJSONRefuses(t *testing.T) {
 		err := id.UnmarshalJSON([]byte(in))
 		checkBadID(t, fmt.Sprintf("UnmarshalJSON(%q)", in), id-77, err, "")
 	}
+	// The tag ",string" takes the quotes off, so that nobody can tell the string from a number.
+	var quoted struct {
+		ID uid.ID `json:"id,string"`
+	}
+	err := json.Unmarshal([]byte(`{"id":"9007199254740993"}`), &quoted)
+	if !errors.Is(err, uid.ErrBadID) || !strings.Contains(err.Error(), `without the tag ",string"`) {
+		t.Errorf("an id above 2^53 with the tag: %v, want an error that names the tag", err)
+	}
 	var names map[uid.ID]string
 	if err := json.Unmarshal([]byte(`{"12x":""}`), &names); !errors.Is(err, uid.ErrBadID) {
 		t.Errorf("a bad key: %v, want ErrBadID", err)
 	}
 	if data, err := json.Marshal(map[string]uid.ID{"id": -1}); !errors.Is(err, uid.ErrBadID) {
+		t.Errorf("Marshal of a negative id = %s, %v, want ErrBadID", data, err)
+	}
+}
+
+// TestJSONNumber: a JSONNumber reads and writes every id as a number, and refuses what no id is.
+func TestJSONNumber(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]uid.JSONNumber{
+		`0`: 0, `9007199254740992`: 1 << 53, `9007199254740993`: 1<<53 + 1,
+		`9223372036854775807`: math.MaxInt64, `"9223372036854775807"`: math.MaxInt64, `null`: 77,
+	} {
+		n := uid.JSONNumber(77)
+		if err := json.Unmarshal([]byte(in), &n); err != nil || n != want {
+			t.Errorf("Unmarshal(%s) = %d, %v, want %d", in, n, err, want)
+		}
+		if out, err := json.Marshal(n); err != nil || string(out) != uid.ID(want).String() {
+			t.Errorf("Marshal(%d) = %s, %v, want the number", n, out, err)
+		}
+	}
+	for in, want := range map[string]string{
+		`1.0`: `has '.' at index 1`, `1e3`: `has 'e' at index 1`, `-1`: "want a string or a number",
+		`9223372036854775808`: "is above 9223372036854775807", `true`: "JSON value is", `""`: "has 0 bytes",
+	} {
+		n := uid.JSONNumber(77)
+		err := json.Unmarshal([]byte(in), &n)
+		checkBadID(t, fmt.Sprintf("Unmarshal(%s)", in), uid.ID(n)-77, err, want)
+	}
+	if data, err := json.Marshal(uid.JSONNumber(-1)); !errors.Is(err, uid.ErrBadID) {
 		t.Errorf("Marshal of a negative id = %s, %v, want ErrBadID", data, err)
 	}
 }

@@ -228,10 +228,11 @@ func TestIDAllocations(t *testing.T) {
 	buf := make([]byte, 0, 64)
 	id := uid.ID(math.MaxInt64)
 	decimal, base32, base62 := id.String(), id.Base32(), id.Base62()
-	text, jsonString, jsonNumber := []byte(decimal), []byte(`"`+decimal+`"`), []byte(decimal)
+	text, jsonString, jsonNumber := []byte(decimal), []byte(`"`+decimal+`"`), []byte("9007199254740991")
 	var src any = int64(math.MaxInt64)
 	var srcText any = text
 	var sink uid.ID
+	var number uid.JSONNumber
 	for _, tc := range []struct {
 		name string
 		want float64
@@ -246,6 +247,7 @@ func TestIDAllocations(t *testing.T) {
 		{"UnmarshalText", 0, func() { _ = sink.UnmarshalText(text) }},
 		{"UnmarshalJSON of a string", 0, func() { _ = sink.UnmarshalJSON(jsonString) }},
 		{"UnmarshalJSON of a number", 0, func() { _ = sink.UnmarshalJSON(jsonNumber) }},
+		{"UnmarshalJSON of a JSONNumber", 0, func() { _ = number.UnmarshalJSON(text) }},
 		{"Scan of an int64", 0, func() { _ = sink.Scan(src) }},
 		{"Scan of bytes", 0, func() { _ = sink.Scan(srcText) }},
 		{"String", 1, func() { decimal = id.String() }},
