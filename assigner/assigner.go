@@ -47,7 +47,7 @@ var (
 	// Worker ids and windows that it forgot may be given out twice until an operator has repaired
 	// it. The message says what it was and what it is. An error that wraps it wraps ErrClaimLost as
 	// well.
-	ErrWentBack = errors.New("the authority went back to an older state")
+	ErrWentBack = errors.New("assigner: the authority went back to an older state")
 )
 
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.

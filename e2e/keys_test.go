@@ -114,7 +114,7 @@ func TestTablesWithoutKeys(t *testing.T) {
 				tt.harm(tt.table), "VIEW") {
 				continue // a copy lacks its counter, too
 			}
-			repair, _, _ = strings.Cut(repair, " (invalid options)")
+			repair, _, _ = strings.Cut(repair, " (segment: invalid options)")
 			execute(t, db, repair)
 			for i, use := range tt.uses {
 				if err := use(db); err != nil {

@@ -9,28 +9,28 @@ var (
 	// ErrUnknownTag: the source has no counter of that name, or no longer has one. A Generator asks
 	// the source again at the first call after a second or after Refresh, so a tag that is added
 	// later works then.
-	ErrUnknownTag = errors.New("unknown tag")
+	ErrUnknownTag = errors.New("segment: unknown tag")
 
 	// ErrRangeWentBack: the source handed out a range that does not lie above all earlier ranges of
 	// its tag. A replica that was promoted without the last writes does this, and so does a
 	// restored backup. None of the range's ids is handed out. Lasting: other processes may hold ids
 	// that this one has never seen, so an operator has to raise the counter above every id in use.
 	// The message says from which id on this Generator accepts ranges again.
-	ErrRangeWentBack = errors.New("range went back")
+	ErrRangeWentBack = errors.New("segment: range went back")
 
 	// ErrExhausted: the counter has no further range below 2^63. Lasting.
-	ErrExhausted = errors.New("counter exhausted")
+	ErrExhausted = errors.New("segment: counter exhausted")
 
 	// ErrBadRange: the source handed out a range that is empty, negative or too long, or one that
 	// may have ids of another Origin, or its row describes such a range. Lasting.
-	ErrBadRange = errors.New("bad range")
+	ErrBadRange = errors.New("segment: bad range")
 
 	// ErrClosed: the Generator is closed. Permanent.
 	ErrClosed = errors.New("segment: generator is closed")
 
 	// ErrOptions: an option is out of range, or a database is not fit for use. The message names
 	// the option, its value and its bound.
-	ErrOptions = errors.New("invalid options")
+	ErrOptions = errors.New("segment: invalid options")
 )
 
 // errDropped says that the Generator dropped the tag, which never had a range, after the caller

@@ -24,7 +24,7 @@ import (
 // ErrClosed, the source's error, or that of ctx. After an error a range may be lost: it is a gap.
 func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
 	if step < 0 || step > MaxSpan {
-		return Range{}, fmt.Errorf("segment: %w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
+		return Range{}, fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
 	defer cancel()

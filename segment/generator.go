@@ -66,11 +66,11 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	lister, isLister := src.(Lister)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("segment: %w", err)
+		return nil, err
 	case src == nil:
-		return nil, fmt.Errorf("segment: %w: src is nil", ErrOptions)
+		return nil, fmt.Errorf("%w: src is nil", ErrOptions)
 	case o.Listed && !isLister:
-		return nil, fmt.Errorf("segment: %w: Listed is set, and %T has no List", ErrOptions, src)
+		return nil, fmt.Errorf("%w: Listed is set, and %T has no List", ErrOptions, src)
 	}
 	// Before anything is started: a source that is not fit must not be asked for a range.
 	if c, ok := src.(Checker); ok {

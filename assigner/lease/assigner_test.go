@@ -207,7 +207,7 @@ func TestRefused(t *testing.T) {
 	defer cancel()
 	_, err := newAssigner(t, m, nil).Assign(ctx, maxWorker)
 	if !errors.Is(err, lease.ErrRefused) || ctx.Err() != nil ||
-		err.Error() != "lease: claiming a worker id: the test's memory: the store refuses: no rights" {
+		err.Error() != "lease: claiming a worker id: the test's memory: lease: the store refuses: no rights" {
 		t.Errorf("Assign = %v, want ErrRefused at once", err)
 	}
 }

@@ -56,4 +56,4 @@ type Numberer interface {
 
 // ErrBusy says that another session holds the entry that Put was to change, for longer than ctx
 // allows. The change may be made later. Where a claim meets it, another slot is tried.
-var ErrBusy = errors.New("another session holds the entry")
+var ErrBusy = errors.New("lease: another session holds the entry")

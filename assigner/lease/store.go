@@ -56,14 +56,13 @@ type Entry struct {
 	At time.Time
 }
 
-// The texts have no prefix: Assigner and claims begin every error with "lease:".
 var (
 	// ErrConflict says that an entry is not the one that Put was to change.
-	ErrConflict = errors.New("the entry was changed")
+	ErrConflict = errors.New("lease: the entry was changed")
 
 	// ErrRefused says that a store refuses for a reason that does not pass by itself, such as
 	// missing rights. It is permanent until an operator removes the reason.
-	ErrRefused = errors.New("the store refuses")
+	ErrRefused = errors.New("lease: the store refuses")
 )
 
 // place says where s is, for messages.

@@ -8,7 +8,7 @@ import (
 // ErrTicketServer says that a ticket server's settings or table would repeat or waste ids. The
 // message names the setting, its value and the value that it should have. A Ticket does not use the
 // server until it is repaired.
-var ErrTicketServer = errors.New("ticket server is set up wrong")
+var ErrTicketServer = errors.New("sqlsource: ticket server is set up wrong")
 
 // wrong returns an error that wraps ErrTicketServer and says what is wrong.
 func wrong(format string, args ...any) error {
