@@ -247,7 +247,7 @@ func TestPageTexts(t *testing.T) {
 	body := html.UnescapeString(get(h, "/").Body.String())
 	for _, want := range []string{
 		`>" "`, `>"a  b"`, `>"a\nb"`, `>"a\u200bb"`, ">订单 1\n", "in steps of 2", ">4<", ">200<",
-		"*****: counter exhausted", "lost: *****",
+		"*****: segment: counter exhausted", "lost: *****",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
