@@ -46,7 +46,10 @@ type readClocks func() (wall time.Time, mono time.Duration)
 //	returns to where it was        at once, within returnWithin
 //	steps ahead, 1 s at most       at once
 //	steps ahead, maxJump at most   after settleAfter
-//	steps ahead further            after confirmAfter, or when confirm agrees
+//	steps ahead further            when confirm agrees, or after confirmAfter
+//
+// After a confirm that said that the clock is ahead, only one that agrees makes a long step
+// believed, however long it lasts.
 //
 // All differences are durations from the first reading, held at 73 years in either direction: a
 // clock that shows 1677 or 9999 is far off, and nothing wraps around.
@@ -77,6 +80,7 @@ type clock struct {
 	step   time.Duration // guarded by mu: the offset in doubt
 	since  time.Duration // guarded by mu: the monotonic time at which the doubt began
 	jumped bool          // guarded by mu: the step in doubt is longer than maxJump
+	denied bool          // guarded by mu: and the authority has said that the clock is ahead
 	silent bool          // guarded by mu: the jump is not reported yet
 	said   time.Duration // guarded by mu: the monotonic time of the last report
 }
@@ -214,11 +218,11 @@ func (k *clock) returns(offset, mono time.Duration) bool {
 func (k *clock) lasted(jumped bool, offset, mono time.Duration) bool {
 	if !k.doubt.Load() || !agree(offset, k.step) {
 		k.step, k.since = offset, mono
-		k.jumped, k.silent = jumped, jumped
+		k.jumped, k.silent, k.denied = jumped, jumped, false
 		k.doubt.Store(true)
 	}
 	if k.jumped {
-		return mono-k.since >= confirmAfter
+		return !k.denied && mono-k.since >= confirmAfter
 	}
 	return mono-k.since >= settleAfter
 }
@@ -268,12 +272,14 @@ func (k *clock) report() bool {
 
 // confirm ends a doubt if authority, a time read from elsewhere just now, agrees with the wall
 // clock to within maxJump, and reports whether it does. maxJump is wide, because the two clocks may
-// differ and the answer has travelled; a jump that matters is longer.
+// differ and the answer has travelled; a jump that matters is longer. Once the authority has said
+// that the wall clock is ahead, the jump's age does not make it believed.
 func (k *clock) confirm(authority time.Time) bool {
 	wall, mono := k.read()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if d := wall.Sub(authority); d > k.maxJump || d < -k.maxJump {
+		k.denied = k.denied || d > 0
 		return false
 	}
 	k.offset.Store(int64(k.offsetOf(wall, mono)))

@@ -136,7 +136,8 @@ type Options struct {
 
 	// MaxJump is how far the wall clock may step ahead of the monotonic clock and be believed after
 	// a tenth of a second. A longer jump is held back, and reported, until the claim's authority
-	// confirms it or it has lasted for ten minutes. At least one second. Default: one hour.
+	// confirms it, or, where the authority does not contradict it, until it has lasted for ten
+	// minutes. At least one second. Default: one hour.
 	MaxJump time.Duration
 
 	// NoReassign keeps a generator whose claim is lost from claiming a new worker id. It then fails

@@ -44,9 +44,10 @@ func withReach(length time.Duration) *assignertest.Memory {
 }
 
 // TestClockAheadAtStart starts generators whose clock is five years ahead: it is held back like one
-// that jumps later, so ids carry the authority's time, and health and log name the clock. After ten
-// minutes it is believed, and there is no room for it: calls meet what MaxLead gives them, and the
-// authority is asked once a second at the most. When the clock is right, ids go on.
+// that jumps later, so ids carry the authority's time, and health and log name the clock. Where the
+// authority does not tell its time again, the clock is believed after ten minutes, and there is no
+// room for it: calls meet what MaxLead gives them, and the authority is asked once a second at the
+// most. When the clock is right, ids go on.
 func TestClockAheadAtStart(t *testing.T) {
 	t.Parallel()
 	const years = 5 * 365 * 24 * time.Hour
@@ -57,6 +58,7 @@ func TestClockAheadAtStart(t *testing.T) {
 			bubbleAt(t, kind, m, uid.Options{TakePolicy: policy, Logger: logger,
 				Rollback: uid.RollbackHold(time.Minute)}, years, func(t *testing.T, g uid.Generator,
 				clock *uid.TestClock) {
+				m.Fail(errors.New("no time"), assignertest.OpNow)
 				what := fmt.Sprint(kind, ", policy ", policy)
 				for range 9 * 60 {
 					h, _ := callAndHealth(t, g, time.Second)
@@ -102,6 +104,36 @@ func TestClockAheadAtStart(t *testing.T) {
 				mustClose(t, g)
 				if used := m.Calls(assignertest.OpRelease)[0].Asked; time.Until(used) > 25*time.Hour {
 					t.Errorf("%s: given back from %v on", what, used)
+				}
+			})
+		}
+	}
+}
+
+// TestClockAheadDenied is the same where the authority goes on to tell the time: however long the clock
+// is wrong, and whether or not the claim's window has an end, it is not believed, also when the
+// authority goes away.
+func TestClockAheadDenied(t *testing.T) {
+	t.Parallel()
+	const years = 5 * 365 * 24 * time.Hour
+	for kind := range kinds {
+		for what, m := range map[string]*assignertest.Memory{"windows": withReach(time.Hour), "endless": endless()} {
+			bubbleAt(t, kind, m, uid.Options{}, years, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+				for minute := range 100 {
+					time.Sleep(time.Minute)
+					if minute == 75 {
+						m.Fail(errors.New("gone"), assignertest.OpNow)
+					}
+					p := g.Parse(mustNext(t, g))
+					if h := g.Stats().Health(); time.Since(p.Time).Abs() > 4*time.Second || h.Status != uid.Degraded {
+						t.Fatalf("%s, %s: %+v at %v, Health() = %+v", kind, what, p, time.Now(), h)
+					}
+				}
+				clock.Step(-years)
+				time.Sleep(time.Second)
+				p := g.Parse(mustNext(t, g))
+				if h := g.Stats().Health(); time.Since(p.Time).Abs() > 4*time.Second || h.Status != uid.Up {
+					t.Errorf("%s, %s: the clock is right: %+v at %v, Health() = %+v", kind, what, p, time.Now(), h)
 				}
 			})
 		}
