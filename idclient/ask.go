@@ -105,18 +105,31 @@ func round[T any](
 	for i := range c.servers {
 		at = (first + i) % len(c.servers)
 		if got, err = send(ctx, c, at, path, body, check); err == nil {
+			c.answered(at)
 			return got, at, nil
 		}
 		errs = append(errs, err)
 		r, ok := errors.AsType[*refusal](err)
 		if ok && r.final() && (i == 0 || r.Code != wire.UnknownClaim) {
+			c.answered(at)
 			return got, at, failures{err}
 		}
 		if ctx.Err() != nil {
-			return got, -1, failures{err, ctx.Err()}
+			errs = append(errs, ctx.Err())
+			break
 		}
 	}
+	if !errors.Is(ctx.Err(), context.Canceled) && !c.away.Swap(true) {
+		c.logger.Warn("idclient: no server answers", "error", errs)
+	}
 	return got, -1, errs
+}
+
+// answered logs that server at has answered after a request that none did.
+func (c *Client) answered(at int) {
+	if c.away.Load() && c.away.Swap(false) {
+		c.logger.Info("idclient: a server answers again", "server", c.servers[at])
+	}
 }
 
 // encode returns the body of a request, which has none if in is nil.

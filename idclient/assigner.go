@@ -42,7 +42,7 @@ func (b bound) BindLayout(layout string) assigner.Assigner { return bound{b.Clie
 
 // Assign is Client.Assign for the layout.
 func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	ask := wire.Assign{MaxWorker: maxWorker, Layout: b.layout}
+	ask := wire.Assign{MaxWorker: maxWorker, Layout: b.layout, Owner: b.owner}
 	check := func(got wire.Claim) error { return checkClaim(got, maxWorker) }
 	var (
 		at  int

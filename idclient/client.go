@@ -3,10 +3,13 @@ package idclient
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,9 +24,12 @@ type Client struct {
 	http    http.Client
 	own     *http.Transport // nil: Options.Transport is used
 	token   string
+	owner   string
 	cyclic  bool
+	logger  *slog.Logger
 
 	first atomic.Int64 // index of the server that is asked first
+	away  atomic.Bool  // no server answered the last request
 }
 
 // Options are the options of New. nil and zero fields mean the defaults.
@@ -42,6 +48,14 @@ type Options struct {
 	// with earlier ones. By default such a range is refused: a server cannot turn the comparison
 	// off.
 	Cyclic bool
+
+	// Owner describes the process to the operator who reads the claims on worker ids. The server
+	// cuts it to 191 characters. Default: host, process id and the program's name.
+	Owner string
+
+	// Logger gets a line when no server answers any more and one when a server answers again.
+	// Silent by default.
+	Logger *slog.Logger
 
 	// Transport sends the requests. By default the Client makes its own, which follows the proxy
 	// settings of the environment and gives up connecting after 2 s.
@@ -74,7 +88,15 @@ func New(servers []string, options *Options) (*Client, error) {
 		return nil, errors.New("idclient: Token has a character that is not visible ASCII, " +
 			"want none")
 	}
-	c := &Client{timeout: o.Timeout, token: o.Token, cyclic: o.Cyclic}
+	if o.Owner == "" {
+		host, _ := os.Hostname() // for the operator only
+		o.Owner = fmt.Sprintf("%s pid %d %s", host, os.Getpid(), filepath.Base(os.Args[0]))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{timeout: o.Timeout, token: o.Token, cyclic: o.Cyclic,
+		owner: strings.ToValidUTF8(o.Owner, "?"), logger: o.Logger}
 	for i, text := range servers {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
@@ -96,6 +118,8 @@ func New(servers []string, options *Options) (*Client, error) {
 			MaxIdleConnsPerHost:   4,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: o.Timeout,
+
+			MaxResponseHeaderBytes: maxAnswer, // net/http's default is 1 MiB
 		}
 		c.http.Transport = c.own
 	}

@@ -1,7 +1,10 @@
 package idhttp_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -205,6 +208,91 @@ func TestReach(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMaxWorker: a highest worker id below 0 is the client's fault, and the authority is not asked.
+func TestMaxWorker(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	w := send(newHandler(t, &idhttp.Options{Workers: m}), "POST", "/api/worker/assign", `{"max_worker":-1,`+bound+`}`)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "max_worker is -1, want 0 or more") || len(m.Calls()) != 0 {
+		t.Errorf("max_worker -1 = %d %s after %d calls, want 400 after none", w.Code, w.Body, len(m.Calls()))
+	}
+}
+
+// broken is a body that ends with an error that names the addresses of a connection.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) {
+	return 0, errors.New("read tcp 10.1.2.3:8080->10.4.5.6:50000: i/o timeout")
+}
+
+// TestBrokenBody: the answer to a body that does not arrive names no address.
+func TestBrokenBody(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", broken{})
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	newHandler(t, &idhttp.Options{Workers: &assignertest.Memory{}}).ServeHTTP(w, r)
+	got := w.Body.String()
+	if w.Code != 400 || strings.Contains(got, "10.") || !strings.Contains(got, "did not arrive") {
+		t.Errorf("a body that does not arrive = %d %s, want 400 without an address", w.Code, got)
+	}
+}
+
+// TestClaimLog: the log says what failed. A client whose window is not extended still has its worker
+// id.
+func TestClaimLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	m := &assignertest.Memory{TellTime: true}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandler(t, &idhttp.Options{Workers: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		claim := claimed(t, h)
+		m.Fail(errAway)
+		for path, want := range map[string]string{
+			"extend": "window not extended", "release": "worker id not given back", "now": "no time",
+			"assign": "no worker id",
+		} {
+			time.Sleep(time.Second) // for the limit of the log
+			log.Reset()
+			send(h, "POST", "/api/worker/"+path,
+				`{`+claim+`,"until":"2999-01-01T00:00:00Z","used":null,"max_worker":7,`+bound+`}`)
+			if !strings.Contains(log.String(), `msg="idhttp: `+want+`"`) {
+				t.Errorf("the log of a failed %s is %s, want %q", path, log.String(), want)
+			}
+		}
+	})
+}
+
+// owned is an authority that keeps the owner of the last claim.
+type owned struct {
+	*assignertest.Memory
+
+	owner *string
+}
+
+func (o owned) BindLayout(string) assigner.Assigner { return o }
+
+func (o owned) BindOwner(owner string) assigner.Assigner {
+	*o.owner = owner
+	return o
+}
+
+// TestOwner: the owner of a claim is the client that asks for it.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	owner := ""
+	h := newHandler(t, &idhttp.Options{Workers: owned{&assignertest.Memory{}, &owner}})
+	for member, want := range map[string]string{
+		``: "a client at 192.0.2.1:1234", `,"owner":""`: "a client at 192.0.2.1:1234",
+		`,"owner":"a pid 7 b"`: "a pid 7 b",
+	} {
+		w := send(h, "POST", "/api/worker/assign", `{"max_worker":7,`+bound+member+`}`)
+		if w.Code != 200 || owner != want {
+			t.Errorf("assign with %q = %d %s for %q, want %q", member, w.Code, w.Body, owner, want)
+		}
+	}
 }
 
 // TestMediaType: the worker routes take JSON only. A page of another origin can make a browser send any

@@ -12,12 +12,14 @@ import (
 // Leaf does not have, is added if the layout has one.
 func (h *handler) decode(w http.ResponseWriter, r *http.Request) {
 	text := r.FormValue("snowflakeId")
+	if n := len(r.Form["snowflakeId"]); n > 1 { // one may be in the body
+		inErrorMsg(w, fmt.Sprintf("snowflakeId is given %d times, want it once", n))
+		return
+	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 || id > h.alloc.MaxID() {
-		writeJSON(w, http.StatusBadRequest, map[string]string{
-			"errorMsg": fmt.Sprintf("snowflakeId is %.40q, want a decimal number from 0 to %d",
-				text, h.alloc.MaxID()),
-		})
+		inErrorMsg(w, fmt.Sprintf("snowflakeId is %.40q, want a decimal number from 0 to %d",
+			text, h.alloc.MaxID()))
 		return
 	}
 	tick, worker, seq, gene := h.alloc.Split(id)

@@ -79,9 +79,14 @@ type Options struct {
 	// elsewhere before the server closes its listener. Ids are still handed out. nil: never.
 	Stopping <-chan struct{}
 
-	// ErrorText formats an error for the status page and for the refusal of a claim; error.Error by
-	// default. It must be safe for concurrent use.
+	// ErrorText formats an error for the status page, for /health and for the refusal of a claim;
+	// error.Error by default. It must be safe for concurrent use.
 	ErrorText func(error) string
+
+	// Trusted reports whether the client of a request for /health may see the names of tags and
+	// the texts of errors. Others see how many tags have a problem. It must be safe for concurrent
+	// use. nil: every client is trusted.
+	Trusted func(*http.Request) bool
 
 	// Logger gets the failures that a client sees as 409, 500 or 503, but no claim that the server
 	// does not know. It gets at most one line a second of each kind, so that an outage does not
@@ -146,15 +151,18 @@ func (h *handler) routes() []route {
 	keyed := func(f func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { f(w, r, r.PathValue("key")) }
 	}
+	id := func(f http.HandlerFunc) http.HandlerFunc { return only("count", inText, f) }
+	claim := func(f http.HandlerFunc) http.HandlerFunc { return only("", inFailure, f) }
 	return []route{
-		{segmentPath + "{key}", []string{get, post}, keyed(h.segment)},
-		{snowflakePath + "{key}", []string{get, post}, keyed(h.snowflake)},
-		{wire.RangePath + "{key}", []string{post}, h.ranges},
-		{wire.AssignPath, []string{post}, h.assign},
-		{wire.ExtendPath, []string{post}, h.extend},
-		{wire.ReleasePath, []string{post}, h.release},
-		{wire.NowPath, []string{post}, h.now},
-		{"/decodeSnowflakeId", []string{get, head, post}, h.decode},
+		{segmentPath + "{key}", []string{get, post}, id(keyed(h.segment))},
+		{snowflakePath + "{key}", []string{get, post}, id(keyed(h.snowflake))},
+		{wire.RangePath + "{key}", []string{post}, only("count", inFailure, h.ranges)},
+		{wire.AssignPath, []string{post}, claim(h.assign)},
+		{wire.ExtendPath, []string{post}, claim(h.extend)},
+		{wire.ReleasePath, []string{post}, claim(h.release)},
+		{wire.NowPath, []string{post}, claim(h.now)},
+		{"/decodeSnowflakeId", []string{get, head, post},
+			only("snowflakeId", inErrorMsg, h.decode)},
 		{"/openapi.json", []string{get, head}, openAPI},
 		{"/health", []string{get, head}, h.health},
 		{"/{$}", []string{get, head}, h.page},

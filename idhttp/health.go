@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
@@ -21,7 +22,9 @@ const maxProblems = 20
 
 // health answers 503 when the service is down, so that a load balancer sends requests elsewhere,
 // and 200 otherwise. view.state defines down.
-func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
+//
+// To a client that is not trusted it names no tag and no host.
+func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 	v := h.view()
 	status := http.StatusOK
 	problems := []string{} // [] rather than null
@@ -33,12 +36,24 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
 	if v.State == down {
 		status = http.StatusServiceUnavailable
 	}
-	problems = append(problems, v.tagProblems()...)
+	trusted := h.Trusted == nil || h.Trusted(r)
+	if trusted {
+		problems = append(problems, v.tagProblems()...)
+	} else {
+		problems = append(problems, v.tagCounts()...)
+	}
 	if v.Snowflake != nil && v.Snowflake.State != up {
 		problems = append(problems, "snowflake: "+v.Snowflake.State+v.Snowflake.until())
 	}
 	if v.ListErr != nil {
-		problems = append(problems, "list of tags: "+degraded)
+		line := "list of tags: not read since " + v.Refreshed.UTC().Format(time.RFC3339)
+		if v.Refreshed.IsZero() {
+			line = "list of tags: never read"
+		}
+		if trusted {
+			line += ": " + h.ErrorText(v.ListErr)
+		}
+		problems = append(problems, line)
 	}
 	writeJSON(w, status, struct {
 		Status   string   `json:"status"`
@@ -59,6 +74,21 @@ func (v *view) tagProblems() []string {
 	}
 	if more := len(lines) - maxProblems; more > 0 {
 		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more tags", more))
+	}
+	return lines
+}
+
+// tagCounts returns a line for each kind of problem that tags have, without their names.
+func (v *view) tagCounts() []string {
+	var lines []string
+	for _, kind := range []struct {
+		n     int
+		where string
+		state string
+	}{{v.Down, "", down}, {v.Degraded, "", degraded}, {len(v.Ranges), "ranges of ", down}} {
+		if kind.n > 0 {
+			lines = append(lines, kind.where+human.Plural(kind.n, "tag")+": "+kind.state)
+		}
 	}
 	return lines
 }

@@ -271,3 +271,50 @@ func TestHealthBounded(t *testing.T) {
 		t.Errorf("health is %d %s, %v, want 20 problems and how many more", w.Code, w.Body, err)
 	}
 }
+
+// unlisted is a source whose list fails from the second time on.
+type unlisted struct {
+	source
+
+	lists int
+}
+
+func (u *unlisted) List(context.Context) ([]segment.Row, error) {
+	if u.lists++; u.lists > 1 {
+		return nil, errAway
+	}
+	return []segment.Row{{Tag: "order", Step: 10}, {Tag: "full", Step: 10}}, nil
+}
+
+// TestHealthTrusted: /health names the tags, and the reason why their list is old, to clients that are
+// trusted. Others get numbers.
+func TestHealthTrusted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src := &unlisted{source: source{tags: map[string]*tagRow{
+			"order": {step: 10}, "full": {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
+		}}}
+		g, err := segment.New(t.Context(), src, &segment.Options{Listed: true, Refresh: -1, MaxStep: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		time.Sleep(time.Second)
+		if err := g.Refresh(t.Context()); err == nil {
+			t.Fatal("the list did not fail")
+		}
+		trusted := func(r *http.Request) bool { return r.URL.RawQuery == "me" }
+		h := newHandler(t, &idhttp.Options{Segment: g, Trusted: trusted})
+		send(h, "POST", "/api/segment/range/full", "")
+		for path, want := range map[string]string{
+			"/health": `["1 tag: down","ranges of 1 tag: down","list of tags: not read since 2000-01-01T00:00:00Z"]`,
+			"/health?me": `["full: down","ranges of full: down","list of tags: not read since 2000-01-01T00:00:00Z: ` +
+				`segment: list the tags: dial tcp 10.1.2.3:3306: connection refused"]`,
+		} {
+			w := get(h, path)
+			if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s is %d %s, want %s", path, w.Code, w.Body, want)
+			}
+		}
+	})
+}

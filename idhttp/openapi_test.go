@@ -138,10 +138,11 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/worker/assign 200": {{served, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
 		"POST /api/worker/assign 400": {
 			{served, "/api/worker/assign", `x`}, {served, "/api/worker/assign", `{"max_worker":7}`},
+			{served, "/api/worker/assign", `{"max_worker":-1,` + bound + `}`},
 		},
 		"POST /api/worker/assign 415": {{served, "/api/worker/assign", form}},
 		"POST /api/worker/assign 404": {{without, "/api/worker/assign", `{}`}},
-		"POST /api/worker/assign 409": {{served, "/api/worker/assign", `{"max_worker":-1,` + bound + `}`}},
+		"POST /api/worker/assign 409": {{nothing, "/api/worker/assign", `{"max_worker":0,` + bound + `}`}},
 		"POST /api/worker/assign 503": {{broken, "/api/worker/assign", `{"max_worker":7,` + bound + `}`}},
 		"POST /api/worker/extend 200": {
 			{served, "/api/worker/extend", `{` + key + `,"until":"2999-01-01T00:00:00Z"}`},

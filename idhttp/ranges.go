@@ -23,7 +23,7 @@ func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
 	if counts(r) {
 		var err error
 		if step, err = count(r, segment.MaxSpan); err != nil {
-			refuse(w, http.StatusBadRequest, wire.BadRequest, err.Error())
+			inFailure(w, err.Error())
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package idhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,13 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if ask.Layout == "" {
-		refuse(w, http.StatusBadRequest, wire.BadRequest, "layout is missing, want that of the "+
+		inFailure(w, "layout is missing, want that of the "+
 			"ids, such as 41-10-12-0/1ms@2026-01-01T00:00:00Z")
+		return
+	}
+	if ask.MaxWorker < 0 {
+		inFailure(w,
+			fmt.Sprintf("max_worker is %d, want 0 or more", ask.MaxWorker))
 		return
 	}
 	ctx, cancel := detached(r)
@@ -39,12 +45,15 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(ask.Layout)
 	}
+	if b, ok := a.(assigner.OwnerBinder); ok {
+		a = b.BindOwner(cmp.Or(ask.Owner, "a client at "+r.RemoteAddr))
+	}
 	made, err := a.Assign(ctx, ask.MaxWorker)
 	if err == nil && r.Context().Err() != nil {
 		err = errors.Join(r.Context().Err(), made.Release(ctx, time.Time{}))
 	}
 	if err != nil {
-		h.refuseClaim(w, r, err)
+		h.refuseClaim(w, r, "idhttp: no worker id", err)
 		return
 	}
 	out := window(made)
@@ -78,7 +87,7 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 		out = window(c)
 		return err
 	})
-	h.answer(w, r, err, &out)
+	h.answer(w, r, "idhttp: window not extended", err, &out)
 }
 
 // within returns until, or the furthest instant that is granted at now if that is earlier. An
@@ -120,7 +129,7 @@ func (h *handler) release(w http.ResponseWriter, r *http.Request) {
 		h.claims.forget(ask.Key)
 		err = nil
 	}
-	h.answer(w, r, err, struct{}{})
+	h.answer(w, r, "idhttp: worker id not given back", err, struct{}{})
 }
 
 // now answers with the authority's time. If Workers is a Clock, any server tells it, for a claim
@@ -148,13 +157,13 @@ func (h *handler) now(w http.ResponseWriter, r *http.Request) {
 		err = h.claims.use(r, ask.Key, ask.Worker,
 			func(ctx context.Context, c assigner.Claim) error { return tell(ctx, c) })
 	}
-	h.answer(w, r, err, &out)
+	h.answer(w, r, "idhttp: no time", err, &out)
 }
 
-// answer answers with out, or with what err means.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, err error, out any) {
+// answer answers with out, or with what err means. line is for the log then.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, line string, err error, out any) {
 	if err != nil {
-		h.refuseClaim(w, r, err)
+		h.refuseClaim(w, r, line, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, out)
@@ -175,23 +184,25 @@ func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 		return false
 	}
 	body, err := io.ReadAll(r.Body)
-	if err == nil {
-		err = wire.Decode(body, ask)
+	if err != nil { // whose text names the addresses of the connection
+		inFailure(w,
+			fmt.Sprintf("the body did not arrive in time, or is above %d bytes", maxBody))
+		return false
 	}
-	if err != nil {
-		refuse(w, http.StatusBadRequest, wire.BadRequest,
+	if err := wire.Decode(body, ask); err != nil {
+		inFailure(w,
 			fmt.Sprintf("the body is not a JSON object of this route: %.200s", err))
 		return false
 	}
 	return true
 }
 
-// refuseClaim logs err and answers with its code. The client sees the text of an error about
-// layouts or about the number of worker ids. Other texts name hosts and go to the log only.
-func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, err error) {
+// refuseClaim logs line with err and answers with its code. The client sees the text of an error
+// about layouts or about the number of worker ids. Other texts name hosts and go to the log only.
+func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line string, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
 		if unlogged, ok := h.limits[2].Pass(time.Now()); ok {
-			h.Logger.Error("idhttp: no worker id", "error", err, "unlogged", unlogged)
+			h.Logger.Error(line, "error", err, "unlogged", unlogged)
 		}
 	}
 	for _, kind := range []struct {

@@ -15,7 +15,10 @@ import (
 // goroutine.
 type Assigner struct{ space space }
 
-var _ assigner.LayoutBinder = (*Assigner)(nil)
+var (
+	_ assigner.LayoutBinder = (*Assigner)(nil)
+	_ assigner.OwnerBinder  = (*Assigner)(nil)
+)
 
 // New returns an Assigner of the worker ids in a store. nil options mean the defaults. It does not
 // call the store.
@@ -56,6 +59,13 @@ func (a *Assigner) String() string { return place(a.space.store) }
 func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.space.layout = layout
+	return &bound
+}
+
+// BindOwner returns an Assigner with another Options.Owner. It implements assigner.OwnerBinder.
+func (a *Assigner) BindOwner(owner string) assigner.Assigner {
+	bound := *a
+	bound.space.options.Owner = cutOwner(owner)
 	return &bound
 }
 

@@ -57,6 +57,11 @@ func TestOptions(t *testing.T) {
 	}
 	// An owner that is too long, which a host name can make it, is no reason not to start.
 	m, long := &memory{}, strings.Repeat("é", 191)
+	assign(t, newAssigner(t, m, &lease.Options{Owner: "the server"}).BindOwner(long+"\xffx"))
+	if r := recordOf(t, m, slot0); r.Owner != long {
+		t.Errorf("the owner is %q, want 191 characters", r.Owner)
+	}
+	m = &memory{}
 	assign(t, newAssigner(t, m, &lease.Options{Owner: long + "\xffx"}))
 	if r := recordOf(t, m, slot0); r.Owner != long {
 		t.Errorf("owner = %q, want the first 191 characters", r.Owner)

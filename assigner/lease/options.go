@@ -78,11 +78,10 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Owner = fmt.Sprintf("%s pid %d since %s", host, os.Getpid(),
 			time.Now().UTC().Format(time.RFC3339))
 	}
-	c.Owner = strings.ToValidUTF8(c.Owner, "?")
 	if n := utf8.RuneCountInString(c.Owner); n > maxOwner {
 		c.Logger.Warn("owner cut", "characters", n, "kept", maxOwner)
-		c.Owner = string([]rune(c.Owner)[:maxOwner])
 	}
+	c.Owner = cutOwner(c.Owner)
 	least := min(3*c.Window, maxReach)
 	if c.Reach == 0 {
 		c.Reach = max(dayReach, least)
@@ -103,4 +102,10 @@ func (o *Options) withDefaults() (Options, error) {
 			c.MaxSkew, minSkew, maxWindow)
 	}
 	return c, nil
+}
+
+// cutOwner returns the part of an owner's text that fits, as UTF-8.
+func cutOwner(owner string) string {
+	r := []rune(strings.ToValidUTF8(owner, "?"))
+	return string(r[:min(len(r), maxOwner)])
 }

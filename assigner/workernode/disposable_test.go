@@ -271,7 +271,14 @@ func TestLogsCuts(t *testing.T) {
 	if err != nil || len(leases) != 2 || leases[1].Owner != owner {
 		t.Errorf("Leases = %+v, %v, want the owner %q", leases, err, owner)
 	}
-	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long[:382], Logger: logger}), 1)
+	b, ok := workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}).(assigner.OwnerBinder)
+	if !ok {
+		t.Fatal("a Leased is no OwnerBinder")
+	}
+	assign(t, b.BindOwner(long[:382]), 1)
+	if leases, err := workernode.Leases(t.Context(), db); err != nil || leases[len(leases)-1].Owner != long[:382] {
+		t.Errorf("Leases = %+v, %v, want the bound owner", leases, err)
+	}
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long}), 1) // without a logger
 	assign(t, workernode.Disposable(db, &workernode.DisposableOptions{Host: long}), 1)
 	if log.Len() > 0 {

@@ -117,7 +117,8 @@ func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
 }
 
 // Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. It also
-// implements assigner.LayoutBinder: all claims of a namespace have one layout.
+// implements assigner.LayoutBinder, because all claims of a namespace have one layout, and
+// assigner.OwnerBinder.
 //
 // Assign claims one of the worker ids of the namespace that have been free for longest, or a new
 // one. A worker id is free when it was given back, or when its window has passed by the database's
@@ -221,6 +222,13 @@ func (a *leased) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a
 func (a *leased) BindLayout(layout string) assigner.Assigner {
 	bound := *a
 	bound.layout = layout
+	return &bound
+}
+
+// BindOwner returns an Assigner with another Owner. It implements assigner.OwnerBinder.
+func (a *leased) BindOwner(owner string) assigner.Assigner {
+	bound := *a
+	bound.options.Owner = owner
 	return &bound
 }
 

@@ -32,13 +32,17 @@ func withMetrics(next http.Handler, o *idhttp.Options) (http.Handler, io.Closer)
 	}
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/metrics":
-			metrics.ServeHTTP(w, r)
-		case "/debug/uid":
-			page.ServeHTTP(w, r)
-		default:
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		switch own := r.URL.Path == "/metrics" || r.URL.Path == "/debug/uid"; {
+		case own && !reads:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "want GET, HEAD", http.StatusMethodNotAllowed)
+		case !own:
 			next.ServeHTTP(w, r)
+		case r.URL.Path == "/metrics":
+			metrics.ServeHTTP(w, r)
+		default:
+			page.ServeHTTP(w, r)
 		}
 	}), page
 }

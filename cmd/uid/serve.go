@@ -123,7 +123,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
 	made := layout.eras.At(p.now()).Layout() // /decodeSnowflakeId knows one layout
 	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
-		Stopping: ctx.Done(), Timeout: c.Wait}
+		Stopping: ctx.Done(), Timeout: c.Wait,
+		Trusted: func(r *http.Request) bool { return token == "" || hasToken(r, token) }}
 	closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
 		return err

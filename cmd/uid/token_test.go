@@ -18,6 +18,14 @@ func TestServeToken(t *testing.T) {
 	b.env["UID_TOKEN"] = "s3cret"
 	s := b.serve(t, "--only", "snowflake")
 	s.ok(t, "/health")
+	for _, path := range []string{"/metrics", "/debug/uid"} {
+		if w := answered(t, s, http.MethodPost, path, "Bearer s3cret"); w != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s is %d, want 405", path, w)
+		}
+		if w := answered(t, s, http.MethodHead, path, "Bearer s3cret"); w != http.StatusOK {
+			t.Errorf("HEAD %s is %d, want 200", path, w)
+		}
+	}
 	for _, path := range []string{
 		"/", "/api/snowflake/get/a", "/api/snowflake/get/a?count=2", "/metrics", "/debug/uid", "//health",
 	} {
@@ -43,7 +51,13 @@ func TestServeToken(t *testing.T) {
 // authorized returns the status of a GET with the given Authorization header.
 func authorized(t *testing.T, s *served, path, header string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, http.NoBody)
+	return answered(t, s, http.MethodGet, path, header)
+}
+
+// answered is authorized for another method.
+func answered(t *testing.T, s *served, method, path, header string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +71,21 @@ func authorized(t *testing.T, s *served, path, header string) int {
 	}
 	resp.Body.Close()
 	return resp.StatusCode
+}
+
+// TestHealthWithoutToken: /health names the tags with problems to clients with the token only.
+func TestHealthWithoutToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env["UID_TOKEN"] = "s3cret"
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "10", "--next", "9223372036854775807")
+	s := b.serve(t, "--only", "segment")
+	if status := authorized(t, s, "/api/segment/get/order", "Bearer s3cret"); status == http.StatusOK {
+		t.Fatalf("a tag without a valid step is %d", status)
+	}
+	if _, got := s.get(t, "/health"); strings.Contains(got, "order") || !strings.Contains(got, `"1 tag: down"`) {
+		t.Errorf("/health without the token is %s, want a number and no name", got)
+	}
 }
 
 // TestLocalHost: on loopback without a token, only requests to an address or to localhost are

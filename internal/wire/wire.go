@@ -48,6 +48,9 @@ func (r Range) Range() segment.Range {
 type Assign struct {
 	MaxWorker int64  `json:"max_worker"`
 	Layout    string `json:"layout"`
+
+	// Owner describes the client to the operator who reads the claims. Absent: its address.
+	Owner string `json:"owner,omitempty"`
 }
 
 // Extend asks for a window that ends at Until or later. Here and below, Worker is the worker id of
