@@ -6,18 +6,35 @@ import "github.com/uidring/uidring/internal/dbtest"
 type authority struct {
 	kinds  []kind  // what the processes run, in turn
 	faults []fault // what can happen to the server and to the network
-	tells  bool    // whether it has a clock, which can be wrong
+	tells  bool    // whether the clock of a session can be set wrong
 
-	// start starts a server that is ready for processes.
+	// day says that the least reach is a day.
+	day bool
+
+	// text is added to the DSN of every second process, so that all of a change is in the request
+	// that makes it.
+	text string
+
+	// start starts a server that is ready for processes, or makes a file: then there is none.
 	start func() (*dbtest.Server, error)
+
+	// end removes what start has made besides the server; nil: nothing.
+	end func()
 
 	// dsn returns the DSN of processes that reach the server at addr.
 	dsn func(srv *dbtest.Server, addr string) string
+
+	// backup makes a backup.
+	backup func(in *injector) (backup, error)
+
+	// remove deletes the entry of a worker id, as an operator would by hand.
+	remove func(in *injector, worker int64) error
 }
 
 // kind is what a process runs: a generator, and where its worker id comes from.
 type kind struct{ kind, from string }
 
 // authorities are the values of -authority.
-var authorities = map[string]*authority{"mariadb": &mariaDB, "etcd": &etcdCluster,
-	"kubernetes": newCluster(), "zookeeper": &zooKeeper}
+var authorities = map[string]*authority{"mariadb": &mariaDB, "postgres": &postgreSQL,
+	"sqlite": newSQLite(), "etcd": &etcdCluster, "kubernetes": newCluster(),
+	"zookeeper": &zooKeeper}

@@ -1,6 +1,9 @@
-// Soak runs generators in many processes, most of them on one MariaDB, etcd, ZooKeeper or API
-// server of Kubernetes. With MariaDB, one process has its worker id from the id service over HTTP.
-// For a given time it injects faults into the processes, the network and the server.
+// Soak runs generators in many processes, most of them on one MariaDB, PostgreSQL, SQLite, etcd,
+// ZooKeeper or API server of Kubernetes. With MariaDB and PostgreSQL, one process has its worker id
+// from the id service over HTTP. For a given time it injects faults into the processes, the network
+// and the server. Every second one is one of these, on each authority: the store is restored from a
+// backup and repaired as the documents say, an operator deletes the entry of a worker id, and an
+// owner wakes up after others have had its worker id.
 //
 //	go run ./e2e/soak -duration 10m
 //	go run ./e2e/soak -duration 10m -authority etcd

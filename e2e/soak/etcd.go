@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/lease"
@@ -18,35 +21,29 @@ var etcdCluster = authority{
 		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
 		{cached, leased}, {standard, leased}, {cached, numbered},
 	},
-	faults: slices.Concat(unreliable("until_ms"), outages(), []fault{restored(openEtcd)}),
+	faults: slices.Concat(unreliable("until_ms"), outages()),
 	start:  func() (*dbtest.Server, error) { return dbtest.NewEtcd() },
 	dsn: func(srv *dbtest.Server, addr string) string {
 		return srv.DSNVia(addr, "soak")
 	},
+	backup: backUp(repairLeases(openEtcd)),
+	remove: removeKey,
 }
 
-func openEtcd(dsn string) (*lease.Assigner, error) { return etcd.Open(dsn, nil) }
+// openEtcd opens the server's slots, without the proxy.
+func openEtcd(in *injector, o lease.Options) (*lease.Assigner, error) {
+	return etcd.Open(in.srv.DSN("soak"), &etcd.Options{Lease: o})
+}
 
-// restored returns the fault that puts the server back to its state when the fault began, and
-// repairs it as the documents say, while no process can connect. open opens the server's slots.
-func restored(open func(dsn string) (*lease.Assigner, error)) fault {
-	return fault{"server: restored from a backup, and repaired",
-		func(in *injector, _ time.Duration) (func() error, error) {
-			restore, err := in.srv.Backup()
-			return func() error {
-				in.proxy.Set(dbtest.Refuse)
-				defer in.proxy.Set(dbtest.None)
-				if err := restore(); err != nil {
-					return err
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
-				defer cancel()
-				a, err := open(in.srv.DSN("soak"))
-				if err != nil {
-					return err
-				}
-				err = a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead, canonical())
-				return errors.Join(err, a.Close())
-			}, err
-		}}
+// removeKey deletes the key of a worker id's slot.
+func removeKey(in *injector, worker int64) error {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{in.srv.Addr()},
+		DialTimeout: soak.Comeback, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
+	defer cancel()
+	_, err = c.Delete(ctx, fmt.Sprint("/soak/", lease.SlotPrefix, worker))
+	return errors.Join(err, c.Close())
 }

@@ -21,6 +21,12 @@ type injector struct {
 	faults []fault       // of the server, the service and the network
 	most   time.Duration // the longest time that a fault lasts or a process is paused
 	counts soak.Counts
+
+	// For the goroutine of the server's faults.
+	random *rand.Rand
+	stop   <-chan struct{} // closed when there are to be no more faults
+	kept   backup          // the last backup
+	had    map[int64]bool  // the worker ids that it may have
 }
 
 // fault is something that can happen to the server or the network. harm begins it and returns heal,
@@ -68,6 +74,9 @@ func outages() []fault {
 		{"server: shutdown and restart", func(in *injector, _ time.Duration) (func() error, error) {
 			return in.srv.Start, in.srv.Stop()
 		}},
+		{"server: backed up", func(in *injector, _ time.Duration) (func() error, error) {
+			return func() error { return nil }, in.keep()
+		}},
 		{"server: SIGSTOP", func(in *injector, _ time.Duration) (func() error, error) {
 			return in.srv.Resume, in.srv.Pause()
 		}},
@@ -92,31 +101,47 @@ func network(
 	}
 }
 
-// server injects one fault after the other into the server and the network until stop is closed.
-// Each fault is over, and every generator is back, before the next one begins. A round has each
-// fault once, in random order.
-func (in *injector) server(r *rand.Rand, stop <-chan struct{}) {
-	for {
-		for _, i := range r.Perm(len(in.faults)) {
-			if !soak.Pause(stop, soak.Between(r, 200*time.Millisecond, time.Second)) {
+// server injects one fault after the other into the store, its server and the network until stop is
+// closed. Each fault is over, and every generator is back, before the next one begins. A round has
+// each fault of the network and the server once, in random order, and those of always in between.
+func (in *injector) server() {
+	every := in.fleet.authority.always()
+	for n := 0; ; {
+		for _, i := range in.random.Perm(len(in.faults)) {
+			if n%len(every) == 0 {
+				in.random.Shuffle(len(every), func(i, j int) {
+					every[i], every[j] = every[j], every[i]
+				})
+			}
+			if !in.inject(every[n%len(every)]) || !in.inject(in.faults[i]) {
 				return
 			}
-			f, lasts := in.faults[i], soak.Between(r, in.most/20, in.most)
-			in.fleet.during(f.name)
-			heal, err := f.harm(in, lasts)
-			if err == nil {
-				soak.Pause(stop, lasts)
-				err = heal()
-			}
-			if err != nil {
-				in.fleet.Failure(fmt.Errorf("%s: %w", f.name, err))
-				return
-			}
-			in.counts.Add(f.name)
-			in.fleet.Await(f.name)
-			in.fleet.during(noFault)
+			n++
 		}
 	}
+}
+
+// inject injects a fault, and returns when every generator is back. It returns false after a
+// failure and when stop is closed.
+func (in *injector) inject(f fault) bool {
+	if !soak.Pause(in.stop, soak.Between(in.random, 200*time.Millisecond, time.Second)) {
+		return false
+	}
+	lasts := soak.Between(in.random, in.most/20, in.most)
+	in.fleet.during(f.name)
+	heal, err := f.harm(in, lasts)
+	if err == nil {
+		soak.Pause(in.stop, lasts)
+		err = heal()
+	}
+	if err != nil {
+		in.fleet.Failure(fmt.Errorf("%s: %w", f.name, err))
+		return false
+	}
+	in.counts.Add(f.name)
+	in.fleet.Await(f.name)
+	in.fleet.during(noFault)
+	return true
 }
 
 // processes kills, pauses and restarts processes until stop is closed. A process that was killed or

@@ -37,11 +37,14 @@ type fleet struct {
 	mu      sync.Mutex    // guards the fields below
 	stall   time.Duration // the longest stall
 	stallOf string        // its kind of generator, and the fault during or before it
-	fault   string        // what is injected into the server or the network
-	outside int64         // ids outside of their process's windows
-	example uid.ID        // the first of them
-	suspect time.Time     // since when windows overlap; zero: they do not
-	overlap error         // windows that overlap for certain
+	fault   string        // what is injected into the store, its server or the network
+
+	held map[*soak.Process]assignertest.Window // the newest of each process
+
+	outside int64     // ids outside of their process's windows
+	example uid.ID    // the first of them
+	suspect time.Time // since when windows overlap; zero: they do not
+	overlap error     // windows that overlap for certain
 	begin   time.Time
 	found   time.Duration // from begin to the first finding of look; 0: there is none
 }
@@ -56,7 +59,8 @@ func newFleet(
 	}
 	f := &fleet{Fleet: soak.NewFleet(n, "id"), authority: a, alloc: alloc,
 		ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
-		begin: time.Now(), fault: noFault}
+		begin: time.Now(), fault: noFault,
+		held: map[*soak.Process]assignertest.Window{}}
 	return f, f.Fill(func(slot int) error { return f.start(slot, 0) })
 }
 
@@ -75,10 +79,8 @@ func (f *fleet) start(slot int, off time.Duration) error {
 		// The sessions' clock stands still at this time.
 		j.DSN += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
 	}
-	if slot%2 == 0 && f.authority.tells {
-		// A change is one request instead of two, so that a lost answer is the answer to the
-		// change, and not to its preparation.
-		j.DSN += "&interpolateParams=true"
+	if slot%2 == 0 {
+		j.DSN += f.authority.text
 	}
 	if k.from == leased {
 		j.Window = f.lease
@@ -110,6 +112,7 @@ func (f *fleet) reader(serial int) func(*soak.Process, soak.Frame) error {
 			g.window(w)
 			w.Claim += int64(serial) << 32
 			f.windows.Put(w)
+			f.hold(p, w)
 		case frame.Kind == frameError:
 			f.Failed(string(frame.Payload))
 		default:
@@ -142,14 +145,19 @@ func (f *fleet) during(fault string) {
 	f.fault = fault
 }
 
-// highest returns the highest worker id that any process had from the authority.
-func (f *fleet) highest() (n int64) {
-	for _, w := range f.windows.All() {
-		if w.Worker < firstNumber {
-			n = max(n, w.Worker)
-		}
-	}
-	return n
+// hold records the newest window of a process.
+func (f *fleet) hold(p *soak.Process, w assignertest.Window) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held[p] = w
+}
+
+// window returns the newest window of a process that ends. ok is false if it has none.
+func (f *fleet) window(p *soak.Process) (w assignertest.Window, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w = f.held[p]
+	return w, !w.Until.IsZero()
 }
 
 // look reports whether something was found that must not happen: an id that came twice, an id

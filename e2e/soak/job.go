@@ -49,6 +49,9 @@ type job struct {
 const (
 	endless = "endless" // generators ignore the ends of their windows
 	early   = "early"   // windows begin before the last one on the worker id has ended
+
+	// A store that was restored is not repaired before processes connect.
+	unrepaired = "unrepaired"
 )
 
 // The kinds of frames that a worker process writes.
@@ -134,24 +137,25 @@ func (j job) assigner() (assigner.Assigner, error) {
 	if j.Numbered {
 		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
 	}
+	o := lease.Options{Window: j.Window, Reach: reach(j.Window)}
 	if strings.HasPrefix(j.DSN, "etcd:") {
-		return etcd.Open(j.DSN, &etcd.Options{Lease: lease.Options{Window: j.Window}})
+		return etcd.Open(j.DSN, &etcd.Options{Lease: o})
 	}
 	if strings.HasPrefix(j.DSN, "zookeeper:") {
-		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: lease.Options{Window: j.Window}})
+		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: o})
 	}
 	if strings.HasPrefix(j.DSN, "http:") {
 		return idclient.New([]string{j.DSN}, nil)
 	}
 	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
-		return kubernetes.Open(j.DSN, &kubernetes.Options{Lease: lease.Options{Window: j.Window}})
+		return kubernetes.Open(j.DSN, &kubernetes.Options{Lease: o})
 	}
-	db, err := workernode.OpenMySQL(j.DSN)
+	db, err := openSQL(j.DSN)
 	if err != nil {
 		return nil, err
 	}
 	if j.Window != 0 {
-		return workernode.Leased(db, &workernode.LeasedOptions{Window: j.Window}), nil
+		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window}), nil
 	}
 	return workernode.Disposable(db, nil), nil
 }

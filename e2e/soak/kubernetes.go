@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/e2e/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -17,6 +21,13 @@ func newCluster() *authority {
 	address := func(addr string) (string, error) {
 		path, err := s.WriteKubeconfig(addr)
 		return kubernetes.Scheme + "soak?kubeconfig=" + path, err
+	}
+	open := func(in *injector, o lease.Options) (*lease.Assigner, error) {
+		text, err := address(in.srv.Addr())
+		if err != nil {
+			return nil, err
+		}
+		return kubernetes.Open(text, &kubernetes.Options{Lease: o})
 	}
 	// The proxy cannot look into TLS, so faults of some requests are left out.
 	network := slices.DeleteFunc(unreliable("until_ms"), func(f fault) bool {
@@ -32,31 +43,6 @@ func newCluster() *authority {
 			{"etcd: SIGSTOP", func(*injector, time.Duration) (func() error, error) {
 				return s.Etcd.Resume, s.Etcd.Pause()
 			}},
-			{"etcd: restored from a backup, and repaired",
-				func(in *injector, _ time.Duration) (func() error, error) {
-					restore, err := s.Etcd.Backup()
-					return func() error {
-						in.proxy.Set(dbtest.Refuse)
-						defer in.proxy.Set(dbtest.None)
-						// The API server caches the state before the restore.
-						err := errors.Join(restore(), s.Kill(), s.Start())
-						if err != nil {
-							return err
-						}
-						ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
-						defer cancel()
-						text, err := address(s.Addr())
-						if err != nil {
-							return err
-						}
-						a, err := kubernetes.Open(text, nil)
-						if err != nil {
-							return err
-						}
-						return a.Restore(ctx, in.fleet.highest(), in.fleet.lease+maxLead,
-							canonical())
-					}, err
-				}},
 		}),
 		start: func() (srv *dbtest.Server, err error) {
 			if s, err = dbtest.NewKubernetes(); err != nil {
@@ -71,5 +57,45 @@ func newCluster() *authority {
 			}
 			return text
 		},
+		backup: func(*injector) (backup, error) {
+			restore, err := s.Etcd.Backup()
+			return func(in *injector, highest func() int64, reach time.Duration) error {
+				in.proxy.Set(dbtest.Refuse)
+				defer in.proxy.Set(dbtest.None)
+				// The API server's cache has the state before the restore.
+				err := errors.Join(s.Kill(), restore(), s.Start())
+				if err != nil || in.fleet.broken == unrepaired {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
+				defer cancel()
+				return repairLeases(open)(ctx, in, highest(), reach)
+			}, err
+		},
+		remove: func(in *injector, worker int64) error { return removeObject(s, worker) },
 	}
+}
+
+// removeObject deletes the object of a worker id's slot.
+func removeObject(s *dbtest.APIServer, worker int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, fmt.Sprint("https://", s.Addr(),
+		"/apis/coordination.k8s.io/v1/namespaces/default/leases/soak-", lease.SlotPrefix, worker),
+		http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+dbtest.Password)
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	response, err := c.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNotFound {
+		return fmt.Errorf("deleting the object of worker %d: %s", worker, response.Status)
+	}
+	return nil
 }

@@ -5,7 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/e2e/internal/soak"
@@ -33,19 +36,19 @@ func command(args []string, stdout, stderr io.Writer) int {
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.DurationVar(&c.window, "window", 3*time.Second, "window of the leases")
 	set.StringVar(&c.authority, "authority", "mariadb",
-		"where worker ids come from: mariadb, etcd, kubernetes or zookeeper")
+		"where worker ids come from: "+names())
 	set.StringVar(&c.broken, "broken", "", "inject a bug that the run must find: "+endless+
-		", generators ignore the ends of their windows, or "+early+
-		", windows begin before the last one on the worker id has ended")
+		", generators ignore the ends of their windows, "+early+", windows begin before the last "+
+		"one on the worker id has ended, or "+unrepaired+", a restored store is not repaired")
 	check := func() error {
 		switch {
-		case c.broken != "" && c.broken != endless && c.broken != early:
-			return fmt.Errorf("-broken is %q, want %s or %s", c.broken, endless, early)
+		case !slices.Contains([]string{"", endless, early, unrepaired}, c.broken):
+			return fmt.Errorf("-broken is %q, want %s, %s or %s", c.broken, endless, early,
+				unrepaired)
 		case c.window < time.Second:
 			return fmt.Errorf("-window is %v, want at least 1s", c.window)
 		case authorities[c.authority] == nil:
-			return fmt.Errorf("-authority is %q, want mariadb, etcd, kubernetes or zookeeper",
-				c.authority)
+			return fmt.Errorf("-authority is %q, want %s", c.authority, names())
 		}
 		return nil
 	}
@@ -53,4 +56,9 @@ func command(args []string, stdout, stderr io.Writer) int {
 		func(ctx context.Context, progress io.Writer) (*result, error) {
 			return run(ctx, c, progress)
 		})
+}
+
+// names returns the values of -authority.
+func names() string {
+	return strings.Join(slices.Sorted(maps.Keys(authorities)), ", ")
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -27,6 +26,9 @@ var mariaDB = authority{
 	},
 	faults: slices.Concat(unreliable("WORKER_LEASE SET"), outages(), databaseFaults),
 	tells:  true,
+	// A change is one request instead of two, so that a lost answer is the answer to the change,
+	// and not to its preparation.
+	text: "&interpolateParams=true",
 	start: func() (*dbtest.Server, error) {
 		srv, err := dbtest.NewMariaDB()
 		if err != nil {
@@ -38,6 +40,9 @@ var mariaDB = authority{
 		dsn := srv.DSNVia(addr, database)
 		return strings.Replace(dsn, dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
 	},
+	backup: backUp(repairServer),
+	remove: removeLease,
+	day:    true,
 }
 
 // prepare makes the database, its tables and the account.
@@ -51,14 +56,20 @@ func prepare(srv *dbtest.Server) error {
 			return err
 		}
 	}
-	db, err := workernode.OpenMySQL(srv.DSN(database))
-	if err != nil {
-		return err
-	}
-	if pool, err := db.DB(); err == nil {
-		defer pool.Close()
-	}
-	return workernode.Migrate(context.Background(), db)
+	return migrate(srv.DSN(database))
+}
+
+// repairServer is the repairFunc of a server with tables.
+func repairServer(
+	ctx context.Context, in *injector, highest int64, reach time.Duration,
+) error {
+	return repairTables(ctx, in.srv.DSN(database), highest, reach)
+}
+
+// removeLease deletes the row of a worker id.
+func removeLease(in *injector, worker int64) error {
+	_, err := in.srv.TryQuery(database, deleteLease(worker))
+	return err
 }
 
 // databaseFaults are the faults that only a database has.

@@ -19,15 +19,25 @@ import (
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	a := authorities[c.authority]
 	srv, err := a.start()
+	if srv != nil {
+		defer srv.Close()
+	}
+	if a.end != nil {
+		defer a.end()
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer srv.Close()
 	var clean cleanup
 	defer clean.run()
-	proxy := dbtest.NewProxy(&clean, srv.Addr())
-	dsn, address := a.dsn(srv, proxy.Addr()), ""
-	var front *dbtest.Proxy
+	var proxy, front *dbtest.Proxy
+	dsn, address := "", ""
+	if srv == nil {
+		dsn = a.dsn(nil, "")
+	} else {
+		proxy = dbtest.NewProxy(&clean, srv.Addr())
+		dsn = a.dsn(srv, proxy.Addr())
+	}
 	faults, kinds := a.faults, a.kinds[:min(len(a.kinds), c.Processes)]
 	if slices.ContainsFunc(kinds, func(k kind) bool { return k.from == served }) {
 		service, err := newService(dsn, c.window)
@@ -43,13 +53,15 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.Most}
+	stop := make(chan struct{})
+	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.Most,
+		random: rand.New(rand.NewPCG(c.Seed, 1)), stop: stop}
 	begin := time.Now()
 	f.Await("start")
+	f.Failure(in.keep())
 
-	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { in.server(rand.New(rand.NewPCG(c.Seed, 1)), stop) })
+	wg.Go(in.server)
 	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.Seed, 2)), stop) })
 	watch(ctx, c, begin, in, progress)
 	close(stop)

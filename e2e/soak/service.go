@@ -25,7 +25,7 @@ type service struct {
 
 // newService starts a service on loopback. The caller closes it.
 func newService(dsn string, window time.Duration) (*service, error) {
-	db, err := workernode.OpenMySQL(dsn)
+	db, err := openSQL(dsn)
 	if err != nil {
 		return nil, err
 	}

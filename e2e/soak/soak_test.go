@@ -28,7 +28,17 @@ func try(t *testing.T, args ...string) (status int, said string, r *result) {
 // figures of the file.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	status, said, r := try(t, "-duration", "5s", "-window", "1s", "-most", "2s", "-seed", "1")
+	for _, authority := range []string{"mariadb", "sqlite"} {
+		t.Run(authority, func(t *testing.T) {
+			t.Parallel()
+			testSoak(t, authority)
+		})
+	}
+}
+
+func testSoak(t *testing.T, authority string) {
+	status, said, r := try(t, "-authority", authority, "-duration", "5s", "-window", "1s", "-most", "2s",
+		"-seed", "1")
 	if status != 0 || r.Duplicates != 0 || len(r.Failures) != 0 || r.Seed != 1 {
 		t.Errorf("status %d, %+v, want 0 and no duplicates\n%s", status, r, said)
 	}

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/zookeeper"
@@ -11,9 +16,28 @@ import (
 // zooKeeper is a ZooKeeper of one server.
 var zooKeeper = authority{
 	kinds:  etcdCluster.kinds,
-	faults: slices.Concat(unreliable("until_ms"), outages(), []fault{restored(openZooKeeper)}),
+	faults: slices.Concat(unreliable("until_ms"), outages()),
 	start:  func() (*dbtest.Server, error) { return dbtest.NewZooKeeper() },
 	dsn:    func(srv *dbtest.Server, addr string) string { return srv.DSNVia(addr, "soak") },
+	backup: backUp(repairLeases(openZooKeeper)),
+	remove: removeNode,
 }
 
-func openZooKeeper(dsn string) (*lease.Assigner, error) { return zookeeper.Open(dsn, nil) }
+// openZooKeeper opens the server's slots, without the proxy.
+func openZooKeeper(in *injector, o lease.Options) (*lease.Assigner, error) {
+	return zookeeper.Open(in.srv.DSN("soak"), &zookeeper.Options{Lease: o})
+}
+
+// removeNode deletes the node of a worker id's slot.
+func removeNode(in *injector, worker int64) error {
+	c, _, err := zk.Connect([]string{in.srv.Addr()}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	err = c.Delete(fmt.Sprint("/soak/", lease.SlotPrefix, worker), -1)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}

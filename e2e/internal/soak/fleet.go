@@ -85,6 +85,39 @@ func (f *Fleet) put(slot int, p *Process) {
 	f.slots[slot] = p
 }
 
+// Len returns how many slots there are.
+func (f *Fleet) Len() int { return len(f.slots) }
+
+// Sleep pauses the process of a slot until wake is called. p is nil if the slot is empty or its
+// process is paused.
+func (f *Fleet) Sleep(slot int) (p *Process, wake func()) {
+	if p = f.take(slot); p == nil {
+		return nil, nil
+	}
+	p.pause()
+	f.put(slot, p)
+	return p, p.resume
+}
+
+// Replace kills the process of a slot and starts another one with start, unless the slot is empty
+// or its process is paused.
+func (f *Fleet) Replace(slot int, start func(slot int) error) {
+	if p := f.take(slot); p != nil {
+		f.Failure(p.Kill())
+		f.Failure(start(slot))
+	}
+}
+
+// At returns the process of a slot, or nil if the slot is empty.
+func (f *Fleet) At(slot int) *Process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.slots[slot]
+}
+
+// Running returns the processes of all slots.
+func (f *Fleet) Running() []*Process { return f.running() }
+
 // running returns the processes of all slots.
 func (f *Fleet) running() (all []*Process) {
 	f.mu.Lock()
