@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/leasehook"
 )
 
 // Assigner assigns worker ids from a Store. It is an assigner.LayoutBinder: all claims of a store
@@ -34,8 +35,7 @@ func New(store Store, options *Options) (*Assigner, error) {
 		return nil, fmt.Errorf("lease: MaxSkew is %v, want 0: %s tells no time",
 			o.MaxSkew, place(store))
 	}
-	s := space{store: store, options: o, memory: &memory{}, local: time.Now,
-		patience: firstPatience}
+	s := space{store: store, options: o, memory: &memory{}, local: time.Now}
 	s.index, _ = store.(Index)
 	s.numberer, _ = store.(Numberer)
 	return &Assigner{s}, nil
@@ -69,6 +69,10 @@ func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 	return &bound
 }
 
+// Hook replaces the surroundings, for tests of this module. It must be called before the first
+// Assign.
+func (a *Assigner) Hook(h leasehook.Hooks) { a.space.local = h.Local }
+
 // Assign claims a worker id: one of those that have been free for longest, or a new one. A worker
 // id is free when it was given back, or when its window has passed, by the store's clock if it has
 // one, else by the process's. If there is neither a free nor a new one, Assign fails with
@@ -84,8 +88,12 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 	if last == 0 {
 		last = maxWorker
 	}
+	if maxWorker < 0 {
+		return nil, fmt.Errorf("%w: the layout's highest worker id is %d, want 0 or above",
+			assigner.ErrWorkersExhausted, maxWorker)
+	}
 	if last > maxWorker || first > last {
-		return nil, fmt.Errorf("%w: slots: First is %d and Last %d, the layout's highest "+
+		return nil, fmt.Errorf("%w: lease: First is %d and Last %d, the layout's highest "+
 			"worker id is %d",
 			assigner.ErrWorkersExhausted, first, last, maxWorker)
 	}

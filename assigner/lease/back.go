@@ -32,12 +32,13 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	if err != nil {
 		return found, nil, err
 	}
-	used, err := s.used(ctx, h, known.worker)
-	if err != nil {
-		return found, nil, err
+	used := false
+	if !found.exists() {
+		if used, err = s.used(ctx, h, known.worker); err != nil {
+			return found, nil, err
+		}
 	}
 	gap := max(known.Until, now+s.reach(h))
-	used = used && !found.exists()
 	restored := h.Floor > known.Until && (used || found.Until >= h.Floor)
 	if used || restored {
 		if !restored {
@@ -48,7 +49,8 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	to := found
 	to.Generation = max(found.Generation, known.Generation)
 	to = to.next("", known.Layout, max(gap, found.Until, h.Floor, s.memory.begin()))
-	if there, err = s.swap(ctx, found, to); errors.Is(err, ErrConflict) {
+	there, err = s.swap(ctx, found, to)
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRolledBack) {
 		return there, nil, err
 	}
 	s.memory.forgot(gap)
@@ -86,10 +88,16 @@ func (s *space) wentBack(found, known row) error {
 		is = fmt.Sprintf("is at fencing token %d of owner %q until %v",
 			found.Generation, found.Owner, millis(found.Until))
 	}
+	why := "a backup was restored, a replica promoted that lacks the last changes, or entries " +
+		"were deleted or changed"
+	if found.Generation > known.Generation {
+		why += ", and the slot claimed from since, or a copy of this process gave the worker id " +
+			"back"
+	}
 	return fmt.Errorf("%w: %w: the slot of worker %d in %s %s, it was at fencing token %d "+
-		"until %v: a backup was restored, or entries were deleted or changed; other worker ids "+
-		"and windows may be given out twice; see \"A store that went back\" in "+
+		"until %v: %s; other worker ids and windows may be given out twice; before more processes "+
+		"start, run Restore, as \"uid workers restored\" does; see \"A store that went back\" in "+
 		"docs/reliability.md",
 		assigner.ErrClaimLost, assigner.ErrWentBack, known.worker, place(s.store), is,
-		known.Generation, millis(known.Until))
+		known.Generation, millis(known.Until), why)
 }

@@ -222,8 +222,10 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	v.known.Until = end
 	v.behind = found.behind(v.known)
 	switch {
-	case c.back != nil && found.is(c.repaired):
-		c.memory.note(found)
+	case c.back != nil && (!v.behind || found.is(c.repaired)): // or it is where it was again
+		if found.is(c.repaired) {
+			c.memory.note(found)
+		}
 		c.lost = c.back
 	case v.behind:
 		v.base = c.row
@@ -250,7 +252,7 @@ func (c *claim) owns(found row) bool {
 func (c *claim) change(ctx context.Context, v view, owner string, until int64) error {
 	err := error(ErrConflict)
 	// A store that went back may count its versions again, so an equal one is no slot to compare.
-	if !v.behind || v.found.entry.Version != c.row.entry.Version {
+	if c.back == nil && (!v.behind || v.found.entry.Version != c.row.entry.Version) {
 		err = c.swapTo(ctx, v.base, v.base.next(owner, c.layout, until))
 	}
 	if !v.behind || !errors.Is(err, ErrConflict) {
@@ -260,12 +262,14 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 	if back == nil {
 		return err
 	}
-	c.back, c.repaired = back, there
+	if c.repaired = there; c.back == nil {
+		c.back = back
+	}
 	if err != nil && !permanent(err) {
 		return err // the next try may find the slot repaired
 	}
-	if c.lost = back; err != nil {
-		c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", back, err)
+	if c.lost = c.back; err != nil {
+		c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", c.back, err)
 	} else {
 		c.memory.note(there)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/uidring/uidring/assigner"
 )
@@ -13,11 +12,6 @@ const (
 	// tries is how many free slots an Assign tries before it looks again, and how many new worker
 	// ids of a Numberer.
 	tries = 8
-
-	// firstPatience bounds the first wait for a slot that another session holds. It doubles with
-	// each wait, so that a server which is slow is not mistaken for a lock for long. A second is
-	// far above what a change takes, and short for a start that has other slots to try.
-	firstPatience = time.Second
 
 	none = -1 // stands for no worker id
 )
@@ -40,9 +34,8 @@ type claimer struct {
 	sent map[string]attempt // by token: changes of slots whose outcome is unknown
 	got  *attempt           // the change that was made; nil: none was, as far as is known
 
-	busy     map[int64]bool // worker ids whose slots other sessions hold
-	patience time.Duration
-	skip     int // bound of the random number of free slots that a look leaves out
+	busy map[int64]bool // worker ids whose slots other sessions hold
+	skip int            // bound of the random number of free slots that a look leaves out
 
 	number number // how new worker ids are come by
 }
@@ -51,7 +44,7 @@ type claimer struct {
 // an earlier Assign left over.
 func newClaimer(s *space, first, last int64) *claimer {
 	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),
-		sent: map[string]attempt{}, busy: map[int64]bool{}, patience: s.patience,
+		sent: map[string]attempt{}, busy: map[int64]bool{},
 		number: number{own: none, among: 1}}
 	if spare := s.memory.takeSpare(first, last); spare.kept {
 		c.number.own = spare.worker
@@ -159,9 +152,6 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 	}
 	free, later := c.free(v.slots, now)
 	if len(free) == 0 {
-		if err := c.within(h, now, h.Floor); err != nil {
-			return nil, err
-		}
 		a, err := c.create(ctx, v)
 		if len(later) == 0 || !errors.Is(err, assigner.ErrWorkersExhausted) {
 			return a, err
@@ -247,21 +237,15 @@ func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) 
 	a := attempt{mine: old.next(c.space.options.Owner, c.space.layout, until), from: from}
 	token := a.mine.Token
 	c.sent[token] = a // before the change is sent, because from then on it may happen
-	short, cancel := ctx, func() {}
-	if c.space.index != nil {
-		short, cancel = context.WithTimeout(ctx, c.patience)
-	}
-	defer cancel()
-	mine, err := c.space.swap(short, old, a.mine)
+	mine, err := c.space.swap(ctx, old, a.mine)
 	switch {
 	case err == nil:
 		a.mine = mine
 		return &a, nil
-	case errors.Is(err, ErrBusy) && ctx.Err() == nil: // it was the slot that took too long
+	case errors.Is(err, ErrBusy):
 		a.busy = true
 		c.sent[token] = a
 		c.busy[old.worker] = true
-		c.patience *= 2
 	case errors.Is(err, ErrConflict) && c.space.index != nil:
 		delete(c.sent, token) // without an Index the list tells, at no cost
 	}
@@ -277,7 +261,7 @@ func (c *claimer) refuse(ctx context.Context, b *behindError) error {
 	}
 	found, err := parseRow(e)
 	if err != nil || !found.behind(b.known) {
-		c.number.own = none // it has its slot
+		c.leaveNumber()
 		return ErrConflict
 	}
 	there, back, err := c.space.believe(ctx, found, b.known)

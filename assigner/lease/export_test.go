@@ -1,6 +1,22 @@
 package lease
 
-import "time"
+import (
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// NewToken draws a token.
+func NewToken() string { return newToken() }
+
+// Clone returns a copy of a claim, as a copy of its process's memory would hold it.
+func Clone(c assigner.Claim) assigner.Claim {
+	old := c.(*claim)
+	copied := &claim{space: old.space, worker: old.worker, window: old.window, from: old.from,
+		row: old.row, header: old.header}
+	copied.until.Store(old.until.Load())
+	return copied
+}
 
 // SetClock replaces the process's clock. It must be called before the first Assign.
 func (a *Assigner) SetClock(now func() time.Time) { a.space.local = now }

@@ -39,21 +39,29 @@ type Numberer interface {
 	Store
 
 	// Number returns at most n worker ids of [first, last] that no process has had, in ascending
-	// order, and none if there are none left. Many processes may get the same ones: the first to
+	// order. If there are none left it returns none, or an error that wraps
+	// assigner.ErrWorkersExhausted and says why. Many processes may get the same ones: the first to
 	// make the slot has the worker id.
 	//
-	// With own set, there is one, and no call returns it again, in any process. It may then be
-	// above last, where the store counts on by itself.
+	// With own set, there is one, and no call returns it again, in any process and after a Restore.
+	// It may then be above last, where the store counts on by itself.
 	Number(ctx context.Context, first, last int64, n int) (ids []int64, own bool, err error)
 
 	// Owns reports whether a worker id that Number returned as the caller's own still is. A store
 	// that went back may have forgotten it, and given it to another process.
 	Owns(ctx context.Context, worker int64) (bool, error)
 
-	// Used reports whether Number never returns a worker id, whatever became of its slot.
+	// Used reports whether Number never returns a worker id although it has no slot. It is
+	// ErrConflict if there is a slot: what says that there is none is old then.
 	Used(ctx context.Context, worker int64) (bool, error)
 }
 
-// ErrBusy says that another session holds the entry that Put was to change, for longer than ctx
-// allows. The change may be made later. Where a claim meets it, another slot is tried.
+// ErrBusy says that another session has held the entry that Put was to change for longer than the
+// store waits. The change may be made later. A start tries another slot then.
 var ErrBusy = errors.New("lease: another session holds the entry")
+
+// ErrRolledBack says that the store has rolled back a change and says so. Like every error but
+// ErrConflict it proves nothing about the entry, and other than a lost answer it does not let a
+// slot that is behind count as evidence that the store went back: a member of a cluster that lags
+// rolls back what is built on its old entries.
+var ErrRolledBack = errors.New("lease: the store rolled the change back")

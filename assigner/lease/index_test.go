@@ -351,8 +351,8 @@ func (s *busy) Put(ctx context.Context, old lease.Entry, value []byte) (lease.En
 			time.Sleep(left)
 			_, _ = s.indexed.Put(context.WithoutCancel(ctx), old, value)
 		})
-		<-ctx.Done()
-		return lease.Entry{}, fmt.Errorf("%w: %w", lease.ErrBusy, ctx.Err())
+		time.Sleep(time.Second)
+		return lease.Entry{}, lease.ErrBusy
 	}
 	return s.indexed.Put(ctx, old, value)
 }
@@ -382,6 +382,35 @@ func TestSlotAhead(t *testing.T) {
 			if c, err := newAssigner(t, s, nil).Assign(t.Context(), 1); !errors.Is(err, assigner.ErrWorkersExhausted) {
 				t.Errorf("%s: Assign = %v, %v, want ErrWorkersExhausted", name, c, err)
 			}
+		}
+	})
+}
+
+// meanwhile is an indexed that calls a function once, after its first Get.
+type meanwhile struct {
+	indexed
+	do *func()
+}
+
+func (s meanwhile) Get(ctx context.Context, name string) (lease.Entry, error) {
+	e, err := s.indexed.Get(ctx, name)
+	if do := *s.do; do != nil {
+		*s.do = nil
+		do()
+	}
+	return e, err
+}
+
+// TestHeaderMeanwhile: a process that finds no header, while another one makes it and its first slot,
+// does not take that for a header that was deleted.
+func TestHeaderMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, false)
+		do := func() { assign(t, newAssigner(t, s, nil)) }
+		c, err := newAssigner(t, meanwhile{s, &do}, nil).Assign(t.Context(), maxWorker)
+		if err != nil || c.Worker() == 0 || do != nil {
+			t.Errorf("Assign = %v, %v, want another worker than 0", c, err)
 		}
 	})
 }

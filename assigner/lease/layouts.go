@@ -13,19 +13,21 @@ import (
 // addHeader makes the header with the space's first layout, and announces the others. If another
 // process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
 func (s *space) addHeader(ctx context.Context) error {
-	// It may have been made since the look, or be an entry that List leaves out and Get refuses.
-	h, err := s.header(ctx)
-	if err != nil || h.entry.Version != "" {
+	latest, there, err := s.latest(ctx, header{})
+	if err != nil {
 		return err
 	}
-	latest, there, err := s.latest(ctx, h)
-	if err != nil {
+	// It may have been made since, with a slot after it, or be an entry that List leaves out and
+	// Get refuses.
+	h, err := s.header(ctx)
+	if err != nil || h.entry.Version != "" {
 		return err
 	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
 	if there {
 		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
-			"worker %d until %v; an operator has to run Restore",
+			"worker %d until %v; an operator has to run Restore, "+
+			"as \"uid workers restored\" does",
 			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", announcing, 1), used{}

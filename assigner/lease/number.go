@@ -60,15 +60,18 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 			return nil, err
 		}
 	}
-	a, err := c.createSlot(ctx, h, n.own)
+	a, err := c.createSlot(ctx, h, n.own, h.Floor)
 	if errors.Is(err, ErrConflict) {
 		n.own = none // the slot is there, and the next look tells whether it is this claim's
 	}
 	return a, err
 }
 
-// createSlot makes the slot of a worker id. It is ErrConflict if there is one.
-func (c *claimer) createSlot(ctx context.Context, h header, worker int64) (*attempt, error) {
+// createSlot makes the slot of a worker id, whose window begins at from or later. It is ErrConflict
+// if there is one.
+func (c *claimer) createSlot(
+	ctx context.Context, h header, worker, from int64,
+) (*attempt, error) {
 	absent := row{worker: worker, entry: Entry{Name: slotName(worker)}}
 	if known, ok := c.space.memory.row(worker); ok { // what says that there is no slot may be old
 		return nil, &behindError{known}
@@ -77,7 +80,10 @@ func (c *claimer) createSlot(ctx context.Context, h header, worker int64) (*atte
 	if err != nil {
 		return nil, err
 	}
-	return c.take(ctx, h, absent, now, max(h.Floor, c.space.memory.begin()))
+	if err := c.within(h, now, from); err != nil {
+		return nil, err
+	}
+	return c.take(ctx, h, absent, now, max(from, c.space.memory.begin()))
 }
 
 // mark takes the lowest worker id of the range that is not used, and marks it as used in the
@@ -142,12 +148,16 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
+		from := h.Floor
+		if c.number.own != none {
+			from = 0 // Restore has moved the count above every worker id that was used
+		}
 		for range min(tries, len(unused)) {
 			most := len(unused)
 			i := rand.IntN(min(c.number.among, most))
 			worker := unused[i]
 			unused = slices.Delete(unused, i, i+1)
-			a, err := c.createSlot(ctx, h, worker)
+			a, err := c.createSlot(ctx, h, worker, from)
 			if !errors.Is(err, ErrConflict) {
 				return a, err
 			}
@@ -156,12 +166,19 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		if c.number.own == none {
 			break
 		}
+		c.leaveNumber()
+	}
+	return nil, ErrConflict
+}
+
+// leaveNumber leaves a worker id alone that is own and has a slot.
+func (c *claimer) leaveNumber() {
+	if c.space.numberer != nil && c.number.own != none {
 		c.space.options.Logger.Warn("new worker id has a lease already and is left alone; did the "+
 			"store forget which worker ids it gave out?",
 			"place", place(c.space.store), "worker", c.number.own)
-		c.number.own, c.number.among = none, 1
 	}
-	return nil, ErrConflict
+	c.number.own, c.number.among = none, 1
 }
 
 // unused returns worker ids of the range that have no slot: one that is own, or several times as
@@ -181,6 +198,13 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 		c.number.own = none
 	}
 	ids, own, err := c.space.numberer.Number(ctx, c.first, c.last, 4*max(crowd, c.number.among))
+	if errors.Is(err, assigner.ErrWorkersExhausted) {
+		none := c.exhausted(ctx, nil, Entry{})
+		if errors.Is(none, assigner.ErrWorkersExhausted) {
+			none = fmt.Errorf("%w; %w", none, err)
+		}
+		return nil, none
+	}
 	if err != nil {
 		return nil, err
 	}

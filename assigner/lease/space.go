@@ -36,7 +36,6 @@ type space struct {
 	layout   string
 	memory   *memory          // shared by all that BindLayout returns
 	local    func() time.Time // the process's clock
-	patience time.Duration    // of an Assign at first, see firstPatience
 }
 
 // now returns the time by the store's clock, or by the process's if it has none, in Unix

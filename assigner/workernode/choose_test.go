@@ -193,7 +193,7 @@ func TestNewKeyTakenMeanwhile(t *testing.T) {
 			want := "2"
 			if sent {
 				want = "3"
-				wantError(t, err, "the new key of WORKER_NODE is 3, the highest worker id is 2")
+				wantError(t, err, "the new worker id is 3, the highest is 2")
 			}
 			if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != want {
 				t.Errorf("%s keys are used, want %s", got, want)

@@ -129,7 +129,7 @@ func TestChangeMadeLate(t *testing.T) {
 			return ctx.Err()
 		}})
 	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
-	c := assign(t, workernode.Patient(a, 100*time.Millisecond), 1)[0]
+	c := assign(t, a, 1)[0]
 	if got := owned(t, srv, name); updates != 2 || got != fmt.Sprint(c.Worker()) {
 		t.Errorf("workers %q have owners after %d changes, want %d alone after 2", got, updates, c.Worker())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -61,8 +62,8 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	if options != nil {
 		o = *options
 	}
-	return &disposable{db: db, options: o, machine: thisMachine(),
-		keys: &keys{tables: []string{nodeTable}}}
+	return &disposable{db: db, options: o, machine: workertable.This(),
+		keys: &workertable.Keys{Tables: []string{nodeTable}}}
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
@@ -70,8 +71,8 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 type disposable struct {
 	db      *gorm.DB
 	options DisposableOptions
-	machine machine
-	keys    *keys
+	machine workertable.Machine
+	keys    *workertable.Keys
 }
 
 // String names the table, for Stats.Authority and messages.
@@ -93,24 +94,24 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	if !a.options.AcceptLostUpdates {
 		d = d.Strict()
 	}
-	n, err := a.machine.node(a.options.Host, a.options.Port)
+	n, err := a.machine.Node(a.options.Host, a.options.Port)
 	if err != nil {
 		return nil, err
 	}
-	n.warn(a.options.Logger)
+	n.Warn(a.options.Logger)
 	if maxWorker < 0 {
 		return nil, noWorkers(maxWorker)
 	}
 	var id int64
 	err = d.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
-		if err := a.keys.require(ctx, d); err != nil {
+		if err := a.keys.Require(ctx, d); err != nil {
 			return err
 		}
 		return d.Do(ctx, func(q *sqldb.Conn) error {
 			// A key that is leased costs another row. The loop ends, because a lease has a row of
 			// WORKER_LEASE, and the keys rise.
 			for {
-				if id, err = newWorker(ctx, q, n); err != nil {
+				if id, err = n.Insert(ctx, q); err != nil {
 					return err
 				}
 				// A key is reused where rows were deleted: InnoDB before MySQL 8.0 and MariaDB
@@ -146,13 +147,6 @@ func warnLeased(l *slog.Logger, worker int64) {
 		l.Warn("new worker id has a lease already and is left alone; were rows of WORKER_NODE "+
 			"deleted, or was it restored from a backup?",
 			"worker", worker)
-	}
-}
-
-// warn logs that the row shows another name than the process has. l may be nil.
-func (n node) warn(l *slog.Logger) {
-	if n.changed && l != nil {
-		l.Warn("node name does not fit its column and was changed", "host", n.host, "port", n.port)
 	}
 }
 

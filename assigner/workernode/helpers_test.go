@@ -121,7 +121,11 @@ func (s *stepClock) connect(t testing.TB) *gorm.DB {
 	p := sql.OpenDB(s)
 	p.SetMaxIdleConns(-1)
 	t.Cleanup(func() { p.Close() })
-	db, err := gorm.Open(mysql.New(mysql.Config{Conn: p, SkipInitializeWithVersion: true}),
+	cfg, err := mysqldriver.ParseDSN(s.dsn) // for the address in messages
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := gorm.Open(mysql.New(mysql.Config{Conn: p, DSNConfig: cfg, SkipInitializeWithVersion: true}),
 		&gorm.Config{DisableAutomaticPing: true})
 	if err != nil {
 		t.Fatal(err)

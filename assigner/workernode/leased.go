@@ -6,30 +6,32 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/assigner/sqlstore"
+	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
-// The defaults and bounds of LeasedOptions.
+// The defaults of LeasedOptions.
 const (
-	DefaultNamespace = "default"
-	// See LeasedOptions.Window for what follows from it.
-	DefaultWindow = 20 * time.Minute
-
-	// One tick of the default layout.
-	minWindow = time.Second
-	// It bounds how long a process that died keeps its worker id from others.
-	maxWindow = 366 * 24 * time.Hour
-	// The bounds of Reach. A header without a reach stands for the first.
-	minReach, maxReach = 24 * time.Hour, 2 * maxWindow
-	// The width of OWNER and of LAYOUT, in characters.
-	ownerWidth = 191
+	DefaultNamespace = workertable.DefaultNamespace
+	DefaultWindow    = lease.DefaultWindow
 )
+
+// The bounds of a reach.
+const (
+	maxWindow = 366 * 24 * time.Hour
+	minReach  = 24 * time.Hour
+	maxReach  = 2 * maxWindow
+)
+
+// ownerWidth is the width of OWNER, in characters.
+const ownerWidth = 191
 
 // LeasedOptions configures Leased. A nil pointer and zero fields mean the defaults.
 type LeasedOptions struct {
@@ -74,46 +76,6 @@ type LeasedOptions struct {
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
-}
-
-// withDefaults returns a copy with its zero fields filled in, or says which field is out of range.
-// A zero Last stays 0: only Assign knows the layout's highest worker id.
-func (c LeasedOptions) withDefaults() (LeasedOptions, error) {
-	if c.Namespace == "" {
-		c.Namespace = DefaultNamespace
-	}
-	if c.Window == 0 {
-		c.Window = DefaultWindow
-	}
-	// cut replaces control characters as well.
-	if n := utf8.RuneCountInString(c.Namespace); n > columnWidth ||
-		cut(c.Namespace, columnWidth) != c.Namespace ||
-		strings.TrimSpace(c.Namespace) != c.Namespace {
-		return c, fmt.Errorf("workernode: Namespace is %q, want 1 to %d characters, no control "+
-			"characters and no space at the ends", c.Namespace, columnWidth)
-	}
-	if c.First < 0 || c.First > 0 && c.Namespace == DefaultNamespace {
-		return c, fmt.Errorf("workernode: First is %d in namespace %q, want 0 or above, and a "+
-			"Namespace of your own for it: new worker ids of %q are the keys of WORKER_NODE",
-			c.First, c.Namespace, DefaultNamespace)
-	}
-	if c.Last < 0 || c.Last > 0 && c.Last < c.First {
-		return c, fmt.Errorf("workernode: Last is %d, want %d, which is First, or above",
-			c.Last, c.First)
-	}
-	if c.Window < minWindow || c.Window > maxWindow {
-		return c, fmt.Errorf("workernode: Window is %v, want %v to %v",
-			c.Window, minWindow, maxWindow)
-	}
-	least := min(max(minReach, 3*c.Window), maxReach)
-	if c.Reach == 0 {
-		c.Reach = least
-	}
-	if c.Reach < least || c.Reach > maxReach {
-		return c, fmt.Errorf("workernode: Reach is %v, want %v, which is a day or three Windows, "+
-			"to %v", c.Reach, least, maxReach)
-	}
-	return c, nil
 }
 
 // Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. It also
@@ -185,132 +147,96 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	if options != nil {
 		o = *options
 	}
-	tables := []string{leaseTable}
-	if cmp.Or(o.Namespace, DefaultNamespace) == DefaultNamespace {
-		tables = append(tables, nodeTable)
-	}
-	return &leased{db: db, options: o, machine: thisMachine(), now: time.Now,
-		patience: patience, memory: &memory{}, keys: &keys{tables: tables}}
+	return newLeased(db, o, workertable.This())
 }
 
-// leased is the Assigner that Leased returns. It is immutable and safe for concurrent use; memory
-// locks itself. It opens no connection before an Assign, which also reports invalid options. What
-// an Assign does is in claimer, what its claim does is in leasedClaim.
+// leased is the Assigner that Leased returns: an engine of windows over a namespace's rows. It
+// opens no connection before an Assign, which also reports invalid options.
 type leased struct {
-	db      *gorm.DB
-	options LeasedOptions // as given; Assign fills in the defaults
-	layout  string        // bitsalloc.Eras.String of the generator; empty: none bound it
-	machine machine
-	now     func() time.Time // the local clock
-	memory  *memory          // what is known of rows; shared by all that BindLayout returns
-	keys    *keys            // of the tables; shared likewise
+	gorm    *gorm.DB
+	options LeasedOptions
+	node    workertable.Node
+	owner   string // in full
 
-	patience time.Duration // the first wait for a locked row
+	name   string // of the namespace
+	db     *sqldb.DB
+	engine *lease.Assigner // nil with an err
+	err    error           // of the options or of the database
+}
+
+// newLeased returns the Assigner of a process on m.
+func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
+	a := leased{gorm: db, options: o, name: cmp.Or(o.Namespace, DefaultNamespace)}
+	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err != nil {
+		return a
+	}
+	if o.First > 0 && a.name == DefaultNamespace {
+		a.err = fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
+			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
+			o.First, a.name, a.name)
+		return a
+	}
+	// The version before counts with a day at the least, whatever the header says.
+	if o.Reach != 0 && o.Reach < minReach {
+		a.err = fmt.Errorf("workernode: Reach is %v, want 0, or %v to %v", o.Reach, minReach,
+			maxReach)
+		return a
+	}
+	if a.node, a.err = m.Node("", ""); a.err != nil {
+		return a
+	}
+	a.owner = cmp.Or(o.Owner, fmt.Sprintf("%s pid %d since %s", a.node.Host, os.Getpid(),
+		m.Now().UTC().Format(time.RFC3339)))
+	var store *sqlstore.Store
+	store, a.err = sqlstore.Of(a.db, a.node, sqlstore.Options{Namespace: o.Namespace,
+		AcceptLostUpdates: o.AcceptLostUpdates, Logger: o.Logger})
+	if a.err != nil {
+		return a
+	}
+	a.engine, a.err = lease.New(store, &lease.Options{First: o.First, Last: o.Last,
+		Window: o.Window, Reach: o.Reach, Logger: o.Logger,
+		Owner: workertable.Cut(a.owner, ownerWidth)})
+	return a
 }
 
 // String names the table and the namespace, for Stats.Authority and messages.
-func (a *leased) String() string {
-	return fmt.Sprintf("WORKER_LEASE, namespace %q", cmp.Or(a.options.Namespace, DefaultNamespace))
-}
+func (a leased) String() string { return fmt.Sprintf("WORKER_LEASE, namespace %q", a.name) }
 
 // Now returns the database's time. It implements assigner.Clock.
-func (a *leased) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a.db) }
+func (a leased) Now(ctx context.Context) (time.Time, error) {
+	if a.err != nil {
+		return time.Time{}, a.err
+	}
+	return now(ctx, a.db)
+}
 
 // BindLayout returns an Assigner for claims of one layout, or of one list of layouts. The first
-// claim of a namespace settles which it is. The memory is shared, because the rows are the same
-// whatever the layout is.
-func (a *leased) BindLayout(layout string) assigner.Assigner {
-	bound := *a
-	bound.layout = layout
-	return &bound
+// claim of a namespace settles which it is.
+func (a leased) BindLayout(layout string) assigner.Assigner {
+	if a.err == nil {
+		a.engine = a.engine.BindLayout(layout).(*lease.Assigner)
+	}
+	return a
 }
 
 // BindOwner returns an Assigner with another Owner. It implements assigner.OwnerBinder.
-func (a *leased) BindOwner(owner string) assigner.Assigner {
-	bound := *a
-	bound.options.Owner = owner
-	return &bound
+func (a leased) BindOwner(owner string) assigner.Assigner {
+	if a.err == nil {
+		a.owner = owner
+		bound := a.engine.BindOwner(workertable.Cut(owner, ownerWidth))
+		a.engine = bound.(*lease.Assigner)
+	}
+	return a
 }
 
 // Assign claims a worker id. See Leased.
-//
-// Everything that can be refused without the database is refused first. After that Retry calls
-// claimer.claim until it succeeds, fails for good, or ctx ends, and bounds each attempt to ten
-// seconds.
-func (a *leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := sqlgorm.Open("workernode", a.db, a.options.Logger)
-	if err != nil {
-		return nil, err
+func (a leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if a.err != nil {
+		return nil, a.err
 	}
-	o, err := a.options.withDefaults()
-	if err != nil {
-		return nil, err
+	a.node.Warn(a.options.Logger)
+	if cut := workertable.Cut(a.owner, ownerWidth); cut != a.owner && a.options.Logger != nil {
+		a.options.Logger.Warn("owner does not fit its column and was changed", "owner", cut)
 	}
-	if !o.AcceptLostUpdates {
-		d = d.Strict() // refuses databases that lose updates
-	}
-	if maxWorker < 0 {
-		return nil, noWorkers(maxWorker)
-	}
-	if n := utf8.RuneCountInString(a.layout); n > ownerWidth {
-		return nil, fmt.Errorf("workernode: the layout's text has %d characters, want at most %d",
-			n, ownerWidth)
-	}
-	if o.Last == 0 {
-		o.Last = maxWorker
-	}
-	if o.Last > maxWorker || o.First > o.Last {
-		return nil, fmt.Errorf("%w: workernode: First is %d and Last %d, the layout's highest "+
-			"worker id is %d",
-			assigner.ErrWorkersExhausted, o.First, o.Last, maxWorker)
-	}
-	n, err := a.machine.node("", "")
-	if err != nil {
-		return nil, err
-	}
-	n.warn(o.Logger)
-	if full := o.Owner; full != "" {
-		if o.Owner = cut(full, ownerWidth); o.Owner != full && o.Logger != nil {
-			o.Logger.Warn("owner does not fit its column and was changed", "owner", o.Owner)
-		}
-	} else {
-		o.Owner = fmt.Sprintf("%s pid %d since %s", n.host, os.Getpid(),
-			a.machine.now().UTC().Format(time.RFC3339))
-	}
-	c := &claimer{
-		table: table{DB: d, namespace: o.Namespace, layout: a.layout, first: o.First, last: o.Last,
-			reach: o.Reach.Milliseconds(), memory: a.memory},
-		node:     n,
-		owner:    o.Owner,
-		window:   o.Window.Milliseconds(),
-		local:    a.now,
-		nonce:    newNonce(),
-		locked:   map[int64]bool{},
-		patience: a.patience,
-		fresh:    none,
-		among:    1,
-	}
-	// A key of WORKER_NODE that an earlier Assign got and did not use, with the nonce and the node
-	// that it was inserted with. Otherwise every Assign that breaks off would use up a worker id.
-	if s, ok := a.memory.takeSpare(o.Last); ok && c.shared() {
-		c.fresh, c.nonce, c.node = s.worker, s.nonce, s.node
-	}
-	var claim *leasedClaim
-	what := fmt.Sprintf("claiming a worker id in namespace %q", o.Namespace)
-	err = d.Retry(ctx, what, func(ctx context.Context) error {
-		if err := a.keys.require(ctx, d); err != nil {
-			return err
-		}
-		claim, err = c.claim(ctx)
-		return err
-	})
-	// claim sets fresh to none with the row in WORKER_LEASE. So the key was not used: the Assign
-	// ended before that, or another row became free.
-	if c.fresh != none && c.shared() {
-		c.memory.keepSpare(spare{c.fresh, c.nonce, c.node})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return claim, nil
+	return a.engine.Assign(ctx, maxWorker)
 }

@@ -150,47 +150,6 @@ func TestLeasedGhost(t *testing.T) {
 	}
 }
 
-// TestLeasedClones: of two copies of one claim, as a virtual machine that was copied has them, one
-// can extend.
-func TestLeasedClones(t *testing.T) {
-	t.Parallel()
-	for _, unanswered := range []bool{false, true} {
-		t.Run(fmt.Sprint("unanswered ", unanswered), func(t *testing.T) {
-			t.Parallel()
-			clones(t, unanswered)
-		})
-	}
-}
-
-func clones(t *testing.T, unanswered bool) {
-	srv, name := maria(t)
-	l, db := newLiar(t, srv.DSN(name))
-	one := assign(t, workernode.Leased(db, nil), 1)[0]
-	two := workernode.Clone(one)
-	_, until := one.Window()
-	if unanswered { // the copy must not mistake the original's change for its own
-		ctx, cancel := context.WithCancel(t.Context())
-		l.after = cancel
-		l.lie("UPDATE WORKER_LEASE", 1, false, context.Canceled)
-		if _, err := two.Extend(ctx, until.Add(time.Hour)); err == nil {
-			t.Fatal("Extend without an answer succeeded")
-		}
-	}
-	if _, err := one.Extend(t.Context(), until.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := two.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
-		t.Errorf("the copy's Extend = %v, want ErrClaimLost", err)
-	}
-	if err := two.Release(t.Context(), time.Time{}); err != nil {
-		t.Errorf("the copy's Release: %v", err)
-	}
-	_, until = one.Window()
-	if _, err := one.Extend(t.Context(), until.Add(time.Hour)); err != nil {
-		t.Errorf("the original's next Extend: %v", err)
-	}
-}
-
 // TestLeasedTampering: a claim whose row was changed, set back or deleted by hand is lost.
 func TestLeasedTampering(t *testing.T) {
 	t.Parallel()

@@ -176,7 +176,7 @@ func TestLeasedExhausted(t *testing.T) {
 		if !errors.Is(err, assigner.ErrWorkersExhausted) {
 			t.Fatalf("Assign = %v, want ErrWorkersExhausted", err)
 		}
-		wantError(t, err, "highest, 3", `namespace "default" is free in 19m`)
+		wantError(t, err, "worker ids 0 to 3 are reserved", `namespace "default"`, "for another 19m")
 	}
 	if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "3" {
 		t.Errorf("rows of WORKER_NODE = %s, want 3", got)
@@ -214,7 +214,7 @@ func TestLeasedOptions(t *testing.T) {
 		{o: workernode.LeasedOptions{Namespace: own, First: 5, Last: 4}, want: "Last is 4, want 5, which is First"},
 		{o: workernode.LeasedOptions{Namespace: own, First: 8}, max: 7, want: "First is 8 and Last 7"},
 		{o: workernode.LeasedOptions{Namespace: own, Last: 8}, max: 7, want: "First is 0 and Last 8"},
-		{max: -1, want: "the highest worker id is -1, want 0 or above"},
+		{max: -1, want: "highest worker id is -1, want 0 or above"},
 		{layout: long + "x", want: "192 characters, want at most 191"},
 	} {
 		_, err := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout).Assign(

@@ -3,10 +3,12 @@ package workernode
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -54,15 +56,15 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 		return nil, err
 	}
 	var leases []Lease
-	bad := scanErrors{table: leaseTable}
+	bad := workertable.Scan{Table: leaseTable}
 	err = do(ctx, d, "listing WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
-		leases, bad.rows = nil, nil
+		leases, bad.Rows = nil, nil
 		return q.Each(ctx, func(r *sql.Rows) error {
 			var l Lease
 			var until, now int64
 			var created, modified sql.NullInt64
 			var newest sql.NullString
-			ok, err := bad.keep(r,
+			ok, err := bad.Keep(r,
 				r.Scan(&l.Namespace, &l.Worker, &l.Generation, &l.Owner, &until, &l.Layout,
 					&newest, &created,
 					&modified, &now))
@@ -70,7 +72,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 				l.Until = millis(until)
 				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
 				// NULL where the namespace has no header, which is the empty text of unknown.
-				l.Newest = heading{layout: newest.String}.all()
+				l.Newest = allLayouts(newest.String)
 				l.Created, l.Modified = seconds(created), seconds(modified)
 				leases = append(leases, l)
 			}
@@ -84,7 +86,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return leases, bad.err()
+	return leases, unread(bad.Rows)
 }
 
 // Reap takes the worker ids of a namespace whose windows have passed by the database's clock from
@@ -104,22 +106,22 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 	if err != nil {
 		return 0, err
 	}
-	t := table{namespace: namespace} // swap needs no more of it
 	// By worker id, because a change whose COMMIT was lost may be made once more.
 	freed := map[int64]struct{}{}
 	// One list for all attempts; each attempt begins it anew.
-	bad := scanErrors{table: leaseTable, namespace: namespace}
+	bad := workertable.Scan{Table: leaseTable, Namespace: namespace}
 	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
-		var passed []row
-		bad.rows = nil
+		var passed []reapable
+		bad.Rows = nil
 		// The database's clock and not the local one: it is what the rows' ends were made with.
 		now, err := databaseTime(ctx, q)
 		if err != nil {
 			return err
 		}
 		err = q.Each(ctx, func(r *sql.Rows) error {
-			var p row
-			ok, err := bad.keep(r, r.Scan(&p.worker, &p.token, &p.nonce, &p.until, &p.owner))
+			var p reapable
+			var owner string
+			ok, err := bad.Keep(r, r.Scan(&p.worker, &p.token, &p.nonce, &p.until, &owner))
 			if ok {
 				passed = append(passed, p)
 			}
@@ -135,21 +137,32 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		for _, p := range passed {
 			// The token goes up and the owner is emptied; a late owner finds a token that is not
 			// its own.
-			ok, err := t.swap(ctx, q, p,
-				row{token: p.token + 1, nonce: newNonce(), until: p.until})
+			n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET GENERATION = ?, NONCE = ?, OWNER = '',
+				MODIFIED = {now} WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ?
+				AND NONCE = ? AND UNTIL_MS = ?`, p.token+1, newNonce(),
+				namespace, p.worker, p.token, p.nonce, p.until)
 			if err != nil {
 				return err
 			}
-			if ok {
+			if n == 1 {
 				freed[p.worker] = struct{}{}
 			}
 		}
 		return nil
 	})
 	if err == nil {
-		err = bad.err()
+		err = unread(bad.Rows)
 	}
 	return len(freed), err
+}
+
+// reapable is a row whose window has passed: its key and what a change of it is compared with.
+type reapable struct{ worker, token, nonce, until int64 }
+
+// allLayouts returns the layouts of a header, announced ones as well, as bitsalloc.Eras.String has
+// them.
+func allLayouts(header string) string {
+	return strings.TrimPrefix(strings.NewReplacer("|", ",", "~", ",").Replace(header), ",")
 }
 
 // isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where

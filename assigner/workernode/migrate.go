@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -27,14 +28,14 @@ func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error 
 		return err
 	}
 	// CREATE TABLE IF NOT EXISTS leaves a table without its key as it is.
-	both := &keys{tables: []string{nodeTable, leaseTable}}
+	both := &workertable.Keys{Tables: []string{nodeTable, leaseTable}}
 	err = d.Retry(ctx, "looking for keys", func(ctx context.Context) error {
-		return both.require(ctx, d)
+		return both.Require(ctx, d)
 	})
 	if err != nil {
 		return err
 	}
-	// The index finds the rows that are free without reading those that are not: see table.free.
+	// The index finds the rows that are free without reading those that are not: see sqlstore.
 	// Without it claims are as safe and slower.
 	return d.Index(ctx, leaseTable, "WORKER_LEASE_FREE", "NAMESPACE, UNTIL_MS")
 }

@@ -188,7 +188,7 @@ func TestClaimWithoutHeader(t *testing.T) {
 	if err == nil {
 		t.Fatalf("Assign = worker %d, want an error", c.Worker())
 	}
-	wantError(t, err, "the namespace has no row")
+	wantError(t, err, "the header of WORKER_LEASE")
 }
 
 // TestFreeWithoutHeader: where the header was deleted, free rows are not claimed until Restore has

@@ -36,7 +36,7 @@ func TestReach(t *testing.T) {
 				t.Errorf("Extend at the reach = %v, want ErrBeyondReach", err)
 			}
 			wantError(t, err, "2999-01-01", now.UTC().Format("2006-01-02 15:04:05"), max(reach, day).String(),
-				"one of the two clocks is wrong", "LeasedOptions.Reach")
+				"one of the two clocks is wrong", "Options.Reach")
 			if _, got := c.Window(); !got.Equal(end) || !endOf(t, srv, name, 1).Equal(end) {
 				t.Errorf("the window ends at %v, its row at %v, want %v", got, endOf(t, srv, name, 1), end)
 			}

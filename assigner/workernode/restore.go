@@ -148,13 +148,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 		// SQLite's MAX of two arguments is the others' GREATEST.
 		later = "MAX"
 	}
-	// The new fencing token ends the claims of all owners, and the end of the window keeps every
-	// worker id unused until the windows of all owners, forgotten ones included, have passed. The
-	// nonce stays: an owner whose token does not match finds out at the token.
 	if leased {
-		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
-			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
-			reach.Milliseconds()))
 		// Where a namespace counts for itself, the lowest unused worker id may be that of a
 		// forgotten claim. The floor makes its window begin after the forgotten one has ended: see
 		// everywhere.
@@ -162,6 +156,13 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
 			everywhere, header, reach.Milliseconds(), later))
+		// The rows come after the floor, so that none that Restore has changed ends before it. The
+		// new fencing token ends the claims of all owners, and the end of the window keeps every
+		// worker id unused until the windows of all owners, forgotten ones included, have passed.
+		// The nonce stays: an owner whose token does not match finds out at the token.
+		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
+			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
+			reach.Milliseconds()))
 		return p, p.addHeaders(d, all, layouts, max(minReach, reach).Milliseconds(),
 			fmt.Sprintf(conflict, later))
 	}

@@ -253,7 +253,7 @@ func TestBadNode(t *testing.T) {
 	for kind, a := range assigners(connect(t, srv.DSN(name))) {
 		half := workernode.Machine{Env: env("JPAAS_HOST", "j")}
 		_, err := a.Assign(t.Context(), -1)
-		wantError(t, err, "the highest worker id is -1, want 0 or above")
+		wantError(t, err, "highest worker id is -1, want 0 or above")
 		_, err = workernode.On(a, half).Assign(t.Context(), maxWorker)
 		wantError(t, err, `JPAAS_HOST is "j"`)
 		if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "0" {
@@ -295,23 +295,5 @@ func TestNames(t *testing.T) {
 		if got := fmt.Sprint(a); got != want {
 			t.Errorf("name = %q, want %q", got, want)
 		}
-	}
-}
-
-// TestNonces: a nonce has 63 random bits, so that no two changes have the same one.
-func TestNonces(t *testing.T) {
-	t.Parallel()
-	seen := map[int64]bool{}
-	var bits int64
-	for range 128 {
-		n := workernode.NewNonce()
-		if n < 0 || seen[n] {
-			t.Errorf("nonce %d is negative, or comes twice", n)
-		}
-		seen[n] = true
-		bits |= n
-	}
-	if bits != math.MaxInt64 {
-		t.Errorf("the bits of 128 nonces are %b, want 63", bits)
 	}
 }

@@ -37,7 +37,7 @@ func TestWaitIsLogged(t *testing.T) {
 			t.Errorf("%s without a server succeeded", name)
 		}
 		got := log.String()
-		if strings.Count(got, "waiting for the database") != 1 ||
+		if strings.Count(got, "waiting for the ") != 1 ||
 			!strings.Contains(got, "127.0.0.1:1") || strings.Contains(got, dbtest.Password) {
 			t.Errorf("%s logs %q, want one line about waiting, with the address and without the password",
 				name, got)

@@ -57,7 +57,7 @@ func TestRestoredUnrepaired(t *testing.T) {
 			if !errors.Is(err, assigner.ErrWentBack) || strings.Contains(err.Error(), "could not be repaired") {
 				t.Errorf("Extend = %v, want ErrWentBack, repaired", err)
 			}
-			wantError(t, err, "without a row") // as it was found at first
+			wantError(t, err, "is gone") // as it was found at first
 			end = begin.Add(day)
 			if tt.name == "the row is back" {
 				_, end = c.Window()
@@ -125,6 +125,6 @@ func TestRestoredDenied(t *testing.T) {
 	if !errors.Is(err, assigner.ErrWentBack) {
 		t.Errorf("Extend = %v, want ErrWentBack", err)
 	}
-	wantError(t, err, "without a row", "could not be repaired", "denied")
+	wantError(t, err, "is gone", "could not be repaired", "denied")
 	release(t, c, until)
 }

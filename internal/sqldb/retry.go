@@ -61,11 +61,7 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 		if f, ok := errors.AsType[*finalError](err); ok {
 			return f.error
 		}
-		if errors.Is(err, driver.ErrBadConn) {
-			// MySQL's driver returns it, as OpenMySQL sets it up, where it is told to read only.
-			err = fmt.Errorf("%w: the connection broke, or the server or the session is read-only",
-				err)
-		}
+		err = broken(err)
 		if ctx.Err() != nil {
 			if last == nil && !errors.Is(err, ctx.Err()) {
 				last = err
@@ -87,6 +83,28 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 	}
 }
 
+// Judge returns an error of an attempt as Retry would: without Final, and with advice where another
+// attempt would fail as well. again reports whether another attempt may succeed.
+func (d *DB) Judge(err error) (_ error, again bool) {
+	if f, ok := errors.AsType[*finalError](err); ok {
+		return f.error, false
+	}
+	if err = broken(err); d.Failure(err) == Transient {
+		return err, true
+	}
+	return fmt.Errorf("%w%s", err, d.advice(err)), false
+}
+
+// broken says what driver.ErrBadConn does not: MySQL's driver returns it, as workernode.OpenMySQL
+// sets it up, where it is told to read only.
+func broken(err error) error {
+	if errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w: the connection broke, or the server or the session is read-only",
+			err)
+	}
+	return err
+}
+
 // attempt calls f once, with a time limit.
 func attempt(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -106,14 +124,18 @@ func (d *DB) gaveUp(ctx context.Context, what string, last error) error {
 
 // refused returns the error of an operation that would fail again, with advice.
 func (d *DB) refused(what string, err error) error {
-	advice := ""
+	return fmt.Errorf("%s: %s: %s: %w%s", d.name, what, d.place, err, d.advice(err))
+}
+
+// advice returns what the operator can do about an error, in brackets.
+func (d *DB) advice(err error) string {
 	switch d.Failure(err) {
 	case Missing:
-		advice = fmt.Sprintf(" (create the tables with %s.Migrate, or from the DDL of package sql)",
+		return fmt.Sprintf(" (create the tables with %s.Migrate, or from the DDL of package sql)",
 			d.name)
 	case Denied:
-		advice = " (check the account; it needs SELECT, INSERT and UPDATE on the tables, and " +
+		return " (check the account; it needs SELECT, INSERT and UPDATE on the tables, and " +
 			"CREATE for Migrate)"
 	}
-	return fmt.Errorf("%s: %s: %s: %w%s", d.name, what, d.place, err, advice)
+	return ""
 }

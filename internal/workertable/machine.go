@@ -1,4 +1,4 @@
-package workernode
+package workertable
 
 import (
 	"fmt"
@@ -11,66 +11,51 @@ import (
 	"unicode/utf8"
 )
 
-// NodeType says what a process runs on. The values are the ones in the column TYPE, which are those
-// of the original, so that both may write to one table.
-type NodeType int
-
-// The node types.
+// What a process runs on, in the column TYPE. The values are those of the original, so that both
+// may write to one table.
 const (
-	Container NodeType = 1
-	Actual    NodeType = 2
+	Container = 1
+	Actual    = 2
 )
 
-// String returns the name that the original has for the type, and NodeType(n) for a number that it
-// does not have.
-func (t NodeType) String() string {
-	switch t {
-	case Container:
-		return "CONTAINER"
-	case Actual:
-		return "ACTUAL"
-	}
-	return fmt.Sprintf("NodeType(%d)", int(t))
-}
-
-// columnWidth is the width of HOST_NAME, PORT and NAMESPACE, in characters. A text that does not
+// ColumnWidth is the width of HOST_NAME, PORT and NAMESPACE, in characters. A text that does not
 // fit is refused by a strict server and cut silently by another, so it is cut here before it is
 // sent.
-const columnWidth = 64
+const ColumnWidth = 64
 
-// machine is what a node is found out from: the environment and the operating system. Tests replace
+// Machine is what a node is found out from: the environment and the operating system. Tests replace
 // its functions. Its methods read and change nothing, so they are safe for concurrent use.
-type machine struct {
-	getenv   func(string) string
-	exists   func(path string) bool
-	addrs    func() ([]net.Addr, error)
-	hostname func() (string, error)
-	now      func() time.Time
-	intn     func(n int) int
+type Machine struct {
+	Getenv   func(string) string
+	Exists   func(path string) bool
+	Addrs    func() ([]net.Addr, error)
+	Hostname func() (string, error)
+	Now      func() time.Time
+	Intn     func(n int) int
 }
 
-// thisMachine returns the machine that the process runs on. Its answers are read at each Assign, so
+// This returns the machine that the process runs on. Its answers are read at each Assign, so
 // a process that got another address meanwhile shows the new one.
-func thisMachine() machine {
-	return machine{
-		getenv:   os.Getenv,
-		exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
-		addrs:    net.InterfaceAddrs,
-		hostname: os.Hostname,
-		now:      time.Now,
-		intn:     rand.IntN,
+func This() Machine {
+	return Machine{
+		Getenv:   os.Getenv,
+		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
+		Addrs:    net.InterfaceAddrs,
+		Hostname: os.Hostname,
+		Now:      time.Now,
+		Intn:     rand.IntN,
 	}
 }
 
-// node describes the process that asks for a worker id, as WORKER_NODE shows it. It is for the
+// Node describes the process that asks for a worker id, as WORKER_NODE shows it. It is for the
 // operator who reads the table: no rule depends on it, and two processes may have equal ones.
-type node struct {
-	host, port string
-	kind       NodeType
-	changed    bool // host or port did not fit its column
+type Node struct {
+	Host, Port string
+	Type       int
+	Changed    bool // host or port did not fit its column
 }
 
-// node describes this process by the first of these that is there:
+// Node describes this process by the first of these that is there:
 //
 //	host    host, JPAAS_HOST, POD_IP, POD_NAME, in a container HOSTNAME, the machine's first
 //	        address that is not a loopback, its name, "unknown"
@@ -80,56 +65,56 @@ type node struct {
 // original refuses that as well, and half of a setting is a mistake. The time is in milliseconds
 // and the random number below 100,000, the original's form, which fits the column and tells two
 // starts on one host apart.
-func (m machine) node(host, port string) (node, error) {
-	n := node{host: host, port: port, kind: Actual}
-	jpaasHost, jpaasPort := m.getenv("JPAAS_HOST"), m.getenv("JPAAS_HTTP_PORT")
+func (m Machine) Node(host, port string) (Node, error) {
+	n := Node{Host: host, Port: port, Type: Actual}
+	jpaasHost, jpaasPort := m.Getenv("JPAAS_HOST"), m.Getenv("JPAAS_HTTP_PORT")
 	if jpaasPort == "" {
-		jpaasPort = m.getenv("JPAAS_HOST_PORT_8080")
+		jpaasPort = m.Getenv("JPAAS_HOST_PORT_8080")
 	}
 	// Before anything is cut or replaced, so that the error shows the variables as they are.
 	if (jpaasHost == "") != (jpaasPort == "") {
-		return node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or "+
+		return Node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or "+
 			"JPAAS_HOST_PORT_8080 is %q, want both or neither", jpaasHost, jpaasPort)
 	}
-	pod := first(m.getenv("POD_IP"), m.getenv("POD_NAME"))
+	pod := first(m.Getenv("POD_IP"), m.Getenv("POD_NAME"))
 	if jpaasHost != "" || pod != "" || m.inContainer() {
 		// JPAAS and pods are containers whether or not the files of one are there.
-		n.kind = Container
+		n.Type = Container
 	}
-	if n.host == "" {
-		n.host = first(jpaasHost, pod)
+	if n.Host == "" {
+		n.Host = first(jpaasHost, pod)
 	}
-	if n.host == "" && n.kind == Container {
-		n.host = m.getenv("HOSTNAME")
+	if n.Host == "" && n.Type == Container {
+		n.Host = m.Getenv("HOSTNAME")
 	}
-	if n.host == "" {
-		n.host = m.address()
+	if n.Host == "" {
+		n.Host = m.address()
 	}
-	if n.port == "" {
-		n.port = jpaasPort
+	if n.Port == "" {
+		n.Port = jpaasPort
 	}
 	// A process that serves no port gets the time instead, which also tells its restarts apart.
-	if n.port == "" {
-		n.port = fmt.Sprintf("%d-%d", m.now().UnixMilli(), m.intn(100000))
+	if n.Port == "" {
+		n.Port = fmt.Sprintf("%d-%d", m.Now().UnixMilli(), m.Intn(100000))
 	}
 	// Both are cut last, whatever they come from, so the environment cannot make an INSERT fail.
 	full := n
-	n.host, n.port = cut(n.host, columnWidth), cut(n.port, columnWidth)
-	n.changed = n != full
+	n.Host, n.Port = Cut(n.Host, ColumnWidth), Cut(n.Port, ColumnWidth)
+	n.Changed = n != full
 	return n, nil
 }
 
 // inContainer looks for the variable that Kubernetes sets and the files that Docker and Podman
 // make. A container of another kind counts as a machine, which changes nothing but the column TYPE.
-func (m machine) inContainer() bool {
-	return m.getenv("KUBERNETES_SERVICE_HOST") != "" ||
-		m.exists("/.dockerenv") || m.exists("/run/.containerenv")
+func (m Machine) inContainer() bool {
+	return m.Getenv("KUBERNETES_SERVICE_HOST") != "" ||
+		m.Exists("/.dockerenv") || m.Exists("/run/.containerenv")
 }
 
 // address returns the first address that other machines could use, else a link-local one, else the
 // machine's name, else "unknown": a host without a network may still have a database.
-func (m machine) address() string {
-	addrs, _ := m.addrs() // an error counts as no addresses
+func (m Machine) address() string {
+	addrs, _ := m.Addrs() // an error counts as no addresses
 	// Two passes, so that a link-local address is taken only where there is no other.
 	for _, linkLocal := range []bool{false, true} {
 		for _, a := range addrs {
@@ -139,7 +124,7 @@ func (m machine) address() string {
 			}
 		}
 	}
-	if name, err := m.hostname(); err == nil && name != "" {
+	if name, err := m.Hostname(); err == nil && name != "" {
 		return name
 	}
 	return "unknown"
@@ -155,10 +140,10 @@ func first(values ...string) string {
 	return ""
 }
 
-// cut makes s fit a column of width characters. A text that was cut ends in a tilde. Control
+// Cut makes s fit a column of width characters. A text that was cut ends in a tilde. Control
 // characters and bytes that are not UTF-8, which not every database stores as text, become question
 // marks. It counts runes and not bytes, as the columns do.
-func cut(s string, width int) string {
+func Cut(s string, width int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'

@@ -1,0 +1,32 @@
+// Package sqlstore keeps worker ids in the table WORKER_LEASE of MySQL, MariaDB, PostgreSQL or
+// SQLite, over a *sql.DB: it is a store of package assigner/lease. A program that uses it links no
+// GORM. Package assigner/workernode is the way in for programs that have a *gorm.DB.
+//
+//	store, err := sqlstore.New(db, "mysql", &sqlstore.Options{Namespace: "orders"})
+//	...
+//	workers, err := lease.New(store, nil)
+//
+// # The table
+//
+// WORKER_LEASE has a row for each worker id of each namespace that was ever leased, and one with
+// the worker id -1 for the namespace itself, its header. Each change of a row is a compare-and-set
+// on GENERATION, NONCE and UNTIL_MS, and no row is ever deleted. New worker ids of the namespace
+// "default" are the keys that the database generates for WORKER_NODE, which it shares with
+// workernode.Disposable. Other namespaces count for themselves, from the lowest worker id without a
+// row.
+//
+// The tables are made from the DDL of package sql. The account needs SELECT, INSERT and UPDATE on
+// both.
+//
+// # What a change is
+//
+// A change counts when it is committed, whatever the application has set its sessions to or begun
+// on them: each use of a connection begins with a COMMIT, and on MySQL ends with one. So a Put that
+// has returned nil is committed, and a Get, which reads FOR UPDATE, waits for a change that is
+// under way and shows what is committed. That matters on PostgreSQL too: a plain SELECT there shows
+// a row as it was before a change whose COMMIT is on its way, so a claim that reads its row back
+// after a lost answer would take the change for one that was not made, and it is made a moment
+// later.
+//
+// The database must not lose a commit that it has acknowledged: see docs/reliability.md.
+package sqlstore

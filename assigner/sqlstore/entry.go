@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// form is the form of the engine's JSON that the columns are translated from and to.
+const form = 1
+
+// The bounds of Reach in lease.Options.
+const minReach, maxReach = 24 * time.Hour, 2 * 366 * 24 * time.Hour
+
+// slot is the row of a worker id. The token of the engine is the column NONCE.
+//
+//	{"v":1,"gen":7,"token":"4711","owner":"...","layout":"...","until_ms":...}
+type slot struct {
+	Form   int    `json:"v"`
+	Token  int64  `json:"gen"` // GENERATION, the fencing token
+	Nonce  int64  `json:"token,string"`
+	Owner  string `json:"owner"`
+	Layout string `json:"layout,omitempty"` // of the last owner, where it was asked for
+	Until  int64  `json:"until_ms"`
+
+	worker int64
+}
+
+// entry returns the row as the engine has it, read at an instant of the database's clock.
+func (r slot) entry(now int64) lease.Entry {
+	r.Form = form
+	return lease.Entry{Name: lease.SlotPrefix + strconv.FormatInt(r.worker, 10), Value: encode(r),
+		Version: fmt.Sprintf("%d %d %d", r.Token, r.Nonce, r.Until), At: time.UnixMilli(now)}
+}
+
+// settings is the row of a namespace itself. Its reach is in UNTIL_MS. The floor is that of another
+// row: see everywhere. No list of used worker ids is kept, because the Store is a lease.Numberer.
+type settings struct {
+	Form   int        `json:"v"`
+	Nonce  int64      `json:"token,string"`
+	Layout string     `json:"layout"`
+	Used   [][2]int64 `json:"used"`
+	Floor  int64      `json:"floor_ms,omitempty"`
+	Reach  int64      `json:"reach_ms,omitempty"`
+}
+
+// entry returns the row as the engine has it. The layout is a part of the version, because an
+// operator may change it by hand.
+func (h settings) entry(now int64) lease.Entry {
+	version := fmt.Sprintf("%d %d %s", h.Nonce, h.Reach, h.Layout)
+	h.Form, h.Used = form, [][2]int64{}
+	h.Reach = min(max(0, h.Reach), maxReach.Milliseconds()) // by hand it may be anything
+	return lease.Entry{Name: lease.HeaderName, Value: encode(h), Version: version,
+		At: time.UnixMilli(now)}
+}
+
+// known returns the placeholders of an SQL list of the layouts that rows of the namespace can have,
+// and args with these layouts appended: the first layout, the first two, and so on, because a row
+// has the list that was settled when it was inserted. A row with any other list is not claimed: its
+// owner stamped by layouts that the header does not know.
+func (h settings) known(args ...any) (list string, all []any) {
+	text := strings.NewReplacer("|", ",", "~", ",").Replace(h.Layout)
+	if strings.HasPrefix(text, ",") { // the claims so far have named no layout
+		list, args, text = ", ?", append(args, ""), text[1:]
+	}
+	for i, r := range text + "," {
+		if r == ',' {
+			args = append(args, text[:i])
+			list += ", ?"
+		}
+	}
+	return list[2:], args
+}
+
+// absent returns the entry of a name that has no row.
+func absent(name string, now int64) lease.Entry {
+	return lease.Entry{Name: name, At: time.UnixMilli(now)}
+}
+
+// unreadable returns the entry of a row that the database has and that cannot be read.
+func unreadable(worker, reason string) lease.Entry {
+	return lease.Entry{Name: lease.SlotPrefix + worker, Value: []byte(reason),
+		Version: "unreadable"}
+}
+
+// encode returns v as the engine has it.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return b
+}
+
+// decode reads a value of the engine.
+func decode(value []byte, v any) error {
+	if err := json.Unmarshal(value, v); err != nil {
+		return fmt.Errorf("%w: %w", lease.ErrRefused, err)
+	}
+	return nil
+}
+
+// version reads what entry has made of the numbers of a row.
+func version(e lease.Entry, parts ...any) error {
+	texts := strings.SplitN(e.Version, " ", len(parts))
+	for i, p := range parts {
+		var err error
+		switch p := p.(type) {
+		case *int64:
+			if i < len(texts) {
+				*p, err = strconv.ParseInt(texts[i], 10, 64)
+			}
+		case *string:
+			if i < len(texts) {
+				*p = texts[i]
+			}
+		}
+		if err != nil || i >= len(texts) {
+			return fmt.Errorf("%w: %s has the version %q", lease.ErrRefused, e.Name, e.Version)
+		}
+	}
+	return nil
+}
+
+// workerOf returns the worker id of a slot's name.
+func workerOf(name string) (int64, error) {
+	worker, err := strconv.ParseInt(strings.TrimPrefix(name, lease.SlotPrefix), 10, 64)
+	if err != nil || !strings.HasPrefix(name, lease.SlotPrefix) {
+		return 0, fmt.Errorf("%w: %q is not the name of a row", lease.ErrRefused, name)
+	}
+	return worker, nil
+}
+
+// fits returns an error unless a layout's text fits its column.
+func fits(layout string) error {
+	if n := utf8.RuneCountInString(layout); n > layoutWidth {
+		return fmt.Errorf("%w: the layout's text has %d characters, want at most %d",
+			lease.ErrRefused, n, layoutWidth)
+	}
+	return nil
+}
