@@ -204,11 +204,18 @@ func (k *keeper) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+			select {
+			case <-k.wake: // one look is enough for both
+			default:
+			}
 		case <-k.wake:
 			if wait := time.Until(next); wait > 0 {
 				timer.Reset(wait)
 				continue
 			}
+		}
+		if ctx.Err() != nil { // Done was ready as well, and select takes any
+			return
 		}
 		switch err := k.maintain(ctx); {
 		case err == nil:

@@ -33,6 +33,9 @@ func (c *Cached) padder(done <-chan struct{}) {
 		case <-c.wake:
 		case <-timer.C:
 		}
+		if c.closed.Load() { // done is ready as well, or soon, and select takes any
+			return
+		}
 		// Reset after the look, so that a slow look is not followed by another one at once.
 		timer.Reset(c.look())
 	}

@@ -51,6 +51,11 @@ func (w *world) newProcess(n int) *process {
 		MaxJump:    pick(rnd, 0, 10*time.Second),
 		NoReassign: rnd.IntN(8) == 0,
 	}
+	// An odd interval. The keeper and the padder wake each other, so with the default one, a quarter
+	// of a second, their timers would be due at one instant again, and a bubble runs those in an order
+	// that it draws.
+	lag := max(p.o.MaxLag, 2*w.layout.Tick, time.Second)
+	p.o.ScheduleInterval = (lag-w.layout.Tick)/4 - upTo(w.random(8, uint64(n)), time.Millisecond)
 	p.functions(w.random(5, uint64(n)))
 	if rnd.IntN(4) == 0 {
 		most := pick(rnd, time.Second, time.Minute, 5*time.Hour)

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -84,22 +83,25 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestSimulationRepeats runs a seed in processes of their own until two runs are the same, down to
-// the
-// order in which ids are returned. Two differ only if the machine interrupts a goroutine.
+// TestSimulationRepeats runs a seed in processes of their own: ten of twelve runs are the same, down
+// to the order in which ids are returned. One differs if the machine interrupts a goroutine for
+// long. Other seeds have processes with several lanes, and which lane a caller gets depends on where
+// its stack lies, or a padder that has stood at a reading of its clock and finds that its timer and a
+// kick are both there: select takes any.
 func TestSimulationRepeats(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Skip(err)
 	}
-	seeds := []int{8, 14, 17} // few of whose events meet at one instant
+	const runs, same = 12, 10
+	seeds := []int{1, 2, 4, 8}
 	if scale > 1 {
 		seeds = seeds[:1]
 	}
 	for _, seed := range seeds {
-		seen, again := map[string]bool{}, false
-		for range 20 {
+		seen, most := map[string]int{}, 0
+		for n := 0; n < runs && most < same; n++ {
 			cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^TestSimulation$",
 				fmt.Sprint("-sim.seed=", seed), "-sim.watch")
 			held, err := cmd.StdinPipe() // the kernel closes it with this process, however that ends
@@ -112,13 +114,11 @@ func TestSimulationRepeats(t *testing.T) {
 				t.Fatalf("seed %d: %v\n%s", seed, err, out)
 			}
 			trace := traceLine.FindString(string(out))
-			if again = seen[trace]; again {
-				break
-			}
-			seen[trace] = true
+			seen[trace]++
+			most = max(most, seen[trace])
 		}
-		if !again {
-			t.Errorf("seed %d: 20 runs are all different: %v", seed, slices.Collect(maps.Keys(seen)))
+		if most < same {
+			t.Errorf("seed %d: want %d of %d runs to be the same, got %v", seed, same, runs, seen)
 		}
 	}
 }
