@@ -38,7 +38,7 @@ func (b *bench) run(ctx context.Context, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	p := &program{
 		stdin: strings.NewReader(b.stdin), stdout: &stdout, stderr: &stderr,
-		getenv: func(key string) string { return b.env[key] },
+		getenv: func(key string) string { return b.env[key] }, lookupenv: b.lookupenv,
 		cacheDir: func() (string, error) {
 			if b.cache == "" {
 				return "", errors.New("neither $XDG_CACHE_HOME nor $HOME are defined")
@@ -72,6 +72,11 @@ func (b *bench) check(t *testing.T, code int, stdout, stderr string, args ...str
 // lines returns the lines of stdout.
 func (r result) lines() []string {
 	return strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+}
+
+func (b *bench) lookupenv(key string) (string, bool) {
+	value, ok := b.env[key]
+	return value, ok
 }
 
 func (b *bench) clock() time.Time { return b.now }

@@ -20,12 +20,14 @@ func main() {
 	_ = mysql.SetLogger(&mysql.NopLogger{})
 	ctx, stop := withSignals(context.Background())
 	p := &program{
-		stdin:    os.Stdin,
-		stdout:   os.Stdout,
-		stderr:   os.Stderr,
-		getenv:   os.Getenv,
-		cacheDir: os.UserCacheDir,
-		now:      time.Now,
+		stdin:  os.Stdin,
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		getenv: os.Getenv,
+
+		lookupenv: os.LookupEnv,
+		cacheDir:  os.UserCacheDir,
+		now:       time.Now,
 	}
 	code := p.run(ctx, os.Args[1:])
 	stop()

@@ -53,6 +53,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	lookupenv      func(string) (string, bool) // as getenv, and whether the variable is set
 	cacheDir       func() (string, error)
 	now            func() time.Time
 

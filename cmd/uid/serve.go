@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +35,12 @@ type serveCmd struct {
 	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN or --open."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 
-	Open  bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
-	Drain time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere. Stopping takes at most 15 s more."`
-	Tag   []string      `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
+	Open    bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
+	Drain   time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere. Stopping takes at most 15 s more."`
+	TLSCert string        `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with this certificate chain in PEM form. Needs --tls-key."`
+	TLSKey  string        `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert in PEM form."`
+
+	Tag []string `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
 }
 
 // Help names the default layout, which is not that of the other commands.
@@ -112,12 +116,27 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
-	token := p.getenv("UID_TOKEN")
+	token, err := p.token()
+	if err != nil {
+		return err
+	}
 	tcp, ok := l.Addr().(*net.TCPAddr)
-	trusted := token != "" || ok && tcp.IP.IsLoopback() // others could use up all worker ids
-	if !trusted && !c.Open {
+	loopback := ok && tcp.IP.IsLoopback()
+	trusted := token != "" || loopback // others could use up all worker ids
+	address, _ := c.address(p)
+	switch {
+	case !trusted && !c.Open:
 		return usagef("--addr %s is not loopback, and every client that reaches it would get ids: "+
 			"set UID_TOKEN to what clients have to send as a bearer token, or say --open", c.Addr)
+	case !loopback && address == "":
+		return usagef("--addr %s is not loopback, and neither --dsn nor UID_DSN names a database: "+
+			"the embedded one is a file of this user and machine, and a server elsewhere would "+
+			"hand out the same ids from its own; if that is meant, name a file by "+
+			"--dsn sqlite:PATH", c.Addr)
+	}
+	encryption, err := c.encryption()
+	if err != nil {
+		return err
 	}
 
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
@@ -125,7 +144,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait,
 		Trusted: func(r *http.Request) bool { return token == "" || hasToken(r, token) }}
-	closeAll, err := c.generators(ctx, p, layout, options, trusted)
+	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
 		return err
 	}
@@ -149,13 +168,22 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	handler, page := withMetrics(handler, options)
 	defer page.Close()
 	handler = withToken(handler, token)
-	if token == "" && tcp != nil && tcp.IP.IsLoopback() {
+	if token == "" && loopback {
 		handler = withLocalHost(handler)
 	}
 	if p.getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
-	fmt.Fprintf(p.stderr, "uid: serving on http://%s\n", l.Addr())
+	if token != "" && !loopback && encryption == nil {
+		logger.Warn("uid: clients send the token in clear text; use --tls-cert and --tls-key, or " +
+			"a proxy with TLS in front and a network that you trust behind it")
+	}
+	scheme := "http"
+	if encryption != nil {
+		scheme, l = "https", tls.NewListener(l, encryption)
+	}
+	fmt.Fprintf(p.stderr, "uid: %s\n", c.serves(p, source, layout, options))
+	fmt.Fprintf(p.stderr, "uid: serving on %s://%s\n", scheme, l.Addr())
 	return serve(ctx, l, handler, logger, c.Drain, stopping)
 }
 
@@ -226,30 +254,31 @@ func serve(
 }
 
 // generators opens the database and sets the generators of o. If clients are trusted, it sets
-// o.Workers too. The function that it returns closes the generators and the database. It gives
-// ranges back until its ctx ends.
+// o.Workers too. It returns what names the database, and a function that closes the generators and
+// the database, which gives ranges back until its ctx ends.
 func (c *serveCmd) generators(
 	ctx context.Context, p *program, layout namedLayout, o *idhttp.Options, trusted bool,
-) (_ func(context.Context) error, err error) {
+) (source string, _ func(context.Context) error, err error) {
 	if c.fromAuthority(p) {
 		g, err := c.authorityGenerator(ctx, p, &c.assignerFlags, serveClaim(o.Logger),
 			func(ctx context.Context, a *authority) (uid.Generator, error) {
+				source = a.place
 				if trusted {
 					o.Workers = a
 				}
 				return newSnowflake(ctx, a, layout, o.Logger)
 			})
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		o.Snowflake = g
-		return func(context.Context) error { return g.Close() }, nil
+		return source, func(context.Context) error { return g.Close() }, nil
 	}
 	start, cancel := context.WithTimeout(ctx, max(c.Timeout, 0))
 	defer cancel()
 	db, s, err := c.open(start, p)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if pool, err := db.DB(); err == nil && pool.Stats().MaxOpenConnections == 0 {
 		pool.SetMaxOpenConns(maxConns)
@@ -271,7 +300,7 @@ func (c *serveCmd) generators(
 		workers := c.assigner(db, serveClaim(o.Logger))
 		g, err := c.snowflake(start, db, workers, layout, o.Logger)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		o.Snowflake = g
 		closers = append(closers, func(context.Context) error { return g.Close() })
@@ -280,15 +309,13 @@ func (c *serveCmd) generators(
 		}
 	}
 	if c.Only != "snowflake" {
-		if s.Embedded {
-			if err := sqlsource.MigrateLogged(start, db, o.Logger); err != nil {
-				return nil, err
-			}
-		}
+		// An account that may not create tables can use those that exist. So this error is
+		// reported only if the generator fails as well.
+		migrateErr := sqlsource.MigrateLogged(start, db, o.Logger, c.table())
 		src, closeOthers, err := c.source(p, db)
 		closers = append(closers, func(context.Context) error { return closeOthers() })
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		options := segment.Options{
 			Checkpoint: true, Listed: c.Listed, MaxStep: c.MaxStep, Logger: o.Logger,
@@ -298,14 +325,14 @@ func (c *serveCmd) generators(
 		}
 		g, err := segment.New(start, src, &options)
 		if err != nil {
-			return nil, withHint(err)
+			return "", nil, withHint(errors.Join(err, migrateErr))
 		}
 		o.Segment = g
 		closers[len(closers)-1] = func(ctx context.Context) error {
 			return errors.Join(g.Shutdown(ctx), closeOthers())
 		}
 	}
-	return closeAll, nil
+	return s.Place, closeAll, nil
 }
 
 // listed adds a list of tags to a source that has none.

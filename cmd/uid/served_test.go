@@ -41,8 +41,9 @@ func (b *bench) serve(t *testing.T, args ...string) *served {
 	s := &served{}
 	p := &program{
 		stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.MultiWriter(s, w), now: b.clock,
-		getenv:   func(key string) string { return b.env[key] },
-		cacheDir: func() (string, error) { return b.cache, nil },
+		getenv:    func(key string) string { return b.env[key] },
+		lookupenv: b.lookupenv,
+		cacheDir:  func() (string, error) { return b.cache, nil },
 	}
 	code := 0
 	ended := make(chan struct{})
@@ -59,7 +60,7 @@ func (b *bench) serve(t *testing.T, args ...string) *served {
 	t.Cleanup(func() { s.stop() })
 	var first strings.Builder
 	buf := make([]byte, 4096)
-	address := regexp.MustCompile(`serving on (http://127\.0\.0\.1:\d+)\n`)
+	address := regexp.MustCompile(`serving on (https?://\S+)\n`)
 	for s.base == "" {
 		n, err := r.Read(buf)
 		first.Write(buf[:n])

@@ -8,6 +8,32 @@ import (
 	"strings"
 )
 
+// token returns the token that clients have to send, "" if none is set. A variable that is set to
+// nothing is an error, like a secret that was not filled in: it must not open the server.
+func (p *program) token() (string, error) {
+	token, ok := p.lookupenv("UID_TOKEN")
+	if !ok {
+		return "", nil
+	}
+	return token, checkToken("UID_TOKEN", token)
+}
+
+// checkToken returns an error that does not show the token if clients could not send it.
+func checkToken(name, token string) error {
+	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case token == "":
+		return usagef("%s is empty, want a token, or leave it out", name)
+	case strings.TrimSpace(token) == "":
+		return usagef("%s is blank, want a token, or leave it out", name)
+	case strings.HasSuffix(token, "\n") || strings.HasSuffix(token, "\r"):
+		return usagef("%s ends in a newline, want the token alone: printf adds none", name)
+	case strings.ContainsFunc(token, invisible):
+		return usagef("%s has a space or a character that is not visible ASCII, want none", name)
+	}
+	return nil
+}
+
 // withToken answers 401 to requests without the token, except for /health, so that probes need no
 // token. If token is empty, it returns h.
 func withToken(h http.Handler, token string) http.Handler {

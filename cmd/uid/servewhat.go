@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/uid"
+)
+
+// serves says what is served and from where, without secrets.
+func (c *serveCmd) serves(
+	p *program, source string, layout namedLayout, o *idhttp.Options,
+) string {
+	var parts []string
+	if o.Segment != nil {
+		parts = append(parts, "tags of "+c.table())
+	}
+	if g, ok := o.Snowflake.(interface{ Stats() uid.Stats }); ok {
+		parts = append(parts, fmt.Sprintf("time-ordered ids of %s, layout %s",
+			g.Stats().Authority, layout.eras))
+	}
+	return p.redactor.Redact(source + ": " + strings.Join(parts, "; "))
+}
+
+// table returns the table of the tags.
+func (f *sourceFlags) table() string {
+	switch f.Source {
+	case "sequence":
+		return "t_sequence"
+	case "ticket":
+		return "ticket"
+	default:
+		return "leaf_alloc"
+	}
+}
