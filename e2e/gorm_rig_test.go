@@ -68,7 +68,7 @@ type (
 		Since      int64
 	}
 	gormTicket struct { // hooks that need the id, and that set a gene
-		ID     *uid.ID `gorm:"primaryKey"`
+		ID     *uid.ID `gorm:"primaryKey;not null"` // SQLite takes NULL for a key
 		Shard  int64
 		Routed uid.ID `uid:"gene=Shard"`
 		Seen   uid.ID

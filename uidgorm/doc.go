@@ -3,8 +3,9 @@
 //	err := db.Use(uidgorm.New(gen, nil))
 //
 // From then on every INSERT that GORM composes has its ids: Create, CreateInBatches, Save,
-// FirstOrCreate and associations, of structs, slices and maps. A zero primary key of type uid.ID or
-// *uid.ID needs no tag. A tag says the rest:
+// FirstOrCreate and associations, of structs, slices and maps. A zero primary key of type uid.ID
+// needs no tag, nor does one of a type made of it: *uid.ID, sql.Null[uid.ID], a struct that embeds
+// it. A tag says the rest:
 //
 //	type Order struct {
 //		ID     uid.ID `uid:"gene=UserID"`   // ends in the gene of UserID, which routes both
@@ -16,15 +17,19 @@
 //
 // Parts of a tag are separated by commas: `uid:"orders,gene=UserID,base32"`. `uid:""` is an id by
 // the table's generator. A field may be an integer of 64 bits, a pointer to one, or what scans one,
-// such as sql.Null[uid.ID]; with base32 it is a text.
+// such as sql.Null[uid.ID]; with base32 it is a text. A valid zero is filled as NULL is. A type
+// that is defined as uid.ID is an integer to Go, and needs a tag.
+//
+// An integer key without a tag stays GORM's own, which has the database count it.
 //
 // # What is filled, and when
 //
 // One Fill per generator, or one FillGene per field and gene, gets the ids of all rows of a batch,
 // with the statement's ctx, before BEGIN and before the BeforeCreate hooks. SkipHooks does not turn
 // it off. An id is never overwritten, and a column that Omit leaves out gets none. When an id
-// cannot be had, the statement fails and its INSERT is not sent. A DryRun takes no ids. A nil map,
-// which has no room for an id, is an error.
+// cannot be had, the statement fails and its INSERT is not sent. A DryRun takes no ids. What
+// has no room for an id is an error: a nil map, a nil pointer, a pointer to a pointer, and a struct
+// that is passed by value.
 //
 // A foreign key of a belongs-to association is not filled by its type: it is the key of another
 // table. The same goes for the keys of a join table after SetupJoinTable. A foreign key without
@@ -42,19 +47,29 @@
 // Options.Tables names generators by table. The statement's table, such as orders_3 after
 // db.Table("orders_3"), comes before the model's.
 //
-// # Errors in tags
+// # Errors in tags, and keys that are left to chance
 //
-// The first INSERT of a model says what is wrong with its tags. Plugin.Check says so at start:
+// The first INSERT of a model says what is wrong with its tags, among them one on an embedded
+// struct such as gorm.Model, and one on a field that is read-only. Plugin.Check says so at start,
+// and refuses keys that the database would make: an integer without a tag, gorm.Model's above all,
+// and on SQLite what is not its own INTEGER key, may be left out and has no NOT NULL, which becomes
+// NULL. The tag uid:"-" leaves a key, also all of an embedded struct:
 //
 //	plugin := uidgorm.New(gen, nil)
 //	err := errors.Join(db.Use(plugin), plugin.Check(db, &Order{}, &Line{}))
 //
 // # On conflict
 //
-// A row that exists already keeps its id: after an INSERT with ON CONFLICT the struct holds an id
-// that was not stored, unless RETURNING reads the stored one back (PostgreSQL, SQLite). UpdateAll,
-// which Save uses for a slice, replaces the columns that are no primary key, those that are filled
-// too: load such a row before it is saved, or list the columns in DoUpdates.
+// A row that exists already keeps its id. After an INSERT with ON CONFLICT DO UPDATE the struct has
+// the ids that are stored: the plug-in has RETURNING read them back, where the database has it
+// (PostgreSQL, SQLite, MariaDB). MySQL has none, DO NOTHING returns nothing, and neither does an
+// update with a condition: there the struct may hold an id that is not stored. Associations that
+// would refer to it are refused: one SELECT finds out whether the ids are stored, where the number
+// of rows does not tell. That goes for a new row of a belongs-to association as well, which GORM
+// stores with DO NOTHING: load a row that may exist before it is referred to. A nested INSERT that
+// fails ends the transaction. UpdateAll, which Save uses for a slice, replaces the columns that are
+// no primary key, those that are filled too: load such a row before it is saved, or list the
+// columns in DoUpdates.
 //
 // # What is not filled
 //

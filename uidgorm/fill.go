@@ -43,7 +43,8 @@ func (p *Plugin) fill(tx *gorm.DB, late bool) {
 		return
 	}
 	plan, err := p.planOf(stmt)
-	if late { // the others are filled
+	up := upsertOf(tx, !late)
+	if late && up == nil { // the others are filled
 		plan = slices.DeleteFunc(slices.Clone(plan), func(t *target) bool { return t.gene == nil })
 	}
 	if err == nil && len(plan) > 0 {
@@ -52,7 +53,11 @@ func (p *Plugin) fill(tx *gorm.DB, late bool) {
 		b.hook = (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks
 		b.columns, b.restricted = stmt.SelectAndOmitColumns(true, false)
 		if b.rows, err = rows(stmt); err == nil {
-			err = b.fill(b.stored(stmt, plan))
+			plan = b.stored(stmt, plan)
+			err = b.fill(plan)
+		}
+		if err == nil && late && up != nil {
+			up.readBack(stmt, b, plan)
 		}
 	}
 	if err != nil {
@@ -88,8 +93,12 @@ func (b batch) stores(name string) bool {
 func (b batch) fill(plan []*target) error {
 	var plain []cell
 	for _, t := range plan {
+		cells, err := b.empty(t)
+		if err != nil {
+			return err
+		}
 		if t.gene == nil {
-			plain = append(plain, b.empty(t)...)
+			plain = append(plain, cells...)
 		}
 	}
 	if err := b.fillCells(plain); err != nil {
@@ -99,22 +108,32 @@ func (b batch) fill(plan []*target) error {
 		if t.gene == nil {
 			continue
 		}
-		if err := b.fillCells(b.empty(t)); err != nil {
+		cells, err := b.empty(t)
+		if err == nil {
+			err = b.fillCells(cells)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// empty returns the rows in which the field of t is not set.
-func (b batch) empty(t *target) []cell {
+// empty returns the rows in which the field of t is not set. One that cannot be set is an error.
+func (b batch) empty(t *target) ([]cell, error) {
 	cells := make([]cell, 0, len(b.rows))
 	for _, r := range b.rows {
-		if r.empty(b.ctx, t.field) {
-			cells = append(cells, cell{t, r})
+		if !r.empty(b.ctx, t.field) {
+			continue
 		}
+		if r.fields == nil && !r.model.CanAddr() {
+			return nil, fmt.Errorf("uidgorm: %s of %s cannot be set in a %v that is passed by "+
+				"value, want a pointer: %w", t.field.Name, t.field.Schema.Table, r.model.Type(),
+				gorm.ErrInvalidValue)
+		}
+		cells = append(cells, cell{t, r})
 	}
-	return cells
+	return cells, nil
 }
 
 // fillCells takes the ids of all cells, one call per source, and then sets them.
@@ -198,8 +217,9 @@ func (b batch) maySet(c cell) bool {
 	})
 }
 
-// rows returns what stmt stores. What GORM refuses, such as a nil pointer, is left to it. A nil
-// map, which GORM stores as a row of zeros, has no room for an id.
+// rows returns what stmt stores. What has no room for an id is an error: a nil map, which GORM
+// stores as a row of zeros, a nil pointer, and what is no row of the model, such as a pointer to a
+// pointer, whose hooks and associations GORM leaves out.
 func rows(stmt *gorm.Statement) (all []row, err error) {
 	maps := func(maps ...map[string]any) ([]row, error) {
 		for i, m := range maps {
@@ -212,6 +232,19 @@ func rows(stmt *gorm.Statement) (all []row, err error) {
 		}
 		return all, nil
 	}
+	add := func(v reflect.Value) error {
+		switch m := reflect.Indirect(v); {
+		case !m.IsValid():
+			return fmt.Errorf("uidgorm: row %d for %s is a nil pointer: %w",
+				len(all), stmt.Schema.Table, gorm.ErrInvalidData)
+		case m.Type() != stmt.Schema.ModelType:
+			return fmt.Errorf("uidgorm: row %d for %s is a %v, want a %v or a pointer to one: %w",
+				len(all), stmt.Schema.Table, v.Type(), stmt.Schema.ModelType, gorm.ErrInvalidData)
+		default:
+			all = append(all, row{model: m})
+			return nil
+		}
+	}
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		return maps(dest)
@@ -222,21 +255,16 @@ func rows(stmt *gorm.Statement) (all []row, err error) {
 	case *[]map[string]any:
 		return maps(*dest...)
 	default:
-		add := func(v reflect.Value) {
-			if v = reflect.Indirect(v); v.IsValid() && v.Type() == stmt.Schema.ModelType {
-				all = append(all, row{model: v})
-			}
-		}
 		v := stmt.ReflectValue
 		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
-			add(v)
+			err = add(v)
 			break
 		}
-		for i := range v.Len() {
-			add(v.Index(i))
+		for i := 0; i < v.Len() && err == nil; i++ {
+			err = add(v.Index(i))
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // row is a struct or a map that one row is made from.
@@ -254,13 +282,18 @@ func (r row) get(ctx context.Context, f *schema.Field) any {
 	return v
 }
 
-// empty reports whether a field has no id: it is zero, or points to zero.
+// empty reports whether a field has no id: it is zero, points to zero, or stores zero, as a valid
+// sql.NullInt64 of 0 does.
 func (r row) empty(ctx context.Context, f *schema.Field) bool {
 	v := reflect.ValueOf(r.get(ctx, f))
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
-	return !v.IsValid() || v.IsZero()
+	if !v.IsValid() || v.IsZero() {
+		return true
+	}
+	stored, err := unwrap(v)
+	return err == nil && (stored == nil || reflect.ValueOf(stored).IsZero())
 }
 
 // set sets a field. Where a pointer is shared with a row that has its id already, the row gets a

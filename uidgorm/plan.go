@@ -37,9 +37,15 @@ type target struct {
 // newPlan reads the tags of a schema. gen fills what no tag names a generator for. A target comes
 // after the one that fills its gene.
 func (p *Plugin) newPlan(s *schema.Schema, gen uid.Generator) ([]*target, error) {
+	if err := unseen(s); err != nil {
+		return nil, err
+	}
 	var all []*target
 	for _, f := range s.Fields {
-		tag, tagged := f.Tag.Lookup("uid")
+		tag, tagged, err := tagOf(s, f)
+		if err != nil {
+			return nil, err
+		}
 		foreign := len(owners(s, f)) > 0
 		switch {
 		case tag == "-":
@@ -50,13 +56,18 @@ func (p *Plugin) newPlan(s *schema.Schema, gen uid.Generator) ([]*target, error)
 					s.Name, f.Name)
 			}
 			continue
-		case !tagged && (!f.PrimaryKey || f.IndirectFieldType != idType || foreign):
+		case !tagged && (!f.PrimaryKey || !madeOfID(f.IndirectFieldType) || foreign):
 			continue
 		case foreign && s.ModelType.Name() == "":
 			continue // of a join table that GORM makes up from both models' keys, tags included
 		case !tagged && !ownKey(s, f):
 			return nil, fmt.Errorf("uidgorm: %s.%s is one key of several, want the tag uid:\"-\" "+
 				"if it is the key of another table, or uid:\"\" to fill it", s.Name, f.Name)
+		}
+		if !f.Creatable {
+			return nil, fmt.Errorf("uidgorm: %s.%s is read-only, so that no INSERT stores its id, "+
+				"want no gorm:\"->\" and no gorm:\"<-:update\", or the tag uid:\"-\"",
+				s.Name, f.Name)
 		}
 		t, err := p.newTarget(s, f, tag, gen)
 		if err != nil {

@@ -76,7 +76,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		create.Before(first).
 			Register("uidgorm:fill", func(tx *gorm.DB) { p.fill(tx, false) }),
 		create.Before("gorm:create").
-			Register("uidgorm:fill_late", func(tx *gorm.DB) { p.fill(tx, true) }))
+			Register("uidgorm:fill_late", func(tx *gorm.DB) { p.fill(tx, true) }),
+		create.After("gorm:create").Before("gorm:save_after_associations").
+			Register("uidgorm:conflict", p.conflict))
 }
 
 // check looks at the generators and their names.
@@ -105,21 +107,6 @@ func usable(name string, gen uid.Generator) error {
 			name, gen)
 	}
 	return nil
-}
-
-// Check parses models and returns what is wrong with their tags, which their first INSERT would say
-// otherwise. It takes no ids and sends nothing.
-func (p *Plugin) Check(db *gorm.DB, models ...any) error {
-	var errs []error
-	for _, model := range models {
-		stmt := &gorm.Statement{DB: db}
-		err := stmt.Parse(model)
-		if err == nil {
-			_, err = p.planOf(stmt)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }
 
 // planOf returns the plan for a statement's model and table, made once.
