@@ -41,7 +41,8 @@ type Options struct {
 	// time passes, and it gets assigner.ErrBeyondReach. After a store went back, all that it may
 	// have forgotten has ended when a reach has passed. The longest Reach of any process that ever
 	// claimed counts for all, and the store keeps it. Three Windows to 732 days. Default 24 hours,
-	// or three Windows if they are longer, but no more than 732 days.
+	// or three Windows if they are longer, but no more than 732 days. Less than 24 hours needs that
+	// no process has a version that refuses it.
 	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its slots; cut to 191 characters.

@@ -53,11 +53,13 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 
 // Restore makes a store fit for claims after it went back to an older state. No process may start
 // until it has returned. highest is the highest worker id that was ever used, and reach the longest
-// Window of any process plus the longest lead, 0 to twice 366 days. Worker ids up to highest that
-// have no slot are not given out again, every slot stays unused until reach has passed, and windows
-// of new worker ids begin then. Owners that still run work to the ends of their windows and then
-// claim other worker ids. Running it twice does no harm. It waits for a store that is away until
-// ctx ends.
+// Window of any process plus the longest lead, 0 to twice 366 days. Where a process has found in
+// the last Options.Reach that the store went back, or an entry was deleted by hand, it is that
+// Reach plus the longest Window: the next window of such a process begins that far ahead. Worker
+// ids up to highest that have no slot are not given out again, every slot stays unused until reach
+// has passed, and windows of new worker ids begin then. Owners that still run work to the ends of
+// their windows and then claim other worker ids. Running it twice does no harm. It waits for a
+// store that is away until ctx ends.
 //
 // layout is the list of layouts that the newest process has (bitsalloc.Eras.String). The state that
 // the store went back to may lack the last ones, and a process that does not know them must not get

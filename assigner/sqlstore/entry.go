@@ -14,8 +14,8 @@ import (
 // form is the form of the engine's JSON that the columns are translated from and to.
 const form = 1
 
-// The bounds of Reach in lease.Options.
-const minReach, maxReach = 24 * time.Hour, 2 * 366 * 24 * time.Hour
+// The reach of a header that names none, and the upper bound of Reach in lease.Options.
+const dayReach, maxReach = 24 * time.Hour, 2 * 366 * 24 * time.Hour
 
 // slot is the row of a worker id. The token of the engine is the column NONCE.
 //

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -157,8 +158,7 @@ func (s *Store) changeSettings(
 		return c, e, fmt.Errorf("%w: WORKER_LEASE keeps no list of used worker ids; after a "+
 			"restore run \"uid workers restored\"", lease.ErrRefused)
 	}
-	// 0 means the same, and the version before counts with a day at the least.
-	h.Reach = max(h.Reach, minReach.Milliseconds())
+	h.Reach = cmp.Or(h.Reach, dayReach.Milliseconds()) // 0 means the same
 	e = h.entry(0)
 	e.At = old.At
 	if old.Version == "" {

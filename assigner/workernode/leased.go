@@ -23,11 +23,10 @@ const (
 	DefaultWindow    = lease.DefaultWindow
 )
 
-// The bounds of a reach.
+// The bound of a Window, and a reach.
 const (
 	maxWindow = 366 * 24 * time.Hour
-	minReach  = 24 * time.Hour
-	maxReach  = 2 * maxWindow
+	dayReach  = 24 * time.Hour // of a header that names none
 )
 
 // ownerWidth is the width of OWNER, in characters.
@@ -59,8 +58,9 @@ type LeasedOptions struct {
 	// so that one whose clock is years ahead does not keep its worker id from all others for years.
 	// Beyond it Extend fails with assigner.ErrBeyondReach. After the table went back, no window of
 	// a worker id that was forgotten begins before that long has passed. The namespace keeps the
-	// greatest of its processes. Default and least: a day or three Windows, whichever is longer. At
-	// most twice 366 days.
+	// greatest of its processes. Three Windows to 732 days. Default 24 hours, or three Windows if
+	// they are longer, but no more than 732 days. Less than 24 hours needs that no process has a
+	// version that refuses it.
 	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its rows; cut to 191 characters.
@@ -174,12 +174,6 @@ func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
 		a.err = fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
 			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
 			o.First, a.name, a.name)
-		return a
-	}
-	// The version before counts with a day at the least, whatever the header says.
-	if o.Reach != 0 && o.Reach < minReach {
-		a.err = fmt.Errorf("workernode: Reach is %v, want 0, or %v to %v", o.Reach, minReach,
-			maxReach)
 		return a
 	}
 	if a.node, a.err = m.Node("", ""); a.err != nil {

@@ -105,13 +105,13 @@ func TestReachBounds(t *testing.T) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	for _, o := range []workernode.LeasedOptions{
-		{Reach: -1}, {Reach: day - 1}, {Reach: 2*366*day + 1}, {Reach: 2 * day, Window: day},
+		{Reach: -1}, {Reach: time.Hour - 1}, {Reach: 2*366*day + 1}, {Reach: 2 * day, Window: day},
 	} {
 		_, err := workernode.Leased(db, &o).Assign(t.Context(), maxWorker)
 		wantError(t, err, "Reach is "+o.Reach.String(), "want ")
 	}
 	for i, o := range []workernode.LeasedOptions{
-		{Reach: day}, {Reach: 2 * 366 * day}, {Window: 366 * day}, {Reach: 3 * day, Window: day},
+		{Reach: time.Hour}, {Reach: 2 * 366 * day}, {Window: 366 * day}, {Reach: 3 * day, Window: day},
 	} {
 		if _, err := workernode.Leased(db, &o).Assign(t.Context(), maxWorker); err != nil {
 			t.Errorf("Assign %d = %v", i, err)

@@ -28,12 +28,14 @@ type RestorePlan struct {
 
 // PlanRestore returns what Restore would do and changes nothing. highest is the highest worker id
 // that was ever used, 1 or above, and not below those in WORKER_LEASE. reach is the longest Window
-// of any service plus the longest lead, 0 to twice 366 days. layouts has the list of layouts
-// (bitsalloc.Eras.String) that the processes of each namespace know, eras that were added after the
-// backup included; the list of "" is for every namespace that is not named. A namespace whose
-// claims have layouts needs one, which begins with the list that the tables show. PlanRestore waits
-// for a database that is down until ctx ends. An argument that is out of range is an error that
-// names it, its value and the bound.
+// of any service plus the longest lead, 0 to twice 366 days. Where a process has found in the last
+// LeasedOptions.Reach that the table went back, or a row was deleted by hand, it is that Reach plus
+// the longest Window: the next window of such a process begins that far ahead. layouts has the list
+// of layouts (bitsalloc.Eras.String) that the processes of each namespace know, eras that were
+// added after the backup included; the list of "" is for every namespace that is not named. A
+// namespace whose claims have layouts needs one, which begins with the list that the tables show.
+// PlanRestore waits for a database that is down until ctx ends. An argument that is out of range is
+// an error that names it, its value and the bound.
 func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
 	layouts map[string]string) (RestorePlan, error) {
 	d, err := sqlgorm.Open("workernode", db, nil)
@@ -163,7 +165,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
 			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
 			reach.Milliseconds()))
-		return p, p.addHeaders(d, all, layouts, max(minReach, reach).Milliseconds(),
+		return p, p.addHeaders(d, all, layouts, max(dayReach, reach).Milliseconds(),
 			fmt.Sprintf(conflict, later))
 	}
 	return p, nil
