@@ -8,9 +8,6 @@ type authority struct {
 	faults []fault // what can happen to the server and to the network
 	tells  bool    // whether the clock of a session can be set wrong
 
-	// day says that the least reach is a day.
-	day bool
-
 	// text is added to the DSN of every second process, so that all of a change is in the request
 	// that makes it.
 	text string

@@ -58,22 +58,18 @@ func repairLeases(
 // always returns the faults that every run has, on each authority: the store goes back to an older
 // state and is repaired as the documents say, an operator deletes an entry, and owners sleep for so
 // long that others get their worker ids, in all combinations.
-func (a *authority) always() []fault {
-	all := []fault{
+func always() []fault {
+	return []fault{
 		{"store: restored from a backup, and repaired", during(restored)},
 		{"owner: asleep until another had its worker id", asleep(nil)},
 		{"owner: asleep until another had its worker id, store restored and repaired",
 			asleep(restored)},
-	}
-	if a.day { // owners would wait for that long
-		return all
-	}
-	return append(all,
-		fault{"store: the entry of an owner deleted by hand", during(deleted((*fleet).owned))},
-		fault{"store: the entry of a worker id without an owner deleted by hand",
+		{"store: the entry of an owner deleted by hand", during(deleted((*fleet).owned))},
+		{"store: the entry of a worker id without an owner deleted by hand",
 			during(deleted((*fleet).free))},
-		fault{"owner: asleep until another had its worker id, entry deleted by hand",
-			asleep(deletedOf)})
+		{"owner: asleep until another had its worker id, entry deleted by hand",
+			asleep(deletedOf)},
+	}
 }
 
 // step is what happens to the store. worker is the worker id of an owner that sleeps, or none.
@@ -88,7 +84,9 @@ func restored(in *injector, _ int64, lasts time.Duration) error {
 		in.proxy.Set(dbtest.Refuse)
 		soak.Pause(in.stop, lasts)
 	}
-	return in.kept(in, in.fleet.highest, in.reach())
+	longest := in.reach()
+	in.gone = time.Now()
+	return in.kept(in, in.fleet.highest, longest)
 }
 
 // keep makes a backup, to which restored puts the store back.
@@ -102,8 +100,15 @@ func (in *injector) keep() (err error) {
 }
 
 // reach returns the longest reach for which the documents tell the operator to ask: the longest
-// window and the longest lead.
-func (in *injector) reach() time.Duration { return in.fleet.lease + maxLead }
+// window and the longest lead, or more where processes may have found of late that the store went
+// back.
+func (in *injector) reach() time.Duration {
+	longest, all := in.fleet.lease+maxLead, reach(in.fleet.lease)+in.fleet.lease
+	if !in.gone.IsZero() && time.Since(in.gone) < all+2*in.most { // a pause is at most in.most
+		longest = all
+	}
+	return longest
+}
 
 // deleted returns the step that deletes the entry of a worker id that pick finds.
 func deleted(pick func(f *fleet, now time.Time) []int64) step {
@@ -118,6 +123,7 @@ func deleted(pick func(f *fleet, now time.Time) []int64) step {
 
 // deletedOf is the step that deletes the entry of a worker id.
 func deletedOf(in *injector, worker int64, _ time.Duration) error {
+	in.gone = time.Now()
 	return in.fleet.authority.remove(in, worker)
 }
 

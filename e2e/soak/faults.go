@@ -27,6 +27,7 @@ type injector struct {
 	stop   <-chan struct{} // closed when there are to be no more faults
 	kept   backup          // the last backup
 	had    map[int64]bool  // the worker ids that it may have
+	gone   time.Time       // when the store last went back, or an entry was deleted
 }
 
 // fault is something that can happen to the server or the network. harm begins it and returns heal,
@@ -105,7 +106,7 @@ func network(
 // closed. Each fault is over, and every generator is back, before the next one begins. A round has
 // each fault of the network and the server once, in random order, and those of always in between.
 func (in *injector) server() {
-	every := in.fleet.authority.always()
+	every := always()
 	for n := 0; ; {
 		for _, i := range in.random.Perm(len(in.faults)) {
 			if n%len(every) == 0 {

@@ -155,7 +155,8 @@ func (j job) assigner() (assigner.Assigner, error) {
 		return nil, err
 	}
 	if j.Window != 0 {
-		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window}), nil
+		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window, Reach: o.Reach}),
+			nil
 	}
 	return workernode.Disposable(db, nil), nil
 }

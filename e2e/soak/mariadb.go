@@ -42,7 +42,6 @@ var mariaDB = authority{
 	},
 	backup: backUp(repairServer),
 	remove: removeLease,
-	day:    true,
 }
 
 // prepare makes the database, its tables and the account.

@@ -50,5 +50,4 @@ var postgreSQL = authority{
 	},
 	backup: backUp(repairServer),
 	remove: removeLease,
-	day:    true,
 }

@@ -33,7 +33,8 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	workers := workernode.Leased(db, &workernode.LeasedOptions{Window: window})
+	workers := workernode.Leased(db, &workernode.LeasedOptions{Window: window,
+		Reach: reach(window)})
 	s := &service{}
 	forget := func() error {
 		h, err := idhttp.New(&idhttp.Options{Workers: workers})

@@ -25,7 +25,6 @@ func newSQLite() *authority {
 	}
 	return &authority{
 		kinds: mariaDB.kinds[:7],
-		day:   true,
 		faults: []fault{
 			{"file: locked", func(*injector, time.Duration) (func() error, error) {
 				c, err := take(address("soak.db"))
