@@ -39,6 +39,7 @@ func (b *bench) run(ctx context.Context, args ...string) result {
 	p := &program{
 		stdin: strings.NewReader(b.stdin), stdout: &stdout, stderr: &stderr,
 		getenv: func(key string) string { return b.env[key] }, lookupenv: b.lookupenv,
+		hangups: &hangups{},
 		cacheDir: func() (string, error) {
 			if b.cache == "" {
 				return "", errors.New("neither $XDG_CACHE_HOME nor $HOME are defined")

@@ -18,7 +18,6 @@ func main() {
 	// The driver logs the errors that it returns to standard error too. SetLogger fails only for a
 	// nil Logger.
 	_ = mysql.SetLogger(&mysql.NopLogger{})
-	ctx, stop := withSignals(context.Background())
 	p := &program{
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
@@ -28,7 +27,9 @@ func main() {
 		lookupenv: os.LookupEnv,
 		cacheDir:  os.UserCacheDir,
 		now:       time.Now,
+		hangups:   &hangups{},
 	}
+	ctx, stop := withSignals(context.Background(), p.hangups)
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

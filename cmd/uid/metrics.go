@@ -18,8 +18,12 @@ import (
 // withMetrics returns a handler that serves the figures of the generators of o, at /metrics for
 // Prometheus and at /debug/uid for people, and leaves the other paths to next. The caller closes
 // the page at /debug/uid.
-func withMetrics(next http.Handler, o *idhttp.Options) (http.Handler, io.Closer) {
+func withMetrics(next http.Handler, o *idhttp.Options, t *tokens) (http.Handler, io.Closer) {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "uid_serve_wrong_tokens_total",
+		Help: "Requests with a token that is not known.",
+	}, func() float64 { return float64(t.wrong.Load()) }))
 	sources := map[string]uidhttp.Source{}
 	if g, ok := o.Snowflake.(uidprom.Source); ok {
 		registry.MustRegister(uidprom.New("snowflake", g))

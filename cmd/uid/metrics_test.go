@@ -44,7 +44,7 @@ func TestDebugPage(t *testing.T) {
 	h, page := withMetrics(http.NotFoundHandler(), &idhttp.Options{
 		Snowflake: failing{},
 		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
-	})
+	}, &tokens{})
 	defer page.Close()
 	var none io.Closer
 	get := func(path string) *httptest.ResponseRecorder {
@@ -72,7 +72,7 @@ func TestDebugPage(t *testing.T) {
 	h, none = withMetrics(http.NotFoundHandler(), &idhttp.Options{
 		Segment:   numbers,
 		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
-	})
+	}, &tokens{})
 	defer none.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

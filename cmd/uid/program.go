@@ -56,6 +56,7 @@ type program struct {
 	lookupenv      func(string) (string, bool) // as getenv, and whether the variable is set
 	cacheDir       func() (string, error)
 	now            func() time.Time
+	hangups        *hangups
 
 	out      *bufio.Writer
 	redactor dsn.Redactor // knows all passwords before anything is printed

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -34,6 +33,8 @@ type serveCmd struct {
 	layoutFlags   `embed:""`
 	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN or --open."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
+
+	TokenFile string `placeholder:"FILE" help:"A file with a token in each line, and what it is for: tag=NAME, tag=START*, snowflake, workers; nothing means everything. It is read again each minute and on SIGHUP."`
 
 	Open    bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
 	Drain   time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere. Stopping takes at most 15 s more."`
@@ -116,25 +117,30 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
-	token, err := p.token()
+	fixed, err := p.token()
+	if err != nil {
+		return err
+	}
+	tokens, err := newTokens(c.TokenFile, fixed)
 	if err != nil {
 		return err
 	}
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()
-	trusted := token != "" || loopback // others could use up all worker ids
+	trusted := tokens.required() || loopback // others could use up all worker ids
 	address, _ := c.address(p)
 	switch {
 	case !trusted && !c.Open:
 		return usagef("--addr %s is not loopback, and every client that reaches it would get ids: "+
-			"set UID_TOKEN to what clients have to send as a bearer token, or say --open", c.Addr)
+			"set UID_TOKEN to what clients have to send as a bearer token, or name --token-file, "+
+			"or say --open", c.Addr)
 	case !loopback && address == "":
 		return usagef("--addr %s is not loopback, and neither --dsn nor UID_DSN names a database: "+
 			"the embedded one is a file of this user and machine, and a server elsewhere would "+
 			"hand out the same ids from its own; if that is meant, name a file by "+
 			"--dsn sqlite:PATH", c.Addr)
 	}
-	encryption, err := c.encryption()
+	encryption, reload, err := c.encryption()
 	if err != nil {
 		return err
 	}
@@ -143,7 +149,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	made := layout.eras.At(p.now()).Layout() // /decodeSnowflakeId knows one layout
 	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait,
-		Trusted: func(r *http.Request) bool { return token == "" || hasToken(r, token) }}
+		Trusted: tokens.trusts}
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
 		return err
@@ -165,16 +171,16 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, page := withMetrics(handler, options)
+	handler, page := withMetrics(handler, options, tokens)
 	defer page.Close()
-	handler = withToken(handler, token)
-	if token == "" && loopback {
+	handler = tokens.guard(handler)
+	if !tokens.required() && loopback {
 		handler = withLocalHost(handler)
 	}
 	if p.getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
-	if token != "" && !loopback && encryption == nil {
+	if tokens.required() && !loopback && encryption == nil {
 		logger.Warn("uid: clients send the token in clear text; use --tls-cert and --tls-key, or " +
 			"a proxy with TLS in front and a network that you trust behind it")
 	}
@@ -182,6 +188,13 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	if encryption != nil {
 		scheme, l = "https", tls.NewListener(l, encryption)
 	}
+	keeping, done := context.WithCancel(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { tokens.keep(keeping, p.hangups.hear(), logger, reload) })
+	defer func() {
+		done()
+		keeper.Wait()
+	}()
 	fmt.Fprintf(p.stderr, "uid: %s\n", c.serves(p, source, layout, options))
 	fmt.Fprintf(p.stderr, "uid: serving on %s://%s\n", scheme, l.Addr())
 	return serve(ctx, l, handler, logger, c.Drain, stopping)
@@ -333,29 +346,6 @@ func (c *serveCmd) generators(
 		}
 	}
 	return s.Place, closeAll, nil
-}
-
-// listed adds a list of tags to a source that has none.
-type listed struct {
-	segment.Source
-	tags []string
-}
-
-// List returns the tags. Their counters are not known, so Next is the highest that they can be.
-func (l listed) List(ctx context.Context) ([]segment.Row, error) {
-	var rows []segment.Row
-	for _, tag := range l.tags {
-		rows = append(rows, segment.Row{Tag: tag, Next: math.MaxInt64})
-	}
-	return rows, ctx.Err()
-}
-
-// Check checks the source.
-func (l listed) Check(ctx context.Context) error {
-	if c, ok := l.Source.(segment.Checker); ok {
-		return c.Check(ctx)
-	}
-	return nil
 }
 
 // snowflake creates the tables that are missing and returns the generator of time-ordered ids.

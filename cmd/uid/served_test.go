@@ -13,10 +13,11 @@ import (
 
 // served is a server in process.
 type served struct {
-	base  string          // the start of its URLs
-	stop  func() int      // stops it as SIGTERM does and returns the exit status
-	mu    sync.Mutex      // guards wrote
-	wrote strings.Builder // on stderr
+	base   string          // the start of its URLs
+	hangup func()          // what SIGHUP does
+	stop   func() int      // stops it as SIGTERM does and returns the exit status
+	mu     sync.Mutex      // guards wrote
+	wrote  strings.Builder // on stderr
 }
 
 // Write records what the server writes on stderr.
@@ -41,10 +42,12 @@ func (b *bench) serve(t *testing.T, args ...string) *served {
 	s := &served{}
 	p := &program{
 		stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.MultiWriter(s, w), now: b.clock,
+		hangups:   &hangups{},
 		getenv:    func(key string) string { return b.env[key] },
 		lookupenv: b.lookupenv,
 		cacheDir:  func() (string, error) { return b.cache, nil },
 	}
+	s.hangup = func() { p.hangups.pass() }
 	code := 0
 	ended := make(chan struct{})
 	go func() {

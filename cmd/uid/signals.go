@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -22,14 +23,38 @@ func (e signalError) code() int {
 	return exitFailure
 }
 
+// hangups passes SIGHUP on to a command that listens for it. While none does, the signal ends the
+// run. Its methods are safe for concurrent use.
+type hangups struct{ heard atomic.Pointer[chan struct{}] }
+
+// hear returns a channel that gets a value for each SIGHUP from now on, or for several in a row.
+func (h *hangups) hear() <-chan struct{} {
+	ch := make(chan struct{}, 1)
+	h.heard.Store(&ch)
+	return ch
+}
+
+// pass passes one SIGHUP on, and reports whether a command listens.
+func (h *hangups) pass() bool {
+	ch := h.heard.Load()
+	if ch == nil {
+		return false
+	}
+	select {
+	case *ch <- struct{}{}:
+	default: // one waits already
+	}
+	return true
+}
+
 // withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a signalError
-// as the cause. A second one kills the process, so that a user can end a clean-up that hangs. It
-// starts a goroutine, which stop ends and awaits.
+// as the cause, except for a SIGHUP that h passes on. A second one kills the process, so that a
+// user can end a clean-up that hangs. It starts a goroutine, which stop ends and awaits.
 //
 // SIGPIPE is ignored, because it would kill the process between two writes. When the reader goes
 // away, a write then fails with EPIPE, and the worker id is still given back. A signal that was
 // ignored when the process began, as SIGHUP is under nohup, stays ignored.
-func withSignals(parent context.Context) (_ context.Context, stop func()) {
+func withSignals(parent context.Context, h *hangups) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)
 	ch := make(chan os.Signal, 1)
@@ -40,12 +65,18 @@ func withSignals(parent context.Context) (_ context.Context, stop func()) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		select {
-		case s := <-ch:
-			signal.Stop(ch)
-			cancel(signalError{s})
-		case <-ctx.Done():
-			signal.Stop(ch)
+		defer signal.Stop(ch)
+		for {
+			select {
+			case s := <-ch:
+				if s == syscall.SIGHUP && h.pass() {
+					continue
+				}
+				signal.Stop(ch) // before anything that waits for the context's end
+				cancel(signalError{s})
+			case <-ctx.Done():
+			}
+			return
 		}
 	})
 	return ctx, func() {
