@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
@@ -181,15 +183,23 @@ func TestGormKeyOfSQLite(t *testing.T) {
 	type bound struct {
 		ID *uid.ID `gorm:"not null"`
 	}
+	type nullable struct {
+		ID sql.Null[uid.ID]
+	}
+	type dated struct { // neither is ever NULL
+		ID   uid.ID    `gorm:"primaryKey"`
+		Time time.Time `gorm:"primaryKey"`
+	}
 	for want, model := range map[string]any{
 		"left.ID is a key that SQLite may make NULL":    &left{},
 		"pointed.ID is a key that SQLite may make NULL": &pointed{},
+		"nullable.ID is a key that SQLite may make NU":  &nullable{},
 	} {
 		if err := plugin.Check(db, model); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Check(%T) = %v, want %q", model, err, want)
 		}
 	}
-	if err := plugin.Check(db, &counted{}, &bound{}); err != nil {
+	if err := plugin.Check(db, &counted{}, &bound{}, &dated{}); err != nil {
 		t.Errorf("Check of an INTEGER and of a key with NOT NULL = %v", err)
 	}
 }

@@ -43,7 +43,8 @@ func checkKeys(db *gorm.DB, s *schema.Schema) error {
 			return fmt.Errorf("uidgorm: %s.%s is a %v key that the database counts, want the "+
 				"type uid.ID, the tag uid:\"\" to fill it, or uid:\"-\" to leave it, also on an "+
 				"embedded gorm.Model", s.Name, f.Name, f.FieldType)
-		case db.Name() == "sqlite" && !f.NotNull && nullable(f) && !rowID(db, s, f):
+		case (tagged || madeOfID(f.IndirectFieldType)) && db.Name() == "sqlite" && !f.NotNull &&
+			nullable(f) && !rowID(db, s, f):
 			return fmt.Errorf("uidgorm: %s.%s is a key that SQLite may make NULL, want the tag "+
 				"gorm:\"not null\"", s.Name, f.Name)
 		}
@@ -53,8 +54,12 @@ func checkKeys(db *gorm.DB, s *schema.Schema) error {
 
 // nullable reports whether GORM may leave a field out of an INSERT or store NULL.
 func nullable(f *schema.Field) bool {
-	return f.HasDefaultValue || f.FieldType.Kind() == reflect.Pointer ||
-		f.FieldType.Kind() == reflect.Struct
+	zero := reflect.Zero(f.FieldType)
+	if f.HasDefaultValue || zero.Kind() == reflect.Pointer {
+		return true
+	}
+	stored, err := unwrap(zero)
+	return err == nil && stored == nil
 }
 
 // rowID reports whether a key is SQLite's own, which is never NULL: the only one, and an INTEGER.

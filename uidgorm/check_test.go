@@ -15,7 +15,7 @@ import (
 )
 
 type (
-	modeled struct { // its key is an untagged uint
+	ownModel struct { // its key is an untagged uint
 		gorm.Model
 		Name string
 	}
@@ -84,7 +84,7 @@ func TestCheckKeys(t *testing.T) {
 		model  any
 		stored bool
 	}{
-		"modeled.ID is a uint key that the database counts":                {&modeled{}, true},
+		"ownModel.ID is a uint key that the database counts":               {&ownModel{}, true},
 		"plain.ID is a int64 key that the database counts":                 {&plain{}, true},
 		"nullKey.ID is a sql.NullInt64 key that the database counts":       {&nullKey{}, true},
 		"numbered.No is a int key that the database counts":                {&numbered{}, true},
