@@ -183,14 +183,17 @@ func (k *keeper) due() time.Duration {
 	return max(0, w.until.Sub(k.needs())-k.ahead)
 }
 
-// needs returns the later of now and the front: what the window has to stay ahead of. Under a burst
-// the front is ahead of the clock, while the position of an idle generator lags behind it.
+// needs returns the latest of now, the front, and the end of the window's first tick: what the
+// window has to stay ahead of. Under a burst the front is ahead of the clock, while the position of
+// an idle generator lags behind it, and behind a window that begins ahead of the clock.
 func (k *keeper) needs() time.Time {
-	now, front := k.clock.now(), k.front()
-	if front.After(now) {
-		return front
+	latest := k.timeline.time(k.timeline.next(k.window.Load().from))
+	for _, t := range [...]time.Time{k.clock.now(), k.front()} {
+		if t.After(latest) {
+			latest = t
+		}
 	}
-	return now
+	return latest
 }
 
 // ends returns how long it takes until ids may have stopped because the claim is lost for good: a

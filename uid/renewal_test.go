@@ -333,3 +333,21 @@ func TestExtensionOfNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestRenewalOfWindowAhead replaces a lost claim by one that begins hours ahead of the clock and has no
+// whole tick: it is extended at once, and ids go on.
+func TestRenewalOfWindowAhead(t *testing.T) {
+	layout := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Tick: time.Minute,
+		Epoch: time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC)}
+	eachKind(t, uid.Options{Layout: layout}, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+		mustNext(t, g)
+		from := time.Now().Add(2*time.Hour + 30*time.Second)
+		a.lose(2, from, time.Minute)
+		time.Sleep(9 * time.Minute)
+		h := g.Stats().Health()
+		id, err := g.Next(within(t, time.Second))
+		if p := g.Parse(id); err != nil || p.Worker != 2 || p.Time.Before(from) {
+			t.Errorf("Next() = %+v, %v, Health() = %+v", p, err, h)
+		}
+	})
+}
