@@ -122,6 +122,30 @@ func TestAssignStands(t *testing.T) {
 	}
 }
 
+// TestCloseAfterLateAssign closes a generator while the Assign that replaces its lost claim is out, or
+// has just returned: a claim that is there within Close's bound is given back, unused.
+func TestCloseAfterLateAssign(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		for _, late := range []time.Duration{-time.Millisecond, time.Second} {
+			a := newMemory(10 * time.Minute)
+			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				mustNext(t, g)
+				resume := stands(a, assignertest.OpAssign)
+				a.Lose(g.Stats().Worker)
+				time.Sleep(20 * time.Minute)
+				time.AfterFunc(time.Millisecond+late, resume)
+				time.Sleep(time.Millisecond)
+				mustClose(t, g)
+				synctest.Wait()
+				if got := a.Calls(assignertest.OpRelease); len(got) != 1 || !got[0].Asked.IsZero() {
+					t.Errorf("%s, %v late: given back %+v, want the late claim, from its begin on", kind, late, got)
+				}
+			})
+		}
+	}
+}
+
 // TestHealthOfIdleAfterWindow sets the clock of an idle Default beyond its window's end while the
 // authority is away: the first look at its health has the keeper find out, and the next is right.
 func TestHealthOfIdleAfterWindow(t *testing.T) {

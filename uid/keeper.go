@@ -178,6 +178,9 @@ func (k *keeper) release(used time.Time) error {
 		case <-ctx.Done():
 		}
 	}
+	if len(k.spare) > 0 { // it came too late to be used, and the one before it is lost
+		k.claim, used = <-k.spare, time.Time{}
+	}
 	err := k.ask(ctx, "Release", func() error { return k.claim.Release(ctx, used) })
 	if errors.Is(err, assigner.ErrClaimLost) {
 		return nil
