@@ -68,8 +68,8 @@ func (u *upsert) readBack(stmt *gorm.Statement, b batch, plan []*target) {
 	if has && (len(returning.Columns) == 0 || returning.Columns[0].Name == "*") {
 		return // which returns them anyway
 	}
-	columns := slices.Clone(returning.Columns)
-	if !has { // what GORM itself reads back
+	var columns []clause.Column // AddClause keeps those that are there
+	if !has {                   // what GORM itself reads back
 		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
 			if f.Readable {
 				columns = append(columns, clause.Column{Name: f.DBName})
@@ -78,12 +78,15 @@ func (u *upsert) readBack(stmt *gorm.Statement, b batch, plan []*target) {
 	}
 	for _, c := range u.cells {
 		column := clause.Column{Name: c.target.field.DBName}
-		if c.target.field.Readable && !slices.Contains(columns, column) {
+		if c.target.field.Readable && !slices.Contains(columns, column) &&
+			!slices.Contains(returning.Columns, column) {
 			columns = append(columns, column)
 		}
 	}
 	u.reads = true
-	stmt.AddClause(clause.Returning{Columns: columns})
+	if len(columns) > 0 { // none would mean all
+		stmt.AddClause(clause.Returning{Columns: columns})
+	}
 }
 
 // conflict refuses what would store references to ids that are not stored. It runs between the
