@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
@@ -178,8 +179,12 @@ func Segments() []Figure[segment.Stats] {
 // held reports whether the worker id is this generator's. Another process may have it once the
 // generator is closed, once the claim's window is over, and once the claim will not be extended.
 func held(s uid.Stats) bool {
-	return !errors.Is(s.Err, uid.ErrClosed) && !errors.Is(s.Err, uid.ErrClaimExpired) &&
-		!errors.Is(s.ExtendErr, uid.ErrClaimLost) && !errors.Is(s.ExtendErr, uid.ErrSuperseded)
+	for _, over := range []error{uid.ErrClosed, uid.ErrClaimExpired, assigner.ErrBeyondReach} {
+		if errors.Is(s.Err, over) {
+			return false
+		}
+	}
+	return !errors.Is(s.ExtendErr, uid.ErrClaimLost) && !errors.Is(s.ExtendErr, uid.ErrSuperseded)
 }
 
 // seconds returns t in unix seconds. It returns false for the zero time.

@@ -136,44 +136,51 @@ func TestWorkerSharedAlert(t *testing.T) {
 	})
 }
 
-// severed is an Assigner whose claims lose their authority when cut is set.
+// severed is an Assigner whose claims get why from their authority when cut is set.
 type severed struct {
 	assigner.Assigner
 	cut *atomic.Bool
+	why error
 }
 
 func (a severed) BindLayout(layout string) assigner.Assigner {
-	return severed{a.Assigner.(assigner.LayoutBinder).BindLayout(layout), a.cut}
+	return severed{a.Assigner.(assigner.LayoutBinder).BindLayout(layout), a.cut, a.why}
 }
 
 func (a severed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	if a.cut.Load() {
-		return nil, errAway
+		return nil, a.why
 	}
 	c, err := a.Assigner.Assign(ctx, maxWorker)
-	return severedClaim{c, a.cut}, err
+	return severedClaim{c, a.cut, a.why}, err
 }
 
 type severedClaim struct {
 	assigner.Claim
 	cut *atomic.Bool
+	why error
 }
 
 func (c severedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	if c.cut.Load() {
-		return time.Time{}, errAway
+		return time.Time{}, c.why
 	}
 	return c.Claim.Extend(ctx, until)
 }
 
 // TestWorkerIDPasses: a worker id passes on from a process whose window is over, from one that was
 // closed and is still scraped, and from one that lost its claim and cannot get another. None of them
-// shares it.
+// shares it. A window may be over because the authority is away, or because of a wrong clock.
 func TestWorkerIDPasses(t *testing.T) {
+	t.Run("away", func(t *testing.T) { workerIDPasses(t, errAway) })
+	t.Run("clock", func(t *testing.T) { workerIDPasses(t, assigner.ErrBeyondReach) })
+}
+
+func workerIDPasses(t *testing.T, why error) {
 	play(t, func(s *scenario) {
 		a := &assignertest.Memory{Length: window}
 		var cut atomic.Bool
-		s.gen(s.cached(severed{a, &cut}, uid.Options{}))
+		s.gen(s.cached(severed{a, &cut, why}, uid.Options{}))
 		s.run(30*time.Minute, nil)
 		cut.Store(true)
 		s.run(window+5*time.Minute, nil)
@@ -182,7 +189,7 @@ func TestWorkerIDPasses(t *testing.T) {
 		s.run(30*time.Minute, nil)
 		second.Close()
 		var gone atomic.Bool
-		third := s.cached(severed{a, &gone}, uid.Options{NoReassign: true})
+		third := s.cached(severed{a, &gone, why}, uid.Options{NoReassign: true})
 		s.add("c", uidprom.New("orders", third))
 		s.run(30*time.Minute, nil)
 		a.Lose(0)
