@@ -111,20 +111,50 @@ func (t *Tag) lost() bool {
 }
 
 // refresh applies the tag's row, which is nil if the source is not a Lister. It starts a fetch if
-// the tag has failed. A row with a step below 1 changes nothing here: the fetch reports it.
+// the tag has failed. A row that was edited to a step below 1 fails the tag, like a first fetch
+// from such a row: later fetches name a step of their own and would not notice it.
 func (t *Tag) refresh(r *Row) {
+	if err := t.apply(r); err != nil { // logged without mu
+		t.logger(&t.g.failed).Warn("segment: row is invalid", "error", err)
+	}
+}
+
+// apply is refresh. It returns the error that the tag fails with from now on because of its row.
+func (t *Tag) apply(r *Row) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r != nil && r.Step > 0 {
+	switch {
+	case r != nil && r.Step > 0:
 		t.pace.setBase(r.Step)
+	case r != nil && t.pace.known:
+		return t.invalid(r)
 	}
 	// A fetch would move the counter, so one that went back is not fetched from until it is raised.
 	// A row shows the counter of origin 0, and other origins have no rows.
 	o := t.guard.origins[0]
 	raised := r == nil || !o.back || r.Next >= o.floor()
-	if t.failed != nil && raised {
+	switch {
+	case t.failed == nil || !raised:
+	case t.ready.Len() > 0: // only a row with a bad step fails a tag that has a next range
+		t.failed, t.lastErr = nil, nil
+		t.startLoad()
+	default:
 		t.forceLoad()
 	}
+	return nil
+}
+
+// invalid fails the tag because of its row's step, unless it has failed. Ids that are left are
+// handed out. The caller holds mu.
+func (t *Tag) invalid(r *Row) error {
+	if t.failed != nil || t.gone || t.ended != nil {
+		return nil
+	}
+	err := fmt.Errorf("%w: the row's step is %d, want 1 or more", ErrBadRange, r.Step)
+	t.failed = fmt.Errorf("segment: tag %.128q: no further range: %w", t.name, err)
+	t.lastErr = err
+	t.serve()
+	return err
 }
 
 // refreshLoop refreshes until ctx ends. It logs the first of several failures in a row, at most one

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,4 +155,63 @@ func TestExhaustedStep(t *testing.T) {
 			t.Errorf("Next after %d ids up to %d = %d, %v, want ErrExhausted", len(ids), ids[len(ids)-1], id, err)
 		}
 	})
+}
+
+// TestRefreshStep: a refresh notices a row that was edited to a step below 1. Ids that are left are
+// handed out, and then calls fail until a refresh finds the row repaired. No range is lost over that.
+func TestRefreshStep(t *testing.T) {
+	t.Parallel()
+	for _, step := range []int64{0, -7} {
+		for _, used := range []int{1, 20} { // with and without a next range left
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(10)
+				g := segtest.New(t, f, &segment.Options{MaxStep: 1, Refresh: -1})
+				segtest.Next(t, g, "a", 1)
+				synctest.Wait()
+				f.set(func(f *fake) { f.tags["a"].Step = step })
+				if err := g.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				calls := f.calls
+				want := fmt.Sprintf("the row's step is %d, want 1 or more", step)
+				err := g.Stats().Tags[0].Err
+				if !errors.Is(err, segment.ErrBadRange) || !strings.Contains(err.Error(), want) {
+					t.Errorf("Stats().Tags[0].Err = %v, want ErrBadRange with %q", err, want)
+				}
+				last := int64(0)
+				for range used - 1 {
+					id, err := g.Next(t.Context(), "a")
+					if err != nil || id != last+1 {
+						t.Fatalf("Next = %d, %v after %d, want the ids that are left", id, err, last)
+					}
+					last = id
+				}
+				if used == 20 {
+					if id, err := g.Next(t.Context(), "a"); !errors.Is(err, segment.ErrBadRange) {
+						t.Errorf("Next = %d, %v, want ErrBadRange", id, err)
+					}
+				}
+				synctest.Wait()
+				if f.calls != calls {
+					t.Errorf("the source was asked %d times after the row was bad, want never", f.calls-calls)
+				}
+				f.set(func(f *fake) { f.tags["a"].Step = 10 })
+				if err := g.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for range 40 {
+					id, err := g.Next(t.Context(), "a")
+					if err != nil || id != last+1 {
+						t.Fatalf("Next = %d, %v after %d, want no gap", id, err, last)
+					}
+					last = id
+				}
+				if s := g.Stats().Tags[0]; s.Err != nil {
+					t.Errorf("Stats().Tags[0].Err = %v, want none", s.Err)
+				}
+			})
+		}
+	}
 }

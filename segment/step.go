@@ -15,6 +15,7 @@ import "time"
 // maximum.
 type pace struct {
 	base   int64         // the source's own step; 0: not known yet
+	known  bool          // the source has said its own step with a range
 	step   int64         // the adapted step; 0: ask for the source's own
 	last   time.Time     // when the last range arrived; zero: never
 	window time.Duration // Options.StepWindow
@@ -63,6 +64,7 @@ func (p *pace) fetched(r Range, now time.Time) {
 	p.last = now
 	switch {
 	case r.Step > 0:
+		p.known = true
 		p.setBase(r.Step)
 	case p.base == 0:
 		p.setBase(r.Len())

@@ -73,7 +73,7 @@ func (c *genCmd) generator(
 			!errors.Is(err, assigner.ErrLayoutMismatch) {
 			err = migrateErr
 		}
-		return nil, errors.Join(c.explain(start, s, err), dsn.Close(db))
+		return nil, errors.Join(c.explain(start, s, withFlags(err)), dsn.Close(db))
 	}
 	return ownedGenerator{g, func() error { return dsn.Close(db) }, p}, nil
 }

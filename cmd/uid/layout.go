@@ -2,11 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/uid"
@@ -191,4 +193,14 @@ func parseInstant(flag, text string) (time.Time, error) {
 	}
 	return time.Time{}, usagef("%s is %q, want a date such as 2026-01-01, an instant such as "+
 		"2026-01-01T00:00:00Z, or unix milliseconds", flag, text)
+}
+
+// withFlags adds to an error about layouts the flags that decide on them.
+func withFlags(err error) error {
+	if !errors.Is(err, assigner.ErrLayoutMismatch) {
+		return err
+	}
+	return fmt.Errorf("%w; use the --layout, --epoch and --tick of the programs that share the "+
+		"worker ids, or a --namespace apart, whose ids may equal theirs (uid gen and uid serve "+
+		"have different layouts by default)", err)
 }

@@ -103,3 +103,41 @@ func TestSegmentNextSlow(t *testing.T) {
 		}
 	})
 }
+
+// TestSegmentListMarks: list says of each row that no range can be fetched from why.
+func TestSegmentListMarks(t *testing.T) {
+	t.Parallel()
+	server := servers.MariaDB(t)
+	name := server.CreateDB(t)
+	b := newBench(t)
+	b.env["UID_DSN"] = server.DSN(name)
+	b.check(t, exitOK, "", "", "segment", "init")
+	for _, tag := range []string{"good", "null", "minus", "full"} {
+		b.check(t, exitOK, "", "", "segment", "set", tag, "--step", "10")
+	}
+	server.Exec(t, "USE "+name, "UPDATE "+name+".leaf_alloc SET step = 0 WHERE biz_tag = 'null'",
+		"UPDATE "+name+".leaf_alloc SET step = -7 WHERE biz_tag = 'minus'",
+		"UPDATE "+name+".leaf_alloc SET max_id = 9223372036854775800 WHERE biz_tag = 'full'")
+	r := b.check(t, exitOK, "", "", "segment", "list")
+	for tag, want := range map[string]string{
+		"null": "<- step is 0, want 1..2147483648", "minus": "<- step is -7, want 1..2147483648",
+		"full": "<- no range left", "good": "",
+	} {
+		for _, line := range r.lines() {
+			marked := strings.Contains(line, "<-")
+			if strings.HasPrefix(line, tag+" ") && (!strings.Contains(line, want) || marked != (want != "")) {
+				t.Errorf("list prints %q, want %q", line, want)
+			}
+		}
+	}
+	b.check(t, exitOK, `"problem":"step is -7, want 1..2147483648"`, "", "segment", "list", "--json")
+}
+
+// TestMismatchFlags: the error about layouts names the flags that decide on them.
+func TestMismatchFlags(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitOK, "", "", "gen")
+	b.check(t, exitFailure, "", "or a --namespace apart", "serve", "--addr", "127.0.0.1:0", "--only", "snowflake")
+	b.check(t, exitFailure, "", "use the --layout, --epoch and --tick", "gen", "--layout", "leaf")
+}

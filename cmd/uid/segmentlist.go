@@ -26,6 +26,8 @@ type rowJSON struct {
 	Step int64    `json:"step"`
 	Left string   `json:"left"`
 	Pace *float64 `json:"ids_per_second,omitempty"`
+
+	Problem string `json:"problem,omitempty"` // why no range can be fetched
 }
 
 // Run lists the tags.
@@ -90,7 +92,7 @@ func (c *segmentListCmd) print(
 		out := make([]rowJSON, len(rows))
 		for i, r := range rows {
 			out[i] = rowJSON{r.Tag, strconv.FormatInt(r.Next, 10), r.Step,
-				strconv.FormatInt(left(r), 10), pace(r)}
+				strconv.FormatInt(left(r), 10), pace(r), invalid(r)}
 		}
 		return json.NewEncoder(p.out).Encode(out)
 	}
@@ -105,16 +107,17 @@ func (c *segmentListCmd) print(
 	}
 	for _, r := range rows {
 		fmt.Fprintf(t, "\n%s\t%d\t%d\t%d", human.Printable(r.Tag), r.Next, r.Step, left(r))
-		if before == nil {
-			continue
-		}
 		switch a := pace(r); {
+		case before == nil:
 		case a == nil:
 			fmt.Fprint(t, "\t-\t-")
 		case *a == 0:
 			fmt.Fprint(t, "\t0\t-")
 		default:
 			fmt.Fprintf(t, "\t%.1f\t%s", *a, human.Seconds(float64(left(r)) / *a))
+		}
+		if text := invalid(r); text != "" {
+			fmt.Fprintf(t, "\t<- %s", text)
 		}
 	}
 	fmt.Fprintln(t)
@@ -123,3 +126,16 @@ func (c *segmentListCmd) print(
 
 // left returns how many ids a row has left.
 func left(r segment.Row) int64 { return math.MaxInt64 - max(r.Next, 0) }
+
+// invalid returns why no range can be fetched from a row, or "".
+func invalid(r segment.Row) string {
+	switch {
+	case r.Step < 1 || r.Step > segment.MaxSpan:
+		return fmt.Sprintf("step is %d, want 1..%d", r.Step, segment.MaxSpan)
+	case r.Next < 0:
+		return fmt.Sprintf("next is %d, want 0 or more", r.Next)
+	case left(r) < r.Step:
+		return "no range left"
+	}
+	return ""
+}

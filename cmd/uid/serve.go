@@ -306,7 +306,7 @@ func (c *serveCmd) generators(
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(c.explain(start, s, err), closeAll(start))
+			err = errors.Join(c.explain(start, s, withFlags(err)), closeAll(start))
 		}
 	}()
 	if c.Only != "segment" {
