@@ -125,11 +125,10 @@ func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, l *timeline
 		wake: make(chan struct{}, 1), spare: make(chan assigner.Claim, 1), stop: func() {}}
 	made := false
 	defer k.abandon(&made)
-	err := k.assign(ctx)
-	made = err == nil
-	if err != nil {
+	if err := k.assign(ctx); err != nil {
 		return nil, err
 	}
+	made = true
 	return k, nil
 }
 
