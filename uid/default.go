@@ -230,7 +230,7 @@ func (d *Default) issued() int64 {
 //	no id yet, or the newest is of an earlier tick    tick's start
 //	the newest is of tick                             the next sequence number
 //	the newest is of a later tick                     what Options.Rollback says
-//	the newest has its tick's last sequence number    wait for the next tick
+//	the newest has its tick's last sequence number    wait for the next tick, if it is covered
 //
 // It changes nothing but ahead, and counts nothing: Stats looks, too.
 func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, err error) {
@@ -257,7 +257,8 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 		if !e.begun(pos) { // the sequence is used up
 			tick = d.next(newest)
 			if now >= w.from {
-				return 0, d.until(tick), nil
+				// A wait for a tick that the window does not cover ends with an error.
+				return 0, d.until(tick), d.covers(w, tick)
 			}
 			// The clock is behind the whole window, perhaps by hours: go on with the next tick
 			// instead of waiting.
