@@ -255,15 +255,24 @@ func (s *Store) Look(
 
 // Latest returns the row whose window ends last. The index on NAMESPACE and UNTIL_MS has it at its
 // end, so one row is read however many there are. It reads FOR UPDATE, as Get does.
+//
+// PostgreSQL chooses the row before it waits for it, and answers with it as it is afterwards, when
+// another may end last. So the statement says what it has chosen, too. An earlier end is no answer.
 func (s *Store) Latest(ctx context.Context) (e lease.Entry, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
+		const last = `FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID >= 0
+			ORDER BY UNTIL_MS DESC LIMIT 1`
 		var r slot
-		err := q.Row(ctx, `SELECT WORKER_ID, UNTIL_MS, GENERATION, NONCE, OWNER FROM WORKER_LEASE
-			WHERE NAMESPACE = ? AND WORKER_ID >= 0 ORDER BY UNTIL_MS DESC LIMIT 1`+q.ForUpdate,
-			[]any{s.namespace}, &r.worker, &r.Until, &r.Token, &r.Nonce, &r.Owner)
-		if errors.Is(err, sql.ErrNoRows) {
+		var chosen int64
+		err := q.Row(ctx, "SELECT WORKER_ID, UNTIL_MS, GENERATION, NONCE, OWNER, "+
+			"(SELECT UNTIL_MS "+last+") AS CHOSEN "+last+q.ForUpdate, []any{s.namespace, s.namespace},
+			&r.worker, &r.Until, &r.Token, &r.Nonce, &r.Owner, &chosen)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			e = lease.Entry{}
 			return nil
+		case err == nil && r.Until < chosen:
+			return lease.ErrConflict
 		}
 		e = r.entry(0)
 		e.At = lease.Entry{}.At
