@@ -35,8 +35,8 @@ func TestRestoredGenerators(t *testing.T) {
 	defer stop()
 	var wg sync.WaitGroup
 	for i := range generators {
-		g, err := uid.NewCached(ctx, paced{workernode.Leased(connect(t, srv.DSN(name)),
-			&workernode.LeasedOptions{Window: window})}, options)
+		g, err := uid.NewCached(ctx, workernode.Leased(connect(t, srv.DSN(name)),
+			&workernode.LeasedOptions{Window: window}), options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,35 +102,6 @@ func TestRestoredGenerators(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// paced is an Assigner whose claims are extended once a second where they reach no further, as a
-// window does that begins beyond the reach.
-type paced struct{ assigner.Assigner }
-
-func (p paced) BindLayout(layout string) assigner.Assigner {
-	return paced{p.Assigner.(assigner.LayoutBinder).BindLayout(layout)}
-}
-
-func (p paced) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := p.Assigner.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	return pacedClaim{c, c.(assigner.Windowed)}, nil
-}
-
-type pacedClaim struct {
-	assigner.Claim
-	assigner.Windowed
-}
-
-func (c pacedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
-	end, err := c.Claim.Extend(ctx, until)
-	if err == nil && end.Before(until) {
-		time.Sleep(time.Second)
-	}
-	return end, err
 }
 
 // TestRestoredStop: a generator that may not take another worker id stamps to its window's end and
