@@ -265,7 +265,8 @@ func (s *Store) Latest(ctx context.Context) (e lease.Entry, err error) {
 		var r slot
 		var chosen int64
 		err := q.Row(ctx, "SELECT WORKER_ID, UNTIL_MS, GENERATION, NONCE, OWNER, "+
-			"(SELECT UNTIL_MS "+last+") AS CHOSEN "+last+q.ForUpdate, []any{s.namespace, s.namespace},
+			"(SELECT UNTIL_MS "+last+") AS CHOSEN "+last+q.ForUpdate,
+			[]any{s.namespace, s.namespace},
 			&r.worker, &r.Until, &r.Token, &r.Nonce, &r.Owner, &chosen)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
