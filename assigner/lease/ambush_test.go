@@ -85,11 +85,11 @@ func doubled(run func() error) error { return errors.Join(run(), lease.ErrConfli
 
 // record is what is stored under a name.
 type record struct {
-	Generation int64      `json:"gen"`
-	Owner      string     `json:"owner"`
-	Layout     string     `json:"layout"`
-	Until      int64      `json:"until_ms"`
-	Used       [][2]int64 `json:"used"`
+	FencingToken int64      `json:"gen"`
+	Owner        string     `json:"owner"`
+	Layout       string     `json:"layout"`
+	Until        int64      `json:"until_ms"`
+	Used         [][2]int64 `json:"used"`
 }
 
 // recordOf reads an entry. It fails the test if there is none.

@@ -339,8 +339,8 @@ func TestSlots(t *testing.T) {
 		all[i].Left = 0
 	}
 	want := []lease.Slot{
-		{Worker: 0, Generation: 1, Owner: "the test", Until: until(held), Layout: layout, Newest: layout},
-		{Worker: 1, Generation: 2, Layout: layout, Newest: layout},
+		{Worker: 0, FencingToken: 1, Owner: "the test", Until: until(held), Layout: layout, Newest: layout},
+		{Worker: 1, FencingToken: 2, Layout: layout, Newest: layout},
 	}
 	for i := range all {
 		if all[i] != want[i] {

@@ -47,7 +47,7 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 		return found, s.wentBack(found, known), nil
 	}
 	to := found
-	to.Generation = max(found.Generation, known.Generation)
+	to.FencingToken = max(found.FencingToken, known.FencingToken)
 	to = to.next("", known.Layout, max(gap, found.Until, h.Floor, s.memory.begin()))
 	there, err = s.swap(ctx, found, to)
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRolledBack) {
@@ -86,11 +86,11 @@ func (s *space) wentBack(found, known row) error {
 	is := "is gone"
 	if found.exists() {
 		is = fmt.Sprintf("is at fencing token %d of owner %q until %v",
-			found.Generation, found.Owner, millis(found.Until))
+			found.FencingToken, found.Owner, millis(found.Until))
 	}
 	why := "a backup was restored, a replica promoted that lacks the last changes, or entries " +
 		"were deleted or changed"
-	if found.Generation > known.Generation {
+	if found.FencingToken > known.FencingToken {
 		why += ", and the slot claimed from since, or a copy of this process gave the worker id " +
 			"back"
 	}
@@ -99,5 +99,5 @@ func (s *space) wentBack(found, known row) error {
 		"start, run Restore, as \"uid workers restored\" does; see \"A store that went back\" in "+
 		"docs/reliability.md",
 		assigner.ErrClaimLost, assigner.ErrWentBack, known.worker, place(s.store), is,
-		known.Generation, millis(known.Until), why)
+		known.FencingToken, millis(known.Until), why)
 }

@@ -312,7 +312,7 @@ func TestForgotten(t *testing.T) {
 					if e, _ := s.Get(t.Context(), slot0); e.Version != "" {
 						t.Errorf("the slot is %s, want none", e.Value)
 					}
-				} else if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation || r.Until != end {
+				} else if r := recordOf(t, s.memory, slot0); r.FencingToken != tt.generation || r.Until != end {
 					t.Errorf("the slot is %+v, want fencing token %d and end %d", r, tt.generation, end)
 				}
 				if c := assign(t, a); !from(c).Equal(want) {
@@ -371,11 +371,12 @@ func TestRepairFails(t *testing.T) {
 						t.Errorf("%s = %v, want ErrWentBack, with a repair that failed: %v", by, err, failed)
 					}
 					left := tt.refused || unknown && tt.name == "not done"
-					want := record{Generation: 3, Until: now.Add(reach).UnixMilli()}
+					want := record{FencingToken: 3, Until: now.Add(reach).UnixMilli()}
 					if left {
-						want = record{Generation: 1, Owner: "x", Until: 5}
+						want = record{FencingToken: 1, Owner: "x", Until: 5}
 					}
-					if r := recordOf(t, s.memory, slot0); r.Generation != want.Generation || r.Owner != want.Owner ||
+					if r := recordOf(t, s.memory, slot0); r.FencingToken != want.FencingToken ||
+						r.Owner != want.Owner ||
 						r.Until < want.Until {
 						t.Errorf("the slot is %+v, want %+v", r, want)
 					}
@@ -383,7 +384,7 @@ func TestRepairFails(t *testing.T) {
 						if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
 							t.Errorf("Assign = %v, want ErrWentBack", err)
 						}
-						if r := recordOf(t, s.memory, slot0); r.Generation != 3 {
+						if r := recordOf(t, s.memory, slot0); r.FencingToken != 3 {
 							t.Errorf("the slot is %+v, want fencing token 3", r)
 						}
 					}

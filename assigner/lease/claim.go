@@ -231,7 +231,7 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 		v.base = c.row
 	case !c.owns(found):
 		c.lost = fmt.Errorf("%w: worker %d is at fencing token %d of owner %q, this claim is at %d",
-			assigner.ErrClaimLost, c.Worker(), found.Generation, found.Owner, c.row.Generation)
+			assigner.ErrClaimLost, c.Worker(), found.FencingToken, found.Owner, c.row.FencingToken)
 	}
 	return v, c.lost
 }

@@ -74,8 +74,8 @@ func TestExtendFails(t *testing.T) {
 				if err != nil || got.Before(whole) || !*met {
 					t.Errorf("Extend = %v, %v, want %v or later, after a failure: %v", got, err, whole, *met)
 				}
-				if r := recordOf(t, s.memory, slot0); r.Generation != tt.generation {
-					t.Errorf("the slot is at fencing token %d, want %d", r.Generation, tt.generation)
+				if r := recordOf(t, s.memory, slot0); r.FencingToken != tt.generation {
+					t.Errorf("the slot is at fencing token %d, want %d", r.FencingToken, tt.generation)
 				}
 			})
 		})
@@ -137,7 +137,7 @@ func TestRelease(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := tt.want(from, until).UnixMilli()
-				if r := recordOf(t, s.memory, slot0); r.Until != want || r.Owner != "" || r.Generation != 4 {
+				if r := recordOf(t, s.memory, slot0); r.Until != want || r.Owner != "" || r.FencingToken != 4 {
 					t.Errorf("the slot is %+v, want fencing token 4, no owner and end %d", r, want)
 				}
 			})
@@ -164,7 +164,7 @@ func TestReleaseFails(t *testing.T) {
 		if err := c.Release(t.Context(), time.Now()); err != nil || !*met {
 			t.Errorf("Release = %v, want none, after a lost answer: %v", err, *met)
 		}
-		if r := recordOf(t, s.memory, slot0); r.Generation != 2 || r.Owner != "" {
+		if r := recordOf(t, s.memory, slot0); r.FencingToken != 2 || r.Owner != "" {
 			t.Errorf("the slot is %+v, want fencing token 2 and no owner", r)
 		}
 		calls := s.calls

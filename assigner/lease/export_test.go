@@ -28,7 +28,7 @@ type Memory struct{ m memory }
 const MemoryToken = "token"
 
 func memoryRow(worker int64, token string, until int64) row {
-	return row{worker: worker, Generation: 1, Token: token, Until: until}
+	return row{worker: worker, FencingToken: 1, Token: token, Until: until}
 }
 
 func (m *Memory) Note(worker, until int64)  { m.m.note(memoryRow(worker, MemoryToken, until)) }

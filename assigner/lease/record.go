@@ -23,12 +23,12 @@ const maxMillis = 1 << 53
 //	gen:       g ──► g+1 ──► g+2 ──► ...       by claim, extension, release
 //	until_ms:  ───── only the owner of gen g moves it, and a new owner begins there
 type row struct {
-	Version    int    `json:"v"`
-	Generation int64  `json:"gen"`   // the fencing token
-	Token      string `json:"token"` // random, which tells whose change it was
-	Owner      string `json:"owner"` // empty: given back
-	Layout     string `json:"layout,omitempty"`
-	Until      int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
+	Version      int    `json:"v"`
+	FencingToken int64  `json:"gen"`   // the fencing token
+	Token        string `json:"token"` // random, which tells whose change it was
+	Owner        string `json:"owner"` // empty: given back
+	Layout       string `json:"layout,omitempty"`
+	Until        int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
 
 	worker int64
 	entry  Entry // as it was read or written; without a Version there is none
@@ -57,7 +57,7 @@ func encode(v any) []byte {
 // owner, layout and end.
 func (r row) next(owner, layout string, until int64) row {
 	r.Version = recordVersion
-	r.Generation++
+	r.FencingToken++
 	r.Token, r.Owner, r.Layout, r.Until = newToken(), owner, layout, until
 	return r
 }
@@ -71,14 +71,14 @@ func (r row) is(o row) bool {
 
 // changedBy reports whether the last change of r is that of o.
 func (r row) changedBy(o row) bool {
-	return r.worker == o.worker && r.Generation == o.Generation && r.Token == o.Token
+	return r.worker == o.worker && r.FencingToken == o.FencingToken && r.Token == o.Token
 }
 
 // behind reports whether r, as it was found, cannot have come after known, a row that was there:
 // fencing tokens grow, each is written once, and no owner leaves an end that is earlier than the
 // one it found.
 func (r row) behind(known row) bool {
-	return r.Generation < known.Generation || r.Generation == known.Generation &&
+	return r.FencingToken < known.FencingToken || r.FencingToken == known.FencingToken &&
 		r.Token != known.Token || r.Until < known.Until
 }
 
@@ -105,16 +105,16 @@ func parseRow(e Entry) (row, error) {
 	if e.Version == "" {
 		return r, nil
 	}
-	r.Generation = -1 // unless the text has one
+	r.FencingToken = -1 // unless the text has one
 	err := json.Unmarshal(e.Value, &r)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%s: %w", e.Name, err)
 	case r.Version != recordVersion:
 		err = fmt.Errorf("%s has version %d, want %d", e.Name, r.Version, recordVersion)
-	case r.Generation < 0 || r.Generation > maxMillis:
+	case r.FencingToken < 0 || r.FencingToken > maxMillis:
 		err = fmt.Errorf("%s has gen %d, want 0 to %d",
-			e.Name, r.Generation, int64(maxMillis))
+			e.Name, r.FencingToken, int64(maxMillis))
 	case r.Until < 0 || r.Until > maxMillis:
 		err = fmt.Errorf("%s has until_ms %d, want 0 to %d",
 			e.Name, r.Until, int64(maxMillis))

@@ -12,13 +12,13 @@ import (
 
 // Slot is a worker id that was given out.
 type Slot struct {
-	Worker     int64
-	Generation int64         // the fencing token: one more with every claim, extension and release
-	Owner      string        // empty: given back, or repaired
-	Until      time.Time     // end of the reserved window, UTC; zero: nothing was ever stamped
-	Left       time.Duration // from now to Until, by the clock that Assign uses; 0 or less: free
-	Layout     string        // the layout of the last claim
-	Newest     string        // all layouts of the store, announced ones as well; empty: unknown
+	Worker       int64
+	FencingToken int64         // one more with every claim, extension and release
+	Owner        string        // empty: given back, or repaired
+	Until        time.Time     // end of the reserved window, UTC; zero: nothing was ever stamped
+	Left         time.Duration // from now to Until, by the clock that Assign uses; 0 or less: free
+	Layout       string        // the layout of the last claim
+	Newest       string        // all layouts of the store, announced ones as well; empty: unknown
 }
 
 // Free reports whether the worker id can be claimed, at the time the slot was read.
@@ -40,8 +40,9 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 		}
 		for _, r := range rows {
 			if r.Version != 0 {
-				all = append(all, Slot{Worker: r.worker, Generation: r.Generation, Owner: r.Owner,
-					Until: millis(r.Until), Left: time.UnixMilli(r.Until).Sub(time.UnixMilli(now)),
+				all = append(all, Slot{Worker: r.worker, FencingToken: r.FencingToken,
+					Owner: r.Owner, Until: millis(r.Until),
+					Left:   time.UnixMilli(r.Until).Sub(time.UnixMilli(now)),
 					Layout: r.Layout, Newest: h.all()})
 			}
 		}

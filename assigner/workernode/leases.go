@@ -19,8 +19,8 @@ type Lease struct {
 	Namespace string
 	Worker    int64
 
-	// Generation is the fencing token: one more with every claim, extension and release.
-	Generation int64
+	// FencingToken is the fencing token: one more with every claim, extension and release.
+	FencingToken int64
 
 	// Owner describes the process that has the worker id. Empty: it was given back, or reaped.
 	Owner string
@@ -65,7 +65,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 			var created, modified sql.NullInt64
 			var newest sql.NullString
 			ok, err := bad.Keep(r,
-				r.Scan(&l.Namespace, &l.Worker, &l.Generation, &l.Owner, &until, &l.Layout,
+				r.Scan(&l.Namespace, &l.Worker, &l.FencingToken, &l.Owner, &until, &l.Layout,
 					&newest, &created,
 					&modified, &now))
 			if ok {

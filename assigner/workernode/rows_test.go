@@ -56,11 +56,11 @@ func TestRows(t *testing.T) {
 		t.Fatalf("Leases = %+v, %v, want 2", leases, err)
 	}
 	if l := leases[0]; l.Worker != 1 || l.Owner != "" || !l.Free() || !l.Until.Equal(used) ||
-		l.Generation != 2 || l.Layout != "L" || l.Newest != "L" || l.Namespace != "default" ||
+		l.FencingToken != 2 || l.Layout != "L" || l.Newest != "L" || l.Namespace != "default" ||
 		l.Created != created || l.Modified != modified {
 		t.Errorf("the lease that was given back = %+v", l)
 	}
-	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Second || l.Generation != 1 {
+	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Second || l.FencingToken != 1 {
 		t.Errorf("the lease that is held = %+v", l)
 	}
 	if !(workernode.Lease{}).Free() || (workernode.Lease{Left: 1}).Free() {

@@ -216,7 +216,7 @@ func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
 	leases := make([]workernode.Lease, 0, len(all))
 	for _, s := range all {
 		leases = append(leases, workernode.Lease{
-			Worker: s.Worker, Generation: s.Generation, Owner: s.Owner, Until: s.Until,
+			Worker: s.Worker, FencingToken: s.FencingToken, Owner: s.Owner, Until: s.Until,
 			Left: s.Left, Layout: s.Layout, Newest: s.Newest,
 		})
 	}

@@ -228,14 +228,14 @@ type nodeJSON struct {
 }
 
 type leaseJSON struct {
-	Worker      int64     `json:"worker"`
-	Namespace   string    `json:"namespace"`
-	Owner       string    `json:"owner"`
-	Generation  int64     `json:"generation"`
-	Until       time.Time `json:"until"`
-	LeftSeconds float64   `json:"left_seconds"`
-	Free        bool      `json:"free"`
-	Layout      string    `json:"layout"`
+	Worker       int64     `json:"worker"`
+	Namespace    string    `json:"namespace"`
+	Owner        string    `json:"owner"`
+	FencingToken int64     `json:"generation"`
+	Until        time.Time `json:"until"`
+	LeftSeconds  float64   `json:"left_seconds"`
+	Free         bool      `json:"free"`
+	Layout       string    `json:"layout"`
 }
 
 type unreadableJSON struct {
@@ -275,7 +275,7 @@ func (c *workersCmd) list(
 func leasesJSON(leases []workernode.Lease) []leaseJSON {
 	list := []leaseJSON{}
 	for _, l := range leases {
-		list = append(list, leaseJSON{l.Worker, l.Namespace, l.Owner, l.Generation, l.Until,
+		list = append(list, leaseJSON{l.Worker, l.Namespace, l.Owner, l.FencingToken, l.Until,
 			l.Left.Seconds(), l.Free(), l.Layout})
 	}
 	return list
@@ -314,7 +314,8 @@ func (p *program) printLeases(table string, leases []workernode.Lease, zone *tim
 			until = l.Until.In(zone).Format(time.RFC3339)
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", l.Worker, human.Printable(l.Namespace),
-			leaseState(l), until, l.Generation, human.Printable(l.Owner), human.Printable(l.Layout))
+			leaseState(l), until, l.FencingToken, human.Printable(l.Owner),
+			human.Printable(l.Layout))
 	}
 	return t.Flush()
 }
