@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -72,4 +73,46 @@ func wakeLate(t *testing.T, deleted bool, window time.Duration, tells bool) {
 	if err := log.Overlap(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestSpareLate: an Assign ended before it knew that it had made the slot of a new worker id, which
+// another process took over later, and which the store has forgotten. The next Assign comes back to
+// that worker id, and begins where Restore says.
+func TestSpareLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, true)
+		assign(t, newAssigner(t, s, nil)) // makes the header
+		restore := s.backup()
+		late := newAssigner(t, s, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.set(func() {
+			s.fault = func(op, _ string) (bool, error) {
+				if op == "put" {
+					cancel()
+					return true, errLost
+				}
+				return true, nil
+			}
+		})
+		if c, err := late.Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Assign = %v, %v, want its ctx's error", c, err)
+		}
+		s.set(func() { s.fault = nil })
+		time.Sleep(30 * time.Minute)
+		const window = 6 * time.Hour
+		heir := assign(t, newAssigner(t, s, &lease.Options{Window: window, First: 2}))
+		if heir.Worker() != 2 {
+			t.Fatalf("the heir has worker %d, want 2", heir.Worker())
+		}
+		restore()
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 2, window, ""); err != nil {
+			t.Fatal(err)
+		}
+		c := assign(t, late)
+		if c.Worker() == heir.Worker() && from(c).Before(until(heir)) {
+			t.Errorf("worker %d twice: the second window begins at %v, in the first, which ends at %v",
+				c.Worker(), from(c), until(heir))
+		}
+	})
 }

@@ -140,6 +140,7 @@ func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error
 // many: processes that start together would all meet at the lowest, and wait for each other there.
 func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 	for range numberTries {
+		earlier := c.number.own
 		unused, err := c.unused(ctx)
 		if err != nil {
 			return nil, err
@@ -149,8 +150,10 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 			return nil, err
 		}
 		from := h.Floor
-		if c.number.own != none {
-			from = 0 // Restore has moved the count above every worker id that was used
+		// Restore has moved the count above every worker id that was used. But a worker id that is
+		// own since before may have had a slot, an owner after that, and lost both.
+		if c.number.own != earlier {
+			from = 0
 		}
 		for range min(tries, len(unused)) {
 			most := len(unused)
