@@ -249,6 +249,9 @@ func (w *world) run(t *testing.T) {
 		GeneBits: pick(rnd, 0, 0, 3),
 		Tick:     pick(rnd, time.Second, 200*time.Millisecond, 10*time.Millisecond),
 		Epoch:    w.start.Add(-24 * time.Hour)}
+	if wide := w.random(9); wide.IntN(6) == 0 { // wider than a ring, and than what a tick uses up
+		w.layout.TimeBits, w.layout.SeqBits = 29, 13+wide.IntN(8)
+	}
 	alloc, err := bitsalloc.New(w.layout)
 	if err != nil {
 		t.Fatal(err)
