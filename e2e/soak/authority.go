@@ -6,7 +6,6 @@ import "github.com/uidring/uidring/internal/dbtest"
 type authority struct {
 	kinds  []kind  // what the processes run, in turn
 	faults []fault // what can happen to the server and to the network
-	tells  bool    // whether the clock of a session can be set wrong
 
 	// text is added to the DSN of every second process, so that all of a change is in the request
 	// that makes it.
@@ -24,8 +23,8 @@ type authority struct {
 	// backup makes a backup.
 	backup func(in *injector) (backup, error)
 
-	// remove deletes the entry of a worker id, as an operator would by hand.
-	remove func(in *injector, worker int64) error
+	// remove deletes the entries of worker ids that are there, as an operator would by hand.
+	remove func(in *injector, workers ...int64) error
 }
 
 // kind is what a process runs: a generator, and where its worker id comes from.

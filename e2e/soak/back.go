@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -146,8 +147,11 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 		}
 		var err error
 		if w, ok := in.fleet.window(p); ok {
-			in.await(w)
-			if s != nil {
+			err = in.await(w)
+			if in.fleet.succeeded(w) {
+				in.counts.Add("owner: its worker id taken over while it was asleep")
+			}
+			if err == nil && s != nil {
 				err = s(in, w.Worker, lasts)
 			}
 		}
@@ -176,19 +180,38 @@ func (in *injector) sleeper() (slot int) {
 	return slot
 }
 
-// await starts processes until one has the worker id whose window w was, or for a few windows.
-func (in *injector) await(w assignertest.Window) {
+// await waits until the window w of an owner that is asleep has passed, and starts processes until
+// one has its worker id. Worker ids that have been free for longer would be taken first, so their
+// entries are deleted.
+func (in *injector) await(w assignertest.Window) error {
 	if !soak.Pause(in.stop, min(time.Until(w.Until), 5*in.fleet.lease)) {
-		return
+		return nil
 	}
 	for range 4 {
+		err := in.deleteFree(w.Worker)
+		if err != nil || in.fleet.succeeded(w) {
+			return err
+		}
 		in.replace()
 		for range 20 {
 			if in.fleet.succeeded(w) || !soak.Pause(in.stop, 100*time.Millisecond) {
-				return
+				return nil
 			}
 		}
 	}
+	return nil
+}
+
+// deleteFree deletes the entries of the worker ids that have no owner, but for one.
+func (in *injector) deleteFree(but int64) error {
+	free := slices.DeleteFunc(in.fleet.free(time.Now()), func(worker int64) bool {
+		return worker == but
+	})
+	if len(free) == 0 {
+		return nil
+	}
+	in.gone = time.Now()
+	return in.fleet.authority.remove(in, free...)
 }
 
 // newcomers kills two processes and starts others, which look for worker ids.

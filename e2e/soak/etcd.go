@@ -27,7 +27,7 @@ var etcdCluster = authority{
 		return srv.DSNVia(addr, "soak")
 	},
 	backup: backUp(repairLeases(openEtcd)),
-	remove: removeKey,
+	remove: removeKeys,
 }
 
 // openEtcd opens the server's slots, without the proxy.
@@ -35,8 +35,8 @@ func openEtcd(in *injector, o lease.Options) (*lease.Assigner, error) {
 	return etcd.Open(in.srv.DSN("soak"), &etcd.Options{Lease: o})
 }
 
-// removeKey deletes the key of a worker id's slot.
-func removeKey(in *injector, worker int64) error {
+// removeKeys deletes the keys of worker ids' slots.
+func removeKeys(in *injector, workers ...int64) error {
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{in.srv.Addr()},
 		DialTimeout: soak.Comeback, Logger: zap.NewNop()})
 	if err != nil {
@@ -44,6 +44,10 @@ func removeKey(in *injector, worker int64) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
-	_, err = c.Delete(ctx, fmt.Sprint("/soak/", lease.SlotPrefix, worker))
+	for _, worker := range workers {
+		if err == nil {
+			_, err = c.Delete(ctx, fmt.Sprint("/soak/", lease.SlotPrefix, worker))
+		}
+	}
 	return errors.Join(err, c.Close())
 }

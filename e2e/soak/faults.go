@@ -153,13 +153,8 @@ func (in *injector) processes(r *rand.Rand, stop <-chan struct{}) {
 	stopped := soak.End{Name: "process: SIGSTOP"}
 	killed := soak.End{Name: "process: SIGKILL and restart", End: (*soak.Process).Kill, Away: away}
 	clean := soak.End{Name: "process: clean restart", End: (*soak.Process).Stop, Away: away}
-	wrong := killed
-	if in.fleet.authority.tells {
-		wrong.Name += " beside a database clock that is wrong"
-		wrong.Off = 6 * time.Hour
-	}
 	in.fleet.Harm(r, stop, in.most, &in.counts,
-		[]soak.End{stopped, stopped, killed, killed, killed, clean, clean, wrong}, in.fleet.start)
+		[]soak.End{stopped, stopped, killed, killed, killed, killed, clean, clean}, in.fleet.start)
 }
 
 // cleanup stands in for a test where dbtest asks for one. It has only the methods that NewProxy

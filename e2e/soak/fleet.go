@@ -67,18 +67,10 @@ func newFleet(
 // noFault is the fault while there is none.
 const noFault = "none"
 
-// start starts a process in an empty slot. Its sessions see a database clock that is wrong by off.
-//
-// With a clock that is ahead by hours the process takes over worker ids whose windows have not
-// passed. Its own windows begin where those end, possibly hours from now. MaxLead makes it wait for
-// that long, so no ids are expected of it.
-func (f *fleet) start(slot int, off time.Duration) error {
+// start starts a process in an empty slot. Its clock is right.
+func (f *fleet) start(slot int, _ time.Duration) error {
 	k := f.authority.kinds[slot%len(f.authority.kinds)]
 	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken}
-	if off != 0 {
-		// The sessions' clock stands still at this time.
-		j.DSN += fmt.Sprintf("&timestamp=%d", time.Now().Add(off).Unix())
-	}
 	if slot%2 == 0 {
 		j.DSN += f.authority.text
 	}
@@ -90,9 +82,8 @@ func (f *fleet) start(slot int, off time.Duration) error {
 		j.DSN = f.service
 	}
 	return f.Start(slot, func(serial int) soak.Job {
-		return soak.Job{Name: k.kind, Work: j, Idle: k.from == leased && off > 0,
-			Frame: f.reader(serial),
-			Env:   []string{fmt.Sprint(numberEnv, "=", firstNumber+slot), "GOMAXPROCS=2"}}
+		return soak.Job{Name: k.kind, Work: j, Frame: f.reader(serial),
+			Env: []string{fmt.Sprint(numberEnv, "=", firstNumber+slot), "GOMAXPROCS=2"}}
 	})
 }
 

@@ -72,7 +72,14 @@ func newCluster() *authority {
 				return repairLeases(open)(ctx, in, highest(), reach)
 			}, err
 		},
-		remove: func(in *injector, worker int64) error { return removeObject(s, worker) },
+		remove: func(_ *injector, workers ...int64) error {
+			for _, worker := range workers {
+				if err := removeObject(s, worker); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
 }
 

@@ -25,7 +25,6 @@ var mariaDB = authority{
 		{cached, disposable}, {standard, disposable}, {cached, numbered}, {cached, served},
 	},
 	faults: slices.Concat(unreliable("WORKER_LEASE SET"), outages(), databaseFaults),
-	tells:  true,
 	// A change is one request instead of two, so that a lost answer is the answer to the change,
 	// and not to its preparation.
 	text: "&interpolateParams=true",
@@ -41,7 +40,7 @@ var mariaDB = authority{
 		return strings.Replace(dsn, dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
 	},
 	backup: backUp(repairServer),
-	remove: removeLease,
+	remove: removeLeases,
 }
 
 // prepare makes the database, its tables and the account.
@@ -65,9 +64,9 @@ func repairServer(
 	return repairTables(ctx, in.srv.DSN(database), highest, reach)
 }
 
-// removeLease deletes the row of a worker id.
-func removeLease(in *injector, worker int64) error {
-	_, err := in.srv.TryQuery(database, deleteLease(worker))
+// removeLeases deletes the rows of worker ids.
+func removeLeases(in *injector, workers ...int64) error {
+	_, err := in.srv.TryQuery(database, deleteLeases(workers))
 	return err
 }
 

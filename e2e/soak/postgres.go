@@ -49,5 +49,5 @@ var postgreSQL = authority{
 			1)
 	},
 	backup: backUp(repairServer),
-	remove: removeLease,
+	remove: removeLeases,
 }

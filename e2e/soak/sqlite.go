@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -42,12 +43,12 @@ func newSQLite() *authority {
 		},
 		end: func() { os.RemoveAll(dir) },
 		dsn: func(*dbtest.Server, string) string { return address("soak.db") },
-		remove: func(_ *injector, worker int64) error {
+		remove: func(_ *injector, workers ...int64) error {
 			c, err := take(address("soak.db"))
 			if err != nil {
 				return err
 			}
-			return errors.Join(c.run(deleteLease(worker)), c.leave())
+			return errors.Join(c.run(deleteLeases(workers)), c.leave())
 		},
 		backup: func(*injector) (backup, error) {
 			c, err := take(address("soak.db"))
@@ -138,10 +139,11 @@ func (s session) leave() error {
 	return errors.Join(s.conn.Close(), s.pool.Close())
 }
 
-// deleteLease returns the statement that deletes the row of a worker id.
-func deleteLease(worker int64) string {
-	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID = %d",
-		workernode.DefaultNamespace, worker)
+// deleteLeases returns the statement that deletes the rows of worker ids.
+func deleteLeases(workers []int64) string {
+	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(workers), " ", ","), "[]")
+	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID IN (%s)",
+		workernode.DefaultNamespace, list)
 }
 
 // repairTables does what docs/reliability.md tells the operator.

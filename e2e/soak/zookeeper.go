@@ -20,7 +20,7 @@ var zooKeeper = authority{
 	start:  func() (*dbtest.Server, error) { return dbtest.NewZooKeeper() },
 	dsn:    func(srv *dbtest.Server, addr string) string { return srv.DSNVia(addr, "soak") },
 	backup: backUp(repairLeases(openZooKeeper)),
-	remove: removeNode,
+	remove: removeNodes,
 }
 
 // openZooKeeper opens the server's slots, without the proxy.
@@ -28,16 +28,18 @@ func openZooKeeper(in *injector, o lease.Options) (*lease.Assigner, error) {
 	return zookeeper.Open(in.srv.DSN("soak"), &zookeeper.Options{Lease: o})
 }
 
-// removeNode deletes the node of a worker id's slot.
-func removeNode(in *injector, worker int64) error {
+// removeNodes deletes the nodes of worker ids' slots.
+func removeNodes(in *injector, workers ...int64) error {
 	c, _, err := zk.Connect([]string{in.srv.Addr()}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	err = c.Delete(fmt.Sprint("/soak/", lease.SlotPrefix, worker), -1)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
+	for _, worker := range workers {
+		err := c.Delete(fmt.Sprint("/soak/", lease.SlotPrefix, worker), -1)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
