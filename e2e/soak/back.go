@@ -132,7 +132,7 @@ func deletedOf(in *injector, worker int64, _ time.Duration) error {
 // what it has left.
 func during(s step) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
-		return in.newcomers, s(in, none, lasts)
+		return func() error { in.newcomers(); return nil }, s(in, none, lasts)
 	}
 }
 
@@ -157,7 +157,8 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 		}
 		heal := func() error {
 			wake()
-			return in.newcomers()
+			in.newcomers()
+			return nil
 		}
 		if s == nil || err != nil || in.random.IntN(3) == 0 {
 			return heal, err
@@ -215,17 +216,16 @@ func (in *injector) deleteFree(but int64) error {
 }
 
 // newcomers kills two processes and starts others, which look for worker ids.
-func (in *injector) newcomers() error {
+func (in *injector) newcomers() {
 	for range 2 {
 		soak.Pause(in.stop, soak.Between(in.random, 0, in.fleet.lease/3))
 		in.replace()
 	}
-	return nil
 }
 
 // replace kills a process that has a lease and starts another one in its place.
 func (in *injector) replace() {
-	in.fleet.Replace(in.leasedSlot(), func(slot int) error { return in.fleet.start(slot, 0) })
+	in.fleet.Replace(in.leasedSlot(), in.fleet.start)
 }
 
 // leasedSlot returns a slot of the fleet whose processes have leases.

@@ -61,14 +61,14 @@ func newFleet(
 		ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
 		begin: time.Now(), fault: noFault,
 		held: map[*soak.Process]assignertest.Window{}}
-	return f, f.Fill(func(slot int) error { return f.start(slot, 0) })
+	return f, f.Fill(f.start)
 }
 
 // noFault is the fault while there is none.
 const noFault = "none"
 
-// start starts a process in an empty slot. Its clock is right.
-func (f *fleet) start(slot int, _ time.Duration) error {
+// start starts a process in an empty slot.
+func (f *fleet) start(slot int) error {
 	k := f.authority.kinds[slot%len(f.authority.kinds)]
 	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken}
 	if slot%2 == 0 {

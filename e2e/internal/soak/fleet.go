@@ -232,20 +232,19 @@ type End struct {
 	Name string
 	End  func(*Process) error // nil: it does not end, and is paused with SIGSTOP
 	Away time.Duration        // at most that long until the next one starts
-	Off  time.Duration        // the clock that the next one sees is wrong by at most that much
 }
 
 // Harm ends and pauses processes until stop is closed, each time in one of the ways in ends. A
-// pause is no longer than most. start starts the next process of a slot, which sees a clock that is
-// wrong by off. Harm returns when all have come back.
+// pause is no longer than most. start starts the next process of a slot. Harm returns when all have
+// come back.
 func (f *Fleet) Harm(r *rand.Rand, stop <-chan struct{}, most time.Duration, counts *Counts,
-	ends []End, start func(slot int, off time.Duration) error) {
+	ends []End, start func(slot int) error) {
 	var later sync.WaitGroup
 	defer later.Wait()
 	for Pause(stop, Between(r, 200*time.Millisecond, 1500*time.Millisecond)) {
 		slot, e := r.IntN(len(f.slots)), ends[r.IntN(len(ends))]
 		lasts := Between(r, most/20, most)
-		away, off := time.Duration(0), Between(r, -e.Off, e.Off)
+		away := time.Duration(0)
 		if r.IntN(3) > 0 {
 			away = Between(r, 0, e.Away)
 		}
@@ -266,7 +265,7 @@ func (f *Fleet) Harm(r *rand.Rand, stop <-chan struct{}, most time.Duration, cou
 		later.Go(func() {
 			f.Failure(e.End(p))
 			Pause(stop, away)
-			f.Failure(start(slot, off))
+			f.Failure(start(slot))
 		})
 	}
 }

@@ -19,7 +19,6 @@ type Job struct {
 	Name string   // in errors
 	Work any      // what Worker's function gets, as JSON
 	Env  []string // added to the environment
-	Idle bool     // no ids are expected, perhaps for hours
 
 	// Frame takes what the process writes, on one goroutine.
 	Frame func(p *Process, f Frame) error
@@ -115,7 +114,7 @@ func (p *Process) resume() {
 func (p *Process) count() (frames []int64, running bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]int64(nil), p.frames...), !p.quiet && !p.Idle
+	return append([]int64(nil), p.frames...), !p.quiet
 }
 
 // Kill ends the process with SIGKILL and returns when all that it wrote is counted. It is an error

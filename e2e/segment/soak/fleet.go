@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/uidring/uidring/e2e/internal/soak"
 )
@@ -35,11 +34,11 @@ func newFleet(n int, p places) (*fleet, error) {
 		names = append(names, "id of "+k.name)
 	}
 	f.Fleet = soak.NewFleet(n, names...)
-	return f, f.Fill(func(slot int) error { return f.start(slot, 0) })
+	return f, f.Fill(f.start)
 }
 
-// start starts a process in an empty slot. Its clock is right.
-func (f *fleet) start(slot int, _ time.Duration) error {
+// start starts a process in an empty slot.
+func (f *fleet) start(slot int) error {
 	f.mu.Lock()
 	places := f.places
 	f.mu.Unlock()
