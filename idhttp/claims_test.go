@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -317,5 +318,18 @@ func TestMediaType(t *testing.T) {
 			t.Errorf("a body of type %q = %d %s, and the authority was asked: %v; want %d",
 				kind, w.Code, w.Body, asked, want)
 		}
+	}
+}
+
+// TestAssignWentBack: a client that starts is told to ask again where this server finds that its authority
+// went back, because it has no claim that could be lost.
+func TestAssignWentBack(t *testing.T) {
+	t.Parallel()
+	m := &assignertest.Memory{}
+	h := newHandler(t, &idhttp.Options{Workers: m})
+	m.Fail(fmt.Errorf("%w: %w", assigner.ErrClaimLost, assigner.ErrWentBack), assignertest.OpAssign)
+	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7,`+bound+`}`)
+	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) {
+		t.Errorf("assign = %d %s, want 503 and unavailable", w.Code, w.Body)
 	}
 }

@@ -52,6 +52,11 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	if err == nil && r.Context().Err() != nil {
 		err = errors.Join(r.Context().Err(), made.Release(ctx, time.Time{}))
 	}
+	if errors.Is(err, assigner.ErrWentBack) {
+		// This process knows more than the authority, and has repaired the entry. There is no claim
+		// that is lost: the client asks again, as after an outage.
+		err = errors.New(err.Error())
+	}
 	if err != nil {
 		h.refuseClaim(w, r, "idhttp: no worker id", err)
 		return
