@@ -76,6 +76,10 @@ func always() []fault {
 // step is what happens to the store. worker is the worker id of an owner that sleeps, or none.
 type step func(in *injector, worker int64, lasts time.Duration) error
 
+// taken is counted with the faults when a process that starts has got the worker id of an owner
+// that is asleep.
+const taken = "owner: its worker id taken over while it was asleep"
+
 // none stands for no worker id.
 const none = -1
 
@@ -149,7 +153,7 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 		if w, ok := in.fleet.window(p); ok {
 			err = in.await(w)
 			if in.fleet.succeeded(w) {
-				in.counts.Add("owner: its worker id taken over while it was asleep")
+				in.counts.Add(taken)
 			}
 			if err == nil && s != nil {
 				err = s(in, w.Worker, lasts)

@@ -136,6 +136,7 @@ func (r result) Markdown() string {
 // row returns the result as one line of the report's table of authorities.
 func (r result) row() string {
 	process, outer := soak.Split(r.Faults)
+	outer -= r.Faults[taken]
 	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |",
 		r.Authority, r.Duration, human.Count(r.IDs), r.Duplicates, r.Outside,
 		human.Count(int64(r.Windows)), outer, process, r.Recovery)
