@@ -117,7 +117,12 @@ func (c *workersCmd) layouts() (map[string]string, error) {
 		if at < 1 {
 			return nil, usagef("--layout-of is %q, want NAMESPACE=LIST", l)
 		}
-		lists[l[:at]] = l[at+1:]
+		f := layoutFlags{Layout: l[at+1:]}
+		n, err := f.resolveToMake()
+		if err != nil {
+			return nil, err
+		}
+		lists[l[:at]] = n.eras.String()
 	}
 	return lists, nil
 }
