@@ -22,7 +22,7 @@ func TestHealthNextCall(t *testing.T) {
 	t.Parallel()
 	rounds := 1_000_000 / scale
 	if testing.Short() {
-		rounds /= 20
+		rounds /= 20 / scale
 	}
 	cases := []struct {
 		kind string
