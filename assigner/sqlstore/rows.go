@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
@@ -89,6 +90,11 @@ func (s *Store) Put(
 	change, e, err := s.change(old, value)
 	if err != nil {
 		return lease.Entry{}, err
+	}
+	if old.Name == lease.HeaderName {
+		if err := s.shorten(ctx, old, value); err != nil {
+			return lease.Entry{}, err
+		}
 	}
 	err = s.do(ctx, func(q *sqldb.Conn) error {
 		return s.patient(ctx, func(ctx context.Context) (made bool, err error) {
@@ -175,6 +181,36 @@ func (s *Store) changeSettings(
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
 		[]any{h.Layout, h.Nonce, h.Reach, s.namespace, header, layout, nonce, reach},
 	}, e, nil
+}
+
+// shorten prepares a header that has fewer layouts than the one before: rows that were inserted with
+// one of the layouts that go would not be claimed again. A shorter list says less about a row, and
+// is true whether the header follows or not.
+func (s *Store) shorten(ctx context.Context, old lease.Entry, value []byte) error {
+	var before, after settings
+	if old.Version == "" {
+		return nil
+	}
+	if err := errors.Join(decode(old.Value, &before), decode(value, &after)); err != nil ||
+		!strings.Contains(before.Layout, "~") || strings.ContainsAny(after.Layout, "|~") {
+		return err
+	}
+	_, lists := before.known()
+	for _, list := range lists {
+		if len(list.(string)) <= len(after.Layout) {
+			continue
+		}
+		err := s.do(ctx, func(q *sqldb.Conn) error {
+			_, err := q.Exec(ctx, `UPDATE WORKER_LEASE SET LAYOUT = ?
+				WHERE NAMESPACE = ? AND WORKER_ID >= 0 AND LAYOUT = ?`,
+				after.Layout, s.namespace, list)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // List returns all rows of the namespace, and the header before them.

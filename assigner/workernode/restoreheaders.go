@@ -34,6 +34,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 			s.header, s.stored = true, layout
 		}
 		// A list that is longer begins with those that are shorter.
+		layout = strings.ReplaceAll(layout, "~", ",") // it was settled, and is being taken back
 		if settled, _, _ := strings.Cut(layout, "|"); len(settled) > len(s.layouts) {
 			s.layouts = settled
 		}
