@@ -183,9 +183,9 @@ func (s *Store) changeSettings(
 	}, e, nil
 }
 
-// shorten prepares a header that has fewer layouts than the one before: rows that were inserted with
-// one of the layouts that go would not be claimed again. A shorter list says less about a row, and
-// is true whether the header follows or not.
+// shorten prepares a header that has fewer layouts than the one before: rows that were inserted
+// with one of the layouts that go would not be claimed again. A shorter list says less about a row,
+// and is true whether the header follows or not.
 func (s *Store) shorten(ctx context.Context, old lease.Entry, value []byte) error {
 	var before, after settings
 	if old.Version == "" {
