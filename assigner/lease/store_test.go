@@ -139,17 +139,19 @@ func (c *clock) step(d time.Duration) {
 var errLost = errors.New("the answer is lost")
 
 // losing returns a fault that makes each n-th put fail, by turns before and after it is carried out,
-// and the same entry's no two times in a row: Extend and Release try three times only.
+// and of an entry's next eight puts none: Extend and Release try three times only, and other
+// processes put the same entry between their tries.
 func losing(n int) func(op, name string) (bool, error) {
-	puts, lost := 0, map[string]bool{}
+	puts, well := 0, map[string]int{}
 	return func(op, name string) (bool, error) {
 		if op != "put" {
 			return true, nil
 		}
 		puts++
-		if lost[name] = puts%n == 0 && !lost[name]; !lost[name] {
+		if well[name]--; puts%n != 0 || well[name] >= 0 {
 			return true, nil
 		}
+		well[name] = 8
 		return puts/n%2 == 0, fmt.Errorf("%w: %s %s", errLost, op, name)
 	}
 }
