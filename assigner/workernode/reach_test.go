@@ -118,3 +118,25 @@ func TestReachBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoredReach: after Restore with a reach beyond that of the namespace, a process that starts
+// gets a window at the floor.
+func TestRestoredReach(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	db := connect(t, srv.DSN(name))
+	const layout, reach = "40-16-5-0/10ms@2026-01-01T00:00:00Z", 25 * time.Hour
+	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).(assigner.LayoutBinder).
+		BindLayout(layout)
+	assign(t, a, 1)
+	if _, err := workernode.Restore(t.Context(), db, 1, reach, map[string]string{"": layout}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Assign(within(t, 5*time.Second), maxWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from, _ := c.Window(); time.Until(from) < reach-time.Hour {
+		t.Errorf("the window begins at %v, want it behind the floor, %v from now", from, reach)
+	}
+}

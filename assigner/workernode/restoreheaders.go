@@ -80,7 +80,8 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 					namespace, s.layouts, err)
 			}
 		}
-		if s.header && s.stored == to {
+		// A namespace whose reach is shorter would grant nothing from the floor on.
+		if s.header && s.stored == to && reach <= dayReach.Milliseconds() {
 			continue
 		}
 		if text := namespace + to; strings.ContainsAny(text, `'\?{}`) {
