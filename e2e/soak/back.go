@@ -142,7 +142,8 @@ func during(s step) func(*injector, time.Duration) (func() error, error) {
 
 // asleep returns the harm of a fault in which an owner is paused until its window has passed and
 // another process has had its worker id. After the step s it wakes up, at once or later, and others
-// start, which may get the worker id in the window of the second.
+// start, which may get the worker id in the window of the second. That one is paused from before
+// the step on, because an owner that runs finds out at once what the first is to find.
 func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
 		p, wake := in.fleet.Sleep(in.sleeper())
@@ -150,18 +151,21 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 			return func() error { return nil }, nil // it is between two processes, or paused
 		}
 		var err error
+		next := func() {} // wakes the second owner
 		if w, ok := in.fleet.window(p); ok {
 			err = in.await(w)
 			if in.fleet.succeeded(w) {
 				in.counts.Add(taken)
 			}
 			if err == nil && s != nil {
+				next = in.pauseOwner(w.Worker)
 				err = s(in, w.Worker, lasts)
 			}
 		}
 		heal := func() error {
 			wake()
 			in.newcomers()
+			next()
 			return nil
 		}
 		if s == nil || err != nil || in.random.IntN(3) == 0 {
@@ -169,6 +173,20 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 		}
 		return func() error { return nil }, heal()
 	}
+}
+
+// pauseOwner pauses the owner of a worker id, if one runs, until wake is called.
+func (in *injector) pauseOwner(worker int64) (wake func()) {
+	for slot := range in.fleet.Len() {
+		if p := in.fleet.At(slot); p != nil {
+			if w, ok := in.fleet.window(p); ok && w.Worker == worker {
+				if p, wake := in.fleet.Sleep(slot); p != nil {
+					return wake
+				}
+			}
+		}
+	}
+	return func() {}
 }
 
 // sleeper returns the slot of an owner, if possible of a worker id that the last backup does not
