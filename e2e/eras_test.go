@@ -79,7 +79,7 @@ func TestErasProcesses(t *testing.T) {
 	for _, p := range append(aware, unaware) {
 		p.stdin.Close()
 	}
-	if err := unaware.wait(); err == nil || !strings.Contains(err.Error(), "succeeded by a layout") {
+	if err := unaware.wait(); err == nil || !strings.Contains(err.Error(), "superseded by a layout") {
 		t.Errorf("the process that does not know the era ended with %v, want ErrSuperseded", err)
 	}
 	for _, p := range aware {

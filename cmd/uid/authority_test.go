@@ -124,8 +124,6 @@ func TestAuthority(t *testing.T) {
 			[]string{"workers", "restored", "--dsn", "x.db", "--empty", "--highest", "1", "--reach", "1h"}},
 		{"--layout is missing", restored[:len(restored)-2]},
 		{"--layout is missing", []string{"workers", "take-back"}},
-		{"take-back is for etcd, ZooKeeper and Kubernetes",
-			[]string{"workers", "take-back", "--dsn", "x.db", "--layout", "default"}},
 		{"say --only snowflake", []string{"serve"}},
 		{"this needs a database", []string{"segment", "list"}},
 		{"no such file", []string{"gen", "--dsn", "kubernetes:x?kubeconfig=/no/such/file"}},

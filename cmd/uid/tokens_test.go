@@ -203,12 +203,32 @@ func TestProcessHangup(t *testing.T) {
 type kept struct {
 	t   *testing.T
 	h   http.Handler
-	log *bytes.Buffer
+	log *sharedLog
+}
+
+// sharedLog is a log that one goroutine writes and another one reads.
+type sharedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (l *sharedLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// take returns what was written since the last take.
+func (l *sharedLog) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
 }
 
 func newKept(t *testing.T, of *tokens) *kept {
 	t.Helper()
-	log := &bytes.Buffer{}
+	log := &sharedLog{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -237,8 +257,7 @@ func (k *kept) ask(token string, want int) {
 // logged checks the line about wrong tokens, "" for none, and empties the log.
 func (k *kept) logged(want string) {
 	k.t.Helper()
-	if got := k.log.String(); strings.Contains(got, "wrong tokens") != (want != "") || !strings.Contains(got, want) {
+	if got := k.log.take(); strings.Contains(got, "wrong tokens") != (want != "") || !strings.Contains(got, want) {
 		k.t.Errorf("the log is %q, want %q", got, want)
 	}
-	k.log.Reset()
 }

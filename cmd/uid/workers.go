@@ -20,7 +20,7 @@ import (
 type workersCmd struct {
 	Action    string `arg:"" optional:"" enum:"list,reap,restored,take-back" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again; take-back takes eras back that --layout does not list and that have not begun."`
 	dsnFlags  `embed:""`
-	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all."`
+	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all; for take-back default."`
 	Limit     int    `default:"20" placeholder:"N" help:"At most so many rows of WORKER_NODE, newest first."`
 	Zone      string `default:"local" placeholder:"ZONE" help:"Time zone of the times shown."`
 	JSON      bool   `help:"Print one JSON object."`
@@ -55,7 +55,7 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 		return c.ofAuthority(ctx, p, zone)
 	}
 	if c.Action == "take-back" {
-		return usagef("take-back is for etcd, ZooKeeper and Kubernetes")
+		return c.takeBack(ctx, p)
 	}
 	if c.Empty {
 		return usagef("--empty is for etcd, ZooKeeper and Kubernetes")
@@ -125,6 +125,22 @@ func (c *workersCmd) layouts() (map[string]string, error) {
 		lists[l[:at]] = n.eras.String()
 	}
 	return lists, nil
+}
+
+// takeBack takes eras of a namespace back.
+func (c *workersCmd) takeBack(ctx context.Context, p *program) error {
+	n, err := c.resolveToMake()
+	if err != nil {
+		return err
+	}
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
+		err := workernode.TakeBack(ctx, db, c.Namespace, n.eras.String())
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.out, "done: the layouts are %s\n", n.eras)
+		return err
+	})
 }
 
 // restored makes the tables safe for claims after a backup was restored, or shows how.

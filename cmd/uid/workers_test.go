@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
@@ -80,6 +81,38 @@ func TestWorkersUnreadable(t *testing.T) {
 	r = b.run(t.Context(), "workers", "--namespace", "orders")
 	if r.code != exitFailure || strings.Contains(r.stderr, "users") {
 		t.Errorf("workers --namespace orders = %d: %s", r.code, r.stderr)
+	}
+}
+
+// TestWorkersTakeBack takes an era of one namespace back, and leaves the others.
+func TestWorkersTakeBack(t *testing.T) {
+	t.Parallel()
+	const list = "28-22-13-0/1s@2026-01-01T00:00:00Z"
+	longer := list + ",36-14-13@" + time.Now().AddDate(1, 0, 0).UTC().Format(time.DateOnly) + "T00:00:00Z"
+	for name, start := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.env["UID_DSN"] = start(t)[0]
+			for _, namespace := range []string{"default", "users"} {
+				b.check(t, exitOK, "", "", "gen", "--namespace", namespace, "--layout", longer)
+			}
+			take := []string{"workers", "take-back", "--layout", list, "--namespace"}
+			b.check(t, exitFailure, "", "layout mismatch", append(take, "nobody")...)
+			b.check(t, exitOK, "done: the layouts are "+list+"\n", "", append(take, "users")...)
+			b.check(t, exitOK, "done", "", append(take, "users")...)
+			var w workersJSON
+			out := b.check(t, exitOK, "", "", "workers", "--json").stdout
+			if err := json.Unmarshal([]byte(out), &w); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range w.Leases {
+				if cut := l.Layout == list; cut != (l.Namespace == "users") {
+					t.Errorf("namespace %s has layout %s", l.Namespace, l.Layout)
+				}
+			}
+			b.check(t, exitOK, "", "", "gen", "--namespace", "users", "--layout", list)
+		})
 	}
 }
 
