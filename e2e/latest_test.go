@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,10 +44,12 @@ func TestLatestWhileReleased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			go func() {
+			var wg sync.WaitGroup
+			wg.Go(func() {
 				time.Sleep(300 * time.Millisecond)
 				held.Commit()
-			}()
+			})
+			defer wg.Wait()
 			for {
 				e, err := store.Latest(t.Context())
 				if errors.Is(err, lease.ErrConflict) {

@@ -54,13 +54,15 @@ func (s *Store) Owns(ctx context.Context, worker int64) (own bool, err error) {
 	return own, err
 }
 
-// Used reports whether a worker id is a key of WORKER_NODE, in the namespace whose worker ids are.
+// Used reports whether a worker id is a key of WORKER_NODE or below one, in the namespace whose
+// worker ids are: a database generates no key below the highest.
 func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 	if !s.shared() {
 		return false, nil
 	}
 	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
-		if used, err = workertable.HasKey(ctx, q, worker); !used || err != nil {
+		highest, err := workertable.Highest(ctx, q)
+		if used = worker <= highest; !used || err != nil {
 			return err
 		}
 		return s.missing(ctx, q, worker)

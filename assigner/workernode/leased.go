@@ -236,8 +236,8 @@ func (a leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, er
 }
 
 // TakeBack takes back the eras of a namespace beyond the list layout, a text of bitsalloc.Eras. It
-// is lease.Assigner.TakeBack for the namespace's rows: an era that has begun, or into which a window
-// reaches, stays, and the error wraps assigner.ErrLayoutMismatch.
+// is lease.Assigner.TakeBack for the namespace's rows: an era that has begun, or into which a
+// window reaches, stays, and the error wraps assigner.ErrLayoutMismatch.
 func TakeBack(ctx context.Context, db *gorm.DB, namespace, layout string) error {
 	a := newLeased(db, LeasedOptions{Namespace: namespace}, workertable.This())
 	if a.err != nil {

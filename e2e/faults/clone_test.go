@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
@@ -23,19 +24,27 @@ type copier struct {
 func (c *copier) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	c.calls++
 	if c.calls == 2 {
-		twin := reflect.New(reflect.TypeOf(c.claim).Elem())
-		twin.Elem().Set(reflect.ValueOf(c.claim).Elem())
-		return twin.Interface().(assigner.Claim), nil
+		return twin(c.claim), nil
 	}
 	claim, err := c.Assigner.Assign(ctx, maxWorker)
 	if c.calls == 1 && err == nil {
 		// Keep the claim for the second call, and return a copy, which the first generator may change.
-		first := reflect.New(reflect.TypeOf(claim).Elem())
-		first.Elem().Set(reflect.ValueOf(claim).Elem())
 		c.claim = claim
-		claim = first.Interface().(assigner.Claim)
+		claim = twin(claim)
 	}
 	return claim, err
+}
+
+// twin returns a copy of a claim of package lease, a struct whose first field points to its state.
+func twin(c assigner.Claim) assigner.Claim {
+	v := reflect.New(reflect.TypeOf(c)).Elem()
+	v.Set(reflect.ValueOf(c))
+	first := v.Field(0)
+	state := reflect.NewAt(first.Type(), unsafe.Pointer(first.UnsafeAddr())).Elem()
+	copied := reflect.New(state.Type().Elem())
+	copied.Elem().Set(state.Elem())
+	state.Set(copied)
+	return v.Interface().(assigner.Claim)
 }
 
 // TestClones: two generators hold copies of one claim, as after a virtual machine was copied while

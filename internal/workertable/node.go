@@ -68,19 +68,10 @@ func (n Node) Insert(ctx context.Context, q *sqldb.Conn) (int64, error) {
 // that locks nothing: the row, if it is there, never changes. A row whose name was replaced for its
 // character set is not found, which costs its key.
 func (n Node) Has(ctx context.Context, q *sqldb.Conn, worker int64) (bool, error) {
-	return count(ctx, q, "SELECT COUNT(*) FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? "+
-		"AND PORT = ?", worker, n.Host, n.Port)
-}
-
-// HasKey reports whether WORKER_NODE has a row of a worker id, whoever made it.
-func HasKey(ctx context.Context, q *sqldb.Conn, worker int64) (bool, error) {
-	return count(ctx, q, "SELECT COUNT(*) FROM WORKER_NODE WHERE ID = ?", worker)
-}
-
-func count(ctx context.Context, q *sqldb.Conn, query string, args ...any) (bool, error) {
-	var n int64
-	err := q.Row(ctx, query, args, &n)
-	return n > 0, err
+	var rows int64
+	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? "+
+		"AND PORT = ?", []any{worker, n.Host, n.Port}, &rows)
+	return rows > 0, err
 }
 
 // Highest returns the highest worker id in WORKER_NODE, 0 for none. It reads the end of the primary
