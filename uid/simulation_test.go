@@ -95,8 +95,8 @@ func TestSimulationRepeats(t *testing.T) {
 		t.Skip(err)
 	}
 	const runs, same = 12, 10
-	seeds := []int{1, 2, 4, 8}
-	if scale > 1 {
+	seeds := []int{17, 1, 2, 4, 8}
+	if scale > 1 { // the first repeats under the race detector, too
 		seeds = seeds[:1]
 	}
 	for _, seed := range seeds {
