@@ -48,7 +48,7 @@ func TestCrossSite(t *testing.T) {
 			}
 		}
 	}
-	r := httptest.NewRequest("GET", "/", http.NoBody)
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Sec-Fetch-Site", "cross-site") // a link to the status page
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != http.StatusOK {

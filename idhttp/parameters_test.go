@@ -1,6 +1,7 @@
 package idhttp_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s %s = %d %s, want 400 with %s", tt.method, tt.path, w.Code, got, tt.want)
 		}
 	}
-	r := httptest.NewRequest("POST", "/decodeSnowflakeId?snowflakeId=1", strings.NewReader("snowflakeId=2"))
+	r := httptest.NewRequest(http.MethodPost, "/decodeSnowflakeId?snowflakeId=1", strings.NewReader("snowflakeId=2"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != 400 {

@@ -207,6 +207,7 @@ func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line string, err error) {
 	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
 		if unlogged, ok := h.limits[2].Pass(time.Now()); ok {
+			//nolint:sloglint // line is a constant of the caller's
 			h.Logger.Error(line, "error", err, "unlogged", unlogged)
 		}
 	}

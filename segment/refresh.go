@@ -148,7 +148,7 @@ func (t *Tag) apply(r *Row) error {
 // handed out. The caller holds mu.
 func (t *Tag) invalid(r *Row) error {
 	if t.failed != nil || t.gone || t.ended != nil {
-		return nil
+		return nil //nolint:nilerr // the tag has failed, and nothing is new
 	}
 	err := fmt.Errorf("%w: the row's step is %d, want 1 or more", ErrBadRange, r.Step)
 	t.failed = fmt.Errorf("segment: tag %.128q: no further range: %w", t.name, err)

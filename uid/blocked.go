@@ -69,11 +69,11 @@ func (d *Default) blocked() error {
 // tick at MaxLead, or for an extension of the claim that is under way. An ErrLead that lasts gets
 // the instant, to the second, at which the clock permits ids again.
 func (c *core) lasting(err error, wait time.Duration) error {
-	switch {
-	case err == errExtending:
+	if err == errExtending {
 		c.keeper.kick() // a clock that was set may have brought it about, which no timer notices
 		return nil
-	case err == ErrLead:
+	}
+	if err == ErrLead {
 		if wait <= c.tick {
 			return nil
 		}

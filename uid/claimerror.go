@@ -41,7 +41,7 @@ func (e *claimError) As(target any) bool { return errors.As(e.cause, target) }
 // pending returns err, why a claim is not extended, with the text for as long as its window lasts,
 // which does not say that the claim has expired.
 func pending(err error) error {
-	e, ok := err.(*claimError)
+	e, ok := err.(*claimError) //nolint:errorlint // wrapped ones have a text of their own
 	if !ok {
 		return err
 	}
@@ -56,6 +56,7 @@ func pending(err error) error {
 // It runs no function of the user's, so it may be called under a lock: a claimError has its kind,
 // and the package's other reasons wrap nothing of others.
 func kindOf(reason error) error {
+	//nolint:errorlint // errors.As may run a function of the user's
 	if e, ok := reason.(*claimError); ok {
 		return e.kind
 	}

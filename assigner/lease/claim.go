@@ -250,7 +250,7 @@ func (c *claim) owns(found row) bool {
 // the compare-and-set finds no such slot either, the store went back. The slot is repaired then, so
 // that no owner begins before that end.
 func (c *claim) change(ctx context.Context, v view, owner string, until int64) error {
-	err := error(ErrConflict)
+	err := ErrConflict
 	// A store that went back may count its versions again, so an equal one is no slot to compare.
 	if c.back == nil && (!v.behind || v.found.entry.Version != c.row.entry.Version) {
 		err = c.swapTo(ctx, v.base, v.base.next(owner, c.layout, until))

@@ -197,7 +197,7 @@ func (s *Store) shorten(ctx context.Context, old lease.Entry, value []byte) erro
 	}
 	_, lists := before.known()
 	for _, list := range lists {
-		if len(list.(string)) <= len(after.Layout) {
+		if len(list.(string)) <= len(after.Layout) { //nolint:errcheck,forcetypeassert // known's are texts
 			continue
 		}
 		err := s.do(ctx, func(q *sqldb.Conn) error {

@@ -208,7 +208,8 @@ func (a leased) Now(ctx context.Context) (time.Time, error) {
 // claim of a namespace settles which it is.
 func (a leased) BindLayout(layout string) assigner.Assigner {
 	if a.err == nil {
-		a.engine = a.engine.BindLayout(layout).(*lease.Assigner)
+		bound := a.engine.BindLayout(layout)
+		a.engine = bound.(*lease.Assigner) //nolint:errcheck,forcetypeassert // as it always is
 	}
 	return a
 }
@@ -218,7 +219,7 @@ func (a leased) BindOwner(owner string) assigner.Assigner {
 	if a.err == nil {
 		a.owner = owner
 		bound := a.engine.BindOwner(workertable.Cut(owner, ownerWidth))
-		a.engine = bound.(*lease.Assigner)
+		a.engine = bound.(*lease.Assigner) //nolint:errcheck,forcetypeassert // as it always is
 	}
 	return a
 }

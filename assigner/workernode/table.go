@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"fmt"
 
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/workertable"
@@ -40,7 +39,3 @@ func highestNode(ctx context.Context, q *sqldb.Conn) (int64, error) {
 func databaseTime(ctx context.Context, q *sqldb.Conn) (now int64, err error) {
 	return workertable.Now(ctx, q)
 }
-
-// final is an error that another attempt would not change. Retry returns it at once, without the
-// prefix and the advice that it gives to errors of the database.
-func final(format string, args ...any) error { return sqldb.Final(fmt.Errorf(format, args...)) }

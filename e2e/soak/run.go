@@ -31,7 +31,7 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	var clean cleanup
 	defer clean.run()
 	var proxy, front *dbtest.Proxy
-	dsn, address := "", ""
+	var dsn, address string
 	if srv == nil {
 		dsn = a.dsn(nil, "")
 	} else {

@@ -149,7 +149,7 @@ func likeTime(t *testing.T, g rig, _ bool) {
 	for range 3 {
 		time.Sleep(10 * time.Second)
 		id, err := g.Next(t.Context())
-		if off := g.Parse(id).Time.Sub(time.Now()); err != nil || off.Abs() > 2*time.Second {
+		if off := time.Until(g.Parse(id).Time); err != nil || off.Abs() > 2*time.Second {
 			t.Errorf("the time of %v is %v off now; %v", id, off, err)
 		}
 		if l := g.Stats().Layout; l.Tick != time.Second {
