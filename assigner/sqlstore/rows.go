@@ -197,7 +197,8 @@ func (s *Store) shorten(ctx context.Context, old lease.Entry, value []byte) erro
 	}
 	_, lists := before.known()
 	for _, list := range lists {
-		if len(list.(string)) <= len(after.Layout) { //nolint:errcheck,forcetypeassert // known's are texts
+		//nolint:errcheck,forcetypeassert // known returns texts
+		if len(list.(string)) <= len(after.Layout) {
 			continue
 		}
 		err := s.do(ctx, func(q *sqldb.Conn) error {
