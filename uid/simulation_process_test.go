@@ -342,7 +342,7 @@ func (p *process) settle(l *life) {
 	case err == nil:
 	case early && l.pulled: // it waits for its window to begin, or for what it borrowed before
 	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
-	case errors.Is(err, uid.ErrClaimExpired) && w.authority.Grant != nil &&
+	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
 		w.authority.Now().Sub(l.clock.Now()).Abs() > w.window/4: // less than the difference is granted
 	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
 	// its window is over before it looks
