@@ -113,6 +113,8 @@ func TestBoundIsNotSlow(t *testing.T) {
 	bubble(t, "cached", assignertest.Static(1), uid.Options{MaxLead: time.Nanosecond, Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
+			log.mu.Lock()
+			defer log.mu.Unlock()
 			if len(log.counts) != 1 {
 				t.Errorf("the log is %v, want that the worker id is claimed", log.counts)
 			}
