@@ -5,7 +5,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // BenchmarkGorm stores 1,000 rows in one INSERT, with ids that the plug-in sets, and with ids that

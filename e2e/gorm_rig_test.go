@@ -14,8 +14,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 // The models of the tests of uidgorm.

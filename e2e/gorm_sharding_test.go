@@ -9,7 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // shardedOrder is stored in one of four tables, by its user.

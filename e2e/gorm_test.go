@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // TestGormShapes stores every shape of rows that GORM takes.

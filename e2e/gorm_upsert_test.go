@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // onName is an upsert by the name of a user.

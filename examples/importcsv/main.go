@@ -20,7 +20,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // Event is a line of the file.

@@ -27,8 +27,8 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidhttp"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 func main() {

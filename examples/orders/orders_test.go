@@ -21,8 +21,8 @@ import (
 
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 // newStore returns a store on a new SQLite file whose ids come from gen.

@@ -20,8 +20,8 @@ import (
 	"xorm.io/xorm/core"
 
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 // open returns a database with a table of orders, and a generator whose ids are 1, 2, 3.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/opaque"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/opaque"
 )
 
 // key returns the key of a version.

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 type (

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm/utils/tests"
 
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
-	"github.com/uidring/uidring/uidgorm"
 )
 
 // Order is in the same shard as its user.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uidgorm"
+	"github.com/uidring/uidring/uid/uidgorm"
 )
 
 // nowhere is a database that stores nothing and answers at once.
