@@ -25,7 +25,7 @@ help: ## This list.
 all: lint test ## What a change must pass at the least.
 
 test: ## All tests of all modules, with the race detector where it works, on the servers that this machine has.
-	@$(GO) run ./internal/testrun $(TESTFLAGS)
+	@$(GO) run ./tools/testrun $(TESTFLAGS)
 
 cover: ## Statement coverage of the root module, function by function in coverage.html.
 	$(GO) test -coverprofile=coverage.out -coverpkg=./... ./...
@@ -46,9 +46,9 @@ lint: bin/golangci-lint ## gofmt, go vet, golangci-lint, go.mod and go.sum of ev
 	@set -e; for m in $(modules); do echo "go mod tidy, verify: $$m"; $(alone) -C "$$m" mod tidy -diff; $(alone) -C "$$m" mod verify >/dev/null; done
 	@set -e; for m in $(modules); do echo "golangci-lint: $$m"; (cd "$$m" && "$(CURDIR)/bin/golangci-lint" run ./...); done
 
-# Built from source at the version and checksum of tools/go.mod, which takes minutes the first time.
-bin/golangci-lint: tools/go.mod tools/go.sum
-	$(alone) -C tools build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+# Built from source at the version and checksum of tools/lint/go.mod, which takes minutes the first time.
+bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+	$(alone) -C tools/lint build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 # Oracle's MySQL for the tests, in a form that needs no installation: Linux on amd64 only. npm asks the
 # registry that it is set up for.
@@ -82,7 +82,7 @@ cross: ## Every module by itself (GOWORK=off), those that programs use for 386 a
 		echo "$$($(GO) env GOARCH): $$m"; \
 		$(alone) -C "$$m" build -o /dev/null ./...; \
 		$(alone) -C "$$m" vet ./...; \
-		case $$m in */bench | */e2e | */examples | */lincheck) continue ;; esac; \
+		case $$m in */bench | */e2e | */examples | */lincheck | */tools) continue ;; esac; \
 		for arch in 386 arm64; do \
 			echo "$$arch: $$m"; \
 			GOARCH=$$arch CGO_ENABLED=0 $(alone) -C "$$m" build -o /dev/null ./...; \
@@ -111,18 +111,18 @@ simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of f
 	$(GO) test ./uid -count=1 -timeout=1h -run='^TestSimulation' -sim.seeds=$(SEEDS)
 
 mutate: ## The tests on mutants of the library: docs/mutants.md. MUTATE has flags and packages.
-	$(GO) run ./internal/mutate $(MUTATE)
+	$(GO) run ./tools/mutate $(MUTATE)
 
 bench: ## The whole report: docs/benchmarks.md, its charts, the figures in the READMEs. Minutes.
 	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
-	$(GO) test ./internal/repocheck -count=1 -run=TestReadmeBench -update
+	$(GO) test ./tools/repocheck -count=1 -run=TestReadmeBench -update
 
 bench-quick: ## The same in under two minutes, with fewer repetitions.
 	$(GO) run ./bench/cmd/bench -quick $(BENCHFLAGS)
-	$(GO) test ./internal/repocheck -count=1 -run=TestReadmeBench -update
+	$(GO) test ./tools/repocheck -count=1 -run=TestReadmeBench -update
 
 release: ## The tags of VERSION=v0.1.0 for every module, ready to be pushed. RELEASEFLAGS=-n prints them only.
-	$(GO) run ./internal/release $(RELEASEFLAGS) $(VERSION)
+	$(GO) run ./tools/release $(RELEASEFLAGS) $(VERSION)
 
 clean: ## Remove what these targets made.
 	rm -rf bin coverage.out coverage.html

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// The README shows the bodies of these functions, in this order. A test in internal/repocheck
+// The README shows the bodies of these functions, in this order. A test in tools/repocheck
 // compares them.
 
 // ExampleOpen needs a database, so it is compiled and not run.

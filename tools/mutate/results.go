@@ -51,7 +51,7 @@ func (r *results) join(all []*mutant, found map[string]outcome, match *regexp.Re
 }
 
 // folder holds the tool's files below the root.
-const folder = "internal/mutate"
+const folder = "tools/mutate"
 
 func resultsFile(root, pkg string) string {
 	return filepath.Join(root, folder, "results", strings.ReplaceAll(pkg, "/", "-")+".txt")

@@ -22,7 +22,7 @@ import (
 )
 
 // self is a package that is certain to build. It is the probe for the race detector.
-const self = "github.com/uidring/uidring/internal/testrun"
+const self = "github.com/uidring/uidring/tools/testrun"
 
 // raceOff is the name of the files with tests that are only built without the race detector.
 const raceOff = "race_off_test.go"

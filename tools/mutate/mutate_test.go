@@ -84,7 +84,7 @@ func TestRecords(t *testing.T) {
 			}
 			mutants := len(r.lines)
 			if !testing.Short() { // it takes seconds, and many more under the race detector
-				list := exec.CommandContext(t.Context(), "go", "run", "./internal/mutate", "-list", pkg)
+				list := exec.CommandContext(t.Context(), "go", "run", "./tools/mutate", "-list", pkg)
 				list.Dir = root
 				out, err := list.Output()
 				if err != nil {
