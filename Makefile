@@ -82,7 +82,7 @@ cross: ## Every module by itself (GOWORK=off), those that programs use for 386 a
 		echo "$$($(GO) env GOARCH): $$m"; \
 		$(alone) -C "$$m" build -o /dev/null ./...; \
 		$(alone) -C "$$m" vet ./...; \
-		case $$m in */bench | */e2e | */examples | */lincheck | */tools) continue ;; esac; \
+		case $$m in */bench | */examples | */test | */tools) continue ;; esac; \
 		for arch in 386 arm64; do \
 			echo "$$arch: $$m"; \
 			GOARCH=$$arch CGO_ENABLED=0 $(alone) -C "$$m" build -o /dev/null ./...; \
@@ -103,8 +103,8 @@ model: ## The models in docs/model, checked by spin.
 	sh docs/model/check.sh
 
 soak: ## Faults, crashes and clock steps for SOAKTIME (10m), of worker ids and of segments, then SOAKIDS (10^9) ids in one process; every id checked.
-	$(GO) run ./e2e/soak -duration $(SOAKTIME)
-	$(GO) run ./e2e/segment/soak -duration $(SOAKTIME)
+	$(GO) run ./test/soak -duration $(SOAKTIME)
+	$(GO) run ./test/segment/soak -duration $(SOAKTIME)
 	$(GO) test ./uid -count=1 -timeout=24h -v -run='^TestSoak$$' -soak.ids=$(SOAKIDS)
 
 simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of faults.

@@ -41,10 +41,10 @@ func suitesOf(pkg string) []*suite {
 	}
 	users := map[string][]string{
 		"bitsalloc":           {"uid"},
-		"ringbuffer":          {"uid", "lincheck"},
-		"uid":                 {"lincheck"},
+		"ringbuffer":          {"uid", "test/lincheck"},
+		"uid":                 {"test/lincheck"},
 		"internal/sqldb":      {"assigner/workernode", "segment/sqlsource"},
-		"assigner/workernode": {"e2e"},
+		"assigner/workernode": {"test/e2e"},
 	}
 	for _, user := range users[pkg] {
 		list = append(list, &suite{name: user, pkg: user, short: true})
