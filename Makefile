@@ -9,6 +9,7 @@ SOAKTIME  ?= 10m
 SOAKIDS   ?= 1000000000
 SEEDS     ?= 2000
 MUTATE    ?=
+NEWEST    ?= 1.27.4
 RELEASEFLAGS ?=
 
 # The folders of the modules, the root module first.
@@ -17,7 +18,7 @@ modules = $$($(GO) list -m -f '{{.Dir}}')
 # A module on its own, as whoever downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
-.PHONY: help all test cross-test cover fuzz lint cross minimum model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
+.PHONY: help all test cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -98,6 +99,10 @@ cross-test: ## The core's short tests on 386, where they run.
 
 minimum: ## The root module with exactly the Go release that its go line names, which the go command downloads.
 	GOTOOLCHAIN=go$$($(alone) list -m -f '{{.GoVersion}}') $(alone) vet ./...
+
+newest: ## The root module vetted, and the core's short tests, with Go NEWEST (1.27.4), which the go command downloads.
+	GOTOOLCHAIN=go$(NEWEST) $(alone) vet ./...
+	GOTOOLCHAIN=go$(NEWEST) $(alone) test -count=1 -short ./bitsalloc/... ./ringbuffer ./assigner ./assigner/lease ./uid ./segment
 
 model: ## The models in docs/model, checked by spin.
 	sh docs/model/check.sh

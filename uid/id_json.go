@@ -25,11 +25,12 @@ const maxExact = 1<<53 - 1
 // UnmarshalJSON reads a JSON string that holds what ParseID reads, or a JSON number of digits alone
 // that is below 2^53. A larger number is refused: a browser, and whatever else keeps numbers as
 // floats, has rounded it already, and there is no telling from which id. JSONNumber reads the
-// numbers of programs that keep them exact. The tag json:",string" makes a number of a string: an
-// ID needs none, and is a string without it. A fraction or an exponent, even of integral value, is
-// refused, because it has been through a float. Null leaves id as it was, as encoding/json asks
-// for, and so does an error, which wraps ErrBadID. It implements json.Unmarshaler. It cannot help a
-// number that was decoded into an any first: that is a float64 already.
+// numbers of programs that keep them exact. The tag json:",string" makes a number of a string
+// before Go 1.27: an ID needs none, and is a string without it. A fraction or an exponent, even of
+// integral value, is refused, because it has been through a float. Null leaves id as it was, as
+// encoding/json asks for, and so does an error, which wraps ErrBadID. It implements
+// json.Unmarshaler. It cannot help a number that was decoded into an any first: that is a float64
+// already.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	v, err := parseJSON(data, *id)
 	if err == nil && v > maxExact && data[0] != '"' && data[0] != 'n' {
