@@ -68,10 +68,10 @@ func rowID(db *gorm.DB, s *schema.Schema, f *schema.Field) bool {
 	return len(s.PrimaryFields) == 1 && column == "integer"
 }
 
-// madeOfID reports whether a type is uid.ID, or stores one: sql.Null[uid.ID], or a struct that
-// embeds it. A type that is defined as uid.ID is an int64 to Go, and needs a tag.
+// madeOfID reports whether a type is uid.ID or a typed.ID, or stores one: sql.Null[uid.ID], or a
+// struct that embeds it. A type that is defined as uid.ID is an int64 to Go, and needs a tag.
 func madeOfID(t reflect.Type) bool {
-	return t == idType || wraps(t, madeOfID)
+	return isID(t) || wraps(t, madeOfID)
 }
 
 // integer reports whether a type is an integer, or stores one.

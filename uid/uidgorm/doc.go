@@ -3,9 +3,9 @@
 //	err := db.Use(uidgorm.New(gen, nil))
 //
 // From then on every INSERT that GORM composes has its ids: Create, CreateInBatches, Save,
-// FirstOrCreate and associations, of structs, slices and maps. A zero primary key of type uid.ID
-// needs no tag, nor does one of a type made of it: *uid.ID, sql.Null[uid.ID], a struct that embeds
-// it. A tag says the rest:
+// FirstOrCreate and associations, of structs, slices and maps. A zero primary key of type uid.ID or
+// typed.ID needs no tag, nor does one of a type made of it: *uid.ID, sql.Null[uid.ID], a struct
+// that embeds it. A tag says the rest:
 //
 //	type Order struct {
 //		ID     uid.ID `uid:"gene=UserID"`   // ends in the gene of UserID, which routes both

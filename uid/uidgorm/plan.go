@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/typed"
 )
 
 // The parts of a tag, apart from a generator's name.
@@ -19,7 +20,15 @@ const (
 	partGene   = "gene="
 )
 
-var idType = reflect.TypeFor[uid.ID]()
+var (
+	idType    = reflect.TypeFor[uid.ID]()
+	typedPath = reflect.TypeFor[typed.ID[interface{ Prefix() string }]]().PkgPath()
+)
+
+// isID reports whether a type is uid.ID or a typed.ID, whatever its parameter.
+func isID(t reflect.Type) bool {
+	return t == idType || t.PkgPath() == typedPath && strings.HasPrefix(t.Name(), "ID[")
+}
 
 // target is a field that gets ids.
 type target struct {
@@ -100,7 +109,7 @@ func (p *Plugin) newTarget(
 					tag, name, t.gene.FieldType)
 			}
 			t.rels = owners(s, t.gene)
-			t.must = len(t.rels) > 0 || t.gene.IndirectFieldType == idType
+			t.must = len(t.rels) > 0 || isID(t.gene.IndirectFieldType)
 		default:
 			if t.gen = p.opts.Named[part]; t.gen == nil {
 				return t, fmt.Errorf("the tag %q names a generator %q, which Options.Named "+

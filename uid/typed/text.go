@@ -1,0 +1,96 @@
+package typed
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/uidring/uidring/uid"
+)
+
+const (
+	digitsLen = 13                        // of Base32
+	maxPrefix = 31                        // characters
+	textLen   = maxPrefix + 1 + digitsLen // of the longest text
+	bad       = "-"                       // what String returns for an id that has no text
+	wantName  = "a to z, 0 to 9 and _ inside, a letter first"
+)
+
+// cut returns the digits of a text of this prefix, which is compared without regard to case.
+func cut(prefix, text string) (string, error) {
+	if err := checkPrefix(prefix); err != nil {
+		return "", err
+	}
+	at := len(text) - digitsLen - 1
+	switch {
+	case at < 0 || at > maxPrefix || text[at] != '_':
+		return "", fmt.Errorf("typed: %w: %s is not %q, _ and %d characters",
+			uid.ErrBadID, quote(text), prefix, digitsLen)
+	case !equalFold(text[:at], prefix):
+		return "", fmt.Errorf("typed: %w: %s has the prefix %q, want %q",
+			uid.ErrBadID, quote(text), text[:at], prefix)
+	}
+	return text[at+1:], nil
+}
+
+// appendPrefix appends the prefix and "_" to b.
+func appendPrefix(b []byte, prefix string) ([]byte, error) {
+	if err := checkPrefix(prefix); err != nil {
+		return b, err
+	}
+	return append(append(b, prefix...), '_'), nil
+}
+
+// lower makes the letters of b lower case.
+func lower(b []byte) {
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+}
+
+// checkPrefix refuses a prefix that could not be told from the rest of a text, or that would need
+// escaping in a URL.
+func checkPrefix(prefix string) error {
+	ok := 1 <= len(prefix) && len(prefix) <= maxPrefix && prefix[len(prefix)-1] != '_'
+	for i := 0; i < len(prefix) && ok; i++ {
+		c := prefix[i]
+		ok = 'a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '_')
+	}
+	if !ok {
+		return fmt.Errorf("typed: %w: the prefix is %s, want 1..%d characters: %s",
+			uid.ErrBadID, quote(prefix), maxPrefix, wantName)
+	}
+	return nil
+}
+
+// equalFold compares a text with a prefix, which has no upper case.
+func equalFold(text, prefix string) bool {
+	if len(text) != len(prefix) {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// quote returns at most the first 32 bytes of a text, escaped: it may be anything.
+func quote(text string) string {
+	if len(text) > 32 {
+		return fmt.Sprintf("%q...", text[:32])
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// errNegative is the error of writing an id that nothing would read back.
+func errNegative(id int64) error {
+	return fmt.Errorf("typed: %w: %d is negative, want 0..%d", uid.ErrBadID, id,
+		int64(math.MaxInt64))
+}
