@@ -19,7 +19,7 @@
 //	Close                 gives the unused rest of the worker id's window back
 //
 // An ID is an int64 whose text and JSON form is a decimal string, because JavaScript cannot hold
-// these numbers. Backfill makes ids for rows that exist already.
+// these numbers.
 //
 // # Concurrency and lifetime
 //
@@ -101,7 +101,7 @@
 // timeline.go turns positions into ids and times, keeper*.go and window.go keep the claim, whose
 // errors are in claimerror.go, clock.go reads the clock, and gate.go is where callers wait.
 // blocked.go, stats.go and health.go say how a generator is, journal.go logs it. id.go, id_json.go,
-// id_sql.go, base32.go and base62.go are the forms of an id. backfill.go makes ids of the past.
+// id_sql.go, base32.go and base62.go are the forms of an id.
 //
 // docs/design.md says why ids are unique, docs/concurrency.md has every word that goroutines share.
 package uid

@@ -212,25 +212,6 @@ func TestClockPanics(t *testing.T) {
 	}
 }
 
-// TestBackfillCloseWhileReleaseStands closes a Backfill whose claim's Release does not come back:
-// Close returns after its bound and says so.
-func TestBackfillCloseWhileReleaseStands(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a := &assignertest.Memory{Length: assignertest.Endless}
-		b, err := uid.NewBackfill(t.Context(), a, &uid.BackfillOptions{Layout: bubbleLayout()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		resume := stands(a, assignertest.OpRelease)
-		defer resume()
-		if err := b.Close(); err == nil || !strings.Contains(err.Error(), "Release") ||
-			time.Since(bubbleStart) > 6*time.Second {
-			t.Errorf("Close() = %v after %v, want that Release is out after 5 s", err, time.Since(bubbleStart))
-		}
-	})
-}
-
 // TestExtendEndsItsGoroutine has an Extend end the goroutine that it runs on, as t.FailNow does: it
 // counts as failed, and the next one is made.
 func TestExtendEndsItsGoroutine(t *testing.T) {

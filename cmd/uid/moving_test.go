@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/backfill"
 )
 
 // movingPage returns the code blocks of docs/moving.md in the language kind. The Chinese page must
@@ -312,7 +313,7 @@ func TestMovingUUID(t *testing.T) {
 	runSQL(t, db, "CREATE TABLE orders (id CHAR(36) PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB",
 		"INSERT INTO orders SELECT UUID(), '2026-11-20' + INTERVAL seq MINUTE FROM seq_1_to_500",
 		movingSQL(t, "ADD COLUMN uid"))
-	f, err := uid.NewBackfill(t.Context(), workernode.Disposable(db, nil), nil)
+	f, err := backfill.New(t.Context(), workernode.Disposable(db, nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,16 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/backfill"
 )
 
 // backfillRows is how many rows TestBackfill fills, 20,000 unless the environment says otherwise.
 const backfillRows = "UIDRING_BACKFILL_ROWS"
 
-// backfill sets the uid of the rows of orders that have none, each to an id of the time at which the
+// fillRows sets the uid of the rows of orders that have none, each to an id of the time at which the
 // row was created. It works in batches and returns how many rows it has set. It may break off
 // anywhere: the next call goes on with the rows that are left.
-func backfill(ctx context.Context, db *gorm.DB, b *uid.Backfill, batch int) (filled int, err error) {
+func fillRows(ctx context.Context, db *gorm.DB, b *backfill.Generator, batch int) (filled int, err error) {
 	for {
 		var rows []struct {
 			ID      int64
@@ -94,7 +95,7 @@ func TestBackfill(t *testing.T) {
 	filled := 0
 	for run := 0; filled < n; run++ {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		b, err := uid.NewBackfill(ctx, workernode.Disposable(db, nil), nil)
+		b, err := backfill.New(ctx, workernode.Disposable(db, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestBackfill(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := backfill(ctx, db, b, 1000)
+		got, err := fillRows(ctx, db, b, 1000)
 		if run == 0 && !errors.Is(err, context.Canceled) || run > 0 && err != nil {
 			t.Fatalf("run %d: %d rows, %v, want run 0 canceled and no error in others", run, got, err)
 		}
@@ -177,7 +178,7 @@ func TestBounds(t *testing.T) {
 	d := dialects[0]
 	db := d.connect(t, d.migrated(t))
 	execAll(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB")
-	b, err := uid.NewBackfill(t.Context(), workernode.Disposable(db, nil), nil)
+	b, err := backfill.New(t.Context(), workernode.Disposable(db, nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ func TestOperationsErrors(t *testing.T) {
 	for _, page := range []string{"docs/operations.md", "docs/operations.zh-CN.md"} {
 		text := read(t, page)
 		for _, pkg := range []string{
-			"assigner", "bitsalloc", "lease", "opaque", "segment", "sqlsource", "uid", "workernode", "zookeeper",
+			"assigner", "backfill", "bitsalloc", "lease", "opaque", "segment", "sqlsource", "uid", "workernode",
+			"zookeeper",
 		} {
 			for _, name := range slices.Sorted(maps.Keys(byPackage[pkg])) {
 				if strings.HasPrefix(name, "Err") && !strings.Contains(text, "."+name+"`") {

@@ -1,4 +1,4 @@
-package uid_test
+package backfill_test
 
 import (
 	"context"
@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/backfill"
 )
 
 // smallTick is a layout of 16 ids a tick.
@@ -21,9 +23,9 @@ func smallTick() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 4}
 }
 
-func newBackfill(tb testing.TB, o *uid.BackfillOptions) *uid.Backfill {
+func newGenerator(tb testing.TB, o *backfill.Options) *backfill.Generator {
 	tb.Helper()
-	b, err := uid.NewBackfill(tb.Context(), assignertest.Static(5), o)
+	b, err := backfill.New(tb.Context(), assignertest.Static(5), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,10 +38,10 @@ func newBackfill(tb testing.TB, o *uid.BackfillOptions) *uid.Backfill {
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	begin := bitsalloc.DefaultEpoch()
-	o := &uid.BackfillOptions{Eras: []bitsalloc.Era{
+	o := &backfill.Options{Eras: []bitsalloc.Era{
 		{From: begin.AddDate(0, 1, 0).Add(300 * time.Millisecond),
 			Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 14, SeqBits: 13}}}}
-	b := newBackfill(t, o)
+	b := newGenerator(t, o)
 	var mu sync.Mutex
 	seen := map[uid.ID]time.Time{}
 	var wg sync.WaitGroup
@@ -84,7 +86,7 @@ func TestBackfillFull(t *testing.T) {
 	t.Parallel()
 	at := bitsalloc.DefaultEpoch().Add(time.Hour)
 	for _, spill := range []bool{false, true} {
-		b := newBackfill(t, &uid.BackfillOptions{Layout: smallTick(), Spill: spill})
+		b := newGenerator(t, &backfill.Options{Layout: smallTick(), Spill: spill})
 		var ids []uid.ID
 		var err error
 		for len(ids) < 200 && err == nil {
@@ -101,7 +103,7 @@ func TestBackfillFull(t *testing.T) {
 				p.Time.After(at.Add(26*time.Second)) {
 				t.Errorf("200 ids of one tick end at %v, %v", p.Time, err)
 			}
-		} else if !errors.Is(err, uid.ErrTickFull) || len(ids) < 8 || len(ids) > 16 {
+		} else if !errors.Is(err, backfill.ErrTickFull) || len(ids) < 8 || len(ids) > 16 {
 			t.Errorf("%d ids of one tick, then %v, want 8 to 16 and ErrTickFull", len(ids), err)
 		}
 		for i, id := range ids[:len(ids)-1] { // up to a tick's last number, none is left out
@@ -118,7 +120,7 @@ func TestBackfillFull(t *testing.T) {
 		}
 	}
 	last := allocator(t, smallTick()).Expires().Add(-time.Nanosecond)
-	b := newBackfill(t, &uid.BackfillOptions{Layout: smallTick(), Spill: true})
+	b := newGenerator(t, &backfill.Options{Layout: smallTick(), Spill: true})
 	var err error
 	for range 17 {
 		_, err = b.At(t.Context(), last)
@@ -133,7 +135,7 @@ func TestBackfillFull(t *testing.T) {
 func TestBackfillRefused(t *testing.T) {
 	t.Parallel()
 	for _, m := range []*assignertest.Memory{{}, {Length: assignertest.Endless, From: time.Now()}} {
-		if _, err := uid.NewBackfill(t.Context(), m, nil); !errors.Is(err, uid.ErrOptions) ||
+		if _, err := backfill.New(t.Context(), m, nil); !errors.Is(err, uid.ErrOptions) ||
 			!strings.Contains(err.Error(), "want all of time") {
 			t.Errorf("a claim that is not all of time: %v", err)
 		}
@@ -142,16 +144,16 @@ func TestBackfillRefused(t *testing.T) {
 		}
 	}
 	for _, a := range []assigner.Assigner{nil, assignertest.Static(1 << 30)} {
-		if _, err := uid.NewBackfill(t.Context(), a, nil); err == nil {
+		if _, err := backfill.New(t.Context(), a, nil); err == nil {
 			t.Errorf("assigner %v: no error", a)
 		}
 	}
-	if _, err := uid.NewBackfill(t.Context(), assignertest.Static(1),
-		&uid.BackfillOptions{Layout: bitsalloc.Layout{TimeBits: -1}}); !errors.Is(err,
+	if _, err := backfill.New(t.Context(), assignertest.Static(1),
+		&backfill.Options{Layout: bitsalloc.Layout{TimeBits: -1}}); !errors.Is(err,
 		uid.ErrOptions) {
 		t.Errorf("a bad layout: %v", err)
 	}
-	b := newBackfill(t, nil)
+	b := newGenerator(t, nil)
 	if _, err := b.At(t.Context(), bitsalloc.DefaultEpoch().Add(-1)); !errors.Is(err, bitsalloc.ErrRange) {
 		t.Errorf("before the epoch: %v", err)
 	}
@@ -175,7 +177,7 @@ func TestBackfillRefused(t *testing.T) {
 // its use has ended already.
 func TestBackfillRelease(t *testing.T) {
 	t.Parallel()
-	var b *uid.Backfill
+	var b *backfill.Generator
 	m := &assignertest.Memory{Length: assignertest.Endless}
 	m.Before = before(assignertest.OpRelease, func(context.Context) error {
 		if id, err := b.At(t.Context(), time.Now()); !errors.Is(err, uid.ErrClosed) {
@@ -186,7 +188,7 @@ func TestBackfillRelease(t *testing.T) {
 		}
 		return nil
 	})
-	b, err := uid.NewBackfill(t.Context(), m, nil)
+	b, err := backfill.New(t.Context(), m, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,9 +204,9 @@ func TestBackfillRelease(t *testing.T) {
 	}
 }
 
-func ExampleBackfill() {
+func ExampleGenerator() {
 	ctx := context.Background()
-	b, err := uid.NewBackfill(ctx, assigner.Static(9), nil) // workernode.Disposable(db, nil) in real life
+	b, err := backfill.New(ctx, assigner.Static(9), nil) // workernode.Disposable(db, nil) in real life
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -234,13 +236,13 @@ func TestBackfillClaim(t *testing.T) {
 	}{{-1, assignertest.Endless}, {1 << 22, assignertest.Endless}, {1 << 22, time.Minute}} {
 		m := &assignertest.Memory{Length: tc.length}
 		a := altered{m, func(c assigner.Claim) assigner.Claim { return misnamed{c, tc.worker} }}
-		_, err := uid.NewBackfill(t.Context(), a, nil)
+		_, err := backfill.New(t.Context(), a, nil)
 		if n := len(m.Calls(assignertest.OpRelease)); !errors.Is(err, bitsalloc.ErrRange) || n != 1 {
 			t.Errorf("worker %d: %v, released %d times, want ErrRange and once", tc.worker, err, n)
 		}
 	}
 	m := &assignertest.Memory{Length: assignertest.Endless}
-	b, err := uid.NewBackfill(t.Context(), m, &uid.BackfillOptions{Layout: smallTick()})
+	b, err := backfill.New(t.Context(), m, &backfill.Options{Layout: smallTick()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,12 +259,12 @@ func TestBackfillClaim(t *testing.T) {
 		t.Errorf("Close twice: %v, released %+v, want once, with the last tick", err, released)
 	}
 	m = &assignertest.Memory{Length: assignertest.Endless}
-	if b, err = uid.NewBackfill(t.Context(), m, nil); err != nil {
+	if b, err = backfill.New(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}
 	m.Fail(errDown)
 	if err := b.Close(); !errors.Is(err, errDown) ||
-		!strings.HasPrefix(err.Error(), "uid: giving the worker id back: ") {
+		!strings.HasPrefix(err.Error(), "backfill: giving the worker id back: ") {
 		t.Errorf("Close with an authority that is down: %v", err)
 	}
 }
@@ -273,7 +275,7 @@ func TestBackfillCloseInUse(t *testing.T) {
 	t.Parallel()
 	for range 50 {
 		a := &assignertest.Memory{Length: assignertest.Endless}
-		b, err := uid.NewBackfill(t.Context(), a, nil)
+		b, err := backfill.New(t.Context(), a, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,3 +302,86 @@ func TestBackfillCloseInUse(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseWhileReleaseStands closes a Generator whose claim's Release does not come back: Close
+// returns after its bound and says so.
+func TestCloseWhileReleaseStands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		back := make(chan struct{})
+		m := &assignertest.Memory{Length: assignertest.Endless}
+		m.Before = before(assignertest.OpRelease, func(context.Context) error {
+			<-back
+			return nil
+		})
+		b, err := backfill.New(t.Context(), m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer close(back)
+		begun := time.Now()
+		if err := b.Close(); err == nil || !strings.Contains(err.Error(), "Release") ||
+			time.Since(begun) > 6*time.Second {
+			t.Errorf("Close() = %v after %v, want that Release is out after 5 s", err, time.Since(begun))
+		}
+	})
+}
+
+// TestGenes: an id has the low bits of its own sequence number as its gene.
+func TestGenes(t *testing.T) {
+	t.Parallel()
+	b := newGenerator(t, &backfill.Options{
+		Layout: bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 8, GeneBits: 3}})
+	for range 100 {
+		id, err := b.At(t.Context(), bitsalloc.DefaultEpoch().Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := b.Parse(id); p.Gene != p.Seq&7 {
+			t.Fatalf("id %+v, want the gene %d", p, p.Seq&7)
+		}
+	}
+}
+
+var errDown = errors.New("the authority is down")
+
+func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
+	tb.Helper()
+	a, err := bitsalloc.New(l)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// before is what Memory calls before op.
+func before(op assignertest.Op, f func(context.Context) error) func(context.Context, assignertest.Call) error {
+	return func(ctx context.Context, c assignertest.Call) error {
+		if c.Op != op {
+			return nil
+		}
+		return f(ctx)
+	}
+}
+
+// altered changes the claims of an Assigner.
+type altered struct {
+	assigner.Assigner
+	wrap func(assigner.Claim) assigner.Claim
+}
+
+func (a altered) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	if err != nil {
+		return nil, err
+	}
+	return a.wrap(c), nil
+}
+
+// misnamed is a claim that says another worker id.
+type misnamed struct {
+	assigner.Claim
+	worker int64
+}
+
+func (c misnamed) Worker() int64 { return c.worker }
