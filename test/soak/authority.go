@@ -23,6 +23,14 @@ type authority struct {
 	// backup makes a backup.
 	backup func(in *injector) (backup, error)
 
+	// numbers says that the store numbers worker ids itself, so that a claim cannot be bound to
+	// those from First on.
+	numbers bool
+
+	// alone calls do while no process is in the middle of a change that keeps all others from
+	// theirs; nil: there are no such changes.
+	alone func(do func()) error
+
 	// remove deletes the entries of worker ids that are there, as an operator would by hand.
 	remove func(in *injector, workers ...int64) error
 }
@@ -30,7 +38,12 @@ type authority struct {
 // kind is what a process runs: a generator, and where its worker id comes from.
 type kind struct{ kind, from string }
 
-// authorities are the values of -authority.
-var authorities = map[string]*authority{"mariadb": &mariaDB, "postgres": &postgreSQL,
-	"sqlite": newSQLite(), "etcd": &etcdCluster, "kubernetes": newCluster(),
-	"zookeeper": &zooKeeper}
+// authorities are the values of -authority. Each run has one of its own.
+var authorities = map[string]func() *authority{
+	"mariadb":    func() *authority { return &mariaDB },
+	"postgres":   func() *authority { return &postgreSQL },
+	"sqlite":     newSQLite,
+	"etcd":       func() *authority { return &etcdCluster },
+	"kubernetes": newCluster,
+	"zookeeper":  func() *authority { return &zooKeeper },
+}

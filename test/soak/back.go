@@ -141,38 +141,50 @@ func during(s step) func(*injector, time.Duration) (func() error, error) {
 }
 
 // asleep returns the harm of a fault in which an owner is paused until its window has passed and
-// another process has had its worker id. After the step s it wakes up, at once or later, and others
-// start, which may get the worker id in the window of the second. That one is paused from before
-// the step on, because an owner that runs finds out at once what the first is to find.
+// another process has had its worker id. After the step s it wakes up, at once or later, and a
+// third process starts that wants this worker id, too. The second is paused from before the step until
+// then, because an owner that runs finds out at once what the first is to find.
 func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
-		p, wake := in.fleet.Sleep(in.sleeper())
+		p, wake := in.sleep(in.sleeper())
 		if p == nil {
-			return func() error { return nil }, nil // it is between two processes, or paused
+			return nil, nil // it is between two processes, or paused
 		}
-		var err error
+		w, ok := in.fleet.window(p)
+		if !ok {
+			return func() error { wake(); return nil }, nil
+		}
+		err := in.await(w)
+		if in.fleet.succeeded(w) {
+			in.counts.Add(taken)
+		}
 		next := func() {} // wakes the second owner
-		if w, ok := in.fleet.window(p); ok {
-			err = in.await(w)
-			if in.fleet.succeeded(w) {
-				in.counts.Add(taken)
-			}
-			if err == nil && s != nil {
-				next = in.pauseOwner(w.Worker)
-				err = s(in, w.Worker, lasts)
-			}
+		if err == nil && s != nil {
+			next = in.pauseOwner(w.Worker)
+			err = s(in, w.Worker, lasts)
 		}
 		heal := func() error {
 			wake()
-			in.newcomers()
+			in.third(w.Worker)
 			next()
 			return nil
 		}
 		if s == nil || err != nil || in.random.IntN(3) == 0 {
 			return heal, err
 		}
-		return func() error { return nil }, heal()
+		return nil, heal()
 	}
+}
+
+// sleep pauses the process of a slot until wake is called, but not in the middle of a change of a
+// file that nobody else could change then. p is nil as that of soak.Fleet.Sleep.
+func (in *injector) sleep(slot int) (p *soak.Process, wake func()) {
+	alone := in.fleet.authority.alone
+	if alone == nil {
+		return in.fleet.Sleep(slot)
+	}
+	in.fleet.Failure(alone(func() { p, wake = in.fleet.Sleep(slot) }))
+	return p, wake
 }
 
 // pauseOwner pauses the owner of a worker id, if one runs, until wake is called.
@@ -180,7 +192,7 @@ func (in *injector) pauseOwner(worker int64) (wake func()) {
 	for slot := range in.fleet.Len() {
 		if p := in.fleet.At(slot); p != nil {
 			if w, ok := in.fleet.window(p); ok && w.Worker == worker {
-				if p, wake := in.fleet.Sleep(slot); p != nil {
+				if p, wake := in.sleep(slot); p != nil {
 					return wake
 				}
 			}
@@ -192,6 +204,9 @@ func (in *injector) pauseOwner(worker int64) (wake func()) {
 // sleeper returns the slot of an owner, if possible of a worker id that the last backup does not
 // have.
 func (in *injector) sleeper() (slot int) {
+	if in.fleet.broken != "" {
+		return in.lowest()
+	}
 	for range 20 {
 		slot = in.leasedSlot()
 		if p := in.fleet.At(slot); p != nil {
@@ -203,9 +218,22 @@ func (in *injector) sleeper() (slot int) {
 	return slot
 }
 
+// lowest returns the slot of the owner of the lowest worker id. A process that wants it finds no
+// other one below.
+func (in *injector) lowest() (slot int) {
+	least := int64(firstNumber)
+	for i := range in.fleet.Len() {
+		if p := in.fleet.At(i); p != nil {
+			if w, ok := in.fleet.window(p); ok && w.Worker < least {
+				slot, least = i, w.Worker
+			}
+		}
+	}
+	return slot
+}
+
 // await waits until the window w of an owner that is asleep has passed, and starts processes until
-// one has its worker id. Worker ids that have been free for longer would be taken first, so their
-// entries are deleted.
+// one has its worker id.
 func (in *injector) await(w assignertest.Window) error {
 	if !soak.Pause(in.stop, min(time.Until(w.Until), 5*in.fleet.lease)) {
 		return nil
@@ -215,20 +243,47 @@ func (in *injector) await(w assignertest.Window) error {
 		if err != nil || in.fleet.succeeded(w) {
 			return err
 		}
-		in.replace()
-		for range 20 {
-			if in.fleet.succeeded(w) || !soak.Pause(in.stop, 100*time.Millisecond) {
-				return nil
-			}
+		if in.want(w.Worker) {
+			return nil
 		}
 	}
 	return nil
 }
 
-// deleteFree deletes the entries of the worker ids that have no owner, but for one.
-func (in *injector) deleteFree(but int64) error {
+// third starts processes, of which the first wants a worker id that two have had.
+func (in *injector) third(worker int64) {
+	in.want(worker)
+	in.newcomers()
+}
+
+// want kills a process and starts another one in its place that wants a worker id, and reports
+// whether any process got it before that one gave up.
+func (in *injector) want(worker int64) bool {
+	before := in.fleet.claims(worker)
+	for range 20 {
+		if in.fleet.Replace(in.leasedSlot(), in.fleet.startFor(&worker)) {
+			break
+		}
+	}
+	for end := time.Now().Add(2 * patience(in.fleet.lease)); time.Now().Before(end); {
+		if in.fleet.claims(worker) > before {
+			return true
+		}
+		if !soak.Pause(in.stop, 50*time.Millisecond) {
+			return false
+		}
+	}
+	return false
+}
+
+// deleteFree deletes the entries of worker ids below one that have no owner, where a process that
+// wants that one would take them first.
+func (in *injector) deleteFree(below int64) error {
+	if !in.fleet.authority.numbers {
+		return nil
+	}
 	free := slices.DeleteFunc(in.fleet.free(time.Now()), func(worker int64) bool {
-		return worker == but
+		return worker >= below
 	})
 	if len(free) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -106,6 +107,11 @@ func network(
 // closed. Each fault is over, and every generator is back, before the next one begins. A round has
 // each fault of the network and the server once, in random order, and those of always in between.
 func (in *injector) server() {
+	if f, ok := exposes[in.fleet.broken]; ok {
+		for in.inject(f) {
+		}
+		return
+	}
 	every := always()
 	for n := 0; ; {
 		for _, i := range in.random.Perm(len(in.faults)) {
@@ -133,7 +139,9 @@ func (in *injector) inject(f fault) bool {
 	heal, err := f.harm(in, lasts)
 	if err == nil {
 		soak.Pause(in.stop, lasts)
-		err = heal()
+	}
+	if heal != nil { // after an error too: no process stays paused
+		err = errors.Join(err, heal())
 	}
 	if err != nil {
 		in.fleet.Failure(fmt.Errorf("%s: %w", f.name, err))

@@ -68,9 +68,17 @@ func newFleet(
 const noFault = "none"
 
 // start starts a process in an empty slot.
-func (f *fleet) start(slot int) error {
+func (f *fleet) start(slot int) error { return f.startFor(nil)(slot) }
+
+// startFor returns the function that starts a process in an empty slot. The process wants a certain
+// worker id; nil: any.
+func (f *fleet) startFor(worker *int64) func(slot int) error {
+	return func(slot int) error { return f.startJob(slot, worker) }
+}
+
+func (f *fleet) startJob(slot int, worker *int64) error {
 	k := f.authority.kinds[slot%len(f.authority.kinds)]
-	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken}
+	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken, Wants: worker}
 	if slot%2 == 0 {
 		j.DSN += f.authority.text
 	}

@@ -42,17 +42,12 @@ type job struct {
 	Kind     string        // of generator
 	Window   time.Duration // of the lease; 0: a disposable worker id
 	Numbered bool          // no database: the worker id is in numberEnv
+	Wants    *int64        // the worker id that it wants, for as long as patience says; nil: any
 	Broken   string        // a bug that the run must find; empty: none
 }
 
-// The bugs that a run can inject.
-const (
-	endless = "endless" // generators ignore the ends of their windows
-	early   = "early"   // windows begin before the last one on the worker id has ended
-
-	// A store that was restored is not repaired before processes connect.
-	unrepaired = "unrepaired"
-)
+// patience returns for how long a process wants one worker id, before it takes any.
+func patience(window time.Duration) time.Duration { return max(2*window, 4*time.Second) }
 
 // The kinds of frames that a worker process writes.
 const (
@@ -91,7 +86,7 @@ func work(ctx context.Context, j job, w *soak.Output) error {
 	}
 	var wg sync.WaitGroup
 	for range callers {
-		wg.Go(func() { out.pump(ctx, g) })
+		wg.Go(func() { out.pump(ctx, g, j.rest()) })
 	}
 	wg.Wait()
 	// While the database is away Close fails: the worker id is free when its window has passed.
@@ -134,10 +129,25 @@ func (j job) generator(ctx context.Context, out output) (uid.Generator, error) {
 
 // assigner returns the job's Assigner.
 func (j job) assigner() (assigner.Assigner, error) {
+	all, err := j.within(0, 0)
+	if err != nil || j.Wants == nil {
+		return all, err
+	}
+	// The store that numbers worker ids itself refuses a lower bound.
+	first := *j.Wants
+	if isSQL(j.DSN) {
+		first = 0
+	}
+	one, err := j.within(first, *j.Wants)
+	return &wanting{all: all, one: one, patience: patience(j.Window)}, err
+}
+
+// within returns the Assigner of worker ids from first to last; 0, 0: of all.
+func (j job) within(first, last int64) (assigner.Assigner, error) {
 	if j.Numbered {
 		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
 	}
-	o := lease.Options{Window: j.Window, Reach: reach(j.Window)}
+	o := lease.Options{Window: j.Window, Reach: reach(j.Window), First: first, Last: last}
 	if strings.HasPrefix(j.DSN, "etcd:") {
 		return etcd.Open(j.DSN, &etcd.Options{Lease: o})
 	}
@@ -154,18 +164,30 @@ func (j job) assigner() (assigner.Assigner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.Window != 0 {
-		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window, Reach: o.Reach}),
-			nil
+	switch {
+	case j.Broken == hasty:
+		return newHasty(db, o)
+	case j.Window != 0:
+		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window, Reach: o.Reach,
+			First: first, Last: last}), nil
 	}
 	return workernode.Disposable(db, nil), nil
+}
+
+// rest returns for how long a caller rests after ids. Bugs are found in windows, without load.
+func (j job) rest() time.Duration {
+	if j.Broken == "" {
+		return 0
+	}
+	return 20 * time.Millisecond
 }
 
 // output writes what a worker process has.
 type output struct{ *soak.Output }
 
-// pump takes ids until ctx ends, one by one and many at once in turn, and writes them.
-func (o output) pump(ctx context.Context, g uid.Generator) {
+// pump takes ids until ctx ends, one by one and many at once in turn, and writes them. It rests
+// after each time.
+func (o output) pump(ctx context.Context, g uid.Generator, rest time.Duration) {
 	ids, buf := make([]uid.ID, 512), make([]byte, 0, 8*512)
 	for one := false; ctx.Err() == nil; one = !one {
 		var n int
@@ -183,6 +205,7 @@ func (o output) pump(ctx context.Context, g uid.Generator) {
 		if n > 0 && !o.Write(frameIDs, buf) {
 			return
 		}
+		time.Sleep(rest)
 		if err != nil && ctx.Err() == nil {
 			o.Write(frameError, []byte(kindOf(err)))
 			time.Sleep(20 * time.Millisecond)
@@ -215,32 +238,3 @@ func kindOf(err error) string {
 	}
 	return err.Error()
 }
-
-// planted is an Assigner with a bug: its claims report other windows than those that were granted.
-type planted struct {
-	assigner.Assigner
-	window func(from, until time.Time) (time.Time, time.Time) // returns the window to report
-}
-
-// BindLayout keeps the bug.
-func (p planted) BindLayout(layout string) assigner.Assigner {
-	if b, ok := p.Assigner.(assigner.LayoutBinder); ok {
-		p.Assigner = b.BindLayout(layout)
-	}
-	return p
-}
-
-func (p planted) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	c, err := p.Assigner.Assign(ctx, maxWorker)
-	if err != nil {
-		return nil, err
-	}
-	return plantedClaim{c, p.window}, nil
-}
-
-type plantedClaim struct {
-	assigner.Claim
-	window func(from, until time.Time) (time.Time, time.Time)
-}
-
-func (c plantedClaim) Window() (from, until time.Time) { return c.window(c.Claim.Window()) }

@@ -39,12 +39,15 @@ func command(args []string, stdout, stderr io.Writer) int {
 		"where worker ids come from: "+names())
 	set.StringVar(&c.broken, "broken", "", "inject a bug that the run must find: "+endless+
 		", generators ignore the ends of their windows, "+early+", windows begin before the last "+
-		"one on the worker id has ended, or "+unrepaired+", a restored store is not repaired")
+		"one on the worker id has ended, "+unrepaired+", a restored store is not repaired, or "+
+		hasty+", an owner writes an entry that is gone with the end that it knows; "+endless+
+		" needs a server, "+hasty+" a database")
 	check := func() error {
+		_, bug := exposes[c.broken]
 		switch {
-		case !slices.Contains([]string{"", endless, early, unrepaired}, c.broken):
-			return fmt.Errorf("-broken is %q, want %s, %s or %s", c.broken, endless, early,
-				unrepaired)
+		case c.broken != "" && !bug:
+			return fmt.Errorf("-broken is %q, want %s, %s, %s or %s", c.broken, endless, early,
+				unrepaired, hasty)
 		case c.window < time.Second:
 			return fmt.Errorf("-window is %v, want at least 1s", c.window)
 		case authorities[c.authority] == nil:

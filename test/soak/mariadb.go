@@ -39,8 +39,9 @@ var mariaDB = authority{
 		dsn := srv.DSNVia(addr, database)
 		return strings.Replace(dsn, dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
 	},
-	backup: backUp(repairServer),
-	remove: removeLeases,
+	backup:  backUp(repairServer),
+	numbers: true,
+	remove:  removeLeases,
 }
 
 // prepare makes the database, its tables and the account.

@@ -39,6 +39,16 @@ func (f *fleet) free(now time.Time) (all []int64) {
 	return all
 }
 
+// claims returns how many claims on a worker id there have been.
+func (f *fleet) claims(worker int64) (n int) {
+	for _, w := range f.windows.All() {
+		if w.Worker == worker {
+			n++
+		}
+	}
+	return n
+}
+
 // succeeded reports whether a process has had w's worker id after w.
 func (f *fleet) succeeded(w assignertest.Window) bool {
 	for _, next := range f.windows.All() {

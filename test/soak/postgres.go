@@ -48,6 +48,7 @@ var postgreSQL = authority{
 		return strings.Replace(srv.DSNVia(addr, database), "//"+dbtest.User+":", "//"+account+":",
 			1)
 	},
-	backup: backUp(repairServer),
-	remove: removeLeases,
+	backup:  backUp(repairServer),
+	numbers: true,
+	remove:  removeLeases,
 }

@@ -17,7 +17,7 @@ import (
 // faults for as long as c says or until ctx ends, and returns what it found. The error says what
 // must not have happened, apart from duplicates. The result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
-	a := authorities[c.authority]
+	a := authorities[c.authority]()
 	srv, err := a.start()
 	if srv != nil {
 		defer srv.Close()
@@ -62,7 +62,9 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 
 	var wg sync.WaitGroup
 	wg.Go(in.server)
-	wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.Seed, 2)), stop) })
+	if c.broken == "" {
+		wg.Go(func() { in.processes(rand.New(rand.NewPCG(c.Seed, 2)), stop) })
+	}
 	watch(ctx, c, begin, in, progress)
 	close(stop)
 	wg.Wait()
@@ -82,10 +84,16 @@ const (
 )
 
 // watch prints a line of progress now and then, until the time is over, ctx ends, or something is
-// found that must not happen.
+// found that must not happen. On a slow machine it waits for faults of both sorts.
 func watch(ctx context.Context, c config, begin time.Time, in *injector, progress io.Writer) {
-	for next := begin.Add(c.Every); time.Since(begin) < c.Duration; {
-		if !soak.Pause(ctx.Done(), min(looks, c.Duration-time.Since(begin))) {
+	over := func() bool {
+		process, other := soak.Split(in.counts.All())
+		late := time.Since(begin) - c.Duration
+		both := c.broken != "" || process > 0 && other > 0
+		return late >= 0 && both || late >= soak.Comeback
+	}
+	for next := begin.Add(c.Every); !over(); {
+		if !soak.Pause(ctx.Done(), looks) {
 			return
 		}
 		found := in.fleet.look(lateness)

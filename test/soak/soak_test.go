@@ -57,23 +57,25 @@ func testSoak(t *testing.T, authority string) {
 // ended, which by itself makes no id come twice, and a store that was restored and not repaired.
 func TestSoakDetects(t *testing.T) {
 	t.Parallel()
+	twice := func(r *result) bool { return strings.Contains(r.Overlap, "owned twice") }
 	for _, tt := range []struct {
 		broken, authority string
 		found             func(r *result) bool
 	}{
 		{endless, "mariadb", func(r *result) bool { return r.Outside > 0 && len(r.Examples) > 0 }},
-		{early, "mariadb", func(r *result) bool { return strings.Contains(r.Overlap, "owned twice") }},
-		{unrepaired, "sqlite", func(r *result) bool { return strings.Contains(r.Overlap, "owned twice") }},
+		{early, "sqlite", twice},
+		{unrepaired, "sqlite", twice},
+		{hasty, "sqlite", twice},
 	} {
 		t.Run(tt.broken, func(t *testing.T) {
 			t.Parallel()
-			status, said, r := try(t, "-authority", tt.authority, "-duration", "2m", "-window", "1s",
-				"-most", "2s", "-broken", tt.broken)
+			status, said, r := try(t, "-authority", tt.authority, "-duration", "1m", "-window", "1s",
+				"-most", "200ms", "-processes", "4", "-broken", tt.broken)
 			if status != 1 || !tt.found(r) || !strings.Contains(said, "found after") {
 				t.Errorf("status %d, %+v, want 1 and the bug in the result\n%s", status, r, said)
 			}
-			if r.FoundAfter <= 0 || r.FoundAfter > 120 {
-				t.Errorf("found after %v s, want it within the run's 120 s", r.FoundAfter)
+			if r.FoundAfter <= 0 || r.FoundAfter > 90 {
+				t.Errorf("found after %v s, want it within the run of 60 s", r.FoundAfter)
 			}
 			t.Logf("found after %v s", r.FoundAfter)
 		})

@@ -11,6 +11,12 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 )
 
+// isSQL reports whether a DSN is that of a SQL database.
+func isSQL(dsn string) bool {
+	return !strings.HasPrefix(dsn, "etcd:") && !strings.HasPrefix(dsn, "zookeeper:") &&
+		!strings.HasPrefix(dsn, "kubernetes:")
+}
+
 // openSQL opens a database by the form of its DSN. It makes no connection, because the server may
 // be away.
 func openSQL(dsn string) (*gorm.DB, error) {

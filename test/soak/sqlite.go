@@ -24,11 +24,16 @@ func newSQLite() *authority {
 	address := func(name string) string {
 		return "file:" + path(name) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
 	}
+	// The operator waits for a process that was paused in the middle of a change. The processes
+	// give up earlier, and try again.
+	operator := func() (session, error) {
+		return take(strings.Replace(address("soak.db"), "(5000)", "(30000)", 1))
+	}
 	return &authority{
 		kinds: mariaDB.kinds[:7],
 		faults: []fault{
 			{"file: locked", func(*injector, time.Duration) (func() error, error) {
-				c, err := take(address("soak.db"))
+				c, err := operator()
 				if err != nil {
 					return nil, err
 				}
@@ -41,17 +46,28 @@ func newSQLite() *authority {
 			}
 			return nil, migrate(address("soak.db"))
 		},
-		end: func() { os.RemoveAll(dir) },
-		dsn: func(*dbtest.Server, string) string { return address("soak.db") },
+		end:     func() { os.RemoveAll(dir) },
+		dsn:     func(*dbtest.Server, string) string { return address("soak.db") },
+		numbers: true,
+		alone: func(do func()) error {
+			c, err := operator()
+			if err != nil {
+				return err
+			}
+			if err = c.run("BEGIN IMMEDIATE"); err == nil {
+				do()
+			}
+			return errors.Join(err, c.leave())
+		},
 		remove: func(_ *injector, workers ...int64) error {
-			c, err := take(address("soak.db"))
+			c, err := operator()
 			if err != nil {
 				return err
 			}
 			return errors.Join(c.run(deleteLeases(workers)), c.leave())
 		},
 		backup: func(*injector) (backup, error) {
-			c, err := take(address("soak.db"))
+			c, err := operator()
 			if err != nil {
 				return nil, err
 			}
@@ -59,7 +75,7 @@ func newSQLite() *authority {
 			_ = os.Remove(kept) // there may be none
 			err = errors.Join(c.run("VACUUM INTO '"+kept+"'"), c.leave())
 			return func(in *injector, highest func() int64, reach time.Duration) error {
-				return replace(address, path, in, highest, reach)
+				return replace(operator, address, path, in, highest, reach)
 			}, err
 		},
 	}
@@ -67,8 +83,8 @@ func newSQLite() *authority {
 
 // replace puts what kept.db has in place of what soak.db has. Processes have the file open, so the
 // file stays: they see the old rows or the repaired ones, and never those of the backup.
-func replace(address, path func(name string) string, in *injector, highest func() int64,
-	reach time.Duration) error {
+func replace(operator func() (session, error), address, path func(name string) string,
+	in *injector, highest func() int64, reach time.Duration) error {
 	text, err := os.ReadFile(path("kept.db"))
 	if err == nil {
 		err = os.WriteFile(path("repaired.db"), text, 0o600)
@@ -76,7 +92,7 @@ func replace(address, path func(name string) string, in *injector, highest func(
 	if err != nil {
 		return err
 	}
-	c, err := take(address("soak.db"))
+	c, err := operator()
 	if err != nil {
 		return err
 	}

@@ -100,12 +100,15 @@ func (f *Fleet) Sleep(slot int) (p *Process, wake func()) {
 }
 
 // Replace kills the process of a slot and starts another one with start, unless the slot is empty
-// or its process is paused.
-func (f *Fleet) Replace(slot int, start func(slot int) error) {
-	if p := f.take(slot); p != nil {
-		f.Failure(p.Kill())
-		f.Failure(start(slot))
+// or its process is paused. It reports whether it did.
+func (f *Fleet) Replace(slot int, start func(slot int) error) bool {
+	p := f.take(slot)
+	if p == nil {
+		return false
 	}
+	f.Failure(p.Kill())
+	f.Failure(start(slot))
+	return true
 }
 
 // At returns the process of a slot, or nil if the slot is empty.

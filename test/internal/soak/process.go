@@ -137,11 +137,12 @@ func (p *Process) gone() error {
 	}
 }
 
-// Stop tells the process to give back what it has and to end. It returns the error that the process
-// ends with.
+// Stop tells the process to give back what it has and to end, also if it is paused. It returns the
+// error that the process ends with.
 func (p *Process) Stop() error {
 	p.over()
 	p.stdin.Close()
+	p.signal(syscall.SIGCONT)
 	select {
 	case <-p.ended:
 		if p.err != nil {
@@ -150,7 +151,12 @@ func (p *Process) Stop() error {
 		return nil
 	case <-time.After(time.Minute):
 		p.signal(syscall.SIGQUIT) // its stacks say where it hangs
-		<-p.ended
+		select {
+		case <-p.ended:
+		case <-time.After(10 * time.Second):
+			p.signal(syscall.SIGKILL)
+			<-p.ended
+		}
 		return fmt.Errorf("worker process (%s) did not end within a minute: %s", p.Name, &p.stderr)
 	}
 }
