@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
-	"github.com/uidring/uidring/test/internal/soak"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/test/internal/soak"
 )
 
 // The bugs that a run can inject.
