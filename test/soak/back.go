@@ -142,8 +142,8 @@ func during(s step) func(*injector, time.Duration) (func() error, error) {
 
 // asleep returns the harm of a fault in which an owner is paused until its window has passed and
 // another process has had its worker id. After the step s it wakes up, at once or later, and a
-// third process starts that wants this worker id, too. The second is paused from before the step until
-// then, because an owner that runs finds out at once what the first is to find.
+// third process starts that wants this worker id, too. The second is paused from before the step
+// until then, because an owner that runs finds out at once what the first is to find.
 func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
 		p, wake := in.sleep(in.sleeper())
