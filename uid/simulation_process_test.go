@@ -338,15 +338,16 @@ func (p *process) settle(l *life) {
 		time.Sleep(upTo(p.rnd, 100*time.Millisecond))
 	}
 	early := errors.Is(err, uid.ErrLead) || errors.Is(err, context.DeadlineExceeded)
+	behind := w.authority.Now().Sub(l.clock.Now().Add(-l.g.Stats().ClockHeld)) // as the clock is believed
 	switch {
 	case err == nil:
 	case early && l.pulled: // it waits for its window to begin, or for what it borrowed before
 	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
 	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
-		w.authority.Now().Sub(l.clock.Now()).Abs() > w.window/4: // less than the difference is granted
+		behind.Abs() > w.window/4: // less than the difference is granted
 	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
 	// its window is over before it looks
-	case errors.Is(err, uid.ErrClaimLost) && w.authority.Now().Sub(l.clock.Now()) > w.window/4:
+	case errors.Is(err, uid.ErrClaimLost) && behind > w.window/4: // its window is over for the others
 	default:
 		w.problem("process %d (%s) hands out no ids in calm times: %v; %+v", p.n, p.kind, err,
 			l.g.Stats())

@@ -25,6 +25,7 @@ var (
 		"run one seed of the simulation, on one processor, and print what happens")
 	simSeeds = flag.Uint64("sim.seeds", 0,
 		"how many seeds TestSimulation runs; 0: as many as fit a test")
+	simFrom  = flag.Uint64("sim.from", 1, "the first seed of TestSimulation")
 	simWatch = flag.Bool("sim.watch", false,
 		"end when the standard input does: the process that started this one holds its other end")
 )
@@ -67,7 +68,7 @@ func TestSimulation(t *testing.T) {
 			t.Error("want more ids")
 		}
 	})
-	for seed := uint64(1); seed <= seeds; seed++ {
+	for seed := *simFrom; seed < *simFrom+seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := simulate(t, seed, "", nil)
