@@ -15,6 +15,9 @@ type Look struct {
 // Look begins a take.
 func (r *Ring) Look() Look { return Look{r, r.cursor.Load()} }
 
+// LookAt begins a take that has found the cursor at c.
+func (r *Ring) LookAt(c int64) Look { return Look{r, c} }
+
 // Peek looks at the oldest uid, as TryTake does.
 func (l Look) Peek() (uid, ahead int64) { return l.r.peek(l.cursor) }
 
