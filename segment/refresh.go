@@ -17,7 +17,9 @@ import (
 // take effect at once.
 //
 // A Finder is asked about each tag in use that is not in the list. If the source is not a Lister,
-// Refresh only retries the tags that failed. Refresh blocks until the source has answered or ctx
+// Refresh only retries the tags that failed. A Checker is asked whether it is still fit for use,
+// such as a set of ticket servers of which one went back while the others serve its tags: its
+// answer is Stats.ListErr, and changes nothing else. Refresh blocks until the source has answered or ctx
 // ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
 // does not answer. It may be called concurrently with everything else, itself included: two lists
 // may arrive in the wrong order, and the next one corrects that. Errors are ErrClosed and those of
@@ -31,16 +33,21 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	if closed {
 		return ErrClosed
 	}
-	lister, ok := g.src.(Lister)
-	if !ok {
+	var err error
+	if lister, ok := g.src.(Lister); ok {
+		var rows map[string]Row
+		if rows, err = g.list(ctx, lister); err == nil {
+			err = g.compare(ctx, tags, rows)
+		}
+	} else {
 		for _, t := range tags {
 			t.refresh(nil)
 		}
-		return nil
 	}
-	rows, err := g.list(ctx, lister)
-	if err == nil {
-		err = g.compare(ctx, tags, rows)
+	if c, ok := g.src.(Checker); ok && err == nil {
+		if err = c.Check(ctx); err != nil {
+			err = fmt.Errorf("segment: check the source: %w", err)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,7 +7,7 @@ import "time"
 type Stats struct {
 	Tags      []TagStats // sorted by Tag; see Generator.Stats
 	Refreshed time.Time  // when the source's tags were last listed; zero: never
-	ListErr   error      // of the last listing; nil after a success
+	ListErr   error      // of the last refresh, which lists and checks; nil after a success
 }
 
 // TagStats is a snapshot of a tag. Next keeps no counters for it: the figures are derived from the

@@ -106,7 +106,15 @@ func TestSegmentExpand(t *testing.T) {
 		strings.Contains(r.stdout, dbtest.Password) {
 		t.Errorf("the dry run prints\n%s\nwant the statements and no password", r.stdout)
 	}
-	next("2\n", names[0])
+	// One server by two names is refused before a plan is written. Elder plans are taken back.
+	alias := strings.Replace(names[0], "127.0.0.1", "localhost", 1)
+	b.check(t, exitUsage, "", "ticket servers 0 and 1 are one server", "segment", "expand", names[0], alias, "--yes")
+	b.check(t, exitUsage, "", "--abandon takes a plan back", append(args, "--abandon", "--yes")...)
+	b.check(t, exitOK, "-- 0 plans taken back", "", append(args, "--abandon")...)
+	query(t, names[0], "REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan 3/1/3000000')")
+	b.check(t, exitFailure, "", "a plan for step 3 that is not carried out", append(args, "--yes")...)
+	b.check(t, exitOK, `{"abandoned":1}`, "", append(args, "--abandon", "--json")...)
+	next("3\n", names[0])
 	b.env["UID_DSN"] = strings.Join(names, " ")
 	b.check(t, exitOK, "auto_increment_increment=2 auto_increment_offset=2", "", "segment", "expand", "--yes")
 	b.check(t, exitOK, "-- nothing is left to do", "", "segment", "expand")

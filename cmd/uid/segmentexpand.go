@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -20,6 +21,7 @@ type segmentExpandCmd struct {
 	Server  []string      `arg:"" optional:"" name:"dsn" help:"The ticket servers: the old ones in their order, then the new ones. Default: those of the environment variable UID_DSN, with a space between two."`
 	Step    int64         `placeholder:"N" help:"What the servers count by. Default: as many as there are servers."`
 	Yes     bool          `help:"Carry it out. Without it nothing is changed."`
+	Abandon bool          `help:"Take back what was announced instead, while no counter has moved. Name all servers of the plan."`
 	Timeout time.Duration `default:"30s" help:"How long all of it may take."`
 	JSON    bool          `help:"Print one JSON object."`
 }
@@ -41,13 +43,25 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 	if len(names) == 0 {
 		names = strings.Fields(p.getenv("UID_DSN"))
 	}
-	if len(names) < 2 {
+	switch {
+	case c.Abandon && (c.Yes || c.Step != 0):
+		return usagef("--abandon takes a plan back, and --yes and --step make one")
+	case c.Abandon && len(names) == 0:
+		return usagef("no servers, want all that have the plan")
+	case len(names) < 2 && !c.Abandon:
 		return usagef("%d servers, want 2 or more, of which the first are the old ones", len(names))
 	}
 	dbs, places, err := ticketServers(p, names)
 	defer func() { err = errors.Join(err, closeServers(dbs)) }()
 	if err != nil {
 		return err
+	}
+	if c.Abandon {
+		n, err := sqlsource.AbandonTickets(ctx, dbs, nil)
+		if err != nil {
+			return withHint(err)
+		}
+		return c.printAbandoned(p, n)
 	}
 	run := sqlsource.PlanTickets
 	if c.Yes {
@@ -129,6 +143,15 @@ func (c *segmentExpandCmd) print(p *program, plans []sqlsource.TicketPlan, place
 		fmt.Fprintf(p.out, "-- for the configuration file of server %d: "+
 			"auto_increment_increment=%d auto_increment_offset=%d\n", i, plan.Step, plan.Offset)
 	}
+}
+
+// printAbandoned says how many plans were taken back.
+func (c *segmentExpandCmd) printAbandoned(p *program, n int) error {
+	if c.JSON {
+		return json.NewEncoder(p.out).Encode(map[string]int{"abandoned": n})
+	}
+	_, err := fmt.Fprintf(p.out, "-- %s taken back\n", human.Plural(n, "plan"))
+	return err
 }
 
 // expandJSON is what --json prints.

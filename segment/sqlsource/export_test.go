@@ -21,6 +21,9 @@ func ReadingLeafAlloc(db *gorm.DB) segment.Source {
 // the function ends it.
 var ExpandTicketsWith = expandTickets
 
+// PlanTables is PlanTickets for tables that may be on one server.
+var PlanTables = planTickets
+
 // UnboundedTicket is Ticket without the bound at the start of a plan: it trusts the servers' settings.
 func UnboundedTicket(dbs []*gorm.DB) segment.Source {
 	t, _ := Ticket(dbs, nil).(*ticket)

@@ -206,7 +206,7 @@ func (t *ticket) ask(
 }
 
 // Check examines every server. At least one has to be usable. Each server that answers has to be
-// configured correctly, or has to have a plan that will make it so.
+// configured correctly, or has to have a plan that will make it so, and must not have gone back.
 func (t *ticket) Check(ctx context.Context) error {
 	if t.err != nil {
 		return t.err
@@ -215,10 +215,14 @@ func (t *ticket) Check(ctx context.Context) error {
 	for _, s := range t.servers {
 		ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 		err := t.check(ctx, s)
+		if err == nil && s.floor.Load() > 0 {
+			err = s.db.Do(ctx, func(c *sqldb.Conn) error { return s.stillBack(ctx, c) })
+			s.rest(err) // without an error it is asked in turn again
+		}
 		cancel()
 		_, planned := errors.AsType[plannedError](err)
 		switch {
-		case errors.Is(err, ErrTicketServer) && !planned:
+		case errors.Is(err, ErrTicketServer) && !planned, errors.Is(err, segment.ErrRangeWentBack):
 			return fmt.Errorf("sqlsource: ticket server %d: %w", s.index, err)
 		case errors.Is(err, sqldb.ErrUnfit):
 			return fmt.Errorf("%w (%w)", err, segment.ErrOptions)

@@ -27,6 +27,8 @@ func TestTicketServers(t *testing.T) {
 	t.Run("Settings", func(t *testing.T) { testTicketSettings(t, s[2]) })
 	t.Run("Offset", func(t *testing.T) { testTicketOffset(t, s[2]) })
 	t.Run("Exhausted", func(t *testing.T) { testTicketExhausted(t, s[:2]...) })
+	t.Run("Twice", func(t *testing.T) { testTicketTwice(t, s[0], s[1]) })
+	t.Run("OneBack", func(t *testing.T) { testTicketOneBack(t, s[:2]...) })
 	t.Run("TwoServers", func(t *testing.T) { testTicketTwoServers(t, s[0], s[1]) })
 	t.Run("Expansion", func(t *testing.T) { testTicketExpansion(t, s[0], s[1], s[2]) })
 }

@@ -14,7 +14,7 @@ import (
 
 // ExpandTickets carries out the plans of PlanTickets and returns them. The servers stay in service.
 // After an error it may be called again, with the same servers in the same order: it continues
-// where it stopped.
+// where it stopped. AbandonTickets takes the plans back instead.
 //
 // A server may restart at any moment, with the old settings, the new ones or none. Until its
 // settings are those of its plan, no program uses its ids from Start on. Another call of
@@ -35,6 +35,9 @@ import (
 // counted the old way lie below Start, and the ids of different servers from Start on differ by
 // their remainders.
 func ExpandTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
+	if err := apart(ctx, dbs, opts); err != nil {
+		return nil, err
+	}
 	return expandTickets(ctx, dbs, opts, func(int, string) error { return nil })
 }
 

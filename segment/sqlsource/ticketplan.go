@@ -35,7 +35,18 @@ type TicketPlan struct {
 // offset is its place in dbs, counted from 1. So old servers must keep their places, and new ones
 // follow. The set begins at Start, above every id of any server. If the tables have a plan for the
 // same set that is not carried out on all servers, PlanTickets returns what is left of it.
+//
+// Two of dbs that are one server, under two names or with two databases, are an error that wraps
+// segment.ErrOptions: a server counts in one way only.
 func PlanTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
+	if err := apart(ctx, dbs, opts); err != nil {
+		return nil, err
+	}
+	return planTickets(ctx, dbs, opts)
+}
+
+// planTickets is PlanTickets for databases that may be on one server.
+func planTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
 	e, err := newExpansion(ctx, dbs, opts)
 	if err != nil {
 		return nil, err

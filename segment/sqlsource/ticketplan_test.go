@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
@@ -37,13 +38,13 @@ func TestTicketPlanStart(t *testing.T) {
 		last = segtest.Fetch(t, src, "old", 100)
 	}
 	run(t, dbs[0], "DELETE FROM ticket WHERE stub LIKE 'old%'")
-	plans, err := sqlsource.PlanTickets(t.Context(), dbs, nil)
+	plans, err := sqlsource.PlanTables(t.Context(), dbs, nil)
 	if err != nil || plans[1].Start < last.To+1_000_000 {
 		t.Errorf("the plan after rows up to %d were deleted is %+v, %v, want it to start 1,000,000 above",
 			last.To-1, plans, err)
 	}
 	run(t, dbs[1], "REPLACE INTO ticket (id, stub) VALUES (5000007, 'uid-ticket-plan 7/2/5000000')")
-	plans, err = sqlsource.PlanTickets(t.Context(), dbs, nil)
+	plans, err = sqlsource.PlanTables(t.Context(), dbs, nil)
 	if err != nil || plans[0].Start < 6_000_000 {
 		t.Errorf("the plan after one that starts at 5,000,000 is %+v, %v, want it to start 1,000,000 above", plans, err)
 	}
@@ -94,7 +95,7 @@ func TestTicketPlans(t *testing.T) {
 		for i, statement := range tt.tables {
 			run(t, dbs[i], statement)
 		}
-		plans, err := sqlsource.PlanTickets(t.Context(), dbs, nil)
+		plans, err := sqlsource.PlanTables(t.Context(), dbs, nil)
 		switch {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: PlanTickets = %+v, %v, want an error with %q", tt.name, plans, err, tt.want)
@@ -126,7 +127,7 @@ func TestTicketExpandTogether(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("the outer call = %v, want %v", err, failed)
 	}
-	_, err = sqlsource.PlanTickets(t.Context(), dbs[:2], nil)
+	_, err = sqlsource.PlanTables(t.Context(), dbs[:2], nil)
 	if err == nil || !strings.Contains(err.Error(), "not carried out") {
 		t.Errorf("PlanTickets of two servers, one of them in a plan for three = %v, want an error that says so", err)
 	}
@@ -162,8 +163,91 @@ func TestTicketNarrowStub(t *testing.T) {
 	for _, db := range dbs {
 		run(t, db, "ALTER TABLE ticket MODIFY stub VARCHAR(20) NOT NULL")
 	}
-	if _, err := sqlsource.ExpandTickets(t.Context(), dbs, nil); sqldb.MySQLCode(err) != 1406 {
+	if _, err := sqlsource.ExpandTicketsWith(t.Context(), dbs, nil,
+		func(int, string) error { return nil }); sqldb.MySQLCode(err) != 1406 {
 		t.Errorf("ExpandTickets over a narrow column = %v, want error 1406", err)
 	}
 	segtest.Fetch(t, sqlsource.Ticket(dbs[1:], nil), "a", 1)
+}
+
+// testTicketTwice: a server that is named twice, under two addresses or with two databases, is refused
+// before anything is written.
+func testTicketTwice(t *testing.T, a, b *dbtest.Server) {
+	dsn, db := ticketDB(t, a)
+	_, second := ticketDB(t, a)
+	_, other := ticketDB(t, b)
+	alias := open(t, strings.Replace(dsn, "127.0.0.1", "localhost", 1))
+	for name, dbs := range map[string][]*gorm.DB{
+		"two addresses": {other, db, alias}, "two databases": {db, other, second}, "one pool": {db, db},
+	} {
+		_, err := sqlsource.ExpandTickets(t.Context(), dbs, nil)
+		if !errors.Is(err, segment.ErrOptions) || !strings.Contains(fmt.Sprint(err), "are one server") {
+			t.Errorf("%s: ExpandTickets = %v, want ErrOptions", name, err)
+		}
+		if _, err := sqlsource.PlanTickets(t.Context(), dbs, nil); !errors.Is(err, segment.ErrOptions) {
+			t.Errorf("%s: PlanTickets = %v, want ErrOptions", name, err)
+		}
+	}
+	if n := number(t, db, "SELECT COUNT(*) FROM ticket"); n != 0 {
+		t.Errorf("%d rows after servers were refused, want none", n)
+	}
+}
+
+// TestTicketAbandon: plans that were announced are taken back, wherever ExpandTickets stopped, as long
+// as no counter has moved. Afterwards another plan can be made.
+func TestTicketAbandon(t *testing.T) {
+	t.Parallel()
+	stopped := errors.New("as told")
+	var all int // statements of a whole call
+	for stop := 1; ; stop++ {
+		dbs := ticketTables(t, 3)
+		run(t, dbs[0], "REPLACE INTO ticket (id, stub) VALUES (3000002, 'uid-ticket-plan 2/1/3000000')")
+		moved, n := false, 0
+		_, err := sqlsource.ExpandTicketsWith(t.Context(), dbs, nil, func(_ int, statement string) error {
+			n++
+			moved = moved || strings.HasPrefix(statement, "REPLACE INTO `ticket` (id,")
+			if n == stop || strings.HasPrefix(statement, "UNLOCK") && moved { // no setting is changed
+				return stopped
+			}
+			return nil
+		})
+		if !errors.Is(err, stopped) {
+			t.Fatalf("ExpandTickets = %v, want it stopped after %d statements", err, stop)
+		}
+		_, err = sqlsource.AbandonTickets(t.Context(), dbs, nil)
+		left := 0
+		for _, db := range dbs {
+			left += int(number(t, db, "SELECT COUNT(*) FROM ticket WHERE stub LIKE 'uid-ticket-plan 3/%'"))
+		}
+		if moved {
+			if err == nil || !strings.Contains(err.Error(), "has moved") || left != 3 {
+				t.Errorf("AbandonTickets after a counter moved = %v, and %d plans are left, want an error and 3",
+					err, left)
+			}
+			break
+		}
+		if err != nil || left != 0 {
+			t.Errorf("AbandonTickets after %d statements = %v, and %d plans are left, want none", stop, err, left)
+		}
+		plans, err := sqlsource.PlanTables(t.Context(), dbs[:2], &sqlsource.TicketOptions{Step: 5})
+		if err != nil || plans[0].Step != 5 {
+			t.Errorf("PlanTickets after AbandonTickets = %+v, %v, want another plan", plans, err)
+		}
+		if n := number(t, dbs[0], "SELECT COUNT(*) FROM ticket WHERE stub = 'uid-ticket-plan 2/1/3000000'"); n != 1 {
+			t.Errorf("%d rows of the plan that was carried out long ago, want 1", n)
+		}
+		all++
+	}
+	if all < 15 {
+		t.Errorf("%d statements before a counter moves, want those of three servers", all)
+	}
+	// One server that an earlier version took for two has two plans in one table.
+	db := ticketTables(t, 1)[0]
+	for _, p := range []string{"2/2/4000000", "2/1/4000000"} {
+		run(t, db, "REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan "+p+"')")
+	}
+	if n, err := sqlsource.AbandonTickets(t.Context(), []*gorm.DB{db}, nil); n != 2 || err != nil {
+		t.Errorf("AbandonTickets of a server that was named twice = %d, %v, want 2 plans", n, err)
+	}
+	segtest.Fetch(t, sqlsource.Ticket([]*gorm.DB{db}, nil), "a", 1)
 }

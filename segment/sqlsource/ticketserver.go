@@ -25,6 +25,8 @@ type ticketServer struct {
 	good   atomic.Bool               // the server was examined and has not failed since
 	counts atomic.Pointer[counting]  // as of the last examination
 	failed atomic.Pointer[time.Time] // when the server failed last; nil after a success
+	high   atomic.Int64              // above every id that the server is known to have given
+	floor  atomic.Int64              // the least id to take after it went back; 0: it did not
 }
 
 // counting says which ids are a server's own.
@@ -59,9 +61,16 @@ func (s *ticketServer) take(ctx context.Context, tag string, n int64) (r segment
 		n = 1
 	}
 	err = s.update(ctx, func(c *sqldb.Conn) error {
+		if err := s.stillBack(ctx, c); err != nil {
+			return err
+		}
+		given := s.high.Load() // before the server makes another one
 		first, k, err := s.replace(ctx, c, tag, n)
 		if err == nil {
 			r, err = s.rangeFrom(first, n, k)
+		}
+		if err == nil {
+			err = s.compare(r, given)
 		}
 		return err
 	})
