@@ -18,12 +18,13 @@ import (
 //
 // A Finder is asked about each tag in use that is not in the list. If the source is not a Lister,
 // Refresh only retries the tags that failed. A Checker is asked whether it is still fit for use,
-// such as a set of ticket servers of which one went back while the others serve its tags: its
-// answer is Stats.ListErr, and changes nothing else. Refresh blocks until the source has answered or ctx
-// ends; it does not wait for the fetches that it starts. No tag counts as gone while the source
-// does not answer. It may be called concurrently with everything else, itself included: two lists
-// may arrive in the wrong order, and the next one corrects that. Errors are ErrClosed and those of
-// the source.
+// such as a set of ticket servers of which one went back while the others serve its tags. Its
+// answer is Stats.ListErr, and changes nothing else.
+//
+// Refresh blocks until the source has answered or ctx ends; it does not wait for the fetches that
+// it starts. No tag counts as gone while the source does not answer. It may be called concurrently
+// with everything else, itself included: two lists may arrive in the wrong order, and the next one
+// corrects that. Errors are ErrClosed and those of the source.
 func (g *Generator) Refresh(ctx context.Context) error {
 	g.unknown.forget()
 	tags := g.all() // read before the list, so that a newer tag does not count as gone

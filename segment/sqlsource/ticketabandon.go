@@ -55,7 +55,9 @@ func AbandonTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) (i
 			}
 		}
 	}
-	slices.SortStableFunc(servers, func(a, b *announced) int { return cmp.Compare(b.last(), a.last()) })
+	slices.SortStableFunc(servers, func(a, b *announced) int {
+		return cmp.Compare(b.last(), a.last())
+	})
 	total := 0
 	for _, a := range servers {
 		n, err := a.abandon(ctx)
@@ -110,8 +112,8 @@ func (a *announced) begun(done []plan) error {
 	for _, p := range a.open {
 		for _, d := range done {
 			if p.step == d.step && p.start == d.start {
-				return fmt.Errorf("the counter has moved to %d, where the plan for step %d starts, "+
-					"want ExpandTickets to finish it", d.start, d.step)
+				return fmt.Errorf("the counter has moved to %d, where the plan for step %d "+
+					"starts, want ExpandTickets to finish it", d.start, d.step)
 			}
 		}
 	}
