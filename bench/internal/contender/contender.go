@@ -82,7 +82,7 @@ func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 
 // All returns every contender, in the order of the report.
 func All() []Contender {
-	return slices.Concat(floors(), owns(), batches(), peers(), alternatives())
+	return slices.Concat(floors(), owns(), batches(), peers(), standard(), alternatives())
 }
 
 // ByName returns the contender of that name.

@@ -17,7 +17,7 @@ func inReadme() []string {
 		"sony/sonyflake",
 		"sony/sonyflake 15-bit seq, 1 ms", "yitter/idgenerator-go",
 		"yitter/idgenerator-go 10-bit seq",
-		"rs/xid", "google/uuid v7", "google/uuid v4",
+		"rs/xid", "google/uuid v7", "uuid v7 (Go's own)", "google/uuid v4",
 	}
 }
 
