@@ -127,7 +127,8 @@ func (c *claim) reserve(ctx context.Context, want int64) error {
 	return c.change(ctx, v, c.row.Owner, max(to, v.base.Until))
 }
 
-// Release gives back the window from used on. It tries a few times. If the claim is lost, there is
+// Release gives back the window from used on. It tries until ctx ends, for 5 seconds at most,
+// because a server may refuse connections while a fleet stops. If the claim is lost, there is
 // nothing to give back.
 func (c *claim) Release(ctx context.Context, used time.Time) error {
 	if c.released {
@@ -140,7 +141,11 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	}
 	end = min(end, c.row.Until) // only an extension moves the end on
 	what := fmt.Sprintf("releasing worker %d", c.Worker())
-	err := c.retry(ctx, what, few, func(ctx context.Context) error { return c.release(ctx, end) })
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	err := c.retry(ctx, what, closing, func(ctx context.Context) error {
+		return c.release(ctx, end)
+	})
 	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
 		c.released = true
 		return nil

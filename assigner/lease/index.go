@@ -56,6 +56,16 @@ type Numberer interface {
 	Used(ctx context.Context, worker int64) (bool, error)
 }
 
+// A Sessioner is a Store whose calls of one attempt, which come one after another, may share what is
+// dear to make, such as a connection.
+type Sessioner interface {
+	Store
+
+	// Session returns a ctx for the calls of one attempt. Nothing waits inside of it for anything
+	// but the Store. end is called after the last call.
+	Session(ctx context.Context) (calls context.Context, end func())
+}
+
 // ErrBusy says that another session has held the entry that Put was to change for longer than the
 // store waits. The change may be made later. A start tries another slot then.
 var ErrBusy = errors.New("lease: another session holds the entry")

@@ -22,8 +22,15 @@ const (
 	lastPause     = 2 * time.Second
 	lastForChange = 250 * time.Millisecond
 
-	// few is how often Extend and Release try. Their callers have a schedule of their own for more.
+	// few is how often Extend tries. Its callers have a schedule of their own for more.
 	few = 3
+
+	// releaseTimeout bounds a Release, whose caller has no other try. After the first two, its tries
+	// are spread: a server that refuses connections while a fleet stops has a place for all of them,
+	// one after another.
+	releaseTimeout, spread = 5 * time.Second, time.Second
+
+	closing = -1 // stands for as many tries as a Release has time for
 )
 
 // space is what the claims of one Assigner with one layout share. It is immutable; memory locks
@@ -181,8 +188,19 @@ func (s *space) slots(entries []Entry) (rows []row) {
 	return rows
 }
 
+// attempt calls do once, in a session of the store if it has any.
+func (s *space) attempt(ctx context.Context, do func(context.Context) error) error {
+	if store, ok := s.store.(Sessioner); ok {
+		with, end := store.Session(ctx)
+		defer end()
+		ctx = with
+	}
+	return do(ctx)
+}
+
 // retry calls do until it succeeds, fails for good, or ctx ends, at most tries times unless tries
-// is 0. The error says what was being done and where, and wraps ctx's error if that ended it.
+// is 0 or closing. The error says what was being done and where, and wraps ctx's error if that
+// ended it.
 func (s *space) retry(ctx context.Context, what string, tries int,
 	do func(context.Context) error) error {
 	var last error // other than a conflict
@@ -190,7 +208,7 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 	for n := 1; ; n++ {
 		err := ctx.Err()
 		if err == nil {
-			err = do(ctx)
+			err = s.attempt(ctx, do)
 		}
 		if err == nil {
 			return nil
@@ -227,6 +245,8 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			timer.Stop()
 		case <-timer.C:
 		}
-		pause = min(2*pause, limit)
+		if pause = min(2*pause, limit); tries == closing {
+			pause = spread
+		}
 	}
 }

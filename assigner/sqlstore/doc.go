@@ -21,7 +21,8 @@
 // # What a change is
 //
 // A change counts when it is committed, whatever the application has set its sessions to or begun
-// on them: each use of a connection begins with a COMMIT, and on MySQL ends with one. So a Put that
+// on them: each use of a connection begins with a COMMIT, and on MySQL every change and every read
+// that locks ends with one. All calls of one attempt use one connection. So a Put that
 // has returned nil is committed, and a Get, which reads FOR UPDATE, waits for a change that is
 // under way and shows what is committed. That matters on PostgreSQL too: a plain SELECT there shows
 // a row as it was before a change whose COMMIT is on its way, so a claim that reads its row back

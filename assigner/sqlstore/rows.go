@@ -96,15 +96,20 @@ func (s *Store) Put(
 			return lease.Entry{}, err
 		}
 	}
+	made := false
 	err = s.do(ctx, func(q *sqldb.Conn) error {
-		return s.patient(ctx, func(ctx context.Context) (made bool, err error) {
+		return s.patient(ctx, func(ctx context.Context) error {
 			n, err := q.Changed(ctx, change.query, change.args...)
 			if err != nil && old.Version == "" && s.db.Failure(err) == sqldb.Duplicate {
-				return false, nil
+				n, err = 0, nil
 			}
-			return n == 1, err
+			made = n == 1
+			return err
 		})
 	})
+	if err == nil && !made {
+		err = lease.ErrConflict
+	}
 	return e, err
 }
 

@@ -71,9 +71,10 @@ type Store struct {
 }
 
 var (
-	_ lease.Index    = (*Store)(nil)
-	_ lease.Numberer = (*Store)(nil)
-	_ assigner.Clock = (*Store)(nil)
+	_ lease.Index     = (*Store)(nil)
+	_ lease.Numberer  = (*Store)(nil)
+	_ lease.Sessioner = (*Store)(nil)
+	_ assigner.Clock  = (*Store)(nil)
 )
 
 // New returns the Store of a namespace. dialect is "mysql", also for MariaDB, "postgres" or
@@ -124,6 +125,11 @@ func (s *Store) String() string {
 	return fmt.Sprintf("WORKER_LEASE, namespace %q, %s", s.namespace, s.db.Place())
 }
 
+// Session returns a ctx under which all calls use one connection. It implements lease.Sessioner.
+func (s *Store) Session(ctx context.Context) (calls context.Context, end func()) {
+	return s.db.Session(ctx)
+}
+
 // Now returns the database's time. It implements assigner.Clock.
 func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
@@ -167,16 +173,12 @@ func (s *Store) judge(err error) error {
 // patient makes a change, which may wait for a row that another session has locked, for no longer
 // than patience. The statement is then given up on this side. Whether the server gives it up too is
 // unknown.
-func (s *Store) patient(
-	ctx context.Context, change func(context.Context) (made bool, err error),
-) error {
+func (s *Store) patient(ctx context.Context, change func(context.Context) error) error {
 	patience := s.patience.Load()
 	short, cancel := context.WithTimeout(ctx, time.Duration(patience))
 	defer cancel()
-	made, err := change(short)
+	err := change(short)
 	switch {
-	case err == nil && !made:
-		err = lease.ErrConflict
 	case err == nil:
 		s.patience.Store(int64(firstPatience))
 	case short.Err() != nil && ctx.Err() == nil: // it was the row that took too long

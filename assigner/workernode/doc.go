@@ -67,5 +67,6 @@
 // Everything goes to the *sql.DB that the *gorm.DB holds, past its callbacks and plug-ins: a
 // plug-in that sends reads to a replica would answer with old rows. A change counts when it is
 // committed, whatever the application has set its sessions to or begun on them: each use of a
-// connection begins with a COMMIT, and on MySQL ends with one.
+// connection begins with a COMMIT, and on MySQL each change and each FOR UPDATE ends with one. The
+// statements of one attempt use one connection.
 package workernode

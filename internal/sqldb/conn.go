@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -15,16 +16,21 @@ type Conn struct {
 	Dialect
 	conn   *sql.Conn
 	proven *atomic.Bool // of the DB
+
+	open    bool // a statement was sent since the last COMMIT
+	changed bool // one of them has changed or locked rows
 }
 
-// Commit commits what the Conn has done so far and gives up its locks. Where each statement commits
-// itself it changes nothing.
-func (c *Conn) Commit(ctx context.Context) error {
-	if c.end == "" {
-		return nil
+// commit commits what the Conn has done so far and gives up its locks. Where each statement commits
+// itself it sends nothing.
+func (c *Conn) commit(ctx context.Context) error {
+	if c.end != "" {
+		if _, err := c.conn.ExecContext(ctx, c.end); err != nil {
+			return err
+		}
 	}
-	_, err := c.conn.ExecContext(ctx, c.end)
-	return err
+	c.open, c.changed = false, false
+	return nil
 }
 
 // Do runs f on its own connection. If Do returns nil, every change that f made is committed. If it
@@ -43,27 +49,15 @@ func (c *Conn) Commit(ctx context.Context) error {
 //
 // There is no BEGIN before a change. A client that vanishes between a change and its COMMIT would
 // leave the row locked until the server gives up on the connection, which takes hours.
+//
+// Under the ctx of a Session the connection is that of the session.
 func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
-	conn, err := d.begin(ctx)
-	if err != nil {
-		return err
+	if s, ok := ctx.Value(sessionKey{}).(*session); ok && s.db == d {
+		return s.do(ctx, f, false)
 	}
-	committed := d.end == ""
-	defer func() { // also after a panic of f
-		if !committed {
-			d.rollback(ctx, conn)
-		}
-		conn.Close()
-	}()
-	c := &Conn{Dialect: d.Dialect, conn: conn, proven: d.proven}
-	if err = d.admit(ctx, c); err == nil {
-		err = f(c)
-	}
-	if err == nil {
-		err = c.Commit(ctx)
-		committed = err == nil
-	}
-	return err
+	s := session{db: d}
+	defer s.close(ctx)
+	return s.do(ctx, f, true)
 }
 
 // begin returns a connection without an open transaction. If a connection cannot end its
@@ -109,16 +103,19 @@ func (c *Conn) Discard() {
 
 // Exec runs a statement and returns its result.
 func (c *Conn) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.open, c.changed = true, true
 	return c.conn.ExecContext(ctx, c.Expand(query), args...)
 }
 
 // Changed runs a statement and returns how many rows it changed.
-func (c *Conn) Changed(ctx context.Context, query string, args ...any) (int64, error) {
+func (c *Conn) Changed(ctx context.Context, query string, args ...any) (n int64, err error) {
+	before := c.changed
 	result, err := c.Exec(ctx, query, args...)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		n, err = result.RowsAffected()
 	}
-	return result.RowsAffected()
+	c.changed = before || n != 0
+	return n, err
 }
 
 // ErrTwoRows says that a key which has to be unique is not.
@@ -143,6 +140,8 @@ func (c *Conn) Row(ctx context.Context, query string, args []any, dest ...any) e
 // Each calls scan for every row of a query, until scan returns an error.
 func (c *Conn) Each(ctx context.Context, scan func(*sql.Rows) error, query string,
 	args ...any) error {
+	c.open = true
+	c.changed = c.changed || c.ForUpdate != "" && strings.HasSuffix(query, c.ForUpdate)
 	rows, err := c.conn.QueryContext(ctx, c.Expand(query), args...)
 	if err != nil {
 		return err

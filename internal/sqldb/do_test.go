@@ -63,31 +63,61 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestCommit: what f commits is committed, whatever happens after. Where statements commit
-// themselves nothing is sent.
-func TestCommit(t *testing.T) {
+// TestSession: the Dos of a session share a connection. Each commits what it has changed or locked,
+// and one that fails is rolled back and leaves the next one a connection of its own beginning.
+func TestSession(t *testing.T) {
 	t.Parallel()
-	for dialect, want := range map[string]string{
-		"mysql":    "1 COMMIT, 1 COMMIT, 1 ROLLBACK",
-		"postgres": "1 BEGIN; COMMIT",
-		"sqlite":   "1 BEGIN; COMMIT",
+	type step struct {
+		query string
+		rows  int64
+		fails bool
+	}
+	read, locked := step{query: "SELECT 1"}, step{query: "SELECT 1 FOR UPDATE"}
+	change, lost, broken := step{"UPDATE T", 1, false}, step{"UPDATE T", 0, false}, step{"UPDATE T", 1, true}
+	for _, tt := range []struct {
+		dialect string
+		steps   []step
+		want    string
+	}{
+		{"mysql", nil, ""},
+		{"mysql", []step{read, read}, "1 COMMIT, 1 SELECT 1, 1 SELECT 1, 1 ROLLBACK"},
+		{"mysql", []step{read, lost, change},
+			"1 COMMIT, 1 SELECT 1, 1 UPDATE T, 1 UPDATE T, 1 COMMIT"},
+		{"mysql", []step{locked, read}, "1 COMMIT, 1 SELECT 1 FOR UPDATE, 1 COMMIT, 1 SELECT 1, 1 ROLLBACK"},
+		{"mysql", []step{change, lost}, "1 COMMIT, 1 UPDATE T, 1 COMMIT, 1 UPDATE T, 1 ROLLBACK"},
+		{"mysql", []step{broken, change},
+			"1 COMMIT, 1 UPDATE T, 1 ROLLBACK, 1 COMMIT, 1 UPDATE T, 1 COMMIT"},
+		{"postgres", []step{read, change, broken, locked},
+			"1 BEGIN; COMMIT, 1 SELECT 1, 1 UPDATE T, 1 UPDATE T, 1 BEGIN; COMMIT, 1 SELECT 1 FOR UPDATE"},
 	} {
 		s := &script{}
-		d, _ := s.open(t, dialect, nil)
-		err := d.Do(t.Context(), func(c *sqldb.Conn) error {
-			if err := c.Commit(t.Context()); err != nil {
-				return err
+		d, pool := s.open(t, tt.dialect, nil)
+		ctx, end := d.Session(t.Context())
+		for _, step := range tt.steps {
+			s.answer = func(string) (reply, bool) { return reply{changed: step.rows}, true }
+			err := d.Do(ctx, func(c *sqldb.Conn) error {
+				if strings.HasPrefix(step.query, "SELECT") {
+					return c.Each(ctx, func(*sql.Rows) error { return nil }, step.query)
+				}
+				if n, err := c.Changed(ctx, step.query); n != step.rows || err != nil {
+					t.Errorf("Changed = %d, %v, want %d", n, err, step.rows)
+				}
+				if step.fails {
+					return errBoom
+				}
+				return nil
+			})
+			if step.fails != (err != nil) {
+				t.Errorf("Do = %v", err)
 			}
-			return errBoom
-		})
-		if got := s.log(); err != errBoom || got != want {
-			t.Errorf("%s: Do = %v after %q, want %v after %q", dialect, err, got, errBoom, want)
 		}
-	}
-	s := &script{answer: failing(nil, errBoom)}
-	d, _ := s.open(t, "mysql", nil)
-	if err := d.Do(t.Context(), func(c *sqldb.Conn) error { return c.Commit(t.Context()) }); err != errBoom {
-		t.Errorf("Do = %v, want the error of f's COMMIT", err)
+		end()
+		if got := s.log(); got != tt.want {
+			t.Errorf("%s: sent %q, want %q", tt.dialect, got, tt.want)
+		}
+		if n := pool.Stats().InUse; n != 0 {
+			t.Errorf("%s: %d connections are in use after the session", tt.dialect, n)
+		}
 	}
 }
 
