@@ -21,9 +21,9 @@ type Conn struct {
 	changed bool // one of them has changed or locked rows
 }
 
-// commit commits what the Conn has done so far and gives up its locks. Where each statement commits
+// Commit commits what the Conn has done so far and gives up its locks. Where each statement commits
 // itself it sends nothing.
-func (c *Conn) commit(ctx context.Context) error {
+func (c *Conn) Commit(ctx context.Context) error {
 	if c.end != "" {
 		if _, err := c.conn.ExecContext(ctx, c.end); err != nil {
 			return err

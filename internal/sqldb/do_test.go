@@ -63,6 +63,34 @@ func TestDo(t *testing.T) {
 	}
 }
 
+// TestCommit: what f commits is committed, whatever happens after. Where statements commit
+// themselves nothing is sent.
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	for dialect, want := range map[string]string{
+		"mysql":    "1 COMMIT, 1 COMMIT, 1 ROLLBACK",
+		"postgres": "1 BEGIN; COMMIT",
+		"sqlite":   "1 BEGIN; COMMIT",
+	} {
+		s := &script{}
+		d, _ := s.open(t, dialect, nil)
+		err := d.Do(t.Context(), func(c *sqldb.Conn) error {
+			if err := c.Commit(t.Context()); err != nil {
+				return err
+			}
+			return errBoom
+		})
+		if got := s.log(); err != errBoom || got != want {
+			t.Errorf("%s: Do = %v after %q, want %v after %q", dialect, err, got, errBoom, want)
+		}
+	}
+	s := &script{answer: failing(nil, errBoom)}
+	d, _ := s.open(t, "mysql", nil)
+	if err := d.Do(t.Context(), func(c *sqldb.Conn) error { return c.Commit(t.Context()) }); err != errBoom {
+		t.Errorf("Do = %v, want the error of f's COMMIT", err)
+	}
+}
+
 // TestSession: the Dos of a session share a connection. Each commits what it has changed or locked,
 // and one that fails is rolled back and leaves the next one a connection of its own beginning.
 func TestSession(t *testing.T) {

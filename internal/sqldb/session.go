@@ -43,7 +43,7 @@ func (s *session) do(ctx context.Context, f func(*Conn) error, all bool) error {
 		err = f(c)
 	}
 	if err == nil && (all || c.changed) {
-		err = c.commit(ctx)
+		err = c.Commit(ctx)
 	}
 	done = err == nil
 	return err
