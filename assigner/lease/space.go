@@ -25,9 +25,9 @@ const (
 	// few is how often Extend tries. Its callers have a schedule of their own for more.
 	few = 3
 
-	// releaseTimeout bounds a Release, whose caller has no other try. After the first two, its tries
-	// are spread: a server that refuses connections while a fleet stops has a place for all of them,
-	// one after another.
+	// releaseTimeout bounds a Release, whose caller has no other try. After the first two its
+	// tries are spread: a server that refuses connections while a fleet stops has a place for all
+	// of them, one after another.
 	releaseTimeout, spread = 5 * time.Second, time.Second
 
 	closing = -1 // stands for as many tries as a Release has time for
