@@ -56,8 +56,8 @@ type Numberer interface {
 	Used(ctx context.Context, worker int64) (bool, error)
 }
 
-// A Sessioner is a Store whose calls of one attempt, which come one after another, may share what is
-// dear to make, such as a connection.
+// A Sessioner is a Store whose calls of one attempt, which come one after another, may share what
+// is dear to make, such as a connection.
 type Sessioner interface {
 	Store
 
