@@ -105,7 +105,7 @@ type LayoutBinder interface {
 }
 
 // An OwnerBinder is an Assigner that stores who made a claim, for the operator who reads it.
-// Package idhttp calls BindOwner with the text of the client that the claim is for, and uses the
+// Package service calls BindOwner with the text of the client that the claim is for, and uses the
 // Assigner that it returns. A text that does not fit is cut.
 type OwnerBinder interface {
 	Assigner
@@ -114,7 +114,7 @@ type OwnerBinder interface {
 
 // A Clock is a Claim whose authority tells the time. A generator asks it to confirm a local clock
 // that jumped forward. Now may block on I/O until ctx ends. An Assigner may be a Clock too, which
-// is safe for concurrent use: package idhttp then tells the time without a claim.
+// is safe for concurrent use: package service then tells the time without a claim.
 type Clock interface {
 	// Now returns the authority's time. An error changes nothing for the claim.
 	Now(ctx context.Context) (time.Time, error)

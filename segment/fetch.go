@@ -10,7 +10,7 @@ import (
 
 // Fetch returns a range straight from the source, for a program that counts through it itself. It
 // makes a Generator a Source: a server can hand ranges to clients that hold their own (packages
-// idhttp and idclient). Fetch does not touch the ranges that the Generator holds, and it does not
+// package service). Fetch does not touch the ranges that the Generator holds, and it does not
 // adapt step: each client adapts its own. But a step above the largest that the Generator asks for
 // itself, which Options.MaxStep bounds, is cut to that: a client must not use a counter up.
 // Concurrent calls ask the source at once, also for one tag.

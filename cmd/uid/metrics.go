@@ -8,28 +8,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/uidring/uidring/idhttp"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uid/uidhttp"
 )
 
 // withMetrics returns a handler that serves the figures of the generators of o, at /metrics for
 // Prometheus and at /debug/uid for people, and leaves the other paths to next. The caller closes
 // the page at /debug/uid.
-func withMetrics(next http.Handler, o *idhttp.Options, t *tokens) (http.Handler, io.Closer) {
+func withMetrics(
+	next http.Handler, o *service.HandlerOptions, t *tokens,
+) (http.Handler, io.Closer) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "uid_serve_wrong_tokens_total",
 		Help: "Requests with a token that is not known.",
 	}, func() float64 { return float64(t.wrong.Load()) }))
-	sources := map[string]uidhttp.Source{}
+	sources := map[string]service.Source{}
 	if g, ok := o.Snowflake.(uidprom.Source); ok {
 		registry.MustRegister(uidprom.New("snowflake", g))
 		sources["snowflake"] = shown{g, o.ErrorText}
 	}
-	page := uidhttp.NewPage(sources)
+	page := service.NewPage(sources)
 	if o.Segment != nil {
 		registry.MustRegister(uidprom.NewSegments("segment", o.Segment, 0))
 		page.AddSegments("segment", shownSegments{o.Segment, o.ErrorText})
@@ -68,7 +69,7 @@ func (s shown) Stats() uid.Stats {
 
 // shownSegments is the same for segments.
 type shownSegments struct {
-	uidhttp.SegmentSource
+	service.SegmentSource
 	text func(error) string
 }
 

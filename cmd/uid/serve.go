@@ -20,9 +20,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
-	"github.com/uidring/uidring/idhttp"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -147,7 +147,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 
 	logger := slog.New(slog.NewTextHandler(redactor{p.stderr, p}, nil))
 	made := layout.eras.At(p.now()).Layout() // /decodeSnowflakeId knows one layout
-	options := &idhttp.Options{Layout: &made, Logger: logger, ErrorText: p.text,
+	options := &service.HandlerOptions{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait,
 		Trusted: tokens.trusts}
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
@@ -167,7 +167,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 				"range is a gap", withoutDeadline(closeErr)))
 		}
 	}()
-	handler, err := idhttp.New(options)
+	handler, err := service.NewHandler(options)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func serve(
 // o.Workers too. It returns what names the database, and a function that closes the generators and
 // the database, which gives ranges back until its ctx ends.
 func (c *serveCmd) generators(
-	ctx context.Context, p *program, layout namedLayout, o *idhttp.Options, trusted bool,
+	ctx context.Context, p *program, layout namedLayout, o *service.HandlerOptions, trusted bool,
 ) (source string, _ func(context.Context) error, err error) {
 	if c.fromAuthority(p) {
 		g, err := c.authorityGenerator(ctx, p, &c.assignerFlags, serveClaim(o.Logger),

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/idclient"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -62,7 +62,7 @@ func TestServeKilled(t *testing.T) {
 		return cmd
 	}
 	server := start()
-	c, err := idclient.New([]string{"http://" + address}, nil)
+	c, err := service.NewClient([]string{"http://" + address}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
 
 // serves says what is served and from where, without secrets.
 func (c *serveCmd) serves(
-	p *program, source string, layout namedLayout, o *idhttp.Options,
+	p *program, source string, layout namedLayout, o *service.HandlerOptions,
 ) string {
 	var parts []string
 	if o.Segment != nil {

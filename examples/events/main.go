@@ -25,8 +25,8 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uid/uidhttp"
 )
 
 func main() {
@@ -77,7 +77,7 @@ func run(
 	defer func() { err = errors.Join(err, gen.Close()) }() // after the last request
 
 	mux := http.NewServeMux()
-	mux.Handle("GET /ready", uidhttp.Health(gen))
+	mux.Handle("GET /ready", service.Health(gen))
 	mux.HandleFunc("POST /events", func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
 		if err != nil {

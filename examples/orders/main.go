@@ -26,9 +26,9 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/workernode"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidgorm"
-	"github.com/uidring/uidring/uid/uidhttp"
 )
 
 func main() {
@@ -94,8 +94,8 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(uidprom.New("orders", gen))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.Handle("GET /ready", uidhttp.Health(gen))
-	page := uidhttp.NewPage(map[string]uidhttp.Source{"orders": gen})
+	mux.Handle("GET /ready", service.Health(gen))
+	page := service.NewPage(map[string]service.Source{"orders": gen})
 	defer page.Close()
 	mux.Handle("GET /debug/uid", page)
 	return serve(ctx, l, mux) // ends first

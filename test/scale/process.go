@@ -18,7 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
-	"github.com/uidring/uidring/idclient"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -106,7 +106,7 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 		a = assigner.StatefulSet(nil)
 	case overHTTP:
 		var err error
-		if a, err = idclient.New([]string{j.DSN}, nil); err != nil {
+		if a, err = service.NewClient([]string{j.DSN}, nil); err != nil {
 			return nil, err
 		}
 	case zooKeeper:

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/service"
 )
 
-// service is a source of worker ids that a server hands out over HTTP, as uid serve does, from the
-// tables of package workernode. The server runs in this process.
-type service struct {
+// idService is a source of worker ids that a server hands out over HTTP, as uid serve does, from
+// the tables of package workernode. The server runs in this process.
+type idService struct {
 	mariaDB
 
 	server  *http.Server
@@ -23,8 +23,8 @@ type service struct {
 	pool    *sql.DB // the handler's; nil before the first reset
 }
 
-func newService(db mariaDB) (*service, error) {
-	s := &service{mariaDB: db}
+func newService(db mariaDB) (*idService, error) {
+	s := &idService{mariaDB: db}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -36,10 +36,10 @@ func newService(db mariaDB) (*service, error) {
 	return s, nil
 }
 
-func (s *service) job(kind string) job { return job{Kind: kind, DSN: "http://" + s.addr} }
+func (s *idService) job(kind string) job { return job{Kind: kind, DSN: "http://" + s.addr} }
 
 // reset makes the tables anew, for a handler that knows nothing.
-func (s *service) reset() error {
+func (s *idService) reset() error {
 	if err := s.mariaDB.reset(); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *service) reset() error {
 }
 
 // pass moves the ends of all windows into the past. The handler forgets the claims that it made.
-func (s *service) pass() error {
+func (s *idService) pass() error {
 	if err := s.mariaDB.pass(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *service) pass() error {
 }
 
 // restart replaces the handler.
-func (s *service) restart() error {
+func (s *idService) restart() error {
 	if s.pool != nil {
 		s.pool.Close()
 	}
@@ -66,7 +66,7 @@ func (s *service) restart() error {
 	if s.pool, err = db.DB(); err != nil {
 		return err
 	}
-	h, err := idhttp.New(&idhttp.Options{Workers: workernode.Leased(db, nil)})
+	h, err := service.NewHandler(&service.HandlerOptions{Workers: workernode.Leased(db, nil)})
 	if err == nil {
 		s.handler.Store(&h)
 	}
@@ -74,7 +74,7 @@ func (s *service) restart() error {
 }
 
 // stop ends the service and leaves its database alone. The processes have ended.
-func (s *service) stop() {
+func (s *idService) stop() {
 	_ = s.server.Close()
 	if s.pool != nil {
 		s.pool.Close()
@@ -82,7 +82,7 @@ func (s *service) stop() {
 }
 
 // Close ends the service and its database.
-func (s *service) Close() {
+func (s *idService) Close() {
 	s.stop()
 	s.mariaDB.Close()
 }

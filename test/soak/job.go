@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/idclient"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/test/internal/soak"
 	"github.com/uidring/uidring/uid"
 )
@@ -155,7 +155,7 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: o})
 	}
 	if strings.HasPrefix(j.DSN, "http:") {
-		return idclient.New([]string{j.DSN}, nil)
+		return service.NewClient([]string{j.DSN}, nil)
 	}
 	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
 		return kubernetes.Open(j.DSN, &kubernetes.Options{Lease: o})

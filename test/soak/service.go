@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/idhttp"
+	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -17,14 +17,14 @@ import (
 const forgetEvery = 5 * time.Second
 
 // service hands out the worker ids of a database over HTTP, as uid serve does.
-type service struct {
+type idService struct {
 	addr    string                       // host:port
 	handler atomic.Pointer[http.Handler] // replaced by a new one every forgetEvery
 	close   func()
 }
 
 // newService starts a service on loopback. The caller closes it.
-func newService(dsn string, window time.Duration) (*service, error) {
+func newService(dsn string, window time.Duration) (*idService, error) {
 	db, err := openSQL(dsn)
 	if err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	}
 	workers := workernode.Leased(db, &workernode.LeasedOptions{Window: window,
 		Reach: reach(window)})
-	s := &service{}
+	s := &idService{}
 	forget := func() error {
-		h, err := idhttp.New(&idhttp.Options{Workers: workers})
+		h, err := service.NewHandler(&service.HandlerOptions{Workers: workers})
 		if err == nil {
 			s.handler.Store(&h)
 		}
@@ -69,6 +69,6 @@ func newService(dsn string, window time.Duration) (*service, error) {
 	return s, nil
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *idService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*s.handler.Load()).ServeHTTP(w, r)
 }

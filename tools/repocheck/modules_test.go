@@ -135,7 +135,7 @@ func TestRequirements(t *testing.T) {
 // code.
 func TestLinked(t *testing.T) {
 	t.Parallel()
-	packages := []string{"uid", "assigner", "assigner/kubernetes", "segment", "idhttp", "idclient"}
+	packages := []string{"uid", "assigner", "assigner/kubernetes", "segment", "service"}
 	args := []string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}
 	for _, p := range packages {
 		args = append(args, "./"+p)

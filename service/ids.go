@@ -1,0 +1,186 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
+)
+
+// The routes that are called most.
+const (
+	segmentPath   = "/api/segment/get/"
+	snowflakePath = "/api/snowflake/get/"
+)
+
+// hot serves a request for one id whose key needs no decoding, without the cost of the mux. It
+// reports whether the request is one of those.
+func (h *handler) hot(w http.ResponseWriter, r *http.Request) bool {
+	u := r.URL
+	if u.RawQuery != "" || u.RawPath != "" ||
+		r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return false
+	}
+	if key, ok := strings.CutPrefix(u.Path, segmentPath); ok && plain(key) {
+		h.segment(w, r, key)
+		return true
+	}
+	if key, ok := strings.CutPrefix(u.Path, snowflakePath); ok && plain(key) {
+		h.snowflake(w, r, key)
+		return true
+	}
+	return false
+}
+
+// plain reports whether the mux would take the key from the end of a path as it is.
+func plain(key string) bool {
+	return key != "" && key != "." && key != ".." && strings.IndexByte(key, '/') < 0
+}
+
+func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) {
+	if h.Segment == nil {
+		http.Error(w, "number segments are not served here", http.StatusNotFound)
+		return
+	}
+	ctx := h.patience(r)
+	defer ctx.end()
+	if !counts(r) {
+		id, err := h.Segment.Next(ctx, key)
+		h.one(w, r, key, id, err)
+		return
+	}
+	many(h, w, r, key, func(ids []int64) (int, error) { return h.Segment.Fill(ctx, key, ids) })
+}
+
+func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) {
+	if h.Snowflake == nil {
+		http.Error(w, "time-ordered ids are not served here", http.StatusNotFound)
+		return
+	}
+	ctx := h.patience(r)
+	defer ctx.end()
+	if !counts(r) {
+		id, err := h.Snowflake.Next(ctx)
+		h.one(w, r, key, int64(id), err)
+		return
+	}
+	many(h, w, r, key, func(ids []uid.ID) (int, error) { return h.Snowflake.Fill(ctx, ids) })
+}
+
+// counts reports whether the request says how many ids it wants.
+func counts(r *http.Request) bool {
+	return r.URL.RawQuery != "" && r.URL.Query().Has("count")
+}
+
+// one answers with an id and nothing else, not even a line end: clients parse the whole body.
+func (h *handler) one(w http.ResponseWriter, r *http.Request, key string, id int64, err error) {
+	if err != nil {
+		h.fail(w, r, key, err)
+		return
+	}
+	w.Header()["Content-Type"] = plainText
+	var digits [20]byte
+	// Write fails only if the client is gone, and then the id is lost.
+	_, _ = w.Write(strconv.AppendInt(digits[:0], id, 10)) //nolint:gosec // digits, as plain text
+}
+
+// maxCount is the most ids that one request may ask for.
+const maxCount = 1000
+
+// many answers with as many ids as the request asks for. If fill fails halfway, it answers with the
+// ids that are there, which would be lost otherwise.
+func many[T int64 | uid.ID](
+	h *handler, w http.ResponseWriter, r *http.Request, key string, fill func([]T) (int, error),
+) {
+	count, err := count(r, maxCount)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	ids := make([]T, count)
+	n, err := fill(ids)
+	if n == 0 {
+		h.fail(w, r, key, err)
+		return
+	}
+	texts := make([]string, n) // JavaScript cannot read a number above 2^53
+	for i, id := range ids[:n] {
+		texts[i] = strconv.FormatInt(int64(id), 10)
+	}
+	writeJSON(w, http.StatusOK, texts)
+}
+
+// count returns how many ids the request asks for, 1..most.
+func count(r *http.Request, most int64) (int64, error) {
+	text := r.URL.Query().Get("count")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("count is %.32q, want 1..%d", text, most)
+	}
+	return n, nil
+}
+
+// fail answers with a status and a text that a client can act upon. The details, which name tables
+// and hosts, go to the log.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, key string, err error) {
+	switch status := h.report(w, r, key, err); status {
+	case http.StatusNotFound:
+		http.Error(w, unknownKey(key), status)
+	case http.StatusInternalServerError:
+		http.Error(w, noIDs, status)
+	default:
+		http.Error(w, noID, status)
+	}
+}
+
+const (
+	noID  = "no id at present"
+	noIDs = "no id until an operator has looked into it"
+)
+
+func unknownKey(key string) string { return fmt.Sprintf("unknown key %.128q", key) }
+
+// report returns the status that tells the client what to do about err, and sets Retry-After for
+// 503. It logs err, except for an unknown key or a client that has gone: the server has not failed.
+func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err error) int {
+	if errors.Is(err, segment.ErrUnknownTag) {
+		return http.StatusNotFound
+	}
+	status, limit := http.StatusServiceUnavailable, &h.limits[0]
+	if permanent(err) {
+		status, limit = http.StatusInternalServerError, &h.limits[1]
+	}
+	if r.Context().Err() == nil {
+		if unlogged, ok := limit.Pass(time.Now()); ok {
+			h.Logger.Error("service: no id", "key", fmt.Sprintf("%.128s", key), "status", status,
+				"error", err, "unlogged", unlogged)
+		}
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	return status
+}
+
+// permanent reports whether err lasts until an operator has looked into it.
+func permanent(err error) bool {
+	return errors.Is(err, uid.ErrClaimLost) || everywhere(err)
+}
+
+// everywhere reports whether err is the same on all servers, because its cause is in the row or in
+// the layout, which they share.
+func everywhere(err error) bool {
+	for _, e := range []error{
+		segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange, uid.ErrExhausted,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/uidring/uidring/service/internal/wire"
+)
+
+// only returns a handler that calls f, except for an address with a parameter other than name or
+// with name twice, which refuse answers. A client that misspells count would get one id, and one
+// that gives it twice may mean either. If name is empty, there is no parameter.
+func only(
+	name string, refuse func(http.ResponseWriter, string), f http.HandlerFunc,
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			if err := check(r.URL.RawQuery, name); err != nil {
+				refuse(w, err.Error())
+				return
+			}
+		}
+		f(w, r)
+	}
+}
+
+// check returns an error if a query has a parameter other than name, or name more than once.
+func check(query, name string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New("the parameters are not URL-encoded")
+	}
+	for got, all := range values {
+		switch {
+		case name == "":
+			return fmt.Errorf("the parameter %.32q is not known, want none", got)
+		case got != name:
+			return fmt.Errorf("the parameter %.32q is not known, want %s", got, name)
+		case len(all) > 1:
+			return fmt.Errorf("%s is given %d times, want it once", name, len(all))
+		}
+	}
+	return nil
+}
+
+// The forms of a refusal with 400: those of Leaf's clients, of programs, and of the decoder.
+
+func inText(w http.ResponseWriter, text string) { http.Error(w, text, http.StatusBadRequest) }
+
+func inFailure(w http.ResponseWriter, text string) {
+	refuse(w, http.StatusBadRequest, wire.BadRequest, text)
+}
+
+func inErrorMsg(w http.ResponseWriter, text string) {
+	writeJSON(w, http.StatusBadRequest, map[string]string{"errorMsg": text})
+}

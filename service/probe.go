@@ -1,0 +1,51 @@
+package service
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// Source is what is shown: every uid.Generator is one.
+type Source interface{ Stats() uid.Stats }
+
+// Health returns a handler for readiness probes: 503 when a generator hands out no ids, 200
+// otherwise, with the worst status, its reason and until when ids go on as JSON. A degraded
+// generator is ready, as it works.
+//
+// Do not use it for liveness: a restart brings no id back, and gives up the rest of a window.
+func Health(generators ...Source) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		worst := uid.Health{Status: uid.Up}
+		for _, g := range generators {
+			if h := g.Stats().Health(); rank(h.Status) > rank(worst.Status) {
+				worst = h
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if worst.Status == uid.Down {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		// Fails only if the client is gone.
+		_ = json.NewEncoder(w).Encode(struct {
+			Status uid.Status `json:"status"`
+			Reason string     `json:"reason,omitempty"`
+			Until  time.Time  `json:"until,omitzero"`
+		}{worst.Status, worst.Reason, worst.Until})
+	})
+}
+
+// rank orders statuses from good to bad.
+func rank(s uid.Status) int {
+	switch s {
+	case uid.Up:
+		return 0
+	case uid.Degraded:
+		return 1
+	default:
+		return 2
+	}
+}

@@ -1,6 +1,0 @@
-package uidhttp
-
-import "time"
-
-// Look takes a sample now.
-func (p *Page) Look() { p.look(time.Now()) }
