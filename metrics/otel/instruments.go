@@ -15,7 +15,7 @@ import (
 	api "go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/embedded"
 
-	"github.com/uidring/uidring/internal/metric"
+	"github.com/uidring/uidring/metrics/internal/metric"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )

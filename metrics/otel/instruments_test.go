@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/uidring/uidring/internal/metric/metrictest"
+	"github.com/uidring/uidring/metrics/internal/metric/metrictest"
 	uidotel "github.com/uidring/uidring/metrics/otel"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/uidring/uidring/internal/metric"
+	"github.com/uidring/uidring/metrics/internal/metric"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/internal/metric/metrictest"
+	"github.com/uidring/uidring/metrics/internal/metric/metrictest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
