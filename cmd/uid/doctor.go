@@ -15,6 +15,7 @@ type doctorCmd struct {
 	dsnFlags    `embed:""`
 	layoutFlags `embed:""`
 	Peer        []string `placeholder:"DSN" sep:"none" help:"Another database of the same namespaces, or store of the same universe, such as another region's: fail if a worker id is in both. May be given several times."`
+	Namespace   string   `placeholder:"NAME" help:"Only the leases of this namespace. Default: all."`
 	Strict      bool     `help:"Fail on warnings too."`
 	JSON        bool     `help:"Print one JSON object."`
 }
@@ -26,7 +27,8 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	patient := doctor.Patient{Layout: layout.alloc, Eras: layout.eras, Now: p.now(), Text: p.text}
+	patient := doctor.Patient{Layout: layout.alloc, Eras: layout.eras, Now: p.now(), Text: p.text,
+		Namespace: c.Namespace}
 	var place string
 	var found []doctor.Finding
 	if c.fromAuthority(p) {

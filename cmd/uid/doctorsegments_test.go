@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,10 @@ func TestDoctorSegments(t *testing.T) {
 						t.Errorf("doctor leaves out %s:\n%s", check, r.stdout)
 					}
 				}
-				if got := strings.Contains(r.stdout, "SELECT, UPDATE; 0 tags"); got != (table == "leaf_alloc") {
-					t.Errorf("doctor looks at leaf_alloc: %v\n%s", got, r.stdout)
+				for _, other := range []string{"leaf_alloc", "t_sequence", "ticket"} {
+					if got := strings.Contains(r.stdout, "\nok    "+other); got != (table == other) {
+						t.Errorf("doctor looks at %s: %v\n%s", other, got, r.stdout)
+					}
 				}
 				// With one of the other tables it is not "segments only".
 				s.Query(t, db, b.check(t, exitOK, "", "", "schema", "--dialect", name,
@@ -54,11 +57,11 @@ func TestDoctorLeafAlloc(t *testing.T) {
 		code       int
 	}{
 		{"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a', 1, 1), ('b', 2, 2147483647)",
-			"ok    leaf_alloc  SELECT, UPDATE; 2 tags\n", exitOK},
+			"ok    leaf_alloc   SELECT, UPDATE; 2 tags\n", exitOK},
 		{row(1, 0), `tag "a" has step 0, want 1..2147483648`, exitFailure},
 		{row(1, -5), `tag "a" has step -5, want 1..`, exitFailure},
 		{row(-1, 5), `tag "a" has max_id -1, want 1 or more`, exitFailure},
-		{row(0, 5), `warn  leaf_alloc  tag "a" has max_id 0`, exitOK},
+		{row(0, 5), `warn  leaf_alloc   tag "a" has max_id 0`, exitOK},
 		{row(math.MaxInt64-5, 5), "5 ids are left", exitOK},
 		{row(math.MaxInt64-4, 5), "no range is left", exitFailure},
 		{row(math.MaxInt64-1<<40, 5), "SELECT, UPDATE; 1 tag\n", exitOK},
@@ -113,6 +116,115 @@ func TestDoctorLeafAlloc(t *testing.T) {
 			t.Errorf("doctor names a table that is not there:\n%s", r.stdout)
 		}
 	})
+}
+
+// TestDoctorSequence: the doctor finds what keeps t_sequence from giving ranges.
+func TestDoctorSequence(t *testing.T) {
+	t.Parallel()
+	s := servers.MariaDB(t)
+	for _, c := range []struct {
+		hurt, want string
+		code       int
+	}{
+		{"INSERT INTO t_sequence VALUES ('a', 0, 10)", "ok    t_sequence   SELECT, UPDATE; 1 tag\n", exitOK},
+		{"INSERT INTO t_sequence VALUES ('a', 0, 0)", `tag "a" has step 0, want 1..`, exitFailure},
+		{"INSERT INTO t_sequence VALUES ('a', 0, -7)", `tag "a" has step -7, want 1..`, exitFailure},
+		{"INSERT INTO t_sequence VALUES ('a', 9223372036854775800, 5)", "no range is left", exitFailure},
+		{"ALTER TABLE t_sequence ENGINE = MyISAM", "t_sequence is in MyISAM", exitFailure},
+		{"ALTER TABLE t_sequence DROP PRIMARY KEY", "table t_sequence has no primary or unique key", exitFailure},
+		{"ALTER TABLE t_sequence MODIFY current_val INT NOT NULL", "current_val is int, want bigint", exitFailure},
+	} {
+		t.Run(c.hurt, func(t *testing.T) {
+			t.Parallel()
+			b, db := newBench(t), s.CreateDB(t)
+			b.now = time.Now()
+			b.env["UID_DSN"] = s.DSN(db)
+			b.check(t, exitOK, "", "", "segment", "init")
+			s.Query(t, db, c.hurt)
+			b.check(t, c.code, c.want, "", "doctor")
+		})
+	}
+}
+
+// TestDoctorTickets: the doctor finds what keeps a ticket server from being used, and writes nothing.
+func TestDoctorTickets(t *testing.T) {
+	t.Parallel()
+	mariadb, postgres := dbtest.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset=2"),
+		servers.Postgres(t)
+	for _, c := range []struct {
+		s          *dbtest.Server
+		hurt, want string
+		code       int
+	}{
+		{mariadb, "DO 0", "counts by 2 from 2; the highest id is 0", exitOK},
+		{mariadb, "SET @@session.sql_mode = 'NO_AUTO_VALUE_ON_ZERO'; " +
+			"INSERT INTO ticket (id, stub) VALUES (0, 'uid-ticket-plan 3/2/0')",
+			"the server counts by 2 from 2, want 3 from 2", exitFailure},
+		{mariadb, "INSERT INTO ticket (id, stub) VALUES (3000002, 'uid-ticket-plan 2/2/3000000')",
+			"counts by 2 from 2; the highest id is 3,000,002", exitOK},
+		{mariadb, "INSERT INTO ticket (id, stub) VALUES (9223372036854775806, 'a')",
+			"no id is left before the last int64", exitFailure},
+		{mariadb, "INSERT INTO ticket (id, stub) VALUES (9223372036854775000, 'a')", "403 ids are left", exitOK},
+		{mariadb, "ALTER TABLE ticket ENGINE = MyISAM", "ticket is in MyISAM", exitFailure},
+		{mariadb, "DROP INDEX uk_ticket_stub ON ticket", "table ticket has no primary or unique key", exitFailure},
+		{postgres, "SELECT 1", "counts by 1 from 1; the highest id is 0", exitOK},
+		{postgres, "ALTER TABLE ticket SET UNLOGGED", "ticket is UNLOGGED", exitFailure},
+		{postgres, "ALTER TABLE ticket ALTER id SET INCREMENT 3", "counts by 3 from 1", exitOK},
+		{postgres, "ALTER TABLE ticket ALTER id SET CYCLE", "has CYCLE, want NO CYCLE", exitFailure},
+		{postgres, "ALTER TABLE ticket ALTER id SET CACHE 7", "has CACHE 7, want 1", exitFailure},
+		{postgres, "ALTER TABLE ticket ALTER id DROP IDENTITY", "has no identity column", exitFailure},
+	} {
+		t.Run(c.hurt, func(t *testing.T) {
+			t.Parallel()
+			b, db := newBench(t), c.s.CreateDB(t)
+			b.now = time.Now()
+			b.env["UID_DSN"] = c.s.DSN(db)
+			b.check(t, exitOK, "", "", "segment", "init")
+			c.s.Query(t, db, c.hurt)
+			b.check(t, c.code, c.want, "", "doctor")
+			if c.code == exitOK {
+				if got, _ := strconv.Atoi(c.s.Query(t, db, "SELECT COUNT(*) FROM ticket")); got > 1 {
+					t.Errorf("%d rows after the doctor looked, want no new one", got)
+				}
+			}
+		})
+	}
+	s := dbtest.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset=5")
+	b, db := newBench(t), s.CreateDB(t)
+	b.env["UID_DSN"] = s.DSN(db)
+	b.check(t, exitOK, "", "", "segment", "init")
+	b.check(t, exitFailure, "the server counts by 2 from 5, want an offset of 1..2", "", "doctor")
+}
+
+// TestDoctorNamespaces: the doctor finds a namespace whose worker ids are all held, by its own layout,
+// and a server with few connections left. It knows the row that "uid workers restored" writes.
+func TestDoctorNamespaces(t *testing.T) {
+	t.Parallel()
+	s := dbtest.MariaDB(t, "--max-connections=12")
+	b, db := newBench(t), s.CreateDB(t)
+	b.now = time.Now()
+	b.env["UID_DSN"] = s.DSN(db)
+	b.check(t, exitOK, "", "", "gen")
+	b.check(t, exitOK, "warn  connections", "", "doctor")
+	b.check(t, exitOK, "1 namespace with leases", "", "doctor")
+	for i := range 4 {
+		s.Query(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
+			"UNTIL_MS, LAYOUT) VALUES ('tiny', %d, 1, 1, 'host', %d, '48-2-13-0/1ms@2026-01-01T00:00:00Z')",
+			i, time.Now().Add(time.Hour).UnixMilli()))
+	}
+	const full = "tiny: 4 of 4 worker ids held, 4 used so far: no other process can start"
+	b.check(t, exitFailure, full, "", "doctor")
+	b.check(t, exitFailure, full, "", "doctor", "--namespace", "tiny")
+	b.check(t, exitOK, "default: 1 of 4,194,304 worker ids held, 1 used so far", "",
+		"doctor", "--namespace", "default")
+	b.check(t, exitOK, `"other" has no leases`, "", "doctor", "--namespace", "other")
+	s.Query(t, db, "DELETE FROM WORKER_LEASE WHERE NAMESPACE = 'tiny'")
+	b.check(t, exitOK, "", "", "workers", "restored", "--highest", "5000", "--reach", "1h",
+		"--layout", "default")
+	r := b.check(t, exitOK, `those up to 5,000 count as used since "uid workers restored"`, "", "doctor")
+	if strings.Contains(r.stdout, "keys are skipped") {
+		t.Errorf("doctor takes what was restored for skipped keys:\n%s", r.stdout)
+	}
 }
 
 // row returns the statement that makes the tag a, with its counter at at.

@@ -125,7 +125,7 @@ func (t *table) length(now row, ids int64) (int64, error) {
 
 // advance adds n to the counter of a tag in one statement that answers with the end of the range.
 // A cyclic counter without room begins again. advance returns errNotSo if the tag has no row with
-// room and with this step; a step of 0 matches any row.
+// room and with this step; a step of 0 matches every valid one.
 //
 // The answer is the end because that is never 0. An answer of 0 says that a trigger on the table
 // hides the value of LAST_INSERT_ID. The range is then a gap, and later fetches use replace.
@@ -142,6 +142,8 @@ func (t *table) advance(
 	where := fmt.Sprint(t.touch, " WHERE ", t.is, " AND ", t.at, " BETWEEN ", least, " AND ", most)
 	if step > 0 {
 		where += fmt.Sprint(" AND ", t.step, " = ", step)
+	} else { // a row that was edited to an invalid step gives no range
+		where += fmt.Sprint(" AND ", t.step, " BETWEEN 1 AND ", segment.MaxSpan)
 	}
 	to, err := t.answer(ctx, c, end, fmt.Sprint(ahead), where, tag)
 	if err != nil {

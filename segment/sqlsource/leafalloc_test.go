@@ -292,8 +292,10 @@ func TestLeafAllocBadRow(t *testing.T) {
 		"Sequence": sqlsource.Sequence(db, nil),
 	} {
 		for _, tag := range []string{"zero", "below", "long", "longest"} {
-			if r, err := src.Fetch(t.Context(), tag, 0); !errors.Is(err, segment.ErrBadRange) {
-				t.Errorf("%s: Fetch(%q) = %v, %v, want ErrBadRange", name, tag, r, err)
+			for _, step := range []int64{0, 10} { // a client may name a step of its own
+				if r, err := src.Fetch(t.Context(), tag, step); !errors.Is(err, segment.ErrBadRange) {
+					t.Errorf("%s: Fetch(%q, %d) = %v, %v, want ErrBadRange", name, tag, step, r, err)
+				}
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (p *Patient) connection(ctx context.Context) ([]Finding, error) {
 // reach reports how fast an authority lists its worker ids.
 func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 	begin := time.Now()
-	leases, err := p.Leases(ctx)
+	leases, err := p.only(p.Leases(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +194,17 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 		f.Text += fmt.Sprintf("; WORKER_NODE counts on from %s, beyond the layout",
 			human.Count(used))
 	}
-	if used > 100 && float64(u.Rows) < 0.5*float64(used) {
+	restored, since, err := p.restored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if restored > 0 {
+		f.Text += fmt.Sprintf("; those up to %s count as used since \"uid workers restored\"",
+			human.Count(restored))
+	}
+	if missing := used - restored - since; used > 100 && missing > used/2 {
 		f.Text += fmt.Sprintf("; %s of the %s used have no row: keys are skipped or rows were "+
-			"deleted", human.Count(used-u.Rows), human.Count(used))
+			"deleted", human.Count(missing), human.Count(used))
 	}
 	days := float64(left) / perDay // +Inf or NaN if there were no starts
 	if perDay > 0 {
@@ -222,6 +230,16 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 		f.Verdict = Warn
 	}
 	return []Finding{f}, nil
+}
+
+// restored returns the highest key that "uid workers restored" has written into WORKER_NODE, or 0,
+// and how many rows lie above it. No row is missing below: the restore lost them.
+func (p *Patient) restored(ctx context.Context) (key, since int64, err error) {
+	const last = "(SELECT COALESCE(MAX(ID), 0) FROM WORKER_NODE " +
+		"WHERE HOST_NAME = 'restored' AND PORT = '')"
+	err = p.query(ctx, []any{&key, &since},
+		"SELECT "+last+", (SELECT COUNT(*) FROM WORKER_NODE WHERE ID > "+last+")")
+	return key, since, err
 }
 
 // otherNamespaces reports whether there are leases of the layout, none of them in the namespace
@@ -259,7 +277,7 @@ func (p *Patient) lastKey(ctx context.Context) (key int64, err error) {
 
 // leases counts the leases and finds those that point to a fault.
 func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
-	leases, err := p.Leases(ctx)
+	leases, err := p.only(p.Leases(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +306,7 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 		if l.Left > 366*24*time.Hour {
 			far++
 		}
-		if l.Worker > p.Layout.MaxWorker() {
+		if most, known := highestWorker(l.Layout); known && l.Worker > most {
 			beyond++
 		}
 	}
@@ -309,16 +327,15 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 			"a clock that was years ahead made a claim, whose worker id is lost until then"))
 	}
 	if beyond > 0 {
-		found = append(found, warn(fmt.Sprintf("%d have worker ids above the layout's highest, %d",
-			beyond, p.Layout.MaxWorker()),
-			"they belong to another layout; --layout names the one to check"))
+		found = append(found, warn(fmt.Sprintf("%d have worker ids above their layout's highest",
+			beyond), "no process can use them; a row was edited, or a layout changed by hand"))
 	}
 	return found, nil
 }
 
 // eras finds the owners of leases that do not know the newest layout of their namespace.
 func (p *Patient) eras(ctx context.Context) ([]Finding, error) {
-	leases, err := p.Leases(ctx)
+	leases, err := p.only(p.Leases(ctx))
 	if err != nil {
 		return nil, err
 	}

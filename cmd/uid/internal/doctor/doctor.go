@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/segment/sqlsource"
 )
 
 // Verdict is the outcome of a check.
@@ -81,6 +82,8 @@ type Patient struct {
 	Text   func(error) string // the text of an error, without passwords
 	Peers  []Peer             // other databases to compare
 
+	Namespace string // the only one to examine; empty: all
+
 	// Leases returns the worker ids that are reused, of the database or of another authority.
 	Leases func(context.Context) ([]workernode.Lease, error)
 
@@ -121,7 +124,8 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 			{"server", p.server},
 		},
 		p.settings(""),
-		[]check{{"worker ids", p.workerIDs}, {"leases", p.leases}, {"eras", p.eras}},
+		[]check{{"worker ids", p.workerIDs}, {"leases", p.leases}, {"namespaces", p.namespaces},
+			{"eras", p.eras}},
 		p.last())...)...)
 }
 
@@ -137,7 +141,12 @@ func (p *Patient) ExamineSlots(ctx context.Context) []Finding {
 
 // last returns the last checks of every examination.
 func (p *Patient) last() []check {
-	checks := []check{{"leaf_alloc", p.leafAlloc}}
+	checks := []check{
+		{"leaf_alloc", p.counters("leaf_alloc", "max_id", sqlsource.LeafAlloc(p.DB, nil))},
+		{"t_sequence", p.counters("t_sequence", "next id", sqlsource.Sequence(p.DB, nil))},
+		{"ticket", p.tickets},
+		{"connections", p.connections},
+	}
 	if len(p.Peers) > 0 {
 		checks = append(checks, check{"ranges", p.ranges})
 	}

@@ -107,7 +107,7 @@ func allSettings() []settings {
 			{Fail, "SELECT GROUP_CONCAT(TABLE_NAME), GROUP_CONCAT(DISTINCT ENGINE) " +
 				"FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND " +
 				"UPPER(TABLE_NAME) IN " +
-				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE') AND " +
+				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE', 'TICKET') AND " +
 				"UPPER(ENGINE) IN ('MEMORY', 'MYISAM', 'ARIA', 'CSV', 'BLACKHOLE') " +
 				"HAVING COUNT(*) > 0",
 				"{name} is in {value}, which forgets what it has answered at a restart or a crash",
@@ -140,7 +140,8 @@ func allSettings() []settings {
 		{dsn.Postgres, "durability", onDisk, []fault{
 			{Fail, "SELECT STRING_AGG(relname, ','), 'UNLOGGED' FROM pg_class WHERE oid IN " +
 				"(to_regclass('worker_node'), to_regclass('worker_lease'), " +
-				"to_regclass('leaf_alloc'), to_regclass('t_sequence')) AND " +
+				"to_regclass('leaf_alloc'), to_regclass('t_sequence'), " +
+				"to_regclass('ticket')) AND " +
 				"relpersistence <> 'p' HAVING COUNT(*) > 0",
 				"{name} is {value}: a crash of the server empties it",
 				"ALTER TABLE ... SET LOGGED"},
