@@ -45,7 +45,8 @@ func (p *Patient) namespaces(ctx context.Context) ([]Finding, error) {
 	for _, r := range rooms {
 		text := fmt.Sprintf("%s: %s of %s worker ids held, %s used so far",
 			human.Printable(r.name), human.Count(r.held), human.Count(r.layout), human.Count(r.ids))
-		const advice = "end what holds worker ids and is not needed, or give the worker id more bits"
+		const advice = "end what holds worker ids and is not needed, or give the worker id " +
+			"more bits"
 		switch {
 		case r.layout == 0: // no layout that can be read
 		case r.held >= r.layout:

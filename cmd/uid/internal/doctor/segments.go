@@ -112,13 +112,15 @@ func tagFinding(r segment.Row, counter string) Finding {
 			r.Step, segment.MaxSpan),
 			"uid segment set TAG --step N")
 	case r.Next < 0:
-		return fail(fmt.Sprintf("has %s %d, want 1 or more: it gives no range", counter, r.Next),
+		return fail(fmt.Sprintf("has %s %d, want 1 or more: it gives no range", counter,
+			r.Next),
 			"uid segment set TAG --next N, above every id in use")
 	case r.Next == 0:
 		return warn("has "+counter+" 0: its first id is 0, which programs take for none",
 			"uid segment set TAG --next 1")
 	case left < r.Step:
-		return fail(fmt.Sprintf("has %s %d: no range is left before the last int64", counter, r.Next),
+		return fail(fmt.Sprintf("has %s %d: no range is left before the last int64", counter,
+			r.Next),
 			"let the service use another tag")
 	case left < nearEnd:
 		return warn(fmt.Sprintf("has %s %d: %s ids are left before the last int64", counter, r.Next,
