@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
@@ -310,8 +308,7 @@ func (c *serveCmd) generators(
 		}
 	}()
 	if c.Only != "segment" {
-		workers := c.assigner(db, serveClaim(o.Logger))
-		g, err := c.snowflake(start, db, workers, layout, o.Logger)
+		workers, g, err := c.snowflake(start, db, layout, o.Logger)
 		if err != nil {
 			return "", nil, err
 		}
@@ -346,18 +343,6 @@ func (c *serveCmd) generators(
 		}
 	}
 	return s.Place, closeAll, nil
-}
-
-// snowflake creates the tables that are missing and returns the generator of time-ordered ids.
-func (c *serveCmd) snowflake(
-	ctx context.Context, db *gorm.DB, a assigner.Assigner, layout namedLayout, logger *slog.Logger,
-) (*uid.Cached, error) {
-	migrateErr := workernode.MigrateLogged(ctx, db, logger)
-	g, err := newSnowflake(ctx, a, layout, logger)
-	if err != nil && migrateErr != nil {
-		err = errors.Join(err, migrateErr)
-	}
-	return g, err
 }
 
 // serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.

@@ -150,3 +150,69 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	pool.AddCert(made)
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", secret), pool
 }
+
+// TestServeNamespace: "gen" and "serve" have different layouts by default, and do not refuse each other.
+// A server stays in the namespace that has its layout, its own first, and says which it is.
+func TestServeNamespace(t *testing.T) {
+	t.Parallel()
+	const fresh, leaf, both = `namespace "serve", layout 41-10-12-0/1ms@2010-`, `namespace "default", layout 41-10-12-0/1ms@2010-`,
+		`the namespace \"default\" has this layout too`
+	for name, c := range map[string]struct {
+		before [][]string
+		args   []string
+		want   string
+	}{
+		"nothing":         {nil, nil, fresh},
+		"gen":             {[][]string{{"gen"}}, nil, fresh},
+		"gen of Leaf's":   {[][]string{{"gen", "--layout", "leaf"}}, nil, leaf},
+		"gen, one layout": {[][]string{{"gen"}}, []string{"--layout", "default"}, `namespace "default", layout 28-22-13`},
+		"both": {[][]string{{"gen", "--layout", "leaf", "--namespace", "serve"}, {"gen", "--layout", "leaf"}},
+			nil, fresh},
+		"another of its own": {[][]string{{"gen", "--namespace", "serve"}, {"gen", "--layout", "leaf"}}, nil, leaf},
+		"named":              {[][]string{{"gen"}}, []string{"--namespace", "x"}, `namespace "x", layout 41-10-12`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.now = time.Now()
+			for _, args := range c.before {
+				b.check(t, exitOK, "", "", args...)
+			}
+			for range 2 { // a restart stays where it was
+				s := b.serve(t, append([]string{"--only", "snowflake"}, c.args...)...)
+				s.ok(t, "/api/snowflake/get/x")
+				s.stop()
+				got := s.stderr()
+				if !strings.Contains(got, c.want) || strings.Contains(got, both) != (name == "both") {
+					t.Errorf("serve prints %s\nwant %s", got, c.want)
+				}
+			}
+		})
+	}
+	t.Run("neither fits", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.check(t, exitOK, "", "", "gen")
+		b.check(t, exitOK, "", "", "gen", "--namespace", "serve")
+		b.check(t, exitFailure, "", "--namespace", "serve", "--only", "snowflake", "--addr", "127.0.0.1:0")
+	})
+	t.Run("together", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.env["UID_DSN"] = servers.MariaDB(t).DSN(servers.MariaDB(t).CreateDB(t))
+		var running []*served
+		for range 3 {
+			running = append(running, b.serve(t, "--only", "snowflake"))
+		}
+		ids := map[string]bool{}
+		for range 100 {
+			for _, s := range running {
+				id := s.ok(t, "/api/snowflake/get/x")
+				if ids[id] {
+					t.Errorf("id %s occurs twice", id)
+				}
+				ids[id] = true
+			}
+		}
+	})
+}
