@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -15,8 +14,9 @@ import (
 	"time"
 )
 
-// A Cluster says where the API server is, and how requests to it are made. InCluster, Kubeconfig
-// and Parse return one. It must not change while an Assigner uses it.
+// A Cluster says where the API server is, and how requests to it are made. InCluster returns one,
+// and package kubeconfig, which is a module of its own. It must not change while an Assigner uses
+// it.
 type Cluster struct {
 	// Server is the API server's URL, such as https://10.96.0.1:443, http or https. Required.
 	Server string
@@ -62,64 +62,37 @@ func inCluster(dir string, getenv func(string) string) (*Cluster, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return nil, errors.New("kubernetes: this is no pod: KUBERNETES_SERVICE_HOST and " +
-			"KUBERNETES_SERVICE_PORT are not set; use Kubeconfig")
+			"KUBERNETES_SERVICE_PORT are not set; see package kubeconfig")
 	}
 	namespace, err := os.ReadFile(filepath.Join(dir, "namespace"))
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: the pod has no service account "+
 			"(automountServiceAccountToken): %w", err)
 	}
-	a := access{
-		server:    "https://" + net.JoinHostPort(host, port),
-		namespace: strings.TrimSpace(string(namespace)),
-		caFile:    filepath.Join(dir, "ca.crt"),
-		tokenFile: filepath.Join(dir, "token"),
-	}
-	c, err := a.cluster()
+	authority, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: service account: %w", err)
 	}
-	return c, nil
-}
-
-// access is how one account reaches a server. Where both data and a file are set, the data is used.
-type access struct {
-	server, namespace string
-	serverName        string // expected in the server's certificate; empty: the URL's host
-	insecure          bool   // the server's certificate is not verified
-	ca                []byte // PEM; without ca and caFile, the system's authorities
-	caFile            string
-	cert, key         []byte // PEM
-	certFile, keyFile string
-	token, tokenFile  string
-}
-
-// cluster returns a Cluster with a client of its own. It reads every file that a names, so that a
-// missing one is an error here.
-func (a access) cluster() (*Cluster, error) {
-	config, err := a.tls()
-	if err != nil {
-		return nil, err
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !config.RootCAs.AppendCertsFromPEM(authority) {
+		return nil, errors.New("kubernetes: service account: ca.crt has no certificate in PEM")
 	}
-	if a.token == "" && a.tokenFile != "" {
-		if _, err := readToken(a.tokenFile); err != nil {
-			return nil, err
-		}
+	account := bearer{file: filepath.Join(dir, "token")}
+	if _, err := account.token(); err != nil {
+		return nil, fmt.Errorf("kubernetes: service account: %w", err)
 	}
 	// HTTP/1.1 only. A claim makes one request at a time, and a request that times out closes its
 	// connection: the next one gets a new connection, to a server that is alive.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	var transport http.RoundTripper = &http.Transport{
+	account.next = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, Protocols: &protocols,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout: dialTimeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4,
 	}
-	if a.token != "" || a.tokenFile != "" {
-		transport = bearer{transport, a.token, a.tokenFile}
-	}
-	c := &Cluster{Server: strings.TrimRight(a.server, "/"), Namespace: a.namespace,
-		Client: &http.Client{Transport: transport, CheckRedirect: noRedirect}}
+	c := &Cluster{Server: "https://" + net.JoinHostPort(host, port),
+		Namespace: strings.TrimSpace(string(namespace)),
+		Client:    &http.Client{Transport: account, CheckRedirect: noRedirect}}
 	return c, c.validate()
 }
 
@@ -130,78 +103,19 @@ const dialTimeout = 3 * time.Second
 // noRedirect follows no redirect, so that the token goes to no other server.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// tls returns the settings of TLS connections.
-func (a access) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.serverName,
-		InsecureSkipVerify: a.insecure} //nolint:gosec // the user's kubeconfig says so
-	ca := a.ca
-	if len(ca) == 0 && a.caFile != "" {
-		var err error
-		if ca, err = os.ReadFile(a.caFile); err != nil {
-			return nil, err
-		}
-	}
-	if len(ca) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, fmt.Errorf("the certificate authority (%s) has no certificate in PEM",
-				cmp.Or(a.caFile, "certificate-authority-data"))
-		}
-	}
-	hasCert := len(a.cert) > 0 || a.certFile != ""
-	hasKey := len(a.key) > 0 || a.keyFile != ""
-	if hasCert != hasKey {
-		return nil, errors.New("a client certificate and its key go together, and one of them " +
-			"is missing")
-	}
-	if !hasCert {
-		return config, nil
-	}
-	if _, err := a.certificate(nil); err != nil {
-		return nil, err
-	}
-	config.GetClientCertificate = a.certificate
-	return config, nil
-}
-
-// certificate returns the client certificate. It reads files at each call, because they are
-// renewed.
-func (a access) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	cert, key := a.cert, a.key
-	var err error
-	if len(cert) == 0 {
-		if cert, err = os.ReadFile(a.certFile); err != nil {
-			return nil, err
-		}
-	}
-	if len(key) == 0 {
-		if key, err = os.ReadFile(a.keyFile); err != nil {
-			return nil, err
-		}
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("client certificate: %w", err)
-	}
-	return &pair, nil
-}
-
-// bearer adds a token to each request: token, or if that is empty what file holds.
+// bearer adds the token in a file to each request.
 type bearer struct {
-	next        http.RoundTripper
-	token, file string
+	next http.RoundTripper
+	file string
 }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	token := b.token
-	if token == "" {
-		var err error
-		if token, err = readToken(b.file); err != nil {
-			if r.Body != nil {
-				r.Body.Close()
-			}
-			return nil, err
+	token, err := b.token()
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
 		}
+		return nil, err
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -215,15 +129,15 @@ func (b bearer) CloseIdleConnections() {
 	}
 }
 
-// readToken returns the token in a file.
-func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
+// token reads the token.
+func (b bearer) token() (string, error) {
+	text, err := os.ReadFile(b.file)
 	if err != nil {
 		return "", err
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {
-		return "", fmt.Errorf("token file %s is empty", path)
+		return "", fmt.Errorf("token file %s is empty", b.file)
 	}
 	return token, nil
 }

@@ -2,7 +2,8 @@
 // (coordination.k8s.io/v1) keeps each worker id, and pods of a Deployment share them. It needs the
 // standard library and no client library, no database, no volume and no numbered pods.
 //
-// A program in a pod calls InCluster, and one outside of the cluster Kubeconfig:
+// A program in a pod calls InCluster. For one outside of the cluster there is package kubeconfig, a
+// module of its own.
 //
 //	cluster, err := kubernetes.InCluster()
 //	...

@@ -8,9 +8,6 @@ import (
 // InClusterAt is InCluster with another folder and environment.
 var InClusterAt = inCluster
 
-// ParseYAML reads the part of YAML that kubeconfig files are written in.
-var ParseYAML = parseYAML
-
 // NewStore returns the store of an Assigner.
 func NewStore(c *Cluster, name string) interface {
 	lease.Store

@@ -3,14 +3,11 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
-	"net/url"
-	"os"
-	"strings"
 
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// DefaultNamespace is the Namespace where neither Options nor Open's text name one.
+// DefaultNamespace is the Namespace where Options names none.
 const DefaultNamespace = "uidring"
 
 // maxNamespace bounds Options.Namespace, so that the name of an object has room for a worker id.
@@ -46,56 +43,10 @@ func New(c *Cluster, o *Options) (*lease.Assigner, error) {
 			"letters, digits and hyphens", opts.Namespace, maxNamespace)
 	}
 	if c == nil {
-		return nil, fmt.Errorf("kubernetes: the cluster is nil, want that of InCluster or " +
-			"Kubeconfig")
+		return nil, fmt.Errorf("kubernetes: the cluster is nil, want that of InCluster")
 	}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	return lease.New(newStore(c, opts.Namespace), &opts.Lease)
-}
-
-// Scheme begins the text that Open reads.
-const Scheme = "kubernetes:"
-
-// Open returns an Assigner for a text of the form
-//
-//	kubernetes:[CLUSTERNAMESPACE/][NAMESPACE][?kubeconfig=PATH][&context=CONTEXT]
-//
-// such as kubernetes:orders. In a pod it uses the pod's service account, unless the text names a
-// kubeconfig or a context. Otherwise it uses Kubeconfig. CLUSTERNAMESPACE and NAMESPACE override
-// the account's namespace and o's.
-func Open(text string, o *Options) (*lease.Assigner, error) {
-	rest, ok := strings.CutPrefix(text, Scheme)
-	rest, query, _ := strings.Cut(rest, "?")
-	values, err := url.ParseQuery(query)
-	if !ok || err != nil {
-		return nil, fmt.Errorf("kubernetes: the address is not of the form " +
-			"kubernetes:[CLUSTERNAMESPACE/][NAMESPACE][?kubeconfig=PATH][&context=CONTEXT]")
-	}
-	for key, all := range values {
-		if key != "kubeconfig" && key != "context" || len(all) != 1 {
-			return nil, fmt.Errorf("kubernetes: the address has %q, want kubeconfig and context, "+
-				"once each", key)
-		}
-	}
-	var c *Cluster
-	if len(values) == 0 && os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
-		c, err = InCluster()
-	} else {
-		c, err = Kubeconfig(values.Get("kubeconfig"), values.Get("context"))
-	}
-	if err != nil {
-		return nil, err
-	}
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	namespace := rest
-	if before, after, ok := strings.Cut(rest, "/"); ok {
-		c.Namespace, namespace = before, after
-	}
-	opts.Namespace = cmp.Or(namespace, opts.Namespace)
-	return New(c, &opts)
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,22 +46,14 @@ type apiServer struct {
 // name returns an Options.Namespace that no other check uses.
 func (s *apiServer) name() string { return fmt.Sprintf("t%d", s.names.Add(1)) }
 
-// cluster returns the server's Cluster, read from a kubeconfig that names a file with the token.
+// cluster returns the server's Cluster, as a pod has it.
 func (s *apiServer) cluster(tb testing.TB, token string) *kubernetes.Cluster {
 	tb.Helper()
-	dir := tb.TempDir()
-	config := strings.Replace(string(s.Kubeconfig(s.Addr(), "token")), "token: ", "tokenFile: ", 1)
-	for name, text := range map[string]string{"config": config, "token": token} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	c, err := kubernetes.Kubeconfig(filepath.Join(dir, "config"), "")
+	authority, err := os.ReadFile(s.CA())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(c.Client.CloseIdleConnections)
-	return c
+	return inCluster(tb, s.Addr(), token, string(authority))
 }
 
 // request makes a request as the administrator and returns the answer's status code and body.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
@@ -32,7 +33,7 @@ type opener func(address string, o lease.Options) (*lease.Assigner, error)
 // openerOf returns the opener for an address, nil if the address names a database.
 func openerOf(address string) opener {
 	switch {
-	case strings.HasPrefix(address, kubernetes.Scheme):
+	case strings.HasPrefix(address, kubeconfig.Scheme):
 		return openKubernetes
 	case strings.HasPrefix(address, "etcd://"):
 		return openEtcd
@@ -43,7 +44,7 @@ func openerOf(address string) opener {
 }
 
 func openKubernetes(address string, o lease.Options) (*lease.Assigner, error) {
-	return kubernetes.Open(address, &kubernetes.Options{Lease: o})
+	return kubeconfig.Open(address, &kubernetes.Options{Lease: o})
 }
 
 func openEtcd(address string, o lease.Options) (*lease.Assigner, error) {

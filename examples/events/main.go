@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
@@ -60,7 +60,7 @@ func workers() (assigner.Assigner, error) {
 		return nil, errors.New("want either UID_FILE, a path on a volume of this pod's own, or " +
 			"UID_WORKERS, such as kubernetes:events")
 	case cluster != "":
-		return kubernetes.Open(cluster, nil)
+		return kubeconfig.Open(cluster, nil)
 	default:
 		return assigner.StatefulSet(&assigner.LocalOptions{File: file}), nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 )
 
 // manifest is the part of an object that the test reads.
@@ -154,7 +154,7 @@ func check(t *testing.T, file string, m manifest) {
 			}
 			if strings.HasPrefix(e.Name, "UID_") {
 				source += e.Name
-				cluster = strings.HasPrefix(e.Value, kubernetes.Scheme)
+				cluster = strings.HasPrefix(e.Value, kubeconfig.Scheme)
 			}
 		}
 		if named != (m.Kind == "StatefulSet") {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -33,7 +34,7 @@ func newAPIServer() (*apiServer, error) {
 	}
 	s := &apiServer{APIServer: srv}
 	if s.config, err = srv.WriteKubeconfig(srv.Addr()); err == nil {
-		s.cluster, err = kubernetes.Kubeconfig(s.config, "")
+		s.cluster, err = kubeconfig.Load(s.config, "")
 	}
 	if err != nil {
 		s.Close()
@@ -51,7 +52,7 @@ func (s *apiServer) reset() error {
 }
 
 func (s *apiServer) job(kind string) job {
-	return job{Kind: kind, DSN: kubernetes.Scheme + s.name() + "?kubeconfig=" + s.config}
+	return job{Kind: kind, DSN: kubeconfig.Scheme + s.name() + "?kubeconfig=" + s.config}
 }
 
 // counters reads how many requests for leases the server has answered.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcd"
-	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/service"
@@ -121,7 +121,7 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 		}
 	case cluster:
 		var err error
-		if a, err = kubernetes.Open(j.DSN, nil); err != nil {
+		if a, err = kubeconfig.Open(j.DSN, nil); err != nil {
 			return nil, err
 		}
 	default:

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
@@ -157,8 +158,8 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 	if strings.HasPrefix(j.DSN, "http:") {
 		return service.NewClient([]string{j.DSN}, nil)
 	}
-	if strings.HasPrefix(j.DSN, kubernetes.Scheme) {
-		return kubernetes.Open(j.DSN, &kubernetes.Options{Lease: o})
+	if strings.HasPrefix(j.DSN, kubeconfig.Scheme) {
+		return kubeconfig.Open(j.DSN, &kubernetes.Options{Lease: o})
 	}
 	db, err := openSQL(j.DSN)
 	if err != nil {

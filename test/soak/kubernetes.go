@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/test/internal/soak"
@@ -20,14 +21,14 @@ func newCluster() *authority {
 	var s *dbtest.APIServer // set by start
 	address := func(addr string) (string, error) {
 		path, err := s.WriteKubeconfig(addr)
-		return kubernetes.Scheme + "soak?kubeconfig=" + path, err
+		return kubeconfig.Scheme + "soak?kubeconfig=" + path, err
 	}
 	open := func(in *injector, o lease.Options) (*lease.Assigner, error) {
 		text, err := address(in.srv.Addr())
 		if err != nil {
 			return nil, err
 		}
-		return kubernetes.Open(text, &kubernetes.Options{Lease: o})
+		return kubeconfig.Open(text, &kubernetes.Options{Lease: o})
 	}
 	// The proxy cannot look into TLS, so faults of some requests are left out.
 	network := slices.DeleteFunc(unreliable("until_ms"), func(f fault) bool {
