@@ -63,10 +63,11 @@ const leaseToken = "token-never-shown"
 // newLeaseServer starts a leaseServer and returns its address for --dsn.
 func newLeaseServer(t *testing.T) (address string) {
 	t.Helper()
-	s := httptest.NewServer(&leaseServer{objects: map[string]map[string]any{}})
+	s := httptest.NewTLSServer(&leaseServer{objects: map[string]map[string]any{}})
 	t.Cleanup(s.Close)
 	path := filepath.Join(t.TempDir(), "config")
-	text := fmt.Sprintf(`{"current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],
+	text := fmt.Sprintf(`{"current-context":"c","clusters":[{"name":"c","cluster":{"server":%q,
+			"insecure-skip-tls-verify":true}}],
 		"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"team"}}],
 		"users":[{"name":"u","user":{"token":%q}}]}`, s.URL, leaseToken)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
