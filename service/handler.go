@@ -120,14 +120,11 @@ type route struct {
 
 func (h *handler) routes() []route {
 	get, post, head := http.MethodGet, http.MethodPost, http.MethodHead
-	keyed := func(f func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { f(w, r, r.PathValue("key")) }
-	}
 	id := func(f http.HandlerFunc) http.HandlerFunc { return only("count", inText, f) }
 	claim := func(f http.HandlerFunc) http.HandlerFunc { return only("", inFailure, f) }
 	return []route{
-		{segmentPath + "{key}", []string{get, post}, id(keyed(h.segment))},
-		{snowflakePath + "{key}", []string{get, post}, id(keyed(h.snowflake))},
+		{"/api/segment/get/{key}", []string{get, post}, id(h.segment)},
+		{"/api/snowflake/get/{key}", []string{get, post}, id(h.snowflake)},
 		{wire.RangePath + "{key}", []string{post}, only("count", inFailure, h.ranges)},
 		{wire.AssignPath, []string{post}, claim(h.assign)},
 		{wire.ExtendPath, []string{post}, claim(h.extend)},
@@ -162,9 +159,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
-	if !h.hot(w, r) {
-		h.mux.ServeHTTP(w, r)
-	}
+	h.mux.ServeHTTP(w, r)
 }
 
 // maxBody is the most bytes of a request's body that are read. A form with an id is far shorter,

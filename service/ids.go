@@ -1,54 +1,25 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
 
-// The routes that are called most.
-const (
-	segmentPath   = "/api/segment/get/"
-	snowflakePath = "/api/snowflake/get/"
-)
-
-// hot serves a request for one id whose key needs no decoding, without the cost of the mux. It
-// reports whether the request is one of those.
-func (h *handler) hot(w http.ResponseWriter, r *http.Request) bool {
-	u := r.URL
-	if u.RawQuery != "" || u.RawPath != "" ||
-		r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return false
-	}
-	if key, ok := strings.CutPrefix(u.Path, segmentPath); ok && plain(key) {
-		h.segment(w, r, key)
-		return true
-	}
-	if key, ok := strings.CutPrefix(u.Path, snowflakePath); ok && plain(key) {
-		h.snowflake(w, r, key)
-		return true
-	}
-	return false
-}
-
-// plain reports whether the mux would take the key from the end of a path as it is.
-func plain(key string) bool {
-	return key != "" && key != "." && key != ".." && strings.IndexByte(key, '/') < 0
-}
-
-func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) {
+func (h *handler) segment(w http.ResponseWriter, r *http.Request) {
 	if h.Segment == nil {
 		http.Error(w, "number segments are not served here", http.StatusNotFound)
 		return
 	}
-	ctx := h.patience(r)
-	defer ctx.end()
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	key := r.PathValue("key")
 	if !counts(r) {
 		id, err := h.Segment.Next(ctx, key)
 		h.one(w, r, key, id, err)
@@ -57,13 +28,14 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) {
 	many(h, w, r, key, func(ids []int64) (int, error) { return h.Segment.Fill(ctx, key, ids) })
 }
 
-func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) {
+func (h *handler) snowflake(w http.ResponseWriter, r *http.Request) {
 	if h.Snowflake == nil {
 		http.Error(w, "time-ordered ids are not served here", http.StatusNotFound)
 		return
 	}
-	ctx := h.patience(r)
-	defer ctx.end()
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	key := r.PathValue("key")
 	if !counts(r) {
 		id, err := h.Snowflake.Next(ctx)
 		h.one(w, r, key, int64(id), err)
