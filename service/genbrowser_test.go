@@ -71,7 +71,7 @@ func TestGeneratorsPageInBrowser(t *testing.T) {
 		dark    bool
 		colours map[string]browsertest.RGB
 	}{
-		"light": {image.Point{X: 1300, Y: 1400}, false, map[string]browsertest.RGB{
+		"light": {image.Point{X: 1300, Y: 2200}, false, map[string]browsertest.RGB{
 			"ground": {0xf5, 0xf7, 0xf8}, "lead": {0x2f, 0x6f, 0xbd}, "lag": {0xa8, 0x57, 0x0a},
 			"degraded": {0x9a, 0x62, 0}, "down": {0xb3, 0x26, 0x1e}}},
 		"dark": {image.Point{X: 1300, Y: 1400}, true, map[string]browsertest.RGB{

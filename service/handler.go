@@ -77,7 +77,7 @@ func NewHandler(opts *HandlerOptions) (http.Handler, error) {
 			"want at least one")
 	}
 	h := &handler{HandlerOptions: *opts, version: version(), begin: time.Now()}
-	h.paces.old.at, h.paces.recent.at = h.begin, h.begin
+	h.paces.start(h.begin)
 	if h.Timeout == 0 {
 		h.Timeout = time.Second
 	}
@@ -101,7 +101,7 @@ func NewHandler(opts *HandlerOptions) (http.Handler, error) {
 	if h.alloc, err = bitsalloc.New(layout); err != nil {
 		return nil, fmt.Errorf("service: Layout: %w", err)
 	}
-	if h.template, err = h.parsePage(); err != nil {
+	if h.template, err = parsePage(h.ErrorText); err != nil {
 		return nil, fmt.Errorf("service: the page: %w", err)
 	}
 	h.mux = http.NewServeMux()

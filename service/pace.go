@@ -26,6 +26,9 @@ type sample struct {
 // tally is how many ids a tag had handed out, and how many calls had waited for them.
 type tally struct{ issued, waits int64 }
 
+// start begins to measure at now.
+func (p *paces) start(now time.Time) { p.old.at, p.recent.at = now, now }
+
 // look returns the sample to measure paces from at now. tags are the tags as they are now.
 func (p *paces) look(now time.Time, tags []tagView) sample {
 	p.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source is what is shown: every uid.Generator is one.
+// Source is what Health and a Page look at: every uid.Generator is one.
 type Source interface{ Stats() uid.Stats }
 
 // Health returns a handler for readiness probes: 503 when a generator hands out no ids, 200
@@ -20,7 +20,8 @@ func Health(generators ...Source) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		worst := uid.Health{Status: uid.Up}
 		for _, g := range generators {
-			if h := g.Stats().Health(); rank(h.Status) > rank(worst.Status) {
+			h := g.Stats().Health()
+			if was := string(worst.Status); worse(was, string(h.Status)) != was {
 				worst = h
 			}
 		}
@@ -36,16 +37,4 @@ func Health(generators ...Source) http.Handler {
 			Until  time.Time  `json:"until,omitzero"`
 		}{worst.Status, worst.Reason, worst.Until})
 	})
-}
-
-// rank orders statuses from good to bad.
-func rank(s uid.Status) int {
-	switch s {
-	case uid.Up:
-		return 0
-	case uid.Degraded:
-		return 1
-	default:
-		return 2
-	}
 }

@@ -80,7 +80,7 @@ func TestDebugPage(t *testing.T) {
 		_, err = numbers.Next(ctx, "orders")
 	}
 	body = get("/debug/uid").Body.String()
-	if !strings.Contains(body, "<td>orders") || !strings.Contains(body, "no route to nowhere") ||
+	if !strings.Contains(body, ">orders\n") || !strings.Contains(body, "no route to nowhere") ||
 		strings.Contains(body, "hunter2") {
 		t.Errorf("the page is %s\nwant the tag and its reason without the password", body)
 	}

@@ -1,0 +1,80 @@
+package service
+
+import (
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/uid"
+)
+
+// view is what the page and the health check show.
+type view struct {
+	tagList
+
+	State     string
+	At        time.Time
+	Ranges    []string // keys for which clients cannot fetch ranges
+	RangeErr  error    // of the last fetch for a client, if it failed
+	Segment   bool
+	Snowflake *snowflakeView
+}
+
+type snowflakeView struct {
+	uid.Stats
+	Known bool // the generator has Stats
+	State string
+}
+
+// view takes a snapshot.
+func (h *handler) view() view {
+	v := view{At: time.Now(), Segment: h.Segment != nil}
+	if h.Segment != nil {
+		v.tagList = newTagList(h.Segment.Stats())
+		v.Ranges, v.RangeErr = h.troubles.look(v.At)
+	}
+	if h.Snowflake != nil {
+		v.Snowflake = &snowflakeView{State: up}
+		if s, ok := h.Snowflake.(Source); ok {
+			v.Snowflake.Stats, v.Snowflake.Known = s.Stats(), true
+			v.Snowflake.State = string(v.Snowflake.Health().Status)
+		}
+	}
+	v.State = v.state()
+	return v
+}
+
+// page shows the state of the generators.
+func (h *handler) page(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	v := h.view()
+	s := sheet{State: v.State, At: v.At, Search: q.Has("q"), Query: q.Get("q"),
+		Version: h.version, Uptime: v.At.Sub(h.begin)}
+	if v.Snowflake != nil {
+		g := newGeneratorView("Time-ordered ids", v.Snowflake.Stats, v.At, h.ErrorText)
+		g.Known = v.Snowflake.Known
+		s.Generators = append(s.Generators, g)
+	}
+	if v.Segment {
+		of := newSegmentsView("Number segments", v.tagList, h.Segment, &h.paces, q, v.At)
+		of.Ranges, of.RangeErr = v.Ranges, v.RangeErr
+		if len(of.Ranges) > 0 && of.State == up || of.State == down && v.State != down {
+			of.State = degraded // one exhausted tag has no ids on any server
+		}
+		s.Segments = append(s.Segments, of)
+	}
+	if err := show(w, h.template, s); err != nil {
+		h.Logger.Error("service: page", "error", err)
+	}
+}
+
+// version names the program and its version.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Path == "" {
+		return ""
+	}
+	return strings.TrimSpace(path.Base(info.Main.Path) + " " + info.Main.Version)
+}
