@@ -131,9 +131,9 @@ func (l *life) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		m = w.second
 	}
 	c, err := call(ctx, l, "Assign", func() (assigner.Claim, error) {
-		return m.Assign(context.Background(), maxWorker)
+		return m.BindLayout(l.layouts).Assign(context.Background(), maxWorker)
 	})
-	w.set(func() { l.none = errors.Is(err, assigner.ErrWorkersExhausted) })
+	w.set(func() { l.none = unassigned(err) })
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,8 @@ func (l *life) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 	w.claims++
 	claim.window.Claim = w.claims
 	// the first whole one
-	tick := w.alloc.TimeAt(w.alloc.TickAt(claim.window.From.Add(w.layout.Tick - 1)))
+	at := w.eras.At(claim.window.From)
+	tick := at.TimeAt(at.TickAt(claim.window.From.Add(at.Layout().Tick - 1)))
 	l.pulled = l.pulled || tick.After(time.Now())
 	l.claims = append(l.claims, claim)
 	w.mu.Unlock()

@@ -20,8 +20,7 @@ func (l *life) take(rnd *rand.Rand, endless bool) {
 		}
 		l.stand()
 		var over bool
-		var high int64
-		w.set(func() { over, high = l.over, l.high })
+		w.set(func() { over = l.over })
 		if over {
 			return
 		}
@@ -30,14 +29,11 @@ func (l *life) take(rnd *rand.Rand, endless bool) {
 			patience = 1 << 62 // the call ends with an id, or with the generator
 		}
 		ctx, cancel := context.WithTimeout(l.hung, patience)
-		ids, begin := buf[:1+rnd.IntN(p.size)], time.Now()
+		ids, begin := buf[:1+rnd.IntN(p.size)], l.begin()
 		n, err := l.call(ctx, ids)
 		cancel()
-		took := time.Since(begin)
-		if l.p.o.Lanes > 1 && p.kind == "cached" {
-			high = -1 // ids of several lanes have no order
-		}
-		if !l.record(ids[:n], high, begin) {
+		took := time.Since(begin.at)
+		if !l.record(ids[:n], begin) {
 			return
 		}
 		var honest bool
@@ -45,7 +41,7 @@ func (l *life) take(rnd *rand.Rand, endless bool) {
 		if honest && took > patience {
 			w.problem("process %d: a call took %v, its ctx had %v", p.n, took, patience)
 		}
-		if !allowed(err) {
+		if !allowed(err) && !l.unknowing(err) {
 			w.problem("process %d (%s): %v", p.n, p.kind, err)
 		}
 	}
@@ -64,7 +60,7 @@ func (l *life) probe(rnd *rand.Rand) {
 		if over {
 			return
 		}
-		begin := time.Now()
+		begin := l.begin()
 		s := l.g.Stats()
 		switch {
 		case s.Issued < last.Issued, s.Tail < last.Tail, s.Cursor < last.Cursor, s.Extends < last.Extends,
@@ -80,11 +76,11 @@ func (l *life) probe(rnd *rand.Rand) {
 		ctx, cancel := context.WithTimeout(l.hung, time.Nanosecond)
 		id, err := l.g.Next(ctx)
 		cancel()
-		if err == nil && !l.record([]uid.ID{id}, -1, begin) {
+		if err == nil && !l.record([]uid.ID{id}, begin) {
 			return
 		}
 		after := l.g.Stats()
-		if time.Since(begin) > time.Nanosecond {
+		if time.Since(begin.at) > time.Nanosecond {
 			continue
 		}
 		before, now := s.Health(), after.Health()
@@ -93,15 +89,16 @@ func (l *life) probe(rnd *rand.Rand) {
 		case err == nil && before.Status == uid.Down && now.Status == uid.Down &&
 			!errors.Is(after.Err, uid.ErrClosed):
 			w.problem("process %d (%s): an id of a generator that is down: %s", p.n, p.kind, now.Reason)
-		case before.Status == uid.Up && now.Status == uid.Up && lasting(err):
-			w.problem("process %d (%s): it is up, and a call fails with %v", p.n, p.kind, err)
+		case before.Status != uid.Down && now.Status != uid.Down && lasting(err):
+			w.problem("process %d (%s): it is %s, and a call fails with %v", p.n, p.kind, now.Status, err)
 		}
 	}
 }
 
 // lasting reports whether a call failed for what no caller waits out.
 func lasting(err error) bool {
-	for _, e := range []error{uid.ErrClaimLost, uid.ErrClaimExpired, uid.ErrClosed, uid.ErrExhausted} {
+	for _, e := range []error{uid.ErrClaimLost, uid.ErrClaimExpired, uid.ErrSuperseded, uid.ErrClosed,
+		uid.ErrExhausted} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -131,30 +128,45 @@ func allowed(err error) bool {
 	return false
 }
 
-// record checks the ids that a call returned and notes them; high is the highest id that had been
-// returned when the call began. It returns false if the process has died meanwhile: nobody has got
-// the ids.
-func (l *life) record(ids []uid.ID, high int64, begin time.Time) bool {
-	w, o := l.p.w, l.p.o
+// beginning is what is known when a call begins.
+type beginning struct {
+	at       time.Time
+	returned returned
+}
+
+func (l *life) begin() (b beginning) {
+	l.p.w.set(func() { b = beginning{time.Now(), l.sequence.begin()} })
+	return b
+}
+
+// record checks the ids that a call returned and notes them. It returns false if the process has
+// died meanwhile: nobody has got the ids.
+func (l *life) record(ids []uid.ID, begin beginning) bool {
+	w, o, orders := l.p.w, l.o, make([]int64, len(ids))
+	for i, id := range ids {
+		orders[i] = l.order(id)
+	}
+	wrong := ""
 	w.mu.Lock()
 	dead, honest, claims := l.dead, l.honest, l.claims
 	if !dead {
 		w.ids = append(w.ids, ids...)
-		if n := len(ids); n > 0 {
-			l.high = max(l.high, l.order(ids[n-1]))
-			if o.Lanes == 1 { // which of several lanes depends on where stacks lie
-				w.trace = w.trace*31 + uint64(ids[0])
-			}
+		wrong = l.sequence.add(begin.returned, orders)
+		if len(ids) > 0 && o.Lanes == 1 { // which of several lanes depends on where stacks lie
+			w.trace = w.trace*31 + uint64(ids[0])
 		}
 	}
 	w.mu.Unlock()
 	if dead {
 		return false
 	}
+	if wrong != "" {
+		w.problem("process %d (%s): %s", l.p.n, l.p.kind, wrong)
+	}
 	now := time.Now()
 	for _, id := range ids {
 		p := l.g.Parse(id)
-		until := p.Time.Add(w.layout.Tick)
+		until := p.Time.Add(l.eras.Of(int64(id)).Layout().Tick)
 		covered := false
 		for _, c := range claims {
 			covered = covered || c.covers(p.Worker, p.Time, until)
@@ -162,17 +174,14 @@ func (l *life) record(ids []uid.ID, high int64, begin time.Time) bool {
 		switch {
 		case !covered:
 			w.problem("process %d: %+v is in none of its windows", l.p.n, p)
-		case l.order(id) <= high:
-			w.problem("process %d (%s): %+v came after %d", l.p.n, l.p.kind, p, high)
 		case honest && o.MaxLead > 0 && p.Time.After(now.Add(o.MaxLead)):
 			w.problem("process %d: %+v leads by %v, MaxLead is %v", l.p.n, p, p.Time.Sub(now), o.MaxLead)
-		case honest && l.p.kind == "cached" && begin.Sub(p.Time) > max(o.MaxLag, 2*w.layout.Tick,
+		case honest && l.p.kind == "cached" && begin.at.Sub(p.Time) > max(o.MaxLag, 2*w.tick,
 			time.Second):
-			w.problem("process %d: %+v lags by %v, MaxLag is %v", l.p.n, p, begin.Sub(p.Time), o.MaxLag)
-		case honest && l.p.kind == "default" && !until.After(begin):
+			w.problem("process %d: %+v lags by %v, MaxLag is %v", l.p.n, p, begin.at.Sub(p.Time), o.MaxLag)
+		case honest && l.p.kind == "default" && !until.After(begin.at):
 			w.problem("process %d: %+v is of a tick that was over when the call began", l.p.n, p)
 		}
-		high = l.order(id)
 	}
 	return true
 }
@@ -184,5 +193,6 @@ func (l *life) order(id uid.ID) int64 {
 		return int64(id)
 	}
 	p := l.g.Parse(id)
-	return p.Tick*(l.p.w.alloc.MaxSeq()+1) + p.Seq
+	position, _ := l.eras.Of(int64(id)).Compose(p.Tick, 0, p.Seq)
+	return position
 }

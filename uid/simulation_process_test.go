@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -40,10 +40,10 @@ func (w *world) newProcess(n int) *process {
 		Layout:        w.layout,
 		BoostPower:    pick(rnd, uid.NoBoost, 1, 3),
 		PaddingFactor: pick(rnd, 1, 50, 100),
-		RunLength:     1 << rnd.IntN(w.layout.SeqBits+1),
+		RunLength:     1 << rnd.IntN(w.seqBits+1),
 		Lanes:         pick(rnd, 1, 1, 4),
-		MaxLag:        pick(rnd, 0, 2*w.layout.Tick+time.Second, 10*w.layout.Tick+time.Second),
-		MaxLead:       pick(rnd, 0, time.Nanosecond, 3*w.layout.Tick),
+		MaxLag:        pick(rnd, 0, 2*w.tick+time.Second, 10*w.tick+time.Second),
+		MaxLead:       pick(rnd, 0, time.Nanosecond, 3*w.tick),
 		TakePolicy:    pick(rnd, uid.TakePad, uid.TakePad, uid.TakeWait, uid.TakeReject),
 		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
 			uid.RollbackHold(time.Minute)),
@@ -54,8 +54,8 @@ func (w *world) newProcess(n int) *process {
 	// An odd interval. The keeper and the padder wake each other, so with the default one, a quarter
 	// of a second, their timers would be due at one instant again, and a bubble runs those in an order
 	// that it draws.
-	lag := max(p.o.MaxLag, 2*w.layout.Tick, time.Second)
-	p.o.ScheduleInterval = (lag-w.layout.Tick)/4 - upTo(w.random(8, uint64(n)), time.Millisecond)
+	lag := max(p.o.MaxLag, 2*w.tick, time.Second)
+	p.o.ScheduleInterval = (lag-w.tick)/4 - upTo(w.random(8, uint64(n)), time.Millisecond)
 	p.functions(w.random(5, uint64(n)))
 	if rnd.IntN(4) == 0 {
 		most := pick(rnd, time.Second, time.Minute, 5*time.Hour)
@@ -103,21 +103,25 @@ type life struct {
 	slow    time.Duration // the longest pause of a goroutine at a reading of its clock; 0: none
 	g       uid.Generator
 	started time.Time
+	o       uid.Options
+	layouts string          // what its claims are bound to
+	eras    *bitsalloc.Eras // of o
+	knows   bool            // all eras
 	wg      sync.WaitGroup
 	hung    context.Context // of all calls: it ends when one has to be taken for hung
 	free    context.CancelFunc
 
 	// Guarded by world.mu.
-	rnd    *rand.Rand    // what happens to its calls of the authority
-	pauses *rand.Rand    // and at its readings of the clock
-	dead   bool          //
-	resume chan struct{} // closed when a process that stands goes on; nil: it runs
-	honest bool          // its clock has been right, and nothing of it has ever stood still
-	over   bool          // no more calls
-	high   int64         // what order returned for the highest id that a call has returned
-	claims []*simClaim   //
-	pulled bool          // a window's first tick was ahead of the clock
-	none   bool          // the last Assign found no worker id
+	rnd      *rand.Rand    // what happens to its calls of the authority
+	pauses   *rand.Rand    // and at its readings of the clock
+	dead     bool          //
+	resume   chan struct{} // closed when a process that stands goes on; nil: it runs
+	honest   bool          // its clock has been right, and nothing of it has ever stood still
+	over     bool          // no more calls
+	sequence sequence      // of what order returns for the ids
+	claims   []*simClaim   //
+	pulled   bool          // a window's first tick was ahead of the clock
+	none     bool          // the last Assign found no worker id
 }
 
 // stand blocks while the process stands still.
@@ -189,11 +193,13 @@ func (p *process) live(calm bool) *life {
 	l.clock.OnRead = l.read
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	g, err := kinds[p.kind](ctx, l, &p.o, l.clock)
+	l.learns(calm)
+	l.sequence = newSequence(p.kind, &l.o)
+	g, err := kinds[p.kind](ctx, l, &l.o, l.clock)
 	w.log(p.n, "starts: %v", err)
 	if err != nil {
 		l.end(true)
-		if calm && !errors.Is(err, assigner.ErrWorkersExhausted) {
+		if calm && !unassigned(err) {
 			w.problem("process %d cannot start: %v", p.n, err)
 		}
 		return nil
@@ -288,6 +294,10 @@ func (l *life) gone() {
 	}
 	l.free()
 	l.wg.Wait()
+	w := l.p.w
+	if wrong := l.sequence.end(); wrong != "" { // no call is left
+		w.problem("process %d (%s): %s", l.p.n, l.p.kind, wrong)
+	}
 }
 
 // returned waits for a life's callers, and reports whether they returned within ten minutes, which
@@ -329,8 +339,9 @@ func (p *process) settle(l *life) {
 	var err error
 	for range 100 { // TakeReject
 		var id uid.ID
+		begin := l.begin()
 		if id, err = l.g.Next(ctx); err == nil {
-			l.record([]uid.ID{id}, -1, time.Now())
+			l.record([]uid.ID{id}, begin)
 		}
 		if !errors.Is(err, uid.ErrEmpty) && !errors.Is(err, uid.ErrLead) {
 			break
@@ -345,6 +356,7 @@ func (p *process) settle(l *life) {
 	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
 	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
 		behind.Abs() > w.window/4: // less than the difference is granted
+	case l.unknowing(err):
 	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
 	// its window is over before it looks
 	case errors.Is(err, uid.ErrClaimLost) && behind > w.window/4: // its window is over for the others
