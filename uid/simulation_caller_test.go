@@ -174,6 +174,8 @@ func (l *life) record(ids []uid.ID, begin beginning) bool {
 		switch {
 		case !covered:
 			w.problem("process %d: %+v is in none of its windows", l.p.n, p)
+		case l.eras.At(until.Add(-1)) != l.eras.Of(int64(id)):
+			w.problem("process %d: %+v is of an era that is over before its tick is", l.p.n, p)
 		case honest && o.MaxLead > 0 && p.Time.After(now.Add(o.MaxLead)):
 			w.problem("process %d: %+v leads by %v, MaxLead is %v", l.p.n, p, p.Time.Sub(now), o.MaxLead)
 		case honest && l.p.kind == "cached" && begin.at.Sub(p.Time) > max(o.MaxLag, 2*w.tick,
