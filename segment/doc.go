@@ -59,6 +59,6 @@
 // and says why no id is handed out twice. tag.go is the path of a call that finds an id, and
 // queue.go that of a call that has to wait. load.go fetches ranges, step.go decides their length,
 // and guard.go checks what arrives. generator.go looks up and closes tags. refresh.go follows the
-// source's list of tags. fetch.go makes a Generator a Source. stranger.go bounds the cost of
-// unknown names.
+// source's list of tags. period.go has counters that begin anew each day. fetch.go makes a
+// Generator a Source. stranger.go bounds the cost of unknown names.
 package segment

@@ -25,6 +25,14 @@ var (
 	// may have ids of another Origin, or its row describes such a range. Lasting.
 	ErrBadRange = errors.New("segment: bad range")
 
+	// ErrFormat: the name of a Period was first used with another Format. Permanent: use another
+	// name.
+	ErrFormat = errors.New("segment: the name has another format")
+
+	// ErrPastPeriod: a Period is below the floor of its name, so its counter may have been deleted
+	// and must not begin anew. It lasts until the clock that named the period is right.
+	ErrPastPeriod = errors.New("segment: the period is over for good")
+
 	// ErrClosed: the Generator is closed. Permanent.
 	ErrClosed = errors.New("segment: generator is closed")
 

@@ -9,9 +9,9 @@ import (
 // any process or machine, at any time. Implementations are safe for concurrent use.
 //
 // Package sqlsource has sources over databases. A source needs only this method. Lister, Finder,
-// Setter, Deleter, Returner and Checker are optional interfaces; a Generator uses those that it
-// finds. Package segmenttest has the conformance suite. Close and Shutdown of a Generator wait for
-// the methods of its Source, which must not call these two.
+// Setter, Deleter, Returner, Periods and Checker are optional interfaces; a Generator uses those
+// that it finds. Package segmenttest has the conformance suite. Close and Shutdown of a Generator
+// wait for the methods of its Source, which must not call these two.
 //
 // A Source does not compare its ranges with earlier ones. The Generator does, and refuses a range
 // that went back. A program that calls Fetch itself does not have this check.

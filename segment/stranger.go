@@ -53,6 +53,13 @@ func (u *unknown) has(name string, now time.Time) bool {
 	return ok
 }
 
+// known forgets a name that the source has now.
+func (u *unknown) known(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.until, name)
+}
+
 // forget forgets all names, so that the next call for each asks the source.
 func (u *unknown) forget() {
 	u.mu.Lock()

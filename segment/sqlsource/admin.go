@@ -176,9 +176,12 @@ func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.R
 
 // Delete deletes the row of a tag if it equals r, and otherwise returns an error. One statement
 // compares and deletes, so a range that a process fetches meanwhile is either part of r, or keeps
-// the row.
+// the row. The counter of a period is refused, unless it is below the floor of its name.
 func (t *table) Delete(ctx context.Context, r segment.Row) error {
 	err := t.do(ctx, func(c *sqldb.Conn) error {
+		if err := t.refuseDelete(ctx, c, r.Tag); err != nil {
+			return err
+		}
 		return one(c.Changed(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s AND %s = %d AND %s = %d",
 			t.sql, t.is, t.at, t.counter(r.Next, max(r.Step, 0)), t.step, r.Step), r.Tag, r.Tag))
 	})

@@ -28,8 +28,8 @@ type LeafAllocOptions struct {
 // LAST_INSERT_ID(max_id + step)", whose value comes back with the update; on PostgreSQL and SQLite
 // an UPDATE with RETURNING. A Fetch without a step reads the row's step first.
 //
-// The Source is a Lister, Finder, Setter, Deleter, Returner and Checker. Every method returns the
-// error of an invalid option or db.
+// The Source is a Lister, Finder, Setter, Deleter, Returner, Periods and Checker. Every method
+// returns the error of an invalid option or db.
 func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) segment.Source {
 	if opts == nil {
 		opts = &LeafAllocOptions{}

@@ -35,8 +35,8 @@ type SequenceOptions struct {
 // it. A Fetch takes as many blocks as hold step ids. With 0 and 1000 stored the first block is
 // [1000, 2000), as in the original, which may use the table at the same time.
 //
-// The Source is a Lister, Finder, Setter, Deleter, Returner and Checker. Every method returns the
-// error of an invalid option or db.
+// The Source is a Lister, Finder, Setter, Deleter, Returner, Periods and Checker. Every method
+// returns the error of an invalid option or db.
 func Sequence(db *gorm.DB, opts *SequenceOptions) segment.Source {
 	if opts == nil {
 		opts = &SequenceOptions{}

@@ -264,7 +264,8 @@ func schemaTable(table string) (schema any, name string) {
 // not change.
 func isAnswer(err error) bool {
 	return errors.Is(err, segment.ErrUnknownTag) || errors.Is(err, segment.ErrExhausted) ||
-		errors.Is(err, segment.ErrBadRange) || errors.Is(err, segment.ErrRangeWentBack)
+		errors.Is(err, segment.ErrBadRange) || errors.Is(err, segment.ErrRangeWentBack) ||
+		errors.Is(err, segment.ErrFormat) || errors.Is(err, segment.ErrPastPeriod)
 }
 
 // isOverflow reports whether the database refused a number that its column cannot hold. No fetch

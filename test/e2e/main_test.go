@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerEnv) != "" {
 		os.Exit(worker(os.Getenv(workerEnv)))
 	}
+	if os.Getenv(numberJobEnv) != "" {
+		os.Exit(numberWorker(os.Getenv(numberJobEnv)))
+	}
 	code := m.Run()
 	servers.Close()
 	os.Exit(code)

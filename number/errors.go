@@ -1,0 +1,17 @@
+package number
+
+import "errors"
+
+// The errors that a caller can test for with errors.Is.
+var (
+	// ErrFormat: a format, a name or an option is refused, or it is not the one that the name was
+	// first used with. Permanent: the message says what is wrong and where.
+	ErrFormat = errors.New("number: bad format")
+
+	// ErrKey: a caller's key is not of the field's alphabet and length.
+	ErrKey = errors.New("number: bad key")
+
+	// ErrText: a text is not a number of the format, or its check character says that it was
+	// mistyped.
+	ErrText = errors.New("number: bad number")
+)

@@ -1,0 +1,85 @@
+package number
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/uidring/uidring/uid/opaque"
+)
+
+// hider encrypts counters.
+type hider struct {
+	keys      [opaque.MaxVersion + 1]cipher.Block // by version; nil: none
+	current   int
+	scratches *sync.Pool
+}
+
+// newHider returns the hider of keys, the first of which is current.
+func newHider(keys []opaque.Key) (*hider, error) {
+	h := &hider{current: keys[0].Version, scratches: newScratches()}
+	for _, k := range keys {
+		if k.Version < 1 || k.Version > opaque.MaxVersion {
+			return nil, fmt.Errorf("%w: Version of a key is %d, want 1..%d", ErrFormat, k.Version,
+				opaque.MaxVersion)
+		}
+		if h.keys[k.Version] != nil {
+			return nil, fmt.Errorf("%w: Version %d is given twice", ErrFormat, k.Version)
+		}
+		block, err := aes.NewCipher(k.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("%w: Secret of version %d has %d bytes, want 16, 24 or 32",
+				ErrFormat, k.Version, len(k.Secret))
+		}
+		h.keys[k.Version] = block
+	}
+	return h, nil
+}
+
+// marks returns a fingerprint of each key by its version. It tells keys apart and nothing else of
+// them: it is what the key makes of a block that no number does.
+func (h *hider) marks() map[int]string {
+	marks := map[int]string{}
+	if h == nil {
+		return marks
+	}
+	for version, block := range h.keys {
+		if block != nil {
+			b := []byte("uidring numbers!")
+			block.Encrypt(b, b)
+			marks[version] = "key " + hex.EncodeToString(b[:6])
+		}
+	}
+	return marks
+}
+
+// of returns the permutation of the counter of a tag. The tag is the tweak, so no two counters have
+// the same order of numbers.
+func (h *hider) of(f *format, version int, tag string) *ff1 {
+	return newFF1(h.keys[version], uint64(len(f.counter.chars.chars)), f.counter.max, []byte(tag))
+}
+
+// encrypt returns what stands in the text for a count.
+func (h *hider) encrypt(f *ff1, count int64) int64 {
+	s, ok := h.scratches.Get().(*scratch)
+	if !ok {
+		s = new(scratch)
+	}
+	v := f.encrypt(uint64(count), s)
+	h.scratches.Put(s)
+	return int64(v)
+}
+
+// reveal returns the count of a number.
+func (h *hider) reveal(f *format, tag string, r reading) (int64, error) {
+	version := h.current
+	if f.version {
+		version = r.version
+	}
+	if version >= len(h.keys) || h.keys[version] == nil {
+		return 0, fmt.Errorf("%w: no key of version %d", ErrText, version)
+	}
+	return int64(h.of(f, version, tag).decrypt(uint64(r.count), new(scratch))), nil
+}
