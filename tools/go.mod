@@ -5,4 +5,6 @@ go 1.26.0
 
 require github.com/uidring/uidring v0.0.0
 
+require github.com/CycloneDX/cyclonedx-go v0.12.0
+
 replace github.com/uidring/uidring => ..

@@ -1,6 +1,7 @@
 // Command release prepares the tags of a version: one for each module of go.work, on a commit in
 // which the modules require each other at that version. Their replace directives move to go.work,
-// which only a clone sees. It changes no branch and pushes nothing.
+// which only a clone sees. Then it builds the command for each platform from its tag, with what it
+// is made of and the sums of all. It changes no branch and pushes nothing.
 package main
 
 import (
@@ -20,8 +21,14 @@ import (
 
 func main() {
 	dry := flag.Bool("n", false, "print the changes and the tags, and make neither")
+	out := flag.String("o", "bin/release", "where the command goes, built for each platform")
 	flag.Parse()
-	if err := release(context.Background(), ".", flag.Arg(0), *dry, os.Stdout); err != nil {
+	ctx, version := context.Background(), flag.Arg(0)
+	err := release(ctx, ".", version, *dry, os.Stdout)
+	if err == nil && !*dry {
+		err = build(ctx, ".", version, *out, platforms[:]...)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -67,6 +68,16 @@ func do(t *testing.T, dir string, env []string, name string, args ...string) str
 	return strings.TrimSpace(string(out))
 }
 
+// read returns what a file holds.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // TestRelease: a version is installed from a module proxy, outside of a clone: the command runs,
 // and every module of the workspace is resolved by a program that has none of them.
 func TestRelease(t *testing.T) {
@@ -103,9 +114,35 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d worktrees are left", n)
 	}
 
-	// A clone of the tag builds in its workspace.
+	// A clone of the tag builds in its workspace, to the same bytes from any folder.
 	do(t, repo, nil, "git", "checkout", "--quiet", version)
 	do(t, repo, nil, "go", "list", "-deps", "work")
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	var sums [2]string
+	for i := range sums {
+		dir := t.TempDir()
+		if err := build(t.Context(), repo, version, dir, platform); err != nil {
+			t.Fatal(err)
+		}
+		sums[i] = read(t, filepath.Join(dir, "SHA256SUMS"))
+		name := filepath.Join(dir, strings.ReplaceAll("uid_"+version+"_"+platform, "/", "_"))
+		commit := do(t, repo, nil, "git", "rev-parse", version)[:12]
+		want := "uid " + version + " " + commit
+		if got := do(t, dir, nil, name, "version"); !strings.HasPrefix(got, want) {
+			t.Errorf("the released command is %q, want %s", got, want)
+		}
+		parts := read(t, name+".cdx.json")
+		for _, want := range []string{
+			"pkg:golang/" + module + "@" + version, "pkg:golang/gorm.io/gorm@v", "pkg:golang/std@1.",
+		} {
+			if !strings.Contains(parts, want) {
+				t.Errorf("the bill of materials lacks %s:\n%s", want, parts)
+			}
+		}
+	}
+	if sums[0] != sums[1] || strings.Count(sums[0], "\n") != 2 {
+		t.Errorf("the builds have the sums\n%s\nand\n%s", sums[0], sums[1])
+	}
 
 	// The go command itself makes the proxy, from the tags. What it needs from elsewhere is in the
 	// module cache of this machine, or comes from its proxy.
@@ -117,7 +154,7 @@ func TestRelease(t *testing.T) {
 	temp := t.TempDir()
 	origin := filepath.Join(temp, "origin")
 	env := []string{
-		"GOWORK=off", "GOSUMDB=off", "GOENV=off", "GOTOOLCHAIN=local",
+		"GOWORK=off", "GOSUMDB=off", "GOENV=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
 		"GOFLAGS=-modcacherw -trimpath", "GOBIN=" + filepath.Join(temp, "bin"),
 		"GOMODCACHE=" + origin, "GOPROXY=direct", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=url.file://" + filepath.ToSlash(repo) + ".insteadOf",
