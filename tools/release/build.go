@@ -18,9 +18,9 @@ var platforms = [...]string{
 }
 
 // build makes the command of a version for each platform in the folder out, beside them what it is
-// made of and the sums of all. It builds from a clone of its own of the tagged commit, whose name is
-// then in "uid version", and without paths of this machine: whoever builds the tag with the same Go
-// gets the same bytes.
+// made of and the sums of all. It builds from a clone of its own of the tagged commit, whose name
+// is then in "uid version", and without paths of this machine: whoever builds the tag with the same
+// Go gets the same bytes.
 func build(ctx context.Context, root, version, out string, platforms ...string) error {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
