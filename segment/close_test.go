@@ -121,7 +121,8 @@ func TestCloseWithoutDatabase(t *testing.T) {
 			if took := time.Since(begin); took != want {
 				t.Errorf("closing took %v, want %v once", took, want)
 			}
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "19 more tags") {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "of 4 more tags") ||
+				!strings.Contains(err.Error(), "of 13 more tags") {
 				t.Errorf("closing = %v, want DeadlineExceeded and the number of tags that were left out", err)
 			}
 		})
@@ -297,4 +298,57 @@ func TestCloseUnderLoad(t *testing.T) {
 		wg.Wait()
 	}
 	segtest.Distinct(t, all)
+}
+
+// TestCloseManyTags: what many tags have left is given back over several connections at once, and the
+// errors of many tags make a short message.
+func TestCloseManyTags(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(10)
+			g, err := segment.New(t.Context(), latentReturn{f}, &segment.Options{Checkpoint: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 400 {
+				name := fmt.Sprint("tag", i)
+				f.set(func(f *fake) { f.tags[name] = &segment.Row{Tag: name, Step: 10} })
+				segtest.Next(t, g, name, 1)
+			}
+			synctest.Wait()
+			f.set(func(f *fake) { f.away = away })
+			begin := time.Now()
+			err = g.Close()
+			if took := time.Since(begin); took > 6*time.Second { // 800 ranges of 100 ms, 16 at a time
+				t.Errorf("Close took %v, want at most 6 s", took)
+			}
+			if (err != nil) != away || len(fmt.Sprint(err)) > 1000 {
+				t.Errorf("Close = %.1200v, want an error of less than 1,000 bytes: %v", err, away)
+			}
+			for tag, row := range f.tags {
+				if !away && tag != "a" && row.Next != 1 {
+					t.Errorf("the counter of %s is at %d, want 1: all but one id given back", tag, row.Next)
+				}
+			}
+		})
+	}
+}
+
+// latentReturn takes 100 ms for each range that it takes back.
+type latentReturn struct{ *fake }
+
+func (l latentReturn) Return(ctx context.Context, tag string, rest segment.Range) (bool, error) {
+	time.Sleep(100 * time.Millisecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	row := l.tags[tag]
+	if l.away {
+		return false, segtest.ErrAway
+	}
+	if row.Next != rest.To {
+		return false, nil
+	}
+	row.Next = rest.From
+	return true, nil
 }

@@ -57,7 +57,7 @@ type Generator struct {
 }
 
 // New returns a Generator over src. If src is a Checker, New calls Check. With Options.Listed it
-// also waits for the first range of every tag. It fails if the source does not answer. nil options
+// also lists the tags, whose first ranges arrive later. It fails if the source does not answer. nil options
 // mean the defaults. It blocks until the source has answered or ctx ends; ctx means nothing to the
 // Generator afterwards. Errors wrap ErrOptions, the source's error, or that of ctx; no goroutine
 // runs then.
@@ -83,7 +83,7 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	g.stop = stop
 	g.spawn = func(f func(context.Context)) { g.running.Go(func() { f(run) }) }
 	if o.Listed {
-		if err := g.loadAll(ctx, lister); err != nil {
+		if _, err := g.list(ctx, lister); err != nil {
 			return nil, errors.Join(err, g.Close())
 		}
 	}
@@ -162,7 +162,9 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 	if g.opts.Listed {
 		return nil, errUnlisted(name)
 	}
-	return g.add(name), nil
+	t := g.add(name)
+	t.prefetch()
+	return t, nil
 }
 
 // find returns the tag of that name, or nil. It takes no lock: a tag that is added or removed
@@ -173,8 +175,8 @@ func (g *Generator) find(name string) *Tag {
 	return t
 }
 
-// add returns the tag of that name. If there is none, it creates one and starts its first fetch.
-// The caller holds mu, so two callers do not create two tags of one name. A tag that dropped itself
+// add returns the tag of that name. If there is none, it creates one, and the caller starts its
+// first fetch. The caller holds mu, so two callers do not create two tags of one name. A tag that dropped itself
 // is no longer in the map, so a new one is made.
 func (g *Generator) add(name string) *Tag {
 	// Looked up again under mu: another caller may have added it since lookUp.
@@ -182,7 +184,6 @@ func (g *Generator) add(name string) *Tag {
 	if t == nil {
 		t = newTag(g, strings.Clone(name)) // name may keep a long request in memory
 		g.tags.Store(t.name, t)
-		t.prefetch()
 	}
 	return t
 }
@@ -223,16 +224,58 @@ func (g *Generator) close(ctx context.Context) error {
 	if !ok || !g.opts.Checkpoint {
 		return nil
 	}
-	var errs []error
-	for i, t := range tags {
-		if err := t.giveBack(ctx, returner); err != nil {
-			errs = append(errs, fmt.Errorf("segment: tag %.128q: %w", t.name, err))
+	return giveAllBack(ctx, tags, returner)
+}
+
+// The most calls of Return at a time, and the most of their errors that are kept.
+const (
+	maxReturns = 16
+	maxErrors  = 3
+)
+
+// giveAllBack gives back what the tags have left, over several connections at once: a commit each
+// takes long where there are many tags. It stops when ctx ends.
+func giveAllBack(ctx context.Context, tags []*Tag, returner Returner) error {
+	var (
+		mu      sync.Mutex // guards what follows
+		next    int        // the first tag that no worker has taken
+		failed  int
+		errs    []error
+		workers sync.WaitGroup
+	)
+	take := func() *Tag {
+		mu.Lock()
+		defer mu.Unlock()
+		for ; next < len(tags) && ctx.Err() == nil; next++ {
+			if len(tags[next].rest) > 0 {
+				next++
+				return tags[next-1]
+			}
 		}
-		if left := len(tags) - i - 1; ctx.Err() != nil && left > 0 {
-			errs = append(errs, fmt.Errorf("segment: the time for giving back is over; "+
-				"nothing of %d more tags was given back", left))
-			break
-		}
+		return nil
+	}
+	for range min(maxReturns, len(tags)) {
+		workers.Go(func() {
+			for t := take(); t != nil; t = take() {
+				err := t.giveBack(ctx, returner)
+				mu.Lock()
+				if err != nil {
+					if failed++; failed <= maxErrors {
+						errs = append(errs, fmt.Errorf("segment: tag %.128q: %w", t.name, err))
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	if failed > maxErrors {
+		errs = append(errs, fmt.Errorf("segment: and the same or another error of %d more tags",
+			failed-maxErrors))
+	}
+	if left := len(tags) - next; left > 0 {
+		errs = append(errs, fmt.Errorf("segment: the time for giving back is over; "+
+			"nothing of %d more tags was given back", left))
 	}
 	return errors.Join(errs...)
 }

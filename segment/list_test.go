@@ -81,6 +81,51 @@ func TestListOlderThanTag(t *testing.T) {
 	}
 }
 
+// TestListedWarmsUp: New returns when it has listed the tags. A call does not wait for the tags whose
+// ranges are fetched before its own.
+func TestListedWarmsUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		var most, now int
+		var mu sync.Mutex
+		src := listed{func(ctx context.Context, tag string, step int64) (segment.Range, error) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return f.Fetch(ctx, "a", step)
+		}, nil}
+		for i := range 400 {
+			src.names = append(src.names, fmt.Sprint("tag", i))
+		}
+		begin := time.Now()
+		g := segtest.New(t, src, &segment.Options{Listed: true, Refresh: -1})
+		if d := time.Since(begin); d > 0 {
+			t.Errorf("New took %v, want it not to wait for ranges", d)
+		}
+		segtest.Next(t, g, "tag399", 1)
+		if d := time.Since(begin); d > time.Second {
+			t.Errorf("the first id of the last tag took %v, want the second of its own fetch", d)
+		}
+		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if most > 2*8+2 { // two ranges each
+			t.Errorf("%d fetches at once, want a few", most)
+		}
+		for _, s := range g.Stats().Tags {
+			if s.Fetches != 2 {
+				t.Errorf("%s has %d ranges after an hour, want two", s.Tag, s.Fetches)
+			}
+		}
+	})
+}
+
 // TestListed: New fetches ranges for all tags, a refresh adds new tags every 60 s, and other tags are
 // refused without a fetch.
 func TestListed(t *testing.T) {
@@ -176,8 +221,7 @@ func TestListedTwice(t *testing.T) {
 	})
 }
 
-// TestListedFirstFetchFails: New waits for the first range of every tag, even if the first fetch fails
-// before New waits for it.
+// TestListedFirstFetchFails: every tag gets its first range, even if the first fetch fails.
 func TestListedFirstFetchFails(t *testing.T) {
 	t.Parallel()
 	var (

@@ -38,7 +38,8 @@ type Options struct {
 	// changed step is not seen.
 	Refresh time.Duration
 
-	// Listed makes New list the source's tags and fetch a range for each. A tag that is not in the
+	// Listed makes New list the source's tags. Their first ranges are fetched in the background, a
+	// few at a time, and a call for one that has none yet waits for it. A tag that is not in the
 	// list is refused without asking the source. By default a tag is looked up at its first call.
 	// The source has to be a Lister.
 	Listed bool

@@ -56,8 +56,8 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	return err
 }
 
-// list returns the source's rows by tag. With Listed it adds the new tags, whose first fetch begins
-// then. mu is not held while the source is asked.
+// list returns the source's rows by tag. With Listed it adds the new tags, and fetches their first
+// ranges in the background. mu is not held while the source is asked.
 func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, error) {
 	list, err := lister.List(ctx)
 	if err != nil {
@@ -67,13 +67,38 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 	defer g.mu.Unlock()
 	g.refreshed, g.rows = time.Now(), list
 	rows := make(map[string]Row, len(list))
+	var added []*Tag
 	for _, r := range list {
 		rows[r.Tag] = r
-		if g.opts.Listed && !g.closed {
-			g.add(r.Tag)
+		if g.opts.Listed && !g.closed && g.find(r.Tag) == nil {
+			added = append(added, g.add(r.Tag))
 		}
 	}
+	if len(added) > 0 { // not after Close, which waits for what was started before
+		g.spawn(func(ctx context.Context) { warmUp(ctx, added) })
+	}
 	return rows, nil
+}
+
+// warmUp fetches the first range of each tag, a few at a time, because each takes a connection to
+// the database. A call for a tag whose turn has not come starts the fetch itself. It returns when
+// each tag has a range or a lasting error, or ctx ends.
+func warmUp(ctx context.Context, tags []*Tag) {
+	next := make(chan *Tag)
+	var workers sync.WaitGroup
+	for range min(maxFirsts, len(tags)) {
+		workers.Go(func() {
+			for t := range next {
+				// The tag keeps its error and reports it to its callers.
+				_, _ = t.wait(ctx, 0)
+			}
+		})
+	}
+	for _, t := range tags {
+		next <- t
+	}
+	close(next)
+	workers.Wait()
 }
 
 // compare gives each tag its row. A tag that is not in the list is looked up before it counts as
@@ -181,43 +206,4 @@ func (g *Generator) refreshLoop(ctx context.Context) {
 		}
 		failed = err != nil
 	}
-}
-
-// loadAll lists the tags and waits for the first range of each, a few tags at a time. A tag with a
-// lasting error, such as an exhausted counter, does not fail New: calls for the tag report it. Any
-// other error does, and New then closes the Generator.
-//
-// names has no buffer, so it bounds the fetches under way by the number of workers. errs has room
-// for an error of each tag, so no worker waits for its reader.
-func (g *Generator) loadAll(ctx context.Context, lister Lister) error {
-	list, err := lister.List(ctx)
-	if err != nil {
-		return fmt.Errorf("segment: list the tags: %w", err)
-	}
-	g.refreshed, g.rows = time.Now(), list // no goroutine of g runs yet
-	names, errs := make(chan string), make(chan error, len(list))
-	var workers sync.WaitGroup
-	for range min(8, len(list)) { // not all at once: each takes a connection to the database
-		workers.Go(func() {
-			for name := range names {
-				g.mu.Lock()
-				g.add(name)
-				g.mu.Unlock()
-				if _, err := g.Tag(ctx, name); err != nil && !isPermanent(err) {
-					errs <- err
-				}
-			}
-		})
-	}
-	for _, r := range list {
-		names <- r.Tag
-	}
-	close(names)
-	workers.Wait()
-	close(errs)
-	var all []error
-	for err := range errs {
-		all = append(all, err)
-	}
-	return errors.Join(all...)
 }

@@ -38,6 +38,19 @@ func (f *dsnFlags) open(ctx context.Context, p *program) (*gorm.DB, dsn.Source, 
 	return db, s, nil
 }
 
+// pool is open without the question whether the database answers.
+func (f *dsnFlags) pool(_ context.Context, p *program) (*gorm.DB, dsn.Source, error) {
+	s, err := f.resolve(p)
+	if err != nil {
+		return nil, s, err
+	}
+	db, err := s.Pool()
+	if err != nil {
+		return nil, s, fmt.Errorf("%s: %w", s.Place, err)
+	}
+	return db, s, nil
+}
+
 // use opens the database that the flags name, calls do and closes it again. The embedded database
 // gets its tables first.
 func (f *dsnFlags) use(
@@ -135,11 +148,21 @@ func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 }
 
 // withoutDeadline returns err without the words "context deadline exceeded", for a message that
-// explains the deadline. If err has no other words, it keeps them, once.
+// explains the deadline. If err has no other words, it keeps them, once. Of several errors in one,
+// each keeps a reason.
 func withoutDeadline(err error) error {
-	text, late := err.Error(), context.DeadlineExceeded.Error()
+	text, late := strings.TrimSpace(err.Error()), context.DeadlineExceeded.Error()
+	if strings.Contains(text, "\n") {
+		return lateReasons(err)
+	}
 	for _, words := range []string{late + "; last error: ", ": " + late, late} {
 		text = strings.ReplaceAll(text, words, "")
 	}
 	return errors.New(cmp.Or(strings.TrimRight(text, ": \n"), late))
+}
+
+// lateReasons returns err with words for people in place of "context deadline exceeded".
+func lateReasons(err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(),
+		"no answer in time"))
 }

@@ -132,15 +132,26 @@ func (p *program) complain(err error) {
 
 // text returns the text of err on one line, without passwords and without repeated lines.
 // PostgreSQL's driver tries an address with and without TLS, and reports the same error twice.
+// Several errors in one get semicolons between them.
 func (p *program) text(err error) string {
 	var lines []string
+	text := ""
 	for line := range strings.Lines(p.redactor.Redact(err.Error())) {
 		line = strings.Join(strings.Fields(line), " ")
-		if line != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		if line == "" || slices.Contains(lines, line) {
+			continue
 		}
+		switch {
+		case text == "":
+		case strings.HasSuffix(text, ":"), strings.HasSuffix(text, ";"):
+			text += " "
+		default:
+			text += "; "
+		}
+		text += line
+		lines = append(lines, line)
 	}
-	return strings.Join(lines, " ")
+	return text
 }
 
 // execute parses args and runs the command that they name.

@@ -31,20 +31,21 @@ type sourceFlags struct {
 	Server   []string `placeholder:"DSN" help:"Another ticket server, after the one of --dsn, in their order. May be repeated."`
 }
 
-// source returns the Source on db, and a function that closes the other servers.
-func (f *sourceFlags) source(p *program, db *gorm.DB) (segment.Source, func() error, error) {
-	none := func() error { return nil }
+// source returns the Source on db, and the other servers of a set, which the caller closes with
+// closeServers, also after an error.
+func (f *sourceFlags) source(
+	p *program, db *gorm.DB,
+) (src segment.Source, others []*gorm.DB, err error) {
 	switch {
 	case f.Source != "ticket" && len(f.Server) > 0:
-		return nil, none, usagef("--server is for --source ticket")
+		return nil, nil, usagef("--server is for --source ticket")
 	case f.Source == "sequence":
-		return sqlsource.Sequence(db, nil), none, nil
+		return sqlsource.Sequence(db, nil), nil, nil
 	case f.Source == "ticket":
 		others, _, err := ticketServers(p, f.Server)
-		servers := append([]*gorm.DB{db}, others...)
-		return sqlsource.Ticket(servers, nil), func() error { return closeServers(others) }, err
+		return sqlsource.Ticket(append([]*gorm.DB{db}, others...), nil), others, err
 	default:
-		return sqlsource.LeafAlloc(db, nil), none, nil
+		return sqlsource.LeafAlloc(db, nil), nil, nil
 	}
 }
 
@@ -59,8 +60,8 @@ func (f *sourceFlags) with(
 				return err
 			}
 		}
-		src, closeOthers, err := f.source(p, db)
-		defer func() { err = errors.Join(err, closeOthers()) }()
+		src, others, err := f.source(p, db)
+		defer func() { err = errors.Join(err, closeServers(others)) }()
 		if err != nil {
 			return err
 		}

@@ -8,14 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/netip"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"gorm.io/gorm"
+
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/segment"
@@ -162,7 +161,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		if closeErr := inTime(stop, closeAll); closeErr != nil {
 			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need "+
 				"be done: the worker id is free again when its window ends, and the rest of a "+
-				"range is a gap", withoutDeadline(closeErr)))
+				"range is a gap", lateReasons(closeErr)))
 		}
 	}()
 	handler, err := service.NewHandler(options)
@@ -195,6 +194,12 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}()
 	fmt.Fprintf(p.stderr, "uid: %s\n", c.serves(p, source, layout, options))
 	fmt.Fprintf(p.stderr, "uid: serving on %s://%s\n", scheme, l.Addr())
+	manager := p.supervisor()
+	manager.tell(ctx, "READY=1")
+	keeper.Go(func() { manager.keep(keeping, handler) })
+	defer context.AfterFunc(ctx, func() {
+		manager.tell(context.WithoutCancel(ctx), "STOPPING=1")
+	})()
 	return serve(ctx, l, handler, logger, c.Drain, stopping)
 }
 
@@ -214,54 +219,6 @@ func inTime(ctx context.Context, closeAll func(context.Context) error) error {
 	case <-time.After(lateTime):
 		return errors.New("the database has not answered")
 	}
-}
-
-// listenNetwork returns the network to listen on for addr. For an IPv4 address that is tcp4,
-// because on tcp the net package treats 0.0.0.0 as every address of both kinds.
-func listenNetwork(addr string) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" || strings.Contains(port, "/") {
-		return "", usagef("--addr is %q, want HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, "+
-			"or :8080 for every address of this machine", addr)
-	}
-	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-		return "tcp4", nil
-	}
-	return "tcp", nil
-}
-
-// serve answers requests until ctx has ended and drain is over. From then on stopping bounds it.
-func serve(
-	ctx context.Context, l net.Listener, handler http.Handler, logger *slog.Logger,
-	drain time.Duration, stopping func() (context.Context, context.CancelFunc),
-) error {
-	server := &http.Server{
-		Handler: handler, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(drain):
-	}
-	stop, _ := stopping() // whose caller cancels it
-	grace, cancel := context.WithTimeout(stop, graceTime)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // ends the requests that are left
-	}
-	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
 }
 
 // generators opens the database and sets the generators of o. If clients are trusted, it sets
@@ -287,7 +244,11 @@ func (c *serveCmd) generators(
 	}
 	start, cancel := context.WithTimeout(ctx, max(c.Timeout, 0))
 	defer cancel()
-	db, s, err := c.open(start, p)
+	open := c.open
+	if c.Source == "ticket" && c.Only == "segment" {
+		open = c.pool // one of several servers may be down
+	}
+	db, s, err := open(start, p)
 	if err != nil {
 		return "", nil, err
 	}
@@ -319,14 +280,14 @@ func (c *serveCmd) generators(
 		}
 	}
 	if c.Only != "snowflake" {
-		// An account that may not create tables can use those that exist. So this error is
-		// reported only if the generator fails as well.
-		migrateErr := sqlsource.MigrateLogged(start, db, o.Logger, c.table())
-		src, closeOthers, err := c.source(p, db)
-		closers = append(closers, func(context.Context) error { return closeOthers() })
+		src, others, err := c.source(p, db)
+		closers = append(closers, func(context.Context) error { return closeServers(others) })
 		if err != nil {
 			return "", nil, err
 		}
+		// An account that may not create tables can use those that exist. So this error is
+		// reported only if the generator fails as well.
+		migrateErr := c.migrate(start, append(others, db), o.Logger)
 		options := segment.Options{
 			Checkpoint: true, Listed: c.Listed, MaxStep: c.MaxStep, Logger: o.Logger,
 		}
@@ -339,10 +300,27 @@ func (c *serveCmd) generators(
 		}
 		o.Segment = g
 		closers[len(closers)-1] = func(ctx context.Context) error {
-			return errors.Join(g.Shutdown(ctx), closeOthers())
+			return errors.Join(g.Shutdown(ctx), closeServers(others))
 		}
 	}
 	return s.Place, closeAll, nil
+}
+
+// migrate creates the table of the tags where it is missing. A database that is down is waited for
+// until ctx ends, but of several ticket servers each may be down, so they get a part of that time.
+func (c *serveCmd) migrate(ctx context.Context, dbs []*gorm.DB, logger *slog.Logger) error {
+	if len(dbs) > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout/4)
+		defer cancel()
+	}
+	errs := make([]error, len(dbs))
+	var wg sync.WaitGroup
+	for i, db := range dbs {
+		wg.Go(func() { errs[i] = sqlsource.MigrateLogged(ctx, db, logger, c.table()) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestServeOneTicketServer: either of two ticket servers may be down at the start.
+func TestServeOneTicketServer(t *testing.T) {
+	t.Parallel()
+	var up [2]*dbtest.Server
+	var names [2]string
+	for i := range up {
+		up[i] = dbtest.MariaDB(t, "--auto-increment-increment=2", fmt.Sprint("--auto-increment-offset=", i+1))
+		names[i] = up[i].DSN(up[i].CreateDB(t))
+	}
+	for i, s := range up {
+		if err := s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t)
+		args := []string{"--source", "ticket", "--only", "segment", "--tag", "a", "--dsn", names[0], "--server", names[1]}
+		server := b.serve(t, args...)
+		if id := server.ok(t, "/api/segment/get/a"); id != fmt.Sprint(2-i) {
+			t.Errorf("the id of server %d is %s, want its first, %d", 1-i, id, 2-i)
+		}
+		server.stop()
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestServeSupervisor: systemd is told when the server is ready, that it answers, and when it stops.
+func TestServeSupervisor(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "notify")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Skip("skipped: no datagram sockets: ", err)
+	}
+	defer l.Close()
+	b := newBench(t)
+	b.env["NOTIFY_SOCKET"], b.env["WATCHDOG_USEC"] = socket, "200000"
+	s := b.serve(t)
+	var got []string
+	read := func() string {
+		buf := make([]byte, 100)
+		if err := l.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := l.Read(buf)
+		if err != nil {
+			t.Fatalf("after %q: %v", got, err)
+		}
+		got = append(got, string(buf[:n]))
+		return string(buf[:n])
+	}
+	if first := read(); first != "READY=1" {
+		t.Errorf("the first message is %q, want READY=1", first)
+	}
+	for range 2 {
+		if next := read(); next != "WATCHDOG=1" {
+			t.Errorf("then comes %q, want WATCHDOG=1", next)
+		}
+	}
+	go s.stop()
+	for !slices.Contains(got, "STOPPING=1") {
+		read()
+	}
+	s.stop()
+}
+
+// TestSeveralErrors: several errors in one message have separators and keep their reasons.
+func TestSeveralErrors(t *testing.T) {
+	t.Parallel()
+	p := &program{redactor: dsn.Redactor{}}
+	err := errors.Join(errors.New(`tag "a": context deadline exceeded`), errors.New("hosts:\n\tone\n\ttwo"))
+	const want = `tag "a": no answer in time; hosts: one; two`
+	if got := p.text(withoutDeadline(err)); got != want {
+		t.Errorf("the text is %s, want %s", got, want)
+	}
+	if got := p.text(withoutDeadline(errors.New("x: context deadline exceeded"))); !strings.HasSuffix(got, "x") {
+		t.Errorf("the text of one error is %s, want x", got)
+	}
+}
