@@ -57,10 +57,10 @@ type Generator struct {
 }
 
 // New returns a Generator over src. If src is a Checker, New calls Check. With Options.Listed it
-// also lists the tags, whose first ranges arrive later. It fails if the source does not answer. nil options
-// mean the defaults. It blocks until the source has answered or ctx ends; ctx means nothing to the
-// Generator afterwards. Errors wrap ErrOptions, the source's error, or that of ctx; no goroutine
-// runs then.
+// also lists the tags, whose first ranges arrive later. It fails if the source does not answer. nil
+// options mean the defaults. It blocks until the source has answered or ctx ends; ctx means nothing
+// to the Generator afterwards. Errors wrap ErrOptions, the source's error, or that of ctx; no
+// goroutine runs then.
 func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	o, err := opts.withDefaults()
 	lister, isLister := src.(Lister)
@@ -176,8 +176,8 @@ func (g *Generator) find(name string) *Tag {
 }
 
 // add returns the tag of that name. If there is none, it creates one, and the caller starts its
-// first fetch. The caller holds mu, so two callers do not create two tags of one name. A tag that dropped itself
-// is no longer in the map, so a new one is made.
+// first fetch. The caller holds mu, so two callers do not create two tags of one name. A tag that
+// dropped itself is no longer in the map, so a new one is made.
 func (g *Generator) add(name string) *Tag {
 	// Looked up again under mu: another caller may have added it since lookUp.
 	t := g.find(name)
