@@ -28,7 +28,8 @@ func TestServeOneTicketServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := newBench(t)
-		args := []string{"--source", "ticket", "--only", "segment", "--tag", "a", "--dsn", names[0], "--server", names[1]}
+		args := []string{"--source", "ticket", "--only", "segment", "--tag", "a",
+			"--dsn", names[0], "--server", names[1]}
 		server := b.serve(t, args...)
 		if id := server.ok(t, "/api/segment/get/a"); id != fmt.Sprint(2-i) {
 			t.Errorf("the id of server %d is %s, want its first, %d", 1-i, id, 2-i)
