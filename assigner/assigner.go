@@ -48,6 +48,11 @@ var (
 	// it. The message says what it was and what it is. An error that wraps it wraps ErrClaimLost as
 	// well.
 	ErrWentBack = errors.New("assigner: the authority went back to an older state")
+
+	// ErrMoved means that the universe of ids was moved to another authority, which the message
+	// names: this one grants no window any more, new or longer. A claim that has one goes on to its
+	// end. It is permanent until the process is started with the address of the other authority.
+	ErrMoved = errors.New("assigner: the worker ids were moved to another authority")
 )
 
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.

@@ -23,7 +23,9 @@ const authorityTimeout = 4 * time.Second
 const reach = 24 * time.Hour
 
 // assign makes a claim. If the client has gone meanwhile, it gives the claim back. A claim without
-// a layout would pass the authority's check of layouts, so it is refused.
+// a layout would pass the authority's check of layouts, so it is refused. Where the worker ids were
+// moved to another authority the answer is that of one that is away: clients, of every version, ask
+// the next server.
 func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	var ask wire.Assign
 	if !h.worker(w, r, &ask) {
@@ -92,6 +94,11 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 		out = window(c)
 		return err
 	})
+	if errors.Is(err, assigner.ErrMoved) {
+		// The window stays as it is, and no extension will come. A client that is told so claims
+		// another worker id while it lasts, from a server of the other authority: see assign.
+		err = fmt.Errorf("%w: %w", assigner.ErrClaimLost, err)
+	}
 	h.answer(w, r, "service: window not extended", err, &out)
 }
 
@@ -233,7 +240,10 @@ func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line strin
 		refuse(w, http.StatusConflict, kind.code, kind.text)
 		return
 	}
+	text := "no answer from the authority of the worker ids"
+	if errors.Is(err, assigner.ErrMoved) {
+		text = "the worker ids were moved to another authority, and this server has the old one"
+	}
 	w.Header().Set("Retry-After", "1")
-	refuse(w, http.StatusServiceUnavailable, wire.Unavailable,
-		"no answer from the authority of the worker ids")
+	refuse(w, http.StatusServiceUnavailable, wire.Unavailable, text)
 }

@@ -12,8 +12,9 @@ type Condition struct {
 	Used   int64 // worker ids that were given out, as the header has it; 0 without one
 
 	// Faults are what keeps the entries from being used: a header that is missing although there
-	// are slots, which Restore repairs, and slots that cannot be read, which are never free. No
-	// fault, no header and no slot: nothing was ever claimed here.
+	// are slots, which Restore repairs, slots that cannot be read, which are never free, and a move
+	// to another store, or one into it that is not finished. No fault, no header and no slot:
+	// nothing was ever claimed here.
 	Faults []error
 }
 
@@ -54,6 +55,9 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 		return c, err
 	}
 	c.Header, c.Used = e.Version != "", h.Used.count()
+	if err := s.moved(h); err != nil {
+		c.Faults = append(c.Faults, err)
+	}
 	if !c.Header && c.Slots+len(c.Faults) > 0 {
 		c.Faults = append(c.Faults, fmt.Errorf("lease: the header is missing, slots: %d; "+
 			"it was deleted, or the store went back to an older state", c.Slots+len(c.Faults)))

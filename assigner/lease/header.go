@@ -49,6 +49,7 @@ type header struct {
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
 	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
+	Move    *move  `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -58,6 +59,9 @@ type header struct {
 // header reads the header, and compares its layouts with the space's.
 func (s *space) header(ctx context.Context) (header, error) {
 	h, err := s.anyHeader(ctx)
+	if err == nil {
+		err = s.sealStays(h)
+	}
 	if err != nil {
 		return h, err
 	}
@@ -99,6 +103,9 @@ func (s *space) compare(h header) (header, error) {
 	if h.entry.Version == "" {
 		return h, nil
 	}
+	if err := s.moved(h); err != nil {
+		return h, err
+	}
 	settled, announced := h.settled()
 	var cut, added time.Time
 	var err error
@@ -127,8 +134,12 @@ func begin(before, all string) (time.Time, error) {
 	return at, err
 }
 
-// all returns the layouts, those that are not settled as well.
+// all returns the layouts, those that are not settled as well. A header that is sealed has none.
 func (h header) all() string {
+	if h.sealed() {
+		return ""
+	}
+	h.Layout = strings.TrimPrefix(h.Layout, closed)
 	all := strings.NewReplacer(announcing, ",", takingBack, ",").Replace(h.Layout)
 	return strings.TrimPrefix(all, ",")
 }

@@ -99,6 +99,9 @@ func (a *Assigner) TakeBack(ctx context.Context, layout string) error {
 func (s *space) takeBack(ctx context.Context) error {
 	for {
 		h, err := s.anyHeader(ctx)
+		if err == nil {
+			err = s.moved(h)
+		}
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,8 @@ type memory struct {
 	rows map[int64]row // by worker id, as a claim last left it; guarded by mu
 	gap  int64         // end of the windows that the store forgot, Unix milliseconds; guarded by mu
 
-	spare spare // guarded by mu
+	spare  spare // guarded by mu
+	sealed bool  // the store was seen sealed; guarded by mu
 }
 
 // spare is a new worker id that an Assign got as its own and did not come to use, because its ctx
@@ -89,4 +90,18 @@ func (m *memory) begin() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.gap
+}
+
+// seal takes note that the store was seen sealed: see Move.
+func (m *memory) seal() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sealed = true
+}
+
+// wasSealed reports whether the store was seen sealed.
+func (m *memory) wasSealed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sealed
 }

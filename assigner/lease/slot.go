@@ -97,6 +97,9 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	if err != nil {
 		return err
 	}
+	if err := s.moved(h); err != nil {
+		return err
+	}
 	if h.entry.Version == "" {
 		h.entry.Name = HeaderName
 		reach = max(reach, s.reach(h)) // what the store's was is forgotten

@@ -77,7 +77,8 @@ func place(s Store) string {
 // permanent reports whether another try of what failed with err would fail as well.
 func permanent(err error) bool {
 	for _, p := range []error{ErrRefused, assigner.ErrWentBack, assigner.ErrWorkersExhausted,
-		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSuperseded} {
+		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSuperseded,
+		assigner.ErrMoved, ErrMoveRefused} {
 		if errors.Is(err, p) {
 			return true
 		}

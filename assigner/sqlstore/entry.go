@@ -39,7 +39,8 @@ func (r slot) entry(now int64) lease.Entry {
 }
 
 // settings is the row of a namespace itself. Its reach is in UNTIL_MS. The floor is that of another
-// row: see everywhere. No list of used worker ids is kept, because the Store is a lease.Numberer.
+// row, see everywhere, or its own. What a move has left is in OWNER: see note. Without one no list
+// of used worker ids is kept, because the Store is a lease.Numberer.
 type settings struct {
 	Form   int        `json:"v"`
 	Nonce  int64      `json:"token,string"`
@@ -47,13 +48,17 @@ type settings struct {
 	Used   [][2]int64 `json:"used"`
 	Floor  int64      `json:"floor_ms,omitempty"`
 	Reach  int64      `json:"reach_ms,omitempty"`
+	Move   *move      `json:"move,omitempty"`
 }
 
 // entry returns the row as the engine has it. The layout is a part of the version, because an
 // operator may change it by hand.
 func (h settings) entry(now int64) lease.Entry {
 	version := fmt.Sprintf("%d %d %s", h.Nonce, h.Reach, h.Layout)
-	h.Form, h.Used = form, [][2]int64{}
+	h.Form = form
+	if h.Used == nil {
+		h.Used = [][2]int64{}
+	}
 	h.Reach = min(max(0, h.Reach), maxReach.Milliseconds()) // by hand it may be anything
 	return lease.Entry{Name: lease.HeaderName, Value: encode(h), Version: version,
 		At: time.UnixMilli(now)}

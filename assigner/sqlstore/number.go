@@ -55,15 +55,17 @@ func (s *Store) Owns(ctx context.Context, worker int64) (own bool, err error) {
 }
 
 // Used reports whether a worker id is a key of WORKER_NODE or below one, in the namespace whose
-// worker ids are: a database generates no key below the highest.
+// worker ids are: a database generates no key below the highest. In the others it reports whether a
+// move has left it as used.
 func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
-	if !s.shared() {
-		return false, nil
-	}
 	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
-		highest, err := workertable.Highest(ctx, q)
-		if used = worker <= highest; !used || err != nil {
-			return err
+		if s.shared() {
+			highest, err := workertable.Highest(ctx, q)
+			if used = worker <= highest; !used || err != nil {
+				return err
+			}
+		} else if used = s.movedIn(worker) > worker; !used {
+			return nil
 		}
 		return s.missing(ctx, q, worker)
 	})
@@ -125,8 +127,12 @@ func (s *Store) unused(
 			// left.
 			if k := len(used); k > 0 && used[k-1] == id {
 				used = used[:k-1]
-			} else {
+			} else if next := s.movedIn(id); next == id {
 				ids = append(ids, id)
+			} else if k == 0 || next <= used[k-1] {
+				id = next - 1
+			} else {
+				id = used[k-1] - 1
 			}
 		}
 		if len(ids) > 0 || bottom == first {

@@ -63,16 +63,23 @@ func (s *Store) settings(
 ) (h settings, e lease.Entry, err error) {
 	var now int64
 	var floor sql.NullInt64
-	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, {nowMillis},
+	var owner string
+	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, OWNER, {nowMillis},
 		(SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?)
 		FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?`+lock,
 		[]any{everywhere, header, s.namespace, header},
-		&h.Layout, &h.Nonce, &h.Reach, &now, &floor)
+		&h.Layout, &h.Nonce, &h.Reach, &owner, &now, &floor)
 	if errors.Is(err, sql.ErrNoRows) {
 		now, err = workertable.Now(ctx, q)
 		return h, absent(lease.HeaderName, now), err
 	}
-	h.Floor = max(0, floor.Int64)
+	if err == nil {
+		err = h.readNote(owner)
+	}
+	h.Floor = max(h.Floor, floor.Int64)
+	if err == nil {
+		s.given.Store(&h.Used)
+	}
 	return h, h.entry(now), err
 }
 
@@ -165,15 +172,19 @@ func (s *Store) changeSettings(
 	if err := errors.Join(decode(value, &h), fits(h.Layout)); err != nil {
 		return c, e, err
 	}
-	if len(h.Used) > 0 {
+	if len(h.Used) > 0 && h.Move == nil {
 		return c, e, fmt.Errorf("%w: WORKER_LEASE keeps no list of used worker ids; after a "+
 			"restore run \"uid workers restored\"", lease.ErrRefused)
 	}
 	h.Reach = cmp.Or(h.Reach, dayReach.Milliseconds()) // 0 means the same
 	e = h.entry(0)
 	e.At = old.At
+	owner, err := h.note()
+	if err != nil {
+		return c, e, err
+	}
 	if old.Version == "" {
-		r := slot{worker: header, Nonce: h.Nonce, Until: h.Reach, Layout: h.Layout}
+		r := slot{worker: header, Nonce: h.Nonce, Until: h.Reach, Layout: h.Layout, Owner: owner}
 		return s.insert(r), e, nil
 	}
 	var nonce, reach int64
@@ -181,10 +192,10 @@ func (s *Store) changeSettings(
 	if err := version(old, &nonce, &reach, &layout); err != nil {
 		return c, e, err
 	}
-	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?,
+	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?, OWNER = ?,
 			GENERATION = GENERATION + 1, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{h.Layout, h.Nonce, h.Reach, s.namespace, header, layout, nonce, reach},
+		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach},
 	}, e, nil
 }
 

@@ -68,11 +68,16 @@ type Store struct {
 	logger    *slog.Logger
 	keys      *workertable.Keys // of the tables
 	patience  atomic.Int64      // for a row that another session has locked, in nanoseconds
+
+	// The worker ids that a move has left as used, as the header was last read. They change only
+	// while nothing is claimed. nil: not read yet.
+	given atomic.Pointer[[][2]int64]
 }
 
 var (
 	_ lease.Index     = (*Store)(nil)
 	_ lease.Numberer  = (*Store)(nil)
+	_ lease.Mover     = (*Store)(nil)
 	_ lease.Sessioner = (*Store)(nil)
 	_ assigner.Clock  = (*Store)(nil)
 )

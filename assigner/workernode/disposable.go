@@ -131,6 +131,11 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	if err != nil {
 		return nil, err
 	}
+	if id >= workertable.Raised {
+		return nil, fmt.Errorf("%w: WORKER_NODE gives out none any more; the row of WORKER_LEASE "+
+			"with the namespace %q and the worker id %d says where they are", assigner.ErrMoved,
+			DefaultNamespace, header)
+	}
 	// Never cut to the layout's bits: the cut id would be another process's.
 	if id > maxWorker {
 		return nil, fmt.Errorf("%w: the new key of WORKER_NODE is %d, the layout's highest "+

@@ -1,0 +1,293 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// ErrMoveRefused says that Move has changed nothing in the source, because one of the two stores is
+// not as a move needs it. The message says what it is. It is permanent until an operator has
+// changed that.
+var ErrMoveRefused = errors.New("lease: the move is refused")
+
+// MoveOptions configures Move. nil and zero fields mean the defaults.
+type MoveOptions struct {
+	// DryRun checks what Move checks before it seals the source, and changes nothing.
+	DryRun bool
+
+	// MaxWorker is the highest worker id of the newest layout. Where worker ids in use without an
+	// end leave too few for the processes that run, Move is refused. Default 0: not checked.
+	MaxWorker int64
+
+	// Report is called with a line on each step that was taken, and with DryRun on each that is to
+	// be. Default: none.
+	Report func(line string)
+
+	_ struct{} // keeps literals keyed
+}
+
+// Moved says what Move has done, or with MoveOptions.DryRun would do.
+type Moved struct {
+	Copied int       // slots whose windows may still run
+	Used   int64     // worker ids that the target never gives out as new
+	Left   int64     // worker ids that the target can give out; -1: MoveOptions.MaxWorker is 0
+	Floor  time.Time // where windows of worker ids without a slot begin in the target
+}
+
+// Move moves a universe of ids from one store to another while its processes run. All processes of
+// the old store go on to the ends of their windows, and claim nothing there any more: with
+// assigner.ErrMoved. Replace them by processes of the new store within half a Window, and none is
+// without ids. Those may be started before Move is: they wait until the target is open.
+//
+// The target must have no entry, and must not be the namespace "default" of a database. Move is
+// safe to be broken off at any point and run again, by several processes at once as well, until it
+// has returned nil. Where the source goes back to a state from before its move, the same Move seals
+// it again, before any process of it may start. It waits for stores that are away until ctx ends. A
+// refusal wraps ErrMoveRefused.
+//
+// # The steps
+//
+// Each is one compare-and-set, or several that are the same when they are made again:
+//
+//	(a) target   the header: the source's layouts, the token of the move, closed to claims
+//	(b) source   the seal: the header's layouts give way to a text that no list begins with
+//	(c) target   a floor and the used worker ids; the slots whose windows may still run
+//	(d) target   open: the header has the layouts alone
+//	(e) source   a note in the seal that the target was opened
+//
+// # Why no id is made twice
+//
+// A claim, of whatever version, writes its slot's end, reads the header after that was answered,
+// and only then is the window as long. Move writes the seal, and reads the slots after that was
+// answered. So either the claim's Get shows the seal, and its window does not grow, or the list of
+// slots shows the end. Hence no window of the source ends beyond what (c) was made from: the slot's
+// end in the target, or the floor. A window of the target begins at one of the two or later, and
+// there is none before (d). So no window of the target begins before the last one of its worker id
+// in the source has ended, and no clock takes part: a clock only chooses which slots are copied and
+// which are below the floor.
+//
+// Windows without an end cannot be copied. Where a store gives such worker ids out (a Mover), it
+// stops that for good before the seal and waits for those that are being given out. All worker ids
+// up to the highest count as used in the target.
+//
+// What was read back is not what was answered: a store may show what it has not made safe yet. So
+// whoever finds the steps of an earlier run writes them once more, and waits for the answers.
+//
+// A process that has seen the seal remembers it: if the seal is gone later, it fails with
+// assigner.ErrWentBack. If the target is closed again after (e), it went back, too. Claims of it may
+// have been forgotten, so this Move opens it with all ends beyond the target's reach.
+//
+// The model is in docs/model/lease_move.pml.
+func Move(ctx context.Context, from, to *Assigner, options *MoveOptions) (Moved, error) {
+	m := &mover{from: &from.space, to: &to.space, reported: map[string]bool{}}
+	if options != nil {
+		m.options = *options
+	}
+	if m.options.MaxWorker < 0 {
+		return m.result, fmt.Errorf("lease: MaxWorker is %d, want 0 or above", m.options.MaxWorker)
+	}
+	// Not under the ctx of a Sessioner: a connection would wait for the other store.
+	err := m.from.retry(ctx, "moving to "+place(m.to.store), 0,
+		func(context.Context) error { return m.move(ctx) })
+	return m.result, err
+}
+
+// mover is one Move.
+type mover struct {
+	from, to *space
+	options  MoveOptions
+	result   Moved
+	reported map[string]bool // the lines that Report got, because steps are made again
+}
+
+// report tells of a step, once.
+func (m *mover) report(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if m.options.Report != nil && !m.reported[line] {
+		m.options.Report(line)
+	}
+	m.reported[line] = true
+}
+
+// refuse returns an error that ends the move.
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMoveRefused}, args...)...)
+}
+
+// move is one try of Move. It begins anew with what the stores have.
+func (m *mover) move(ctx context.Context) error {
+	f, err := m.from.anyHeader(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := m.to.anyHeader(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.compare(f, t); err != nil {
+		return err
+	}
+	if f.sealed() && f.Move.Done && !t.closed() {
+		m.report("%s was moved to %s before: nothing to do", place(m.from.store), place(m.to.store))
+		return nil
+	}
+	if !f.sealed() {
+		if err := m.examine(ctx, f, t); err != nil {
+			return err
+		}
+	}
+	if m.options.DryRun {
+		return m.announce(f, t)
+	}
+	if t, err = m.close(ctx, f, t); err != nil {
+		return err
+	}
+	if f, err = m.seal(ctx, f, t); err != nil {
+		return err
+	}
+	if t, err = m.copy(ctx, f, t); err != nil {
+		return err
+	}
+	if err := m.open(ctx, t); err != nil {
+		return err
+	}
+	return m.finish(ctx, f)
+}
+
+// compare refuses headers that are not those of this move.
+func (m *mover) compare(f, t header) error {
+	from, to := place(m.from.store), place(m.to.store)
+	switch {
+	case t.sealed():
+		return refuse("%s was moved itself, to %s", to, t.movedTo())
+	case !f.sealed() && !t.exists():
+		return nil
+	case f.sealed() && !t.exists() && f.Layout == sealOf(m.to):
+		return refuse("%s has no header, although %s is sealed for it: it went back; run Restore "+
+			"there, as \"uid workers restored\" does", to, from)
+	case f.sealed() && (t.Move == nil || t.Move.Token != f.Move.Token):
+		return refuse("%s is sealed: it was moved to %s", from, f.movedTo())
+	case f.sealed():
+		return nil
+	case t.Move == nil:
+		return refuse("%s holds another universe, of the layouts %q, want a store without "+
+			"entries", to, t.Layout)
+	case t.Move.From != originOf(m.from):
+		return refuse("%s is the target of a move from %q, and this is one from %q", to,
+			t.Move.From, originOf(m.from))
+	}
+	return nil
+}
+
+// announce reports what is to be done.
+func (m *mover) announce(f, t header) error {
+	from, to := place(m.from.store), place(m.to.store)
+	if !t.exists() {
+		m.report("to do: close %s to claims, with the layouts %q", to, f.Layout)
+	}
+	if !f.sealed() {
+		m.report("to do: seal %s; its processes go on to the ends of their windows", from)
+		m.report("to do: copy %d slots whose windows may still run; windows of the other worker "+
+			"ids begin at %v or later", m.result.Copied, m.result.Floor.UTC().Format(time.RFC3339))
+	} else {
+		m.report("%s is sealed", from)
+		m.report("to do: copy the slots whose windows may still run")
+	}
+	if m.result.Left >= 0 && !f.sealed() {
+		m.report("worker ids left in the target: %d", m.result.Left)
+	}
+	m.report("to do: open %s", to)
+	return nil
+}
+
+// close is (a): the target's header, closed to claims. A target that is open stays so.
+func (m *mover) close(ctx context.Context, f, t header) (header, error) {
+	if t.exists() && !t.closed() {
+		return t, nil
+	}
+	if !t.exists() {
+		t.Used, t.Move = used{}, &move{Token: newToken(), From: originOf(m.from)}
+		t.Reach = f.Reach
+	}
+	if !f.sealed() {
+		t.Layout = closed + f.Layout
+	}
+	t, err := m.to.putHeader(ctx, t)
+	if err == nil {
+		m.report("closed %s to claims, with the layouts %q", place(m.to.store), t.all())
+	}
+	return t, err
+}
+
+// seal is (b): the source's header grants nothing any more.
+func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
+	if mv, ok := m.from.store.(Mover); ok {
+		highest, err := m.endless(ctx, mv, true)
+		if err != nil {
+			return f, err
+		}
+		if highest >= 0 && !f.sealed() {
+			m.report("no new worker id without an end is given out in %s any more; the highest "+
+				"is %d", place(m.from.store), highest)
+		}
+	}
+	done := f.sealed() && f.Move.Done
+	f.Used = f.Used.union(nil)
+	f.Layout, f.Move = sealOf(m.to), &move{Token: t.Move.Token, Done: done}
+	f, err := m.from.putHeader(ctx, f)
+	if err == nil {
+		m.report("sealed %s: its processes go on to the ends of their windows; start new ones "+
+			"with the new address", place(m.from.store))
+	}
+	return f, err
+}
+
+// open is (d). From here on the target grants windows.
+func (m *mover) open(ctx context.Context, t header) error {
+	if t.closed() {
+		t.Layout = t.all()
+		if _, err := m.to.putHeader(ctx, t); err != nil {
+			return err
+		}
+	}
+	m.report("opened %s", place(m.to.store))
+	return nil
+}
+
+// finish is (e).
+func (m *mover) finish(ctx context.Context, f header) error {
+	f.Move.Done = true
+	_, err := m.from.putHeader(ctx, f)
+	return err
+}
+
+// moved returns an error if the store grants nothing because of a move: assigner.ErrMoved in the
+// source, and a temporary one in a target that is not open yet.
+func (s *space) moved(h header) error {
+	switch {
+	case h.sealed():
+		return fmt.Errorf("%w: %s was moved to %s; start the process with that address, while its "+
+			"last window runs", assigner.ErrMoved, place(s.store), h.movedTo())
+	case h.closed():
+		return fmt.Errorf("lease: %s is closed: the move into it is not finished; run it again if "+
+			"it broke off", place(s.store))
+	}
+	return nil
+}
+
+// sealStays returns an error if a store that this process has seen sealed is sealed no more. A
+// restored backup that is older than the move would grant windows that the target grants as well.
+func (s *space) sealStays(h header) error {
+	if h.sealed() {
+		s.memory.seal()
+	} else if s.memory.wasSealed() {
+		return fmt.Errorf("%w: %w: %s was sealed because its ids were moved, and is not any more; "+
+			"before more processes start, run the same move again, as \"uid workers move\" does",
+			assigner.ErrClaimLost, assigner.ErrWentBack, place(s.store))
+	}
+	return nil
+}

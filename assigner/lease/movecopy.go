@@ -1,0 +1,261 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+)
+
+// A Mover is a Store that knows more about itself than a List tells, for Move from it.
+type Mover interface {
+	Store
+
+	// Running returns the header, and the slots whose windows end after an instant, for universes
+	// in which most do not. Like Get it shows every change that was answered before the call began.
+	Running(ctx context.Context, after time.Time) (header Entry, slots []Entry, err error)
+
+	// Endless returns the highest worker id that was given out for a window without an end, -1
+	// where the store gives out none. With stop set, no more are given out for good from then on,
+	// and the answer comes when those that were being given out are in it. It may be called again.
+	Endless(ctx context.Context, stop bool) (highest int64, err error)
+}
+
+// runsLate is how long ago a window may have ended that still counts as one that runs: it is copied,
+// and the floor, below which no new worker id's window begins, lies that far back.
+const runsLate = time.Minute
+
+// endless calls mv.Endless.
+func (m *mover) endless(ctx context.Context, mv Mover, stop bool) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return mv.Endless(ctx, stop)
+}
+
+// share is what a target has to know of a source.
+type share struct {
+	header header
+	rows   []row // the slots whose windows may still run
+	used   used  // the worker ids that the target must not give out as new
+	lost   used  // those of them that have no slot
+	floor  int64 // all other windows have ended by then
+}
+
+// read reads the source. An entry that cannot be read is refused.
+func (m *mover) read(ctx context.Context) (s share, err error) {
+	now := m.from.local().UnixMilli()
+	for _, sp := range []*space{m.from, m.to} {
+		told, err := sp.now(ctx)
+		if err != nil {
+			return s, err
+		}
+		now = min(now, told)
+	}
+	s.floor = max(0, now-runsLate.Milliseconds())
+	highest := int64(-1)
+	var entries []Entry
+	var head Entry
+	mv, isMover := m.from.store.(Mover)
+	if isMover {
+		if highest, err = m.endless(ctx, mv, false); err != nil {
+			return s, err
+		}
+		head, entries, err = m.running(ctx, mv, s.floor)
+	} else {
+		entries, err = m.from.list(ctx)
+	}
+	if err != nil {
+		return s, err
+	}
+	head.Name = HeaderName
+	var all []row
+	for _, e := range entries {
+		if e.Name == HeaderName {
+			head = e
+		}
+		if _, ok := slotWorker(e.Name); !ok {
+			continue
+		}
+		r, err := parseRow(e)
+		if err != nil {
+			return s, refuse("an entry of %s cannot be read: %w", place(m.from.store), err)
+		}
+		all = append(all, r)
+		if r.Until > s.floor {
+			s.rows = append(s.rows, r)
+		}
+	}
+	if s.header, err = parseHeader(head); err != nil {
+		return s, err
+	}
+	s.floor = max(s.floor, s.header.Floor)
+	s.count(all, highest, m.to)
+	return s, nil
+}
+
+// running calls mv.Running.
+func (m *mover) running(ctx context.Context, mv Mover, after int64) (Entry, []Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return mv.Running(ctx, time.UnixMilli(after))
+}
+
+// count finds which worker ids the target must not give out: those that were given out and have no
+// slot, and those up to highest, whose windows have no end. A target that lists the worker ids of
+// its slots too gets them, so that its list stays short.
+func (s *share) count(all []row, highest int64, to *space) {
+	s.lost = s.header.Used.without(usedOf(all))
+	if highest >= 0 {
+		for _, r := range s.rows {
+			highest = max(highest, r.worker)
+		}
+		s.lost, s.rows = s.lost.union(used{{0, highest + 1}}), nil
+	}
+	if to.numberer != nil {
+		s.lost = s.lost.within(mostInNumberer)
+		s.used = s.lost
+		return
+	}
+	s.used = s.lost.union(usedOf(s.rows)).within(mostRanges)
+	s.lost = s.used.without(usedOf(s.rows))
+}
+
+// examine refuses what must not be moved, before the seal.
+func (m *mover) examine(ctx context.Context, f, t header) error {
+	from, to := place(m.from.store), place(m.to.store)
+	if mv, ok := m.to.store.(Mover); ok {
+		highest, err := m.endless(ctx, mv, false)
+		if err != nil {
+			return err
+		}
+		if highest >= 0 {
+			return refuse("%s gives out worker ids without an end; take a namespace of its own", to)
+		}
+	}
+	if f.closed() {
+		return refuse("the move into %s is not finished", from)
+	}
+	if _, more := f.settled(); more {
+		return refuse("the layouts of %s are %q, of which the last are not settled: start a "+
+			"process with them and let it claim, or take them back, as \"uid workers take-back\" "+
+			"does", from, f.Layout)
+	}
+	s, err := m.read(ctx)
+	if err != nil {
+		return err
+	}
+	if !f.exists() && len(s.rows) > 0 {
+		return refuse("%s has slots and no header: it went back; run Restore there, as \"uid "+
+			"workers restored\" does", from)
+	}
+	if !f.exists() && len(s.lost) == 0 {
+		return refuse("%s has no entry: is the address right?", from)
+	}
+	if !t.exists() {
+		if _, there, err := m.to.latest(ctx, t); err != nil {
+			return err
+		} else if there {
+			return refuse("%s has slots and no header, want a store without entries", to)
+		}
+	}
+	err = m.judge(s)
+	if t.exists() && !t.closed() {
+		return nil // the source went back, and is to be sealed again whatever is left
+	}
+	return err
+}
+
+// judge refuses a move that leaves too few worker ids for the processes that run to be replaced
+// twice over.
+func (m *mover) judge(s share) error {
+	m.result = Moved{Copied: len(s.rows), Used: s.used.count(), Left: -1,
+		Floor: time.UnixMilli(s.floor)}
+	if m.options.MaxWorker == 0 {
+		return nil
+	}
+	m.result.Left = m.options.MaxWorker + 1 - s.lost.union(nil).below(m.options.MaxWorker+1)
+	if want := 2*int64(len(s.rows)) + 1; m.result.Left < want {
+		return refuse("worker ids left in the target: %d of %d, want %d at least; the others are "+
+			"used for good", m.result.Left, m.options.MaxWorker+1, want)
+	}
+	return nil
+}
+
+// below returns how many numbers below end are in u.
+func (u used) below(end int64) int64 {
+	return u.count() - u.without(used{{0, end}}).count()
+}
+
+// copy is (c): it makes the target count with every window that the source has granted. f is the
+// source's header as the seal was answered.
+func (m *mover) copy(ctx context.Context, f, t header) (header, error) {
+	s, err := m.read(ctx)
+	if err != nil {
+		return t, err
+	}
+	if s.header.Token != f.Token {
+		return t, fmt.Errorf("the list is older than the seal: %w", ErrConflict)
+	}
+	end := int64(0)
+	if f.Move.Done && t.closed() { // it was open, and may have forgotten claims
+		now, err := m.to.now(ctx)
+		if err != nil {
+			return t, err
+		}
+		end = now + m.to.reach(t)
+	}
+	least := t.Floor // an earlier run may have found a later end below it
+	t.Floor = max(t.Floor, s.floor, end)
+	t.Used = t.Used.union(s.used)
+	if t, err = m.to.putHeader(ctx, t); err != nil {
+		return t, err
+	}
+	copied := len(s.rows)
+	if end > 0 {
+		_, there, err := m.to.rows(ctx)
+		if err != nil {
+			return t, err
+		}
+		s.rows = append(s.rows, there...)
+	}
+	for _, r := range s.rows {
+		if err := m.copySlot(ctx, t, r, max(r.Until, end), least); err != nil {
+			return t, err
+		}
+	}
+	m.result.Copied, m.result.Used = copied, t.Used.count()
+	m.result.Floor = time.UnixMilli(t.Floor)
+	m.report("copied %d slots whose windows may still run; windows of the other worker ids begin "+
+		"at %v or later", copied, m.result.Floor.UTC().Format(time.RFC3339))
+	return t, nil
+}
+
+// copySlot makes the slot of the target end at until or later, and a new one at least or later. In
+// a target that is open it changes no slot that does: its claim counts.
+func (m *mover) copySlot(ctx context.Context, t header, r row, until, least int64) error {
+	layout := t.all()
+	if _, _, err := assigner.CompareLayouts(layout, r.Layout); err != nil && r.Layout != "" {
+		layout = r.Layout // no claim may judge the ids of its owner
+	}
+	to := row{worker: r.worker, FencingToken: r.FencingToken,
+		entry: Entry{Name: slotName(r.worker)}}
+	_, err := m.to.swap(ctx, to, to.next(r.Owner, layout, max(until, least)))
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	e, err := m.to.get(ctx, slotName(r.worker))
+	if err != nil {
+		return err
+	}
+	there, err := parseRow(e)
+	if err != nil {
+		return refuse("an entry of %s cannot be read: %w", place(m.to.store), err)
+	}
+	if !t.closed() && there.Until >= until {
+		return nil
+	}
+	_, err = m.to.swap(ctx, there, there.next("", layout, max(there.Until, until)))
+	return err
+}

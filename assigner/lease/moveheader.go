@@ -1,0 +1,135 @@
+package lease
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a header's text of layouts begins with while or after its universe moves. No list of layouts
+// begins with either, so processes of a version that knows nothing of moves start nothing and
+// confirm nothing: the texts are compared, and differ.
+const (
+	sealed = "moved to " // in the source; the place of the target follows
+	closed = "moving:"   // in a target that is not open yet; the layouts follow
+)
+
+// The widths of texts in a header, in characters. The table WORKER_LEASE has 191 for either column.
+const (
+	sealWidth   = 191
+	originWidth = 60
+)
+
+// mostRanges bounds the list of used worker ids that a move leaves: an entry has at most 16 KiB, and
+// WORKER_LEASE less. Windows that still run are scattered over all worker ids of a large universe,
+// so the gaps between them are filled, the smallest first.
+const mostRanges, mostInNumberer = 512, 5
+
+// move is what a header says of a move. The target of one may be the source of the next: then it
+// has what the next one wrote.
+type move struct {
+	Token string `json:"token"`          // of the move, in both headers
+	From  string `json:"from,omitempty"` // in the target: which store it is from, see originOf
+	Done  bool   `json:"done,omitempty"` // in the source: the target was opened
+}
+
+// sealed reports whether the ids of h were moved away.
+func (h header) sealed() bool { return strings.HasPrefix(h.Layout, sealed) }
+
+// closed reports whether h is that of a target that is not open yet.
+func (h header) closed() bool { return strings.HasPrefix(h.Layout, closed) }
+
+// exists reports whether the store has a header.
+func (h header) exists() bool { return h.entry.Version != "" }
+
+// movedTo returns where the ids of a sealed header were moved to.
+func (h header) movedTo() string { return strings.TrimPrefix(h.Layout, sealed) }
+
+// sealOf returns the text that stands for layouts in the header of a store that was moved to s. It
+// holds no secret, as no Store's String does.
+func sealOf(s *space) string { return cut(sealed+plain(place(s.store)), sealWidth) }
+
+// originOf returns what the target of a move keeps of s, to know the same move again. It is the end
+// of the text, which tells stores of one server apart.
+func originOf(s *space) string {
+	r := []rune(plain(place(s.store)))
+	return string(r[max(0, len(r)-originWidth):])
+}
+
+// plain returns a text without what has a meaning in a list of layouts, and without what not every
+// store can hold.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(announcing+takingBack, r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// cut returns at most width characters of a text.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width])
+}
+
+// usedOf returns the set of the worker ids of rows.
+func usedOf(rows []row) used {
+	all := make(used, 0, len(rows))
+	for _, r := range rows {
+		all = append(all, [2]int64{r.worker, r.worker + 1})
+	}
+	return all.union(nil)
+}
+
+// union returns the union of u and o, which may be in any order and overlap.
+func (u used) union(o used) used {
+	all := slices.Concat(u, o)
+	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	merged := used{}
+	for _, r := range all {
+		if n := len(merged) - 1; n >= 0 && r[0] <= merged[n][1] {
+			merged[n][1] = max(merged[n][1], r[1])
+		} else {
+			merged = append(merged, r)
+		}
+	}
+	return merged
+}
+
+// without returns what is in u and not in o.
+func (u used) without(o used) used {
+	left := used{}
+	for _, r := range u {
+		first := r[0]
+		for _, gone := range o {
+			if gone[1] <= first || gone[0] >= r[1] {
+				continue
+			}
+			if gone[0] > first {
+				left = append(left, [2]int64{first, gone[0]})
+			}
+			first = gone[1]
+		}
+		if first < r[1] {
+			left = append(left, [2]int64{first, r[1]})
+		}
+	}
+	return left
+}
+
+// within returns u with the smallest gaps filled, so that at most n ranges are left.
+func (u used) within(n int) used {
+	if len(u) <= n {
+		return u
+	}
+	gaps := make([][2]int64, 0, len(u)-1)
+	for i := range u[1:] {
+		gaps = append(gaps, [2]int64{u[i][1], u[i+1][0]})
+	}
+	slices.SortFunc(gaps, func(a, b [2]int64) int { return cmp.Compare(a[1]-a[0], b[1]-b[0]) })
+	return u.union(gaps[:len(u)-n])
+}

@@ -1,0 +1,221 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/workertable"
+)
+
+// move is what a header says of a move: see lease.Move.
+type move struct {
+	Token string `json:"token"`
+	From  string `json:"from,omitempty"`
+	Done  bool   `json:"done,omitempty"`
+}
+
+// noteWidth is the width of OWNER, in characters.
+const noteWidth = 191
+
+// note returns what the OWNER of a header's row keeps of a move: its token, whether it is done, the
+// namespace's own floor, the used worker ids, and where they are from. Without a move it is empty.
+//
+//	4711 - 1764000000000 0-99+200-200 etcd at 10.0.0.1:2379 under /uidring
+//
+// The floor is the namespace's own, because other namespaces may give out windows in the past.
+func (h settings) note() (string, error) {
+	if h.Move == nil {
+		return "", nil
+	}
+	done, ranges := "-", make([]string, len(h.Used))
+	if h.Move.Done {
+		done = "done"
+	}
+	for i, r := range h.Used {
+		ranges[i] = fmt.Sprintf("%d-%d", r[0], r[1]-1)
+	}
+	text := strings.TrimRight(strings.Join([]string{h.Move.Token, done,
+		strconv.FormatInt(h.Floor, 10), strings.Join(ranges, "+"), h.Move.From}, " "), " ")
+	if len(text) > noteWidth {
+		return "", fmt.Errorf("%w: the text about the move has %d characters, want at most %d",
+			lease.ErrRefused, len(text), noteWidth)
+	}
+	return text, nil
+}
+
+// readNote reads what note has made.
+func (h *settings) readNote(text string) error {
+	if text == "" {
+		return nil
+	}
+	parts := strings.SplitN(text, " ", 5)
+	for len(parts) < 5 {
+		parts = append(parts, "")
+	}
+	bad := fmt.Errorf("%w: the header's OWNER is %q, want nothing or what a move has left there",
+		lease.ErrRefused, text)
+	h.Move = &move{Token: parts[0], Done: parts[1] == "done", From: parts[4]}
+	var err error
+	if h.Floor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
+		return bad
+	}
+	for r := range strings.SplitSeq(parts[3], "+") {
+		if r == "" {
+			continue
+		}
+		var first, last int64
+		if n, err := fmt.Sscanf(r, "%d-%d", &first, &last); n != 2 || err != nil {
+			return bad
+		}
+		h.Used = append(h.Used, [2]int64{first, last + 1})
+	}
+	return nil
+}
+
+// movedIn returns the lowest worker id from worker on that a move has not left as used.
+func (s *Store) movedIn(worker int64) int64 {
+	if given := s.given.Load(); given != nil && !s.shared() {
+		for _, r := range *given {
+			if worker >= r[0] && worker < r[1] {
+				worker = r[1]
+			}
+		}
+	}
+	return worker
+}
+
+// Running returns the header, and the rows whose windows end after an instant. The index on
+// NAMESPACE and UNTIL_MS finds them. It reads FOR UPDATE, as Get does.
+func (s *Store) Running(
+	ctx context.Context, after time.Time,
+) (head lease.Entry, slots []lease.Entry, err error) {
+	err = s.do(ctx, func(q *sqldb.Conn) error {
+		slots = nil
+		var err error
+		if _, head, err = s.settings(ctx, q, q.ForUpdate); err != nil {
+			return err
+		}
+		bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
+		err = q.Each(ctx, func(r *sql.Rows) error {
+			var f slot
+			ok, err := bad.Keep(r,
+				r.Scan(&f.worker, &f.Token, &f.Nonce, &f.Until, &f.Owner, &f.Layout))
+			if ok {
+				slots = append(slots, f.entry(head.At.UnixMilli()))
+			}
+			return err
+		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT FROM WORKER_LEASE
+			WHERE NAMESPACE = ? AND UNTIL_MS > ? AND WORKER_ID >= 0`+q.ForUpdate,
+			s.namespace, after.UnixMilli())
+		for _, r := range bad.Rows {
+			slots = append(slots, unreadable(r.Worker, r.String()))
+		}
+		return err
+	})
+	return head, slots, err
+}
+
+// Endless returns the highest key of WORKER_NODE, -1 in a namespace that does not share it. With
+// stop set it raises the counter above every layout first, for good: Disposable, the original and
+// versions that know nothing of moves then get keys that are no worker ids, and fail.
+//
+// The table is locked for as long as that takes. So every INSERT that got a lower key is committed
+// or rolled back before the counter is raised, and the highest of them is read. A key of its own
+// below tells of keys whose rows were deleted.
+func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err error) {
+	if !s.shared() {
+		return -1, nil
+	}
+	err = s.do(ctx, func(q *sqldb.Conn) error {
+		if err := alone(ctx, q); err != nil {
+			return err
+		}
+		if highest, err = belowRaised(ctx, q); err != nil || !stop {
+			return err
+		}
+		lock, unlock := "BEGIN", "COMMIT"
+		if q.Name == "mysql" {
+			lock, unlock = "LOCK TABLES WORKER_NODE WRITE", "UNLOCK TABLES" // which commits
+		}
+		if _, err := q.Exec(ctx, lock); err != nil {
+			return err
+		}
+		err := s.raise(ctx, q)
+		if err == nil {
+			highest, err = belowRaised(ctx, q)
+		}
+		if err != nil {
+			q.Discard() // with its locks
+			return err
+		}
+		_, err = q.Exec(ctx, unlock)
+		return err
+	})
+	return highest, err
+}
+
+// raise raises the counter of WORKER_NODE, which is locked, if no earlier call has.
+func (s *Store) raise(ctx context.Context, q *sqldb.Conn) error {
+	if q.Name == "postgres" {
+		_, err := q.Exec(ctx, "LOCK TABLE WORKER_NODE IN SHARE ROW EXCLUSIVE MODE")
+		if err != nil {
+			return err
+		}
+	}
+	top, err := workertable.Highest(ctx, q)
+	if err != nil || top >= workertable.Raised {
+		return err
+	}
+	if _, err := s.node.Insert(ctx, q); err != nil {
+		return err
+	}
+	_, err = q.Exec(ctx, fmt.Sprintf("INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, "+
+		"LAUNCH_DATE, MODIFIED, CREATED) VALUES (%d, 'moved', '', 2, {today}, {now}, {now})",
+		workertable.Raised))
+	if err == nil && q.Name == "postgres" {
+		// A row with a key of its own does not move the sequence.
+		_, err = q.Exec(ctx, fmt.Sprintf(
+			"SELECT SETVAL(PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id'), %d)", workertable.Raised))
+	}
+	return err
+}
+
+// belowRaised returns the highest key of WORKER_NODE below the one that Endless inserts.
+func belowRaised(ctx context.Context, q *sqldb.Conn) (int64, error) {
+	var highest sql.NullInt64
+	err := q.Row(ctx, "SELECT MAX(ID) FROM WORKER_NODE WHERE ID < ?", []any{workertable.Raised},
+		&highest)
+	return highest.Int64, err
+}
+
+// alone returns an error if other servers of a cluster take INSERTs at the same time: a lock of one
+// does not wait for the transactions of another.
+func alone(ctx context.Context, q *sqldb.Conn) error {
+	if q.Name != "mysql" {
+		return nil
+	}
+	for _, c := range []struct{ query, one string }{
+		{"SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'", "01"},
+		{"SHOW VARIABLES LIKE 'group_replication_single_primary_mode'", "ON"},
+	} {
+		var name, value string
+		err := q.Row(ctx, c.query, nil, &name, &value)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return err
+		case !strings.Contains(c.one, value):
+			return fmt.Errorf("%w: %s is %s: other servers of the cluster may be giving out keys of "+
+				"WORKER_NODE at the same time; leave one that takes writes",
+				lease.ErrRefused, name, value)
+		}
+	}
+	return nil
+}
