@@ -15,7 +15,7 @@ import (
 
 // moveOne is a list of layouts, and moveTwo one that goes on after it.
 const (
-	moveOne  = "28-22-13-0/1s@2000-01-01T00:00:00Z"
+	moveOne = "28-22-13-0/1s@2000-01-01T00:00:00Z"
 	moveTwo = moveOne + ",28-22-13-0/1s@2000-06-01T00:00:00Z"
 )
 
