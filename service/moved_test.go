@@ -66,7 +66,9 @@ func TestMoved(t *testing.T) {
 	}
 	from, to := workers(&entries{}), workers(&entries{})
 	old := listen(t, serve(t, &counters{}, from))
-	c := client(t, nil, old, listen(t, serve(t, &counters{}, to)))
+	other := &swapped{}
+	other.set(down)
+	c := client(t, nil, old, listen(t, other))
 	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +76,7 @@ func TestMoved(t *testing.T) {
 	if _, err := lease.Move(t.Context(), from, to, nil); err != nil {
 		t.Fatal(err)
 	}
+	other.set(serve(t, &counters{}, to))
 	_, end := claim.Window()
 	if _, err := claim.Extend(t.Context(), end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
 		t.Errorf("Extend = %v, want ErrClaimLost, so that the client claims while its window lasts", err)
@@ -91,6 +94,7 @@ func TestMoved(t *testing.T) {
 	body, _ := io.ReadAll(response.Body)
 	if response.StatusCode != 503 || !strings.Contains(string(body), `"unavailable"`) ||
 		!strings.Contains(string(body), "were moved") {
-		t.Errorf("assign on the old server = %d %s, want 503 unavailable, and that they were moved", response.StatusCode, body)
+		t.Errorf("assign on the old server = %d %s, want 503 unavailable, and that they were moved",
+			response.StatusCode, body)
 	}
 }

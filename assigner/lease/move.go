@@ -78,8 +78,8 @@ type Moved struct {
 // whoever finds the steps of an earlier run writes them once more, and waits for the answers.
 //
 // A process that has seen the seal remembers it: if the seal is gone later, it fails with
-// assigner.ErrWentBack. If the target is closed again after (e), it went back, too. Claims of it may
-// have been forgotten, so this Move opens it with all ends beyond the target's reach.
+// assigner.ErrWentBack. If the target is closed again after (e), it went back, too. Claims of it
+// may have been forgotten, so this Move opens it with all ends beyond the target's reach.
 //
 // The model is in docs/model/lease_move.pml.
 func Move(ctx context.Context, from, to *Assigner, options *MoveOptions) (Moved, error) {

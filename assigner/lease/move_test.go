@@ -120,7 +120,8 @@ func TestMove(t *testing.T) {
 			}
 		}
 		lines = nil
-		if _, err := lease.Move(t.Context(), a, b, o); err != nil || len(lines) != 1 || !strings.Contains(lines[0], "nothing to do") {
+		_, err = lease.Move(t.Context(), a, b, o)
+		if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "nothing to do") {
 			t.Errorf("Move once more = %v, %q, want nothing to do", err, lines)
 		}
 		time.Sleep(time.Until(end))
@@ -168,7 +169,8 @@ func TestMoveWaits(t *testing.T) {
 		defer cancel()
 		target.edit(lease.HeaderName, `"layout":"`, `"layout":"moving:`)
 		_, err := bound(t, target, moveOne, nil).Assign(ctx, 7)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the move into it is not finished") {
+		if !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "the move into it is not finished") {
 			t.Errorf("Assign on a closed target = %v, want the end of its ctx, and why", err)
 		}
 	})
@@ -178,6 +180,12 @@ func TestMoveWaits(t *testing.T) {
 func TestMoveRefused(t *testing.T) {
 	t.Parallel()
 	claimed := func(tb testing.TB, s named) { mustAssign(tb, bound(tb, s, moveOne, nil)) }
+	moved := func(tb testing.TB, from, to named) {
+		_, err := lease.Move(tb.Context(), bound(tb, from, moveOne, nil), bound(tb, to, moveOne, nil), nil)
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
 	for _, tt := range []struct {
 		name    string
 		prepare func(tb testing.TB, from, to named)
@@ -202,10 +210,7 @@ func TestMoveRefused(t *testing.T) {
 		}, "run Restore there"},
 		{"moved elsewhere", func(tb testing.TB, from, _ named) {
 			claimed(tb, from)
-			b := bound(tb, named{&memory{}, "third"}, moveOne, nil)
-			if _, err := lease.Move(tb.Context(), bound(tb, from, moveOne, nil), b, nil); err != nil {
-				tb.Fatal(err)
-			}
+			moved(tb, from, named{&memory{}, "third"})
 		}, "it was moved to third"},
 		{"the target is in use", func(tb testing.TB, from, to named) {
 			claimed(tb, from)
@@ -219,18 +224,13 @@ func TestMoveRefused(t *testing.T) {
 		{"the target was moved", func(tb testing.TB, from, to named) {
 			claimed(tb, from)
 			claimed(tb, to)
-			b := bound(tb, named{&memory{}, "third"}, moveOne, nil)
-			if _, err := lease.Move(tb.Context(), bound(tb, to, moveOne, nil), b, nil); err != nil {
-				tb.Fatal(err)
-			}
+			moved(tb, to, named{&memory{}, "third"})
 		}, "new was moved itself, to third"},
 		{"another move into the target", func(tb testing.TB, from, to named) {
 			claimed(tb, from)
 			other := named{&memory{}, "third"}
 			claimed(tb, other)
-			if _, err := lease.Move(tb.Context(), bound(tb, other, moveOne, nil), bound(tb, to, moveOne, nil), nil); err != nil {
-				tb.Fatal(err)
-			}
+			moved(tb, other, to)
 		}, `new is the target of a move from "third"`},
 		{"few worker ids", func(tb testing.TB, from, _ named) {
 			claimed(tb, from)
@@ -238,9 +238,7 @@ func TestMoveRefused(t *testing.T) {
 		}, "worker ids left in the target: 2 of 8, want 3 at least"},
 		{"the target is lost", func(tb testing.TB, from, to named) {
 			claimed(tb, from)
-			if _, err := lease.Move(tb.Context(), bound(tb, from, moveOne, nil), bound(tb, to, moveOne, nil), nil); err != nil {
-				tb.Fatal(err)
-			}
+			moved(tb, from, to)
 			remove(to.memory, lease.HeaderName, "slot-0")
 		}, "it went back; run Restore there"},
 		{"a closed source", func(tb testing.TB, from, _ named) {
@@ -339,7 +337,8 @@ func TestMoveTargetGoneBack(t *testing.T) {
 				break
 			}
 			if from, _ := c.Window(); from.Before(end) {
-				t.Errorf("worker %d begins at %v, want %v or later: the target has forgotten a claim", c.Worker(), from, end)
+				t.Errorf("worker %d begins at %v, want %v or later: the target has forgotten a claim",
+					c.Worker(), from, end)
 			}
 		}
 	})

@@ -23,8 +23,8 @@ type Mover interface {
 	Endless(ctx context.Context, stop bool) (highest int64, err error)
 }
 
-// runsLate is how long ago a window may have ended that still counts as one that runs: it is copied,
-// and the floor, below which no new worker id's window begins, lies that far back.
+// runsLate is how long ago a window may have ended that still counts as one that runs: it is
+// copied, and the floor, below which no new worker id's window begins, lies that far back.
 const runsLate = time.Minute
 
 // endless calls mv.Endless.

@@ -21,9 +21,9 @@ const (
 	originWidth = 60
 )
 
-// mostRanges bounds the list of used worker ids that a move leaves: an entry has at most 16 KiB, and
-// WORKER_LEASE less. Windows that still run are scattered over all worker ids of a large universe,
-// so the gaps between them are filled, the smallest first.
+// mostRanges bounds the list of used worker ids that a move leaves: an entry has at most 16 KiB,
+// and WORKER_LEASE less. Windows that still run are scattered over all worker ids of a large
+// universe, so the gaps between them are filled, the smallest first.
 const mostRanges, mostInNumberer = 512, 5
 
 // move is what a header says of a move. The target of one may be the source of the next: then it

@@ -212,8 +212,8 @@ func alone(ctx context.Context, q *sqldb.Conn) error {
 		case err != nil:
 			return err
 		case !strings.Contains(c.one, value):
-			return fmt.Errorf("%w: %s is %s: other servers of the cluster may be giving out keys of "+
-				"WORKER_NODE at the same time; leave one that takes writes",
+			return fmt.Errorf("%w: %s is %s: other servers of the cluster may be giving out "+
+				"keys of WORKER_NODE at the same time; leave one that takes writes",
 				lease.ErrRefused, name, value)
 		}
 	}
