@@ -12,8 +12,9 @@
 // the worker id -1 for the namespace itself, its header. Each change of a row is a compare-and-set
 // on GENERATION, NONCE and UNTIL_MS, and no row is ever deleted. New worker ids of the namespace
 // "default" are the keys that the database generates for WORKER_NODE, which it shares with
-// workernode.Disposable. Other namespaces count for themselves, from the lowest worker id without a
-// row.
+// workernode.Disposable. Other namespaces count for themselves, from the lowest worker id that was
+// never given out: each row there has a note, a row with the WORKER_ID -2 less its own, which keeps
+// its worker id from being given out again if the row is deleted by hand.
 //
 // The tables are made from the DDL of package sql. The account needs SELECT, INSERT and UPDATE on
 // both.

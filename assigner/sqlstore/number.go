@@ -1,9 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/uidring/uidring/assigner"
@@ -54,9 +57,9 @@ func (s *Store) Owns(ctx context.Context, worker int64) (own bool, err error) {
 	return own, err
 }
 
-// Used reports whether a worker id is a key of WORKER_NODE or below one, in the namespace whose
-// worker ids are: a database generates no key below the highest. In the others it reports whether a
-// move has left it as used.
+// Used reports whether a worker id is never given out again without a row. In the namespace whose
+// worker ids are keys of WORKER_NODE it is a key or below one, because a database generates no key
+// below the highest. In the others it has a note, or a move has left it as used.
 func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
 		if s.shared() {
@@ -64,8 +67,13 @@ func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 			if used = worker <= highest; !used || err != nil {
 				return err
 			}
-		} else if used = s.movedIn(worker) > worker; !used {
-			return nil
+			return s.missing(ctx, q, worker)
+		}
+		var n int64
+		err = q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
+			[]any{s.namespace, noteOf(worker)}, &n)
+		if used = n > 0 || s.movedIn(worker) > worker; !used || err != nil {
+			return err
 		}
 		return s.missing(ctx, q, worker)
 	})
@@ -73,27 +81,73 @@ func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 }
 
 // missing returns lease.ErrConflict if there is a row of a worker id. A SELECT may be answered by a
-// replica that lags, so it asks the primary by an INSERT that is rolled back. If the process
-// vanishes in between, nothing waits for the row but repairs of a row that is not there.
+// replica or by a member of a cluster that lags, so a change that is committed has to say that
+// there is none: an INSERT alone succeeds on such a member, and its COMMIT is what fails. The row
+// leaves the worker id within the same transaction. The account cannot delete it, so it stays under
+// a number of its own. If the process vanishes in between, nothing waits for the row but repairs of
+// a row that is not there.
 func (s *Store) missing(ctx context.Context, q *sqldb.Conn, worker int64) error {
 	if _, err := q.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	insert := s.insert(slot{worker: worker})
-	if _, err := q.Exec(ctx, insert.query, insert.args...); err != nil { // Do rolls it back
+	query, args := s.row(slot{worker: worker, Owner: "gone", Until: noteUntil})
+	if _, err := q.Exec(ctx, insert+query, args...); err != nil { // Do rolls it back
 		if s.db.Failure(err) == sqldb.Duplicate {
 			err = lease.ErrConflict
 		}
 		return err
 	}
-	_, err := q.Exec(ctx, "ROLLBACK")
+	if _, err := q.Exec(ctx, "UPDATE WORKER_LEASE SET WORKER_ID = ? "+
+		"WHERE NAMESPACE = ? AND WORKER_ID = ?",
+		math.MinInt64+rand.Int64N(1<<62), s.namespace, worker); err != nil {
+		return err
+	}
+	_, err := q.Exec(ctx, "COMMIT")
 	return err
 }
 
-// unused returns at most n worker ids in the range that have no row, in ascending order. It walks
-// down from the highest row, a page at a time, and stops at the first page with a gap. So while the
-// range has room at its top, one page is all that is read; gaps further down are found when there
-// is none. A range without a gap is read whole, 128 keys at a time.
+// A note is a row that says that a worker id was given out, in the namespaces that count for
+// themselves. It is inserted together with the worker id's row, and stays when that one is deleted
+// by hand: nobody can tell then up to when ids were stamped with it, so it is not given out again.
+// Its WORKER_ID is below those of worker ids and headers, and its UNTIL_MS before those of rows, so
+// no statement about either reads it.
+func noteOf(worker int64) int64 { return header - 1 - worker }
+
+// noteUntil is the UNTIL_MS of notes.
+const noteUntil = -1
+
+// note makes the note of a worker id whose row has none, because a process of an earlier version
+// has inserted it. It is called before a row is changed, and sends something the first time only.
+func (s *Store) note(ctx context.Context, worker int64) error {
+	if _, noted := s.noted.Load(worker); noted || s.shared() {
+		return nil
+	}
+	query, args := s.row(slot{worker: noteOf(worker), Until: noteUntil})
+	err := s.do(ctx, func(q *sqldb.Conn) error {
+		_, err := q.Exec(ctx, insert+query+s.ignore(), args...)
+		return err
+	})
+	if err == nil {
+		s.noted.Store(worker, nil)
+	}
+	return err
+}
+
+// ignore returns the end of an INSERT that leaves a row alone which is there.
+func (s *Store) ignore() string {
+	if s.db.Name == "mysql" {
+		return " ON DUPLICATE KEY UPDATE WORKER_ID = WORKER_ID"
+	}
+	return " ON CONFLICT DO NOTHING"
+}
+
+// page is how many keys one look for unused worker ids reads.
+const page = 128
+
+// unused returns at most n worker ids in the range that have neither row nor note, in ascending
+// order. It walks down from the highest, a page at a time, and stops at the first page with a gap.
+// So while the range has room at its top, one page is all that is read; gaps further down are found
+// when there is none. A range without a gap is read whole, 128 keys at a time.
 //
 //	first          bottom                      top          last
 //	  │ ... not read │ used, used, gap, used, ... │ all used │
@@ -103,16 +157,8 @@ func (s *Store) missing(ctx context.Context, q *sqldb.Conn, worker int64) error 
 func (s *Store) unused(
 	ctx context.Context, q *sqldb.Conn, first, last int64, n int,
 ) (ids []int64, err error) {
-	const page = 128
 	for top := last; ; {
-		var used []int64 // the highest up to top, in descending order
-		err := q.Each(ctx, func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			used = append(used, id)
-			return err
-		}, `SELECT WORKER_ID FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ?
-			ORDER BY WORKER_ID DESC LIMIT ?`, s.namespace, first, top, page)
+		used, err := s.taken(ctx, q, first, top)
 		if err != nil {
 			return nil, err
 		}
@@ -140,4 +186,29 @@ func (s *Store) unused(
 		}
 		top = bottom - 1
 	}
+}
+
+// taken returns the highest worker ids from first to top that have a row or a note, in descending
+// order, at most a page.
+func (s *Store) taken(
+	ctx context.Context, q *sqldb.Conn, first, top int64,
+) (all []int64, err error) {
+	for _, look := range []struct {
+		order      string
+		least, end int64
+	}{{"DESC", first, top}, {"ASC", noteOf(top), noteOf(first)}} {
+		err := q.Each(ctx, func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			all = append(all, max(id, noteOf(id))) // the note of a note is the worker id
+			return err
+		}, "SELECT WORKER_ID FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ? "+
+			"ORDER BY WORKER_ID "+look.order+" LIMIT ?", s.namespace, look.least, look.end, page)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	all = slices.Compact(all)
+	return all[:min(page, len(all))], nil
 }

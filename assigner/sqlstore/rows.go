@@ -84,8 +84,8 @@ func (s *Store) settings(
 }
 
 // Put is one INSERT or UPDATE of one row by its primary key, so the database makes comparing and
-// setting one step, at every isolation level. The count of changed rows is the answer. It is 1
-// whether a driver counts the rows that were found or those that became different, because every
+// setting one step, at every isolation level. The count of changed rows is the answer. It is above
+// 0 whether a driver counts the rows that were found or those that became different, because every
 // change writes another NONCE. The change is committed when Put returns nil. After an error the
 // outcome is unknown: the statement may have been executed, or be executed later.
 //
@@ -99,9 +99,12 @@ func (s *Store) Put(
 		return lease.Entry{}, err
 	}
 	if old.Name == lease.HeaderName {
-		if err := s.shorten(ctx, old, value); err != nil {
-			return lease.Entry{}, err
-		}
+		err = s.shorten(ctx, old, value)
+	} else if old.Version != "" {
+		err = s.note(ctx, change.worker)
+	}
+	if err != nil {
+		return lease.Entry{}, err
 	}
 	made := false
 	err = s.do(ctx, func(q *sqldb.Conn) error {
@@ -110,20 +113,24 @@ func (s *Store) Put(
 			if err != nil && old.Version == "" && s.db.Failure(err) == sqldb.Duplicate {
 				n, err = 0, nil
 			}
-			made = n == 1
+			made = n > 0
 			return err
 		})
 	})
 	if err == nil && !made {
 		err = lease.ErrConflict
 	}
+	if err == nil && old.Version == "" {
+		s.noted.Store(change.worker, nil)
+	}
 	return e, err
 }
 
 // statement is a statement and its arguments.
 type statement struct {
-	query string
-	args  []any
+	query  string
+	args   []any
+	worker int64 // that an UPDATE is about
 }
 
 // change returns the statement that puts value in place of old, and the entry that it leaves.
@@ -152,16 +159,29 @@ func (s *Store) change(old lease.Entry, value []byte) (c statement, e lease.Entr
 			OWNER = ?, UNTIL_MS = ?, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ? AND NONCE = ? AND UNTIL_MS = ?`,
 		[]any{r.Token, r.Nonce, r.Owner, r.Until, s.namespace, r.worker, token, nonce, until},
-	}, e, nil
+		r.worker}, e, nil
 }
 
-// insert returns the INSERT of a row. The primary key makes it the compare-and-set of a row that is
-// not there: of several processes that insert it, one succeeds.
+// insert is how an INSERT of rows begins. row has what follows.
+const insert = `INSERT INTO WORKER_LEASE
+	(NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES `
+
+// row returns the values of a row in an INSERT.
+func (s *Store) row(r slot) (values string, args []any) {
+	return "(?, ?, ?, ?, ?, ?, ?, {now}, {now})",
+		[]any{s.namespace, r.worker, r.Token, r.Nonce, r.Owner, r.Until, r.Layout}
+}
+
+// insert returns the INSERT of a row, and of the worker id's note. The primary key makes it the
+// compare-and-set of a row that is not there: of several processes that insert it, one succeeds,
+// and none where the worker id was given out before.
 func (s *Store) insert(r slot) statement {
-	return statement{`INSERT INTO WORKER_LEASE
-		(NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED)
-		VALUES (?, ?, ?, ?, ?, ?, ?, {now}, {now})`,
-		[]any{s.namespace, r.worker, r.Token, r.Nonce, r.Owner, r.Until, r.Layout}}
+	query, args := s.row(r)
+	if !s.shared() && r.worker >= 0 {
+		note, more := s.row(slot{worker: noteOf(r.worker), Until: noteUntil})
+		query, args = query+", "+note, append(args, more...)
+	}
+	return statement{insert + query, args, r.worker}
 }
 
 // changeSettings is change for the header.
@@ -195,7 +215,7 @@ func (s *Store) changeSettings(
 	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?, OWNER = ?,
 			GENERATION = GENERATION + 1, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach},
+		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach}, 0,
 	}, e, nil
 }
 
@@ -295,7 +315,7 @@ func (s *Store) Look(
 			}
 			return err
 		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
-			WHERE NAMESPACE = ? AND UNTIL_MS <= ? AND WORKER_ID BETWEEN ? AND ?
+			WHERE NAMESPACE = ? AND UNTIL_MS BETWEEN 0 AND ? AND WORKER_ID BETWEEN ? AND ?
 			AND LAYOUT IN (`+list+`) ORDER BY UNTIL_MS LIMIT ? OFFSET ?`,
 			append(args, ask.Limit, ask.Skip)...)
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -68,6 +69,7 @@ type Store struct {
 	logger    *slog.Logger
 	keys      *workertable.Keys // of the tables
 	patience  atomic.Int64      // for a row that another session has locked, in nanoseconds
+	noted     sync.Map          // the worker ids whose notes this process knows of
 
 	// The worker ids that a move has left as used, as the header was last read. They change only
 	// while nothing is claimed. nil: not read yet.

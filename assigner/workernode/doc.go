@@ -24,8 +24,9 @@
 //	CREATED, MODIFIED     the time
 //
 // WORKER_LEASE has a row for each worker id of each namespace that was ever leased, and one with
-// the worker id -1 for the namespace itself. Each change of a row is a compare-and-set on
-// GENERATION and NONCE, and no row is ever deleted:
+// the worker id -1 for the namespace itself. In namespaces other than "default" one with the worker
+// id -2-n says that n was given out, whatever becomes of its row. Each change of a row is a
+// compare-and-set on GENERATION and NONCE, and no row is ever deleted:
 //
 //	NAMESPACE, WORKER_ID  the primary key
 //	GENERATION            the fencing token, one more with each change
@@ -59,8 +60,9 @@
 //	Release                  SELECT of the row FOR UPDATE; UPDATE
 //
 // A namespace that counts for itself looks for an unused worker id in WORKER_LEASE instead of
-// inserting a node. An Assign asks the server for its product first, unless AcceptLostUpdates is
-// set, and on MySQL compares the key of a node with LAST_INSERT_ID() once.
+// inserting a node, inserts its note with the lease, and inserts one before the first UPDATE of a
+// row that the process has not inserted. An Assign asks the server for its product first, unless
+// AcceptLostUpdates is set, and on MySQL compares the key of a node with LAST_INSERT_ID() once.
 //
 // # Connections
 //

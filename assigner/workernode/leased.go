@@ -38,8 +38,8 @@ type LeasedOptions struct {
 	// layout, and IDS OF TWO NAMESPACES MAY BE EQUAL. 1 to 64 characters, case-sensitive. Default
 	// "default", which takes new worker ids from WORKER_NODE and so shares one universe with
 	// Disposable. Any other namespace counts from First, so that the narrowest layout has room on
-	// any database: a new worker id is one of the lowest without a row in WORKER_LEASE. In a
-	// namespace of hundreds of rows low gaps are filled once there is no room above the highest.
+	// any database: a new worker id is one of the lowest that were never given out. In a namespace
+	// of hundreds of rows low gaps are filled once there is no room above the highest.
 	Namespace string
 
 	// First and Last bound the worker ids that claims are made on. Several databases, such as one
@@ -139,9 +139,9 @@ type LeasedOptions struct {
 //
 // An owner that finds the table in an older state than it knows fails with assigner.ErrWentBack,
 // after it has given the row an end that is beyond every window of the namespace: Reach from now.
-// In "default" it does not insert a row again, because a key of WORKER_NODE is not given out again
-// without it. Windows that the same Assigner claims from then on begin beyond Reach as well, unless
-// Restore has run since. Other processes are not protected.
+// It does not insert a row again whose worker id the table has as given out. Windows that the same
+// Assigner claims from then on begin beyond Reach as well, unless Restore has run since. Other
+// processes are not protected.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {

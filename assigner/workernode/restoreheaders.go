@@ -41,7 +41,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 		all[namespace] = s
 		return nil
 	}, `SELECT NAMESPACE, LAYOUT, MIN(WORKER_ID) FROM WORKER_LEASE
-		WHERE NAMESPACE <> ? GROUP BY NAMESPACE, LAYOUT`, everywhere)
+		WHERE NAMESPACE <> ? AND WORKER_ID >= -1 GROUP BY NAMESPACE, LAYOUT`, everywhere)
 	return all, err
 }
 

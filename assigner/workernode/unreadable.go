@@ -15,8 +15,7 @@ type UnreadableError struct {
 
 // UnreadableRow is a row of WORKER_NODE or WORKER_LEASE that cannot be read. No claim uses it, so
 // its worker id is out of use until an operator repairs the row. Do not delete a row of
-// WORKER_LEASE: in a namespace that counts for itself a worker id without a row counts as new, and
-// its next window begins at the beginning of time.
+// WORKER_LEASE: its worker id is out of use for good then.
 type UnreadableRow struct {
 	// Table is WORKER_NODE or WORKER_LEASE.
 	Table string

@@ -139,6 +139,46 @@ func TestRepairRolledBack(t *testing.T) {
 	}
 }
 
+// TestMissingRolledBack: a member of a cluster that lags shows no row of a worker id, lets one be
+// inserted, and rolls the change back at its COMMIT. That is no evidence that the row is gone, and the
+// claim goes on.
+func TestMissingRolledBack(t *testing.T) {
+	t.Parallel()
+	for _, namespace := range []string{"", "orders"} {
+		t.Run(namespace, func(t *testing.T) {
+			t.Parallel()
+			srv, name := maria(t)
+			lagging := srv.CreateDB(t)
+			s, db := newSplit(t, srv.DSN(name), srv.DSN(lagging))
+			a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace})
+			c := assign(t, a, 1)[0]
+			for _, table := range []string{"WORKER_NODE", "WORKER_LEASE"} {
+				srv.Query(t, lagging, "CREATE TABLE "+table+" LIKE "+name+"."+table+
+					"; INSERT INTO "+table+" SELECT * FROM "+name+"."+table)
+			}
+			srv.Query(t, lagging, "DELETE FROM WORKER_LEASE WHERE WORKER_ID >= 0")
+			_, until := c.Window()
+			s.promoted.Store(true)
+			inserted := false // without a COMMIT since
+			s.only = func(query string) bool {
+				inserted = (inserted || strings.HasPrefix(query, "INSERT")) && !strings.HasPrefix(query, "ROLLBACK")
+				return inserted && strings.HasPrefix(query, "COMMIT")
+			}
+			s.after = func() { inserted = false }
+			s.lie("", 1<<30, false, &mysqldriver.MySQLError{Number: 1213, Message: "rolled back"})
+			_, err := c.Extend(t.Context(), until.Add(time.Hour))
+			if err == nil || errors.Is(err, assigner.ErrWentBack) || errors.Is(err, assigner.ErrClaimLost) {
+				t.Errorf("Extend on a member that lags = %v, want an error that passes", err)
+			}
+			s.lie("", 0, false, nil)
+			s.promoted.Store(false)
+			if _, err := c.Extend(t.Context(), until.Add(time.Hour)); err != nil {
+				t.Errorf("Extend when the member has caught up: %v", err)
+			}
+		})
+	}
+}
+
 // TestWentBackMeanwhile: a claim of the same Assigner finds out that the table went back while
 // another one is between its write and its confirmation. The window begins beyond what may have been
 // forgotten.
