@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,8 +26,11 @@ type Client struct {
 	cyclic  bool
 	logger  *slog.Logger
 
-	first atomic.Int64 // index of the server that is asked first
-	away  atomic.Bool  // no server answered the last request
+	groups [][]int      // indices of servers, by preference; read-only
+	turn   int          // where this Client begins in each group; read-only
+	rests  []rest       // by server
+	group  atomic.Int64 // of the server that answered last
+	away   atomic.Bool  // no server answered the last request
 }
 
 // ClientOptions are the options of NewClient. nil and zero fields mean the defaults.
@@ -38,6 +39,12 @@ type ClientOptions struct {
 	// as it is, so use http addresses only on loopback and on networks that you trust. No error
 	// shows it.
 	Token string
+
+	// Fallback are further groups of servers, by preference: those of the same region, say, and then
+	// all others, where the servers of NewClient are those of the own room. A group is asked only
+	// while no server of the groups before it answers, and for a minute afterwards at most. All
+	// servers must use the same database, as those of NewClient.
+	Fallback [][]string
 
 	// Timeout bounds a request to one server, above 0; 5 s by default. A server waits up to 4 s for
 	// its database, so a shorter Timeout gives up answers that are on their way.
@@ -67,6 +74,8 @@ type ClientOptions struct {
 // NewClient returns a Client of servers, each an address such as "http://ids-1:8080" or
 // "https://example.com/ids". It does no I/O. Give each server an address of its own: behind an
 // address that several servers share, a claim on a worker id is not found again and is replaced.
+// Each Client begins with a server at random, so that many spread over them, and asks another one
+// while that does not answer. ClientOptions.Fallback has servers that are farther away.
 //
 // All servers must use the same database. Each database counts for itself, so two of them hand out
 // equal worker ids and equal ranges, and the Client cannot tell.
@@ -97,15 +106,8 @@ func NewClient(servers []string, options *ClientOptions) (*Client, error) {
 	}
 	c := &Client{timeout: o.Timeout, token: o.Token, cyclic: o.Cyclic,
 		owner: strings.ToValidUTF8(o.Owner, "?"), logger: o.Logger}
-	for i, text := range servers {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
-			u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			// The text may hold a password, so the error does not quote it.
-			return nil, fmt.Errorf("service: servers[%d] is not an address, want one such as "+
-				"http://HOST:PORT, without user, query and fragment", i)
-		}
-		c.servers = append(c.servers, strings.TrimRight(u.String(), "/"))
+	if err := c.setServers(append([][]string{servers}, o.Fallback...)); err != nil {
+		return nil, err
 	}
 	c.http.Transport = o.Transport
 	if o.Transport == nil {
@@ -127,7 +129,6 @@ func NewClient(servers []string, options *ClientOptions) (*Client, error) {
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
-	c.first.Store(rand.Int64N(int64(len(servers)))) // so that clients spread over the servers
 	return c, nil
 }
 

@@ -90,29 +90,31 @@ func (f failures) Error() string {
 
 func (f failures) Unwrap() []error { return f }
 
-// round sends in to the servers in turn, starting at index first, until one does what it is asked
-// or refuses for all of them. It returns the answer and the index of that server, which is below 0
+// round sends in to the servers in the order of c, starting with home if that is not below 0, until
+// one does what it is asked or refuses for all of them. It returns the answer and the index of that server, which is below 0
 // if no server decided. An answer in which check finds a fault counts as none. That a claim is not
 // known is final only at the first server: another one may be a server that never made it.
 func round[T any](
-	ctx context.Context, c *Client, first int, path string, in any, check func(T) error,
+	ctx context.Context, c *Client, home int, path string, in any, check func(T) error,
 ) (got T, at int, err error) {
 	body, err := encode(in)
 	if err != nil {
 		return got, -1, err
 	}
 	var errs failures
-	for i := range c.servers {
-		at = (first + i) % len(c.servers)
+	for i, at := range c.order(home) {
 		if got, err = send(ctx, c, at, path, body, check); err == nil {
-			c.answered(at)
+			c.answered(at, home)
 			return got, at, nil
 		}
 		errs = append(errs, err)
 		r, ok := errors.AsType[*refusal](err)
 		if ok && r.final() && (i == 0 || r.Code != wire.UnknownClaim) {
-			c.answered(at)
+			c.answered(at, home)
 			return got, at, failures{err}
+		}
+		if !(ok && r.final()) && !errors.Is(ctx.Err(), context.Canceled) {
+			c.rests[at].record(true, time.Now())
 		}
 		if ctx.Err() != nil {
 			errs = append(errs, ctx.Err())
@@ -123,13 +125,6 @@ func round[T any](
 		c.logger.Warn("service: no server answers", "error", errs)
 	}
 	return got, -1, errs
-}
-
-// answered logs that server at has answered after a request that none did.
-func (c *Client) answered(at int) {
-	if c.away.Load() && c.away.Swap(false) {
-		c.logger.Info("service: a server answers again", "server", c.servers[at])
-	}
 }
 
 // encode returns the body of a request, which has none if in is nil.

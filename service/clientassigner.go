@@ -49,13 +49,12 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		got wire.Claim
 	)
 	err := repeat(ctx, func() (err error) {
-		got, at, err = round(ctx, b.Client, int(b.first.Load()), wire.AssignPath, ask, check)
+		got, at, err = round(ctx, b.Client, anyServer, wire.AssignPath, ask, check)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("service: claiming a worker id: %w", err)
 	}
-	b.first.Store(int64(at))
 	claim := &held{client: b.Client, home: at, key: got.Key, worker: got.Worker,
 		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond}
 	claim.until.Store(&got.Until.Time)

@@ -39,10 +39,9 @@ func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 		}
 		return got.Range().Validate()
 	}
-	got, at, err := round(ctx, c, int(c.first.Load()), path, nil, check)
+	got, _, err := round(ctx, c, anyServer, path, nil, check)
 	if err != nil {
 		return segment.Range{}, fmt.Errorf("service: fetching a range: %w", err)
 	}
-	c.first.Store(int64(at))
 	return got.Range(), nil
 }
