@@ -40,10 +40,10 @@ type ClientOptions struct {
 	// shows it.
 	Token string
 
-	// Fallback are further groups of servers, by preference: those of the same region, say, and then
-	// all others, where the servers of NewClient are those of the own room. A group is asked only
-	// while no server of the groups before it answers, and for a minute afterwards at most. All
-	// servers must use the same database, as those of NewClient.
+	// Fallback are further groups of servers, by preference: those of the same region, say, and
+	// then all others, where the servers of NewClient are those of the own room. A group is asked
+	// only while no server of the groups before it answers, and for a minute afterwards at most.
+	// All servers must use the same database, as those of NewClient.
 	Fallback [][]string
 
 	// Timeout bounds a request to one server, above 0; 5 s by default. A server waits up to 4 s for

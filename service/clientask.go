@@ -90,10 +90,11 @@ func (f failures) Error() string {
 
 func (f failures) Unwrap() []error { return f }
 
-// round sends in to the servers in the order of c, starting with home if that is not below 0, until
-// one does what it is asked or refuses for all of them. It returns the answer and the index of that server, which is below 0
-// if no server decided. An answer in which check finds a fault counts as none. That a claim is not
-// known is final only at the first server: another one may be a server that never made it.
+// round sends in to the servers in the order of c, starting with home if that is not below 0,
+// until one does what it is asked or refuses for all of them. It returns the answer and the index
+// of that server, which is below 0 if no server decided. An answer in which check finds a fault
+// counts as none. That a claim is not known is final only at the first server: another one may be
+// a server that never made it.
 func round[T any](
 	ctx context.Context, c *Client, home int, path string, in any, check func(T) error,
 ) (got T, at int, err error) {
