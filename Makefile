@@ -18,15 +18,18 @@ modules = $$($(GO) list -m -f '{{.Dir}}')
 # A module on its own, as whoever downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
-.PHONY: help all test cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
+.PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
-all: lint test ## What a change must pass at the least.
+all: lint test-all ## What a change must pass at the least.
 
-test: ## All tests of all modules, with the race detector where it works, on the servers that this machine has.
+test: ## The short tests of all modules, with the race detector where goroutines meet. TESTFLAGS: those of go test.
 	@$(GO) run ./tools/testrun $(TESTFLAGS)
+
+test-all: test ## And all tests, with the race detector everywhere, on all servers that this machine has.
+	@$(GO) run ./tools/testrun -all
 
 cover: ## Statement coverage of the root module, function by function in coverage.html.
 	$(GO) test -coverprofile=coverage.out -coverpkg=./... ./...

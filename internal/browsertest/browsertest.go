@@ -60,6 +60,9 @@ func DOM(t testing.TB, url string, size image.Point) string {
 // run starts a browser and returns what it prints.
 func run(t testing.TB, url string, size image.Point, dark bool, do string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: browser suite: make test-all runs it")
+	}
 	chromium := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

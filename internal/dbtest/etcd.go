@@ -22,6 +22,7 @@ import (
 // needs etcdctl.
 func Etcd(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, etcd{}.name())
 	s, err := NewEtcd(args...)
 	return test(tb, etcd{}, s, err)
 }

@@ -38,6 +38,7 @@ const StrangerToken = "stranger-may-do-nothing"
 // runs without its controllers.
 func Kubernetes(tb testing.TB) *APIServer {
 	tb.Helper()
+	Long(tb, kubernetes{}.name())
 	s, err := NewKubernetes()
 	if err != nil {
 		skip(tb, kubernetes{}, err)

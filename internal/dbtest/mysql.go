@@ -14,6 +14,7 @@ import (
 // with amd64 only.
 func MySQL(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, mySQL{}.name())
 	s, err := start(mySQL{mariaDB{args}})
 	return test(tb, mySQL{}, s, err)
 }

@@ -20,6 +20,7 @@ import (
 // runs as the user postgres or nobody.
 func Postgres(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, postgres{}.name())
 	s, err := NewPostgres(args...)
 	return test(tb, postgres{}, s, err)
 }

@@ -108,6 +108,15 @@ func test(tb testing.TB, f flavour, s *Server, err error) *Server {
 	return s
 }
 
+// Long skips a test of a suite that -short leaves out. MariaDB stands there for all servers: its
+// tests are the ones that every change has to pass at once.
+func Long(tb testing.TB, suite string) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skipf("skipped: %s suite: make test-all runs it", suite)
+	}
+}
+
 // skip ends the test because of err: skipped if a program is missing and may be, failed otherwise.
 func skip(tb testing.TB, f flavour, err error) {
 	tb.Helper()

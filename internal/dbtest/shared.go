@@ -31,12 +31,14 @@ func (sh *Shared) MariaDB(tb testing.TB) *Server {
 // Postgres returns the shared PostgreSQL server, or skips the test as the function Postgres does.
 func (sh *Shared) Postgres(tb testing.TB) *Server {
 	tb.Helper()
+	Long(tb, postgres{}.name())
 	return sh.get(tb, &sh.postgres, postgres{})
 }
 
 // ZooKeeper returns the shared ZooKeeper server, or skips the test as the function ZooKeeper does.
 func (sh *Shared) ZooKeeper(tb testing.TB) *Server {
 	tb.Helper()
+	Long(tb, zooKeeper{}.name())
 	return sh.get(tb, &sh.zooKeeper, zooKeeper{})
 }
 
@@ -44,6 +46,7 @@ func (sh *Shared) ZooKeeper(tb testing.TB) *Server {
 // prefix each (Server.Prefix).
 func (sh *Shared) Etcd(tb testing.TB) *Server {
 	tb.Helper()
+	Long(tb, etcd{}.name())
 	return sh.get(tb, &sh.etcd, etcd{})
 }
 

@@ -18,6 +18,7 @@ import (
 // of a database: CreateDB and Query do not work.
 func ZooKeeper(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, zooKeeper{}.name())
 	s, err := NewZooKeeper(args...)
 	return test(tb, zooKeeper{}, s, err)
 }

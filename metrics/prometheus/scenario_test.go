@@ -61,6 +61,9 @@ func play(t *testing.T, run func(s *scenario)) {
 // program finds a program of the Debian package prometheus, or skips the test.
 func program(t *testing.T, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skipf("skipped: %s suite: make test-all runs it", name)
+	}
 	path, err := exec.LookPath(name)
 	if err != nil {
 		if os.Getenv("UIDRING_REQUIRE_SERVERS") == "1" {

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 // own.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
+	dbtest.Long(t, "scale")
 	const n = 3
 	srv := mariaDB{dbtest.MariaDB(t)}
 	for _, kind := range []string{

@@ -1,10 +1,12 @@
-// Command testrun is what "make test" runs: go test over every module of the workspace, with the
-// race detector if this machine has one. It prints failures in full, go test's own line for each
-// package, and at the end each reason for skipping tests, with the number of tests skipped.
+// Command testrun is what "make test" runs: the short tests of every module of the workspace, with
+// the race detector where goroutines meet, if this machine has one. With -all alone, it runs all
+// tests, with the race detector everywhere, and those that are only built without it. It prints
+// failures in full, ten lines that say how far it is, and at the end each reason for skipping
+// tests, with the number of tests skipped.
 //
-// It passes its arguments to go test. Without a package among them it tests all modules ("work").
-// Without any argument it also runs the tests that are only built without the race detector. It
-// needs nothing but the go command.
+// It passes other arguments to go test, with -race. Without a package among them it tests all
+// modules ("work"), and prints go test's own line for each package. It needs nothing but the go
+// command.
 package main
 
 import (
@@ -18,11 +20,15 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
+// module is how the paths of this repository's packages begin, but for the root's.
+const module = "github.com/uidring/uidring/"
+
 // self is a package that is certain to build. It is the probe for the race detector.
-const self = "github.com/uidring/uidring/tools/testrun"
+const self = module + "tools/testrun"
 
 // raceOff is the name of the files with tests that are only built without the race detector.
 const raceOff = "race_off_test.go"
@@ -36,6 +42,16 @@ func main() {
 	}
 }
 
+// all is the argument that runs every test.
+const all = "-all"
+
+// met are the packages whose own goroutines share words, or in which calls of many goroutines meet.
+// The others call these.
+var met = []string{
+	"assigner", "assigner/lease", "ringbuffer", "segment", "service", "test/lincheck", "uid",
+	"uid/backfill",
+}
+
 // run executes go test with args and reports on stdout. The error is nil only when go test
 // succeeded, at least one package ran to its end and no test failed.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -44,24 +60,75 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "race detector: off: %s\n", why)
 	}
 	r := newReport(stdout)
-	err := pass(ctx, r, stderr, command(race, args))
-	if len(race) > 0 && len(args) == 0 {
-		// Some tests mean nothing under the race detector: those of speed, of memory and of very
-		// large numbers.
-		without, listErr := withoutRace(ctx)
-		if listErr != nil {
-			return errors.Join(err, listErr)
+	passes := [][]string{command(race, args)}
+	if len(args) == 0 || slices.Equal(args, []string{all}) {
+		packages, err := tested(ctx)
+		if err != nil {
+			return err
 		}
-		if len(without) > 0 {
-			fmt.Fprintln(stdout, "without the race detector:")
-			err = errors.Join(err, pass(ctx, r, stderr, command(nil, without)))
+		passes = plan(packages, race, len(args) > 0)
+		for _, p := range passes {
+			r.total += count(p)
 		}
+		fmt.Fprintf(stdout, "compiling and running the tests of %d packages\n", len(packages))
+	}
+	var err error
+	for _, p := range passes {
+		err = errors.Join(err, pass(ctx, r, stderr, p))
 	}
 	if os.Getenv(againEnv) == "1" && again(ctx, r, stderr, race) {
 		err = nil // go test only reported the tests that have passed since
 	}
 	r.finish()
 	return errors.Join(err, r.err())
+}
+
+// tests is a package that has tests.
+type tests struct {
+	path string
+	off  []string // those that are only built without the race detector
+}
+
+// plan returns the arguments of go for the tests of packages: the short ones, or all.
+func plan(packages []tests, race []string, everything bool) [][]string {
+	var raced, rest, off, names []string
+	for _, p := range packages {
+		inner := strings.TrimPrefix(p.path, module)
+		if len(race) == 0 || !everything && !slices.Contains(met, inner) {
+			rest = append(rest, p.path)
+			continue
+		}
+		raced = append(raced, p.path)
+		if len(p.off) > 0 {
+			off, names = append(off, p.path), append(names, p.off...)
+		}
+	}
+	// The tests without the race detector mean nothing under it: those of speed, of memory and of
+	// very large numbers.
+	only := "-run=^(" + strings.Join(names, "|") + ")$"
+	var passes [][]string
+	for _, p := range []struct {
+		flags, packages []string
+	}{{race, raced}, {nil, rest}, {[]string{only}, off}} {
+		if len(p.packages) == 0 {
+			continue
+		}
+		if !everything {
+			p.flags = append(slices.Clone(p.flags), "-short")
+		}
+		passes = append(passes, command(p.flags, p.packages))
+	}
+	return passes
+}
+
+// count returns how many packages the arguments of go name.
+func count(args []string) (n int) {
+	for _, a := range args {
+		if strings.HasPrefix(a, module) || a+"/" == module {
+			n++
+		}
+	}
+	return n
 }
 
 // pass runs go with args, which make it print test events, and feeds them to r.
@@ -82,44 +149,39 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 // testName finds the names of the tests of a file.
 var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// withoutRace returns the arguments of go test for the tests that are only built without the race
-// detector: a -run flag and packages. By this repository's convention these tests are in files
-// named race_off_test.go. Without such a test it returns nil.
-func withoutRace(ctx context.Context) ([]string, error) {
+// tested returns the packages of the workspace that have tests. By this repository's convention the
+// tests that are only built without the race detector are in files named race_off_test.go.
+func tested(ctx context.Context) ([]tests, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-f",
-		"{{.ImportPath}}\t{{.Dir}}\t{{.TestGoFiles}} {{.XTestGoFiles}}", "work").Output()
+		"{{.ImportPath}}\t{{.Dir}}\t{{.TestGoFiles}}{{.XTestGoFiles}}", "work").Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	var packages, tests []string
+	var packages []tests
 	for line := range strings.Lines(string(out)) {
-		fields := strings.SplitN(line, "\t", 3)
-		if len(fields) != 3 || !strings.Contains(fields[2], raceOff) {
+		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
+		if len(fields) != 3 || fields[2] == "[][]" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(fields[1], raceOff))
-		if err != nil {
-			return nil, err
+		p := tests{path: fields[0]}
+		if strings.Contains(fields[2], raceOff) {
+			text, err := os.ReadFile(filepath.Join(fields[1], raceOff))
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
+				p.off = append(p.off, m[1])
+			}
 		}
-		found := testName.FindAllStringSubmatch(string(text), -1)
-		if len(found) == 0 {
-			continue
-		}
-		packages = append(packages, fields[0])
-		for _, m := range found {
-			tests = append(tests, m[1])
-		}
+		packages = append(packages, p)
 	}
-	if len(tests) == 0 {
-		return nil, nil
-	}
-	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, packages...), nil
+	return packages, nil
 }
 
 // command returns the arguments of go for the flags and packages in args. Vetting is part of
 // "make lint".
-func command(race, args []string) []string {
-	c := append([]string{"test", "-json", "-vet=off"}, race...)
+func command(flags, args []string) []string {
+	c := append([]string{"test", "-json", "-vet=off"}, flags...)
 	c = append(c, args...)
 	if len(args) == 0 || strings.HasPrefix(args[len(args)-1], "-") {
 		c = append(c, "work")

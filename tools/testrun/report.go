@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of go test -json; see "go doc test2json" and "go help buildjson".
@@ -30,6 +31,9 @@ type report struct {
 	failures map[string]*failure // by package and test
 	broken   error               // reading the events failed
 	flaky    []string            // tests that failed, and passed by themselves
+
+	begin        time.Time
+	total, ended int // packages; total 0: each has a line
 }
 
 // pkg is a package whose tests run or have run.
@@ -41,7 +45,7 @@ type pkg struct {
 }
 
 func newReport(w io.Writer) *report {
-	return &report{w: w, packages: map[string]*pkg{}, reasons: map[string]int{},
+	return &report{w: w, begin: time.Now(), packages: map[string]*pkg{}, reasons: map[string]int{},
 		failures: map[string]*failure{}}
 }
 
@@ -132,11 +136,20 @@ func (r *report) endPackage(p *pkg, failed bool) {
 		}
 	}
 	for _, line := range p.output {
-		if failed || strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "?") {
+		result := strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "?")
+		if failed || result && r.total == 0 {
 			fmt.Fprint(r.w, line)
 		}
 	}
+	r.ended++
+	if r.total > 0 && r.ended*lines/r.total > (r.ended-1)*lines/r.total {
+		fmt.Fprintf(r.w, "%d of %d packages after %v\n", r.ended, r.total,
+			time.Since(r.begin).Round(time.Second))
+	}
 }
+
+// lines say how far a run is.
+const lines = 10
 
 // finish prints the packages that never ended, the reasons for skipped tests and the counts.
 func (r *report) finish() {

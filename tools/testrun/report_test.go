@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -183,18 +182,69 @@ func TestSecondPass(t *testing.T) {
 	}
 }
 
-// TestWithoutRace: the second pass runs the tests of the files race_off_test.go, and no other.
-func TestWithoutRace(t *testing.T) {
+// TestPlan: make test runs each package once, those where goroutines meet under the race detector,
+// and the tests that it would spoil by themselves; -all runs every package under it.
+func TestPlan(t *testing.T) {
 	t.Parallel()
-	args, err := withoutRace(t.Context())
-	if err != nil || len(args) < 2 {
-		t.Fatalf("withoutRace() = %q, %v, want a pattern and packages", args, err)
+	packages, err := tested(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	tests := regexp.MustCompile(strings.TrimPrefix(args[0], "-run="))
-	if !tests.MatchString("TestAllocations") || tests.MatchString("TestSimulation") {
-		t.Errorf("the pattern is %q, want TestAllocations in it, and not TestSimulation", args[0])
+	uid := slices.IndexFunc(packages, func(p tests) bool { return p.path == module+"uid" })
+	if uid < 0 || !slices.Contains(packages[uid].off, "TestAllocations") ||
+		slices.Contains(packages[uid].off, "TestSimulation") {
+		t.Fatalf("the packages are %+v, want uid, where only TestAllocations is without the race detector", packages)
 	}
-	if !slices.Contains(args, "github.com/uidring/uidring/uid") {
-		t.Errorf("the packages are %q, want uid among them", args[1:])
+	for _, inner := range met {
+		if !slices.ContainsFunc(packages, func(p tests) bool { return p.path == module+inner }) {
+			t.Errorf("%s is no package with tests", inner)
+		}
+	}
+	race := []string{"-race"}
+	for _, tt := range []struct {
+		name       string
+		race       []string
+		everything bool
+		passes     int
+		raced      int // packages of the first pass
+	}{
+		{"short", race, false, 3, len(met)},
+		{"all", race, true, 2, len(packages)},
+		{"short, no race detector", nil, false, 1, len(packages)},
+	} {
+		passes := plan(packages, tt.race, tt.everything)
+		if len(passes) != tt.passes || count(passes[0]) != tt.raced ||
+			slices.Contains(passes[0], "-race") != (tt.race != nil) ||
+			slices.Contains(passes[0], "-short") == tt.everything {
+			t.Errorf("%s: %d passes, the first is %q", tt.name, len(passes), passes[0])
+		}
+		n := 0
+		for _, p := range passes {
+			if !strings.Contains(strings.Join(p, " "), "-run=") {
+				n += count(p)
+			}
+		}
+		if n != len(packages) {
+			t.Errorf("%s: runs %d packages whole, want %d", tt.name, n, len(packages))
+		}
+	}
+}
+
+// TestProgress: ten lines say how far it is, and packages that pass have none of their own.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := newReport(&out)
+	r.total = 72
+	for range r.total {
+		for _, e := range []event{{Action: "start"}, {Action: "output", Output: "ok  \tp\t1s\n"}, {Action: "pass"}} {
+			e.Package = "p"
+			r.add(e)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 10 || !strings.HasPrefix(lines[1], "15 of 72 packages after ") ||
+		!strings.HasPrefix(lines[9], "72 of 72") {
+		t.Errorf("the report is\n%s", out.String())
 	}
 }

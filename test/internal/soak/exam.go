@@ -17,6 +17,7 @@ import (
 func Try[R any](t *testing.T, start func(...string) (*dbtest.Server, error),
 	command func(args []string, stdout, stderr io.Writer) int, args ...string) (int, string, *R) {
 	t.Helper()
+	dbtest.Long(t, "soak")
 	srv, err := start() // only to find out; a run starts its own
 	if errors.Is(err, dbtest.ErrNoServer) && os.Getenv("UIDRING_REQUIRE_SERVERS") != "1" {
 		t.Skipf("skipped: soak: %v", err)
