@@ -17,7 +17,7 @@
 //	{shop upper 2}               a key of Next: its name, alphabet and length, which may be 1-8
 //	{n 6 day}                    the counter: its width, and its period: day, week, month,
 //	                             quarter, year or never
-//	{n plain 8 month hidden}     with an alphabet, and encrypted; gapless is for package gapless
+//	{n plain 8 month hidden}     with an alphabet, and encrypted; gapless is for NewGapless
 //	{version}                    one digit: the version of the key of a hidden counter
 //	{check luhn}                 the check character: luhn, damm, mod11,10 or mod37,36
 //
@@ -40,7 +40,7 @@
 // # What numbers are not
 //
 // They have gaps: a process that ends leaves what is left of its ranges, and a hundredth of the
-// width at most is fetched at a time. Package gapless has none, and costs a row's lock for each.
+// width at most is fetched at a time. A Gapless has none, and costs a row's lock for each.
 // They rise within a process only, and hidden ones do not. A text is matched exactly as it is
 // written: make it upper case before Parse if people type it.
 //
@@ -48,5 +48,6 @@
 //
 // format.go reads a format and reading.go says why every text has one reading. calendar.go has the
 // periods, check.go the check characters, ff1.go and hide.go the encryption. number.go is the path
-// of a call, page.go what the calls of one second and one period share.
+// of a call, page.go what the calls of one second and one period share. gapless.go has numbers
+// without gaps.
 package number

@@ -178,7 +178,7 @@ func TestRefusedFormats(t *testing.T) {
 		"{shop upper 60}{n 6 never}":                 "at most 64",
 		"{shop upper 40}{n 6 never}":                 "name@period@keys",
 		strings.Repeat("x", 161):                     "at most 160",
-		"{n 6 never gapless}":                        "package gapless",
+		"{n 6 never gapless}":                        "NewGapless",
 	} {
 		_, err := numbers(t, format, sunday, secret)
 		if !strings.Contains(format, "hidden") {

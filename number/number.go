@@ -41,7 +41,7 @@ func New(
 		return nil, err
 	}
 	if n.f.gapless {
-		return nil, fmt.Errorf("%w: the counter of %q is gapless, want package gapless", ErrFormat,
+		return nil, fmt.Errorf("%w: the counter of %q is gapless, want NewGapless", ErrFormat,
 			name)
 	}
 	n.gen = gen

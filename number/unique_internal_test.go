@@ -3,6 +3,8 @@ package number
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -148,4 +150,30 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDocs: the formats of the table "which number for what" are accepted, in both languages.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"../docs/number.md", "../docs/number.zh-CN.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), "\n## ") // the first section, which has the table
+		table, _, _ = strings.Cut(table, "\n## ")
+		formats := regexp.MustCompile("\\| `([^`]*{n [^`]*)`[^|]* \\| [^`]").FindAllStringSubmatch(table, -1)
+		if len(formats) < 6 {
+			t.Errorf("%s has %d formats, want 6 or more", page, len(formats))
+		}
+		for _, f := range formats {
+			o := &Options{}
+			if strings.Contains(f[1], "hidden") {
+				o.Keys = []opaque.Key{{Version: 1, Secret: []byte("sixteen bytes ok")}}
+			}
+			if _, err := newNumber("order", f[1], o); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
 }

@@ -14,7 +14,9 @@ import (
 )
 
 // Tables returns the names of the tables that Migrate creates.
-func Tables() []string { return []string{"leaf_alloc", "number_name", "t_sequence", "ticket"} }
+func Tables() []string {
+	return []string{"leaf_alloc", "number_gapless", "number_name", "t_sequence", "ticket"}
+}
 
 // Migrate creates the named tables, or all of Tables, if they are missing. It changes and drops
 // nothing that exists. A table without its primary or unique key is an error that wraps
@@ -55,5 +57,6 @@ func MigrateLogged(
 
 // keyColumn is the column of each table that no two rows may be equal in.
 var keyColumn = map[string]string{
-	"leaf_alloc": "biz_tag", "number_name": "name", "t_sequence": "pk_seq_name", "ticket": "stub",
+	"leaf_alloc": "biz_tag", "number_name": "name", "number_gapless": "tag",
+	"t_sequence": "pk_seq_name", "ticket": "stub",
 }
