@@ -65,7 +65,7 @@ func TestMinority(t *testing.T) {
 
 	reads := etcd.NewStore(client(t, m[0]), "/a")
 	for range 3 {
-		if e, err := reads.Get(within(t, time.Second), lease.SlotPrefix+"0"); err == nil {
+		if e, err := reads.Get(within(t, time.Second), "slot-0"); err == nil {
 			t.Errorf("Get = %s, want to wait", e.Value)
 		}
 		if all, err := reads.List(within(t, time.Second)); err == nil {

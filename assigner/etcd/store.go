@@ -15,6 +15,9 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
+// The names of entries.
+const headerName, slotPrefix = "header", "slot-"
+
 // store holds the entries of a namespace. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.
 type store struct {
@@ -42,8 +45,8 @@ func (s *store) entry(kv *mvccpb.KeyValue) lease.Entry {
 // are no slot's.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	resp, err := s.kv.Txn(ctx).Then(
-		clientv3.OpGet(s.key(lease.HeaderName)),
-		clientv3.OpGet(s.key(lease.SlotPrefix), clientv3.WithPrefix())).Commit()
+		clientv3.OpGet(s.key(headerName)),
+		clientv3.OpGet(s.key(slotPrefix), clientv3.WithPrefix())).Commit()
 	if err != nil {
 		return nil, explain(err)
 	}

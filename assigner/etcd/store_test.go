@@ -15,7 +15,7 @@ func TestPut(t *testing.T) {
 	srv := servers.Etcd(t)
 	s := etcd.NewStore(client(t, srv), "/"+srv.Prefix())
 	ctx := t.Context()
-	none := lease.Entry{Name: lease.HeaderName}
+	none := lease.Entry{Name: "header"}
 	first, err := s.Put(ctx, none, []byte("1"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,11 +32,11 @@ func TestPut(t *testing.T) {
 			t.Errorf("Put in place of %s = %v, want ErrConflict", what, err)
 		}
 	}
-	got, err := s.Get(ctx, lease.HeaderName)
+	got, err := s.Get(ctx, "header")
 	if err != nil || got.Version != second.Version || string(got.Value) != "2" || got.Name != second.Name {
 		t.Errorf("Get = %+v, %v, want %+v", got, err, second)
 	}
-	if got, err := s.Get(ctx, lease.SlotPrefix+"0"); err != nil || got.Version != "" {
+	if got, err := s.Get(ctx, "slot-0"); err != nil || got.Version != "" {
 		t.Errorf("Get of none = %+v, %v, want no version", got, err)
 	}
 	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/leasehook"
 )
 
 // Assigner assigns worker ids from a Store. It is an assigner.LayoutBinder: all claims of a store
@@ -68,10 +67,6 @@ func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 	bound.space.options.Owner = cutOwner(owner)
 	return &bound
 }
-
-// Hook replaces the surroundings, for tests of this module. It must be called before the first
-// Assign.
-func (a *Assigner) Hook(h leasehook.Hooks) { a.space.local = h.Local }
 
 // Assign claims a worker id: one of those that have been free for longest, or a new one. A worker
 // id is free when it was given back, or when its window has passed, by the store's clock if it has

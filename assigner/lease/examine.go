@@ -46,7 +46,7 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 		}
 	}
 	// After the list, which need not be a snapshot: the header is made before the first slot.
-	e, err := s.get(ctx, HeaderName)
+	e, err := s.get(ctx, headerName)
 	if err != nil {
 		return c, err
 	}

@@ -6,6 +6,12 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
+// The names of entries.
+const (
+	HeaderName = headerName
+	SlotPrefix = slotPrefix
+)
+
 // NewToken draws a token.
 func NewToken() string { return newToken() }
 

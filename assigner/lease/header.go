@@ -70,7 +70,7 @@ func (s *space) header(ctx context.Context) (header, error) {
 
 // anyHeader reads the header, for whichever layouts it is.
 func (s *space) anyHeader(ctx context.Context) (header, error) {
-	e, err := s.get(ctx, HeaderName)
+	e, err := s.get(ctx, headerName)
 	if err != nil {
 		return header{}, err
 	}

@@ -86,11 +86,11 @@ func (r row) behind(known row) bool {
 func (r row) exists() bool { return r.entry.Version != "" }
 
 // slotName returns the name of a worker id's slot.
-func slotName(worker int64) string { return SlotPrefix + strconv.FormatInt(worker, 10) }
+func slotName(worker int64) string { return slotPrefix + strconv.FormatInt(worker, 10) }
 
 // slotWorker returns the worker id of a slot's name.
 func slotWorker(name string) (worker int64, ok bool) {
-	digits, found := strings.CutPrefix(name, SlotPrefix)
+	digits, found := strings.CutPrefix(name, slotPrefix)
 	n, err := strconv.ParseInt(digits, 10, 64)
 	return n, found && err == nil && n >= 0 && n <= maxMillis && name == slotName(n)
 }

@@ -101,7 +101,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		return err
 	}
 	if h.entry.Version == "" {
-		h.entry.Name = HeaderName
+		h.entry.Name = headerName
 		reach = max(reach, s.reach(h)) // what the store's was is forgotten
 	}
 	if reach > s.reach(h) {

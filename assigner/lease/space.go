@@ -101,7 +101,7 @@ func (s *space) look(ctx context.Context, q Query) (header Entry, slots []Entry,
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	header, slots, err = s.index.Look(ctx, q)
-	header.Name = HeaderName
+	header.Name = headerName
 	return header, slots, err
 }
 
@@ -162,7 +162,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 		return h, nil, err
 	}
 	for _, e := range entries {
-		if e.Name == HeaderName {
+		if e.Name == headerName {
 			if h, err = parseHeader(e); err != nil {
 				return h, nil, err
 			}

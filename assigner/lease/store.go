@@ -42,13 +42,13 @@ type Store interface {
 
 // The names of entries.
 const (
-	HeaderName = "header" // of the entry that stands for all ids of a store
-	SlotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
+	headerName = "header" // that stands for all ids of a store
+	slotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
 )
 
 // Entry is what a Store keeps under a name.
 type Entry struct {
-	Name    string // HeaderName, or SlotPrefix and a worker id
+	Name    string // "header", or "slot-" and a worker id in decimal digits
 	Value   []byte // JSON, at most 16 KiB
 	Version string // of this value, and another one after every change; empty: there is no entry
 

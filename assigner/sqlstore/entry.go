@@ -14,6 +14,9 @@ import (
 // form is the form of the engine's JSON that the columns are translated from and to.
 const form = 1
 
+// The engine's names of a namespace's header, and of a row, before the worker id.
+const headerName, slotPrefix = "header", "slot-"
+
 // The reach of a header that names none, and the upper bound of Reach in lease.Options.
 const dayReach, maxReach = 24 * time.Hour, 2 * 366 * 24 * time.Hour
 
@@ -34,7 +37,7 @@ type slot struct {
 // entry returns the row as the engine has it, read at an instant of the database's clock.
 func (r slot) entry(now int64) lease.Entry {
 	r.Form = form
-	return lease.Entry{Name: lease.SlotPrefix + strconv.FormatInt(r.worker, 10), Value: encode(r),
+	return lease.Entry{Name: slotPrefix + strconv.FormatInt(r.worker, 10), Value: encode(r),
 		Version: fmt.Sprintf("%d %d %d", r.Token, r.Nonce, r.Until), At: time.UnixMilli(now)}
 }
 
@@ -60,7 +63,7 @@ func (h settings) entry(now int64) lease.Entry {
 		h.Used = [][2]int64{}
 	}
 	h.Reach = min(max(0, h.Reach), maxReach.Milliseconds()) // by hand it may be anything
-	return lease.Entry{Name: lease.HeaderName, Value: encode(h), Version: version,
+	return lease.Entry{Name: headerName, Value: encode(h), Version: version,
 		At: time.UnixMilli(now)}
 }
 
@@ -89,7 +92,7 @@ func absent(name string, now int64) lease.Entry {
 
 // unreadable returns the entry of a row that the database has and that cannot be read.
 func unreadable(worker, reason string) lease.Entry {
-	return lease.Entry{Name: lease.SlotPrefix + worker, Value: []byte(reason),
+	return lease.Entry{Name: slotPrefix + worker, Value: []byte(reason),
 		Version: "unreadable"}
 }
 
@@ -134,8 +137,8 @@ func version(e lease.Entry, parts ...any) error {
 
 // workerOf returns the worker id of a slot's name.
 func workerOf(name string) (int64, error) {
-	worker, err := strconv.ParseInt(strings.TrimPrefix(name, lease.SlotPrefix), 10, 64)
-	if err != nil || !strings.HasPrefix(name, lease.SlotPrefix) {
+	worker, err := strconv.ParseInt(strings.TrimPrefix(name, slotPrefix), 10, 64)
+	if err != nil || !strings.HasPrefix(name, slotPrefix) {
 		return 0, fmt.Errorf("%w: %q is not the name of a row", lease.ErrRefused, name)
 	}
 	return worker, nil

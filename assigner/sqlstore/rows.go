@@ -26,7 +26,7 @@ import (
 // rests on nothing else.
 func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error) {
 	worker := int64(header)
-	if name != lease.HeaderName {
+	if name != headerName {
 		if worker, err = workerOf(name); err != nil {
 			return e, err
 		}
@@ -71,7 +71,7 @@ func (s *Store) settings(
 		&h.Layout, &h.Nonce, &h.Reach, &owner, &now, &floor)
 	if errors.Is(err, sql.ErrNoRows) {
 		now, err = workertable.Now(ctx, q)
-		return h, absent(lease.HeaderName, now), err
+		return h, absent(headerName, now), err
 	}
 	if err == nil {
 		err = h.readNote(owner)
@@ -98,7 +98,7 @@ func (s *Store) Put(
 	if err != nil {
 		return lease.Entry{}, err
 	}
-	if old.Name == lease.HeaderName {
+	if old.Name == headerName {
 		err = s.shorten(ctx, old, value)
 	} else if old.Version != "" {
 		err = s.note(ctx, change.worker)
@@ -135,7 +135,7 @@ type statement struct {
 
 // change returns the statement that puts value in place of old, and the entry that it leaves.
 func (s *Store) change(old lease.Entry, value []byte) (c statement, e lease.Entry, err error) {
-	if old.Name == lease.HeaderName {
+	if old.Name == headerName {
 		return s.changeSettings(old, value)
 	}
 	var r slot

@@ -107,16 +107,16 @@ func TestEntries(t *testing.T) {
 		t.Errorf("String = %q, want %q", s, want)
 	}
 	ctx := t.Context()
-	slot, err := s.Get(ctx, lease.SlotPrefix+"0")
+	slot, err := s.Get(ctx, "slot-0")
 	if err != nil || slot.Version == "" || !strings.Contains(string(slot.Value), `"owner":"a"`) ||
 		time.Since(slot.At).Abs() > time.Minute {
 		t.Fatalf("Get = %+v, %v", slot, err)
 	}
-	header, err := s.Get(ctx, lease.HeaderName)
+	header, err := s.Get(ctx, "header")
 	if err != nil || header.Version == "" {
 		t.Fatalf("Get of the header = %+v, %v", header, err)
 	}
-	if e, err := s.Get(ctx, lease.SlotPrefix+"1"); err != nil || e.Version != "" || e.At.IsZero() {
+	if e, err := s.Get(ctx, "slot-1"); err != nil || e.Version != "" || e.At.IsZero() {
 		t.Errorf("Get of no row = %+v, %v, want the time alone", e, err)
 	}
 	all, err := s.List(ctx)

@@ -27,7 +27,7 @@ func ReadAround(ctx context.Context, s lease.Store, between func()) error {
 		for between(); c.State() != zk.StateHasSession; {
 			time.Sleep(10 * time.Millisecond)
 		}
-		e, err := s.(*store).node(c, lease.HeaderName, at)
+		e, err := s.(*store).node(c, "header", at)
 		return []lease.Entry{e}, err
 	})
 	return err

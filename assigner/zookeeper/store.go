@@ -16,6 +16,9 @@ import (
 )
 
 const (
+	// The names of entries.
+	headerName, slotPrefix = "header", "slot-"
+
 	clock   = "clock" // the node that is written to before a read
 	readers = 16      // how many nodes List reads at a time
 )
@@ -92,7 +95,7 @@ func (s *store) tick(c *zk.Conn) (time.Time, error) {
 // List reads the header, then the names, and then the nodes of the slots.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	return s.read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
-		header, err := s.node(c, lease.HeaderName, at)
+		header, err := s.node(c, headerName, at)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +110,7 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 			return nil, err
 		}
 		all, err := s.nodes(c, slices.DeleteFunc(names, func(name string) bool {
-			return !strings.HasPrefix(name, lease.SlotPrefix)
+			return !strings.HasPrefix(name, slotPrefix)
 		}))
 		if header.Version != "" {
 			all = append(all, header)

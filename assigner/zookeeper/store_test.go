@@ -22,7 +22,7 @@ func TestPut(t *testing.T) {
 	srv := servers.ZooKeeper(t)
 	s := openStore(t, srv.Addr(), srv.Prefix()+"/deep")
 	ctx := within(t, time.Minute)
-	none := lease.Entry{Name: lease.HeaderName}
+	none := lease.Entry{Name: "header"}
 	if got, err := s.Get(ctx, none.Name); err != nil || got.Version != "" {
 		t.Errorf("Get without a namespace = %+v, %v, want no version", got, err)
 	}
@@ -34,7 +34,7 @@ func TestPut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := lease.Entry{Name: lease.SlotPrefix + "0", Version: second.Version}
+	gone := lease.Entry{Name: "slot-0", Version: second.Version}
 	for what, old := range map[string]lease.Entry{"none": none, "the first": first, "an entry that is gone": gone} {
 		if _, err := s.Put(ctx, old, []byte("x")); !errors.Is(err, lease.ErrConflict) {
 			t.Errorf("Put in place of %s = %v, want ErrConflict", what, err)
@@ -76,7 +76,7 @@ func TestReadAfterWrite(t *testing.T) {
 	s := openStore(t, p.Addr(), srv.Prefix())
 	assign(t, newAssigner(t, s, lease.Options{}))
 	for name, read := range map[string]func() error{
-		"Get":  func() error { _, err := s.Get(within(t, time.Minute), lease.HeaderName); return err },
+		"Get":  func() error { _, err := s.Get(within(t, time.Minute), "header"); return err },
 		"List": func() error { _, err := s.List(within(t, time.Minute)); return err },
 	} {
 		p.SetOnce(dbtest.CutBeforeRequest, request(opSet, "/clock"))
@@ -108,7 +108,7 @@ func TestReadInOneSession(t *testing.T) {
 	if err := zookeeper.ReadAround(ctx, s, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
 		t.Errorf("a read in two sessions: %v, want an error", err)
 	}
-	if e, err := s.Get(ctx, lease.HeaderName); err != nil || e.Version == "" || e.At.IsZero() {
+	if e, err := s.Get(ctx, "header"); err != nil || e.Version == "" || e.At.IsZero() {
 		t.Errorf("Get in the new session = %+v, %v, want the header and a time", e, err)
 	}
 }

@@ -61,7 +61,7 @@ func TestLatestWhileReleased(t *testing.T) {
 				if err = errors.Join(err, json.Unmarshal(e.Value, &row)); err != nil {
 					t.Fatal(err)
 				}
-				if left := time.Until(time.UnixMilli(row.Until)); e.Name != lease.SlotPrefix+"0" || left < time.Minute {
+				if left := time.Until(time.UnixMilli(row.Until)); e.Name != "slot-0" || left < time.Minute {
 					t.Errorf("Latest = %s, which ends in %v, want worker 0, in an hour", e.Name, left)
 				}
 				break

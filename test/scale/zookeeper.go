@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -62,7 +61,7 @@ func (e *ensemble) pass() error {
 		return err
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, lease.SlotPrefix) {
+		if !strings.HasPrefix(name, "slot-") {
 			continue
 		}
 		data, stat, err := c.Get(root + "/" + name)

@@ -46,7 +46,7 @@ func removeKeys(in *injector, workers ...int64) error {
 	defer cancel()
 	for _, worker := range workers {
 		if err == nil {
-			_, err = c.Delete(ctx, fmt.Sprint("/soak/", lease.SlotPrefix, worker))
+			_, err = c.Delete(ctx, fmt.Sprint("/soak/", "slot-", worker))
 		}
 	}
 	return errors.Join(err, c.Close())

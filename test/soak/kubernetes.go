@@ -89,7 +89,7 @@ func removeObject(s *dbtest.APIServer, worker int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, fmt.Sprint("https://", s.Addr(),
-		"/apis/coordination.k8s.io/v1/namespaces/default/leases/soak-", lease.SlotPrefix, worker),
+		"/apis/coordination.k8s.io/v1/namespaces/default/leases/soak-", "slot-", worker),
 		http.NoBody)
 	if err != nil {
 		return err

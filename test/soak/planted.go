@@ -142,7 +142,7 @@ func newHasty(db *gorm.DB, o lease.Options) (assigner.Assigner, error) {
 func (s hastyStore) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	e, err := s.Store.Put(ctx, old, value)
 	var v slot
-	if err == nil && old.Name != lease.HeaderName && json.Unmarshal(value, &v) == nil {
+	if err == nil && old.Name != "header" && json.Unmarshal(value, &v) == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.last[old.Name] = v

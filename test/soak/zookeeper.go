@@ -36,7 +36,7 @@ func removeNodes(in *injector, workers ...int64) error {
 	}
 	defer c.Close()
 	for _, worker := range workers {
-		err := c.Delete(fmt.Sprint("/soak/", lease.SlotPrefix, worker), -1)
+		err := c.Delete(fmt.Sprint("/soak/", "slot-", worker), -1)
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
