@@ -1,10 +1,12 @@
 package workernode_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -20,6 +22,21 @@ func TestAssignersTellTime(t *testing.T) {
 		now, err := a.(assigner.Clock).Now(t.Context())
 		if ahead := time.Until(now); err != nil || ahead < 59*time.Minute || ahead > 61*time.Minute {
 			t.Errorf("%v: Now is %v ahead of the local clock, %v, want an hour, as the database's", a, ahead, err)
+		}
+	}
+}
+
+// TestMaxSkew: a start whose clock is further from the database's than MaxSkew is refused.
+func TestMaxSkew(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	clock := &stepClock{dsn: srv.DSN(name)}
+	clock.step(time.Hour)
+	for maxSkew, refused := range map[time.Duration]bool{0: false, time.Minute: true, 2 * time.Hour: false} {
+		a := workernode.Leased(clock.connect(t), &workernode.LeasedOptions{MaxSkew: maxSkew})
+		_, err := a.Assign(t.Context(), maxWorker)
+		if _, ok := errors.AsType[*lease.SkewError](err); ok != refused || (err != nil) != refused {
+			t.Errorf("MaxSkew %v: Assign = %v, want a SkewError: %v", maxSkew, err, refused)
 		}
 	}
 }

@@ -67,12 +67,17 @@ type LeasedOptions struct {
 	// Default: host, process id and the time of the Assign.
 	Owner string
 
+	// MaxSkew is how far the local clock may be from the database's when a worker id is claimed, 1
+	// second to 366 days. Further away, Assign fails with a *lease.SkewError and logs it. Default 0:
+	// the clocks are not compared.
+	MaxSkew time.Duration
+
 	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two concurrent
 	// updates of a row. Two processes may then get one worker id. Default: Assign refuses them.
 	AcceptLostUpdates bool
 
-	// Logger gets names that were cut to fit their columns and, once for each Assign, the wait for
-	// a database that is down. Default: none.
+	// Logger gets names that were cut to fit their columns, clocks that are refused and, once for
+	// each Assign, the wait for a database that is down. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -95,33 +100,10 @@ type LeasedOptions struct {
 // ends, with growing pauses. Other errors, such as a missing table or a wrong password, are
 // returned at once.
 //
-// # Why windows are disjoint
-//
-// A window is a stretch of time that ids carry: only its owner stamps ids of that time with the
-// worker id. A row holds the end of the reserved window (UNTIL_MS) and a fencing token
-// (GENERATION). Claiming, extending and releasing are one UPDATE each, which finds its row by the
-// token that was read before and sets the next one:
+// Why windows are disjoint is in package lease. GENERATION is the fencing token, NONCE the random
+// token, and UNTIL_MS the end of the reserved window:
 //
 //	UPDATE ... SET GENERATION = 8, UNTIL_MS = ... WHERE WORKER_ID = ... AND GENERATION = 7
-//
-// So the changes to a row form a chain, and of two processes that read the same token one succeeds.
-// A claim's window begins at the UNTIL_MS that it read, or later. UNTIL_MS changes only together
-// with the token, so the UPDATE fails if it has moved since. A release moves it back to the end of
-// what was stamped, and no further. Clocks decide when a row is free and nothing else: if all of
-// them were wrong, rows would be claimed late or early, and windows would still be disjoint.
-//
-//	UNTIL_MS   of token 7      of token 8      of token 9
-//	          ───┼───────────────┼───────────────┼──────►  time
-//	             │ A's window:   │ A extends,    │
-//	             │ A set token 8 │ or B claims   │
-//
-// An owner that is paused, or cut off from the database, may stamp to its window's end and no
-// further: its Extend finds another token and fails with assigner.ErrClaimLost.
-//
-// When an answer is lost, the row may have changed or not. Every change also writes a random number
-// (NONCE), so reading the row decides: the number is one that this claim wrote, or the row is as it
-// was, or it has another owner. Where it is as it was, the lost UPDATE may still arrive. It has the
-// old token, so it or the next try succeeds, and not both.
 //
 // # What the database must ensure
 //
@@ -188,7 +170,7 @@ func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
 		return a
 	}
 	a.engine, a.err = lease.New(store, &lease.Options{First: o.First, Last: o.Last,
-		Window: o.Window, Reach: o.Reach, Logger: o.Logger,
+		Window: o.Window, Reach: o.Reach, MaxSkew: o.MaxSkew, Logger: o.Logger,
 		Owner: workertable.Cut(a.owner, ownerWidth)})
 	return a
 }

@@ -3,6 +3,7 @@ package workernode
 import (
 	"context"
 	"database/sql"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -114,7 +115,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 		var passed []reapable
 		bad.Rows = nil
 		// The database's clock and not the local one: it is what the rows' ends were made with.
-		now, err := databaseTime(ctx, q)
+		now, err := workertable.Now(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 			// its own.
 			n, err := q.Changed(ctx, `UPDATE WORKER_LEASE SET GENERATION = ?, NONCE = ?, OWNER = '',
 				MODIFIED = {now} WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ?
-				AND NONCE = ? AND UNTIL_MS = ?`, p.token+1, newNonce(),
+				AND NONCE = ? AND UNTIL_MS = ?`, p.token+1, rand.Int64(),
 				namespace, p.worker, p.token, p.nonce, p.until)
 			if err != nil {
 				return err
@@ -194,7 +195,7 @@ func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
 func now(ctx context.Context, d *sqldb.DB) (time.Time, error) {
 	var ms int64
 	err := do(ctx, d, "asking for the time", func(ctx context.Context, q *sqldb.Conn) (err error) {
-		ms, err = databaseTime(ctx, q)
+		ms, err = workertable.Now(ctx, q)
 		return err
 	})
 	if err != nil {

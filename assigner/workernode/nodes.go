@@ -109,7 +109,7 @@ func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error)
 	}
 	var u Usage
 	err = do(ctx, d, "reading WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
-		now, err := databaseTime(ctx, q)
+		now, err := workertable.Now(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -100,7 +101,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 	var all map[string]shown
 	err = do(ctx, d, "reading WORKER_NODE and WORKER_LEASE",
 		func(ctx context.Context, q *sqldb.Conn) error {
-			if p.HighestNode, err = highestNode(ctx, q); err != nil {
+			if p.HighestNode, err = workertable.Highest(ctx, q); err != nil {
 				return err
 			}
 			// Only the worker ids of the default namespace are keys of WORKER_NODE.
