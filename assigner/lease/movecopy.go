@@ -69,10 +69,10 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	if err != nil {
 		return s, err
 	}
-	head.Name = HeaderName
+	head.Name = headerName
 	var all []row
 	for _, e := range entries {
-		if e.Name == HeaderName {
+		if e.Name == headerName {
 			head = e
 		}
 		if _, ok := slotWorker(e.Name); !ok {
