@@ -82,7 +82,7 @@ func TestNewKeyUsedUnseen(t *testing.T) {
 	lagging := srv.CreateDB(t)
 	srv.Query(t, lagging, "CREATE TABLE WORKER_LEASE LIKE "+name+".WORKER_LEASE")
 	srv.Query(t, name, leaseOf(workernode.DefaultNamespace, 1))
-	srv.Query(t, name, leaseOf(workernode.DefaultNamespace, -1))
+	srv.Query(t, name, strings.Replace(leaseOf(workernode.DefaultNamespace, -1), "'other'", "''", 1))
 	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name), srv.DSN(lagging)),
 		Pick: func(query string) int {
 			if strings.HasPrefix(query, "SELECT GENERATION") {

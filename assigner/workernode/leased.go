@@ -68,8 +68,8 @@ type LeasedOptions struct {
 	Owner string
 
 	// MaxSkew is how far the local clock may be from the database's when a worker id is claimed, 1
-	// second to 366 days. Further away, Assign fails with a *lease.SkewError and logs it. Default 0:
-	// the clocks are not compared.
+	// second to 366 days. Further away, Assign fails with a *lease.SkewError and logs it. Default
+	// 0: the clocks are not compared.
 	MaxSkew time.Duration
 
 	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two concurrent
