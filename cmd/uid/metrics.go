@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
@@ -15,16 +16,20 @@ import (
 )
 
 // withMetrics returns a handler that serves the figures of the generators of o, at /metrics for
-// Prometheus and at /debug/uid for people, and leaves the other paths to next. The caller closes
-// the page at /debug/uid.
+// Prometheus and at /debug/uid for people, and leaves the other paths to next. It returns what
+// counts requests, too, for the caller to put in front of all. The caller closes the page at
+// /debug/uid.
 func withMetrics(
 	next http.Handler, o *service.HandlerOptions, t *tokens,
-) (http.Handler, io.Closer) {
+) (http.Handler, *httpMetrics, io.Closer) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "uid_serve_wrong_tokens_total",
 		Help: "Requests with a token that is not known.",
 	}, func() float64 { return float64(t.wrong.Load()) }))
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	requests := newHTTPMetrics(registry)
 	sources := map[string]service.Source{}
 	if g, ok := o.Snowflake.(uidprom.Source); ok {
 		registry.MustRegister(uidprom.New("snowflake", g))
@@ -38,7 +43,11 @@ func withMetrics(
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		switch own := r.URL.Path == "/metrics" || r.URL.Path == "/debug/uid"; {
+		own := r.URL.Path == "/metrics" || r.URL.Path == "/debug/uid"
+		if own {
+			r.Pattern = r.URL.Path
+		}
+		switch {
 		case own && !reads:
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "want GET, HEAD", http.StatusMethodNotAllowed)
@@ -49,7 +58,7 @@ func withMetrics(
 		default:
 			page.ServeHTTP(w, r)
 		}
-	}), page
+	}), requests, page
 }
 
 // shown is a source whose errors and authority are free of passwords.

@@ -41,7 +41,7 @@ func (s *brokenSource) Fetch(context.Context, string, int64) (segment.Range, err
 // TestDebugPage: the page shows errors as ErrorText formats them.
 func TestDebugPage(t *testing.T) {
 	t.Parallel()
-	h, page := withMetrics(http.NotFoundHandler(), &service.HandlerOptions{
+	h, _, page := withMetrics(http.NotFoundHandler(), &service.HandlerOptions{
 		Snowflake: failing{},
 		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
 	}, &tokens{})
@@ -69,7 +69,7 @@ func TestDebugPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer numbers.Close()
-	h, none = withMetrics(http.NotFoundHandler(), &service.HandlerOptions{
+	h, _, none = withMetrics(http.NotFoundHandler(), &service.HandlerOptions{
 		Segment:   numbers,
 		ErrorText: func(err error) string { return strings.ReplaceAll(err.Error(), "hunter2", "nowhere") },
 	}, &tokens{})

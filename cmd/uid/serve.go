@@ -168,12 +168,13 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, page := withMetrics(handler, options, tokens)
+	handler, requests, page := withMetrics(handler, options, tokens)
 	defer page.Close()
 	handler = tokens.guard(handler)
 	if !tokens.required() && loopback {
 		handler = withLocalHost(handler)
 	}
+	handler = requests.count(handler)
 	if p.getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
