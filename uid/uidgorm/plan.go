@@ -16,8 +16,9 @@ import (
 
 // The parts of a tag, apart from a generator's name.
 const (
-	partBase32 = "base32"
-	partGene   = "gene="
+	partBase32  = "base32"
+	partGene    = "gene="
+	partScatter = "scatter"
 )
 
 var (
@@ -35,6 +36,7 @@ type target struct {
 	field *schema.Field
 	gen   uid.Generator
 	text  bool          // the id in Base32
+	apart bool          // the id scattered
 	gene  *schema.Field // whose gene the id ends in; nil: none
 	mask  int64         // the bits of a gene
 	must  bool          // a gene of 0 is a field that was not set
@@ -99,6 +101,8 @@ func (p *Plugin) newTarget(
 		case part == "":
 		case part == partBase32:
 			t.text = true
+		case part == partScatter:
+			t.apart = true
 		case isGene:
 			if t.gene = sibling(s, f, name); t.gene == nil {
 				return t, fmt.Errorf("the tag %q names a field %q, which %s does not have",
@@ -117,6 +121,10 @@ func (p *Plugin) newTarget(
 					tag, part)
 			}
 		}
+	}
+	if t.apart && (t.text || t.gene != nil) {
+		return t, fmt.Errorf("the tag %q scatters an id whose order or gene it wants: want one of "+
+			"scatter, base32 and gene", tag)
 	}
 	bits := t.gen.Stats().Layout.GeneBits
 	if t.gene != nil && bits == 0 {
@@ -137,7 +145,7 @@ func (t *target) fits(s *schema.Schema) error {
 		same = text(got) == probe.Base32()
 	} else {
 		n, set, numErr := number(got)
-		same = set && numErr == nil && n == int64(probe)
+		same = set && numErr == nil && n == t.value(probe)
 	}
 	if err != nil || !same {
 		return fmt.Errorf("a %v cannot hold an id, want a 64-bit integer, or a text with base32",
@@ -148,8 +156,11 @@ func (t *target) fits(s *schema.Schema) error {
 
 // value returns what GORM sets the field to.
 func (t *target) value(id uid.ID) any {
-	if t.text {
+	switch {
+	case t.text:
 		return id.Base32()
+	case t.apart:
+		return int64(id.Scatter())
 	}
 	return int64(id)
 }

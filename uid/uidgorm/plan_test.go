@@ -46,6 +46,10 @@ type (
 	textNumber struct {
 		ID int64 `uid:"base32"`
 	}
+	apart struct {
+		ID   uid.ID `uid:"scatter,gene=User"`
+		User int64
+	}
 	textGene struct {
 		ID   uid.ID `uid:"gene=Name"`
 		Name string
@@ -105,6 +109,7 @@ func TestPlan(t *testing.T) {
 		"circle.One wants the gene of Two, which wants its own":                                   &circle{},
 		`noField.ID: the tag "gene=UserId" names a field "UserId", which noFie`:                   &noField{},
 		`noName.ID: the tag "orderz" names a generator "orderz", which Options`:                   &noName{},
+		"apart.ID: the tag \"scatter,gene=User\" scatters an id whose order or gene":              &apart{},
 		"small.ID: a int32 cannot hold an id, want a 64-bit integer, or a text":                   &small{},
 		"flag.ID: a bool cannot hold an id":                                                       &flag{},
 		"plainText.ID: a string cannot hold an id, want a 64-bit integer, or a ":                  &plainText{},
@@ -171,6 +176,22 @@ func TestTables(t *testing.T) {
 		if err := c.tx.Create(&o).Error; err != nil || o.ID != c.want {
 			t.Errorf("table %q: id %d, %v, want %d", c.tx.Statement.Table, o.ID, err, c.want)
 		}
+	}
+}
+
+// TestScatter: the tag scatter fills what ID.Scatter makes of an id.
+func TestScatter(t *testing.T) {
+	t.Parallel()
+	type order struct {
+		ID uid.ID `uid:"scatter"`
+	}
+	db := open(t)
+	if err := db.Use(uidgorm.New(&uidtest.Generator{IDs: []uid.ID{6}}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var o order
+	if err := db.Create(&o).Error; err != nil || o.ID != uid.ID(6).Scatter() {
+		t.Errorf("the key is %d, %v, want %d", int64(o.ID), err, int64(uid.ID(6).Scatter()))
 	}
 }
 
@@ -319,6 +340,7 @@ func TestUse(t *testing.T) {
 		`Named["a"] is nil`:        uidgorm.New(gen, named("a", nil)),
 		`Named has ""`:             uidgorm.New(gen, named("", gen)),
 		`Named has "base32"`:       uidgorm.New(gen, named("base32", gen)),
+		`Named has "scatter"`:      uidgorm.New(gen, named("scatter", gen)),
 		`Named has "a=b"`:          uidgorm.New(gen, named("a=b", gen)),
 		`Tables["t"] is nil`:       uidgorm.New(gen, &uidgorm.Options{Tables: map[string]uid.Generator{"t": nil}}),
 		"which cannot be compared": uidgorm.New(unhashable{}, nil),

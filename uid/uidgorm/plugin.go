@@ -86,9 +86,10 @@ func (p *Plugin) check() error {
 	errs := []error{usable("gen", p.gen)}
 	for name, gen := range p.opts.Named {
 		errs = append(errs, usable(fmt.Sprintf("Named[%q]", name), gen))
-		if name == "" || name == "-" || name == partBase32 || strings.ContainsAny(name, "=, ") {
-			errs = append(errs, fmt.Errorf("uidgorm: Named has %q, want a name other than - and "+
-				"base32, without =, comma and space", name))
+		if name == "" || name == "-" || name == partBase32 || name == partScatter ||
+			strings.ContainsAny(name, "=, ") {
+			errs = append(errs, fmt.Errorf("uidgorm: Named has %q, want a name other than -, "+
+				"base32 and scatter, without =, comma and space", name))
 		}
 	}
 	for table, gen := range p.opts.Tables {
