@@ -61,10 +61,10 @@ func (s *sequence) add(then returned, ids []int64) (problem string) {
 		}
 		run := id >> s.shift
 		before := s.runs[run]
-		for n := len(before) - 1; n >= 0; n-- {
-			if before[n].calls <= then.calls {
-				if id <= before[n].high {
-					problem = fmt.Sprintf("%d came after %d, which is of its run", id, before[n].high)
+		for _, b := range slices.Backward(before) {
+			if b.calls <= then.calls {
+				if id <= b.high {
+					problem = fmt.Sprintf("%d came after %d, which is of its run", id, b.high)
 				}
 				break
 			}
