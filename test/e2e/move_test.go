@@ -1,0 +1,354 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/etcd"
+	"github.com/uidring/uidring/assigner/kubernetes"
+	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/assigner/sqlstore"
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/assigner/zookeeper"
+	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/uid"
+)
+
+// place is an authority, as a process opens it.
+type place struct {
+	name string
+	open func(t testing.TB, o lease.Options) *lease.Assigner
+}
+
+// in returns the namespace of a database. dsn has the tables.
+func (d dialect) in(dsn, namespace string) place {
+	return place{d.name, func(t testing.TB, o lease.Options) *lease.Assigner {
+		pool, err := d.connect(t, dsn).DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := map[string]string{"MariaDB": "mysql", "PostgreSQL": "postgres", "SQLite": "sqlite"}[d.name]
+		s, err := sqlstore.New(pool, name, &sqlstore.Options{Namespace: namespace, Place: d.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened(t, o, func(o lease.Options) (*lease.Assigner, error) { return lease.New(s, &o) })
+	}}
+}
+
+// opened opens an authority and closes it when the test ends.
+func opened(t testing.TB, o lease.Options, open func(lease.Options) (*lease.Assigner, error)) *lease.Assigner {
+	a, err := open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// places returns one of each authority. Those of databases are the namespace.
+func places(t *testing.T, namespace string) (all []place) {
+	for _, d := range dialects {
+		all = append(all, d.in(d.migrated(t), namespace))
+	}
+	zoo, etc, kube := servers.ZooKeeper(t), servers.Etcd(t), dbtest.Kubernetes(t)
+	config, err := kube.WriteKubeconfig(kube.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all,
+		place{"ZooKeeper", func(t testing.TB, o lease.Options) *lease.Assigner {
+			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
+				return zookeeper.Open(zoo.DSN("moving"+namespace), &zookeeper.Options{Lease: o})
+			})
+		}},
+		place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
+			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
+				return etcd.Open(etc.DSN("moving"+namespace), &etcd.Options{Lease: o})
+			})
+		}},
+		place{"Kubernetes", func(t testing.TB, o lease.Options) *lease.Assigner {
+			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
+				return kubeconfig.Open(kubeconfig.Scheme+"moving"+namespace+"?kubeconfig="+config,
+					&kubernetes.Options{Lease: o})
+			})
+		}})
+}
+
+// fleet is processes that take ids as long as they run, whatever authority their worker ids are from. A
+// process is replaced by one of the next authority: its ids go on with the new one's first, and only then
+// is the old one closed.
+type fleet struct {
+	t       *testing.T
+	window  time.Duration
+	wg      sync.WaitGroup
+	stop    chan struct{}
+	seats   []atomic.Pointer[uid.Cached]
+	ids     [][]uid.ID // by seat
+	longest atomic.Int64
+}
+
+// newFleet starts n processes.
+func newFleet(t *testing.T, p place, n int, window time.Duration) *fleet {
+	f := &fleet{t: t, window: window, stop: make(chan struct{}), seats: make([]atomic.Pointer[uid.Cached], n),
+		ids: make([][]uid.ID, n)}
+	for i := range n {
+		f.seats[i].Store(f.start(p))
+		f.wg.Go(func() { f.take(i) })
+	}
+	return f
+}
+
+// start starts a generator, which waits for a target that is not open yet.
+func (f *fleet) start(p place) *uid.Cached {
+	g, err := uid.NewCached(f.t.Context(), p.open(f.t, lease.Options{Window: f.window}), nil)
+	if err != nil {
+		f.t.Error(p.name, err)
+	}
+	return g
+}
+
+// take takes ids until stop is closed. No call may fail.
+func (f *fleet) take(i int) {
+	last := time.Now()
+	for {
+		select {
+		case <-f.stop:
+			return
+		default:
+		}
+		ids := make([]uid.ID, 16)
+		n, err := f.seats[i].Load().Fill(f.t.Context(), ids)
+		if errors.Is(err, uid.ErrClosed) {
+			continue // replaced meanwhile
+		}
+		if err != nil {
+			f.t.Errorf("a process has no id: %v", err)
+			return
+		}
+		f.ids[i] = append(f.ids[i], ids[:n]...)
+		f.longest.Store(max(f.longest.Load(), int64(time.Since(last))))
+		last = time.Now()
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// replace replaces all processes by those of an authority.
+func (f *fleet) replace(p place) {
+	var wg sync.WaitGroup
+	for i := range f.seats {
+		wg.Go(func() {
+			g := f.start(p)
+			if g == nil {
+				return
+			}
+			if err := f.seats[i].Swap(g).Close(); err != nil {
+				f.t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// end stops the processes and fails the test if an id came twice.
+func (f *fleet) end() {
+	close(f.stop)
+	f.wg.Wait()
+	for i := range f.seats {
+		if err := f.seats[i].Load().Close(); err != nil {
+			f.t.Error(err)
+		}
+	}
+	onceEach(f.t, slices.Concat(f.ids...))
+	f.t.Logf("%d ids, the longest wait of a process for 16 of them %v", len(slices.Concat(f.ids...)),
+		time.Duration(f.longest.Load()))
+}
+
+// onceEach fails the test if an id is there twice.
+func onceEach(t *testing.T, ids []uid.ID) {
+	t.Helper()
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			t.Fatalf("id %d came twice, of %d", ids[i], len(ids))
+		}
+	}
+}
+
+// brokenMove runs Move, broken off at each step, and once more to its end. The processes of the target are
+// started before, and wait.
+func brokenMove(t *testing.T, from, to place, window time.Duration) {
+	t.Helper()
+	for n := 1; ; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		var lines []string
+		_, err := lease.Move(ctx, from.open(t, lease.Options{Window: window}), to.open(t, lease.Options{Window: window}),
+			&lease.MoveOptions{MaxWorker: 1<<22 - 1, Report: func(line string) {
+				if lines = append(lines, line); len(lines) == n {
+					cancel()
+				}
+			}})
+		cancel()
+		if err == nil {
+			t.Logf("%s to %s, run %d: %q", from.name, to.name, n, lines)
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMoveAuthorities: a universe moves through all authorities, one after the other, and each of them is a
+// source and a target once. Its processes take ids all the time. Each move is broken off at every step, and
+// no id comes twice. All processes are replaced within half a Window, and no call of them fails.
+func TestMoveAuthorities(t *testing.T) {
+	t.Parallel()
+	const window = time.Minute
+	all := places(t, "orders")
+	all = append(all, dialects[0].in(dialects[0].migrated(t), "again"))
+	f := newFleet(t, all[0], 4, window)
+	for i, to := range all[1:] {
+		from := all[i]
+		begin := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() { brokenMove(t, from, to, window) })
+		// A process that is the first on the target would make it a universe of its own.
+		look := to.open(t, lease.Options{})
+		for {
+			if c, err := look.Examine(t.Context()); err != nil {
+				t.Fatal(err)
+			} else if c.Header {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		f.replace(to)
+		wg.Wait()
+		t.Logf("%s to %s: all replaced after %v of a Window of %v", from.name, to.name, time.Since(begin), window)
+		_, err := from.open(t, lease.Options{}).Assign(t.Context(), 7)
+		if !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("%s: Assign after the move = %v, want ErrMoved", from.name, err)
+		}
+	}
+	f.end()
+}
+
+// TestMoveDefault: worker ids without an end move with those of the namespace "default". A transaction that
+// is inserting one is waited for, starts fail afterwards, and no worker id comes again.
+func TestMoveDefault(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		dsn := d.migrated(t)
+		db := d.connect(t, dsn)
+		used := map[int64]bool{}
+		for i := range 4 {
+			a := workernode.Leased(db, nil)
+			if i%2 == 0 {
+				a = workernode.Disposable(db, nil)
+			}
+			c, err := a.Assign(t.Context(), 1<<22-1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used[c.Worker()] = true
+		}
+		// The original's statement, in a transaction that is open while the move begins.
+		tx := d.connect(t, dsn).Begin()
+		const insert = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) " +
+			"VALUES ('java', '1', 2, CURRENT_DATE, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
+		late := d.name != "SQLite" // which has one writer at a time
+		if late {
+			if err := tx.Exec(insert).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		var open atomic.Bool
+		open.Store(late)
+		time.AfterFunc(2*time.Second, func() {
+			open.Store(false)
+			tx.Commit()
+		})
+		from, to := d.in(dsn, "default"), d.in(dsn, "orders")
+		a := from.open(t, lease.Options{})
+		moved, err := lease.Move(t.Context(), a, to.open(t, lease.Options{}), &lease.MoveOptions{MaxWorker: 1<<22 - 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open.Load() {
+			t.Error("Move has returned before the transaction ended")
+		}
+		if late {
+			used[5] = true
+		}
+		t.Logf("%+v", moved)
+		if moved.Copied != 0 || moved.Used < int64(len(used)) {
+			t.Errorf("Move = %+v, want %d worker ids used for good at least", moved, len(used))
+		}
+		_, err = workernode.Disposable(db, nil).Assign(t.Context(), 1<<22-1)
+		if !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("Disposable after the move = %v, want ErrMoved", err)
+		}
+		_, err = workernode.Leased(db, nil).Assign(t.Context(), 1<<22-1)
+		if !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("Leased after the move = %v, want ErrMoved", err)
+		}
+		if err := db.Exec(insert).Error; err != nil { // the original's next start
+			t.Fatal(err)
+		}
+		var key int64
+		if err := db.Raw("SELECT MAX(ID) FROM WORKER_NODE").Scan(&key).Error; err != nil || key <= 1<<22 {
+			t.Errorf("the original's next worker id is %d, %v, want one above every layout", key, err)
+		}
+		b := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+		for range 8 {
+			c, err := b.Assign(t.Context(), 1<<22-1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if used[c.Worker()] {
+				t.Errorf("worker id %d comes again", c.Worker())
+			}
+			used[c.Worker()] = true
+		}
+		_, err = lease.Move(t.Context(), to.open(t, lease.Options{}), a, nil)
+		if !errors.Is(err, lease.ErrMoveRefused) {
+			t.Errorf("Move back into the namespace default = %v, want it refused", err)
+		}
+		third := d.in(dsn, "third")
+		moved, err = lease.Move(t.Context(), to.open(t, lease.Options{}), third.open(t, lease.Options{}), nil)
+		if err != nil || moved.Copied != 8 || moved.Used < int64(len(used)-8) {
+			t.Errorf("Move once more = %+v, %v, want 8 slots copied, and the used worker ids", moved, err)
+		}
+	})
+}
+
+// TestMoveRestored: the source is restored to before its move, and the same move seals it again.
+func TestMoveRestored(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		dsn := d.migrated(t)
+		db := d.connect(t, dsn)
+		from, to := d.in(dsn, "orders"), place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
+			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
+				return etcd.Open(servers.Etcd(t).DSN("restored"+d.name), &etcd.Options{Lease: o})
+			})
+		}}
+		f := newFleet(t, from, 2, time.Minute)
+		execAll(t, db, "CREATE TABLE BACKUP_LEASE AS SELECT * FROM WORKER_LEASE")
+		brokenMove(t, from, to, time.Minute)
+		f.replace(to)
+		execAll(t, db, "DELETE FROM WORKER_LEASE", "INSERT INTO WORKER_LEASE SELECT * FROM BACKUP_LEASE")
+		brokenMove(t, from, to, time.Minute)
+		if _, err := from.open(t, lease.Options{}).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("Assign after the same move = %v, want ErrMoved", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		f.end()
+	})
+}
