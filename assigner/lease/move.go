@@ -19,8 +19,9 @@ type MoveOptions struct {
 	// DryRun checks what Move checks before it seals the source, and changes nothing.
 	DryRun bool
 
-	// MaxWorker is the highest worker id of the newest layout. Where worker ids in use without an
-	// end leave too few for the processes that run, Move is refused. Default 0: not checked.
+	// MaxWorker is the highest worker id that claims of the target may have. Where those that are
+	// used for good leave too few for the processes that run, Move is refused. Default: that of the
+	// source's layouts; where claims have named none it is not checked.
 	MaxWorker int64
 
 	// Report is called with a line on each step that was taken, and with DryRun on each that is to
@@ -34,7 +35,7 @@ type MoveOptions struct {
 type Moved struct {
 	Copied int       // slots whose windows may still run
 	Used   int64     // worker ids that the target never gives out as new
-	Left   int64     // worker ids that the target can give out; -1: MoveOptions.MaxWorker is 0
+	Left   int64     // worker ids that the target can give out; -1: not known
 	Floor  time.Time // where windows of worker ids without a slot begin in the target
 }
 

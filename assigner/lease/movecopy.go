@@ -1,9 +1,11 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -172,15 +174,30 @@ func (m *mover) examine(ctx context.Context, f, t header) error {
 func (m *mover) judge(s share) error {
 	m.result = Moved{Copied: len(s.rows), Used: s.used.count(), Left: -1,
 		Floor: time.UnixMilli(s.floor)}
-	if m.options.MaxWorker == 0 {
+	all := cmp.Or(m.options.MaxWorker, maxWorkerOf(s.header.all())) + 1
+	if all == 1 {
 		return nil
 	}
-	m.result.Left = m.options.MaxWorker + 1 - s.lost.union(nil).below(m.options.MaxWorker+1)
+	m.result.Left = all - s.lost.below(all)
 	if want := 2*int64(len(s.rows)) + 1; m.result.Left < want {
 		return refuse("worker ids left in the target: %d of %d, want %d at least; the others are "+
-			"used for good", m.result.Left, m.options.MaxWorker+1, want)
+			"used for good", m.result.Left, all, want)
 	}
 	return nil
+}
+
+// maxWorkerOf returns the highest worker id that all layouts of a list have, 0 where a text is not
+// that of a layout, such as 28-22-13-0/1s@2026-01-01T00:00:00Z.
+func maxWorkerOf(layouts string) int64 {
+	least := int64(62)
+	for layout := range strings.SplitSeq(layouts, ",") {
+		var first, worker int64
+		if n, err := fmt.Sscanf(layout, "%d-%d-", &first, &worker); n != 2 || err != nil {
+			return 0
+		}
+		least = min(least, worker)
+	}
+	return 1<<max(0, least) - 1
 }
 
 // below returns how many numbers below end are in u.

@@ -34,6 +34,12 @@ type move struct {
 	Done  bool   `json:"done,omitempty"` // in the source: the target was opened
 }
 
+// InMove reports whether the text that a header has in place of its layouts is that of a move: its
+// ids were moved away, or are being moved in.
+func InMove(layouts string) bool {
+	return strings.HasPrefix(layouts, sealed) || strings.HasPrefix(layouts, closed)
+}
+
 // sealed reports whether the ids of h were moved away.
 func (h header) sealed() bool { return strings.HasPrefix(h.Layout, sealed) }
 

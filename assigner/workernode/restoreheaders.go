@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
 // shown is what the tables show of a namespace's layouts.
 type shown struct {
 	header  bool
+	moved   bool   // the header has the text of a move, and stays as it is
 	stored  string // the header's text
 	layouts string // the longest list that the header or a row has, without announced layouts
 }
@@ -31,7 +33,11 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 		}
 		s := all[namespace]
 		if lowest == header {
-			s.header, s.stored = true, layout
+			s.header, s.stored, s.moved = true, layout, lease.InMove(layout)
+		}
+		if lease.InMove(layout) {
+			all[namespace] = s
+			return nil
 		}
 		// A list that is longer begins with those that are shorter.
 		layout = strings.ReplaceAll(layout, "~", ",") // it was settled, and is being taken back
@@ -64,6 +70,8 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 			to, ok = layouts[""]
 		}
 		switch {
+		case s.moved:
+			continue
 		case s.layouts == "" && !ok && s.header:
 			continue // its claims name no layout
 		case s.layouts != "" && !ok:

@@ -198,9 +198,10 @@ func (c *workersCmd) restoreAuthority(
 		})
 	}
 	_, err := fmt.Fprintf(p.out, "%s\nheader: worker ids up to %d that have no slot are not given "+
-		"out again; it counted %s before\nslots: %s without an owner, unused for %v or longer\n",
+		"out again; it counted %s before\nslots: %s without an owner, unused for %v or longer\n"+
+		"%s\n",
 		head, c.Highest, human.Plural(int(condition.Used), "worker id"),
-		human.Plural(condition.Slots, "slot"), *c.Reach)
+		human.Plural(condition.Slots, "slot"), *c.Reach, movedSince)
 	return err
 }
 

@@ -18,9 +18,10 @@ import (
 )
 
 type workersCmd struct {
-	Action    string `arg:"" optional:"" enum:"list,reap,restored,take-back" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again; take-back takes eras back that --layout does not list and that have not begun."`
+	Action    string `arg:"" optional:"" enum:"list,reap,restored,take-back,move" default:"list" help:"list (the default) shows the rows; reap takes leased worker ids whose windows have passed from their owners; restored keeps what was used before a backup was restored from being used again; take-back takes eras back that --layout does not list and that have not begun; move moves the worker ids of --from to --to while the processes run."`
 	dsnFlags  `embed:""`
-	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all; for take-back default."`
+	moveFlags `embed:""`
+	Namespace string `placeholder:"NAME" help:"Only the leases of this namespace. Default: all; for take-back and move default."`
 	Limit     int    `default:"20" placeholder:"N" help:"At most so many rows of WORKER_NODE, newest first."`
 	Zone      string `default:"local" placeholder:"ZONE" help:"Time zone of the times shown."`
 	JSON      bool   `help:"Print one JSON object."`
@@ -29,7 +30,7 @@ type workersCmd struct {
 	Reach       *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead, or more, see docs/reliability.md."`
 	layoutFlags `embed:""`
 	LayoutOf    []string `sep:"none" placeholder:"NAMESPACE=LIST" help:"For restored, on a database: the list of layouts of one namespace, where it is not that of --layout. May be given several times."`
-	DryRun      bool     `help:"For restored: print what would be done and change nothing."`
+	DryRun      bool     `help:"For restored and move: print what would be done and change nothing."`
 	Empty       bool     `help:"For restored, on etcd, ZooKeeper or Kubernetes: also where there is no entry, because all were lost."`
 }
 
@@ -47,6 +48,15 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 		if err := c.checkRestored(); err != nil {
 			return err
 		}
+	}
+	if c.Action == "move" {
+		if err := c.check(); err != nil {
+			return err
+		}
+		return c.move(ctx, p)
+	}
+	if c.From != "" || c.To != "" || c.ToNamespace != "" {
+		return usagef("--from, --to and --to-namespace are for move")
 	}
 	if c.Action == "take-back" && c.Layout == "" {
 		return usagef("--layout is missing, want the list of eras that stays")
@@ -169,15 +179,19 @@ func (c *workersCmd) restored(ctx context.Context, p *program) error {
 		}
 		fmt.Fprintf(p.out, "-- %s\n"+
 			"-- WORKER_NODE: new worker ids begin above %d, the highest was %d\n"+
-			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n",
+			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n-- %s\n",
 			head, max(plan.HighestNode, c.Highest), plan.HighestNode,
-			human.Plural(int(plan.Leases), "row"), *c.Reach)
+			human.Plural(int(plan.Leases), "row"), *c.Reach, movedSince)
 		for _, s := range plan.Statements {
 			fmt.Fprintf(p.out, "%s;\n", s)
 		}
 		return nil
 	})
 }
+
+// movedSince is what restored asks for, because no store that went back can tell.
+const movedSince = "if the worker ids were moved from here since the backup: run the same \"uid " +
+	"workers move\" again, now"
 
 // restoredJSON is what restored --json prints.
 type restoredJSON struct {

@@ -189,7 +189,8 @@ func brokenMove(t *testing.T, from, to place, window time.Duration) {
 	for n := 1; ; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		var lines []string
-		_, err := lease.Move(ctx, from.open(t, lease.Options{Window: window}), to.open(t, lease.Options{Window: window}),
+		o := lease.Options{Window: window}
+		_, err := lease.Move(ctx, from.open(t, o), to.open(t, o),
 			&lease.MoveOptions{MaxWorker: 1<<22 - 1, Report: func(line string) {
 				if lines = append(lines, line); len(lines) == n {
 					cancel()
