@@ -13,7 +13,8 @@ import (
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	all := strings.Fields("gen parse plan bounds eras workers doctor segment serve schema version completion help")
+	all := strings.Fields("gen parse plan bounds eras workers doctor segment number serve schema " +
+		"version completion help")
 	for line, want := range map[string][]string{
 		"uid ":                      all,
 		"uid se":                    {"segment", "serve"},

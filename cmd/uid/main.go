@@ -48,6 +48,7 @@ type commands struct {
 	Workers workersCmd `cmd:"" help:"Look after the rows that worker ids come from."`
 	Doctor  doctorCmd  `cmd:"" help:"Check a database from end to end: tables, privileges, settings, clocks, what is left."`
 	Segment segmentCmd `cmd:"" help:"Number segments: short, dense ids per tag from a database's counter."`
+	Number  numberCmd  `cmd:"" help:"Numbers that people read: with a date, per shop, beginning anew each day."`
 	Serve   serveCmd   `cmd:"" help:"Serve ids over HTTP at the addresses of Leaf's clients."`
 	Schema  schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
 	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`

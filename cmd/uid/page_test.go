@@ -45,7 +45,12 @@ func (b *bench) typing(t *testing.T, command string) string {
 	var r result
 	for part := range strings.SplitSeq(command, " | ") {
 		b.stdin = r.stdout
-		r = b.run(t.Context(), strings.Fields(part)[1:]...)
+		before, quoted, _ := strings.Cut(part, " '") // the last word may be one in quotes
+		args := strings.Fields(before)[1:]
+		if quoted != "" {
+			args = append(args, strings.TrimSuffix(quoted, "'"))
+		}
+		r = b.run(t.Context(), args...)
 	}
 	if r.stderr != "" {
 		t.Errorf("%s: stderr %q", command, r.stderr)
@@ -110,6 +115,11 @@ func TestPageSegments(t *testing.T) {
 		if !strings.Contains(c.command, "expand") {
 			same(t, c, b.typing(t, c.command), false)
 		}
+	}
+	numbers := newBench(t)
+	numbers.now = pageDay
+	for _, c := range page(t, "uid number") {
+		same(t, c, numbers.typing(t, c.command), false)
 	}
 	s := b.serve(t)
 	for _, c := range page(t, "uid serve") {
