@@ -29,6 +29,7 @@ func TestServer(t *testing.T) {
 	t.Run("conformance", func(t *testing.T) { testServerConformance(t, s) })
 	t.Run("compare and set", func(t *testing.T) { testCompareAndSet(t, s) })
 	t.Run("manifests", func(t *testing.T) { testManifests(t, s) })
+	t.Run("serve", func(t *testing.T) { testServeManifests(t, s) })
 	t.Run("accounts", func(t *testing.T) { testAccounts(t, s) })
 	t.Run("killed", func(t *testing.T) { testKilled(t, s) })
 	t.Run("paused", func(t *testing.T) { testPaused(t, s) })
@@ -133,6 +134,33 @@ func testCompareAndSet(t *testing.T, s *apiServer) {
 	put(lease.Entry{Name: "slot-0", Version: uid + "/" + version}, `{"n":6}`, lease.ErrConflict)
 	if now, err := store.Now(t.Context()); err != nil || time.Since(now).Abs() > 5*time.Second {
 		t.Errorf("Now = %v, %v, want the server's time", now, err)
+	}
+}
+
+// testServeManifests: the API server takes the manifests of uid serve, with every field.
+func testServeManifests(t *testing.T, s *apiServer) {
+	text, err := os.ReadFile("../../cmd/uid/deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]string{
+		"Service":             "/api/v1/namespaces/default/services",
+		"StatefulSet":         "/apis/apps/v1/namespaces/default/statefulsets",
+		"PodDisruptionBudget": "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+		"NetworkPolicy":       "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+	}
+	docs := strings.Split(string(text), "\n---\n")
+	for _, doc := range docs {
+		_, kind, _ := strings.Cut(doc, "\nkind: ")
+		kind, _, _ = strings.Cut(kind, "\n")
+		code, answer := s.request(t, http.MethodPost, paths[kind]+"?dryRun=All&fieldValidation=Strict",
+			"application/yaml", doc)
+		if code != http.StatusCreated {
+			t.Errorf("%s: %d %s", kind, code, answer)
+		}
+	}
+	if len(docs) != 5 {
+		t.Errorf("%d objects, want 5", len(docs))
 	}
 }
 

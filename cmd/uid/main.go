@@ -50,6 +50,7 @@ type commands struct {
 	Segment segmentCmd `cmd:"" help:"Number segments: short, dense ids per tag from a database's counter."`
 	Number  numberCmd  `cmd:"" help:"Numbers that people read: with a date, per shop, beginning anew each day."`
 	Serve   serveCmd   `cmd:"" help:"Serve ids over HTTP at the addresses of Leaf's clients."`
+	Health  healthCmd  `cmd:"" help:"Ask a server of uid serve whether it hands out ids."`
 	Schema  schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
 	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`
 
