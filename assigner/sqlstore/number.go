@@ -118,18 +118,12 @@ const noteUntil = -1
 
 // note makes the note of a worker id whose row has none, because a process of an earlier version
 // has inserted it. It is called before a row is changed, and sends something the first time only.
-func (s *Store) note(ctx context.Context, worker int64) error {
+func (s *Store) note(ctx context.Context, q *sqldb.Conn, worker int64) error {
 	if _, noted := s.noted.Load(worker); noted || s.shared() {
 		return nil
 	}
 	query, args := s.row(slot{worker: noteOf(worker), Until: noteUntil})
-	err := s.do(ctx, func(q *sqldb.Conn) error {
-		_, err := q.Exec(ctx, insert+query+s.ignore(), args...)
-		return err
-	})
-	if err == nil {
-		s.noted.Store(worker, nil)
-	}
+	_, err := q.Exec(ctx, insert+query+s.ignore(), args...)
 	return err
 }
 

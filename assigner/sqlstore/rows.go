@@ -98,16 +98,20 @@ func (s *Store) Put(
 	if err != nil {
 		return lease.Entry{}, err
 	}
-	if old.Name == headerName {
+	slot := old.Name != headerName
+	if !slot {
 		err = s.shorten(ctx, old, value)
-	} else if old.Version != "" {
-		err = s.note(ctx, change.worker)
 	}
 	if err != nil {
 		return lease.Entry{}, err
 	}
 	made := false
 	err = s.do(ctx, func(q *sqldb.Conn) error {
+		if slot && old.Version != "" {
+			if err := s.note(ctx, q, change.worker); err != nil {
+				return err
+			}
+		}
 		return s.patient(ctx, func(ctx context.Context) error {
 			n, err := q.Changed(ctx, change.query, change.args...)
 			if err != nil && old.Version == "" && s.db.Failure(err) == sqldb.Duplicate {
@@ -120,7 +124,7 @@ func (s *Store) Put(
 	if err == nil && !made {
 		err = lease.ErrConflict
 	}
-	if err == nil && old.Version == "" {
+	if err == nil && slot {
 		s.noted.Store(change.worker, nil)
 	}
 	return e, err
