@@ -92,7 +92,7 @@ func TestMoved(t *testing.T) {
 	}
 	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
-	if response.StatusCode != 503 || !strings.Contains(string(body), `"unavailable"`) ||
+	if response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), `"unavailable"`) ||
 		!strings.Contains(string(body), "were moved") {
 		t.Errorf("assign on the old server = %d %s, want 503 unavailable, and that they were moved",
 			response.StatusCode, body)

@@ -154,7 +154,8 @@ func (a *api) add(decl ast.Decl) {
 
 // typ enters a type with its exported fields or its methods.
 func (a *api) typ(s *ast.TypeSpec) {
-	name, list := s.Name.Name, (*ast.FieldList)(nil)
+	name := s.Name.Name
+	var list *ast.FieldList
 	switch typ := s.Type.(type) {
 	case *ast.StructType:
 		list = typ.Fields
