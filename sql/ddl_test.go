@@ -95,7 +95,9 @@ func TestServers(t *testing.T) {
 	}{
 		{"MariaDB", "mysql", strict, dbtest.MariaDB},
 		{"MySQL", "mysql", strict, dbtest.MySQL},
+		{"MySQL 5.6", "mysql", strict, dbtest.MySQL56},
 		{"PostgreSQL", "postgres", nil, dbtest.Postgres},
+		{"PostgreSQL 18", "postgres", nil, dbtest.CurrentPostgres},
 	} {
 		t.Run(tt.server, func(t *testing.T) {
 			t.Parallel()

@@ -21,11 +21,12 @@ import (
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	srv, _ := maria(t)
+	isolation, serializable := dbtest.Isolation(), dbtest.Isolation()+"='SERIALIZABLE'"
 	for _, tt := range []struct{ params, forgotten string }{
 		{"autocommit=0", "DO 0"},
-		{"autocommit=0&tx_isolation='READ-UNCOMMITTED'", "DO 0"},
-		{"tx_isolation='READ-COMMITTED'", "BEGIN"},
-		{"tx_isolation='SERIALIZABLE'", "BEGIN"},
+		{"autocommit=0&" + isolation + "='READ-UNCOMMITTED'", "DO 0"},
+		{isolation + "='READ-COMMITTED'", "BEGIN"},
+		{serializable, "BEGIN"},
 		{"autocommit=1", "BEGIN"},
 		{"autocommit=1", "SET autocommit = 0"},
 		{"autocommit=1", "START TRANSACTION READ ONLY"},
@@ -86,7 +87,7 @@ func TestSessions(t *testing.T) {
 
 			// Another's change is seen from inside an old snapshot, and is not mistaken for a table that
 			// went back.
-			if tt.params != "tx_isolation='SERIALIZABLE'" { // where a forgotten read blocks others
+			if tt.params != serializable { // where a forgotten read blocks others
 				forget()
 			}
 			srv.Query(t, name, "UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, NONCE = 7 WHERE WORKER_ID >= 0")
@@ -174,7 +175,7 @@ func TestDirtyRead(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	proxy := dbtest.NewProxy(t, srv.Addr())
-	db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&tx_isolation='READ-UNCOMMITTED'&autocommit=0")
+	db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&"+dbtest.Isolation()+"='READ-UNCOMMITTED'&autocommit=0")
 	c := assign(t, workernode.Leased(db, nil), 1)[0]
 	_, end := c.Window()
 	// COMMIT does not arrive, so that the server keeps the transaction open after the client gave up.

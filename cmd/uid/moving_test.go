@@ -87,7 +87,7 @@ func runSQL(t *testing.T, db *gorm.DB, statements ...string) {
 // one, and ORDER BY id is the order of creation.
 func TestMoving(t *testing.T) {
 	t.Parallel()
-	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
+	dbtest.SkipOnMySQL(t, "the tables are made in the ways of MariaDB")
 	db := openMoving(t)
 	now := time.Now().UTC()
 	ms := func(i int, epoch time.Time) int64 {
@@ -181,7 +181,7 @@ func TestMoving(t *testing.T) {
 // of Java and of this library side by side on one WORKER_NODE.
 func TestMovingBaidu(t *testing.T) {
 	t.Parallel()
-	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
+	dbtest.SkipOnMySQL(t, "the tables are made in the ways of MariaDB")
 	db := openMoving(t)
 	for zone, want := range map[int]string{8: "2016-09-19 16:00:0", 0: "2016-09-20 00:00:0"} {
 		runSQL(t, db, "CREATE OR REPLACE TABLE orders "+
@@ -308,7 +308,7 @@ func TestMovingYitter(t *testing.T) {
 // TestMovingUUID runs the page's statements around a backfill.
 func TestMovingUUID(t *testing.T) {
 	t.Parallel()
-	dbtest.SkipOnMySQL(t, "docs/moving.md names MariaDB and MySQL 8")
+	dbtest.SkipOnMySQL(t, "the tables are made in the ways of MariaDB")
 	db := openMoving(t)
 	runSQL(t, db, "CREATE TABLE orders (id CHAR(36) PRIMARY KEY, created DATETIME NOT NULL) ENGINE = InnoDB",
 		"INSERT INTO orders SELECT UUID(), '2026-11-20' + INTERVAL seq MINUTE FROM seq_1_to_500",

@@ -15,9 +15,11 @@ import (
 )
 
 var servers = map[string]func(testing.TB, ...string) *dbtest.Server{
-	"MariaDB":    dbtest.MariaDB,
-	"PostgreSQL": dbtest.Postgres,
-	"MySQL":      dbtest.MySQL,
+	"MariaDB":       dbtest.MariaDB,
+	"PostgreSQL":    dbtest.Postgres,
+	"MySQL":         dbtest.MySQL,
+	"MySQL 5.6":     dbtest.MySQL56,
+	"PostgreSQL 18": dbtest.CurrentPostgres,
 }
 
 // TestServerLifecycle: what was committed survives every way of going down, at the same address.

@@ -15,15 +15,27 @@ import (
 	"time"
 )
 
-// OracleEnv in the environment, as 1, makes every MariaDB here a server of Oracle's MySQL: the
-// tests of a package that ask for the one run on the other.
+// OracleEnv in the environment, as 1, makes every MariaDB here the current MySQL and every
+// PostgreSQL the current one: the tests of a package that ask for the machine's servers run on
+// those that "make servers" has fetched.
 const OracleEnv = "UIDRING_TEST_MYSQL"
 
-// SkipOnMySQL skips a test whose own statements MySQL 5.6 does not know.
+// current reports whether the tests run on the current servers.
+func current() bool { return os.Getenv(OracleEnv) == "1" }
+
+// Isolation is the name of the session's isolation level, which MySQL has renamed.
+func Isolation() string {
+	if current() {
+		return "transaction_isolation"
+	}
+	return "tx_isolation"
+}
+
+// SkipOnMySQL skips a test whose own statements MySQL does not know.
 func SkipOnMySQL(tb testing.TB, what string) {
 	tb.Helper()
-	if os.Getenv(OracleEnv) == "1" {
-		tb.Skipf("skipped on MySQL 5.6: %s", what)
+	if current() {
+		tb.Skipf("skipped on MySQL: %s", what)
 	}
 }
 
@@ -41,7 +53,7 @@ func NewMariaDB(args ...string) (*Server, error) { return start(newMariaDB(args)
 
 // newMariaDB is the flavour of MariaDB.
 func newMariaDB(args []string) flavour {
-	if os.Getenv(OracleEnv) == "1" {
+	if current() {
 		return mySQL{mariaDB{args}}
 	}
 	return mariaDB{args}
@@ -68,10 +80,27 @@ func (mariaDB) common(dir string) []string {
 		"--innodb-flush-log-at-trx-commit=2",
 		"--skip-log-bin",
 	}
+	return append(args, asRoot()...)
+}
+
+// asRoot has a server run as root if this process does, which it refuses otherwise.
+func asRoot() []string {
 	if os.Geteuid() == 0 {
-		args = append(args, "--user=root")
+		return []string{"--user=root"}
 	}
-	return args
+	return nil
+}
+
+// writeAccount writes the init file, which is run at every start, before the first connection is
+// accepted.
+func writeAccount(dir string) error {
+	account := fmt.Sprintf("'%s'@'%%'", User)
+	initSQL := "CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY '" + Password + "';\n" +
+		"GRANT ALL ON *.* TO " + account + " WITH GRANT OPTION;\n"
+	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	return nil
 }
 
 func (m mariaDB) install(dir string) error {
@@ -79,12 +108,8 @@ func (m mariaDB) install(dir string) error {
 	if err != nil {
 		return err
 	}
-	// The init file is run at every start, before the first connection is accepted.
-	account := fmt.Sprintf("'%s'@'%%'", User)
-	initSQL := "CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY '" + Password + "';\n" +
-		"GRANT ALL ON *.* TO " + account + " WITH GRANT OPTION;\n"
-	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+	if err := writeAccount(dir); err != nil {
+		return err
 	}
 	var cmd *exec.Cmd
 	if tables := systemTables(server); tables != nil {

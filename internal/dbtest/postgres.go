@@ -25,11 +25,24 @@ func Postgres(tb testing.TB, args ...string) *Server {
 	return test(tb, postgres{}, s, err)
 }
 
+// CurrentPostgres is Postgres with the server that "make servers" has fetched.
+func CurrentPostgres(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	s, err := start(postgres{args, true})
+	return test(tb, postgres{}, s, err)
+}
+
 // NewPostgres is Postgres outside of a test, such as in TestMain. The error wraps ErrNoServer if
 // PostgreSQL is not installed; the caller calls Close.
-func NewPostgres(args ...string) (*Server, error) { return start(postgres{args: args}) }
+func NewPostgres(args ...string) (*Server, error) { return start(newPostgres(args)) }
 
-type postgres struct{ args []string }
+// newPostgres is the flavour of PostgreSQL.
+func newPostgres(args []string) postgres { return postgres{args, current()} }
+
+type postgres struct {
+	args    []string
+	current bool // the server that "make servers" has fetched, not the machine's
+}
 
 // pgDirs is where distributions keep the programs of each major version; the highest is used.
 var pgDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
@@ -41,11 +54,20 @@ func (postgres) stopSignal() syscall.Signal { return syscall.SIGINT } // fast sh
 // deathSignal shuts down at once, children included.
 func (postgres) deathSignal() syscall.Signal { return syscall.SIGQUIT }
 
-func (postgres) install(dir string) error {
-	if _, err := find("postgres", pgDirs...); err != nil {
+// find returns the path of a program of PostgreSQL.
+func (p postgres) find(program string) (string, error) {
+	if !p.current {
+		return find(program, pgDirs...)
+	}
+	home, err := serversHome()
+	return filepath.Join(home, "usr/lib/postgresql/18/bin", program), err
+}
+
+func (p postgres) install(dir string) error {
+	if _, err := p.find("postgres"); err != nil {
 		return err
 	}
-	installer, err := find("initdb", pgDirs...)
+	installer, err := p.find("initdb")
 	if err != nil {
 		return err
 	}
@@ -73,7 +95,7 @@ func (postgres) install(dir string) error {
 }
 
 func (p postgres) command(dir string, port int) (*exec.Cmd, error) {
-	server, err := find("postgres", pgDirs...)
+	server, err := p.find("postgres")
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +152,11 @@ func (postgres) dsn(addr, db string) string {
 	return u.String()
 }
 
-func (postgres) client(host, port, db, statement string) *exec.Cmd {
+func (p postgres) client(host, port, db, statement string) *exec.Cmd {
 	if db == "" {
 		db = "postgres"
 	}
-	program, err := find("psql", pgDirs...)
+	program, err := p.find("psql")
 	if err != nil {
 		program = "psql"
 	}

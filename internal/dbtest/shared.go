@@ -32,7 +32,7 @@ func (sh *Shared) MariaDB(tb testing.TB) *Server {
 func (sh *Shared) Postgres(tb testing.TB) *Server {
 	tb.Helper()
 	Long(tb, postgres{}.name())
-	return sh.get(tb, &sh.postgres, postgres{})
+	return sh.get(tb, &sh.postgres, newPostgres(nil))
 }
 
 // ZooKeeper returns the shared ZooKeeper server, or skips the test as the function ZooKeeper does.

@@ -53,15 +53,16 @@ func TestServerModes(t *testing.T) {
 	t.Parallel()
 	dsn, _ := counters(t)
 	next := map[string]int64{"LeafAlloc": 1, "Sequence": 10, "Ticket": 1}
-	for _, mode := range []string{
-		"sql_mode=''", "sql_mode='ANSI'", "sql_mode='ORACLE'", "sql_mode='MSSQL'", "sql_mode='TRADITIONAL'",
-		"sql_mode='EMPTY_STRING_IS_NULL,NO_BACKSLASH_ESCAPES'",
+	modes := []string{
+		"sql_mode=''", "sql_mode='ANSI'", "sql_mode='TRADITIONAL'", "sql_mode='NO_BACKSLASH_ESCAPES'",
 		"sql_mode='NO_AUTO_VALUE_ON_ZERO,PAD_CHAR_TO_FULL_LENGTH,NO_UNSIGNED_SUBTRACTION,IGNORE_SPACE'",
-		"sql_safe_updates=1", "tx_isolation='SERIALIZABLE'", "tx_isolation='READ-UNCOMMITTED'",
-	} {
-		if os.Getenv(dbtest.OracleEnv) == "1" && strings.Contains(mode, "EMPTY_STRING_IS_NULL") {
-			mode = "sql_mode='NO_BACKSLASH_ESCAPES'" // only MariaDB has the other
-		}
+		"sql_safe_updates=1", dbtest.Isolation() + "='SERIALIZABLE'", dbtest.Isolation() + "='READ-UNCOMMITTED'",
+	}
+	if os.Getenv(dbtest.OracleEnv) != "1" { // those that only MariaDB has
+		modes = append(modes, "sql_mode='ORACLE'", "sql_mode='MSSQL'",
+			"sql_mode='EMPTY_STRING_IS_NULL,NO_BACKSLASH_ESCAPES'")
+	}
+	for _, mode := range modes {
 		name, value, _ := strings.Cut(mode, "=")
 		for _, driver := range []string{"", "&clientFoundRows=true", "&interpolateParams=true"} {
 			db := open(t, dsn+"&"+name+"="+url.QueryEscape(value)+driver)

@@ -14,7 +14,7 @@ import (
 // Of the ways to raise the counter of WORKER_NODE only those that leave a row survive that.
 func TestRestartedCounter(t *testing.T) {
 	t.Parallel()
-	srv := dbtest.MySQL(t)
+	srv := dbtest.MySQL56(t)
 	const highest = 300
 	restore := func(t *testing.T, d dialect, dsn string) {
 		if _, err := workernode.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour, nil); err != nil {
@@ -64,7 +64,7 @@ func TestRestartedCounter(t *testing.T) {
 // it was handed out.
 func TestRestartedLease(t *testing.T) {
 	t.Parallel()
-	srv := dbtest.MySQL(t)
+	srv := dbtest.MySQL56(t)
 	d := dialects[0]
 	d.fresh = func(t testing.TB) string { return srv.DSN(srv.CreateDB(t)) }
 	dsn := d.migrated(t)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
 )
 
 // TestSessions: whatever isolation level and time zone the application's sessions have, many
@@ -18,8 +19,8 @@ func TestSessions(t *testing.T) {
 		d      dialect
 		params string
 	}{
-		{dialects[0], "&tx_isolation='SERIALIZABLE'"},
-		{dialects[0], "&tx_isolation='READ-COMMITTED'&time_zone='%2B12:00'"},
+		{dialects[0], "&" + dbtest.Isolation() + "='SERIALIZABLE'"},
+		{dialects[0], "&" + dbtest.Isolation() + "='READ-COMMITTED'&time_zone='%2B12:00'"},
 		{dialects[1], "&default_transaction_isolation=serializable"},
 		{dialects[1], "&default_transaction_isolation=repeatable%20read&timezone=Pacific/Kiritimati"},
 	} {
