@@ -114,6 +114,9 @@ func (s *Store) Put(
 		}
 		return s.patient(ctx, func(ctx context.Context) error {
 			n, err := q.Changed(ctx, change.query, change.args...)
+			if sqldb.NotInCharset(err) && change.narrow() {
+				n, err = q.Changed(ctx, change.query, change.args...)
+			}
 			if err != nil && old.Version == "" && s.db.Failure(err) == sqldb.Duplicate {
 				n, err = 0, nil
 			}
@@ -135,6 +138,20 @@ type statement struct {
 	query  string
 	args   []any
 	worker int64 // that an UPDATE is about
+	owner  int   // the place of a slot's OWNER in args; 0: it is not among them
+}
+
+// narrow replaces the characters of the owner that a connection's character set may lack, which
+// MySQL 9 refuses. It reports whether there were any. The owner is for people, so that a claim
+// does not fail for it.
+func (c statement) narrow() bool {
+	owner, _ := c.args[c.owner].(string)
+	plain := workertable.ASCII(owner)
+	if c.owner == 0 || plain == owner {
+		return false
+	}
+	c.args[c.owner] = plain
+	return true
 }
 
 // change returns the statement that puts value in place of old, and the entry that it leaves.
@@ -163,7 +180,7 @@ func (s *Store) change(old lease.Entry, value []byte) (c statement, e lease.Entr
 			OWNER = ?, UNTIL_MS = ?, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ? AND NONCE = ? AND UNTIL_MS = ?`,
 		[]any{r.Token, r.Nonce, r.Owner, r.Until, s.namespace, r.worker, token, nonce, until},
-		r.worker}, e, nil
+		r.worker, 2}, e, nil
 }
 
 // insert is how an INSERT of rows begins. row has what follows.
@@ -185,7 +202,7 @@ func (s *Store) insert(r slot) statement {
 		note, more := s.row(slot{worker: noteOf(r.worker), Until: noteUntil})
 		query, args = query+", "+note, append(args, more...)
 	}
-	return statement{insert + query, args, r.worker}
+	return statement{insert + query, args, r.worker, 4}
 }
 
 // changeSettings is change for the header.
@@ -219,7 +236,7 @@ func (s *Store) changeSettings(
 	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?, OWNER = ?,
 			GENERATION = GENERATION + 1, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach}, 0,
+		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach}, 0, 0,
 	}, e, nil
 }
 

@@ -15,7 +15,7 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
-	options := &workernode.LeasedOptions{Owner: "me", Window: time.Second}
+	options := &workernode.LeasedOptions{Owner: "me", Window: time.Minute}
 	claims := assign(t, workernode.Leased(db, options).(assigner.LayoutBinder).BindLayout("L"), 2)
 	used := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	release(t, claims[0], used)
@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 		l.Created != created || l.Modified != modified {
 		t.Errorf("the lease that was given back = %+v", l)
 	}
-	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Second || l.FencingToken != 1 {
+	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Minute || l.FencingToken != 1 {
 		t.Errorf("the lease that is held = %+v", l)
 	}
 	if !(workernode.Lease{}).Free() || (workernode.Lease{Left: 1}).Free() {
@@ -77,7 +77,7 @@ func TestReap(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
-	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second}), 2)
+	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}), 2)
 	held := assign(t, workernode.Leased(db, nil), 1)[0]
 	_, end := past[1].Window()
 	if n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace); n != 0 || err != nil {
@@ -119,7 +119,7 @@ func TestUnreadable(t *testing.T) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	ctx := within(t, 20*time.Second)
-	claims := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second}), 3)
+	claims := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}), 3)
 	_, end := claims[2].Window()
 	for _, s := range []string{
 		"ALTER TABLE WORKER_LEASE MODIFY UNTIL_MS VARCHAR(20) NOT NULL, MODIFY NONCE VARCHAR(20) NOT NULL",

@@ -14,6 +14,7 @@ import (
 // The server is the one that "make mysql" has fetched, which runs on Linux with amd64 only.
 func MySQL56(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, mySQL56{}.name())
 	s, err := start(mySQL56{mariaDB{args}})
 	return test(tb, mySQL56{}, s, err)
 }

@@ -28,6 +28,7 @@ func Postgres(tb testing.TB, args ...string) *Server {
 // CurrentPostgres is Postgres with the server that "make servers" has fetched.
 func CurrentPostgres(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	Long(tb, postgres{}.name())
 	s, err := start(postgres{args, true})
 	return test(tb, postgres{}, s, err)
 }

@@ -157,9 +157,9 @@ func Cut(s string, width int) string {
 	return string(runes[:width-1]) + "~"
 }
 
-// ascii replaces the characters that are not in every character set by question marks. The number
+// ASCII replaces the characters that are not in every character set by question marks. The number
 // of characters stays, so the text still fits its column.
-func ascii(s string) string {
+func ASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {
 			return '?'

@@ -53,7 +53,7 @@ func (n Node) Insert(ctx context.Context, q *sqldb.Conn) (int64, error) {
 	// The original's table has the server's character set, which may be latin1.
 	// Only this INSERT's copy of n is changed, so the memory of the process keeps the full name.
 	if err != nil && sqldb.MySQLCode(err) == wrongText {
-		n.Host, n.Port = ascii(n.Host), ascii(n.Port)
+		n.Host, n.Port = ASCII(n.Host), ASCII(n.Port)
 		id, err = insert("{now}")
 	}
 	if err != nil {

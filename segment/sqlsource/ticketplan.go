@@ -131,6 +131,9 @@ func (s *ticketState) readPlan(ctx context.Context, c *sqldb.Conn, table string)
 func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, name, table string) error {
 	var next int64
 	schema, bare := schemaTable(name)
+	if _, err := c.Exec(ctx, sqldb.FreshCounters); err != nil {
+		return err
+	}
 	err := c.Row(ctx, "SELECT COALESCE(MAX(id), 0), (SELECT COALESCE(MAX(auto_increment), 1)"+
 		" FROM information_schema.tables"+
 		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?),"+

@@ -153,7 +153,7 @@ func (s *ticketServer) spent(ctx context.Context, err error) error {
 	case "mysql":
 		code := sqldb.MySQLCode(err)
 		over = code == 167 || code == 1264 || code == 1467 // 1264: MySQL 9
-		if code == 1062 { // MySQL 5.6 reports the last id as a duplicate
+		if code == 1062 {                                  // MySQL 5.6 reports the last id as a duplicate
 			_, text, _ := strings.Cut(err.Error(), "Duplicate entry '")
 			digits, _, _ := strings.Cut(text, "'")
 			id, _ := strconv.ParseInt(digits, 10, 64)

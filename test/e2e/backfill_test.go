@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d rows by id, %d by time, want the same number, and 2000 or more", found, want)
 	}
 	var plan map[string]any
-	if err := db.Raw("EXPLAIN " + query).Scan(&plan).Error; err != nil {
+	if err := db.Raw("EXPLAIN FORMAT=TRADITIONAL " + query).Scan(&plan).Error; err != nil {
 		t.Fatal(err)
 	}
 	if text := fmt.Sprint(plan); fmt.Sprint(plan["type"]) != "range" || fmt.Sprint(plan["key"]) != "PRIMARY" {

@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
+
+	"gorm.io/gorm"
 )
 
 // connection reports the version that answers, and how fast.
@@ -268,7 +270,14 @@ func (p *Patient) lastKey(ctx context.Context) (key int64, err error) {
 		dsn.SQLite: "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence " +
 			"WHERE UPPER(name) = 'WORKER_NODE'",
 	}[p.DB.Name()]
-	err = p.query(ctx, []any{&key}, text)
+	err = p.DB.WithContext(ctx).Connection(func(db *gorm.DB) error {
+		if p.DB.Name() == dsn.MySQL {
+			if err := db.Exec(sqldb.FreshCounters).Error; err != nil {
+				return err
+			}
+		}
+		return db.Raw(text).Row().Scan(&key)
+	})
 	if p.failed(err, sqldb.Missing) {
 		return 0, nil // SQLite without an AUTOINCREMENT table
 	}
