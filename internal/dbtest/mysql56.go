@@ -10,8 +10,8 @@ import (
 )
 
 // MySQL56 starts a fresh server of Oracle's MySQL 5.6 for one test, or skips the test. Each arg is
-// passed on to mysqld. Its InnoDB forgets AUTO_INCREMENT at a restart, which no current server does.
-// The server is the one that "make mysql" has fetched, which runs on Linux with amd64 only.
+// passed on to mysqld. Its InnoDB forgets AUTO_INCREMENT at a restart, which no current server
+// does. The server is the one that "make mysql" has fetched, which runs on Linux with amd64 only.
 func MySQL56(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	Long(tb, mySQL56{}.name())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -152,8 +153,8 @@ func (s *ticketServer) spent(ctx context.Context, err error) error {
 	switch s.db.Name {
 	case "mysql":
 		code := sqldb.MySQLCode(err)
-		over = code == 167 || code == 1264 || code == 1467 // 1264: MySQL 9
-		if code == 1062 {                                  // MySQL 5.6 reports the last id as a duplicate
+		over = slices.Contains([]uint16{167, 1264, 1467}, code)
+		if code == 1062 { // MySQL 5.6 reports the last id as a duplicate
 			_, text, _ := strings.Cut(err.Error(), "Duplicate entry '")
 			digits, _, _ := strings.Cut(text, "'")
 			id, _ := strconv.ParseInt(digits, 10, 64)
