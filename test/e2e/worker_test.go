@@ -152,11 +152,19 @@ func (j job) start(t *testing.T, l interface {
 	readAll(process int, r io.Reader) error
 }) *process {
 	t.Helper()
+	return j.startAs(t, os.Args[0], l)
+}
+
+// startAs is start for the test binary of another version.
+func (j job) startAs(t *testing.T, exe string, l interface {
+	readAll(process int, r io.Reader) error
+}) *process {
+	t.Helper()
 	text, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(os.Args[0]), stderr: &tailWriter{}, read: make(chan error, 1)}
+	p := &process{cmd: exec.Command(exe), stderr: &tailWriter{}, read: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), workerEnv+"="+string(text), "GOMAXPROCS=2")
 	p.cmd.Stderr = p.stderr
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
