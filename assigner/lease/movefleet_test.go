@@ -127,7 +127,6 @@ type killed struct {
 	calls *int
 	n     int
 	done  bool
-	dead  chan struct{}
 }
 
 var errKilled = fmt.Errorf("%w: the mover is dead", lease.ErrRefused)
