@@ -60,11 +60,11 @@ type Cached struct {
 	closeOf error // of the first Close; written under closing, read after it
 
 	// Written by the padder and by callers that compose, never by the fast path.
-	putting atomic.Bool  // a PutFunc runs
-	refused atomic.Bool  // the put policy refused the last padding run
-	runs    atomic.Int64 // Stats.PadderRuns
-	padded  atomic.Int64 // Stats.Pads
-	rejPut  atomic.Int64 // Stats.RejectsPut
+	putting    atomic.Bool  // a PutFunc runs
+	putRefused atomic.Bool  // the put policy refused the last padding run
+	runs       atomic.Int64 // Stats.PadderRuns
+	padded     atomic.Int64 // Stats.Pads
+	rejPut     atomic.Int64 // Stats.RejectsPut
 
 	// Owned by the padder.
 	unkept     int  // how often in a row runs grew too old before the ring was full

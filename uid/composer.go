@@ -75,11 +75,7 @@ func newComposer(c *core, lanes []lane) *composer {
 // it, the bound: ErrClosed, ErrExhausted, ErrLead, or why the claim does not cover the position. 0
 // and nil mean that the ring is full. It waits for a batch that another goroutine composes, and for
 // nothing else.
-func (p *composer) fill() (n int, err error) {
-	now := p.clock.now()
-	p.mu.Lock()
-	return p.batch(now)
-}
+func (p *composer) fill() (n int, err error) { return p.batch(true) }
 
 // fillWhile composes until the ring is full, a bound stops it, which it returns, or more says after
 // a batch that there is to be no further one. It reports whether the ring was full. It releases mu
@@ -109,18 +105,19 @@ func (p *composer) isLow() bool { return p.ring.Len() < p.low }
 // already and must not wait. It drops the bound that stopped it, for the same reason: the caller
 // that finds the ring empty gets it.
 func (p *composer) top() (more bool) {
-	now := p.clock.now()
-	// Another goroutine composes: the ring fills without this caller.
-	if !p.mu.TryLock() {
-		return false
-	}
-	_, err := p.batch(now)
-	return err == nil && p.ring.Cap()-p.ring.Len() >= len(p.heads)
+	n, err := p.batch(false)
+	return n > 0 && err == nil && p.ring.Cap()-p.ring.Len() >= len(p.heads)
 }
 
 // batch refreshes what is too old, composes one batch, and opens the gate if that is news to
-// callers that wait. The caller has locked mu; batch unlocks it. now was read before mu was locked.
-func (p *composer) batch(now time.Time) (n int, err error) {
+// callers that wait. Where another goroutine composes, it waits for that only if wait says so.
+func (p *composer) batch(wait bool) (n int, err error) {
+	now := p.clock.now()
+	if wait {
+		p.mu.Lock()
+	} else if !p.mu.TryLock() {
+		return 0, nil
+	}
 	// Otherwise what is composed now would be dropped at the padder's next look.
 	if p.pos.Load() < p.oldestAllowed(now) {
 		p.refresh(now)
@@ -216,7 +213,7 @@ func (p *composer) drain() time.Time {
 	// With all lanes held no caller takes a run: every run from the oldest one on is still in the
 	// ring.
 	oldest := p.oldest()
-	p.drop(1 << 63)
+	p.dropAll()
 	if p.of(oldest).begun(oldest) {
 		oldest = p.next(oldest)
 	}
@@ -317,16 +314,22 @@ func (p *composer) jump(w *window, now time.Time) {
 	p.pos.Store(max(p.pos.Load(), pos))
 }
 
-// drop drops the ring's runs below limit, all of them for 1<<63, and returns their number. Under
-// mu, so nothing is put meanwhile; callers may take.
+// drop drops the ring's runs below limit, and returns their number. Under mu, so nothing is put
+// meanwhile; callers may take.
 func (p *composer) drop(limit uint64) (n int) {
-	if limit < 1<<63 {
-		n = p.ring.DropBelow(int64(limit))
-	} else { // above what an int64 holds: all of them
-		var heads [16]int64
-		for k := 1; k > 0; n += k {
-			k = p.ring.TryTakeN(heads[:])
-		}
+	if limit > math.MaxInt64 { // the end of 63 bits
+		return p.dropAll()
+	}
+	n = p.ring.DropBelow(int64(limit))
+	p.stale.Add(int64(n))
+	return n
+}
+
+// dropAll is drop for all runs.
+func (p *composer) dropAll() (n int) {
+	var heads [16]int64
+	for k := 1; k > 0; n += k {
+		k = p.ring.TryTakeN(heads[:])
 	}
 	p.stale.Add(int64(n))
 	return n
@@ -343,7 +346,7 @@ func (p *composer) drop(limit uint64) (n int) {
 func (p *composer) replace(w *window, now time.Time) {
 	p.lockLanes()
 	defer p.unlockLanes()
-	p.drop(1 << 63)
+	p.dropAll()
 	// The worker bits are above the sequence: with a smaller worker id the numbers would fall if
 	// the position stayed in its tick.
 	pos := p.pos.Load()

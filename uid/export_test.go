@@ -142,7 +142,7 @@ func (c *Cached) Empty() {
 	defer c.composer.mu.Unlock()
 	c.composer.lockLanes()
 	defer c.composer.unlockLanes()
-	c.composer.drop(1 << 63)
+	c.composer.dropAll()
 }
 
 // fillAll composes until the ring is full or a bound stops it, and returns the bound.

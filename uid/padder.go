@@ -113,16 +113,16 @@ func (c *Cached) ringFull() {
 }
 
 // recordPut records the put policy's answer for next. An error counts as a refused put; the first
-// of several in a row is logged. Calls do not overlap, so refused needs no compare-and-swap: a
+// of several in a row is logged. Calls do not overlap, so putRefused needs no compare-and-swap: a
 // Cached has either PutFail, whose calls come from the padder, or a PutFunc, one at a time.
 func (c *Cached) recordPut(next ID, err error) {
 	if err != nil {
 		c.rejPut.Add(1)
-		if !c.refused.Load() {
+		if !c.putRefused.Load() {
 			c.keeper.journal.log(func(l *slog.Logger) {
 				l.Warn("ring is full", "next", int64(next), "error", err)
 			})
 		}
 	}
-	c.refused.Store(err != nil)
+	c.putRefused.Store(err != nil)
 }
