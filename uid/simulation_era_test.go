@@ -44,6 +44,12 @@ func (l *life) learns(calm bool) {
 // unknowing reports whether a call failed because the life does not know an era that has begun.
 func (l *life) unknowing(err error) bool { return !l.knows && errors.Is(err, uid.ErrSuperseded) }
 
+// cutOff reports whether a life's window ends where an era begins that it does not know. The
+// authority, whose clock may be hours behind, grants no more.
+func (l *life) cutOff() bool {
+	return !l.knows && len(l.p.w.later) > 0 && l.g.Stats().WindowUntil.Equal(l.p.w.later[0].From)
+}
+
 // unassigned reports whether an Assign failed for what no repetition changes soon.
 func unassigned(err error) bool {
 	return errors.Is(err, assigner.ErrWorkersExhausted) || errors.Is(err, assigner.ErrSuperseded) ||

@@ -356,7 +356,7 @@ func (p *process) settle(l *life) {
 	case !l.honest && (early || errors.Is(err, uid.ErrClockBack)):
 	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
 		behind.Abs() > w.window/4: // less than the difference is granted
-	case l.unknowing(err):
+	case l.unknowing(err), l.cutOff():
 	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
 	// its window is over before it looks
 	case errors.Is(err, uid.ErrClaimLost) && behind > w.window/4: // its window is over for the others
