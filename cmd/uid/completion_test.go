@@ -13,7 +13,7 @@ import (
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	all := strings.Fields("gen parse plan bounds eras workers doctor segment number serve schema " +
+	all := strings.Fields("gen parse plan bounds eras workers doctor segment number serve health schema " +
 		"version completion help")
 	for line, want := range map[string][]string{
 		"uid ":                      all,

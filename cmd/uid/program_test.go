@@ -140,7 +140,7 @@ func TestText(t *testing.T) {
 	for in, want := range map[string]string{
 		"one":                             "one",
 		" failed:\n\tno  way\n\tno way\n": "failed: no way",
-		"a\n\nb\na\r\nc":                  "a b c",
+		"a\n\nb\na\r\nc":                  "a; b; c",
 		"a two  spaces b":                 "a ***** b",
 	} {
 		if got := p.text(errors.New(in)); got != want {
