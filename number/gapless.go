@@ -90,9 +90,9 @@ func (g *Gapless) argument() string {
 }
 
 // Next returns the next number of the keys and of the clock's period. It is the caller's once tx
-// has committed. After an error roll tx back: of a deadlock or a failed serialization, which the
-// caller tries again as a whole, or segment.ErrExhausted. A tx that can begin transactions itself,
-// such as a *sql.DB, is none and is refused: the number would be used whatever comes later.
+// has committed. After an error roll tx back: of a deadlock or a conflict (SQLSTATE 40001), which
+// the caller tries again as a whole, or segment.ErrExhausted. A tx that can begin transactions
+// itself, such as a *sql.DB, is none and is refused: the number would be used whatever comes later.
 func (g *Gapless) Next(ctx context.Context, tx Tx, key ...string) (string, error) {
 	if err := g.n.f.fits(key); err != nil {
 		return "", err
