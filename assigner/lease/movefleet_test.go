@@ -183,7 +183,7 @@ func (r *rig) move(tb testing.TB, seed uint64, n int, done bool) error {
 // worker id overlap.
 func TestMoveFleet(t *testing.T) {
 	t.Parallel()
-	seeds := 50
+	seeds := 20
 	if testing.Short() {
 		seeds = 12
 	}
