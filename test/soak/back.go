@@ -165,7 +165,7 @@ func asleep(s step) func(*injector, time.Duration) (func() error, error) {
 		}
 		heal := func() error {
 			wake()
-			in.third(w.Worker)
+			in.third(w.Worker, p)
 			next()
 			return nil
 		}
@@ -243,25 +243,30 @@ func (in *injector) await(w assignertest.Window) error {
 		if err != nil || in.fleet.succeeded(w) {
 			return err
 		}
-		if in.want(w.Worker) {
+		if in.want(w.Worker, nil) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// third starts processes, of which the first wants a worker id that two have had.
-func (in *injector) third(worker int64) {
-	in.want(worker)
+// third starts processes, of which the first wants a worker id that two have had. It leaves the
+// first of these alone.
+func (in *injector) third(worker int64, first *soak.Process) {
+	in.want(worker, first)
 	in.newcomers()
 }
 
-// want kills a process and starts another one in its place that wants a worker id, and reports
-// whether any process got it before that one gave up.
-func (in *injector) want(worker int64) bool {
+// want kills a process other than but and starts another one in its place that wants a worker id,
+// and reports whether any process got it before that one gave up.
+func (in *injector) want(worker int64, but *soak.Process) bool {
 	before := in.fleet.claims(worker)
-	for range 20 {
-		if in.fleet.Replace(in.leasedSlot(), in.fleet.startFor(&worker)) {
+	kinds := in.fleet.authority.kinds
+	for range 100 {
+		slot := in.leasedSlot()
+		fits := (kinds[slot%len(kinds)].from == ranged) == (worker >= firstRanged)
+		if fits && in.fleet.At(slot) != but &&
+			in.fleet.Replace(slot, in.fleet.startFor(&worker)) {
 			break
 		}
 	}
@@ -279,7 +284,7 @@ func (in *injector) want(worker int64) bool {
 // deleteFree deletes the entries of worker ids below one that have no owner, where a process that
 // wants that one would take them first.
 func (in *injector) deleteFree(below int64) error {
-	if !in.fleet.authority.numbers {
+	if !in.fleet.authority.numbers || below >= firstRanged {
 		return nil
 	}
 	free := slices.DeleteFunc(in.fleet.free(time.Now()), func(worker int64) bool {
@@ -310,7 +315,7 @@ func (in *injector) leasedSlot() int {
 	kinds := in.fleet.authority.kinds
 	for {
 		slot := in.random.IntN(in.fleet.Len())
-		if kinds[slot%len(kinds)].from == leased {
+		if from := kinds[slot%len(kinds)].from; from == leased || from == ranged {
 			return slot
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // Where worker ids come from.
 const (
 	leased     = "leased"
+	ranged     = "leased in a namespace that counts for itself"
 	disposable = "disposable"
 	numbered   = "numbered" // assigner.Env: a restart has the same worker id
 	served     = "served"   // a lease of the service, which forgets it now and then
@@ -82,9 +83,10 @@ func (f *fleet) startJob(slot int, worker *int64) error {
 	if slot%2 == 0 {
 		j.DSN += f.authority.text
 	}
-	if k.from == leased {
+	if k.from == leased || k.from == ranged {
 		j.Window = f.lease
 	}
+	j.Ranged = k.from == ranged
 	j.Numbered = k.from == numbered
 	if k.from == served {
 		j.DSN = f.service

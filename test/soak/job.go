@@ -36,12 +36,17 @@ const numberEnv = "UIDRING_SOAK_NUMBER"
 // firstNumber is the lowest worker id of numbered processes, above those of the authority.
 const firstNumber = 60_000
 
+// firstRanged is the lowest worker id of the namespace that counts for itself. Ids of two namespaces
+// may be equal, so they are told apart by their worker ids.
+const firstRanged = 30_000
+
 // job is what a worker process does: it claims a worker id and writes ids to its standard output
 // until its standard input ends.
 type job struct {
 	DSN      string
 	Kind     string        // of generator
 	Window   time.Duration // of the lease; 0: a disposable worker id
+	Ranged   bool          // the worker id is from firstRanged on, in a namespace of its own
 	Numbered bool          // no database: the worker id is in numberEnv
 	Wants    *int64        // the worker id that it wants, for as long as patience says; nil: any
 	Broken   string        // a bug that the run must find; empty: none
@@ -136,7 +141,7 @@ func (j job) assigner() (assigner.Assigner, error) {
 	}
 	// The store that numbers worker ids itself refuses a lower bound.
 	first := *j.Wants
-	if isSQL(j.DSN) {
+	if isSQL(j.DSN) && !j.Ranged {
 		first = 0
 	}
 	one, err := j.within(first, *j.Wants)
@@ -165,12 +170,19 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 	if err != nil {
 		return nil, err
 	}
+	namespace := ""
+	if j.Ranged {
+		namespace, first = "ranged", max(first, firstRanged)
+		if last == 0 {
+			last = firstNumber - 1
+		}
+	}
 	switch {
-	case j.Broken == hasty:
+	case j.Broken == hasty && !j.Ranged:
 		return newHasty(db, o)
 	case j.Window != 0:
 		return workernode.Leased(db, &workernode.LeasedOptions{Window: o.Window, Reach: o.Reach,
-			First: first, Last: last}), nil
+			Namespace: namespace, First: first, Last: last}), nil
 	}
 	return workernode.Disposable(db, nil), nil
 }

@@ -32,7 +32,7 @@ func main() {
 // status.
 func command(args []string, stdout, stderr io.Writer) int {
 	// The commit is that from before anything changes the checkout.
-	c := config{Config: soak.Config{Processes: 8}, commit: commit()}
+	c := config{Config: soak.Config{Processes: 9}, commit: commit()}
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.DurationVar(&c.window, "window", 3*time.Second, "window of the leases")
 	set.StringVar(&c.authority, "authority", "mariadb",

@@ -21,8 +21,9 @@ const (
 // mariaDB is a MariaDB.
 var mariaDB = authority{
 	kinds: []kind{
-		{cached, leased}, {standard, leased}, {lanes, leased}, {runOne, leased},
-		{cached, disposable}, {standard, disposable}, {cached, numbered}, {cached, served},
+		{cached, leased}, {standard, leased}, {runOne, leased},
+		{lanes, ranged}, {cached, ranged}, {standard, ranged},
+		{cached, disposable}, {cached, numbered}, {cached, served},
 	},
 	faults: slices.Concat(unreliable("WORKER_LEASE SET"), outages(), databaseFaults),
 	// A change is one request instead of two, so that a lost answer is the answer to the change,

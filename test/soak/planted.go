@@ -75,7 +75,7 @@ func usurped(in *injector, lasts time.Duration) (func() error, error) {
 	}
 	err := restored(in, w.Worker, lasts)
 	if err == nil {
-		in.want(w.Worker)
+		in.want(w.Worker, p)
 	}
 	return heal, err
 }

@@ -30,7 +30,7 @@ func newSQLite() *authority {
 		return take(strings.Replace(address("soak.db"), "(5000)", "(30000)", 1))
 	}
 	return &authority{
-		kinds: mariaDB.kinds[:7],
+		kinds: mariaDB.kinds[:8],
 		faults: []fault{
 			{"file: locked", func(*injector, time.Duration) (func() error, error) {
 				c, err := operator()
@@ -158,8 +158,7 @@ func (s session) leave() error {
 // deleteLeases returns the statement that deletes the rows of worker ids.
 func deleteLeases(workers []int64) string {
 	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(workers), " ", ","), "[]")
-	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID IN (%s)",
-		workernode.DefaultNamespace, list)
+	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE WORKER_ID IN (%s)", list)
 }
 
 // repairTables does what docs/reliability.md tells the operator.
