@@ -46,3 +46,15 @@ func podNamed(name string) pod {
 		read:      func(string) string { return "" },
 	}
 }
+
+// PodWithToken is StatefulSet in a new process of a pod with that host name, whose service account
+// has that token.
+func PodWithToken(host, token string) Assigner {
+	env := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+	p := pod{
+		hostname:  func() (string, error) { return host, nil },
+		lookupEnv: func(key string) (string, bool) { v, ok := env[key]; return v, ok },
+		read:      func(string) string { return token },
+	}
+	return InNewProcess(newLocal("stateful set", p.worker, nil))
+}

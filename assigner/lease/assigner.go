@@ -35,6 +35,9 @@ func New(store Store, options *Options) (*Assigner, error) {
 			o.MaxSkew, place(store))
 	}
 	s := space{store: store, options: o, memory: &memory{}, local: time.Now}
+	if options != nil {
+		s.asked = options.Reach
+	}
 	s.index, _ = store.(Index)
 	s.numberer, _ = store.(Numberer)
 	return &Assigner{s}, nil

@@ -91,7 +91,7 @@ func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
 // processes with the shorter list first. It waits for a store that is away until ctx ends.
 func (a *Assigner) TakeBack(ctx context.Context, layout string) error {
 	s := a.space
-	s.layout = layout
+	s.layout, s.options.Reach = layout, s.asked // it claims nothing
 	return s.retry(ctx, "taking layouts back", 0, s.takeBack)
 }
 

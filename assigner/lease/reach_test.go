@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,5 +125,31 @@ func TestReachShort(t *testing.T) {
 		s.edit(lease.HeaderName, `"reach_ms":`, `"was":`)
 		want("the header names none", 24*time.Hour)
 		want("after a claim", 24*time.Hour)
+	})
+}
+
+// TestReachRestored: Restore leaves a reach as the store has it, however long the default is, and
+// raises it only where its own argument or Options.Reach asks for more.
+func TestReachRestored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		assign(t, newAssigner(t, s, &lease.Options{Reach: time.Hour}))
+		for _, tt := range []struct {
+			asks, reach, want time.Duration
+		}{
+			{0, 0, time.Hour}, {0, time.Hour, time.Hour}, {0, 2 * time.Hour, 2 * time.Hour},
+			{3 * time.Hour, 0, 3 * time.Hour}, {time.Hour, 0, 3 * time.Hour},
+		} {
+			if err := newAssigner(t, s, &lease.Options{Reach: tt.asks}).Restore(t.Context(), 3, tt.reach, ""); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf(`"reach_ms":%d`, tt.want.Milliseconds())
+			e, err := s.Get(t.Context(), lease.HeaderName)
+			if err != nil || !strings.Contains(string(e.Value), want) {
+				t.Errorf("Restore with %v by an Assigner that asks for %v leaves %s, %v, want %s",
+					tt.reach, tt.asks, e.Value, err, want)
+			}
+		}
 	})
 }

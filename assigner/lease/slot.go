@@ -81,7 +81,7 @@ func (a *Assigner) Restore(
 			len(layout), maxLayout)
 	}
 	s := a.space
-	s.layout = layout
+	s.layout, s.options.Reach = layout, s.asked // it claims nothing
 	return s.retry(ctx, "repairing after a restore", 0, func(ctx context.Context) error {
 		return s.restore(ctx, highest, reach.Milliseconds())
 	})

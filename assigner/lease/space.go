@@ -40,6 +40,7 @@ type space struct {
 	index    Index    // the store; nil: it is none
 	numberer Numberer // likewise
 	options  Options
+	asked    time.Duration // Options.Reach before the default took its place
 	layout   string
 	memory   *memory          // shared by all that BindLayout returns
 	local    func() time.Time // the process's clock

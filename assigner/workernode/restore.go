@@ -166,7 +166,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
 			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
 			reach.Milliseconds()))
-		return p, p.addHeaders(d, all, layouts, max(dayReach, reach).Milliseconds(),
+		return p, p.addHeaders(d, all, layouts, reach.Milliseconds(),
 			fmt.Sprintf(conflict, later))
 	}
 	return p, nil

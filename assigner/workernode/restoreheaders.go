@@ -1,6 +1,7 @@
 package workernode
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -18,6 +19,7 @@ type shown struct {
 	header  bool
 	moved   bool   // the header has the text of a move, and stays as it is
 	stored  string // the header's text
+	reach   int64  // the header's, in milliseconds
 	layouts string // the longest list that the header or a row has, without announced layouts
 }
 
@@ -28,12 +30,14 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 	err := q.Each(ctx, func(r *sql.Rows) error {
 		var namespace, layout string
 		var lowest int64
-		if err := r.Scan(&namespace, &layout, &lowest); err != nil {
+		var reach sql.NullInt64
+		if err := r.Scan(&namespace, &layout, &lowest, &reach); err != nil {
 			return err
 		}
 		s := all[namespace]
 		if lowest == header {
 			s.header, s.stored, s.moved = true, layout, lease.InMove(layout)
+			s.reach = cmp.Or(reach.Int64, dayReach.Milliseconds())
 		}
 		if lease.InMove(layout) {
 			all[namespace] = s
@@ -46,7 +50,8 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 		}
 		all[namespace] = s
 		return nil
-	}, `SELECT NAMESPACE, LAYOUT, MIN(WORKER_ID) FROM WORKER_LEASE
+	}, `SELECT NAMESPACE, LAYOUT, MIN(WORKER_ID),
+			MAX(CASE WHEN WORKER_ID = -1 THEN UNTIL_MS END) FROM WORKER_LEASE
 		WHERE NAMESPACE <> ? AND WORKER_ID >= -1 GROUP BY NAMESPACE, LAYOUT`, everywhere)
 	return all, err
 }
@@ -73,12 +78,12 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 		case s.moved:
 			continue
 		case s.layouts == "" && !ok && s.header:
-			continue // its claims name no layout
+			to = s.stored // its claims name no layout
 		case s.layouts != "" && !ok:
 			missing = append(missing, fmt.Sprintf("%q", namespace+"="+s.layouts))
 			continue
 		}
-		if s.layouts != "" || s.header {
+		if s.layouts != "" || s.header && ok {
 			cut, _, err := assigner.CompareLayouts(s.layouts, to)
 			if err == nil && !cut.IsZero() {
 				err = fmt.Errorf("%w: the list %q lacks layouts", assigner.ErrLayoutMismatch, to)
@@ -88,8 +93,13 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 					namespace, s.layouts, err)
 			}
 		}
-		// A namespace whose reach is shorter would grant nothing from the floor on.
-		if s.header && s.stored == to && reach <= dayReach.Milliseconds() {
+		// A namespace whose reach is shorter would grant nothing from the floor on. One that is
+		// forgotten is a day at the least.
+		far := max(reach, s.reach)
+		if !s.header {
+			far = max(reach, dayReach.Milliseconds())
+		}
+		if s.header && s.stored == to && far == s.reach {
 			continue
 		}
 		if text := namespace + to; strings.ContainsAny(text, `'\?{}`) {
@@ -100,7 +110,7 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  %d, '%s', {now}, {now})\n  %s, LAYOUT = '%s'",
-			namespace, header, reach, to, conflict, to))
+			namespace, header, far, to, conflict, to))
 	}
 	if missing != nil {
 		return fmt.Errorf("workernode: the tables show the layouts %s, and not whether an era was "+

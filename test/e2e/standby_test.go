@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,5 +52,83 @@ func TestReadBackLocks(t *testing.T) {
 	}
 	if err := c.Release(t.Context(), time.Now()); err != nil || !lost || read != 2 {
 		t.Errorf("Release = %v, its answer lost: %v, %d reads of the row, want 2", err, lost, read)
+	}
+}
+
+// TestReadBackWaits: a COMMIT whose wait for a synchronous standby was broken off shows its row to
+// everyone, although no standby has it. What the library reads it back with answers only when a
+// standby has it. The same statement without FOR UPDATE answers at once, with what a promotion loses.
+func TestReadBackWaits(t *testing.T) {
+	t.Parallel()
+	srv := dbtest.Postgres(t)
+	dsn := srv.DSN(srv.CreateDB(t))
+	if err := workernode.Migrate(t.Context(), dialects[1].connect(t, dsn)); err != nil {
+		t.Fatal(err)
+	}
+	connector, err := dbtest.Connector(stdlib.GetDefaultDriver(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	standby := func(name string) {
+		srv.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'")
+		srv.Exec(t, "SELECT PG_RELOAD_CONF()")
+	}
+	var mu sync.Mutex
+	read := "" // how a row is read; guarded by mu
+	var gone sync.Once
+	pool := sql.OpenDB(&dbtest.Interceptor{Connectors: []driver.Connector{connector},
+		Around: func(query string, run func() error) error {
+			if strings.HasPrefix(query, "UPDATE WORKER_LEASE") {
+				gone.Do(func() { standby("gone") })
+			}
+			return run()
+		},
+		Seen: func(query string, _ []driver.NamedValue) {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.HasPrefix(query, "SELECT GENERATION") {
+				read = query
+			}
+		}})
+	t.Cleanup(func() { pool.Close() })
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: pool}), &gorm.Config{DisableAutomaticPing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := workernode.Leased(db, nil).Assign(t.Context(), 1<<16-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := dialects[1].connect(t, dsn)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	released := make(chan error, 1)
+	go func() { released <- c.Release(ctx, time.Now()) }()
+	// The UPDATE is given up after a second, and committed all the same.
+	waitFor(t, "read of the row that waits for the standby", func() bool {
+		select {
+		case err := <-released:
+			t.Fatalf("Release = %v before any standby has the row", err)
+		default:
+		}
+		var n int64
+		return other.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND "+
+			"query LIKE 'SELECT GENERATION%'").Row().Scan(&n) == nil && n > 0
+	})
+	mu.Lock()
+	statement := read
+	mu.Unlock()
+	var token, nonce, until, now int64
+	var owner string
+	plain := strings.TrimSuffix(statement, " FOR UPDATE")
+	if err := other.WithContext(ctx).Raw(plain, "default", c.Worker()).Row().
+		Scan(&token, &nonce, &until, &owner, &now); err != nil || plain == statement || owner != "" || token != 2 {
+		t.Errorf("%q = token %d of owner %q, %v, want the row as it was released", plain, token, owner, err)
+	}
+	standby("")
+	select {
+	case <-released: // or its tries were over before
+	case <-ctx.Done():
+		t.Error("Release does not return when no standby is asked for")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-// highest returns a worker id at or above every one that any process had from the authority, but for
-// those of a namespace that counts for itself. A process that is paused may have one that it has not
-// reported.
+// highest returns a worker id at or above every one that any process had from the authority, but
+// for those of a namespace that counts for itself. A process that is paused may have one that it
+// has not reported.
 func (f *fleet) highest() (n int64) {
 	for _, w := range f.windows.All() {
 		if w.Worker < firstRanged {
