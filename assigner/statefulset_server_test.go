@@ -63,7 +63,7 @@ func TestStatefulSetToken(t *testing.T) {
 		switch {
 		case tt.refused != "":
 			if err == nil || !strings.Contains(err.Error(), tt.refused) || !strings.Contains(err.Error(), "env: ") {
-				t.Errorf("host %q: Assign = %v, %v, want an error with %q and lines of YAML", tt.host, c, err, tt.refused)
+				t.Errorf("host %q: Assign = %v, %v, want an error with %q and YAML", tt.host, c, err, tt.refused)
 			}
 		case err != nil || c.Worker() != tt.worker:
 			t.Errorf("host %q: Assign = %v, %v, want worker %d", tt.host, c, err, tt.worker)

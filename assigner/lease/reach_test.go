@@ -141,7 +141,8 @@ func TestReachRestored(t *testing.T) {
 			{0, 0, time.Hour}, {0, time.Hour, time.Hour}, {0, 2 * time.Hour, 2 * time.Hour},
 			{3 * time.Hour, 0, 3 * time.Hour}, {time.Hour, 0, 3 * time.Hour},
 		} {
-			if err := newAssigner(t, s, &lease.Options{Reach: tt.asks}).Restore(t.Context(), 3, tt.reach, ""); err != nil {
+			a := newAssigner(t, s, &lease.Options{Reach: tt.asks})
+			if err := a.Restore(t.Context(), 3, tt.reach, ""); err != nil {
 				t.Fatal(err)
 			}
 			want := fmt.Sprintf(`"reach_ms":%d`, tt.want.Milliseconds())

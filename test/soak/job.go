@@ -48,7 +48,7 @@ type job struct {
 	Window   time.Duration // of the lease; 0: a disposable worker id
 	Ranged   bool          // the worker id is from firstRanged on, in its own namespace
 	Numbered bool          // no database: the worker id is in numberEnv
-	Wants    *int64        // the worker id that it wants, for as long as patience says; nil: any
+	Wants    *int64        // the worker id that it wants while it has patience; nil: any
 	Broken   string        // a bug that the run must find; empty: none
 }
 
