@@ -36,8 +36,8 @@ const numberEnv = "UIDRING_SOAK_NUMBER"
 // firstNumber is the lowest worker id of numbered processes, above those of the authority.
 const firstNumber = 60_000
 
-// firstRanged is the lowest worker id of the namespace that counts for itself. Ids of two namespaces
-// may be equal, so they are told apart by their worker ids.
+// firstRanged is the lowest worker id of the namespace that counts for itself. Ids of two
+// namespaces may be equal, so they are told apart by their worker ids.
 const firstRanged = 30_000
 
 // job is what a worker process does: it claims a worker id and writes ids to its standard output
