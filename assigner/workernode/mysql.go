@@ -2,6 +2,7 @@ package workernode
 
 import (
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring/internal/mysqlurl"
+	"github.com/uidring/uidring/internal/sqldb"
 )
 
 // OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, timeouts of 5 seconds
@@ -24,6 +26,9 @@ import (
 //
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded.
+// Several hosts with commas in between, such as the members of a group that fails over, are tried
+// in turn, each for 2 seconds at most: the one that can be written to is used, in a group the
+// primary while a majority is reachable, and the next connection begins with it.
 // White space around it is left out. No error shows it or its password. The driver prints nothing
 // to the standard error: what it says there it returns as well.
 //
@@ -100,7 +105,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	// The driver would print what it returns. A DSN has no place for a logger, so the pool is made
 	// here and not by GORM.
 	cfg.Logger = &driver.NopLogger{}
-	connector, err := driver.NewConnector(cfg)
+	addrs := mysqlurl.Hosts(cfg.Addr)
+	cfg.Addr = strings.Join(addrs, ",") // as messages show it
+	connector, err := newConnector(cfg, addrs)
 	if err != nil {
 		return nil, fmt.Errorf("workernode: the DSN for %s is not usable%s", cfg.Addr, safe(err))
 	}
@@ -129,6 +136,15 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	// connections meanwhile would use up the server's, 151 by default.
 	pool.SetConnMaxIdleTime(2 * time.Second)
 	return db, nil
+}
+
+// newConnector returns the connector of one address, or of several of which one can be written to.
+// A single server is connected to whatever it says, because a doctor has to.
+func newConnector(cfg *driver.Config, addrs []string) (sqldriver.Connector, error) {
+	if len(addrs) == 1 {
+		return driver.NewConnector(cfg)
+	}
+	return sqldb.NewHosts(cfg, addrs)
 }
 
 // safe returns the driver's complaint about a DSN if it is one of its fixed texts, with a colon

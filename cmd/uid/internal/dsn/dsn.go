@@ -101,7 +101,7 @@ func parseMySQL(name string) (Source, error) {
 		strings.ContainsAny(c.DBName, "@(") || strings.ContainsAny(c.Net, ":@") {
 		return Source{}, errMySQL
 	}
-	place := "mysql at " + c.Addr + "/" + c.DBName
+	place := "mysql at " + strings.Join(mysqlurl.Hosts(c.Addr), ",") + "/" + c.DBName
 	return Source{Dialect: MySQL, Place: place, Secrets: []string{c.Passwd}, name: name}, nil
 }
 

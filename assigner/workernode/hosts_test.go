@@ -1,0 +1,58 @@
+package workernode_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/dbtest"
+)
+
+// TestHosts: of several hosts the one that can be written to is used, wherever it stands and
+// however often it changes, and an error says why there is none. A host that accepts connections
+// and does not answer costs no attempt.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	one, two := dbtest.MariaDB(t), dbtest.MariaDB(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	one.Exec(t, "CREATE DATABASE ids", "SET GLOBAL read_only = 1")
+	two.Exec(t, "CREATE DATABASE ids")
+	db := connect(t, "mysql://"+dbtest.User+":"+dbtest.Password+"@"+silent.Addr().String()+","+
+		one.Addr()+","+two.Addr()+"/ids")
+	p := pool(t, db)
+	on := func(srv *dbtest.Server) {
+		t.Helper()
+		var port string
+		begin := time.Now()
+		if err := p.QueryRowContext(t.Context(), "SELECT @@port").Scan(&port); err != nil ||
+			!strings.HasSuffix(srv.Addr(), ":"+port) {
+			t.Errorf("after %v the pool is on port %s, %v, want %s", time.Since(begin), port, err, srv.Addr())
+		}
+		p.SetMaxIdleConns(0) // the next one connects again
+	}
+	on(two)
+	on(two)
+	if err := workernode.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	two.Exec(t, "SET GLOBAL read_only = 1")
+	_, err = p.ExecContext(t.Context(), "DO 0")
+	if text := "no host"; err == nil || !strings.Contains(err.Error(), text) ||
+		!strings.Contains(err.Error(), two.Addr()+": the server is read-only: read_only is ON") ||
+		strings.Contains(err.Error(), dbtest.Password) {
+		t.Errorf("a statement with all servers read-only = %v, want %q and why", err, text)
+	}
+	one.Exec(t, "SET GLOBAL read_only = 0")
+	on(one)
+	if err := one.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	two.Exec(t, "SET GLOBAL read_only = 0")
+	on(two)
+}
