@@ -77,7 +77,7 @@ func TestReap(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
-	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}), 2)
+	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * time.Second}), 2)
 	held := assign(t, workernode.Leased(db, nil), 1)[0]
 	_, end := past[1].Window()
 	if n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace); n != 0 || err != nil {
@@ -119,7 +119,7 @@ func TestUnreadable(t *testing.T) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	ctx := within(t, 20*time.Second)
-	claims := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}), 3)
+	claims := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * time.Second}), 3)
 	_, end := claims[2].Window()
 	for _, s := range []string{
 		"ALTER TABLE WORKER_LEASE MODIFY UNTIL_MS VARCHAR(20) NOT NULL, MODIFY NONCE VARCHAR(20) NOT NULL",
