@@ -30,8 +30,8 @@ type configured struct {
 // InnoDB does.
 func (c *configured) configure(t *testing.T, increment, offset int) {
 	t.Helper()
-	text := fmt.Sprintf("GRANT ALL ON *.* TO %s@'%%' IDENTIFIED BY '%s' WITH GRANT OPTION;\n",
-		dbtest.User, dbtest.Password)
+	text := fmt.Sprintf("CREATE USER IF NOT EXISTS %[1]s@'%%' IDENTIFIED BY '%[2]s';\n"+
+		"GRANT ALL ON *.* TO %[1]s@'%%' WITH GRANT OPTION;\n", dbtest.User, dbtest.Password)
 	text += fmt.Sprintf("SET GLOBAL auto_increment_increment = %d;\nSET GLOBAL auto_increment_offset = %d;\n",
 		increment, offset)
 	if c.name != "" {
