@@ -17,7 +17,8 @@ func TestWithoutDeadline(t *testing.T) {
 		"a: context deadline exceeded; last error: b refused":                          "a: b refused",
 		"a: context deadline exceeded; last error: timeout: context deadline exceeded": "a: timeout",
 		"a: context deadline exceeded; last error: context deadline exceeded":          "a",
-		"a: tls: context deadline exceeded\n\tb: dial: context deadline exceeded":      "a: tls\n\tb: dial",
+		"a: tls: context deadline exceeded\n\tb: dial: context deadline exceeded": "a: tls: no answer in time\n" +
+			"\tb: dial: no answer in time",
 		"a refused": "a refused",
 	} {
 		if got := withoutDeadline(errors.New(text)).Error(); got != want {
