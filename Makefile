@@ -28,7 +28,7 @@ all: lint test-all ## What a change must pass at the least.
 test: ## The short tests of all modules, with the race detector where goroutines meet. TESTFLAGS: those of go test.
 	@$(GO) run ./tools/testrun $(TESTFLAGS)
 
-test-all: test ## And all tests, with the race detector everywhere, on all servers that this machine has.
+test-all: ## All tests, with the race detector everywhere, on all servers that this machine has.
 	@$(GO) run ./tools/testrun -all
 
 cover: ## Statement coverage of the root module, function by function in coverage.html.
