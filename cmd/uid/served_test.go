@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -40,11 +41,12 @@ func (b *bench) serve(t *testing.T, args ...string) *served {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r, w := io.Pipe()
 	s := &served{}
+	set := &bench{env: maps.Clone(b.env)} // the test may change its own meanwhile
 	p := &program{
 		stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.MultiWriter(s, w), now: b.clock,
 		hangups:   &hangups{},
-		getenv:    func(key string) string { return b.env[key] },
-		lookupenv: b.lookupenv,
+		getenv:    func(key string) string { return set.env[key] },
+		lookupenv: set.lookupenv,
 		cacheDir:  func() (string, error) { return b.cache, nil },
 	}
 	s.hangup = func() { p.hangups.pass() }
