@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Default asks the clock for every id, as the snowflake family does. It never runs ahead of the
-// clock, so it cannot make more than MaxSeq+1 ids a tick: a caller that wants one more waits, on a
-// timer, for the next tick. It starts a goroutine only if its claim has to be kept alive; Close
-// ends it. All methods are safe for concurrent use.
+// Default asks the clock for every id, as the snowflake family does. It runs ahead of the clock
+// only where its claim's window begins there, and otherwise makes at most MaxSeq+1 ids a tick: a
+// caller that wants one more waits, on a timer, for the next tick. It starts a goroutine only if
+// its claim has to be kept alive; Close ends it. All methods are safe for concurrent use.
 type Default struct {
 	*core
 	clockTick tickCache
