@@ -62,6 +62,11 @@ func NewGapless(
 		return nil, fmt.Errorf("%w: dialect is %q, want mysql, postgres or sqlite", ErrFormat,
 			dialect)
 	}
+	if dialect == "mysql" {
+		if err := keyed(ctx, db); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := db.ExecContext(ctx, insert, name, n.kept(), gaplessTable); err != nil {
 		return nil, fmt.Errorf("number: register %q: %w", name, err)
 	}
@@ -151,4 +156,26 @@ func (g *Gapless) count(ctx context.Context, tx Tx, tag string) (count int64, er
 func hasMethod(t reflect.Type, name string) bool {
 	_, ok := t.MethodByName(name)
 	return ok
+}
+
+// keyed refuses tables of MySQL that lack their keys, which a copy by CREATE TABLE ... AS SELECT
+// does: ON DUPLICATE KEY UPDATE would add a row in place of counting, and each number would be 1.
+// PostgreSQL and SQLite refuse such statements themselves.
+func keyed(ctx context.Context, db Tx) error {
+	for table, column := range map[string]string{"number_name": "name", gaplessTable: "tag"} {
+		var keys int
+		err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM (
+			SELECT index_name FROM information_schema.statistics
+			WHERE table_schema = DATABASE() AND table_name = ? AND non_unique = 0
+			GROUP BY index_name HAVING COUNT(*) = 1 AND MAX(column_name) = ?) AS k`,
+			table, column).Scan(&keys)
+		switch {
+		case err != nil:
+			return fmt.Errorf("number: look for the key of %s: %w", table, err)
+		case keys == 0:
+			return fmt.Errorf("number: the table %s has no key of %s alone, or is not there; "+
+				"make it as `uid schema` prints it", table, column)
+		}
+	}
+	return nil
 }

@@ -115,9 +115,9 @@ type LeasedOptions struct {
 // owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
 // fail-over to a replica that may lack the last changes, or after a backup was restored, let no
-// process claim until the longest Window has passed, or give them a new Namespace and another
-// epoch: see docs/reliability.md. Autocommit and isolation level of the application's sessions do
-// not matter: each change is committed before it counts, and read back after that.
+// process claim until the store's Reach has passed, or run Restore: see docs/reliability.md.
+// Autocommit and isolation level of the application's sessions do not matter: each change is
+// committed before it counts, and read back after that.
 //
 // An owner that finds the table in an older state than it knows fails with assigner.ErrWentBack,
 // after it has given the row an end that is beyond every window of the namespace: Reach from now.

@@ -287,7 +287,7 @@ func TestDoctorKeys(t *testing.T) {
 			b.check(t, exitOK, "", "", "segment", "init")
 			b.check(t, exitOK, "no two rows", "", "doctor")
 			for _, table := range []string{"WORKER_LEASE", "leaf_alloc", "t_sequence", "ticket",
-				"WORKER_NODE"} {
+				"number_name", "number_gapless", "WORKER_NODE"} {
 				for statement := range strings.SplitSeq(copied(table), "; ") {
 					query(t, dsn, statement)
 				}

@@ -154,6 +154,28 @@ func TestGaplessFirst(t *testing.T) {
 	})
 }
 
+// TestGaplessWithoutKey: a copy of the table that has lost its key is refused.
+func TestGaplessWithoutKey(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		db, pool, _ := invoices(t, d)
+		if db.Name() != "mysql" {
+			t.Skip("the other databases refuse the statement itself")
+		}
+		for _, statement := range []string{
+			"CREATE TABLE copied AS SELECT * FROM number_gapless", "DROP TABLE number_gapless",
+			"RENAME TABLE copied TO number_gapless",
+		} {
+			if err := db.Exec(statement).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := number.NewGapless(t.Context(), pool, "mysql", "again", "{n 6 never gapless}", nil)
+		if err == nil || !strings.Contains(err.Error(), "number_gapless has no key of tag") {
+			t.Errorf("NewGapless without the key = %v, want it refused", err)
+		}
+	})
+}
+
 // TestGaplessRefuses: what is no transaction, another format, and a name that has gaps, or the other
 // way round.
 func TestGaplessRefuses(t *testing.T) {
