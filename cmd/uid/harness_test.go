@@ -35,7 +35,8 @@ type result struct {
 
 // run executes one command line.
 func (b *bench) run(ctx context.Context, args ...string) result {
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	var stderr served // a logger writes there, too
 	p := &program{
 		stdin: strings.NewReader(b.stdin), stdout: &stdout, stderr: &stderr,
 		getenv: func(key string) string { return b.env[key] }, lookupenv: b.lookupenv,
@@ -49,7 +50,7 @@ func (b *bench) run(ctx context.Context, args ...string) result {
 		now: b.clock,
 	}
 	code := p.run(ctx, args)
-	return result{code, stdout.String(), stderr.String()}
+	return result{code, stdout.String(), stderr.stderr()}
 }
 
 // check runs one command line and compares the exit status and parts of what was printed.

@@ -138,6 +138,7 @@ func TestMismatchFlags(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.check(t, exitOK, "", "", "gen")
-	b.check(t, exitFailure, "", "or a --namespace apart", "serve", "--addr", "127.0.0.1:0", "--only", "snowflake")
+	b.check(t, exitFailure, "", "or a --namespace apart", "serve", "--addr", "127.0.0.1:0", "--only", "snowflake",
+		"--namespace", "default")
 	b.check(t, exitFailure, "", "use the --layout, --epoch and --tick", "gen", "--layout", "leaf")
 }
