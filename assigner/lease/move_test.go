@@ -231,7 +231,13 @@ func TestMoveRefused(t *testing.T) {
 			other := named{&memory{}, "third"}
 			claimed(tb, other)
 			moved(tb, other, to)
-		}, `new is the target of a move from "third"`},
+		}, `new is the target of a move from "third #`},
+		{"another place with the same end", func(tb testing.TB, from, to named) {
+			claimed(tb, from)
+			other := named{&memory{}, strings.Repeat("of another host ", 8) + from.name}
+			claimed(tb, other)
+			moved(tb, other, to)
+		}, "of another host old #"},
 		{"few worker ids", func(tb testing.TB, from, _ named) {
 			claimed(tb, from)
 			from.edit(lease.HeaderName, `"used":[[0,1]]`, `"used":[[0,7]]`)

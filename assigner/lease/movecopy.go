@@ -237,9 +237,12 @@ func (m *mover) copy(ctx context.Context, f, t header) (header, error) {
 		}
 		s.rows = append(s.rows, there...)
 	}
-	for _, r := range s.rows {
+	for i, r := range s.rows {
 		if err := m.copySlot(ctx, t, r, max(r.Until, end), least); err != nil {
 			return t, err
+		}
+		if n := i + 1; n%500 == 0 && n < len(s.rows) {
+			m.report("copied %d of %d slots", n, len(s.rows))
 		}
 	}
 	m.result.Copied, m.result.Used = copied, t.Used.count()

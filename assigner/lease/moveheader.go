@@ -2,6 +2,8 @@ package lease
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +21,7 @@ const (
 const (
 	sealWidth   = 191
 	originWidth = 60
+	originHash  = 18 // of originWidth: a space, # and 64 bits
 )
 
 // mostRanges bounds the list of used worker ids that a move leaves: an entry has at most 16 KiB,
@@ -56,11 +59,13 @@ func (h header) movedTo() string { return strings.TrimPrefix(h.Layout, sealed) }
 // holds no secret, as no Store's String does.
 func sealOf(s *space) string { return cut(sealed+plain(place(s.store)), sealWidth) }
 
-// originOf returns what the target of a move keeps of s, to know the same move again. It is the end
-// of the text, which tells stores of one server apart.
+// originOf returns what the target of a move keeps of s, to know the same move again: the end of
+// the place, for people, and a hash of all of it, because long addresses may have one end.
 func originOf(s *space) string {
-	r := []rune(plain(place(s.store)))
-	return string(r[max(0, len(r)-originWidth):])
+	text := plain(place(s.store))
+	sum := fmt.Sprintf(" #%x", sha256.Sum256([]byte(text)))[:originHash]
+	r := []rune(text)
+	return string(r[max(0, len(r)-originWidth+originHash):]) + sum
 }
 
 // plain returns a text without what has a meaning in a list of layouts, and without what not every
