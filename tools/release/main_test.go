@@ -126,7 +126,7 @@ func TestRelease(t *testing.T) {
 		}
 		sums[i] = read(t, filepath.Join(dir, "SHA256SUMS"))
 		name := filepath.Join(dir, strings.ReplaceAll("uid_"+version+"_"+platform, "/", "_"))
-		commit := do(t, repo, nil, "git", "rev-parse", version)[:12]
+		commit := do(t, repo, nil, "git", "rev-parse", version+"^{commit}")[:12]
 		want := "uid " + version + " " + commit
 		if got := do(t, dir, nil, name, "version"); !strings.HasPrefix(got, want) {
 			t.Errorf("the released command is %q, want %s", got, want)
