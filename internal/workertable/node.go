@@ -20,7 +20,7 @@ const DefaultNamespace = "default"
 
 // Raised is the key of WORKER_NODE that a move of its namespace inserts. It is above the worker ids
 // of every layout, and so are the keys that the database generates from then on.
-const Raised = 1 << 62
+const Raised int64 = 1 << 62
 
 // MySQL's codes for a time that does not exist (ER_TRUNCATED_WRONG_VALUE), and for text that the
 // column's character set does not have (ER_TRUNCATED_WRONG_VALUE_FOR_FIELD). Both come only in
