@@ -154,6 +154,48 @@ func TestCloseDuringFetch(t *testing.T) {
 	})
 }
 
+// TestCloseWaitsForFetch: with Checkpoint, Close gives a range back whose fetch was under way, from a
+// source that has moved its counter when its call is cancelled. It waits for half of its time. Without
+// Checkpoint it waits for nothing.
+func TestCloseWaitsForFetch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		checkpoint  bool
+		latency     time.Duration
+		next, calls int64
+		took        time.Duration
+	}{
+		"slow":          {true, 3 * time.Second, 2, 2, 3 * time.Second},
+		"frozen":        {true, time.Hour, 20, 2, 5 * time.Second},
+		"no checkpoint": {false, 3 * time.Second, 20, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(10)
+				g, err := segment.New(t.Context(), late{f, c.latency},
+					&segment.Options{Checkpoint: c.checkpoint, MaxStep: 1, Refresh: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids := segtest.Next(t, g, "a", 2)
+				synctest.Wait() // the second range is being fetched
+				begin := time.Now()
+				if err := g.Close(); err != nil {
+					t.Errorf("Close = %v", err)
+				}
+				if took := time.Since(begin); took != c.took {
+					t.Errorf("Close took %v, want %v", took, c.took)
+				}
+				if got := f.tags["a"].Next; got != c.next || int64(f.calls) != c.calls {
+					t.Errorf("after the ids %v and %d fetches the counter is at %d, want %d after %d", ids, f.calls,
+						got, c.next, c.calls)
+				}
+			})
+		})
+	}
+}
+
 // TestCheckpoint: with Checkpoint, what is left of both ranges is given back.
 func TestCheckpoint(t *testing.T) {
 	t.Parallel()

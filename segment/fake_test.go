@@ -123,6 +123,26 @@ func (d deaf) Fetch(ctx context.Context, tag string, step int64) (segment.Range,
 	return d.fake.Fetch(context.WithoutCancel(ctx), tag, step)
 }
 
+// late is a fake whose second Fetch and those after it move the counter at once and answer after a
+// while, or with an error when their ctx ends.
+type late struct {
+	*fake
+	latency time.Duration
+}
+
+func (l late) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	r, err := l.fake.Fetch(ctx, tag, step)
+	if err != nil || r.From == 0 {
+		return r, err
+	}
+	select {
+	case <-time.After(l.latency):
+		return r, nil
+	case <-ctx.Done():
+		return segment.Range{}, ctx.Err()
+	}
+}
+
 // listed is a Source with a fixed list of names.
 type listed struct {
 	segtest.Func

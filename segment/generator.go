@@ -36,6 +36,10 @@ type Generator struct {
 	spawn func(f func(context.Context)) // runs f in a goroutine; stop ends its ctx
 	stop  func()
 
+	// fetching returns the ctx of one fetch, which abort ends and stop does not.
+	fetching func() (context.Context, context.CancelFunc)
+	abort    func()
+
 	// Bounds on the cost of unknown names; see stranger.go.
 	unknown unknown
 	firsts  chan struct{} // holds a token for each first fetch under way
@@ -81,6 +85,11 @@ func New(ctx context.Context, src Source, opts *Options) (*Generator, error) {
 	g := &Generator{src: src, opts: o, firsts: make(chan struct{}, maxFirsts)}
 	run, stop := context.WithCancel(context.Background())
 	g.stop = stop
+	fetches, abort := context.WithCancel(context.Background())
+	g.abort = abort
+	g.fetching = func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(fetches, o.FetchTimeout)
+	}
 	g.spawn = func(f func(context.Context)) { g.running.Go(func() { f(run) }) }
 	if o.Listed {
 		if _, err := g.list(ctx, lister); err != nil {
@@ -189,9 +198,10 @@ func (g *Generator) add(name string) *Tag {
 }
 
 // Close stops the Generator. Calls fail with ErrClosed from then on, waiting ones included. Close
-// cancels the fetches and waits for the goroutines. With Checkpoint it then gives the unused ids
-// back. All of that may take FetchTimeout. An error says which ids could not be given back; they
-// are a gap, which does no other harm. Further calls return the result of the first.
+// cancels the fetches and waits for the goroutines. With Checkpoint it lets the fetches under way
+// end first, for half of its time at most, and then gives the unused ids back. All of that may take
+// FetchTimeout. An error says which ids could not be given back; they are a gap, which does no
+// other harm. Further calls return the result of the first.
 func (g *Generator) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), g.opts.FetchTimeout)
 	defer cancel()
@@ -206,9 +216,10 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 }
 
 // close is Close without the guard against a second call. The order matters: closed ends the making
-// of tags, stop ends the fetches' ctx, and end takes each tag's rest away from its callers. Only
+// of tags, stop ends the goroutines' ctx, and end takes each tag's rest away from its callers. Only
 // when the goroutines have ended is the rest final, because a range that was on its way is added to
-// it.
+// it. A fetch that is cancelled may have moved the counter already, so one whose range can be given
+// back is given time.
 func (g *Generator) close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no tag is added after this, so all returns every tag
@@ -218,13 +229,31 @@ func (g *Generator) close(ctx context.Context) error {
 	for _, t := range tags {
 		t.end(ErrClosed)
 	}
-	g.running.Wait() // a range that arrives meanwhile is given back too
-	// From here on no goroutine and no caller changes a tag's rest.
 	returner, ok := g.src.(Returner)
-	if !ok || !g.opts.Checkpoint {
+	ok = ok && g.opts.Checkpoint
+	if ok {
+		wait, cancel := half(ctx)
+		defer cancel()
+		defer context.AfterFunc(wait, g.abort)()
+	} else {
+		g.abort()
+	}
+	g.running.Wait() // a range that arrives meanwhile is given back too
+	g.abort()
+	// From here on no goroutine and no caller changes a tag's rest.
+	if !ok {
 		return nil
 	}
 	return giveAllBack(ctx, tags, returner)
+}
+
+// half returns a ctx that ends with ctx, or when half of its time is over.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
 }
 
 // The most calls of Return at a time, and the most of their errors that are kept.

@@ -48,7 +48,7 @@ func (t *Tag) load(ctx context.Context) {
 		if !ok {
 			return
 		}
-		r, err := t.fetch(ctx, failures)
+		r, err := t.fetch(failures)
 		leave()
 		if err == nil {
 			t.arrive(r)
@@ -70,8 +70,13 @@ func (t *Tag) load(ctx context.Context) {
 // fetch asks the source once. It asks a second time, with the source's own step, if the counter has
 // no room left for a larger one. FetchTimeout bounds both calls together. mu is not held while the
 // source is asked. A range that the guard refuses is a gap: none of its ids was handed out.
-func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
+// No fetch begins after the tag has ended.
+func (t *Tag) fetch(failures int) (Range, error) {
 	t.mu.Lock()
+	if t.ended != nil {
+		defer t.mu.Unlock()
+		return Range{}, t.ended
+	}
 	// Only the first try adapts the step: what counts is how long a range lasted, not how long the
 	// source was away.
 	if failures == 0 && t.failed == nil {
@@ -80,7 +85,7 @@ func (t *Tag) fetch(ctx context.Context, failures int) (Range, error) {
 	step, base := t.pace.step, t.pace.base
 	t.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(ctx, t.g.opts.FetchTimeout)
+	ctx, cancel := t.g.fetching()
 	defer cancel()
 	r, err := t.g.src.Fetch(ctx, t.name, step)
 	// The last ids of a counter are worth a second call, which happens once in its life.
