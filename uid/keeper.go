@@ -35,9 +35,10 @@ var errGivenUp = errors.New("uid: the worker id is lost for good (NoReassign)")
 const (
 	keeperPauseMin = 10 * time.Millisecond // between two looks that the timer causes
 
-	// Bounds of the pause after an attempt that failed. It doubles from one to the other.
-	keeperBackoffMin = 100 * time.Millisecond
-	keeperBackoffMax = 10 * time.Second
+	// Bounds of the pause after an attempt that failed: see backOff.
+	keeperBackoffMin   = 100 * time.Millisecond
+	keeperBackoffFirst = time.Second // for as long as a fail-over takes
+	keeperBackoffMax   = 10 * time.Second
 
 	// The pause after the authority has granted less than it was asked for, or has said that the
 	// window would end beyond its reach, at the least: asking again at once changes nothing.
@@ -200,6 +201,7 @@ func (k *keeper) release(used time.Time) error {
 // its authority does not come back as one.
 func (k *keeper) loop(ctx context.Context) {
 	backoff, next := time.Duration(0), time.Time{}
+	var failing time.Time // since when attempts have failed; zero: the last one did not
 	timer := time.NewTimer(k.pause())
 	for {
 		select {
@@ -221,7 +223,7 @@ func (k *keeper) loop(ctx context.Context) {
 		}
 		switch err := k.maintain(ctx); {
 		case err == nil:
-			backoff, next = 0, time.Now().Add(k.slow)
+			backoff, failing, next = 0, time.Time{}, time.Now().Add(k.slow)
 			timer.Reset(max(keeperPauseMin, k.slow, k.pause()))
 			continue
 		case errors.Is(err, errNotGrown): // the authority answers, so the pause does not double
@@ -231,12 +233,25 @@ func (k *keeper) loop(ctx context.Context) {
 		case errors.Is(err, errBehind):
 			backoff = min(max(2*backoff, 2*keeperSlow), keeperBackoffMax)
 		default:
-			backoff = min(max(2*backoff, keeperBackoffMin), keeperBackoffMax)
+			if failing.IsZero() {
+				failing = time.Now()
+			}
+			backoff = backOff(backoff, time.Since(failing))
 		}
 		pause := backoff/2 + k.jitter(backoff)
 		next = time.Now().Add(pause)
 		timer.Reset(pause)
 	}
+}
+
+// backOff returns the pause after an attempt that failed; last is the one before it, and failing
+// how long attempts have failed. The pause doubles to a second, which finds the next primary of a
+// database soon. After a minute it grows with the outage, to a sixtieth of it and ten seconds at
+// the most: of a fleet with windows of 20 minutes a tenth has begun to ask by then, so the database
+// is asked no more often than by the whole fleet later on.
+func backOff(last, failing time.Duration) time.Duration {
+	most := min(max(failing/60, keeperBackoffFirst), keeperBackoffMax)
+	return min(max(2*last, keeperBackoffMin), most)
 }
 
 // forever is the largest duration.

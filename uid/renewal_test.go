@@ -59,9 +59,10 @@ func TestRenewalAsks(t *testing.T) {
 	}
 }
 
-// TestRenewalInOutage counts the attempts of an hour without the authority: no more than one in
-// five seconds in the end, at no fixed pace, so that a fleet does not come back as one. It is said
-// once that they fail and once that they succeed again.
+// TestRenewalInOutage looks at the attempts of an hour without the authority: about one a second for
+// a minute, so that a generator follows a fail-over at once, and no more than one in five seconds in
+// the end, at no fixed pace, so that a fleet does not come back as one. It is said once that they
+// fail and once that they succeed again.
 func TestRenewalInOutage(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
@@ -70,17 +71,26 @@ func TestRenewalInOutage(t *testing.T) {
 	bubble(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(65 * time.Minute)
 		got := extensions(a)
-		if len(got) < 60*60/15 || len(got) > 60*60/5+20 {
+		if len(got) < 60*60/15 || len(got) > 60*60/5+2*140+60/0.5+20 {
 			t.Errorf("%d attempts in an hour, want about one in ten seconds", len(got))
 		}
-		var pauses []time.Duration
+		var pauses, early, late []time.Duration
 		for i := range got[1:] {
-			pauses = append(pauses, got[i+1].at-got[i].at)
+			pause := got[i+1].at - got[i].at
+			pauses = append(pauses, pause)
+			switch begun := got[i].at - got[0].at; {
+			case begun < time.Minute:
+				early = append(early, pause)
+			case begun > 10*time.Minute:
+				late = append(late, pause)
+			}
+		}
+		if most := slices.Max(early); most > 1500*time.Millisecond {
+			t.Errorf("an attempt of the first minute came %v after the last, want 1.5 s at the most", most)
 		}
 		if least := slices.Min(pauses); least < 50*time.Millisecond {
 			t.Errorf("an attempt came %v after the last", least)
 		}
-		late := pauses[20:]
 		if least, most := slices.Min(late), slices.Max(late); least < 5*time.Second ||
 			most > 15*time.Second || most-least < time.Second {
 			t.Errorf("the attempts are %v to %v apart, want 5 s to 15 s, spread", least, most)
