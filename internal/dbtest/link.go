@@ -38,8 +38,8 @@ func (l *link) requests() {
 		switch f {
 		case Refuse, CutBeforeRequest:
 			return
-		case CutBeforeReply:
-			l.cutReply.Store(true)
+		case CutBeforeReply, CutAfterRequest:
+			l.cutReply.Store(true) // a server may answer before this goroutine closes the link
 		case BlackHole:
 			select {
 			case <-changed:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,17 @@ func TestReadBackLocks(t *testing.T) {
 func TestReadBackWaits(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.Postgres(t)
-	dsn := srv.DSN(srv.CreateDB(t))
+	for range 10 {
+		if readBackWaits(t, srv.DSN(srv.CreateDB(t))) {
+			return
+		}
+	}
+	t.Error("the server never read its configuration within half a second")
+}
+
+// readBackWaits is TestReadBackWaits with an empty database. It returns false if the server took so
+// long to begin waiting for the standby that the UPDATE may never have been sent.
+func readBackWaits(t *testing.T, dsn string) bool {
 	if err := workernode.Migrate(t.Context(), dialects[1].connect(t, dsn)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,17 +80,45 @@ func TestReadBackWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	other := dialects[1].connect(t, dsn).WithContext(ctx)
+	waiting := func(query string) bool {
+		var n int64
+		return other.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND "+
+			"query LIKE ?", query).Row().Scan(&n) == nil && n > 0
+	}
 	standby := func(name string) {
-		srv.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = '"+name+"'")
-		srv.Exec(t, "SELECT PG_RELOAD_CONF()")
+		for _, q := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + name + "'",
+			"SELECT PG_RELOAD_CONF()"} {
+			if err := other.Exec(q).Error; err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	var mu sync.Mutex
 	read := "" // how a row is read; guarded by mu
 	var gone sync.Once
+	var took time.Duration // until commits waited for the standby; written before released
 	pool := sql.OpenDB(&dbtest.Interceptor{Connectors: []driver.Connector{connector},
 		Around: func(query string, run func() error) error {
 			if strings.HasPrefix(query, "UPDATE WORKER_LEASE") {
-				gone.Do(func() { standby("gone") })
+				gone.Do(func() {
+					begin := time.Now()
+					standby("gone")
+					// The server reads its configuration when it gets to it.
+					write, end := context.WithCancel(ctx)
+					defer end()
+					go func() {
+						for i := 0; write.Err() == nil; i++ {
+							other.WithContext(write).Exec(fmt.Sprintf("CREATE TABLE PROBE%d (A INT)", i))
+						}
+					}()
+					for ctx.Err() == nil && !waiting("CREATE TABLE PROBE%") {
+						time.Sleep(time.Millisecond)
+					}
+					took = time.Since(begin)
+				})
 			}
 			return run()
 		},
@@ -90,30 +129,28 @@ func TestReadBackWaits(t *testing.T) {
 				read = query
 			}
 		}})
-	t.Cleanup(func() { pool.Close() })
+	defer pool.Close()
 	db, err := gorm.Open(postgres.New(postgres.Config{Conn: pool}), &gorm.Config{DisableAutomaticPing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := workernode.Leased(db, nil).Assign(t.Context(), 1<<16-1)
+	c, err := workernode.Leased(db, nil).Assign(ctx, 1<<16-1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := dialects[1].connect(t, dsn)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	released := make(chan error, 1)
 	go func() { released <- c.Release(ctx, time.Now()) }()
 	// The UPDATE is given up after a second, and committed all the same.
+	early := error(nil)
+	seen := false
 	waitFor(t, "read of the row that waits for the standby", func() bool {
 		select {
-		case err := <-released:
-			t.Fatalf("Release = %v before any standby has the row", err)
+		case early = <-released:
+			return true
 		default:
 		}
-		var n int64
-		return other.Raw("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND "+
-			"query LIKE 'SELECT GENERATION%'").Row().Scan(&n) == nil && n > 0
+		seen = waiting("SELECT GENERATION%")
+		return seen
 	})
 	mu.Lock()
 	statement := read
@@ -121,14 +158,22 @@ func TestReadBackWaits(t *testing.T) {
 	var token, nonce, until, now int64
 	var owner string
 	plain := strings.TrimSuffix(statement, " FOR UPDATE")
-	if err := other.WithContext(ctx).Raw(plain, "default", c.Worker()).Row().
-		Scan(&token, &nonce, &until, &owner, &now); err != nil || plain == statement || owner != "" || token != 2 {
+	err = other.Raw(plain, "default", c.Worker()).Row().Scan(&token, &nonce, &until, &owner, &now)
+	standby("")
+	if seen {
+		select {
+		case <-released: // or its tries were over before
+		case <-ctx.Done():
+			t.Error("Release does not return when no standby is asked for")
+		}
+	}
+	switch {
+	case took > 500*time.Millisecond:
+		return false
+	case !seen:
+		t.Errorf("Release = %v before any standby has the row", early)
+	case err != nil || plain == statement || owner != "" || token != 2:
 		t.Errorf("%q = token %d of owner %q, %v, want the row as it was released", plain, token, owner, err)
 	}
-	standby("")
-	select {
-	case <-released: // or its tries were over before
-	case <-ctx.Done():
-		t.Error("Release does not return when no standby is asked for")
-	}
+	return true
 }
