@@ -187,7 +187,11 @@ func (f *format) addCounter(words []string, at int) error {
 		return fmt.Errorf("its %d characters have %.0f numbers, which are guessed, want %d or "+
 			"more for hidden ones", c.max, domain, minHidden)
 	}
-	f.capacity = int64(power(uint64(len(c.chars.chars)), c.max)) - 1
+	f.capacity = 1
+	for range c.max {
+		f.capacity *= int64(len(c.chars.chars))
+	}
+	f.capacity--
 	f.counter, f.fields = c, append(f.fields, c)
 	return nil
 }

@@ -5,21 +5,20 @@ import (
 	"crypto/cipher"
 	"encoding/hex"
 	"fmt"
-	"sync"
 
+	"github.com/uidring/uidring/internal/ff1"
 	"github.com/uidring/uidring/uid/opaque"
 )
 
 // hider encrypts counters.
 type hider struct {
-	keys      [opaque.MaxVersion + 1]cipher.Block // by version; nil: none
-	current   int
-	scratches *sync.Pool
+	keys    [opaque.MaxVersion + 1]cipher.Block // by version; nil: none
+	current int
 }
 
 // newHider returns the hider of keys, the first of which is current.
 func newHider(keys []opaque.Key) (*hider, error) {
-	h := &hider{current: keys[0].Version, scratches: newScratches()}
+	h := &hider{current: keys[0].Version}
 	for _, k := range keys {
 		if k.Version < 1 || k.Version > opaque.MaxVersion {
 			return nil, fmt.Errorf("%w: Version of a key is %d, want 1..%d", ErrFormat, k.Version,
@@ -57,19 +56,8 @@ func (h *hider) marks() map[int]string {
 
 // of returns the permutation of the counter of a tag. The tag is the tweak, so no two counters have
 // the same order of numbers.
-func (h *hider) of(f *format, version int, tag string) *ff1 {
-	return newFF1(h.keys[version], uint64(len(f.counter.chars.chars)), f.counter.max, []byte(tag))
-}
-
-// encrypt returns what stands in the text for a count.
-func (h *hider) encrypt(f *ff1, count int64) int64 {
-	s, ok := h.scratches.Get().(*scratch)
-	if !ok {
-		s = new(scratch)
-	}
-	v := f.encrypt(uint64(count), s)
-	h.scratches.Put(s)
-	return int64(v)
+func (h *hider) of(f *format, version int, tag string) *ff1.Permutation {
+	return ff1.New(h.keys[version], uint64(len(f.counter.chars.chars)), f.counter.max, []byte(tag))
 }
 
 // reveal returns the count of a number.
@@ -81,5 +69,5 @@ func (h *hider) reveal(f *format, tag string, r reading) (int64, error) {
 	if version >= len(h.keys) || h.keys[version] == nil {
 		return 0, fmt.Errorf("%w: no key of version %d", ErrText, version)
 	}
-	return int64(h.of(f, version, tag).decrypt(uint64(r.count), new(scratch))), nil
+	return int64(h.of(f, version, tag).Decrypt(uint64(r.count))), nil
 }

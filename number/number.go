@@ -190,7 +190,7 @@ func (n *Number) append(b []byte, p *page, e *entry, key []string, id int64) []b
 			b = append(b, f.text...)
 		case counter:
 			if e.hidden != nil {
-				id = n.hide.encrypt(e.hidden, id)
+				id = int64(e.hidden.Encrypt(uint64(id)))
 			}
 			b = f.chars.append(b, id, f.max)
 		case checksum:

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uidring/uidring/internal/ff1"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -114,7 +115,7 @@ func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 // entry is the counter of a key in a period.
 type entry struct {
 	tag    *segment.Tag
-	hidden *ff1 // nil: the counter is not hidden
+	hidden *ff1.Permutation // nil: the counter is not hidden
 	name   string
 	full   atomic.Bool // the numbers of the width are used up
 }

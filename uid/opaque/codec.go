@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/uidring/uidring/internal/ff1"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -27,7 +28,7 @@ func (k Key) Format(f fmt.State, _ rune) {
 
 // Codec hides the ids of one kind and reveals them. It is immutable and safe for concurrent use.
 type Codec struct {
-	keys    [MaxVersion + 1]ff1 // block is nil where there is no key, as at 0
+	keys    [MaxVersion + 1]*ff1.Permutation // nil: there is no key, as at 0
 	current uint8
 }
 
@@ -49,7 +50,7 @@ func New(kind string, current Key, old ...Key) (*Codec, error) {
 		if k.Version < 1 || k.Version > MaxVersion {
 			return nil, fmt.Errorf("opaque: Version is %d, want 1..%d", k.Version, MaxVersion)
 		}
-		if c.keys[k.Version].block != nil {
+		if c.keys[k.Version] != nil {
 			return nil, fmt.Errorf("opaque: Version %d is given twice", k.Version)
 		}
 		block, err := aes.NewCipher(k.Secret)
@@ -57,30 +58,31 @@ func New(kind string, current Key, old ...Key) (*Codec, error) {
 			return nil, fmt.Errorf("opaque: Secret of version %d has %d bytes, want 16, 24 or 32",
 				k.Version, len(k.Secret))
 		}
-		c.keys[k.Version] = newFF1(block, 63, kind)
+		c.keys[k.Version] = ff1.New(block, 2, 63, []byte(kind))
 	}
 	return c, nil
 }
 
-// Hide returns the code of id, in one allocation. A negative id has none: the result's MarshalText
-// fails, and Reveal refuses it.
+// Hide returns the code of id, without an allocation. A negative id has none: the result's
+// MarshalText fails, and Reveal refuses it.
 func (c *Codec) Hide(id uid.ID) ID {
 	if id < 0 {
 		return ID{-1, c.current}
 	}
-	return ID{uid.ID(c.keys[c.current].encrypt(uint64(id))), c.current}
+	return ID{uid.ID(c.keys[c.current].Encrypt(uint64(id))), c.current}
 }
 
-// Reveal returns the id that Hide gave the code to, in one allocation. It does not know which codes
+// Reveal returns the id that Hide gave the code to, without an
+// allocation. It does not know which codes
 // were ever given: a code of another kind, or one that was made up, reveals some id. The error
 // wraps ErrVersion, or uid.ErrBadID for the code of a negative id.
 func (c *Codec) Reveal(id ID) (uid.ID, error) {
 	if id.code < 0 {
 		return 0, errNegative
 	}
-	f := &c.keys[id.version]
-	if f.block == nil {
+	f := c.keys[id.version]
+	if f == nil {
 		return 0, fmt.Errorf("%w: %d", ErrVersion, id.version)
 	}
-	return uid.ID(f.decrypt(uint64(id.code))), nil
+	return uid.ID(f.Decrypt(uint64(id.code))), nil
 }

@@ -1,4 +1,7 @@
-package number
+// Package ff1 permutes numbers by a key: FF1 of NIST SP 800-38G
+// (https://doi.org/10.6028/NIST.SP.800-38G). It hides ids in package opaque and counters in package
+// number.
+package ff1
 
 import (
 	"crypto/cipher"
@@ -10,25 +13,31 @@ import (
 // rounds is the number of rounds of FF1's Feistel network.
 const rounds = 10
 
-// ff1 is FF1 of NIST SP 800-38G (https://doi.org/10.6028/NIST.SP.800-38G) on numeral strings of one
-// radix and width, as numbers: a keyed permutation of [0, radix^width). It is immutable. Each half
-// of a string fits 64 bits.
+// Permutation is FF1 on numeral strings of one radix and width, as numbers: a keyed permutation of
+// [0, radix^width), which is at most 2^63. It is safe for concurrent use. Each half of a string
+// fits 64 bits.
 //
 // A round is the CBC-MAC of two strings, P and Q. Both are constant but for the number of the round
 // and one half of the numeral string, which lie in the last block. The sum up to that block is
 // computed once, so a round costs one block of AES however long the tweak is.
-type ff1 struct {
+type Permutation struct {
 	block       cipher.Block
-	left, right uint64  // radix to the power of the length of each half
-	bytes       int     // b: bytes of the half that a round is fed with
-	sum         scratch // before the last block is encrypted, less the round and the half
+	left, right uint64    // radix to the power of the length of each half
+	bytes       int       // b: bytes of the half that a round is fed with
+	sum         scratch   // before the last block is encrypted, less the round and the half
+	scratches   sync.Pool // of *scratch: as arguments of block they are on the heap
 }
 
-// newFF1 returns the permutation by block and tweak. width is 2 or more.
-func newFF1(block cipher.Block, radix uint64, width int, tweak []byte) *ff1 {
+// scratch is the block that a round works on.
+type scratch [16]byte
+
+// New returns the permutation by block, which has blocks of 16 bytes, and tweak. width is at
+// least 2.
+func New(block cipher.Block, radix uint64, width int, tweak []byte) *Permutation {
 	u := width / 2
 	v := width - u
-	f := &ff1{block: block, left: power(radix, u), right: power(radix, v)}
+	f := &Permutation{block: block, left: power(radix, u), right: power(radix, v)}
+	f.scratches.New = func() any { return new(scratch) }
 	f.bytes = (bits.Len64(f.right-1) + 7) / 8
 
 	// P: version 1, method 2, addition 1, the radix, the rounds, the left half's length, and two
@@ -59,23 +68,27 @@ func power(base uint64, n int) uint64 {
 	return p
 }
 
-// encrypt returns the number that n, below radix^width, is mapped to. scratch is overwritten.
-func (f *ff1) encrypt(n uint64, scratch *scratch) uint64 {
+// Encrypt returns the number that n, below radix^width, is mapped to.
+func (f *Permutation) Encrypt(n uint64) uint64 {
+	s := f.scratches.Get().(*scratch) //nolint:errcheck,forcetypeassert // all that it holds
 	a, b := n/f.right, n%f.right
 	for i := 0; i < rounds; i += 2 {
-		a = add(a, f.round(scratch, i, b, f.left), f.left)
-		b = add(b, f.round(scratch, i+1, a, f.right), f.right)
+		a = add(a, f.round(s, i, b, f.left), f.left)
+		b = add(b, f.round(s, i+1, a, f.right), f.right)
 	}
+	f.scratches.Put(s)
 	return a*f.right + b
 }
 
-// decrypt returns the number that encrypt maps to n.
-func (f *ff1) decrypt(n uint64, scratch *scratch) uint64 {
+// Decrypt returns the number that Encrypt maps to n.
+func (f *Permutation) Decrypt(n uint64) uint64 {
+	s := f.scratches.Get().(*scratch) //nolint:errcheck,forcetypeassert // all that it holds
 	a, b := n/f.right, n%f.right
 	for i := rounds - 1; i > 0; i -= 2 {
-		b = add(b, f.right-f.round(scratch, i, a, f.right), f.right)
-		a = add(a, f.left-f.round(scratch, i-1, b, f.left), f.left)
+		b = add(b, f.right-f.round(s, i, a, f.right), f.right)
+		a = add(a, f.left-f.round(s, i-1, b, f.left), f.left)
 	}
+	f.scratches.Put(s)
 	return a*f.right + b
 }
 
@@ -87,16 +100,8 @@ func add(a, b, m uint64) uint64 {
 	return a
 }
 
-// scratch is the block that a round works on.
-type scratch [16]byte
-
-// newScratches returns the pool of those that no call uses. As arguments of an interface they are
-// on the heap.
-func newScratches() *sync.Pool { return &sync.Pool{New: func() any { return new(scratch) }} }
-
 // round returns what round i adds to one half, given the other, modulo m.
-func (f *ff1) round(s *scratch, i int, half, m uint64) uint64 {
-	buf := s
+func (f *Permutation) round(buf *scratch, i int, half, m uint64) uint64 {
 	*buf = f.sum
 	buf[15-f.bytes] ^= byte(i)
 	for at := 15; at > 15-f.bytes; at-- {
@@ -106,7 +111,11 @@ func (f *ff1) round(s *scratch, i int, half, m uint64) uint64 {
 	f.block.Encrypt(buf[:], buf[:])
 	// S is 4*ceil(b/4)+4 bytes of the sum, so 8 or 12: b is at most 8.
 	hi := binary.BigEndian.Uint64(buf[:8])
-	if f.bytes <= 4 {
+	switch {
+	case f.bytes > 4:
+	case m&(m-1) == 0: // radix 2, without a division
+		return hi & (m - 1)
+	default:
 		return hi % m
 	}
 	lo := uint64(binary.BigEndian.Uint32(buf[8:]))

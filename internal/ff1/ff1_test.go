@@ -1,4 +1,4 @@
-package number
+package ff1
 
 import (
 	"crypto/aes"
@@ -38,7 +38,7 @@ func TestFF1(t *testing.T) {
 	} {
 		key, _ := hex.DecodeString(s.key)
 		tweak, _ := hex.DecodeString(s.tweak)
-		f := newFF1(cipherOf(t, key), uint64(s.radix), len(s.plain), tweak)
+		f := New(cipherOf(t, key), uint64(s.radix), len(s.plain), tweak)
 		if got := rounded(f, s.radix, s.plain, true); got != s.want {
 			t.Errorf("sample %d: %s, want %s", i+1, got, s.want)
 		}
@@ -47,7 +47,7 @@ func TestFF1(t *testing.T) {
 		}
 		if s.radix == 10 { // small enough for a number
 			plain, _ := new(big.Int).SetString(s.plain, 10)
-			if got := f.encrypt(plain.Uint64(), new(scratch)); padded(new(big.Int).SetUint64(got), 10, 10) != s.want {
+			if got := f.Encrypt(plain.Uint64()); padded(new(big.Int).SetUint64(got), 10, 10) != s.want {
 				t.Errorf("sample %d: encrypt = %d, want %s", i+1, got, s.want)
 			}
 		}
@@ -69,8 +69,8 @@ func padded(n *big.Int, radix, width int) string {
 	return strings.Repeat("0", width-len(text)) + text
 }
 
-// rounded runs the rounds of encrypt or decrypt on a numeral string of any length.
-func rounded(f *ff1, radix int, text string, forward bool) string {
+// rounded runs the rounds of Encrypt or Decrypt on a numeral string of any length.
+func rounded(f *Permutation, radix int, text string, forward bool) string {
 	u := len(text) / 2
 	parse := func(s string) uint64 { n, _ := new(big.Int).SetString(s, radix); return n.Uint64() }
 	a, b, s := parse(text[:u]), parse(text[u:]), new(scratch)
@@ -86,13 +86,13 @@ func rounded(f *ff1, radix int, text string, forward bool) string {
 	return padded(new(big.Int).SetUint64(a), radix, u) + padded(new(big.Int).SetUint64(b), radix, len(text)-u)
 }
 
-// TestFF1Reference compares encrypt with a literal FF1 on big integers, for radices and widths that
+// TestFF1Reference compares Encrypt with a literal FF1 on big integers, for radices and widths that
 // numbers have.
 func TestFF1Reference(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(38, 7))
 	for _, radix := range []uint64{2, 7, 10, 31, 32, 36, 62} {
-		for width := 2; power(radix, width) < 1<<62 && power(radix, width)/radix == power(radix, width-1); width++ {
+		for width := 2; power(radix, width) <= 1<<63 && power(radix, width)/radix == power(radix, width-1); width++ {
 			key, tweak := make([]byte, 16+8*r.IntN(3)), make([]byte, r.IntN(40))
 			for i := range key {
 				key[i] = byte(r.Uint32())
@@ -100,14 +100,14 @@ func TestFF1Reference(t *testing.T) {
 			for i := range tweak {
 				tweak[i] = byte(r.Uint32())
 			}
-			f := newFF1(cipherOf(t, key), radix, width, tweak)
+			f := New(cipherOf(t, key), radix, width, tweak)
 			for range 20 {
 				n := r.Uint64N(power(radix, width))
-				got := f.encrypt(n, new(scratch))
+				got := f.Encrypt(n)
 				if want := literalFF1(cipherOf(t, key), radix, width, tweak, n); got != want {
 					t.Fatalf("radix %d, width %d: %d becomes %d, want %d", radix, width, n, got, want)
 				}
-				if back := f.decrypt(got, new(scratch)); back != n {
+				if back := f.Decrypt(got); back != n {
 					t.Fatalf("radix %d, width %d: %d becomes %d, and that %d", radix, width, n, got, back)
 				}
 			}
@@ -156,12 +156,12 @@ func TestBijection(t *testing.T) {
 		radix uint64
 		width int
 	}{{10, 2}, {10, 5}, {31, 3}, {36, 3}, {2, 9}} {
-		f := newFF1(cipherOf(t, make([]byte, 16)), c.radix, c.width, []byte("order@20261122@BJ"))
+		f := New(cipherOf(t, make([]byte, 16)), c.radix, c.width, []byte("order@20261122@BJ"))
 		size := power(c.radix, c.width)
 		seen := make([]bool, size)
 		for n := range size {
-			to := f.encrypt(n, new(scratch))
-			if to >= size || seen[to] || f.decrypt(to, new(scratch)) != n {
+			to := f.Encrypt(n)
+			if to >= size || seen[to] || f.Decrypt(to) != n {
 				t.Fatalf("radix %d, width %d: %d becomes %d", c.radix, c.width, n, to)
 			}
 			seen[to] = true
