@@ -39,7 +39,7 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 		}
 	}
 	gap := max(known.Until, now+s.reach(h))
-	restored := h.Floor > known.Until && (used || found.Until >= h.Floor)
+	restored := h.floor() > known.Until && (used || found.Until >= h.floor())
 	if used || restored {
 		if !restored {
 			s.memory.forgot(gap)
@@ -48,7 +48,7 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	}
 	to := found
 	to.FencingToken = max(found.FencingToken, known.FencingToken)
-	to = to.next("", known.Layout, max(gap, found.Until, h.Floor, s.memory.begin()))
+	to = to.next("", known.Layout, max(gap, found.Until, h.floor(), s.memory.begin()))
 	there, err = s.swap(ctx, found, to)
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRolledBack) {
 		return there, nil, err

@@ -48,8 +48,11 @@ type header struct {
 	Layout  string `json:"layout"` // separated by commas, those that are settled first
 	Used    used   `json:"used"`
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
-	Reach   int64  `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
-	Move    *move  `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
+	// The floor of a Restore that has moved the count of a Numberer above all worker ids that were
+	// used, so that windows of new ones may begin before it.
+	Counted int64 `json:"counted_ms,omitempty"`
+	Reach   int64 `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
+	Move    *move `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -90,10 +93,10 @@ func parseHeader(e Entry) (header, error) {
 	case h.Version != recordVersion:
 		return h, fmt.Errorf("%w: the header has version %d, want %d",
 			ErrRefused, h.Version, recordVersion)
-	case !h.Used.valid() || h.Floor < 0 || h.Floor > maxMillis || h.Reach < 0 ||
+	case !h.Used.valid() || h.Floor < 0 || h.floor() > maxMillis || h.Reach < 0 ||
 		h.Reach > maxReach.Milliseconds():
-		return h, fmt.Errorf("%w: the header has used %v, floor_ms %d and reach_ms %d",
-			ErrRefused, h.Used, h.Floor, h.Reach)
+		return h, fmt.Errorf("%w: the header has used %v, floor_ms %d, counted_ms %d and "+
+			"reach_ms %d", ErrRefused, h.Used, h.Floor, h.Counted, h.Reach)
 	}
 	return h, nil
 }
@@ -152,6 +155,9 @@ func (h header) settled() (layouts string, more bool) {
 	}
 	return h.Layout[:i], true
 }
+
+// floor returns where every window ends that the store may have forgotten.
+func (h header) floor() int64 { return max(h.Floor, h.Counted) }
 
 // longer returns the longer one of the header's list and another, of which one begins with the
 // other.

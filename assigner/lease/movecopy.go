@@ -92,7 +92,7 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	if s.header, err = parseHeader(head); err != nil {
 		return s, err
 	}
-	s.floor = max(s.floor, s.header.Floor)
+	s.floor = max(s.floor, s.header.floor())
 	s.count(all, highest, m.to)
 	return s, nil
 }

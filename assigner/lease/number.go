@@ -149,11 +149,11 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A worker id that is own since before may have had a slot, an owner after that, and lost
+		// both.
 		from := h.Floor
-		// Restore has moved the count above every worker id that was used. But a worker id that is
-		// own since before may have had a slot, an owner after that, and lost both.
-		if c.number.own != earlier {
-			from = 0
+		if c.number.own != none && c.number.own == earlier {
+			from = h.floor()
 		}
 		for range min(tries, len(unused)) {
 			most := len(unused)

@@ -42,14 +42,15 @@ func (r slot) entry(now int64) lease.Entry {
 }
 
 // settings is the row of a namespace itself. Its reach is in UNTIL_MS. The floor is that of another
-// row, see everywhere, or its own. What a move has left is in OWNER: see note. Without one no list
-// of used worker ids is kept, because the Store is a lease.Numberer.
+// row, see everywhere, or its own: that, and what a move has left, is in OWNER, see note. Without a
+// move no list of used worker ids is kept, because the Store is a lease.Numberer.
 type settings struct {
 	Form   int        `json:"v"`
 	Nonce  int64      `json:"token,string"`
 	Layout string     `json:"layout"`
 	Used   [][2]int64 `json:"used"`
 	Floor  int64      `json:"floor_ms,omitempty"`
+	Count  int64      `json:"counted_ms,omitempty"`
 	Reach  int64      `json:"reach_ms,omitempty"`
 	Move   *move      `json:"move,omitempty"`
 }

@@ -24,15 +24,23 @@ type move struct {
 // noteWidth is the width of OWNER, in characters.
 const noteWidth = 191
 
+// noMove is the token in the note of a header that has a floor of its own and no move.
+const noMove = "-"
+
 // note returns what the OWNER of a header's row keeps of a move: its token, whether it is done, the
-// namespace's own floor, the used worker ids, and where they are from. Without a move it is empty.
+// namespace's own floor, the used worker ids, and where they are from. Without a move it is empty,
+// or has the floor alone, of a header that was made anew.
 //
 //	4711 - 1764000000000 0-99+200-200 etcd at 10.0.0.1:2379 under /uidring
+//	- - 1764000000000
 //
 // The floor is the namespace's own, because other namespaces may give out windows in the past.
 func (h settings) note() (string, error) {
-	if h.Move == nil {
+	if h.Move == nil && h.Floor == 0 {
 		return "", nil
+	}
+	if h.Move == nil {
+		h.Move = &move{Token: noMove}
 	}
 	done, ranges := "-", make([]string, len(h.Used))
 	if h.Move.Done {
@@ -59,9 +67,11 @@ func (h *settings) readNote(text string) error {
 	for len(parts) < 5 {
 		parts = append(parts, "")
 	}
-	bad := fmt.Errorf("%w: the header's OWNER is %q, want nothing or what a move has left there",
-		lease.ErrRefused, text)
-	h.Move = &move{Token: parts[0], Done: parts[1] == "done", From: parts[4]}
+	bad := fmt.Errorf("%w: the header's OWNER is %q, want nothing, or what a move "+
+		"or a header made anew has left there", lease.ErrRefused, text)
+	if parts[0] != noMove {
+		h.Move = &move{Token: parts[0], Done: parts[1] == "done", From: parts[4]}
+	}
 	var err error
 	if h.Floor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
 		return bad

@@ -76,7 +76,11 @@ func (s *Store) settings(
 	if err == nil {
 		err = h.readNote(owner)
 	}
-	h.Floor = max(h.Floor, floor.Int64)
+	if s.shared() { // Restore has moved the count of WORKER_NODE
+		h.Count = floor.Int64
+	} else {
+		h.Floor = max(h.Floor, floor.Int64)
+	}
 	if err == nil {
 		s.given.Store(&h.Used)
 	}
