@@ -127,10 +127,10 @@ soak: ## Faults, crashes and clock steps for SOAKTIME (10m), of worker ids and o
 simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of faults.
 	$(GO) test ./uid -count=1 -timeout=1h -run='^TestSimulation' -sim.seeds=$(SEEDS)
 
-mutate: ## The tests on mutants of the library: docs/mutants.md. MUTATE has flags and packages.
+mutate: ## The tests on mutants of the library: tools/mutate/README.md. MUTATE has flags and packages.
 	$(GO) run ./tools/mutate $(MUTATE)
 
-bench: ## The whole report: docs/benchmarks.md, its charts, the figures in the READMEs. Minutes.
+bench: ## The whole report: bench/README.md, its charts, the figures in the READMEs. Minutes.
 	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
 	$(GO) test ./tools/repocheck -count=1 -run=TestReadmeBench -update
 

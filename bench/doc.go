@@ -7,5 +7,5 @@
 //	go run ./bench/cmd/bench -quick   # every suite, with few and short measurements
 //
 // It writes the raw results to bench/results, one file per suite, and from them alone the page
-// docs/benchmarks.md and the charts in docs/charts.
+// bench/README.md and the charts in docs/charts.
 package bench

@@ -23,7 +23,7 @@ const (
 const (
 	defaultBoostPower    = 3
 	defaultPaddingFactor = 50
-	leastRunLength       = 512  // docs/benchmarks.md, tuning: shorter runs show in Next and Fill
+	leastRunLength       = 512  // bench/README.md, tuning: shorter runs show in Next and Fill
 	mostRunLength        = 2048 // and longer ones gain little
 	defaultMaxJump       = time.Hour
 

@@ -106,11 +106,11 @@ func (s script) open(t *testing.T, name string) *gorm.DB {
 var emptyTables = script{"SELECT MAX(ID)": {nil}, "SELECT COUNT(*), MAX(": {int64(0), nil},
 	"SELECT NAMESPACE, LAYOUT": {}}
 
-// TestRestorePage: the statements of docs/reliability.md are those of RestorePlan, in their order,
+// TestRestorePage: the statements of sql/README.md are those of RestorePlan, in their order,
 // on each kind of database.
 func TestRestorePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/reliability.md")
+	page, err := os.ReadFile("../../sql/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

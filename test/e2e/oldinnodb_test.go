@@ -24,7 +24,7 @@ func TestRestartedCounter(t *testing.T) {
 	run := func(statements ...string) func(*testing.T, dialect, string) {
 		return func(t *testing.T, d dialect, dsn string) { execAll(t, d.connect(t, dsn), statements...) }
 	}
-	statements, err := page.Restore("../../docs/reliability.md", pageNames["MariaDB"], highest, time.Hour)
+	statements, err := page.Restore("../../sql/README.md", pageNames["MariaDB"], highest, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,13 @@ import (
 	"gorm.io/gorm"
 )
 
-// pageNames are the databases' names in docs/reliability.md, by dialect.
+// pageNames are the databases' names in sql/README.md, by dialect.
 var pageNames = map[string]string{"MariaDB": "MySQL and MariaDB", "PostgreSQL": "PostgreSQL", "SQLite": "SQLite"}
 
 // restoredPage returns the page's statements with the operator's numbers.
 func restoredPage(t *testing.T, d dialect, highest int64, reach time.Duration) []string {
 	t.Helper()
-	statements, err := page.Restore("../../docs/reliability.md", pageNames[d.name], highest, reach)
+	statements, err := page.Restore("../../sql/README.md", pageNames[d.name], highest, reach)
 	if err != nil {
 		t.Fatal(err)
 	}

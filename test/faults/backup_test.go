@@ -65,7 +65,7 @@ func TestRestoredLeases(t *testing.T) {
 			worker := old[0].g.Stats().Worker
 			run(t, srv, name, restore...)
 			if repaired {
-				statements, err := page.Restore("../../docs/reliability.md", "MySQL and MariaDB",
+				statements, err := page.Restore("../../sql/README.md", "MySQL and MariaDB",
 					highest, 3*window+time.Second)
 				if err != nil {
 					t.Fatal(err)

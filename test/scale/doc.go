@@ -5,7 +5,7 @@
 //
 //	go run ./test/scale -out FILE
 //
-// The processes and the server are real. -show prints the tables of docs/scale.md from a file. For
+// The processes and the server are real. -show prints the tables of README.md from a file. For
 // fleets that are too large for one machine it simulates the start, with the measured cost of a
 // statement.
 package main

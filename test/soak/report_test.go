@@ -20,7 +20,7 @@ func TestReport(t *testing.T) {
 // TestReportRows: the report shows the figures of the runs on other authorities.
 func TestReportRows(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/reliability.md")
+	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestReportRows(t *testing.T) {
 		}
 		wantGood(t, r)
 		if r.Authority != "" && !strings.Contains(string(text), "\n"+r.row()+" ["+filepath.Base(file)+"]") {
-			t.Errorf("docs/reliability.md lacks %s\n%s", file, r.row())
+			t.Errorf("test/soak/README.md lacks %s\n%s", file, r.row())
 		}
 	}
 }

@@ -161,7 +161,7 @@ func deleteLeases(workers []int64) string {
 	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE WORKER_ID IN (%s)", list)
 }
 
-// repairTables does what docs/reliability.md tells the operator.
+// repairTables does what sql/README.md tells the operator.
 func repairTables(ctx context.Context, dsn string, highest int64, reach time.Duration) error {
 	return withDB(dsn, func(db *gorm.DB) error {
 		_, err := workernode.Restore(ctx, db, highest, reach, map[string]string{"": canonical()})

@@ -5,7 +5,7 @@
 //	go run ./bench/cmd/bench [-quick] [-suite NAME,...] [-only REGEXP]
 //	go run ./bench/cmd/bench -report
 //
-// It writes the raw results to bench/results, and from them docs/benchmarks.md and the charts in
+// It writes the raw results to bench/results, and from them bench/README.md and the charts in
 // docs/charts. With -report it measures nothing and writes those again.
 package main
 
@@ -84,10 +84,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Write(filepath.Join(root, "docs")); err != nil {
+	if err := r.Write(root); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\nwrote docs/benchmarks.md and docs/charts\n", r.TargetTable())
+	fmt.Fprintf(out, "%s\nwrote bench/README.md and docs/charts\n", r.TargetTable())
 	return nil
 }
 

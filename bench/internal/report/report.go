@@ -55,10 +55,10 @@ var (
 	readmeChineseText string
 )
 
-// Write writes the page, the charts and the READMEs' parts below docs. The charts that are there
-// are replaced.
-func (r *Report) Write(docs string) error {
-	charts := filepath.Join(docs, "charts")
+// Write writes the page and, below docs, the charts and the READMEs' parts, in a repository. The
+// charts that are there are replaced.
+func (r *Report) Write(root string) error {
+	charts := filepath.Join(root, "docs", "charts")
 	if err := os.RemoveAll(charts); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *Report) Write(docs string) error {
 		return err
 	}
 	for _, f := range []struct{ path, text string }{
-		{filepath.Join(docs, "benchmarks.md"), pageText},
+		{filepath.Join(root, "bench", "README.md"), pageText},
 		{filepath.Join(charts, "README-snippet.txt"), readmeText},
 		{filepath.Join(charts, "README-snippet.zh-CN.txt"), readmeChineseText},
 	} {
@@ -104,7 +104,7 @@ func (r *Report) render(text string) ([]byte, error) {
 // chart keeps a chart and returns the Markdown that shows it.
 func (r *Report) chart(name, alt string, svg []byte) string {
 	r.charts[name] = svg
-	return fmt.Sprintf("![%s](charts/%s.svg)", alt, name)
+	return fmt.Sprintf("![%s](../docs/charts/%s.svg)", alt, name)
 }
 
 // Meta says what the throughput was measured on.
@@ -146,7 +146,7 @@ func (r *Report) metas() []result.Meta {
 func (r *Report) Runs() string {
 	g := grid{head: []string{"suite", "date", "commit", "processor", "Go", "took", "command"}}
 	for _, m := range r.metas() {
-		g.add(fmt.Sprintf("[%s](../bench/results/%[1]s.json)", m.Suite),
+		g.add(fmt.Sprintf("[%s](results/%[1]s.json)", m.Suite),
 			m.Date.Format("2006-01-02 15:04"),
 			m.Commit, fmt.Sprintf("%d × %s", m.CPUs, m.Processor), m.GoVersion,
 			fmt.Sprintf("%.0f s", m.Seconds), "`"+strings.ReplaceAll(m.Command, "|", `\|`)+"`")

@@ -94,7 +94,7 @@ func TestReadme(t *testing.T) {
 			"| **uid.Cached 31-4-28** | 7.00 ns | 20.0 ns | 50.0 M | 268,435,456 | 63 | ✓ |",
 			"| yitter/idgenerator-go | 17.0 µs * | 17.0 µs * | 58.8 k | 59,000 | 63 | ✓ |",
 			"| edwingeng/wuid | 9.00 ns | 40.0 ns | 25.0 M | no limit | 63 | |",
-			"Test Processor", "docs/benchmarks.md", "<!-- bench: begin", "<!-- bench: end -->",
+			"Test Processor", "bench/README.md", "<!-- bench: begin", "<!-- bench: end -->",
 		} {
 			if !strings.Contains(squeeze(string(b)), want) {
 				t.Errorf("the snippet lacks %q:\n%s", want, b)
@@ -118,31 +118,34 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := t.TempDir()
-	stale := filepath.Join(docs, "charts", "stale.svg")
-	if err := errors.Join(os.Mkdir(filepath.Dir(stale), 0o700), os.WriteFile(stale, nil, 0o600)); err != nil {
+	root := t.TempDir()
+	stale := filepath.Join(root, "docs", "charts", "stale.svg")
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "bench"), 0o700),
+		os.MkdirAll(filepath.Dir(stale), 0o700), os.WriteFile(stale, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Write(docs); err != nil {
+	if err := r.Write(root); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(stale); err == nil {
 		t.Error("a chart that nothing shows is left")
 	}
 	shown := 0
-	for _, name := range []string{"benchmarks.md", "charts/README-snippet.txt", "charts/README-snippet.zh-CN.txt"} {
-		text, err := os.ReadFile(filepath.Join(docs, name))
+	for _, name := range []string{
+		"bench/README.md", "docs/charts/README-snippet.txt", "docs/charts/README-snippet.zh-CN.txt",
+	} {
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "benchmarks.md" && string(text) != render(t, want) {
+		if name == "bench/README.md" && string(text) != render(t, want) {
 			t.Error("the page from the saved results is another one")
 		}
-		links := strings.ReplaceAll(string(text), "docs/charts/", "charts/")
-		for _, part := range strings.Split(links, "](charts/")[1:] {
+		links := strings.ReplaceAll(string(text), "../docs/charts/", "docs/charts/")
+		for _, part := range strings.Split(links, "](docs/charts/")[1:] {
 			chart, _, _ := strings.Cut(part, ")")
 			shown++
-			checkChart(t, filepath.Join(docs, "charts", chart))
+			checkChart(t, filepath.Join(root, "docs", "charts", chart))
 		}
 	}
 	if shown < 10 {

@@ -68,7 +68,7 @@ func commit(ctx context.Context) string {
 	status, err := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain",
 		"--",
 		":/", ":(top,exclude)bench/results", ":(top,exclude)docs/charts",
-		":(top,exclude)docs/benchmarks.md").Output()
+		":(top,exclude)bench/README.md").Output()
 	if err != nil || len(status) > 0 {
 		out += "+changes"
 	}

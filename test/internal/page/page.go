@@ -1,4 +1,4 @@
-// Package page reads the statements that docs/reliability.md tells an operator to run, so that
+// Package page reads the statements that sql/README.md tells an operator to run, so that
 // tests run the text of the page itself.
 package page
 

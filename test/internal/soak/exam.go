@@ -55,7 +55,7 @@ func Refused(
 	}
 }
 
-// Shown tests that docs/reliability.md shows the result in file as program's -show prints it: all
+// Shown tests that test/soak/README.md shows the result in file as program's -show prints it: all
 // of it and nothing else. All paths are below root, and mark is what the comments around the result
 // begin with. It returns the result.
 func Shown[R Result](t *testing.T, root, mark, program, file string) *R {
@@ -64,7 +64,7 @@ func Shown[R Result](t *testing.T, root, mark, program, file string) *R {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/reliability.md"))
+	text, err := os.ReadFile(filepath.Join(root, "test/soak/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func Shown[R Result](t *testing.T, root, mark, program, file string) *R {
 		"<!-- "+mark+": go run ./"+program+" -show "+file+" -->\n\n")
 	got, _, closed := strings.Cut(rest, "\n<!-- end of "+mark+" -->")
 	if !found || !closed {
-		t.Fatalf("docs/reliability.md has lost the marks around %s", mark)
+		t.Fatalf("test/soak/README.md has lost the marks around %s", mark)
 	}
 	if want := (*r).Markdown(); got != want {
-		t.Errorf("docs/reliability.md has\n%s\nwant what soak -show prints:\n%s", got, want)
+		t.Errorf("test/soak/README.md has\n%s\nwant what soak -show prints:\n%s", got, want)
 	}
 	return r
 }
