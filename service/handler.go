@@ -106,10 +106,22 @@ func NewHandler(opts *HandlerOptions) (http.Handler, error) {
 	}
 	h.mux = http.NewServeMux()
 	for _, r := range h.routes() {
-		h.mux.HandleFunc(r.pattern, methods(r.serve, r.methods...))
+		serve := methods(r.serve, r.methods...)
+		h.mux.HandleFunc(r.pattern, serve)
+		if r.pattern == root {
+			continue
+		}
+		// Leaf's server takes a slash at the end, too.
+		h.mux.HandleFunc(r.pattern+root, func(w http.ResponseWriter, q *http.Request) {
+			q.Pattern = r.pattern
+			serve(w, q)
+		})
 	}
 	return h, nil
 }
+
+// root is the pattern of the path that is a slash and nothing else.
+const root = "/{$}"
 
 // route is a pattern of the mux and the methods that it answers to.
 type route struct {
@@ -134,7 +146,7 @@ func (h *handler) routes() []route {
 			only("snowflakeId", inErrorMsg, h.decode)},
 		{"/openapi.json", []string{get, head}, openAPI},
 		{"/health", []string{get, head}, h.health},
-		{"/{$}", []string{get, head}, h.page},
+		{root, []string{get, head}, h.page},
 		{"/cache", []string{get, head}, h.page},
 	}
 }

@@ -154,12 +154,16 @@ func (t *tokens) guard(h http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g, ok := t.of(r)
+		path := r.URL.Path
+		if strings.HasSuffix(r.URL.EscapedPath(), "/") { // one that is part of a key is escaped
+			path = strings.TrimSuffix(path, "/")
+		}
 		if !ok && r.Header.Get("Authorization") != "" {
 			t.last.Store(&r.RemoteAddr)
 			t.wrong.Add(1)
 		}
 		switch {
-		case r.URL.Path == "/health" || ok && g.allows(r.URL.Path):
+		case path == "/health" || ok && g.allows(path):
 			h.ServeHTTP(w, r)
 		case ok:
 			http.Error(w, "the token is not for this path", http.StatusForbidden)
