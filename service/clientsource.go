@@ -18,6 +18,10 @@ import (
 // it blocks for ClientOptions.Timeout a server at most, or until ctx ends. A range that says that
 // its counter begins again is refused unless ClientOptions.Cyclic is set.
 //
+// Fetch keeps no range to compare with, whichever Origin one names. A segment.Generator on the
+// Client compares each with all earlier ones, of other Origins too, and refuses ids that it has
+// had; a caller that hands out ids without a Generator must do the same, as segment.Source says.
+//
 // Errors wrap segment.ErrUnknownTag, segment.ErrExhausted and segment.ErrBadRange where a server
 // says so, and otherwise the error of each server. A range whose answer was lost is a gap.
 func (c *Client) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {

@@ -192,6 +192,18 @@ func TestDoctorDurability(t *testing.T) {
 			"ALTER ROLE elsewhere IN DATABASE "+db+" RESET synchronous_commit")
 		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict")
 
+		// The doctor's own role hides what the server has for others, until the database has it too.
+		const hidden = "synchronous_commit is on for this account, which hides the server's"
+		s.Exec(t, "ALTER SYSTEM SET synchronous_commit = off", "SELECT PG_RELOAD_CONF()")
+		for s.Query(t, db, "SHOW synchronous_commit") != "off" { // the server reloads when it gets to it
+			time.Sleep(50 * time.Millisecond)
+		}
+		s.Exec(t, "ALTER ROLE few SET synchronous_commit = on")
+		few := strings.Replace(s.DSN(db), dbtest.User, "few", 1)
+		b.check(t, exitFailure, hidden, "", "doctor", "--strict", "--dsn", few)
+		s.Exec(t, "ALTER DATABASE "+db+" SET synchronous_commit = on")
+		b.check(t, exitOK, "a commit is on disk before it is answered", "", "doctor", "--strict", "--dsn", few)
+
 		shared := servers.Postgres(t)
 		b.env["UID_DSN"] = shared.DSN(shared.CreateDB(t))
 		b.check(t, exitOK, "", "", "gen")

@@ -53,6 +53,16 @@ const (
 		"WHERE o.setdatabase = d.oid AND o.setrole = s.setrole AND " +
 		"LOWER(v) LIKE 'synchronous_commit=%')) HAVING COUNT(*) > 0"
 
+	// ownCommit has a row where synchronous_commit was set for the account or the DSN that asks,
+	// and neither the database nor ALTER ROLE ALL has one: no statement shows such a session what
+	// the server has, which the sessions of other accounts get.
+	ownCommit = "SELECT name, setting FROM pg_settings WHERE name = 'synchronous_commit' AND " +
+		"setting <> 'off' AND source IN ('user', 'database user', 'client') AND NOT EXISTS (" +
+		"SELECT 1 FROM pg_db_role_setting AS o CROSS JOIN UNNEST(o.setconfig) AS v " +
+		"LEFT JOIN pg_database AS d ON d.oid = o.setdatabase " +
+		"WHERE o.setrole = 0 AND COALESCE(d.datname, CURRENT_DATABASE()) = CURRENT_DATABASE() " +
+		"AND LOWER(v) LIKE 'synchronous_commit=%')"
+
 	// recomputes matches the versions whose InnoDB forgets the next key at a restart: those before
 	// MySQL 8.0 and MariaDB 10.2.4.
 	recomputes = `^([1-7][.]|10[.][01][.]|10[.]2[.][0-3]-)`
@@ -155,6 +165,9 @@ func allSettings() []settings {
 			{Fail, offRoles, "{name} is off by {value}: a kill or crash of the server's process " +
 				"forgets claims of such sessions, and a worker id or window would be handed out " +
 				"twice", "SET {name} = on for the roles and databases that use the tables"},
+			{Warn, ownCommit, "{name} is {value} for this account, which hides the server's: " +
+				"where that is off, a kill or crash of the server's process forgets claims of " +
+				"other accounts", "ALTER DATABASE ... SET {name} = on, which all accounts get"},
 		}},
 		{dsn.SQLite, "AUTOINCREMENT", "deleted worker ids stay used", []fault{
 			{Fail, "SELECT name, type FROM sqlite_master WHERE UPPER(name) = 'WORKER_NODE' AND " +
