@@ -18,17 +18,17 @@ import (
 )
 
 // OpenMySQL opens a MySQL or MariaDB database for worker ids: times in UTC, timeouts of 5 seconds
-// to connect and 10 to read and write unless dsn sets others, connections that find their server
-// read-only given up (so that a failover is followed), a statement and its arguments sent together
-// unless dsn sets a character set or a collation, and a pool of at most 4, which closes connections
-// that were idle for 2 seconds. It does not connect, so it succeeds while the database is down;
-// Assign waits for it.
+// to connect and 10 to read and write unless dsn sets others, a statement and its arguments sent
+// together unless dsn sets a character set or a collation, and a pool of at most 4, which closes
+// connections that were idle for 2 seconds. It does not connect, so it succeeds while the database
+// is down; Assign waits for it.
 //
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded.
 // Several hosts with commas in between, such as the members of a group that fails over, are tried
-// in turn, each for 2 seconds at most: the one that can be written to is used, in a group the
-// primary while a majority is reachable, and the next connection begins with it.
+// in turn, each for 2 seconds at most, and the next one beside it after half a second: the one that
+// can be written to is used, in a group the primary while a majority is reachable, and the next
+// connection begins with it.
 // White space around it is left out. No error shows it or its password. The driver prints nothing
 // to the standard error: what it says there it returns as well.
 //
@@ -75,9 +75,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	// Without these the meaning of a time would depend on the machine.
 	cfg.ParseTime = true
 	cfg.Loc = time.UTC
-	// After a failover the old primary is read-only. The driver drops such a connection, and the
-	// next one may find the new primary.
-	cfg.RejectReadOnly = true
+	// The driver would hide that a server is read-only behind driver.ErrBadConn. What uses the pool
+	// here gives such a connection up by itself, so that the next one may find the new primary.
+	cfg.RejectReadOnly = false
 	// The driver has no timeouts of its own: a black hole would hold a connection until the kernel
 	// gives it up, for a quarter of an hour.
 	if cfg.Timeout == 0 {
@@ -144,7 +144,7 @@ func newConnector(cfg *driver.Config, addrs []string) (sqldriver.Connector, erro
 	if len(addrs) == 1 {
 		return driver.NewConnector(cfg)
 	}
-	return sqldb.NewHosts(cfg, addrs)
+	return sqldb.MySQLHosts(cfg, addrs)
 }
 
 // safe returns the driver's complaint about a DSN if it is one of its fixed texts, with a colon

@@ -225,8 +225,8 @@ func TestReadOnly(t *testing.T) {
 		"SET GLOBAL read_only = ON")
 	db := connect(t, "app:"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
 	for _, a := range assigners(db) {
-		_, err := a.Assign(within(t, 300*time.Millisecond), maxWorker)
-		wantError(t, err, srv.Addr(), "read-only")
+		_, err := a.Assign(within(t, 3*time.Second), maxWorker)
+		wantError(t, err, srv.Addr(), "1290", "the server is read-only")
 	}
 	srv.Exec(t, "SET GLOBAL read_only = OFF")
 	for _, a := range assigners(db) {

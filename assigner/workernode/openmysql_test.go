@@ -13,6 +13,7 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/sqldb"
 	"gorm.io/driver/mysql"
 )
 
@@ -47,8 +48,8 @@ func TestOpenMySQLConfig(t *testing.T) {
 			t.Errorf("%q: time zone = %s, arguments sent with the statement: %v, want %s, %v",
 				tt.params, zone, cfg.InterpolateParams, tt.zone, tt.together)
 		}
-		if !cfg.ParseTime || cfg.Loc != time.UTC || !cfg.RejectReadOnly || !db.SkipDefaultTransaction {
-			t.Errorf("%q: the configuration is %+v, want times parsed as UTC, read-only servers left, "+
+		if !cfg.ParseTime || cfg.Loc != time.UTC || cfg.RejectReadOnly || !db.SkipDefaultTransaction {
+			t.Errorf("%q: the configuration is %+v, want times parsed as UTC, read-only servers that say so, "+
 				"and no transaction for a single statement", tt.params, cfg)
 		}
 		if n := pool(t, db).Stats().MaxOpenConnections; n != 4 {
@@ -60,7 +61,7 @@ func TestOpenMySQLConfig(t *testing.T) {
 
 // fakeMySQL speaks as much of MySQL's protocol as a statement without a result needs.
 type fakeMySQL struct {
-	dials atomic.Int64
+	dials atomic.Int64 // the connection of the first is read-only
 	left  atomic.Int64 // the last dial's time, in nanoseconds; 0: no end
 }
 
@@ -102,8 +103,9 @@ func (s *fakeMySQL) serve(c net.Conn, readOnly bool) {
 	}
 }
 
-// TestOpenMySQLPool: the pool leaves a server that is read-only, gives up one that does not answer,
-// keeps one connection for a moment, and replaces one that is in use all the time.
+// TestOpenMySQLPool: a server that is read-only says so, and a Do leaves its connection. The pool gives
+// up a server that does not answer, keeps one connection for a moment, and replaces one that is in use
+// all the time.
 func TestOpenMySQLPool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,9 +117,19 @@ func TestOpenMySQLPool(t *testing.T) {
 		}
 		p := pool(t, db)
 		defer p.Close()
-		if _, err := p.ExecContext(t.Context(), "write"); err != nil || srv.dials.Load() != 2 {
-			t.Errorf("a statement at a server that went read-only = %v after %d connections, want "+
-				"success on the second", err, srv.dials.Load())
+		d, err := sqldb.Open("tester", p, "mysql", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(c *sqldb.Conn) error {
+			_, err := c.Exec(t.Context(), "write")
+			return err
+		}
+		if err := d.Do(t.Context(), write); sqldb.MySQLCode(err) != 1290 {
+			t.Errorf("a statement at a server that went read-only = %v, want error 1290", err)
+		}
+		if err := d.Do(t.Context(), write); err != nil || srv.dials.Load() != 2 {
+			t.Errorf("the next one = %v after %d connections, want success on the second", err, srv.dials.Load())
 		}
 		if left := time.Duration(srv.left.Load()); left != 5*time.Second {
 			t.Errorf("a connection has %v to be made, want 5s", left)

@@ -141,7 +141,11 @@ func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 	case isUsage(err):
 		return err // about the command line, not the database
 	case errors.Is(err, late) && errors.Is(context.Cause(ctx), late):
-		return fmt.Errorf("%s: no answer within %v (--timeout): %w", s.Place, f.Timeout,
+		what := "no answer"
+		if dsn.Answered(err) { // such as a server that is read-only
+			what = "no success"
+		}
+		return fmt.Errorf("%s: %s within %v (--timeout): %w", s.Place, what, f.Timeout,
 			withoutDeadline(err))
 	}
 	return fmt.Errorf("%s: %w", s.Place, err)

@@ -186,6 +186,19 @@ func (d Dialect) RolledBack(err error) bool {
 	return false
 }
 
+// ReadOnly reports whether err is a server's answer that it, or the session, may not be written to:
+// a replica, or a primary that was fenced. Another connection may find the new primary.
+func (d Dialect) ReadOnly(err error) bool {
+	switch d.Name {
+	case "mysql":
+		return slices.Contains([]uint16{1290, 1792, 1836}, MySQLCode(err))
+	case "postgres":
+		var e interface{ SQLState() string }
+		return errors.As(err, &e) && e.SQLState() == "25006"
+	}
+	return false
+}
+
 // Unreadable reports whether err says that a value in a row cannot be converted to the type it is
 // scanned into, such as text in a column of numbers on SQLite. It matches the text of database/sql,
 // which has no type for the error.

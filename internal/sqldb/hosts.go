@@ -13,27 +13,42 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// hostTimeout bounds how long one of several hosts may take to accept a connection and to say
-// whether it can be written to.
-const hostTimeout = 2 * time.Second
+const (
+	// hostTimeout bounds how long one of several hosts may take to accept a connection and to say
+	// whether it can be written to.
+	hostTimeout = 2 * time.Second
 
-// Hosts is a driver.Connector for several MySQL servers, such as the members of a group, of which
-// one at a time can be written to. It connects to that one and to no other. It is safe for
-// concurrent use.
+	// hostPatience is how long one may take until the next one is tried beside it.
+	hostPatience = 500 * time.Millisecond
+)
+
+// ErrNoHost is the error of Hosts where none fits.
+var ErrNoHost = errors.New("no host can be written to")
+
+// Hosts is a driver.Connector for several servers, such as the members of a group, of which one at
+// a time can be written to. It connects to that one and to no other. It is safe for concurrent use.
 type Hosts struct {
 	driver.Connector // of the first host
-	hosts            []host
+	hosts            []Host
 	last             atomic.Int64 // index of the host that was connected to last
 }
 
-type host struct {
-	addr      string
-	connector driver.Connector
+// Host is one of several servers.
+type Host struct {
+	Addr      string
+	Connector driver.Connector
+
+	// Writable returns why the server of a new connection may not be written to; nil: the Connector
+	// connects to no such server.
+	Writable func(context.Context, driver.Conn) error
 }
 
-// NewHosts returns the connector for a configuration with each of the addresses in turn.
-func NewHosts(cfg *mysql.Config, addrs []string) (*Hosts, error) {
-	h := &Hosts{}
+// NewHosts returns the connector for hosts, of which there is one at the least.
+func NewHosts(hosts []Host) *Hosts { return &Hosts{Connector: hosts[0].Connector, hosts: hosts} }
+
+// MySQLHosts returns the connector for a configuration with each of the addresses in turn.
+func MySQLHosts(cfg *mysql.Config, addrs []string) (*Hosts, error) {
+	var hosts []Host
 	for _, addr := range addrs {
 		one := cfg.Clone()
 		one.Addr = addr
@@ -41,41 +56,75 @@ func NewHosts(cfg *mysql.Config, addrs []string) (*Hosts, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.hosts = append(h.hosts, host{addr, c})
+		hosts = append(hosts, Host{addr, c, writable})
 	}
-	h.Connector = h.hosts[0].connector
-	return h, nil
+	return NewHosts(hosts), nil
 }
 
 // Connect connects to the host that can be written to. It begins with the one that it connected to
-// last and bounds each by hostTimeout, because a server that is stopped accepts connections and
-// does not answer. The error has a reason for each host.
+// last, and goes on with the next one when that fails or has taken hostPatience: a server that is
+// stopped accepts connections and does not answer. The first that can be written to is taken. Each
+// has hostTimeout. The error has a reason for each host.
 func (h *Hosts) Connect(ctx context.Context) (driver.Conn, error) {
+	type answer struct {
+		n    int
+		conn driver.Conn
+		err  error
+	}
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer)
+	tried, out, reasons := 0, 0, make([]error, len(h.hosts))
 	first := int(h.last.Load())
-	reasons := make([]error, 0, len(h.hosts))
-	for i := range h.hosts {
-		n := (first + i) % len(h.hosts)
-		c, err := h.hosts[n].connect(ctx)
-		if err == nil {
-			h.last.Store(int64(n))
-			return c, nil
-		}
-		reasons = append(reasons, fmt.Errorf("%s: %w", h.hosts[n].addr, err))
-		if ctx.Err() != nil {
-			break
+	patience := time.NewTimer(0) // for the first host
+	defer patience.Stop()
+	var conn driver.Conn
+	for out > 0 || tried < len(h.hosts) && conn == nil && ctx.Err() == nil {
+		select {
+		case <-patience.C:
+			if tried == len(h.hosts) || conn != nil {
+				continue
+			}
+			n := (first + tried) % len(h.hosts)
+			tried++
+			out++
+			go func() {
+				c, err := h.hosts[n].connect(within)
+				answers <- answer{n, c, err}
+			}()
+			patience.Reset(hostPatience)
+		case a := <-answers:
+			out--
+			switch {
+			case a.err != nil:
+				reasons[a.n] = fmt.Errorf("%s: %w", h.hosts[a.n].Addr, a.err)
+				patience.Reset(0)
+			case conn != nil:
+				_ = a.conn.Close() // a second one that can be written to
+			default:
+				conn = a.conn
+				h.last.Store(int64(a.n))
+				cancel() // the others
+			}
 		}
 	}
-	return nil, fmt.Errorf("no host can be written to: %w", errors.Join(reasons...))
+	if conn != nil {
+		return conn, nil
+	}
+	if err := errors.Join(reasons...); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	return nil, ctx.Err()
 }
 
-func (h host) connect(ctx context.Context) (driver.Conn, error) {
+func (h Host) connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
-	c, err := h.connector.Connect(ctx)
-	if err != nil {
-		return nil, err
+	c, err := h.Connector.Connect(ctx)
+	if err != nil || h.Writable == nil {
+		return c, err
 	}
-	if err := writable(ctx, c); err != nil {
+	if err := h.Writable(ctx, c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil

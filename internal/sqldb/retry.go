@@ -61,7 +61,7 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 		if f, ok := errors.AsType[*finalError](err); ok {
 			return f.error
 		}
-		err = broken(err)
+		err = d.broken(err)
 		if ctx.Err() != nil {
 			if last == nil && !errors.Is(err, ctx.Err()) {
 				last = err
@@ -89,18 +89,21 @@ func (d *DB) Judge(err error) (_ error, again bool) {
 	if f, ok := errors.AsType[*finalError](err); ok {
 		return f.error, false
 	}
-	if err = broken(err); d.Failure(err) == Transient {
+	if err = d.broken(err); d.Failure(err) == Transient {
 		return err, true
 	}
 	return fmt.Errorf("%w%s", err, d.advice(err)), false
 }
 
-// broken says what driver.ErrBadConn does not: MySQL's driver returns it, as workernode.OpenMySQL
-// sets it up, where it is told to read only.
-func broken(err error) error {
-	if errors.Is(err, driver.ErrBadConn) {
+// broken says what an error does not: MySQL's driver returns driver.ErrBadConn, where the pool's
+// configuration has RejectReadOnly, when it is told to read only.
+func (d *DB) broken(err error) error {
+	switch {
+	case errors.Is(err, driver.ErrBadConn):
 		return fmt.Errorf("%w: the connection broke, or the server or the session is read-only",
 			err)
+	case d.ReadOnly(err):
+		return fmt.Errorf("%w: the server is read-only, as a replica is, or the session", err)
 	}
 	return err
 }

@@ -46,6 +46,9 @@ func (s *session) do(ctx context.Context, f func(*Conn) error, all bool) error {
 		err = c.Commit(ctx)
 	}
 	done = err == nil
+	if err != nil && c.ReadOnly(err) {
+		c.Discard()
+	}
 	return err
 }
 

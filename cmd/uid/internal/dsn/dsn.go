@@ -5,10 +5,8 @@ package dsn
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -115,11 +113,11 @@ func parsePostgres(name string) (Source, error) {
 	if err != nil {
 		return Source{}, errPostgres
 	}
-	place := c.Host // the folder of a socket, or a host
-	if !strings.HasPrefix(place, "/") {
-		place = net.JoinHostPort(place, strconv.Itoa(int(c.Port)))
+	var addresses []string
+	for _, f := range postgresHosts(c) {
+		addresses = append(addresses, address(f[0]))
 	}
-	place = "postgres at " + place + "/" + c.Database
+	place := "postgres at " + strings.Join(addresses, ",") + "/" + c.Database
 	return Source{Dialect: Postgres, Place: place, Secrets: []string{c.Password}, name: name}, nil
 }
 

@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 		{"me:pw@unix(/run/my.sock)/ids", "me:pw@unix(/run/my.sock)/ids", "mysql at /run/my.sock/ids"},
 		{"postgres://me:pw@db:5433/ids", "postgres://me:pw@db:5433/ids", "postgres at db:5433/ids"},
 		{"PostgreSQL:///ids?host=/run/pg", "postgresql:///ids?host=/run/pg", "postgres at /run/pg/ids"},
-		{"postgres://me@one,two:5433/ids", "postgres://me@one,two:5433/ids", "postgres at one:5433/ids"},
+		{"postgres://me@one,two:5433/ids", "postgres://me@one,two:5433/ids", "postgres at one:5433,two:5433/ids"},
 		{"host = db password='p\\' host=w' dbname = 'i ds'",
 			"host = db password='p\\' host=w' dbname = 'i ds'", "postgres at db:5432/i ds"},
 		{"host=db user=me password='p w' dbname=ids",
