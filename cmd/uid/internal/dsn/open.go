@@ -51,8 +51,8 @@ func (s Source) Pool() (db *gorm.DB, err error) {
 	return db, err
 }
 
-// openPostgres opens a PostgreSQL database. Of several hosts the one that can be written to is used,
-// or the first that has the target_session_attrs of the name.
+// openPostgres opens a PostgreSQL database. Of several hosts the one that can be written to is
+// used, or the first that has the target_session_attrs of the name.
 func openPostgres(name string, config *gorm.Config) (*gorm.DB, error) {
 	c, err := pgx.ParseConfig(name)
 	if err != nil {
@@ -61,11 +61,13 @@ func openPostgres(name string, config *gorm.Config) (*gorm.DB, error) {
 	var hosts []sqldb.Host
 	for _, f := range postgresHosts(&c.Config) {
 		one := c.Copy()
-		one.Host, one.Port, one.TLSConfig, one.Fallbacks = f[0].Host, f[0].Port, f[0].TLSConfig, f[1:]
+		one.Host, one.Port = f[0].Host, f[0].Port
+		one.TLSConfig, one.Fallbacks = f[0].TLSConfig, f[1:]
 		if one.ValidateConnect == nil {
 			one.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 		}
-		hosts = append(hosts, sqldb.Host{Addr: address(f[0]), Connector: stdlib.GetConnector(*one)})
+		connector := stdlib.GetConnector(*one)
+		hosts = append(hosts, sqldb.Host{Addr: address(f[0]), Connector: connector})
 	}
 	if len(hosts) == 1 { // whatever it says: a doctor connects to a standby as well
 		return gorm.Open(postgres.Open(name), config)
