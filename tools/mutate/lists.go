@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -73,4 +75,39 @@ func readOpen(root string) ([]string, error) {
 		}
 	}
 	return keys, nil
+}
+
+// survivors returns the name of the list of each survivor of a package that is listed, by key.
+func survivors(root, pkg string) (map[string]string, error) {
+	listed := map[string]string{}
+	var errs []error
+	add := func(key, list string) {
+		file, _, _ := strings.Cut(key, " ")
+		if path.Dir(file) != pkg {
+			return
+		}
+		if listed[key] != "" {
+			errs = append(errs, fmt.Errorf("listed twice: %s", key))
+		}
+		listed[key] = list
+	}
+	for _, list := range lists {
+		all, err := readList(root, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all {
+			for _, key := range e.keys {
+				add(key, list)
+			}
+		}
+	}
+	open, err := readOpen(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range open {
+		add(key, "open")
+	}
+	return listed, errors.Join(errs...)
 }

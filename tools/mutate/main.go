@@ -2,7 +2,8 @@
 // the tests on each mutant. A mutant that no test notices shows what the tests do not see. The
 // command fails unless every survivor is listed, with the reason why no test notices it.
 //
-// It writes nothing into the tree but results/PACKAGE.txt: the go command gets the mutants by its
+// It writes nothing into the tree but bin/mutants/PACKAGE.txt, from which -keep goes on, and which
+// is not committed: the go command gets the mutants by its
 // -overlay flag.
 package main
 
@@ -22,7 +23,9 @@ import (
 )
 
 // packages are mutated unless arguments say otherwise.
-var packages = []string{"bitsalloc", "ringbuffer", "uid", "assigner/workernode", "internal/sqldb"}
+var packages = []string{
+	"bitsalloc", "ringbuffer", "uid", "assigner/lease", "assigner/workernode", "internal/sqldb",
+}
 
 // options are the command's flags.
 type options struct {
@@ -124,11 +127,8 @@ func mutate(ctx context.Context, o options, pkg string, stdout io.Writer) error 
 	h := newHunt(o, s, before, stdout)
 	err = h.hunt(ctx, all)
 	r := before.join(all, h.outcomes, o.match)
-	if err := errors.Join(err, r.write(o.root)); err != nil {
-		return err
-	}
-	t, err := r.judge(o.root, len(all))
+	t, judged := r.judge(o.root, len(all))
 	fmt.Fprintf(stdout, "%s: %d mutants, %d killed, %d explained, %d open, %d not run\n", pkg,
 		t.mutants, t.killed, t.explained, t.open, t.left())
-	return err
+	return errors.Join(err, r.write(o.root), judged)
 }
