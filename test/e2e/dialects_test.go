@@ -61,8 +61,14 @@ var dialects = []dialect{
 // onEach runs a test on every dialect.
 func onEach(t *testing.T, test func(t *testing.T, d dialect)) {
 	t.Helper()
+	on(t, dialects, test)
+}
+
+// on runs a test on some dialects.
+func on(t *testing.T, some []dialect, test func(t *testing.T, d dialect)) {
+	t.Helper()
 	t.Parallel()
-	for _, d := range dialects {
+	for _, d := range some {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, d)
