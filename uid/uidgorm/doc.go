@@ -43,6 +43,24 @@
 // too. All other errors come before the statement's own first SQL. The INSERT of a has-one or
 // has-many association is a statement of its own, inside the transaction of its parent's.
 //
+// # Numbers that people read
+//
+// A text field with the tag number:"order,key=ShopID" gets a number of package number, by the name
+// under which Options.Numbers has it, in the same INSERT:
+//
+//	type Order struct {
+//		ID     uid.ID
+//		ShopID string
+//		Number string `gorm:"size:24;uniqueIndex" number:"order,key=ShopID"`
+//	}
+//
+// There is a key=FIELD for each key of the format, in its order, a text or an integer. One Fill for
+// each key gets the numbers of a batch, before BEGIN, or after the hooks and associations for rows
+// whose keys those set: inside the transaction, so that a pool of one connection is too small. A
+// key that is not set then is an error, and zero is not set. A number is
+// never overwritten, and one whose INSERT fails is not used again. Where ON CONFLICT keeps the row
+// that exists, the struct may hold a number that is not stored.
+//
 // # Generators by table
 //
 // Options.Tables names generators by table. The statement's table, such as orders_3 after

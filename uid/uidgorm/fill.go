@@ -190,7 +190,7 @@ func (b batch) fillFrom(s source, cells []cell) (err error) {
 // association that the row has.
 func (b batch) key(c cell) (key int64, known bool, err error) {
 	t := c.target
-	key, set, err := number(c.row.get(b.ctx, t.gene))
+	key, set, err := numeral(c.row.get(b.ctx, t.gene))
 	switch {
 	case err != nil:
 		return 0, false, fmt.Errorf("uidgorm: %s of %s, whose gene %s wants: %w", t.gene.Name,

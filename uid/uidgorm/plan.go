@@ -144,7 +144,7 @@ func (t *target) fits(s *schema.Schema) error {
 	if t.text {
 		same = text(got) == probe.Base32()
 	} else {
-		n, set, numErr := number(got)
+		n, set, numErr := numeral(got)
 		same = set && numErr == nil && n == t.value(probe)
 	}
 	if err != nil || !same {

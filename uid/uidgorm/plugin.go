@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -23,6 +24,9 @@ type Options struct {
 	// statement, such as orders_3 after db.Table("orders_3"), or else that of the model.
 	Tables map[string]uid.Generator
 
+	// Numbers are the numbers that tags such as number:"order,key=ShopID" name.
+	Numbers map[string]*number.Number
+
 	_ struct{} // keeps literals keyed
 }
 
@@ -32,6 +36,8 @@ type Plugin struct {
 	gen   uid.Generator
 	opts  Options
 	plans sync.Map // planKey to planned
+
+	numbers sync.Map // *schema.Schema to numberPlan
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -74,9 +80,15 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	}
 	return errors.Join(
 		create.Before(first).
-			Register("uidgorm:fill", func(tx *gorm.DB) { p.fill(tx, false) }),
+			Register("uidgorm:fill", func(tx *gorm.DB) {
+				p.fill(tx, false)
+				p.fillNumbers(tx, false)
+			}),
 		create.Before("gorm:create").
-			Register("uidgorm:fill_late", func(tx *gorm.DB) { p.fill(tx, true) }),
+			Register("uidgorm:fill_late", func(tx *gorm.DB) {
+				p.fill(tx, true)
+				p.fillNumbers(tx, true)
+			}),
 		create.After("gorm:create").Before("gorm:save_after_associations").
 			Register("uidgorm:conflict", p.conflict))
 }

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// number reads an integer, a pointer to one, or what stores one. set is false for nil and NULL.
-func number(value any) (n int64, set bool, err error) {
+// numeral reads an integer, a pointer to one, or what stores one. set is false for nil and NULL.
+func numeral(value any) (n int64, set bool, err error) {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem() // of nil: the zero Value
@@ -33,14 +33,14 @@ func number(value any) (n int64, set bool, err error) {
 	return 0, false, fmt.Errorf("it is a %v, want an integer", v.Type())
 }
 
-// numeric reports whether number can read fields of a type. What a driver.Valuer stores is known
+// numeric reports whether numeral can read fields of a type. What a driver.Valuer stores is known
 // when it has a value.
 func numeric(t reflect.Type) bool {
 	zero := reflect.New(t).Elem()
 	if _, ok := reflect.TypeAssert[driver.Valuer](zero); ok {
 		return true
 	}
-	_, _, err := number(zero.Interface())
+	_, _, err := numeral(zero.Interface())
 	return err == nil
 }
 
