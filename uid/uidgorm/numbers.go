@@ -31,7 +31,8 @@ type numberPlan struct {
 // numbersOf returns the numbered fields of a model, read once.
 func (p *Plugin) numbersOf(s *schema.Schema) ([]*numbered, error) {
 	if made, ok := p.numbers.Load(s); ok {
-		return made.(numberPlan).fields, made.(numberPlan).err //nolint:errcheck // nothing else is stored
+		plan := made.(numberPlan) //nolint:errcheck // nothing else is stored
+		return plan.fields, plan.err
 	}
 	var plan numberPlan
 	for _, f := range s.Fields {
