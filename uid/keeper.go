@@ -100,6 +100,8 @@ type keeper struct {
 	pace     time.Duration       // the least time from since to the next claim
 	length   time.Duration       // how far ahead Extend asks for; set when the claim is made
 	ahead    time.Duration       // how much of the window is left when it is to be extended
+	least    time.Duration       // the same of a window that is shorter than what was asked for
+	rest     time.Time           // before which such a window is not extended with more left
 	stuck    time.Time           // since when extensions leave the window's end as is; zero: none
 	slow     time.Duration       // the least pause to the next extension, after one that succeeded
 	asked    time.Time           // when the authority was last asked what time it is

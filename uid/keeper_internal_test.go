@@ -25,7 +25,7 @@ func TestKeeperToken(t *testing.T) {
 	}
 	k.length = 2
 	w := &window{worker: 1, until: time.Now()}
-	if k.publish(w); k.window.Load() != w || k.ahead != 1 {
+	if k.publish(w, forever); k.window.Load() != w || k.ahead != 1 {
 		t.Errorf("a window of 2 ns is extended %v before its end, want 1 ns", k.ahead)
 	}
 }

@@ -60,7 +60,7 @@ func (k *keeper) assign(ctx context.Context) error {
 	}
 	k.length, k.stuck, k.slow = k.measure(w, told), time.Time{}, 0
 	w.extended = k.clock.now()
-	k.publish(w)
+	k.publish(w, forever)
 	k.reportClaim(w)
 	return nil
 }
@@ -69,11 +69,19 @@ func (k *keeper) assign(ctx context.Context) error {
 // is left, or up to an eighth earlier, so that the processes of a fleet do not extend all at once.
 // So an outage of the authority may last for half of a window at any time without a missing id. w
 // is complete here: nothing changes it after the Store.
-func (k *keeper) publish(w *window) {
+//
+// A window that is shorter than what was asked for has left, which is forever for others. The
+// authority grants more as its clock goes on, so it is asked when half of that has passed, or is
+// used up.
+func (k *keeper) publish(w *window, left time.Duration) {
 	w.renew = w.end
 	if !w.until.IsZero() {
 		k.ahead = k.length/2 + k.jitter(k.length/8+1)
-		w.renew = k.timeline.at(w.until.Add(-k.ahead))
+		k.least, k.rest = min(k.ahead, max(0, left/2)), time.Time{}
+		if left < forever {
+			k.rest = time.Now().Add(left / 2)
+		}
+		w.renew = k.timeline.at(w.until.Add(-k.least))
 	}
 	k.window.Store(w)
 }
@@ -110,24 +118,26 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 		return k.idle(ctx, w, next)
 	}
 	k.stuck, k.slow = time.Time{}, 0
+	left := forever
 	k.extends.Add(1)
 	next.extended = k.clock.now()
 	// A claim that bounds its lead to less than keeperSlow is asked before its window is over.
 	if !next.until.IsZero() && asked.Sub(next.until) > k.length/8 {
+		left = next.until.Sub(k.needs())
 		k.slow = min(keeperSlow, max(time.Millisecond, next.until.Sub(next.extended)/2))
 	}
 	if next.end < k.timeline.end() && !next.extended.Before(k.timeline.time(next.end)) {
 		next.failing = w.failing
 		return k.fail(ctx, next, errBehind)
 	}
-	k.install(w, next)
+	k.install(w, next, left)
 	return nil
 }
 
 // install publishes next in place of w after an extension. changed comes after the store, so that a
 // caller that it wakes finds next.
-func (k *keeper) install(w, next *window) {
-	k.publish(next)
+func (k *keeper) install(w, next *window, left time.Duration) {
+	k.publish(next, left)
 	k.changed()
 	if w.err != nil {
 		k.journal.log(func(l *slog.Logger) {

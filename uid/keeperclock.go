@@ -154,7 +154,7 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 		next.failing = w.failing
 		return k.fail(ctx, next, errStuck)
 	}
-	k.install(w, next)
+	k.install(w, next, forever)
 	return errNotGrown
 }
 
@@ -180,7 +180,11 @@ func (k *keeper) due() time.Duration {
 	if w.until.IsZero() || w.lost {
 		return forever
 	}
-	return max(0, w.until.Sub(k.needs())-k.ahead)
+	left := w.until.Sub(k.needs())
+	if left <= k.least {
+		return 0
+	}
+	return max(0, left-k.ahead, time.Until(k.rest))
 }
 
 // needs returns the latest of now, the front, and the end of the window's first tick: what the

@@ -361,3 +361,31 @@ func TestRenewalOfWindowAhead(t *testing.T) {
 		}
 	})
 }
+
+// TestRenewalBehindGap claims a window that begins where the reach of the authority ends, as a process
+// does that has found out that its store went back. The room grows with the clock: it is asked for
+// when half of what there is has passed, not each second, whether ids are taken or not.
+func TestRenewalBehindGap(t *testing.T) {
+	t.Parallel()
+	const window = 20 * time.Minute
+	for kind := range kinds {
+		for _, busy := range []bool{false, true} {
+			a := withReach(2 * time.Second)
+			a.From, a.Span = bubbleStart.Add(24*time.Hour-2*time.Second), window
+			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				for range 2 * window / time.Second {
+					if time.Sleep(time.Second); busy {
+						mustNext(t, g)
+					}
+				}
+				if n := len(extensions(a)); n < 5 || n > 60 {
+					t.Errorf("%s, busy %v: asked %d times in two windows, want half of what is left each time",
+						kind, busy, n)
+				}
+				if left := g.Stats().WindowUntil.Sub(a.From); left < window/2 {
+					t.Errorf("%s, busy %v: the window is %v long after two of them", kind, busy, left)
+				}
+			})
+		}
+	}
+}
