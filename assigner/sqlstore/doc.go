@@ -2,9 +2,13 @@
 // SQLite, over a *sql.DB: it is a store of package assigner/lease. A program that uses it links no
 // GORM. Package assigner/workernode is the way in for programs that have a *gorm.DB.
 //
-//	store, err := sqlstore.New(db, "mysql", &sqlstore.Options{Namespace: "orders"})
+//	err := sqlstore.Migrate(ctx, db, "mysql", nil)
+//	...
+//	store, err := sqlstore.New(db, "mysql", nil)
 //	...
 //	workers, err := lease.New(store, nil)
+//	...
+//	gen, err := uid.NewCached(ctx, workers, nil)
 //
 // # The table
 //
@@ -16,7 +20,7 @@
 // never given out: each row there has a note, a row with the WORKER_ID -2 less its own, which keeps
 // its worker id from being given out again if the row is deleted by hand.
 //
-// The tables are made from the DDL of package sql. The account needs SELECT, INSERT and UPDATE on
+// The tables are made by Migrate, or by hand from the DDL of package sql. The account needs SELECT, INSERT and UPDATE on
 // both.
 //
 // # What a change is

@@ -102,6 +102,23 @@ func New(db *sql.DB, dialect string, options *Options) (*Store, error) {
 	return Of(d, node, o)
 }
 
+// Migrate creates the tables WORKER_NODE and WORKER_LEASE if they are missing. It never drops or
+// changes a row or a column, so it may run at every start, by many processes at once, and without
+// the privilege to create tables once they exist. A table that lacks its primary key is an error
+// with the statement that makes it. Migrate waits for a database that is down until ctx ends. Of the
+// options Place and Logger count.
+func Migrate(ctx context.Context, db *sql.DB, dialect string, options *Options) error {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	d, err := sqldb.Open("sqlstore", db, dialect, o.Place, o.Logger)
+	if err != nil {
+		return err
+	}
+	return workertable.Migrate(ctx, d)
+}
+
 // Of is New for a package of this module, which knows how WORKER_NODE is to show the process.
 func Of(d *sqldb.DB, node workertable.Node, o Options) (*Store, error) {
 	namespace := cmp.Or(o.Namespace, DefaultNamespace)

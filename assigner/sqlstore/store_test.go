@@ -15,7 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/sqldb"
 )
 
 var servers dbtest.Shared
@@ -43,12 +42,11 @@ func tables(tb testing.TB) string {
 	tb.Helper()
 	srv := servers.MariaDB(tb)
 	dsn := srv.DSN(srv.CreateDB(tb))
-	d, err := sqldb.Open("tester", open(tb, dsn), "mysql", "", nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := d.Create(tb.Context(), "WORKER_NODE", "WORKER_LEASE"); err != nil {
-		tb.Fatal(err)
+	db := open(tb, dsn)
+	for range 2 { // the second time the tables exist
+		if err := sqlstore.Migrate(tb.Context(), db, "mysql", nil); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return dsn
 }

@@ -24,18 +24,5 @@ func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error 
 	if err != nil {
 		return err
 	}
-	if err := d.Create(ctx, nodeTable, leaseTable); err != nil {
-		return err
-	}
-	// CREATE TABLE IF NOT EXISTS leaves a table without its key as it is.
-	both := &workertable.Keys{Tables: []string{nodeTable, leaseTable}}
-	err = d.Retry(ctx, "looking for keys", func(ctx context.Context) error {
-		return both.Require(ctx, d)
-	})
-	if err != nil {
-		return err
-	}
-	// The index finds the rows that are free without reading those that are not: see sqlstore.
-	// Without it claims are as safe and slower.
-	return d.Index(ctx, leaseTable, "WORKER_LEASE_FREE", "NAMESPACE, UNTIL_MS")
+	return workertable.Migrate(ctx, d)
 }

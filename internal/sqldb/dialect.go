@@ -19,6 +19,7 @@ type Dialect struct {
 	today     string // the current date, UTC
 	seconds   string // a column of such times in unix seconds; $ stands for the column
 	numbered  bool   // placeholders are $1, $2, ... instead of ?
+	quote     string // around a name
 	returning bool   // the key of a new row comes from RETURNING, not from the driver
 }
 
@@ -35,6 +36,7 @@ var dialects = map[string]Dialect{
 		now:       "UTC_TIMESTAMP()",
 		today:     "UTC_DATE()",
 		seconds:   "TIMESTAMPDIFF(SECOND, '1970-01-01', $)",
+		quote:     "`",
 	},
 	"postgres": {
 		Name:      "postgres",
@@ -45,6 +47,7 @@ var dialects = map[string]Dialect{
 		today:     "CAST(CLOCK_TIMESTAMP() AT TIME ZONE 'UTC' AS DATE)",
 		seconds:   "CAST(FLOOR(EXTRACT(EPOCH FROM $)) AS BIGINT)",
 		numbered:  true,
+		quote:     `"`,
 		returning: true,
 	},
 	"sqlite": {
@@ -54,7 +57,21 @@ var dialects = map[string]Dialect{
 		now:       "CURRENT_TIMESTAMP",
 		today:     "CURRENT_DATE",
 		seconds:   "CAST(STRFTIME('%s', $) AS INTEGER)",
+		quote:     "`",
 	},
+}
+
+// Quote returns the name of a table, or schema.table, as statements have it. A part of the name that
+// has its quotes already stays as it is.
+func (d Dialect) Quote(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		bare := strings.TrimSuffix(strings.TrimPrefix(p, d.quote), d.quote)
+		if len(p) != len(bare)+2 || strings.Contains(bare, d.quote) {
+			parts[i] = d.quote + strings.ReplaceAll(p, d.quote, d.quote+d.quote) + d.quote
+		}
+	}
+	return strings.Join(parts, ".")
 }
 
 // Expand replaces the placeholders of a statement: {nowMillis}, {now}, {today} and {seconds COLUMN}

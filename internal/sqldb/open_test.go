@@ -34,3 +34,29 @@ func TestOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestQuote: a name is quoted by its parts, and what is quoted already is not quoted twice.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	pool := sql.OpenDB(&script{})
+	defer pool.Close()
+	for _, tt := range []struct{ dialect, name, want string }{
+		{"mysql", "leaf_alloc", "`leaf_alloc`"},
+		{"mysql", "leaf.leaf_alloc", "`leaf`.`leaf_alloc`"},
+		{"mysql", "`leaf`.leaf_alloc", "`leaf`.`leaf_alloc`"},
+		{"mysql", "a`b", "`a``b`"},
+		{"mysql", "`", "````"},
+		{"mysql", "`a` ; DROP TABLE `b`", "```a`` ; DROP TABLE ``b```"},
+		{"postgres", `leaf."T"`, `"leaf"."T"`},
+		{"postgres", `a"b`, `"a""b"`},
+		{"sqlite", "ticket", "`ticket`"},
+	} {
+		d, err := sqldb.Open("tester", pool, tt.dialect, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Quote(tt.name); got != tt.want {
+			t.Errorf("%s: Quote(%s) = %s, want %s", tt.dialect, tt.name, got, tt.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 package sqlgorm
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,19 +15,27 @@ import (
 )
 
 // Open returns the database of db, for the package called name. It returns an error if db cannot be
-// used. It does not connect. logger may be nil.
-//
-// A db without a *sql.DB of its own is an error: a transaction, a single connection or a pool of
-// another type.
+// used: see Pool. It does not connect. logger may be nil.
 func Open(name string, db *gorm.DB, logger *slog.Logger) (*sqldb.DB, error) {
-	refuse := func(reason string) (*sqldb.DB, error) {
-		return nil, fmt.Errorf("%s: %s", name, reason)
+	pool, dialect, where, err := Pool(name, db)
+	if err != nil {
+		return nil, err
+	}
+	return sqldb.Open(name, pool, dialect, where, logger)
+}
+
+// Pool returns the *sql.DB of db, its dialect as package sqldb has it, and what names the database
+// in messages. Errors begin with name. A db without a *sql.DB of its own is one: a transaction, a
+// single connection or a pool of another type.
+func Pool(name string, db *gorm.DB) (pool *sql.DB, dialect, where string, err error) {
+	refuse := func(reason string) (*sql.DB, string, string, error) {
+		return nil, "", "", fmt.Errorf("%s: %s", name, reason)
 	}
 	switch {
 	case db == nil || db.Config == nil || db.Dialector == nil:
 		return refuse("db is nil or was not opened")
 	case db.Error != nil:
-		return nil, fmt.Errorf("%s: db carries an error: %w", name, db.Error)
+		return nil, "", "", fmt.Errorf("%s: db carries an error: %w", name, db.Error)
 	case db.DryRun:
 		return refuse("db is a dry run, want one that executes")
 	}
@@ -39,15 +48,15 @@ func Open(name string, db *gorm.DB, logger *slog.Logger) (*sqldb.DB, error) {
 	if _, ok := conn.(gorm.TxCommitter); ok {
 		return refuse("db is a transaction, want one outside of any")
 	}
-	pool, err := db.DB()
+	pool, err = db.DB()
 	if errors.Is(err, gorm.ErrInvalidDB) {
 		return refuse(fmt.Sprintf("db has no *sql.DB but a %T, want one that gorm.Open returned",
 			conn))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, "", "", fmt.Errorf("%s: %w", name, err)
 	}
-	return sqldb.Open(name, pool, db.Dialector.Name(), place(db.Dialector), logger)
+	return pool, db.Dialector.Name(), place(db.Dialector), nil
 }
 
 // place names the database in messages. MySQL's driver does not always do that; the others' do.

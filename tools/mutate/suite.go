@@ -43,7 +43,7 @@ func suitesOf(pkg string) []*suite {
 		"bitsalloc":           {"uid"},
 		"ringbuffer":          {"uid", "test/lincheck"},
 		"uid":                 {"test/lincheck"},
-		"internal/sqldb":      {"assigner/workernode", "segment/sqlsource"},
+		"internal/sqldb":      {"assigner/workernode", "segment/sqltable"},
 		"assigner/workernode": {"test/e2e"},
 	}
 	for _, user := range users[pkg] {

@@ -153,3 +153,21 @@ func TestLinked(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedSQL checks that a program which has worker ids, segments and numbers over a *sql.DB links no
+// GORM, and no database code but that of MySQL's errors.
+func TestLinkedSQL(t *testing.T) {
+	t.Parallel()
+	args := []string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./uid/typed",
+		"./uid/backfill", "./number", "./sql", "./assigner/sqlstore", "./segment/sqltable"}
+	deps := strings.Fields(goOutput(t, args...))
+	for _, dep := range deps {
+		if dep != "golang.org/x/sys/cpu" && !strings.HasPrefix(dep, module+"/") &&
+			dep != "github.com/go-sql-driver/mysql" && !strings.HasPrefix(dep, "filippo.io/edwards25519") {
+			t.Errorf("one of %q links %s, want neither GORM nor another driver", args[4:], dep)
+		}
+	}
+	if !slices.Contains(deps, module+"/internal/sqldb") {
+		t.Errorf("internal/sqldb is not among the dependencies %q: this test looks at the wrong packages", deps)
+	}
+}

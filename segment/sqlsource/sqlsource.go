@@ -1,0 +1,93 @@
+// Package sqlsource is package sqltable for programs that have a *gorm.DB: segment.Source over the
+// tables of three systems in wide use, on MySQL, MariaDB, PostgreSQL and SQLite. It takes the
+// *sql.DB that GORM holds, past GORM's callbacks and plug-ins; sqltable has all the rest.
+//
+// A *gorm.DB that was not opened, that is a transaction or a dry run, or that has no *sql.DB is an
+// error that wraps segment.ErrOptions.
+package sqlsource
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqltable"
+)
+
+// The options and the plans are those of sqltable.
+type (
+	LeafAllocOptions = sqltable.LeafAllocOptions
+	SequenceOptions  = sqltable.SequenceOptions
+	TicketOptions    = sqltable.TicketOptions
+	TicketPlan       = sqltable.TicketPlan
+)
+
+// ErrTicketServer is sqltable.ErrTicketServer.
+var ErrTicketServer = sqltable.ErrTicketServer
+
+// LeafAlloc is sqltable.LeafAlloc.
+func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) segment.Source {
+	return sqltable.LeafAlloc(of("LeafAlloc", db), opts)
+}
+
+// Sequence is sqltable.Sequence.
+func Sequence(db *gorm.DB, opts *SequenceOptions) segment.Source {
+	return sqltable.Sequence(of("Sequence", db), opts)
+}
+
+// Ticket is sqltable.Ticket.
+func Ticket(dbs []*gorm.DB, opts *TicketOptions) segment.Source {
+	return sqltable.Ticket(servers(dbs), opts)
+}
+
+// PlanTickets is sqltable.PlanTickets.
+func PlanTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
+	return sqltable.PlanTickets(ctx, servers(dbs), opts)
+}
+
+// ExpandTickets is sqltable.ExpandTickets.
+func ExpandTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
+	return sqltable.ExpandTickets(ctx, servers(dbs), opts)
+}
+
+// AbandonTickets is sqltable.AbandonTickets.
+func AbandonTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) (int, error) {
+	return sqltable.AbandonTickets(ctx, servers(dbs), opts)
+}
+
+// Tables is sqltable.Tables.
+func Tables() []string { return sqltable.Tables() }
+
+// Migrate is sqltable.Migrate.
+func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
+	return MigrateLogged(ctx, db, nil, tables...)
+}
+
+// MigrateLogged is Migrate with a logger, which gets a message when Migrate begins to wait. The
+// logger may be nil.
+func MigrateLogged(
+	ctx context.Context, db *gorm.DB, logger *slog.Logger, tables ...string,
+) error {
+	d := of("Migrate", db)
+	d.Logger = logger
+	return sqltable.Migrate(ctx, d, tables...)
+}
+
+// servers returns the databases of ticket servers.
+func servers(dbs []*gorm.DB) []sqltable.DB {
+	all := make([]sqltable.DB, len(dbs))
+	for i, db := range dbs {
+		all[i] = of(fmt.Sprint("ticket server ", i), db)
+	}
+	return all
+}
+
+// of returns the database of db for its user, which errors name.
+func of(user string, db *gorm.DB) (d sqltable.DB) {
+	d.Pool, d.Dialect, d.Place, d.Err = sqlgorm.Pool("sqlsource: "+user, db)
+	return d
+}

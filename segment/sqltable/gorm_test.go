@@ -1,0 +1,41 @@
+package sqltable_test
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
+)
+
+// The tests of this package go through GORM and package sqlsource, which so are tested with it.
+
+func reading(db *gorm.DB) segment.Source { return sqltable.Reading(sqlsource.LeafAlloc(db, nil)) }
+
+func unbounded(dbs []*gorm.DB) segment.Source {
+	return sqltable.Unbounded(sqlsource.Ticket(dbs, nil))
+}
+
+func planTables(
+	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions,
+) ([]sqltable.TicketPlan, error) {
+	return sqltable.PlanTables(ctx, pools(dbs), o)
+}
+
+func expandTicketsWith(
+	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions, after func(int, string) error,
+) ([]sqltable.TicketPlan, error) {
+	return sqltable.ExpandTicketsWith(ctx, pools(dbs), o, after)
+}
+
+// pools returns the databases of MySQL servers.
+func pools(dbs []*gorm.DB) []sqltable.DB {
+	all := make([]sqltable.DB, len(dbs))
+	for i, db := range dbs {
+		all[i].Dialect = "mysql"
+		all[i].Pool, all[i].Err = db.DB()
+	}
+	return all
+}

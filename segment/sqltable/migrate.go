@@ -1,0 +1,50 @@
+package sqltable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
+)
+
+// Tables returns the names of the tables that Migrate creates.
+func Tables() []string {
+	return []string{"leaf_alloc", "number_gapless", "number_name", "t_sequence", "ticket"}
+}
+
+// Migrate creates the named tables, or all of Tables, if they are missing. It changes and drops
+// nothing that exists. A table without its primary or unique key is an error that wraps
+// segment.ErrOptions and has the statement that makes it. The DDL is that of package sql. If the
+// database is down, Migrate waits for it until ctx ends.
+func Migrate(ctx context.Context, db DB, tables ...string) error {
+	d, err := db.open("sqltable")
+	if err != nil {
+		return err
+	}
+	if len(tables) == 0 {
+		tables = Tables()
+	}
+	if err := d.Create(ctx, tables...); err != nil {
+		return err
+	}
+	err = d.Retry(ctx, "looking for keys", func(ctx context.Context) error {
+		for _, table := range tables {
+			if err := d.RequireKey(ctx, table, keyColumn[table]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, sqldb.ErrUnfit) {
+		err = fmt.Errorf("%w (%w)", err, segment.ErrOptions)
+	}
+	return err
+}
+
+// keyColumn is the column of each table that no two rows may be equal in.
+var keyColumn = map[string]string{
+	"leaf_alloc": "biz_tag", "number_name": "name", "number_gapless": "tag",
+	"t_sequence": "pk_seq_name", "ticket": "stub",
+}

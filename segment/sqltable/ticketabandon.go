@@ -1,0 +1,166 @@
+package sqltable
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uidring/uidring/internal/sqldb"
+)
+
+// AbandonTickets takes back the plans that PlanTickets made and ExpandTickets announced, and
+// returns how many there were. It fails once a counter of the set has moved to its plan's start:
+// ids are counted by the plan then, and ExpandTickets has to finish it. Programs stay in service,
+// and the servers count on as before.
+//
+// dbs are all servers of the plan, in any order, each once or under several names. It needs what
+// ExpandTickets needs. After an error it may be called again.
+//
+// # Why no id is given twice
+//
+// ExpandTickets moves the counter of the server with the highest offset first, and no server's
+// before it. Each move and each deletion here is made under a lock of the table, after the plan was
+// read again. The plan of the highest offset is deleted first. So either its counter has moved, and
+// nothing is deleted anywhere, or it never will, and neither will the others.
+func AbandonTickets(ctx context.Context, dbs []DB, opts *TicketOptions) (int, error) {
+	o, err := opts.withDefaults(len(dbs))
+	if err != nil {
+		return 0, fmt.Errorf("sqltable: %w", err)
+	}
+	servers := make([]*announced, len(dbs))
+	for i, db := range dbs {
+		a := &announced{index: i}
+		if a.db, err = openServer(i, db, o); err != nil {
+			return 0, err
+		}
+		a.table = a.db.Quote(o.Table)
+		if a.db.Name != "mysql" {
+			err = errors.ErrUnsupported
+		} else {
+			err = a.db.Do(ctx, func(c *sqldb.Conn) error { return a.read(ctx, c) })
+		}
+		if err != nil {
+			return 0, fmt.Errorf("sqltable: ticket server %d: %w", i, err)
+		}
+		servers[i] = a
+	}
+	for _, a := range servers {
+		for _, b := range servers {
+			if err := a.begun(b.done); err != nil {
+				return 0, fmt.Errorf("sqltable: ticket server %d: %w", b.index, err)
+			}
+		}
+	}
+	slices.SortStableFunc(servers, func(a, b *announced) int {
+		return cmp.Compare(b.last(), a.last())
+	})
+	total := 0
+	for _, a := range servers {
+		n, err := a.abandon(ctx)
+		if total += n; err != nil {
+			return total, fmt.Errorf("sqltable: ticket server %d: %w", a.index, err)
+		}
+	}
+	return total, nil
+}
+
+// announced is a server with the plans in its table.
+type announced struct {
+	index int
+	db    *sqldb.DB
+	table string // quoted
+	open  []plan // announced, and the counter lies below their start
+	done  []plan // the counter was moved to their start
+}
+
+// read reads all plans. One that starts at 0 says how the server counts, and is no plan.
+func (a *announced) read(ctx context.Context, c *sqldb.Conn) error {
+	a.open, a.done = nil, nil
+	like := " LIKE '" + planMark + " %'"
+	return c.Each(ctx, func(r *sql.Rows) error {
+		var id int64
+		var stub string
+		if err := r.Scan(&id, &stub); err != nil {
+			return err
+		}
+		p, err := parsePlan(stub)
+		switch {
+		case err != nil || p.start == 0:
+		case id < p.start:
+			a.open = append(a.open, p)
+		default:
+			a.done = append(a.done, p)
+		}
+		return err
+	}, "SELECT id, stub FROM "+a.table+" WHERE stub"+like+" AND CAST(stub AS BINARY)"+like)
+}
+
+// last returns the highest offset of the plans to take back.
+func (a *announced) last() (offset int64) {
+	for _, p := range a.open {
+		offset = max(offset, p.offset)
+	}
+	return offset
+}
+
+// begun returns an error if a plan of done belongs to the set of a plan to take back.
+func (a *announced) begun(done []plan) error {
+	for _, p := range a.open {
+		for _, d := range done {
+			if p.step == d.step && p.start == d.start {
+				return fmt.Errorf("the counter has moved to %d, where the plan for step %d "+
+					"starts, want ExpandTickets to finish it", d.start, d.step)
+			}
+		}
+	}
+	return nil
+}
+
+// abandon deletes the plans of the server, under the lock that ExpandTickets takes too.
+func (a *announced) abandon(ctx context.Context) (n int, err error) {
+	if a.open == nil {
+		return 0, nil
+	}
+	err = a.db.Do(ctx, func(c *sqldb.Conn) error {
+		if n, err = a.delete(ctx, c); err != nil {
+			c.Discard() // the server then unlocks the table
+		}
+		return err
+	})
+	return n, err
+}
+
+// delete is abandon on a connection.
+func (a *announced) delete(ctx context.Context, c *sqldb.Conn) (n int, err error) {
+	exec := func(statements ...string) error {
+		for _, q := range statements {
+			if _, err := c.Exec(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	was := *a
+	if err = exec(carefully, "LOCK TABLES "+a.table+" WRITE"); err == nil {
+		err = a.read(ctx, c)
+	}
+	if err == nil {
+		err = was.begun(a.done)
+	}
+	for _, p := range a.open {
+		if err == nil {
+			err = exec(fmt.Sprintf("DELETE FROM %s WHERE stub = '%v'", a.table, p))
+			n++
+		}
+	}
+	if err == nil {
+		err = c.Commit(ctx) // before the table is unlocked
+	}
+	if err == nil {
+		err = exec("UNLOCK TABLES", asBefore)
+	}
+	return n, err
+}
