@@ -1,10 +1,11 @@
 // Package segment makes short, dense ids from number segments. A counter in a database hands out
 // whole ranges, and each process counts through its ranges in memory. Each tag has its own counter.
 //
-//	g, err := segment.New(ctx, sqlsource.LeafAlloc(db, nil), nil)
+//	db := sqltable.DB{Pool: pool, Dialect: "mysql"}
+//	g, err := segment.New(ctx, sqltable.LeafAlloc(db, nil), nil)
 //	id, err := g.Next(ctx, "order")
 //
-// A Source hands out disjoint ranges. Package sqlsource has sources over the tables of three
+// A Source hands out disjoint ranges. Package sqltable has sources over the tables of three
 // systems in wide use, on MySQL, MariaDB, PostgreSQL and SQLite. A Generator holds two ranges per
 // tag and fetches the next one while the current one is in use. Next is then one atomic add, and no
 // call waits for the database unless both ranges are used up.

@@ -8,7 +8,7 @@ import (
 // A Source hands out disjoint ranges of ids, tag by tag: no id is ever in two ranges of one tag, on
 // any process or machine, at any time. Implementations are safe for concurrent use.
 //
-// Package sqlsource has sources over databases. A source needs only this method. Lister, Finder,
+// Package sqltable has sources over databases. A source needs only this method. Lister, Finder,
 // Setter, Deleter, Returner, Periods and Checker are optional interfaces; a Generator uses those
 // that it finds. Package segmenttest has the conformance suite. Close and Shutdown of a Generator
 // wait for the methods of its Source, which must not call these two.

@@ -20,8 +20,8 @@
 // never given out: each row there has a note, a row with the WORKER_ID -2 less its own, which keeps
 // its worker id from being given out again if the row is deleted by hand.
 //
-// The tables are made by Migrate, or by hand from the DDL of package sql. The account needs SELECT, INSERT and UPDATE on
-// both.
+// The tables are made by Migrate, or by hand from the DDL of package sql. The account needs SELECT,
+// INSERT and UPDATE on both.
 //
 // # What a change is
 //

@@ -105,8 +105,8 @@ func New(db *sql.DB, dialect string, options *Options) (*Store, error) {
 // Migrate creates the tables WORKER_NODE and WORKER_LEASE if they are missing. It never drops or
 // changes a row or a column, so it may run at every start, by many processes at once, and without
 // the privilege to create tables once they exist. A table that lacks its primary key is an error
-// with the statement that makes it. Migrate waits for a database that is down until ctx ends. Of the
-// options Place and Logger count.
+// with the statement that makes it. Migrate waits for a database that is down until ctx ends. Of
+// the options Place and Logger count.
 func Migrate(ctx context.Context, db *sql.DB, dialect string, options *Options) error {
 	var o Options
 	if options != nil {

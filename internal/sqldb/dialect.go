@@ -61,8 +61,8 @@ var dialects = map[string]Dialect{
 	},
 }
 
-// Quote returns the name of a table, or schema.table, as statements have it. A part of the name that
-// has its quotes already stays as it is.
+// Quote returns the name of a table, or schema.table, as statements have it. A part of the name
+// that has its quotes already stays as it is.
 func (d Dialect) Quote(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {

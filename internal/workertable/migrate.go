@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// Migrate creates the tables that are missing, makes sure that they have their keys, and creates the
-// index of an older WORKER_LEASE if the account may.
+// Migrate creates the tables that are missing, makes sure that they have their keys, and creates
+// the index of an older WORKER_LEASE if the account may.
 func Migrate(ctx context.Context, d *sqldb.DB) error {
 	both := &Keys{Tables: []string{NodeTable, LeaseTable}}
 	if err := d.Create(ctx, both.Tables...); err != nil {
