@@ -7,7 +7,7 @@ import (
 
 // Static returns an Assigner that always hands out the same worker id, for all of time. The caller
 // must ensure that no other process, and no earlier run of this one, stamps ids with it: see
-// docs/identity.md. It does no I/O.
+// docs/workers.md. It does no I/O.
 //
 // A second claim on the same worker id and layout in one process is an error that wraps
 // ErrWorkersExhausted, until the first one is released, which closing its generator does.

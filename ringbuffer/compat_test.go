@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// The numbers are those of docs/compatibility.md.
+// The numbers are those of bitsalloc/compat/README.md.
 
 // TestOriginalCounters: 8.O2. Both counters start at -1 and the first fill holds as many uids as
 // there are slots. In the original every later one holds one fewer; here all hold as many.

@@ -18,7 +18,7 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// This file goes on where originals_test.go ends: what docs/compatibility.md says of the originals'
+// This file goes on where originals_test.go ends: what bitsalloc/compat/README.md says of the originals'
 // clocks, rings and texts.
 
 // TestUUIDIsNoID: 2.O2. A UUID has 128 bits. Whatever it comes in, it is refused and not cut down

@@ -14,7 +14,7 @@ import (
 // This file holds the flaws of the systems that users come from against the generators here. Each
 // test first runs the original's logic, in a few lines of our own, and sees it fail; then it puts
 // uid through the same and sees it hold. The numbers of the sections are those of
-// docs/compatibility.md.
+// bitsalloc/compat/README.md.
 
 // onBubble moves a preset's epoch before the time of a bubble.
 func onBubble(l bitsalloc.Layout) bitsalloc.Layout {

@@ -96,8 +96,8 @@ func (s *space) wentBack(found, known row) error {
 	}
 	return fmt.Errorf("%w: %w: the slot of worker %d in %s %s, it was at fencing token %d "+
 		"until %v: %s; other worker ids and windows may be given out twice; before more processes "+
-		"start, run Restore, as \"uid workers restored\" does; see \"A store that went back\" in "+
-		"docs/reliability.md",
+		"start, run Restore, as \"uid workers restored\" does; see \"A restored backup\" in "+
+		"docs/operations.md",
 		assigner.ErrClaimLost, assigner.ErrWentBack, known.worker, place(s.store), is,
 		known.FencingToken, millis(known.Until), why)
 }

@@ -34,5 +34,5 @@
 // after a lost answer would take the change for one that was not made, and it is made a moment
 // later.
 //
-// The database must not lose a commit that it has acknowledged: see docs/reliability.md.
+// The database must not lose a commit that it has acknowledged: see docs/workers.md.
 package sqlstore

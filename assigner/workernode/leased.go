@@ -115,7 +115,7 @@ type LeasedOptions struct {
 // owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
 // fail-over to a replica that may lack the last changes, or after a backup was restored, let no
-// process claim until the store's Reach has passed, or run Restore: see docs/reliability.md.
+// process claim until the store's Reach has passed, or run Restore: see docs/operations.md.
 // Autocommit and isolation level of the application's sessions do not matter: each change is
 // committed before it counts, and read back after that.
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // RestorePlan is what makes the tables fit for claims after they went back to an older state: a
-// backup was restored, or a replica promoted that lacks the last changes. docs/reliability.md says
+// backup was restored, or a replica promoted that lacks the last changes. docs/operations.md says
 // when.
 //
 // The statements may be run by hand as they stand, without arguments. Running them again lowers no

@@ -148,7 +148,7 @@ func TestRestored(t *testing.T) {
 					t.Fatalf("Extend = %v, want ErrClaimLost and ErrWentBack", err)
 				}
 				wantError(t, err, "the slot of worker 1 in WORKER_LEASE",
-					tt.was, tt.is, "docs/reliability.md", "uid workers restored", w.srv.Addr())
+					tt.was, tt.is, "docs/operations.md", "uid workers restored", w.srv.Addr())
 				if got := strings.Contains(err.Error(), "claimed from since"); got != (is > was) {
 					t.Errorf("Extend = %q, want it to say that the table was claimed from since: %v", err, is > was)
 				}
@@ -214,7 +214,7 @@ func endOf(t *testing.T, srv *dbtest.Server, name string, worker int64) time.Tim
 	return time.UnixMilli(until)
 }
 
-// repair runs what docs/reliability.md tells the operator to run.
+// repair runs what docs/operations.md tells the operator to run.
 func repair(t *testing.T, srv *dbtest.Server, name string, highest int64, reach time.Duration) {
 	t.Helper()
 	if _, err := workernode.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach, nil); err != nil {
@@ -278,7 +278,7 @@ func TestRestoredTakeover(t *testing.T) {
 			if !errors.Is(err, assigner.ErrWentBack) {
 				t.Fatalf("Assign = %v, %v, want ErrWentBack", c, err)
 			}
-			wantError(t, err, "worker 1", "until "+end.UTC().String(), "docs/reliability.md")
+			wantError(t, err, "worker 1", "until "+end.UTC().String(), "docs/operations.md")
 			next := assign(t, w.owner, 1)[0]
 			if from, _ := next.Window(); next.Worker() == 1 || from.Before(end) {
 				t.Errorf("the next Assign = worker %d from %v, want another worker id from %v "+

@@ -27,7 +27,7 @@ type workersCmd struct {
 	JSON      bool   `help:"Print one JSON object."`
 
 	Highest     int64          `placeholder:"N" help:"For restored: the highest worker id that was ever used, or a wide guess."`
-	Reach       *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead, or more, see docs/reliability.md."`
+	Reach       *time.Duration `placeholder:"DURATION" help:"For restored: the longest window of any service plus the longest lead, or more, see docs/operations.md."`
 	layoutFlags `embed:""`
 	LayoutOf    []string `sep:"none" placeholder:"NAMESPACE=LIST" help:"For restored, on a database: the list of layouts of one namespace, where it is not that of --layout. May be given several times."`
 	DryRun      bool     `help:"For restored and move: print what would be done and change nothing."`

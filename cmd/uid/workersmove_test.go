@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestMovePage follows the runbook of docs/move.md: what it shows of each command is what it prints.
+// TestMovePage follows the runbook of docs/workers.md: what it shows of each command is what it prints.
 func TestMovePage(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/move.md")
+	text, err := os.ReadFile("../../docs/workers.md")
 	if err != nil {
 		t.Fatal(err)
 	}

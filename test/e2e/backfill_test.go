@@ -199,13 +199,13 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	lo, hi := a.Between(day, day.AddDate(0, 0, 1))
-	page, err := os.ReadFile("../../docs/eras.md")
+	page, err := os.ReadFile("../../docs/command.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	query := fmt.Sprintf("SELECT COUNT(*) FROM orders WHERE id BETWEEN %d AND %d", lo, hi)
 	if !strings.Contains(string(page), query+";\n") {
-		t.Errorf("docs/eras.md does not have %q", query)
+		t.Errorf("docs/command.md does not have %q", query)
 	}
 	var found, want int
 	if err := db.Raw(query).Row().Scan(&found); err != nil {

@@ -53,7 +53,7 @@ func (p *Patient) entries(ctx context.Context) ([]Finding, error) {
 	advice := "another program writes here, or another version; a slot may be deleted, its " +
 		"worker id then stays out of use"
 	if !c.Header {
-		advice = "before more processes start: uid workers restored, see docs/reliability.md"
+		advice = "before more processes start: uid workers restored, see docs/operations.md"
 	}
 	var found []Finding
 	for _, fault := range c.Faults {
@@ -329,7 +329,7 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 			fail(fmt.Sprintf("worker %d is leased and WORKER_NODE ends at %d: rows were "+
 				"deleted or a backup was restored, and a worker id may be handed out twice",
 				highest, highestNode),
-				"before more processes connect: uid workers restored, see docs/reliability.md"))
+				"before more processes connect: uid workers restored, see docs/operations.md"))
 	}
 	if far > 0 {
 		found = append(found, warn(fmt.Sprintf("%d reserved for more than a year", far),

@@ -36,7 +36,7 @@ func (p *Patient) server(ctx context.Context) ([]Finding, error) {
 			"use another database: worker ids and windows would be handed out twice")}, nil
 	}
 	found[0] = warn(fmt.Sprintf("%s, not tested with this library", product),
-		"docs/reliability.md says what a server must keep, and what the tests run on")
+		"docs/workers.md says what a server must keep, and what the tests run on")
 	var more *Finding
 	switch product {
 	case sqldb.TiDB:
