@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// claimError is why a claim covers no further tick: the authority's error, classified once, when it
-// arrives. What an error is asked for, and its text, are functions of whoever made it, which may
-// take ids or wait. So nothing else in the package asks it, least of all under a lock: kindOf does.
+// claimError is why a claim covers no further tick: the authority's error, as judge has found it.
+// Nothing in the package asks that error what it is, least of all under a lock: kindOf does.
 //
 // errors.Is and errors.As find what the authority says, but not what it may not say: that the
 // caller's ctx has ended, or an error of a generator, such as ErrLead or ErrClosed, that an

@@ -64,6 +64,76 @@ func TestErrorTakesIDs(t *testing.T) {
 	}
 }
 
+// TestErrorWaitsForKeeper has an extension fail after the window's end with an error that takes an id,
+// without a deadline, when it is asked what it is, and when it is asked for its text. The call that
+// makes the error waits, and not the keeper: it gives up on the call, and ids are back with the
+// authority.
+func TestErrorWaitsForKeeper(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
+		for kind := range kinds {
+			e := patient{new(atomic.Pointer[uid.Generator])}
+			a := late{newMemory(10 * time.Second), e}
+			bubble(t, kind, a, uid.Options{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+				e.generator.Store(&g)
+				for range 30 { // no id is left when the error arrives
+					for n := 1; n > 0; {
+						n, _ = g.Fill(within(t, time.Millisecond), make([]uid.ID, 8192))
+					}
+					time.Sleep(time.Second)
+				}
+				if err := g.Stats().Err; !errors.Is(err, uid.ErrClaimExpired) {
+					t.Errorf("%s, policy %v: Stats().Err = %v, want ErrClaimExpired", kind, policy, err)
+				}
+				e.generator.Store(nil)
+				time.Sleep(time.Minute)
+				if _, err := g.Next(within(t, time.Minute)); err != nil {
+					t.Errorf("%s, policy %v: the authority is back: %v", kind, policy, err)
+				}
+			})
+		}
+	}
+}
+
+// late is an authority whose extensions fail with an error as it is, after the window's end.
+type late struct {
+	assigner.Assigner
+	err patient
+}
+
+func (a late) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	return lateClaim{c, a.err}, err
+}
+
+type lateClaim struct {
+	assigner.Claim
+	err patient
+}
+
+func (c lateClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	if c.err.generator.Load() == nil {
+		return c.Claim.Extend(ctx, until)
+	}
+	time.Sleep(8 * time.Second)
+	return time.Time{}, c.err
+}
+
+// patient is an authority's error that takes an id, however long that takes, where it is asked.
+type patient struct {
+	generator *atomic.Pointer[uid.Generator]
+}
+
+func (e patient) Error() string { e.take(); return "patient" }
+
+func (e patient) Is(error) bool { e.take(); return false }
+
+func (e patient) take() {
+	if g := e.generator.Load(); g != nil {
+		_, _ = (*g).Next(context.Background())
+	}
+}
+
 // TestErrorsOfAuthority meets authorities whose errors wrap those of others: a generator's own
 // errors, or the end of a ctx that is not the caller's. They are not mistaken for them, and what
 // else the authority says can be found.

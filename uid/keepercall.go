@@ -2,8 +2,11 @@ package uid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // callGrace is how long after its ctx a call of the authority may take to return before it counts
@@ -80,6 +83,41 @@ func (k *calls) isOut() error {
 func (c *call) run(f func() error) {
 	defer close(c.back)
 	defer func() { c.panicked = recover() }()
-	c.err = f()
+	if err := f(); err != nil {
+		c.err = judge(err)
+	}
 	c.returned = true
 }
+
+// said is an error of the authority that was asked what it is by the call that has returned it. Its
+// methods are functions of whoever made it, which may take ids, and wait for the keeper. So the
+// keeper never asks: Is answers what it wants to know. Is and As pass other questions on.
+type said struct {
+	cause                    error
+	text                     string
+	lost, superseded, beyond bool // the sentinels that the keeper looks for
+}
+
+func judge(err error) *said {
+	return &said{err, err.Error(), errors.Is(err, assigner.ErrClaimLost),
+		errors.Is(err, ErrSuperseded), errors.Is(err, assigner.ErrBeyondReach)}
+}
+
+func (e *said) Error() string { return e.text }
+
+func (e *said) Is(target error) bool {
+	switch target {
+	case assigner.ErrClaimLost:
+		return e.lost
+	case ErrSuperseded:
+		return e.superseded
+	case assigner.ErrBeyondReach:
+		return e.beyond
+	case errNotGrown, errBehind:
+		return false
+	}
+	return errors.Is(e.cause, target)
+}
+
+// As finds the authority's error.
+func (e *said) As(target any) bool { return errors.As(e.cause, target) }

@@ -155,7 +155,6 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 	if first {
 		failed.failing = k.clock.now()
 	}
-	// The authority's error is asked here and nowhere else, without a lock: see claimError.
 	lost := errors.Is(err, assigner.ErrClaimLost)
 	why := claimError{kind: ErrClaimExpired, cause: err}
 	switch {
