@@ -50,7 +50,7 @@ func TestFileFarAhead(t *testing.T) {
 			w := &warnings{Handler: slog.DiscardHandler, message: "claim begins ahead of the clock"}
 			a := assigner.WithClock(assigner.Env("UIDRING_TEST_AHEAD",
 				&assigner.LocalOptions{File: path}), now)
-			g, err := generate(t.Context(), a, &uid.Options{Clock: clock, Logger: slog.New(w),
+			g, err := generate(t.Context(), a, uid.DefaultOptions{Clock: clock, Logger: slog.New(w),
 				Rollback: uid.RollbackHold(time.Hour)})
 			if err != nil {
 				t.Fatal(err)

@@ -42,7 +42,7 @@ func TestBurstAtLead(t *testing.T) {
 				var extends atomic.Int64
 				a := assignertest.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
 					func(assignertest.Window) { extends.Add(1) })
-				g, err := generators[kind](t.Context(), a, &uid.Options{
+				g, err := generators[kind](t.Context(), a, uid.DefaultOptions{
 					Layout: bubble(), TakePolicy: policy, Rollback: uid.RollbackHold(time.Hour),
 					Logger: silent(t)})
 				if err != nil {
@@ -120,7 +120,7 @@ func TestQuietAtLead(t *testing.T) {
 			var extends atomic.Int64
 			a := assignertest.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
 				func(assignertest.Window) { extends.Add(1) })
-			g, err := generators[kind](t.Context(), a, &uid.Options{
+			g, err := generators[kind](t.Context(), a, uid.DefaultOptions{
 				Layout: bubble(), Rollback: uid.RollbackHold(time.Hour), Logger: silent(t)})
 			if err != nil {
 				t.Fatal(err)

@@ -20,15 +20,16 @@ func bubble() bitsalloc.Layout {
 }
 
 // generate makes a generator.
-type generate func(context.Context, assigner.Assigner, *uid.Options) (uid.Generator, error)
+type generate func(context.Context, assigner.Assigner, uid.DefaultOptions) (uid.Generator, error)
 
-// generators are the kinds of generators.
+// generators are the kinds of generators. Each takes of the options what it has.
 var generators = map[string]generate{
-	"cached": func(c context.Context, a assigner.Assigner, o *uid.Options) (uid.Generator, error) {
-		return uid.NewCached(c, a, o)
+	"cached": func(c context.Context, a assigner.Assigner, o uid.DefaultOptions) (uid.Generator, error) {
+		return uid.NewCached(c, a, &uid.Options{Layout: o.Layout, TakePolicy: o.TakePolicy, Clock: o.Clock,
+			Logger: o.Logger})
 	},
-	"default": func(c context.Context, a assigner.Assigner, o *uid.Options) (uid.Generator, error) {
-		return uid.NewDefault(c, a, o)
+	"default": func(c context.Context, a assigner.Assigner, o uid.DefaultOptions) (uid.Generator, error) {
+		return uid.NewDefault(c, a, &o)
 	},
 }
 
@@ -89,7 +90,7 @@ type run struct {
 
 // restarts runs one program after the other, each with an Assigner of its own that process returns,
 // and counts how many ids came before, in all and of the second run.
-func restarts(t *testing.T, kind string, o *uid.Options, process func() assigner.Assigner,
+func restarts(t *testing.T, kind string, o uid.DefaultOptions, process func() assigner.Assigner,
 	runs ...run) (repeated, second int) {
 	t.Helper()
 	seen := map[uid.ID]bool{}
@@ -168,7 +169,7 @@ func TestRestart(t *testing.T) {
 						o.File = filepath.Join(t.TempDir(), "window")
 					}
 					synctest.Test(t, func(t *testing.T) {
-						g := &uid.Options{Layout: bubble(), Rollback: uid.RollbackHold(time.Hour)}
+						g := uid.DefaultOptions{Layout: bubble(), Rollback: uid.RollbackHold(time.Hour)}
 						repeated, _ := restarts(t, kind, g, numbered(o)[name], runs...)
 						if repeated != 0 {
 							t.Errorf("%d ids came again, want none", repeated)
@@ -186,7 +187,7 @@ func TestRestartRepeats(t *testing.T) {
 	t.Setenv("UIDRING_TEST_WORKER", "7")
 	for name, process := range numbered(assigner.LocalOptions{RepeatsAfterRestart: true}) {
 		synctest.Test(t, func(t *testing.T) {
-			o := &uid.Options{Layout: bubble()}
+			o := uid.DefaultOptions{Layout: bubble()}
 			_, second := restarts(t, "cached", o, process, run{100_000, true, 0},
 				run{100_000, true, 0})
 			t.Logf("%s: %d of 100,000 ids came again after a plain restart", name, second)

@@ -366,7 +366,7 @@ func TestString(t *testing.T) {
 	}
 	home := listen(t, serve(t, &counters{}, &assignertest.Memory{}))
 	c = client(t, nil, home)
-	g, err := uid.NewDefault(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()})
+	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: bitsalloc.Leaf()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func TestJumpConfirmed(t *testing.T) {
 	home := &swapped{}
 	home.set(serve(t, &counters{}, m))
 	clock := uidtest.NewClock()
-	g, err := uid.NewDefault(t.Context(), client(t, nil, listen(t, home)), &uid.Options{
+	g, err := uid.NewDefault(t.Context(), client(t, nil, listen(t, home)), &uid.DefaultOptions{
 		Layout: bitsalloc.Leaf(), Clock: clock.Read,
 	})
 	if err != nil {

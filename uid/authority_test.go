@@ -34,7 +34,7 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 					return ctx.Err()
 				}
 			})
-			bubble(t, kind, a, uid.Options{TakePolicy: uid.TakeWait,
+			bubble(t, kind, a, uid.Both{TakePolicy: uid.TakeWait,
 				BoostPower: uid.NoBoost}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				ctx := within(t, time.Minute)
 				for {
@@ -78,7 +78,7 @@ func TestAuthorityAtClose(t *testing.T) {
 			}
 			return nil
 		}
-		bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			time.Sleep(5 * time.Second)
 			if !extending.Load() {
 				t.Fatal("the window is not being extended")
@@ -107,7 +107,7 @@ func TestAuthorityHangsAtClose(t *testing.T) {
 				return nil
 			}
 		})
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(bubbleStart) != 5*time.Second {
 				t.Errorf("%s: Close() = %v after %v, want the deadline after 5 s", kind, err, time.Since(bubbleStart))
 			}
@@ -120,7 +120,7 @@ func TestAuthorityHangsAtClose(t *testing.T) {
 func TestAuthorityReassigns(t *testing.T) {
 	t.Parallel()
 	a := losing(8 * time.Second)
-	bubble(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject, MaxLag: time.Hour},
+	bubble(t, "cached", a, uid.Both{TakePolicy: uid.TakeReject, MaxLag: time.Hour},
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			a.Fail(errDown, assignertest.OpAssign)
 			for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
@@ -148,7 +148,7 @@ func TestAuthorityTellsTheTime(t *testing.T) {
 	a := newMemory(6 * time.Hour)
 	a.From = bubbleStart.Add(3 * time.Hour)
 	a.After = before(assignertest.OpNow, func(context.Context) error { return errDown })
-	bubble(t, "default", a, uid.Options{MaxLead: time.Second},
+	bubble(t, "default", a, uid.Both{MaxLead: time.Second},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(100 * time.Minute) // the keeper looks every hour
 			if nows := len(a.Calls(assignertest.OpNow)); nows != 1 {
@@ -191,7 +191,7 @@ func TestAuthorityNotNeeded(t *testing.T) {
 		}{{assignertest.Static(1), 0}, {&assignertest.Memory{Length: time.Hour}, 1},
 			{&assignertest.Memory{Length: assignertest.Endless, TellTime: true}, 1}} {
 			before := keepers()
-			g := uid.Open(t, start, tc.a, uid.Options{}, uid.NewTestClock())
+			g := uid.Open(t, start, tc.a, uid.Both{}, uid.NewTestClock())
 			for i := 0; tc.want > 0 && keepers() == before && i < 10_000; i++ {
 				runtime.Gosched() // until it has begun
 			}

@@ -13,7 +13,7 @@ import (
 // every batch is of one of them. Otherwise ring and lanes would hold runs of two, in no order.
 func TestBatchOfOneWindow(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Options{RunLength: 1}, NewTestClock())
+	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 1}, NewTestClock())
 	c.StopPadder()
 	p := c.composer
 	one := c.keeper.window.Load()

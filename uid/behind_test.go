@@ -43,7 +43,7 @@ func TestWindowBehindClock(t *testing.T) {
 	for kind, make := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			m := &assignertest.Memory{}
-			g, err := make(t.Context(), bounded{m}, &uid.Options{Layout: bubbleLayout()}, uid.NewTestClock())
+			g, err := make(t.Context(), bounded{m}, &uid.Both{Layout: bubbleLayout()}, uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestWindowBehindClockSince(t *testing.T) {
 		logger, log := newLogged()
 		m := &assignertest.Memory{}
 		g, err := uid.NewDefaultAt(t.Context(), bounded{m},
-			&uid.Options{Layout: bubbleLayout(), Logger: logger}, uid.NewTestClock())
+			&uid.Both{Layout: bubbleLayout(), Logger: logger}, uid.NewTestClock())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestExhaustedIsNotBehind(t *testing.T) {
 		Epoch: bubbleStart.Add(-time.Second)}
 	for kind := range kinds {
 		logger, log := newLogged()
-		bubble(t, kind, newMemory(time.Minute), uid.Options{Layout: l, BoostPower: 1,
+		bubble(t, kind, newMemory(time.Minute), uid.Both{Layout: l, BoostPower: 1,
 			Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			time.Sleep(20 * time.Minute)
 			if s := g.Stats(); !errors.Is(s.Err, uid.ErrExhausted) || s.ExtendErr != nil ||

@@ -116,7 +116,7 @@ func BenchmarkCached(b *testing.B) {
 func BenchmarkDefault(b *testing.B) {
 	ctx := context.Background()
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}
-	d, err := uid.NewDefault(ctx, assignertest.Static(1), &uid.Options{Layout: wide})
+	d, err := uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{Layout: wide})
 	if err != nil {
 		b.Fatal(err)
 	}

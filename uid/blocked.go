@@ -59,7 +59,7 @@ func (d *Default) blocked() error {
 		began := wait <= startWait && tick <= d.ahead.Load()
 		// Where an era cuts a tick off, the next tick may be further than one away.
 		if !began && tick > d.at(d.clock.now()) {
-			err = &ClockBackError{By: wait, Bound: d.opts.Rollback.bound}
+			err = &ClockBackError{By: wait, Bound: d.opts.rollback.bound}
 		}
 	}
 	return d.lasting(err, wait)

@@ -29,7 +29,7 @@ func TestClockBackErrorFields(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			d := defaultAt(t, uid.Options{Rollback: tc.rollback}, clock)
+			d := defaultAt(t, uid.Both{Rollback: tc.rollback}, clock)
 			time.Sleep(10 * time.Second)
 			mustNext(t, d)
 			clock.Step(-5 * time.Minute)
@@ -59,7 +59,7 @@ func TestErrOfClaimAhead(t *testing.T) {
 			a.From = bubbleStart.Add(3 * time.Second)
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3, Epoch: bubbleEpoch}
 			clock := uid.NewTestClock()
-			d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Layout: l, SeqStart: 1,
+			d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Layout: l, SeqStart: 1,
 				Rollback: uid.RollbackWait(time.Hour)}, clock)
 			mustFill(t, d, make([]uid.ID, 8*ticks))
 			time.Sleep(3 * time.Second)
@@ -88,7 +88,7 @@ func TestErrAtMaxLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Rollback: uid.RollbackHold(time.Hour), MaxLead: 20 * time.Second}, clock)
+		d := defaultAt(t, uid.Both{Rollback: uid.RollbackHold(time.Hour), MaxLead: 20 * time.Second}, clock)
 		time.Sleep(10 * time.Second)
 		mustNext(t, d)
 		clock.Step(-5 * time.Minute)
@@ -105,7 +105,7 @@ func TestLogsOfWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		clock := uid.NewTestClock()
-		c := cachedAt(t, uid.Options{MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
+		c := cachedAt(t, uid.Both{MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
 			Logger: logger}, clock)
 		clock.Step(-5 * time.Minute)
 		c.Empty()
@@ -125,7 +125,7 @@ func TestLogsOfSecondStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		clock := uid.NewTestClock()
-		c := cachedAt(t, uid.Options{MaxLead: 2 * time.Second, Logger: logger}, clock)
+		c := cachedAt(t, uid.Both{MaxLead: 2 * time.Second, Logger: logger}, clock)
 		stop := func(patience time.Duration) {
 			clock.Step(-time.Hour)
 			c.Empty()
@@ -152,7 +152,7 @@ func TestLogsOfClose(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		})}
-		bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			closed := make(chan error)
 			go func() { closed <- g.Close() }()
 			synctest.Wait()
@@ -171,7 +171,7 @@ func TestLogsOfClose(t *testing.T) {
 func TestErrAtTickEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		o := uid.Options{SeqStart: 1, MaxLead: time.Nanosecond}
+		o := uid.Both{SeqStart: 1, MaxLead: time.Nanosecond}
 		bubble(t, kind, assignertest.Static(1), o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			mustFill(t, g, make([]uid.ID, 8192))
 			if err := g.Stats().Err; err != nil {
@@ -187,7 +187,7 @@ func TestExtendsWhileBack(t *testing.T) {
 	t.Parallel()
 	a := newPlace(10 * time.Minute)
 	a.Fail(errDown, assignertest.OpExtend)
-	o := uid.Options{NoReassign: true}
+	o := uid.Both{}
 	bubble(t, "default", a, o, func(t *testing.T, d uid.Generator, clock *uid.TestClock) {
 		time.Sleep(9 * time.Minute)
 		clock.Step(-8 * time.Minute)

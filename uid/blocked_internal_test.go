@@ -40,7 +40,7 @@ func TestReportLooksAgain(t *testing.T) {
 func TestBlockedAtTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{})
+		c := stoppedCached(t, Both{})
 		c.Empty()
 		last := time.Now()
 		w := *c.keeper.window.Load()
@@ -56,7 +56,7 @@ func TestBlockedAtTick(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{MaxLead: 3 * time.Second})
+		c := stoppedCached(t, Both{MaxLead: 3 * time.Second})
 		c.Empty()
 		w := *c.keeper.window.Load()
 		w.from = c.at(time.Now().Add(10 * time.Second))

@@ -39,18 +39,18 @@ func TestHealthClockBack(t *testing.T) {
 	const back = 5 * time.Minute
 	for _, x := range []struct {
 		kind string
-		o    uid.Options
+		o    uid.Both
 		want error // while the clock is behind; nil: ids go on
 	}{
-		{"default", uid.Options{}, uid.ErrClockBack},
-		{"default", uid.Options{Rollback: uid.RollbackWait(time.Minute)}, uid.ErrClockBack},
-		{"default", uid.Options{Rollback: uid.RollbackWait(time.Hour)}, uid.ErrClockBack},
-		{"default", uid.Options{Rollback: uid.RollbackHold(time.Minute)}, uid.ErrClockBack},
-		{"default", uid.Options{Rollback: uid.RollbackHold(time.Hour)}, nil},
-		{"cached", uid.Options{}, nil},
-		{"cached", uid.Options{MaxLead: 20 * time.Second}, uid.ErrLead},
-		{"cached", uid.Options{MaxLead: 20 * time.Second, TakePolicy: uid.TakeWait}, uid.ErrLead},
-		{"cached", uid.Options{MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject}, uid.ErrLead},
+		{"default", uid.Both{}, uid.ErrClockBack},
+		{"default", uid.Both{Rollback: uid.RollbackWait(time.Minute)}, uid.ErrClockBack},
+		{"default", uid.Both{Rollback: uid.RollbackWait(time.Hour)}, uid.ErrClockBack},
+		{"default", uid.Both{Rollback: uid.RollbackHold(time.Minute)}, uid.ErrClockBack},
+		{"default", uid.Both{Rollback: uid.RollbackHold(time.Hour)}, nil},
+		{"cached", uid.Both{}, nil},
+		{"cached", uid.Both{MaxLead: 20 * time.Second}, uid.ErrLead},
+		{"cached", uid.Both{MaxLead: 20 * time.Second, TakePolicy: uid.TakeWait}, uid.ErrLead},
+		{"cached", uid.Both{MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject}, uid.ErrLead},
 	} {
 		bubble(t, x.kind, endless(), x.o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			what := fmt.Sprint(x.kind, x.o.Rollback, ", MaxLead ", x.o.MaxLead, ", policy ", x.o.TakePolicy)
@@ -96,7 +96,7 @@ func TestHealthClockBack(t *testing.T) {
 func TestHealthAtMaxLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{MaxLead: 5 * time.Second, TakePolicy: uid.TakeReject}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{MaxLead: 5 * time.Second, TakePolicy: uid.TakeReject}, uid.NewTestClock())
 		for range 50 {
 			if _, err := c.Fill(t.Context(), make([]uid.ID, 100_000)); err == nil {
 				t.Fatal("a burst beyond MaxLead has no error")
@@ -116,7 +116,7 @@ func TestHealthNotGrown(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := grantsNothing(time.Minute)
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			for range 70 {
 				h, _ := callAndHealth(t, g, time.Millisecond)
 				if at := time.Since(bubbleStart); at > time.Minute+2*time.Second && h.Status != uid.Down {
@@ -152,7 +152,7 @@ func TestHealthNotGrown(t *testing.T) {
 func TestHealthNotGrownBurst(t *testing.T) {
 	t.Parallel()
 	a := grantsNothing(10 * time.Minute)
-	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		ctx := within(t, 15*time.Minute)
 		if _, err := g.Fill(ctx, make([]uid.ID, 6_000_000)); !errors.Is(err, uid.ErrClaimExpired) {
 			t.Fatalf("Fill: %v, want ErrClaimExpired", err)
@@ -183,7 +183,7 @@ func TestLogsOfBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		a := &assignertest.Memory{Length: 10 * time.Minute}
-		g := uid.Open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		g := uid.Open(t, uid.NewCachedAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
 		mustNext(t, g)
 		a.Fail(errDown)
 		ids := make([]uid.ID, 6_000_000)
@@ -208,7 +208,7 @@ func TestLogsOfExhausted(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: bubbleEpoch.AddDate(0, 0, 1).Add(-time.Second)}
 	for kind := range kinds {
 		logger, log := newLogged()
-		bubble(t, kind, endless(), uid.Options{Layout: l, BoostPower: 1,
+		bubble(t, kind, endless(), uid.Both{Layout: l, BoostPower: 1,
 			Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			for range 20 {
 				callAndHealth(t, g, time.Millisecond)
@@ -234,7 +234,7 @@ func TestLogsOfExhausted(t *testing.T) {
 func TestLogsOfClockBack(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	bubble(t, "default", endless(), uid.Options{Logger: logger},
+	bubble(t, "default", endless(), uid.Both{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			mustNext(t, g)
 			clock.Step(-time.Minute)
@@ -263,7 +263,7 @@ func TestLogsOfMaxLead(t *testing.T) {
 	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait, uid.TakeReject} {
 		synctest.Test(t, func(t *testing.T) {
 			logger, log := newLogged()
-			c := cachedAt(t, uid.Options{MaxLead: 2 * time.Second, TakePolicy: policy, Logger: logger},
+			c := cachedAt(t, uid.Both{MaxLead: 2 * time.Second, TakePolicy: policy, Logger: logger},
 				uid.NewTestClock())
 			for range 20 {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -279,7 +279,7 @@ func TestLogsOfMaxLead(t *testing.T) {
 // TestHealthOfSmallRing has a ring that holds a part of a tick, so that the window's last tick is
 // composed from after the window: as long as MaxLag allows that, calls get ids of it.
 func TestHealthOfSmallRing(t *testing.T) {
-	o := uid.Options{BoostPower: uid.NoBoost, RunLength: 16, SeqStart: 1, MaxLag: 10 * time.Second}
+	o := uid.Both{BoostPower: uid.NoBoost, RunLength: 16, SeqStart: 1, MaxLag: 10 * time.Second}
 	eachKind(t, o, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(10*time.Minute - 2*time.Second)
@@ -306,7 +306,7 @@ func TestErrWhenNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Minute)
 		a.Fail(errDown, assignertest.OpExtend)
-		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, RunLength: 16}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{SeqStart: 1, RunLength: 16}, uid.NewTestClock())
 		c.StopPadder()
 		c.Empty()
 		time.Sleep(599 * time.Second)
@@ -331,7 +331,7 @@ func TestErrWhenNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the position stays in the window while the clock leaves it
 		a := newPlace(10 * time.Minute)
 		a.Fail(errDown, assignertest.OpExtend)
-		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{}, uid.NewTestClock())
 		c.StopPadder()
 		c.Empty()
 		time.Sleep(time.Hour)

@@ -29,7 +29,7 @@ func TestBoundOpens(t *testing.T) {
 	for _, lead := range []time.Duration{time.Nanosecond, 10 * time.Second} {
 		t.Run(fmt.Sprint(lead), func(t *testing.T) {
 			eachWait(t, func(t *testing.T, policy uid.TakePolicy) {
-				c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: lead, TakePolicy: policy,
+				c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: lead, TakePolicy: policy,
 					ScheduleInterval: 230 * time.Millisecond}, uid.NewTestClock())
 				mustFill(t, c, make([]uid.ID, 8192*int(1+lead/time.Second)))
 				synctest.Wait()
@@ -64,7 +64,7 @@ func TestBoundSteps(t *testing.T) {
 	t.Run("cached", func(t *testing.T) {
 		eachWait(t, func(t *testing.T, policy uid.TakePolicy) {
 			clock := uid.NewTestClock()
-			c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
+			c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
 			mustFill(t, c, make([]uid.ID, 8192))
 			check(t, c, clock, 10*time.Second+250*time.Millisecond)
 		})
@@ -73,7 +73,7 @@ func TestBoundSteps(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			d := defaultAt(t, uid.Options{Rollback: uid.RollbackWait(time.Hour)}, clock)
+			d := defaultAt(t, uid.Both{Rollback: uid.RollbackWait(time.Hour)}, clock)
 			mustNext(t, d)
 			check(t, d, clock, 11*time.Second)
 		})
@@ -85,7 +85,7 @@ func TestBoundSteps(t *testing.T) {
 func TestBoundIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := uid.Options{MaxLead: time.Nanosecond,
+		o := uid.Both{MaxLead: time.Nanosecond,
 			Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
 				Tick: time.Millisecond, Epoch: bubbleEpoch}}
 		c := cachedAt(t, o, uid.NewTestClock())
@@ -104,7 +104,7 @@ func TestBoundWithoutPadder(t *testing.T) {
 	for _, tc := range []struct{ run, boost int }{{1, uid.NoBoost}, {512, uid.NoBoost}, {512, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			o := uid.Options{SeqStart: 1, MaxLead: time.Second, RunLength: tc.run, BoostPower: tc.boost}
+			o := uid.Both{SeqStart: 1, MaxLead: time.Second, RunLength: tc.run, BoostPower: tc.boost}
 			c := cachedAt(t, o, clock)
 			c.StopPadder()
 			time.Sleep(300 * time.Millisecond)
@@ -143,7 +143,7 @@ func TestBoundBecomesAnEnd(t *testing.T) {
 		// Ends in seven.
 		l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 10, SeqBits: 10,
 			Epoch: time.Now().Add(-10 * time.Minute)}
-		c := cachedAt(t, uid.Options{Layout: l, SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
+		c := cachedAt(t, uid.Both{Layout: l, SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, clock)
 		mustFill(t, c, make([]uid.ID, 1024))
 		go func() {
 			time.Sleep(500 * time.Millisecond)
@@ -169,7 +169,7 @@ func TestFullRing(t *testing.T) {
 			logger, log := newLogged()
 			var first, calls atomic.Int64
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 6, SeqBits: 8, GeneBits: gene, Epoch: bubbleEpoch}
-			c := cachedAt(t, uid.Options{Layout: l, RunLength: 16, SeqStart: 1,
+			c := cachedAt(t, uid.Both{Layout: l, RunLength: 16, SeqStart: 1,
 				BoostPower: uid.NoBoost, PaddingFactor: 100, Logger: logger,
 				PutFunc: func(id uid.ID) error {
 					if calls.Add(1) == 1 {

@@ -12,12 +12,12 @@ import (
 )
 
 // stoppedCached returns a Cached of worker 1 whose padder is stopped, in a bubble.
-func stoppedCached(t *testing.T, o Options) *Cached {
+func stoppedCached(t *testing.T, o Both) *Cached {
 	t.Helper()
 	if o.Layout.Epoch.IsZero() {
 		o.Layout.Epoch = time.Now().Add(-time.Hour)
 	}
-	c, err := newCached(t.Context(), assignertest.Static(1), &o, NewTestClock().read)
+	c, err := newCached(t.Context(), assignertest.Static(1), o.Cached(), NewTestClock().read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func stoppedCached(t *testing.T, o Options) *Cached {
 func TestNextKeepsItsLane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{Lanes: 2, RunLength: 16})
+		c := stoppedCached(t, Both{Lanes: 2, RunLength: 16})
 		for i := range c.seats.table {
 			c.seats.table[i].Store(&c.lanes[1])
 		}
@@ -55,7 +55,7 @@ func TestNextKeepsItsLane(t *testing.T) {
 func TestPads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{MaxLead: time.Nanosecond, SeqStart: 1})
+		c := stoppedCached(t, Both{MaxLead: time.Nanosecond, SeqStart: 1})
 		c.Empty()
 		time.Sleep(time.Second)
 		if _, err := c.Next(t.Context()); err != nil {
@@ -67,7 +67,7 @@ func TestPads(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{})
+		c := stoppedCached(t, Both{})
 		if _, reason := c.waitForRun(); reason != nil || c.Stats().Pads != 0 {
 			t.Errorf("with a full ring the reason is %v, and there are %d pads", reason, c.Stats().Pads)
 		}
@@ -79,7 +79,7 @@ func TestPads(t *testing.T) {
 func TestTopAsksForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{RunLength: 16})
+		c := stoppedCached(t, Both{RunLength: 16})
 		for _, tc := range []struct {
 			missing int
 			more    bool
@@ -98,7 +98,7 @@ func TestTopAsksForMore(t *testing.T) {
 			t.Error("while another goroutine composes the padder is asked for more")
 		}
 		c.composer.mu.Unlock()
-		c = stoppedCached(t, Options{RunLength: 16, MaxLead: time.Nanosecond})
+		c = stoppedCached(t, Both{RunLength: 16, MaxLead: time.Nanosecond})
 		c.Empty()
 		if c.composer.top() {
 			t.Error("at the bound the padder is asked for more")
@@ -113,7 +113,7 @@ func TestFirstTickIsNow(t *testing.T) {
 	for _, first := range []int64{0, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{Epoch: time.Now(), FirstTick: first}
-			c, err := newCached(t.Context(), assignertest.Static(0), &Options{Layout: l, SeqStart: 1},
+			c, err := newCached(t.Context(), assignertest.Static(0), &Options{Layout: l, seqStart: 1},
 				NewTestClock().read)
 			if err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestFirstTickIsNow(t *testing.T) {
 func TestFollowKeepsWhatIsFresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{MaxLead: time.Nanosecond, RunLength: 256,
+		c := stoppedCached(t, Both{MaxLead: time.Nanosecond, RunLength: 256,
 			Layout: bitsalloc.Layout{Epoch: time.Now().AddDate(-5, 0, 0)}}) // numbers above 1<<62
 		before := c.Stats()
 		time.Sleep(1100 * time.Millisecond)
@@ -175,7 +175,7 @@ func TestLow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for factor, low := range map[int]int{1: 1, 50: 16, 51: 17, 100: 32} {
-			c := stoppedCached(t, Options{RunLength: 2048, PaddingFactor: factor}) // 32 runs
+			c := stoppedCached(t, Both{RunLength: 2048, PaddingFactor: factor}) // 32 runs
 			c.composer.ring.TryTakeN(make([]int64, 32-low))
 			if c.composer.isLow() {
 				t.Errorf("%d %%: %d of 32 runs are low", factor, low)
@@ -208,7 +208,7 @@ func TestInLanes(t *testing.T) {
 func TestCloseInUpperHalf(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{Layout: bitsalloc.Layout{Epoch: time.Now().AddDate(-5, 0, 0)}})
+		c := stoppedCached(t, Both{Layout: bitsalloc.Layout{Epoch: time.Now().AddDate(-5, 0, 0)}})
 		if n := c.composer.oldest(); n < 1<<62 {
 			t.Fatalf("the oldest number is %d, so the test shows less than it says", n)
 		}
@@ -322,7 +322,7 @@ func TestClockWithoutLock(t *testing.T) {
 func TestLookRefills(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{TakePolicy: TakeReject})
+		c := stoppedCached(t, Both{TakePolicy: TakeReject})
 		time.Sleep(5 * time.Second) // of the eight that the ring is ahead
 		c.look()
 		if ring := c.composer.ring; ring.Len() != ring.Cap() || c.Stats().RunsStale == 0 {
@@ -337,7 +337,7 @@ func TestReportJumpOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		c := stoppedCached(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c := stoppedCached(t, Both{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c.clock.mu.Lock()
 		c.clock.silent = true // a reading has found a jump
 		c.clock.mu.Unlock()

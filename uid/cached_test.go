@@ -19,7 +19,7 @@ import (
 func TestCloseDuringTraffic(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, o := range []uid.Options{{}, {Lanes: 8}, {RunLength: 1},
+		for _, o := range []uid.Both{{}, {Lanes: 8}, {RunLength: 1},
 			{TakePolicy: uid.TakeWait, BoostPower: uid.NoBoost}} {
 			synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine is left
 				o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 10,
@@ -70,7 +70,7 @@ func TestCallsAfterClose(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
-		for _, o := range []uid.Options{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
+		for _, o := range []uid.Both{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
 			g := uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock())
 			id := mustNext(t, g)
 			mustClose(t, g)
@@ -107,7 +107,7 @@ func TestCancelledContext(t *testing.T) {
 		if _, err := make(ctx, assignertest.Static(1), nil, uid.NewTestClock()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
-		g := uid.Open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
+		g := uid.Open(t, make, assignertest.Static(1), uid.Both{}, uid.NewTestClock())
 		if _, err := g.Next(ctx); err != nil {
 			t.Errorf("%s: Next does not have to wait, but gave %v", name, err)
 		}
@@ -119,7 +119,7 @@ func TestCancelledContext(t *testing.T) {
 func TestReleaseCoversTraffic(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, o := range []uid.Options{{}, {Lanes: 8}, {RunLength: 1},
+		for _, o := range []uid.Both{{}, {Lanes: 8}, {RunLength: 1},
 			{RunLength: 2, BoostPower: uid.NoBoost, Lanes: 4},
 			{RunLength: 1, BoostPower: uid.NoBoost}} {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
@@ -146,7 +146,7 @@ func TestReleaseOfEmptyRing(t *testing.T) {
 	for _, n := range []int{1, 8191, 8192} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(time.Hour)
-			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond},
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Both{SeqStart: 1, MaxLead: time.Nanosecond},
 				uid.NewTestClock())
 			mustFill(t, c, make([]uid.ID, n))
 			end := time.Now().Add(time.Second)

@@ -3,7 +3,6 @@ package uid
 import (
 	"context"
 	"errors"
-	"strings"
 )
 
 // claimError is why a claim covers no further tick: the authority's error, as judge has found it.
@@ -13,22 +12,22 @@ import (
 // caller's ctx has ended, or an error of a generator, such as ErrLead or ErrClosed, that an
 // authority which is built on another generator has met.
 type claimError struct {
+	head  string // what the text begins with
 	text  string
 	kind  error // the sentinel that it stands for
 	cause error // the authority's
-	final bool  // it stays: see errGivenUp
 }
 
-func (e *claimError) Error() string { return e.text }
+func (e *claimError) Error() string { return e.head + ": " + e.text }
 
 // Is reports whether e is of the kind of target, or the authority's error is.
 func (e *claimError) Is(target error) bool {
-	if target == e.kind || e.final && target == errGivenUp {
+	if target == e.kind {
 		return true
 	}
 	switch target {
 	case context.DeadlineExceeded, context.Canceled, ErrLead, ErrEmpty, ErrClosed, ErrExhausted,
-		ErrClockBack, ErrNoGene, ErrOptions, errCtxEnded, errExtending, errGivenUp:
+		ErrClockBack, ErrNoGene, ErrOptions, errCtxEnded, errExtending:
 		return false
 	}
 	return errors.Is(e.cause, target)
@@ -45,8 +44,8 @@ func pending(err error) error {
 		return err
 	}
 	shown := *e
-	if rest, expired := strings.CutPrefix(e.text, ErrClaimExpired.Error()+": "); expired {
-		shown.text = "uid: " + rest
+	if e.kind == ErrClaimExpired {
+		shown.head = "uid"
 	}
 	return &shown
 }

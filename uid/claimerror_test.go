@@ -45,7 +45,7 @@ func TestErrorTakesIDs(t *testing.T) {
 		for kind := range kinds {
 			a := newPlace(10 * time.Minute)
 			a.Fail(e, assignertest.OpExtend)
-			bubble(t, kind, a, uid.Options{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				e.generator.Store(&g)
 				defer e.generator.Store(nil)
 				for range 11 * 60 {
@@ -145,7 +145,7 @@ func TestErrorsOfAuthority(t *testing.T) {
 		for kind := range kinds {
 			a := newPlace(10 * time.Minute)
 			a.Fail(fmt.Errorf("%w: %w", cause, errDown), assignertest.OpExtend)
-			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				time.Sleep(11 * time.Minute)
 				_, err := g.Next(within(t, time.Minute))
 				if !errors.Is(err, uid.ErrClaimExpired) || !errors.Is(err, errDown) || errors.Is(err, cause) ||
@@ -174,7 +174,7 @@ func TestErrorAs(t *testing.T) {
 	t.Parallel()
 	a := newPlace(10 * time.Minute)
 	a.Fail(&unreachable{"db-1"}, assignertest.OpExtend)
-	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(11 * time.Minute)
 		_, err := g.Next(t.Context())
 		var u *unreachable
@@ -186,7 +186,7 @@ func TestErrorAs(t *testing.T) {
 		a := newPlace(10 * time.Second)
 		a.Fail(assigner.ErrSuperseded, assignertest.OpExtend)
 		ended := errors.New("enough")
-		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{TakeFunc: func(ctx context.Context, err error) error {
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{TakeFunc: func(ctx context.Context, err error) error {
 			if !errors.Is(err, uid.ErrSuperseded) {
 				return err
 			}

@@ -8,12 +8,13 @@ import (
 
 const (
 	// settleAfter is how long a step ahead has to last before it is believed, and confirmAfter how
-	// long one of more than MaxJump. In both cases a second reading has to agree with the first. A
+	// long one of more than maxJump. In both cases a second reading has to agree with the first. A
 	// tenth of a second outlasts a single wrong reading and is short for ids that carry the time of
 	// before the step. Ten minutes leave an operator, or the authority, time to judge a clock that
 	// is hours off.
 	settleAfter  = 100 * time.Millisecond
 	confirmAfter = 10 * time.Minute
+	maxJump      = time.Hour
 
 	// returnWithin is how long after a step back the way back is expected. Later it is a step
 	// ahead.

@@ -16,7 +16,7 @@ import (
 func TestCloseEndsLooking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
+		o := Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
 		for range 20 { // select takes any
 			var held atomic.Pointer[chan struct{}]
 			clock := NewTestClock()
@@ -53,7 +53,7 @@ func TestCloseEndsLooking(t *testing.T) {
 func TestKeeperEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
+		o := Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
 		authority := &assignertest.Memory{Length: time.Minute}
 		k := Open(t, NewCachedAt, authority, o, NewTestClock()).keeper
 		k.stop()

@@ -29,7 +29,7 @@ func heldUp(caller, callee string) {
 // usedUpIn returns a generator whose ids are used up until the clock's next tick, in a bubble.
 func usedUpIn(t *testing.T, kind string, policy TakePolicy) (g Generator, c *core) {
 	t.Helper()
-	o := Options{SeqStart: 1, MaxLead: time.Nanosecond, BoostPower: NoBoost, TakePolicy: policy,
+	o := Both{SeqStart: 1, MaxLead: time.Nanosecond, BoostPower: NoBoost, TakePolicy: policy,
 		Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: time.Now().Add(-time.Hour)}}
 	if kind == "cached" {
 		cached := Open(t, NewCachedAt, assignertest.Static(1), o, NewTestClock())

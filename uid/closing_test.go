@@ -20,7 +20,7 @@ func TestCloseWhilePutFuncStands(t *testing.T) {
 	for _, run := range []int{1, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			resume, closed := make(chan struct{}), make(chan error, 1)
-			c := cachedAt(t, uid.Options{RunLength: run, BoostPower: uid.NoBoost, PutFunc: func(uid.ID) error {
+			c := cachedAt(t, uid.Both{RunLength: run, BoostPower: uid.NoBoost, PutFunc: func(uid.ID) error {
 				<-resume
 				return nil
 			}}, uid.NewTestClock())
@@ -58,11 +58,11 @@ func TestCloseWakes(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for name, tc := range map[string]struct {
-			o     uid.Options
+			o     uid.Both
 			until time.Duration
 		}{
-			"clock":  {uid.Options{MaxLead: time.Nanosecond, TakePolicy: uid.TakeWait}, time.Hour},
-			"window": {uid.Options{}, 8 * time.Second},
+			"clock":  {uid.Both{MaxLead: time.Nanosecond, TakePolicy: uid.TakeWait}, time.Hour},
+			"window": {uid.Both{}, 8 * time.Second},
 		} {
 			a := newMemory(tc.until)
 			a.Before = before(assignertest.OpExtend, hangs)
@@ -98,7 +98,7 @@ func TestCloseWakesPutFunc(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		made, ended := make(chan *uid.Cached, 1), make(chan error, 1)
-		c := cachedAt(t, uid.Options{TakePolicy: uid.TakeWait, BoostPower: uid.NoBoost,
+		c := cachedAt(t, uid.Both{TakePolicy: uid.TakeWait, BoostPower: uid.NoBoost,
 			MaxLead: time.Second, PutFunc: func(uid.ID) error {
 				c := <-made
 				for ids := make([]uid.ID, 8192); ; {
@@ -132,7 +132,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for range 100 / scale {
 		a := &assignertest.Memory{Length: assignertest.Endless}
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Layout: l}, uid.NewTestClock())
 		calls, newest := uid.Takers(t, d, 3)
 		for calls.Load() < 200 {
 			runtime.Gosched()

@@ -59,7 +59,7 @@ func TestClockBackWhileWaiting(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{SeqStart: 1}, clock)
+		d := defaultAt(t, uid.Both{SeqStart: 1}, clock)
 		if _, err := d.Fill(t.Context(), make([]uid.ID, 8192)); err != nil { // the second is used up
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestClockBackWhileWaiting(t *testing.T) {
 func TestHutoolClockLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
 		for range 100 {
 			refreshed := time.Now()
 			time.Sleep(30 * time.Millisecond) // in which the timer does not get to run
@@ -110,7 +110,7 @@ func TestBaiduDefaultGenerator(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: onBubble(compat.Baidu()), SeqStart: 1}, clock)
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Baidu()), SeqStart: 1}, clock)
 		first := d.Parse(mustNext(t, d))
 		for i := 1; i <= 8192; i++ {
 			p := d.Parse(mustNext(t, d))
@@ -137,7 +137,7 @@ func TestBaiduDefaultGenerator(t *testing.T) {
 func TestBaiduCachedRefill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{RunLength: 1, MaxLag: time.Hour}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{RunLength: 1, MaxLag: time.Hour}, uid.NewTestClock())
 		synctest.Wait()
 		for _, tc := range []struct {
 			take int
@@ -174,7 +174,7 @@ func TestBaiduCachedPutFails(t *testing.T) {
 	if padded != 1 {
 		t.Fatalf("the original pads %d times, want once", padded)
 	}
-	for name, o := range map[string]uid.Options{
+	for name, o := range map[string]uid.Both{
 		"Fail":    {PutPolicy: uid.PutFail},
 		"PutFunc": {PutFunc: func(uid.ID) error { return ringbuffer.ErrFull }},
 	} {
@@ -215,7 +215,7 @@ func TestBaiduCachedQuiet(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c := cachedAt(t, uid.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{Logger: slog.New(slog.NewTextHandler(&log, nil))}, uid.NewTestClock())
 		for range takes {
 			mustNext(t, c)
 		}
@@ -242,7 +242,7 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 		ids := make([]uid.ID, burst)
 		var last uid.ID
 		for range 3 {
-			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Both{}, uid.NewTestClock())
 			mustFill(t, c, ids)
 			if ids[0] <= last {
 				t.Errorf("the restarted generator gives %d after %d", ids[0], last)
@@ -259,7 +259,7 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 func TestLeafOverflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
 		prev := d.Parse(mustNext(t, d))
 		for range 20_000 {
 			p := d.Parse(mustNext(t, d))

@@ -14,7 +14,7 @@ import (
 // and queue nothing. The next one composes a single batch.
 func TestTopByOneCaller(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Options{RunLength: 1, MaxLag: time.Hour}, NewTestClock())
+	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 1, MaxLag: time.Hour}, NewTestClock())
 	c.StopPadder()
 	p := c.composer
 	p.mu.Lock()

@@ -39,8 +39,8 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readCloc
 	if err != nil {
 		return nil, err
 	}
-	c := &core{timeline: newTimeline(eras, opts.SeqStart), eras: eras, opts: opts,
-		clock: newClock(read, opts.MaxJump)}
+	c := &core{timeline: newTimeline(eras, opts.seqStart), eras: eras, opts: opts,
+		clock: newClock(read, maxJump)}
 	now := c.clock.now()
 	if l := opts.Layout; now.Before(l.Epoch) {
 		return nil, badOption("Layout.Epoch", l.Epoch, "an instant before now, %v", now.UTC())

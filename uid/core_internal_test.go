@@ -29,7 +29,7 @@ func TestSameKind(t *testing.T) {
 // TestUntilLeadAtLeast: a timer for a bound that is gone does not spin.
 func TestUntilLeadAtLeast(t *testing.T) {
 	t.Parallel()
-	d := internalDefault(t, &Options{MaxLead: 3 * time.Second})
+	d := internalDefault(t, &Both{MaxLead: 3 * time.Second})
 	now := time.Now()
 	if got := d.untilLead(d.at(now)); got != 100*time.Microsecond {
 		t.Errorf("the current tick is permitted in %v, want 100 µs", got)

@@ -20,11 +20,11 @@ func TestTakePolicies(t *testing.T) {
 	calls := 0
 	for _, tc := range []struct {
 		name string
-		o    uid.Options
+		o    uid.Both
 		want error
 	}{
-		{"reject", uid.Options{TakePolicy: uid.TakeReject}, uid.ErrLead},
-		{"func", uid.Options{TakeFunc: func(_ context.Context, reason error) error {
+		{"reject", uid.Both{TakePolicy: uid.TakeReject}, uid.ErrLead},
+		{"func", uid.Both{TakeFunc: func(_ context.Context, reason error) error {
 			if !errors.Is(reason, uid.ErrLead) && !errors.Is(reason, uid.ErrEmpty) {
 				return fmt.Errorf("reason %w", reason)
 			}
@@ -59,7 +59,7 @@ func TestTakeFuncPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		boom := true
-		c := cachedAt(t, uid.Options{MaxLead: time.Nanosecond, TakeFunc: func(context.Context, error) error {
+		c := cachedAt(t, uid.Both{MaxLead: time.Nanosecond, TakeFunc: func(context.Context, error) error {
 			if boom {
 				panic("boom")
 			}
@@ -113,7 +113,7 @@ func TestLastIDOfAll(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
 			time.Sleep(1020 * time.Second) // four ticks of 32 ids are left
 			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
-				uid.Options{Layout: l, RunLength: tc.run, SeqStart: 1}, uid.NewTestClock())
+				uid.Both{Layout: l, RunLength: tc.run, SeqStart: 1}, uid.NewTestClock())
 			last := uid.ID(0)
 			for range tc.taken {
 				last = mustNext(t, c)
@@ -134,7 +134,7 @@ func TestRejectsExhausted(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: bubbleStart}
 	for kind := range kinds {
-		bubble(t, kind, endless(), uid.Options{Layout: l}, func(t *testing.T, g uid.Generator,
+		bubble(t, kind, endless(), uid.Both{Layout: l}, func(t *testing.T, g uid.Generator,
 			_ *uid.TestClock) {
 			time.Sleep(time.Minute)
 			for range 3 {
@@ -157,7 +157,7 @@ func TestClaimAfterTheEnd(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now()}
 			a := newPlace(assignertest.Endless)
 			a.From = allocator(t, l).Expires()
-			_, err := start(t.Context(), a, &uid.Options{Layout: l}, uid.NewTestClock())
+			_, err := start(t.Context(), a, &uid.Both{Layout: l}, uid.NewTestClock())
 			released := a.Calls(assignertest.OpRelease)
 			if !errors.Is(err, uid.ErrExhausted) || len(released) != 1 || !released[0].Asked.IsZero() {
 				t.Errorf("%s: %v, released %+v, want ErrExhausted, once unused", kind, err, released)
@@ -170,7 +170,7 @@ func TestClaimAfterTheEnd(t *testing.T) {
 func TestRejectsEmpty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{TakePolicy: uid.TakeReject}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{TakePolicy: uid.TakeReject}, uid.NewTestClock())
 		c.StopPadder()
 		c.Empty()
 		if _, err := c.Next(t.Context()); !errors.Is(err, uid.ErrEmpty) || c.Stats().RejectsEmpty != 1 {

@@ -61,12 +61,13 @@ var _ Generator = (*Default)(nil)
 // nothing to the generator afterwards. Nil options mean the defaults. Errors wrap ErrOptions,
 // bitsalloc.ErrLayout, ErrExhausted or what the assigner returned; a claim that was made is
 // released then.
-func NewDefault(ctx context.Context, a assigner.Assigner, o *Options) (*Default, error) {
+func NewDefault(ctx context.Context, a assigner.Assigner, o *DefaultOptions) (*Default, error) {
+	all := o.options()
 	var start time.Time
-	if o == nil || o.Clock == nil {
+	if all.Clock == nil {
 		start = time.Now()
 	}
-	return newDefault(ctx, a, o, o.clocks(), start)
+	return newDefault(ctx, a, all, all.clocks(), start)
 }
 
 // newDefault is NewDefault with the clocks that read reads. start is that of the tick cache; zero:
@@ -107,8 +108,8 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 // sequence is used up. It allocates nothing while it does not wait.
 //
 // It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, with a
-// *ClockBackError as Options.Rollback says, with ErrLead at MaxLead with TakeReject, with the error
-// of a TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
+// *ClockBackError as DefaultOptions.Rollback says, with ErrLead at MaxLead with TakeReject, with the
+// error of a TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
 	return d.keyless(n), err
@@ -229,7 +230,7 @@ func (d *Default) issued() int64 {
 //
 //	no id yet, or the newest is of an earlier tick    tick's start
 //	the newest is of tick                             the next sequence number
-//	the newest is of a later tick                     what Options.Rollback says
+//	the newest is of a later tick                     what Rollback says
 //	the newest has its tick's last sequence number    wait for the next tick, if it is covered
 //
 // It changes nothing but ahead, and counts nothing: Stats looks, too.
@@ -301,12 +302,12 @@ func (d *Default) startAfter(newest, tick uint64, worker int64) uint64 {
 	return d.of(tick).start(tick, worker)
 }
 
-// rollback applies Options.Rollback to a clock that is behind the tick of newest, the newest id's
+// rollback applies Rollback to a clock that is behind the tick of newest, the newest id's
 // position; now is the position of the clock's tick. It returns how long to wait, an error, or
 // neither when that tick is to be held. A wait is for that tick or, where its sequence is used up,
 // for the one after it. It compares instants, as leads does.
 func (d *Default) rollback(newest, now uint64) (time.Duration, error) {
-	by, r := d.time(newest).Sub(d.time(now)), d.opts.Rollback
+	by, r := d.time(newest).Sub(d.time(now)), d.opts.rollback
 	switch {
 	case r.mode == rollbackHold && by < r.bound:
 		return 0, nil

@@ -18,7 +18,7 @@ func TestDefaultCapacityOfWindow(t *testing.T) {
 	t.Parallel()
 	for _, early := range []time.Duration{time.Second, 300 * time.Millisecond, time.Nanosecond} {
 		synctest.Test(t, func(t *testing.T) {
-			d := uid.Open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Options{SeqStart: 1}, uid.NewTestClock())
+			d := uid.Open(t, uid.NewDefaultAt, newPlace(time.Hour), uid.Both{SeqStart: 1}, uid.NewTestClock())
 			time.Sleep(time.Second - early)
 			ctx := within(t, time.Minute)
 			start := time.Now()
@@ -36,7 +36,7 @@ func TestDefaultAheadIsWhole(t *testing.T) {
 	t.Parallel()
 	a := newMemory(20 * time.Second)
 	a.From = bubbleStart.Add(3 * time.Hour)
-	bubble(t, "default", a, uid.Options{SeqStart: 1}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{SeqStart: 1}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		first := g.Parse(mustNext(t, g))
 		for i := int64(1); i < 50*8192/scale; i++ {
 			p := g.Parse(mustNext(t, g))
@@ -58,7 +58,7 @@ func TestDefaultBackBehindWindow(t *testing.T) {
 		clock := uid.NewTestClock()
 		a := newPlace(time.Hour)
 		a.From = bubbleStart.Add(5 * time.Second)
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Rollback: uid.RollbackHold(6 * time.Second)}, clock)
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Rollback: uid.RollbackHold(6 * time.Second)}, clock)
 		time.Sleep(10 * time.Second)
 		mustNext(t, d)
 		clock.Step(-8 * time.Second)
@@ -75,7 +75,7 @@ func TestDefaultWaitsToTheTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Rollback: uid.RollbackWait(time.Minute)}, clock)
+		d := defaultAt(t, uid.Both{Rollback: uid.RollbackWait(time.Minute)}, clock)
 		time.Sleep(10*time.Second + 700*time.Millisecond)
 		mustNext(t, d)
 		clock.Step(-3 * time.Second) // 7.7
@@ -88,7 +88,7 @@ func TestDefaultWaitsToTheTick(t *testing.T) {
 func TestDefaultFirstTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()}, SeqStart: 1},
+		d := defaultAt(t, uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now()}, SeqStart: 1},
 			uid.NewTestClock())
 		start := time.Now()
 		ids := make([]uid.ID, 8192)
@@ -102,7 +102,7 @@ func TestDefaultFirstTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the first id alone
 		start := time.Now()
 		a := newPlace(2 * time.Hour)
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{SeqStart: 1,
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{SeqStart: 1,
 			Layout: bitsalloc.Layout{Epoch: start}}, uid.NewTestClock())
 		mustNext(t, d)
 		time.Sleep(time.Hour)
@@ -123,7 +123,7 @@ func TestDefaultPosition(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(assignertest.Endless)
 			a.From = bubbleStart.Add(ahead)
-			d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, uid.NewTestClock())
+			d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{}, uid.NewTestClock())
 			if off := time.Until(d.Stats().Position); off != max(0, ahead) {
 				t.Errorf("a window from %v on: the position is %v ahead", ahead, off)
 			}
@@ -138,7 +138,7 @@ func TestDefaultTickEndsMeanwhile(t *testing.T) {
 	for _, over := range []time.Duration{0, 300 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			clock, arm := hookedClock(func(clock *uid.TestClock) { clock.Step(500*time.Millisecond + over) })
-			d := defaultAt(t, uid.Options{SeqStart: 1}, clock)
+			d := defaultAt(t, uid.Both{SeqStart: 1}, clock)
 			ids := make([]uid.ID, 8192)
 			mustFill(t, d, ids)
 			time.Sleep(500 * time.Millisecond)
@@ -157,7 +157,7 @@ func TestDefaultTickEndsMeanwhile(t *testing.T) {
 func TestDefaultSpreadAfterBusyTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{}, uid.NewTestClock())
 		starts := map[int64]bool{}
 		for range 20 {
 			ids := make([]uid.ID, 4097) // the last one is in the second half, wherever the first is
@@ -175,7 +175,7 @@ func TestDefaultSpreadAfterBusyTick(t *testing.T) {
 func TestDefaultUnused(t *testing.T) {
 	t.Parallel()
 	a := newPlace(time.Hour)
-	mustClose(t, uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, uid.NewTestClock()))
+	mustClose(t, uid.Open(t, uid.NewDefaultAt, a, uid.Both{}, uid.NewTestClock()))
 	if released := a.Calls(assignertest.OpRelease); len(released) != 1 || !released[0].Asked.IsZero() {
 		t.Errorf("released %+v, want the zero time once", released)
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // internalDefault returns a Default of worker 1 that the test closes.
-func internalDefault(t *testing.T, o *Options) *Default {
+func internalDefault(t *testing.T, o *Both) *Default {
 	t.Helper()
-	d, err := NewDefault(t.Context(), assignertest.Static(1), o)
+	d, err := NewDefault(t.Context(), assignertest.Static(1), o.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestDefaultReads(t *testing.T) {
 	var reads atomic.Int64
 	clock := NewTestClock()
 	clock.OnRead = func() { reads.Add(1) }
-	d = internalDefault(t, &Options{Clock: clock.read})
+	d = internalDefault(t, &Both{Clock: clock.read})
 	before := reads.Load()
 	for range 100 {
 		if _, err := d.Next(t.Context()); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // defaultAt returns a Default of worker 1 on a clock of the test's.
-func defaultAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Default {
+func defaultAt(t *testing.T, o uid.Both, clock *uid.TestClock) *uid.Default {
 	t.Helper()
 	return uid.Open(t, uid.NewDefaultAt, assignertest.Static(1), o, clock)
 }
@@ -24,7 +24,7 @@ func defaultAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Default {
 func TestDefaultCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{SeqStart: 1}, uid.NewTestClock())
 		start := time.Now()
 		var last uid.ID
 		for i := range 3*8192 + 1 {
@@ -49,7 +49,7 @@ func TestDefaultCapacity(t *testing.T) {
 func TestDefaultFillCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{}, uid.NewTestClock())
 		ids := make([]uid.ID, 5*8192)
 		if n, err := d.Fill(t.Context(), ids); n != len(ids) || err != nil {
 			t.Fatalf("Fill() = %d, %v", n, err)
@@ -72,7 +72,7 @@ func TestDefaultFillCapacity(t *testing.T) {
 func TestDefaultBusyTickIsWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{}, uid.NewTestClock())
 		ids := make([]uid.ID, 500)
 		late := 0
 		for range 1000 {
@@ -110,7 +110,7 @@ func TestDefaultRollback(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
-				d := defaultAt(t, uid.Options{Layout: ms, Rollback: tc.rollback}, clock)
+				d := defaultAt(t, uid.Both{Layout: ms, Rollback: tc.rollback}, clock)
 				time.Sleep(3 * time.Second)
 				last := mustNext(t, d)
 				clock.Step(-tc.back)
@@ -149,7 +149,7 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ms := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: time.Millisecond, Epoch: bubbleEpoch}
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: ms, Rollback: uid.RollbackHold(2 * time.Second)}, clock)
+		d := defaultAt(t, uid.Both{Layout: ms, Rollback: uid.RollbackHold(2 * time.Second)}, clock)
 		time.Sleep(3 * time.Second)
 		seen := map[uid.ID]bool{mustNext(t, d): true}
 		clock.Step(-100 * time.Millisecond)
@@ -171,7 +171,7 @@ func TestDefaultSteps(t *testing.T) {
 		uid.RollbackHold(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			d := defaultAt(t, uid.Options{Rollback: r,
+			d := defaultAt(t, uid.Both{Rollback: r,
 				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3,
 					Epoch: bubbleEpoch}}, clock)
 			last := uid.ID(-1)
@@ -205,7 +205,7 @@ func TestDefaultStart(t *testing.T) {
 	t.Parallel()
 	for _, start := range []int64{1, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			d := defaultAt(t, uid.Options{SeqStart: start}, uid.NewTestClock())
+			d := defaultAt(t, uid.Both{SeqStart: start}, uid.NewTestClock())
 			seen := map[int64]bool{}
 			for range 1000 {
 				time.Sleep(time.Second)
@@ -226,7 +226,7 @@ func TestDefaultStart(t *testing.T) {
 func TestDefaultExhausted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: bitsalloc.Layout{TimeBits: 17, WorkerBits: 33,
+		d := defaultAt(t, uid.Both{Layout: bitsalloc.Layout{TimeBits: 17, WorkerBits: 33,
 			SeqBits: 13, Epoch: bubbleEpoch}}, uid.NewTestClock())
 		time.Sleep(time.Until(d.Stats().Expires) - time.Second)
 		if id := mustNext(t, d); id <= 0 {
@@ -244,7 +244,7 @@ func TestDefaultExhausted(t *testing.T) {
 func TestDefaultExactlyOnce(t *testing.T) {
 	t.Parallel()
 	layout := bitsalloc.Layout{TimeBits: 41, WorkerBits: 8, SeqBits: 14, Tick: time.Millisecond}
-	d := defaultAt(t, uid.Options{Layout: layout, Rollback: uid.RollbackHold(time.Minute)}, uid.NewTestClock())
+	d := defaultAt(t, uid.Both{Layout: layout, Rollback: uid.RollbackHold(time.Minute)}, uid.NewTestClock())
 	r := newRecord(allocator(t, layout), time.Now(), 60_000<<14)
 	take(t, d, r, 4, 50_000)
 	r.check(t, 200_000)
@@ -257,7 +257,7 @@ func TestDefaultStartsSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seqs := map[int64]bool{}
 		for range 50 {
-			d := defaultAt(t, uid.Options{}, uid.NewTestClock())
+			d := defaultAt(t, uid.Both{}, uid.NewTestClock())
 			seqs[d.Parse(mustNext(t, d)).Seq] = true
 			d.Close()
 			time.Sleep(time.Second)
@@ -275,7 +275,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
 	for range 4 {
 		a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: assignertest.Endless}
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Layout: l}, uid.NewTestClock())
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Layout: l}, uid.NewTestClock())
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {

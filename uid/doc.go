@@ -42,7 +42,7 @@
 //	ErrNoGene                         NextGene or FillGene on a layout without GeneBits; permanent
 //	ErrClaimExpired                   the authority has not answered for a whole window; temporary
 //	ErrSuperseded                      an era has begun that this process does not know; permanent
-//	ErrClaimLost                      another owner has the worker id; see NoReassign
+//	ErrClaimLost                      another owner has the worker id
 //	ErrLead                           MaxLead ahead of the clock, with TakeReject; temporary
 //	ErrEmpty                          no id is ready, with TakeReject; temporary
 //	ErrClockBack                      the clock went back, Default only; temporary
@@ -60,8 +60,8 @@
 //	a burst                    Cached: ids ahead of the clock, as far as MaxLead permits
 //	                           Default: callers wait for the next tick
 //	the clock goes back        Cached: ids go on, with a larger lead
-//	                           Default: what Options.Rollback says
-//	the clock jumps ahead      ids with the time of before the jump, until it is believed: MaxJump
+//	                           Default: what Rollback says
+//	the clock jumps ahead      ids with the time of before the jump, until it is believed
 //	the process pauses         afterwards ids to its window's end, and beyond it only if no other
 //	                           process has taken the worker id meanwhile
 //	the process is killed      the worker id is free again when the window has passed

@@ -26,7 +26,7 @@ func TestFirstTick(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &assignertest.Memory{}
-			g := uid.Open(t, start, a.Range(5, 5), uid.Options{Layout: l, MaxLead: 3 * time.Second,
+			g := uid.Open(t, start, a.Range(5, 5), uid.Both{Layout: l, MaxLead: 3 * time.Second,
 				TakePolicy: uid.TakeReject}, uid.NewTestClock())
 			last := uid.ID(old)
 			for range 2000 {
@@ -55,9 +55,9 @@ func TestFirstTick(t *testing.T) {
 
 // erasFrom returns options with four eras that follow one another every three seconds, with other
 // widths and ticks, at instants that are on no tick's border. The first has 53 bits.
-func erasFrom(now time.Time, gene int) uid.Options {
+func erasFrom(now time.Time, gene int) uid.Both {
 	at := func(s float64) time.Time { return now.Add(time.Duration(s * float64(time.Second))) }
-	return uid.Options{
+	return uid.Both{
 		Layout: bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 13 - gene, GeneBits: gene,
 			Epoch: now.Add(-time.Hour)},
 		Eras: []bitsalloc.Era{
@@ -211,22 +211,22 @@ func TestErasWindow(t *testing.T) {
 func TestErasOptions(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for want, change := range map[string]func(*uid.Options){
-		"RunLength is 512, want a power of two in 1..256": func(o *uid.Options) { o.RunLength = 512 },
-		"era 2":       func(o *uid.Options) { o.Eras[1].From = o.Eras[0].From },
-		"MaxLag is":   func(o *uid.Options) { o.MaxLag = 900 * time.Millisecond },
-		"SeqStart is": func(o *uid.Options) { o.SeqStart = 1<<15 + 1 },
+	for want, change := range map[string]func(*uid.Both){
+		"RunLength is 512, want a power of two in 1..256": func(o *uid.Both) { o.RunLength = 512 },
+		"era 2":       func(o *uid.Both) { o.Eras[1].From = o.Eras[0].From },
+		"MaxLag is":   func(o *uid.Both) { o.MaxLag = 900 * time.Millisecond },
+		"SeqStart is": func(o *uid.Both) { o.SeqStart = 1<<15 + 1 },
 	} {
 		o := erasFrom(now, 0)
 		change(&o)
 		if _, err := uid.NewCached(t.Context(), assignertest.Static(1),
-			&o); !errors.Is(err, uid.ErrOptions) || !strings.Contains(err.Error(), want) {
+			o.Cached()); !errors.Is(err, uid.ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want ErrOptions with %q", err, want)
 		}
 	}
 	o := erasFrom(now, 0)
 	if _, err := uid.NewCached(t.Context(), assignertest.Static(1<<10),
-		&o); !errors.Is(err, assigner.ErrWorkersExhausted) {
+		o.Cached()); !errors.Is(err, assigner.ErrWorkersExhausted) {
 		t.Errorf("a worker id that does not fit the narrowest era: %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestErasUnknown(t *testing.T) {
 				era := bitsalloc.Era{From: from, Layout: bitsalloc.Layout{TimeBits: 38, WorkerBits: 12, SeqBits: 13}}
 				var gens []uid.Generator
 				for i := range 4 {
-					o := uid.Options{Layout: first, TakePolicy: policy}
+					o := uid.Both{Layout: first, TakePolicy: policy}
 					if i > 0 {
 						o.Eras = []bitsalloc.Era{era}
 					}
@@ -287,7 +287,7 @@ func TestErasUnknown(t *testing.T) {
 					t.Errorf("%s with the era got to %v", kind, last[1])
 				}
 				// A process that starts without it is refused, one with it is not.
-				if _, err := start(t.Context(), m, &uid.Options{Layout: first},
+				if _, err := start(t.Context(), m, &uid.Both{Layout: first},
 					uid.NewTestClock()); !errors.Is(err, uid.ErrSuperseded) {
 					t.Errorf("a start without the era: %v", err)
 				}

@@ -34,12 +34,12 @@ var (
 	// ErrNoGene: NextGene or FillGene on a layout without GeneBits. Permanent.
 	ErrNoGene = errors.New("uid: the layout has no gene bits")
 
-	// ErrClockBack: the clock went back further than Options.Rollback tolerates; it is always a
-	// *ClockBackError. Temporary, until the clock has caught up.
+	// ErrClockBack: the clock went back further than DefaultOptions.Rollback tolerates; it is
+	// always a *ClockBackError. Temporary, until the clock has caught up.
 	ErrClockBack = errors.New("uid: clock went back")
 
 	// ErrClaimLost: another owner has the worker id, and the old window is used up. The generator
-	// claims another worker id. Temporary, but permanent with Options.NoReassign.
+	// claims another worker id. Temporary.
 	ErrClaimLost = assigner.ErrClaimLost
 
 	// ErrClaimExpired: the window is used up and could not be extended, mostly because the
@@ -54,11 +54,11 @@ var (
 )
 
 // ClockBackError says how far the clock is behind the newest id. It is of the clock as it is
-// believed: see Options.MaxJump. Find it with errors.As.
+// believed: a jump ahead of more than an hour is held back. Find it with errors.As.
 type ClockBackError struct {
 	// From the clock's tick to the newest id's: about how long it lasts.
 	By    time.Duration // from the clock's tick to the newest id's
-	Bound time.Duration // what Options.Rollback tolerates
+	Bound time.Duration // what DefaultOptions.Rollback tolerates
 }
 
 // Error names both durations.
@@ -79,10 +79,9 @@ var errRingFull = errors.New("uid: the ring is full")
 
 // Temporary reports whether a later call on the same generator may succeed without an operator's
 // help. A server answers such errors with 503 and a Retry-After. It is false for nil, for the end
-// of the caller's ctx, and for errors that are not a generator's. Of the permanent ones it is false
-// too, and for ErrClaimLost with NoReassign.
+// of the caller's ctx, and for errors that are not a generator's, and for the permanent ones.
 func Temporary(err error) bool {
-	if errors.Is(err, errGivenUp) || errors.Is(err, errCtxEnded) || errors.Is(err, ErrSuperseded) {
+	if errors.Is(err, errCtxEnded) || errors.Is(err, ErrSuperseded) {
 		return false
 	}
 	for _, passing := range []error{ErrLead, ErrEmpty, ErrClockBack, ErrClaimExpired,

@@ -47,7 +47,7 @@ func ExampleCached_FillGene() {
 // A generator that reads the clock for every id and never runs ahead of it.
 func ExampleNewDefault() {
 	ctx := context.Background()
-	gen, err := uid.NewDefault(ctx, assigner.Static(1), &uid.Options{
+	gen, err := uid.NewDefault(ctx, assigner.Static(1), &uid.DefaultOptions{
 		Layout:   bitsalloc.Layout{TimeBits: 31, WorkerBits: 14, SeqBits: 18},
 		Rollback: uid.RollbackHold(time.Second), // what a clock that went back gets
 	})

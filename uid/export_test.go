@@ -2,6 +2,7 @@ package uid
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -47,25 +48,64 @@ func (t *TestClock) read() (time.Time, time.Duration) {
 	return wall, mono
 }
 
+// Both is the options of both generators, for tests that make either.
+type Both struct {
+	Layout                    bitsalloc.Layout
+	Eras                      []bitsalloc.Era
+	BoostPower, PaddingFactor int
+	RunLength, Lanes          int
+	ScheduleInterval          time.Duration
+	MaxLag, MaxLead           time.Duration
+	PutPolicy                 PutPolicy
+	PutFunc                   func(next ID) error
+	TakePolicy                TakePolicy
+	TakeFunc                  func(ctx context.Context, reason error) error
+	Rollback                  Rollback
+	SeqStart                  int64
+	Clock                     func() (wall time.Time, mono time.Duration)
+	Logger                    *slog.Logger
+}
+
+// Cached returns what NewCached takes of b, with b's SeqStart.
+func (b *Both) Cached() *Options {
+	if b == nil {
+		return nil
+	}
+	return &Options{Layout: b.Layout, Eras: b.Eras, BoostPower: b.BoostPower,
+		PaddingFactor: b.PaddingFactor, RunLength: b.RunLength, Lanes: b.Lanes,
+		ScheduleInterval: b.ScheduleInterval, MaxLag: b.MaxLag, MaxLead: b.MaxLead,
+		PutPolicy: b.PutPolicy, PutFunc: b.PutFunc, TakePolicy: b.TakePolicy, TakeFunc: b.TakeFunc,
+		Clock: b.Clock, Logger: b.Logger, rollback: b.Rollback, seqStart: b.SeqStart}
+}
+
+// Default returns what NewDefault takes of b.
+func (b *Both) Default() *DefaultOptions {
+	if b == nil {
+		return nil
+	}
+	return &DefaultOptions{Layout: b.Layout, Eras: b.Eras, MaxLead: b.MaxLead, TakePolicy: b.TakePolicy,
+		TakeFunc: b.TakeFunc, Rollback: b.Rollback, SeqStart: b.SeqStart, Clock: b.Clock, Logger: b.Logger}
+}
+
 // NewCachedAt is NewCached with a clock of the test's.
-func NewCachedAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Cached, error) {
-	return newCached(ctx, a, o, t.read)
+func NewCachedAt(ctx context.Context, a assigner.Assigner, o *Both, t *TestClock) (*Cached, error) {
+	return newCached(ctx, a, o.Cached(), t.read)
 }
 
 // NewDefaultAt is NewDefault with a clock of the test's.
-func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Default, error) {
-	return newDefault(ctx, a, o, t.read, time.Time{})
+func NewDefaultAt(ctx context.Context, a assigner.Assigner, o *Both, t *TestClock) (*Default, error) {
+	return newDefault(ctx, a, o.Cached(), t.read, time.Time{})
 }
 
 // NewDefaultTicksAt is NewDefaultAt that reads the clock as NewDefault does: through the tick cache.
-func NewDefaultTicksAt(ctx context.Context, a assigner.Assigner, o *Options, t *TestClock) (*Default, error) {
-	return newDefault(ctx, a, o, t.read, time.Now())
+func NewDefaultTicksAt(ctx context.Context, a assigner.Assigner, o *Both, t *TestClock) (*Default, error) {
+	return newDefault(ctx, a, o.Cached(), t.read, time.Now())
 }
 
 // Open returns a generator that is closed with the test. In a bubble, which begins before the default
 // epoch, the default layout has an epoch before the bubble.
-func Open[G Generator](t *testing.T, make func(context.Context, assigner.Assigner, *Options, *TestClock) (G, error),
-	a assigner.Assigner, o Options, clock *TestClock) G {
+func Open[G Generator](t *testing.T, make func(context.Context, assigner.Assigner, *Both, *TestClock) (G, error),
+	a assigner.Assigner, o Both, clock *TestClock) G {
 	t.Helper()
 	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(bitsalloc.DefaultEpoch()) {
 		o.Layout.Epoch = time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC)

@@ -20,7 +20,7 @@ func TestGene(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, lanes := range []int{1, 4} {
-			g := uid.Open(t, make, assignertest.Static(1), uid.Options{Layout: l, Lanes: lanes}, uid.NewTestClock())
+			g := uid.Open(t, make, assignertest.Static(1), uid.Both{Layout: l, Lanes: lanes}, uid.NewTestClock())
 			seen, keyless := map[uid.ID]bool{}, map[int64]int{}
 			add := func(id uid.ID, err error, key int64) {
 				t.Helper()
@@ -58,7 +58,7 @@ func TestGene(t *testing.T) {
 				add(id, nil, -3)
 			}
 		}
-		g := uid.Open(t, make, assignertest.Static(1), uid.Options{}, uid.NewTestClock())
+		g := uid.Open(t, make, assignertest.Static(1), uid.Both{}, uid.NewTestClock())
 		if _, err := g.NextGene(t.Context(), 1); !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: NextGene without GeneBits = %v, want ErrNoGene", name, err)
 		}
@@ -79,7 +79,7 @@ func TestFillTakesAllThatIsThere(t *testing.T) {
 	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: bubbleEpoch}
-			o := uid.Options{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
+			o := uid.Both{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: policy, BoostPower: uid.NoBoost}
 			c := cachedAt(t, o, uid.NewTestClock())
 			for range rounds {
@@ -144,7 +144,7 @@ func TestFillLooksAgain(t *testing.T) {
 				}
 				busy = false
 			}
-			c = cachedAt(t, uid.Options{Layout: l, RunLength: tc.run, SeqStart: 1, MaxLead: time.Nanosecond,
+			c = cachedAt(t, uid.Both{Layout: l, RunLength: tc.run, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: uid.TakeReject, BoostPower: uid.NoBoost}, clock)
 			defer c.Close()
 			c.StopPadder()
@@ -167,7 +167,7 @@ func TestFillGenes(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, GeneBits: 3}
 	for name, make := range kinds {
-		g, err := make(t.Context(), assignertest.Static(1), &uid.Options{Layout: l, RunLength: 16},
+		g, err := make(t.Context(), assignertest.Static(1), &uid.Both{Layout: l, RunLength: 16},
 			uid.NewTestClock())
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestFillLogsStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		l := bitsalloc.Layout{TimeBits: 2, WorkerBits: 2, SeqBits: 6, Epoch: time.Now()}
-		c := cachedAt(t, uid.Options{Layout: l, SeqStart: 1, Logger: logger}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{Layout: l, SeqStart: 1, Logger: logger}, uid.NewTestClock())
 		defer c.Close()
 		for range 2 {
 			if _, err := c.Fill(t.Context(), make([]uid.ID, 4*64+1)); !errors.Is(err, uid.ErrExhausted) {
@@ -209,7 +209,7 @@ func TestFillTakesNoMoreRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for want, runs := range map[int]int64{1: 1, 16: 1, 17: 2, 32: 2, 33: 3, 256: 16, 257: 17} {
-			c := cachedAt(t, uid.Options{RunLength: 16, SeqStart: 1}, uid.NewTestClock())
+			c := cachedAt(t, uid.Both{RunLength: 16, SeqStart: 1}, uid.NewTestClock())
 			if _, err := c.Fill(t.Context(), make([]uid.ID, want)); err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func TestFreshWithoutPadder(t *testing.T) {
 	}{{0, 0}, {1499 * time.Millisecond, 0}, {1500 * time.Millisecond, 1},
 		{1501 * time.Millisecond, 1}, {2 * time.Second, 2}, {time.Hour, 3600}} {
 		synctest.Test(t, func(t *testing.T) {
-			o := uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost, PaddingFactor: 1}
+			o := uid.Both{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost, PaddingFactor: 1}
 			c := cachedAt(t, o, uid.NewTestClock())
 			c.StopPadder()
 			last := c.Parse(mustNext(t, c))
@@ -53,7 +53,7 @@ func TestFreshLanes(t *testing.T) {
 	}{{1, 0, 1}, {4, 0, 1}, {1, 8192, 1<<22 - 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(tc.worker),
-				uid.Options{Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
+				uid.Both{Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
 			for range 400 {
 				mustNext(t, c)
 				time.Sleep(250 * time.Millisecond)
@@ -72,7 +72,7 @@ func TestFreshLanes(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost,
+		c := cachedAt(t, uid.Both{SeqStart: 1, RunLength: 16, BoostPower: uid.NoBoost,
 			PaddingFactor: 1, MaxLag: time.Hour}, uid.NewTestClock())
 		c.StopPadder()
 		take := func(n int) {
@@ -105,7 +105,7 @@ func TestFreshFromTheEpoch(t *testing.T) {
 	t.Parallel()
 	for _, start := range []int64{1, 0} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
+			c := cachedAt(t, uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				SeqStart: start, BoostPower: uid.NoBoost}, uid.NewTestClock())
 			last := uid.ID(-1)
 			for range 60 {
@@ -128,7 +128,7 @@ func TestFreshBehindOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Minute)
 		a.Fail(errDown, assignertest.OpExtend)
-		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{}, uid.NewTestClock())
 		var err error
 		for ids := make([]uid.ID, 8192); err == nil; {
 			_, err = c.Fill(t.Context(), ids)
@@ -162,7 +162,7 @@ func TestFreshAndOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("run=%d/%v", run, pause), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					o := uid.Options{RunLength: run, BoostPower: uid.NoBoost,
+					o := uid.Both{RunLength: run, BoostPower: uid.NoBoost,
 						Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6,
 							Epoch: bubbleEpoch}}
 					c := cachedAt(t, o, uid.NewTestClock())
@@ -190,7 +190,7 @@ func TestFreshStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		offsets := map[int64]bool{}
 		for range 50 {
-			c := cachedAt(t, uid.Options{RunLength: 512}, uid.NewTestClock())
+			c := cachedAt(t, uid.Both{RunLength: 512}, uid.NewTestClock())
 			offsets[c.Parse(mustNext(t, c)).Seq%512] = true
 			c.Close()
 			time.Sleep(time.Second)
@@ -209,7 +209,7 @@ func TestClaimRegainedInBurst(t *testing.T) {
 	for _, run := range []int{1, 512} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(20 * time.Second)
-			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: run}, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: run}, uid.NewTestClock())
 			oldEnd := bubbleStart.Add(a.Length)
 			newBegin := oldEnd.Add(10 * time.Second)
 			a.between(t, 10*time.Second, time.Hour)
@@ -237,7 +237,7 @@ func TestClaimRegainedInBurst(t *testing.T) {
 func TestLagOfLane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: time.Nanosecond}, uid.NewTestClock())
 		c.StopPadder()
 		mustFill(t, c, make([]uid.ID, 8191))
 		time.Sleep(1300 * time.Millisecond)
@@ -251,7 +251,7 @@ func TestLagOfLane(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // a burst leaves ids that are ahead of the clock
-		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1}, uid.NewTestClock())
 		mustFill(t, c, make([]uid.ID, 3*8192))
 		if s := c.Stats(); s.Lag != 0 || s.Lead != 2*time.Second {
 			t.Errorf("three ticks used up, Lag = %v, Lead = %v, want 0 and 2 s", s.Lag, s.Lead)
@@ -268,7 +268,7 @@ func TestFreshAheadOfClock(t *testing.T) {
 		for range 50 {
 			a := newPlace(assignertest.Endless)
 			a.From = time.Now().Add(3 * time.Second)
-			c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16}, uid.NewTestClock())
+			c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: 16}, uid.NewTestClock())
 			p := c.Parse(mustNext(t, c))
 			if time.Until(p.Time) != 3*time.Second {
 				t.Errorf("the first id's time is %v ahead, want 3 s", time.Until(p.Time))

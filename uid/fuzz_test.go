@@ -22,7 +22,7 @@ func FuzzOptions(f *testing.F) {
 	f.Add(62, 0, 1, 0, int64(1<<62), int64(-1<<62), -2, -1, -1, -2, int64(-1), int64(1<<62), int64(-1))
 	f.Fuzz(func(t *testing.T, timeBits, workerBits, seqBits, geneBits int, tick, epoch int64, boost,
 		padding, run, lanes int, lag, lead, start int64) {
-		o := &uid.Options{
+		o := &uid.Both{
 			Layout: bitsalloc.Layout{TimeBits: timeBits, WorkerBits: workerBits, SeqBits: seqBits, GeneBits: geneBits,
 				Tick: time.Duration(tick)},
 			BoostPower: boost, PaddingFactor: padding, RunLength: run, Lanes: lanes, MaxLag: time.Duration(lag),
@@ -37,8 +37,8 @@ func FuzzOptions(f *testing.F) {
 			return // a ring that takes the fuzzer's time
 		}
 		for name, make := range map[string]func() (uid.Generator, error){
-			"cached":  func() (uid.Generator, error) { return uid.NewCached(t.Context(), assignertest.Static(0), o) },
-			"default": func() (uid.Generator, error) { return uid.NewDefault(t.Context(), assignertest.Static(0), o) },
+			"cached":  func() (uid.Generator, error) { return uid.NewCached(t.Context(), assignertest.Static(0), o.Cached()) },
+			"default": func() (uid.Generator, error) { return uid.NewDefault(t.Context(), assignertest.Static(0), o.Default()) },
 		} {
 			g, err := make()
 			if err != nil {

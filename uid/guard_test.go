@@ -15,10 +15,10 @@ import (
 )
 
 // guarded are the generators, with Default also as it is without a clock of the user's.
-func guarded() map[string]func(context.Context, assigner.Assigner, *uid.Options, *uid.TestClock) (uid.Generator,
+func guarded() map[string]func(context.Context, assigner.Assigner, *uid.Both, *uid.TestClock) (uid.Generator,
 	error) {
 	all := maps.Clone(kinds)
-	all["ticks"] = func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+	all["ticks"] = func(ctx context.Context, a assigner.Assigner, o *uid.Both,
 		clock *uid.TestClock) (uid.Generator, error) {
 		return uid.NewDefaultTicksAt(ctx, a, o, clock)
 	}
@@ -71,7 +71,7 @@ func TestGuardWrongReadings(t *testing.T) {
 						}
 					}
 					l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
-					g := uid.Open(t, start, assignertest.Static(1), uid.Options{Layout: l}, clock)
+					g := uid.Open(t, start, assignertest.Static(1), uid.Both{Layout: l}, clock)
 					near := func(when string) {
 						t.Helper()
 						before := time.Now()
@@ -139,7 +139,7 @@ func TestGuardRealSteps(t *testing.T) {
 		for _, step := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 10 * time.Minute, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
-				g := uid.Open(t, start, assignertest.Static(1), uid.Options{}, clock)
+				g := uid.Open(t, start, assignertest.Static(1), uid.Both{}, clock)
 				time.Sleep(10 * time.Second)
 				mustNext(t, g)
 				clock.Step(step)

@@ -23,7 +23,7 @@ import (
 func TestHandover(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		for _, o := range []uid.Options{{}, {Lanes: 4}, {RunLength: 1},
+		for _, o := range []uid.Both{{}, {Lanes: 4}, {RunLength: 1},
 			{RunLength: 2, BoostPower: uid.NoBoost},
 			{RunLength: 16, Lanes: 2, TakePolicy: uid.TakeWait}} {
 			t.Run(fmt.Sprintf("%s/run=%d/lanes=%d", name, o.RunLength, o.Lanes), func(t *testing.T) {

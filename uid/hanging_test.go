@@ -35,7 +35,7 @@ func TestExtendStands(t *testing.T) {
 		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpNow} {
 			logger, log := newLogged()
 			a := newMemory(10 * time.Minute)
-			bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				mustNext(t, g)
 				resume := stands(a, op)
 				if op == assignertest.OpNow { // the keeper asks about a jump
@@ -77,7 +77,7 @@ func TestCloseWhileCallStands(t *testing.T) {
 	for kind := range kinds {
 		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpRelease} {
 			a := newMemory(10 * time.Minute)
-			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				resume := stands(a, op)
 				time.Sleep(8 * time.Minute)
 				begin := time.Now()
@@ -105,7 +105,7 @@ func TestAssignStands(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := newMemory(10 * time.Minute)
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			resume := stands(a, assignertest.OpAssign)
 			a.Lose(g.Stats().Worker)
 			time.Sleep(20 * time.Minute)
@@ -129,7 +129,7 @@ func TestCloseAfterLateAssign(t *testing.T) {
 	for kind := range kinds {
 		for _, late := range []time.Duration{-time.Millisecond, time.Second} {
 			a := newMemory(10 * time.Minute)
-			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				mustNext(t, g)
 				resume := stands(a, assignertest.OpAssign)
 				a.Lose(g.Stats().Worker)
@@ -152,7 +152,7 @@ func TestHealthOfIdleAfterWindow(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{true, false} {
 		a := newPlace(30 * time.Minute)
-		bubble(t, "default", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		bubble(t, "default", a, uid.Both{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			mustNext(t, g)
 			if away {
 				a.Fail(errDown)
@@ -224,7 +224,7 @@ func TestExtendEndsItsGoroutine(t *testing.T) {
 			}
 			return nil
 		})
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			time.Sleep(20 * time.Minute)
 			mustNext(t, g)
 			if s := g.Stats(); s.ExtendFailures != 1 || s.Extends < 2 || s.Health().Status != uid.Up {

@@ -21,7 +21,7 @@ import (
 // TestHealth takes a generator through an outage of its authority: it is degraded while ids go on,
 // down from the tick on at which they stop, and up when the authority is back.
 func TestHealth(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
+	eachKind(t, uid.Both{}, nil, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		want := func(status uid.Status) uid.Health {
 			t.Helper()
 			synctest.Wait()
@@ -98,7 +98,7 @@ func TestHealth(t *testing.T) {
 // change of worker.
 func TestIssued(t *testing.T) {
 	t.Parallel()
-	for _, o := range []uid.Options{{}, {RunLength: 1}, {Lanes: 8}, {RunLength: 16, Lanes: 2}} {
+	for _, o := range []uid.Both{{}, {RunLength: 1}, {Lanes: 8}, {RunLength: 16, Lanes: 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newPlace(time.Minute)
 			c := uid.Open(t, uid.NewCachedAt, a, o, uid.NewTestClock())
@@ -134,7 +134,7 @@ func TestIssued(t *testing.T) {
 // goroutines, whatever Stats sees meanwhile.
 func TestIssuedDefault(t *testing.T) {
 	t.Parallel()
-	d := defaultAt(t, uid.Options{
+	d := defaultAt(t, uid.Both{
 		Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 12, SeqBits: 4, Tick: time.Millisecond}}, uid.NewTestClock())
 	const callers, calls = 8, 400
 	if got := d.Stats().Issued; got != 0 {
@@ -184,13 +184,6 @@ func TestTemporary(t *testing.T) {
 			t.Errorf("Temporary(%v) = %v, want %v", err, !want, want)
 		}
 	}
-	a := losing(10 * time.Minute)
-	bubble(t, "cached", a, uid.Options{NoReassign: true}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-		time.Sleep(11 * time.Minute)
-		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) || uid.Temporary(err) {
-			t.Errorf("a claim lost for good: %v, temporary %v", err, uid.Temporary(err))
-		}
-	})
 }
 
 // TestStatsForms reads the JSON, slog and text forms of Stats and of a generator.
@@ -199,7 +192,7 @@ func TestStatsForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(10 * time.Minute)
 		m.Fail(errDown, assignertest.OpExtend)
-		c := uid.Open(t, uid.NewCachedAt, m.Range(7, 7), uid.Options{}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, m.Range(7, 7), uid.Both{}, uid.NewTestClock())
 		mustNext(t, c)
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
@@ -243,7 +236,7 @@ func TestKeeperLogs(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
 	a := newMemory(10 * time.Minute)
-	bubble(t, "default", a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(time.Hour)
 		a.Fail(nil)
@@ -262,7 +255,7 @@ func TestKeeperLogsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
 		a := &assignertest.Memory{}
-		g := uid.Open(t, uid.NewCachedAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		g := uid.Open(t, uid.NewCachedAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
 		a.Fail(errDown, assignertest.OpAssign)
 		a.Lose(g.Stats().Worker)
 		time.Sleep(time.Hour)

@@ -26,14 +26,14 @@ func TestHealthNextCall(t *testing.T) {
 	}
 	cases := []struct {
 		kind string
-		o    uid.Options
+		o    uid.Both
 	}{
-		{"cached", uid.Options{RunLength: 2, BoostPower: uid.NoBoost}},
-		{"cached", uid.Options{TakePolicy: uid.TakeWait, MaxLead: time.Second}},
-		{"cached", uid.Options{MaxLead: time.Nanosecond, Lanes: 4, RunLength: 1}},
-		{"default", uid.Options{MaxLead: 2 * time.Second}},
-		{"default", uid.Options{Rollback: uid.RollbackWait(5 * time.Second)}},
-		{"default", uid.Options{Rollback: uid.RollbackHold(2 * time.Second)}},
+		{"cached", uid.Both{RunLength: 2, BoostPower: uid.NoBoost}},
+		{"cached", uid.Both{TakePolicy: uid.TakeWait, MaxLead: time.Second}},
+		{"cached", uid.Both{MaxLead: time.Nanosecond, Lanes: 4, RunLength: 1}},
+		{"default", uid.Both{MaxLead: 2 * time.Second}},
+		{"default", uid.Both{Rollback: uid.RollbackWait(5 * time.Second)}},
+		{"default", uid.Both{Rollback: uid.RollbackHold(2 * time.Second)}},
 	}
 	seen := make([]map[uid.Status]int, len(cases))
 	t.Cleanup(func() {
@@ -47,7 +47,6 @@ func TestHealthNextCall(t *testing.T) {
 	})
 	for i, tc := range cases {
 		seen[i] = map[uid.Status]int{}
-		tc.o.MaxJump = time.Minute
 		t.Run(tc.kind, func(t *testing.T) {
 			t.Parallel()
 			const life = 5000
@@ -71,7 +70,7 @@ func TestHealthNextCall(t *testing.T) {
 // healthProbe is a generator whose health is compared with its calls.
 type healthProbe struct {
 	g     uid.Generator
-	o     uid.Options
+	o     uid.Both
 	m     *assignertest.Memory
 	clock *uid.TestClock
 	rnd   *rand.Rand
@@ -80,7 +79,7 @@ type healthProbe struct {
 	skew  time.Duration // of the clock
 }
 
-func newHealthProbe(t *testing.T, kind string, o uid.Options, rnd *rand.Rand) *healthProbe {
+func newHealthProbe(t *testing.T, kind string, o uid.Both, rnd *rand.Rand) *healthProbe {
 	p := &healthProbe{o: o, rnd: rnd, clock: uid.NewTestClock(), m: &assignertest.Memory{Length: time.Minute}}
 	p.o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 5, Epoch: bubbleEpoch}
 	p.m.Before = func(_ context.Context, c assignertest.Call) error {
@@ -105,7 +104,7 @@ func (p *healthProbe) happen(t *testing.T) {
 		p.away.Store(!p.away.Load())
 	case 2:
 		p.m.Lose(p.g.Stats().Worker)
-	case 3, 4: // back, or ahead by less than MaxJump
+	case 3, 4: // back, or ahead by less than an hour
 		by := eitherWay(p.rnd, pick(p.rnd, 3*time.Second, 40*time.Second))
 		if p.skew+by > 50*time.Second || p.skew+by < -50*time.Second {
 			by = -p.skew

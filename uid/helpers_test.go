@@ -32,9 +32,9 @@ func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
 }
 
 // newCached returns a Cached of worker 1 that the test closes.
-func newCached(tb testing.TB, o *uid.Options) *uid.Cached {
+func newCached(tb testing.TB, o *uid.Both) *uid.Cached {
 	tb.Helper()
-	c, err := uid.NewCached(tb.Context(), assignertest.Static(1), o)
+	c, err := uid.NewCached(tb.Context(), assignertest.Static(1), o.Cached())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -235,13 +235,13 @@ func hangs(ctx context.Context) error {
 }
 
 // kinds are the two generators, for tests of what they share.
-var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+var kinds = map[string]func(ctx context.Context, a assigner.Assigner, o *uid.Both,
 	clock *uid.TestClock) (uid.Generator, error){
-	"cached": func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+	"cached": func(ctx context.Context, a assigner.Assigner, o *uid.Both,
 		clock *uid.TestClock) (uid.Generator, error) {
 		return uid.NewCachedAt(ctx, a, o, clock)
 	},
-	"default": func(ctx context.Context, a assigner.Assigner, o *uid.Options,
+	"default": func(ctx context.Context, a assigner.Assigner, o *uid.Both,
 		clock *uid.TestClock) (uid.Generator, error) {
 		return uid.NewDefaultAt(ctx, a, o, clock)
 	},
@@ -291,14 +291,14 @@ func within(t *testing.T, d time.Duration) context.Context {
 }
 
 // bubble runs f in a bubble with a generator of the named kind. Nobody takes ids unless f does.
-func bubble(t *testing.T, kind string, a assigner.Assigner, o uid.Options,
+func bubble(t *testing.T, kind string, a assigner.Assigner, o uid.Both,
 	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
 	t.Helper()
 	bubbleAt(t, kind, a, o, 0, f)
 }
 
 // bubbleAt is bubble with a clock that is ahead from the start.
-func bubbleAt(t *testing.T, kind string, a assigner.Assigner, o uid.Options, ahead time.Duration,
+func bubbleAt(t *testing.T, kind string, a assigner.Assigner, o uid.Both, ahead time.Duration,
 	f func(t *testing.T, g uid.Generator, clock *uid.TestClock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,7 +310,7 @@ func bubbleAt(t *testing.T, kind string, a assigner.Assigner, o uid.Options, ahe
 
 // eachKind runs f in a bubble for both generators on a claim of worker 1 whose window is the next
 // ten minutes, unless script changes that.
-func eachKind(t *testing.T, o uid.Options, script func(*place),
+func eachKind(t *testing.T, o uid.Both, script func(*place),
 	f func(*testing.T, uid.Generator, *place, *uid.TestClock)) {
 	t.Parallel()
 	for kind := range kinds {

@@ -43,7 +43,7 @@ func (c *counters) look(t *testing.T) bool {
 func TestIssuedWhileBusy(t *testing.T) {
 	t.Parallel()
 	for _, lanes := range []int{1, 8} {
-		c := &counters{g: newCached(t, &uid.Options{Lanes: lanes, RunLength: 64,
+		c := &counters{g: newCached(t, &uid.Both{Lanes: lanes, RunLength: 64,
 			Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 6, SeqBits: 12, Tick: time.Millisecond}})}
 		var stop atomic.Bool
 		var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func TestIssuedWhileBusy(t *testing.T) {
 func TestIssuedWhileIdle(t *testing.T) {
 	t.Parallel()
 	for _, lanes := range []int{1, 8} {
-		c := &counters{g: newCached(t, &uid.Options{Lanes: lanes, MaxLag: 6 * time.Millisecond,
+		c := &counters{g: newCached(t, &uid.Both{Lanes: lanes, MaxLag: 6 * time.Millisecond,
 			Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 6, SeqBits: 12, Tick: time.Millisecond}})}
 		mustNext(t, c.g)
 		c.got.Add(1)
@@ -98,7 +98,7 @@ func TestIssuedWhileIdle(t *testing.T) {
 func TestIssuedOfLateCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{RunLength: 4, SeqStart: 1}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{RunLength: 4, SeqStart: 1}, uid.NewTestClock())
 		mustNext(t, c)
 		late := c.Late()
 		for range 4 {

@@ -38,7 +38,7 @@ func TestLoggerOfFullRing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &greedy{ids: 12, patience: time.Hour}
 		l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: bubbleEpoch}
-		c := cachedAt(t, uid.Options{Layout: l, BoostPower: uid.NoBoost, RunLength: 1, TakePolicy: uid.TakeWait,
+		c := cachedAt(t, uid.Both{Layout: l, BoostPower: uid.NoBoost, RunLength: 1, TakePolicy: uid.TakeWait,
 			PutPolicy: uid.PutFail, Logger: slog.New(records(h.handle))}, uid.NewTestClock())
 		g := uid.Generator(c)
 		h.generator.Store(&g)
@@ -63,7 +63,7 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 			h := &greedy{ids: 1, patience: 10 * time.Hour}
 			a := newPlace(20 * time.Second)
 			a.Fail(errDown, assignertest.OpExtend)
-			g := uid.Open(t, start, a, uid.Options{Logger: slog.New(records(h.handle)),
+			g := uid.Open(t, start, a, uid.Both{Logger: slog.New(records(h.handle)),
 				TakeFunc: func(_ context.Context, reason error) error {
 					time.Sleep(10 * time.Millisecond)
 					if errors.Is(reason, uid.ErrClaimExpired) || errors.Is(reason, uid.ErrEmpty) {
@@ -121,7 +121,7 @@ func TestLoggerTakesIds(t *testing.T) {
 			a := newPlace(10 * time.Minute)
 			a.TellTime = true
 			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Epoch: bubbleEpoch}
-			g := uid.Open(t, start, a, uid.Options{Layout: l,
+			g := uid.Open(t, start, a, uid.Both{Layout: l,
 				Logger: slog.New(records(h.handle)), PutPolicy: uid.PutFail}, clock)
 			h.generator.Store(&g)
 			take := func(d time.Duration) {

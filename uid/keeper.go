@@ -29,9 +29,6 @@ var errBehind = errors.New("uid: extending succeeds, and the window still ends i
 // errTooEarly says that a lost claim is not replaced yet.
 var errTooEarly = errors.New("uid: too early for a new claim")
 
-// errGivenUp marks a lost claim that NoReassign keeps from being replaced.
-var errGivenUp = errors.New("uid: the worker id is lost for good (NoReassign)")
-
 const (
 	keeperPauseMin = 10 * time.Millisecond // between two looks that the timer causes
 
@@ -59,7 +56,7 @@ const (
 //	held       nil               until Extend fails, or does not return in time
 //	failing    ErrClaimExpired   until Extend succeeds: held, or says ErrClaimLost: lost
 //	too far    ErrLead           the same, where Extend says ErrBeyondReach
-//	lost       ErrClaimLost      until Assign succeeds: held; for good with NoReassign
+//	lost       ErrClaimLost      until Assign succeeds: held
 //
 // A claim that is failing or lost is still used to its window's end: the authority gives
 // that window to no other owner.
@@ -72,15 +69,14 @@ const (
 // The keeper decides when, and never whether two ids are equal: however late it is, composing stops
 // at the window's end, and however early, a window only grows.
 type keeper struct {
-	timeline   *timeline
-	assigner   assigner.Assigner
-	authority  string // what the assigner says it is, or empty
-	clock      *clock
-	journal    *journal
-	noReassign bool
-	front      func() time.Time // the end of the tick that the generator composes next
-	changed    func()           // called after every change of window, without a lock
-	blocked    func() error     // Stats.Err
+	timeline  *timeline
+	assigner  assigner.Assigner
+	authority string // what the assigner says it is, or empty
+	clock     *clock
+	journal   *journal
+	front     func() time.Time // the end of the tick that the generator composes next
+	changed   func()           // called after every change of window, without a lock
+	blocked   func() error     // Stats.Err
 
 	// Stored by the constructor and then by the goroutine alone. Each window is immutable.
 	window atomic.Pointer[window]
@@ -124,8 +120,8 @@ func newKeeper(ctx context.Context, a assigner.Assigner, o *Options, l *timeline
 		a = b.BindLayout(layout)
 	}
 	k := &keeper{timeline: l, assigner: a, authority: authority, clock: c,
-		journal: &journal{logger: o.Logger}, noReassign: o.NoReassign,
-		wake: make(chan struct{}, 1), spare: make(chan assigner.Claim, 1), stop: func() {}}
+		journal: &journal{logger: o.Logger},
+		wake:    make(chan struct{}, 1), spare: make(chan assigner.Claim, 1), stop: func() {}}
 	made := false
 	defer k.abandon(&made)
 	if err := k.assign(ctx); err != nil {

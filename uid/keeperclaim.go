@@ -156,25 +156,23 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 		failed.failing = k.clock.now()
 	}
 	lost := errors.Is(err, assigner.ErrClaimLost)
-	why := claimError{kind: ErrClaimExpired, cause: err}
+	why := claimError{kind: ErrClaimExpired, cause: err, head: "uid"}
 	switch {
-	case lost && k.noReassign:
-		why.kind, why.final = ErrClaimLost, true
-		why.text = fmt.Sprintf("%v: worker id %d: %v", errGivenUp, w.worker, err)
 	case errors.Is(err, ErrSuperseded):
 		why.kind = ErrSuperseded
-		why.text = fmt.Sprintf("uid: worker id %d stops at %v: %v", w.worker, w.until, err)
+		why.text = fmt.Sprintf("worker id %d stops at %v: %v", w.worker, w.until, err)
 	case lost:
 		why.kind = ErrClaimLost
-		why.text = fmt.Sprintf("uid: worker id %d: %v", w.worker, err)
+		why.text = fmt.Sprintf("worker id %d: %v", w.worker, err)
 	default:
 		// One of the clocks is wrong, and the authority answers: what waits, waits for the clock.
 		_, tells := k.claim.(assigner.Clock)
 		if errors.Is(err, assigner.ErrBeyondReach) || tells && err == errBehind {
 			why.kind = ErrLead
 		}
-		why.text = fmt.Sprintf("%v: worker id %d could not be extended beyond %v: %v", why.kind,
-			w.worker, w.until, err)
+		why.head = why.kind.Error()
+		why.text = fmt.Sprintf("worker id %d could not be extended beyond %v: %v", w.worker,
+			w.until, err)
 	}
 	failed.err, failed.lost = &why, lost
 	// From here to the next extension callers past the window's end get failed.err.
@@ -219,9 +217,6 @@ func (k *keeper) remind(w *window, first bool, err error) {
 // once are not replaced at once, or a storm of losses would use up worker ids as fast as the
 // authority hands them out.
 func (k *keeper) reassign(ctx context.Context) error {
-	if k.noReassign {
-		return nil
-	}
 	if time.Since(k.since) < k.pace {
 		return errTooEarly
 	}

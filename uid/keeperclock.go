@@ -158,9 +158,9 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 	return errNotGrown
 }
 
-// pause returns how long the keeper may sleep: until the window is to be extended, the last id of a
-// claim that is lost for good is due, or a jump of the clock wants another look. An hour is the
-// longest, because the wall clock may be set meanwhile and a timer does not notice.
+// pause returns how long the keeper may sleep: until the window is to be extended, or a jump of the
+// clock wants another look. An hour is the longest, because the wall clock may be set meanwhile and
+// a timer does not notice.
 func (k *keeper) pause() time.Duration {
 	longest := time.Hour
 	if k.clock.jump() > 0 {
@@ -169,7 +169,7 @@ func (k *keeper) pause() time.Duration {
 			longest = keeperSlow
 		}
 	}
-	return min(longest, k.due(), k.ends())
+	return min(longest, k.due())
 }
 
 // due returns how long it takes until the window is to be extended: 0 when that moment has passed,
@@ -177,7 +177,7 @@ func (k *keeper) pause() time.Duration {
 // which a burst moves faster than the clock: the composer kicks the keeper when it gets there.
 func (k *keeper) due() time.Duration {
 	w := k.window.Load()
-	if w.until.IsZero() || w.lost {
+	if w.until.IsZero() {
 		return forever
 	}
 	left := w.until.Sub(k.needs())
@@ -198,16 +198,4 @@ func (k *keeper) needs() time.Time {
 		}
 	}
 	return latest
-}
-
-// ends returns how long it takes until ids may have stopped because the claim is lost for good: a
-// little when the window is over, because a ring may outlast it, and forever when the log has said
-// so or there is no such moment. Such a claim is not extended any more, so nothing else would wake
-// the keeper in time to log it where no caller asks for an id.
-func (k *keeper) ends() time.Duration {
-	w := k.window.Load()
-	if k.journal.halted.Load() || !w.lost {
-		return forever
-	}
-	return max(keeperBackoffMin, k.timeline.time(w.end).Sub(k.clock.now()))
 }

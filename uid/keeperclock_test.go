@@ -26,7 +26,7 @@ func TestHangingClock(t *testing.T) {
 		}
 		return nil
 	})
-	bubble(t, "cached", a, uid.Options{TakePolicy: uid.TakeReject},
+	bubble(t, "cached", a, uid.Both{TakePolicy: uid.TakeReject},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(time.Second)
 			hang.Store(true)
@@ -54,7 +54,7 @@ func TestHangingClock(t *testing.T) {
 // authority confirms, or that lasts, is followed.
 func TestClockJump(t *testing.T) {
 	const years = 3 * 365 * 24 * time.Hour
-	eachKind(t, uid.Options{Rollback: uid.RollbackHold(time.Minute)},
+	eachKind(t, uid.Both{Rollback: uid.RollbackHold(time.Minute)},
 		func(a *place) { a.From, a.Length = time.Time{}, assignertest.Endless },
 		func(t *testing.T, g uid.Generator, _ *place, clock *uid.TestClock) {
 			mustNext(t, g)
@@ -92,7 +92,7 @@ func tellsTheTime(a *place) {
 
 func TestClockJumpConfirmed(t *testing.T) {
 	const hours = 5 * time.Hour
-	eachKind(t, uid.Options{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
+	eachKind(t, uid.Both{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		mustNext(t, g)
 		a.Step(hours)
 		clock.Step(hours)
@@ -111,7 +111,7 @@ func TestCachedClockBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Millisecond, time.Second, time.Hour, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			c := cachedAt(t, uid.Options{}, clock)
+			c := cachedAt(t, uid.Both{}, clock)
 			time.Sleep(10 * time.Minute)
 			last := mustNext(t, c)
 			clock.Step(-back)
@@ -139,7 +139,7 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 				clock.Step(3 * time.Hour)
 				return nil
 			})}
-		g := uid.Open(t, make, a, uid.Options{}, clock)
+		g := uid.Open(t, make, a, uid.Both{}, clock)
 		mustNext(t, g)
 		if held := g.Stats().ClockHeld; held.Round(time.Second) != 3*time.Hour {
 			t.Errorf("%s: Stats().ClockHeld = %v, want 3 h", name, held)
@@ -152,7 +152,7 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 // as the first would have been.
 func TestClockJumpDisputed(t *testing.T) {
 	const hours = 5 * time.Hour
-	eachKind(t, uid.Options{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
+	eachKind(t, uid.Both{}, tellsTheTime, func(t *testing.T, g uid.Generator, a *place, clock *uid.TestClock) {
 		hold := func(d time.Duration) {
 			t.Helper()
 			for range int(d / time.Second) {
@@ -211,7 +211,7 @@ func TestStuck(t *testing.T) {
 		}
 		return nil
 	})
-	bubble(t, "cached", a, uid.Options{Layout: narrow, Logger: logger},
+	bubble(t, "cached", a, uid.Both{Layout: narrow, Logger: logger},
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			burst := func(patience time.Duration) (time.Duration, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -264,7 +264,7 @@ func TestStuckWithinWindow(t *testing.T) {
 	for kind := range kinds {
 		logger, log := newLogged()
 		a, stuck := stuckMemory()
-		bubble(t, kind, a, uid.Options{Logger: logger},
+		bubble(t, kind, a, uid.Both{Logger: logger},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				a.Fail(errDown, assignertest.OpExtend)
 				time.Sleep(6 * time.Minute)
@@ -297,7 +297,7 @@ func TestClockJumpConfirmedInBurst(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	bubble(t, "cached", a, uid.Options{Logger: logger},
+	bubble(t, "cached", a, uid.Both{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			clock.Step(5 * time.Hour)
 			a.Step(5 * time.Hour)
@@ -346,7 +346,7 @@ func TestMeasure(t *testing.T) {
 			a.Step(tc.asked - tc.made)
 			return tc.fails
 		})
-		bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			for range 100 {
 				if len(extensions(a)) > 0 {
 					break
@@ -378,7 +378,7 @@ func TestMeasureHangs(t *testing.T) {
 	t.Parallel()
 	a := newMemory(10 * time.Minute)
 	a.Before = before(assignertest.OpNow, hangs)
-	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		if took := time.Since(bubbleStart); took != time.Second {
 			t.Errorf("the constructor took %v, want 1 s", took)
 		}
@@ -395,7 +395,7 @@ func TestMeasureHangs(t *testing.T) {
 func TestClockJumpNotConfirmed(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	bubble(t, "default", endless(), uid.Options{Logger: logger},
+	bubble(t, "default", endless(), uid.Both{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			clock.Step(5 * time.Hour)
 			time.Sleep(time.Minute)

@@ -15,7 +15,7 @@ import (
 func TestPaceOfClaims(t *testing.T) {
 	t.Parallel()
 	a := losing(time.Second)
-	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		time.Sleep(10 * time.Minute)
 		var assigns []time.Duration
 		for _, c := range a.Calls(assignertest.OpAssign) {
@@ -56,7 +56,7 @@ func TestPaceOfSmallExtensions(t *testing.T) {
 	a.Grant = func(time.Time) time.Time {
 		return bubbleStart.Add(time.Duration(until.Add(int64(time.Millisecond))))
 	}
-	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		time.Sleep(time.Second)
 		if n := asked.Load(); n < 5 || n > 101 {
 			t.Errorf("the authority was asked %d times in a second, want 5 to 101", n)
@@ -70,7 +70,7 @@ func TestPaceOfShortSpan(t *testing.T) {
 	t.Parallel()
 	a := newMemory(time.Second)
 	a.Span = time.Nanosecond
-	bubble(t, "default", a, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		time.Sleep(time.Second)
 		extends := extensions(a)
 		if len(extends) == 0 || extends[0].asked != extends[0].at.Truncate(time.Second)+3*time.Second {

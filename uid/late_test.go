@@ -39,7 +39,7 @@ func TestLateCallers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				a := newPlace(20 * time.Second)
-				c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: 16, SeqStart: 1,
+				c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: 16, SeqStart: 1,
 					MaxLag: time.Hour, BoostPower: uid.NoBoost}, uid.NewTestClock())
 				time.Sleep(7400 * time.Millisecond) // the keeper extends 100 ms to 2.6 s from now
 				mustNext(t, c)                      // the lane has a run, of which something is left
@@ -68,7 +68,7 @@ func TestContended(t *testing.T) {
 		for _, run := range []int{1, 2, 8, 4096} {
 			synctest.Test(t, func(t *testing.T) {
 				l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 12, Epoch: bubbleEpoch}
-				c := cachedAt(t, uid.Options{Layout: l, RunLength: run, SeqStart: 1}, uid.NewTestClock())
+				c := cachedAt(t, uid.Both{Layout: l, RunLength: run, SeqStart: 1}, uid.NewTestClock())
 				all := make([][]uid.ID, len(size))
 				var wg sync.WaitGroup
 				for k := range all {
@@ -122,7 +122,7 @@ func TestFillFromTheMiddle(t *testing.T) {
 		middle := 0
 		for range 8 {
 			time.Sleep(time.Second)
-			c := cachedAt(t, uid.Options{RunLength: 256,
+			c := cachedAt(t, uid.Both{RunLength: 256,
 				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 12, GeneBits: 5,
 					Epoch: bubbleEpoch}}, uid.NewTestClock())
 			ids := make([]uid.ID, 1000)

@@ -13,10 +13,10 @@ import (
 
 // cutOff returns options with ticks of a minute and an era that begins 58 seconds into the first
 // one, counted from the bubble's begin: that minute has no tick of the first era.
-func cutOff() uid.Options {
+func cutOff() uid.Both {
 	l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 8, Tick: time.Minute, Epoch: bubbleEpoch}
 	next := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 8, Tick: time.Minute}
-	return uid.Options{Layout: l, SeqStart: 1, Eras: []bitsalloc.Era{
+	return uid.Both{Layout: l, SeqStart: 1, Eras: []bitsalloc.Era{
 		{From: bubbleStart.Add(58 * time.Second), Layout: next}}}
 }
 
@@ -64,7 +64,7 @@ func TestRollbackWaitUsedUp(t *testing.T) {
 		used int // of the tick's 8 ids
 		wait time.Duration
 	}{{8, 1900 * time.Millisecond}, {7, 900 * time.Millisecond}} {
-		o := uid.Options{SeqStart: 1, Rollback: uid.RollbackWait(time.Minute),
+		o := uid.Both{SeqStart: 1, Rollback: uid.RollbackWait(time.Minute),
 			Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 3, Epoch: bubbleEpoch}}
 		bubble(t, "default", assignertest.Static(1), o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(10*time.Second + 100*time.Millisecond)
@@ -88,7 +88,7 @@ func TestRollbackWaitUsedUp(t *testing.T) {
 func TestLeadOfEmptyRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond, BoostPower: uid.NoBoost},
+		c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: time.Nanosecond, BoostPower: uid.NoBoost},
 			uid.NewTestClock())
 		for range 3 {
 			mustFill(t, c, make([]uid.ID, 8192))
@@ -100,7 +100,7 @@ func TestLeadOfEmptyRing(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // without a bound the lead is the borrowed time
-		c := cachedAt(t, uid.Options{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
 		mustFill(t, c, make([]uid.ID, 3*8192+1))
 		if lead := c.Stats().Lead; lead != 3*time.Second {
 			t.Errorf("an id of the fourth tick: Lead = %v, want 3s", lead)

@@ -46,7 +46,7 @@ func TestWindowOver(t *testing.T) {
 		a := &assignertest.Memory{}
 		a.Step(-time.Hour)
 		var text strings.Builder
-		g, err := uid.NewDefault(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: lines(&text)})
+		g, err := uid.NewDefault(t.Context(), a, &uid.DefaultOptions{Layout: bubbleLayout(), Logger: lines(&text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,13 +97,13 @@ func TestStartAhead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			logger, log := newLogged()
 			a := &assignertest.Memory{Length: time.Hour, From: time.Now().Add(3 * time.Second)}
-			o := &uid.Options{Layout: bubbleLayout(), MaxLead: time.Second, Logger: logger}
+			o := &uid.Both{Layout: bubbleLayout(), MaxLead: time.Second, Logger: logger}
 			var g uid.Generator
 			var err error
 			if cached {
-				g, err = uid.NewCached(t.Context(), a, o)
+				g, err = uid.NewCached(t.Context(), a, o.Cached())
 			} else {
-				g, err = uid.NewDefault(t.Context(), a, o)
+				g, err = uid.NewDefault(t.Context(), a, o.Default())
 			}
 			if err != nil {
 				t.Fatal(err)

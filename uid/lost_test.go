@@ -21,7 +21,7 @@ func TestLostError(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := losing(10 * time.Minute)
-		bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			a.Fail(errDown, assignertest.OpAssign)
 			time.Sleep(11 * time.Minute)
 			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) ||
@@ -43,7 +43,7 @@ func TestCloseReleases(t *testing.T) {
 		a := newPlace(time.Hour)
 		a.worker.Store(7)
 		a.Fail(tc.answer, assignertest.OpRelease)
-		bubble(t, "default", a, uid.Options{Logger: logger},
+		bubble(t, "default", a, uid.Both{Logger: logger},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				err := g.Close()
 				if !errors.Is(err, tc.want) ||
@@ -78,7 +78,7 @@ func TestCloseDuringReassign(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		g, err := uid.NewDefaultAt(t.Context(), a, &uid.Options{Layout: bubbleLayout(),
+		g, err := uid.NewDefaultAt(t.Context(), a, &uid.Both{Layout: bubbleLayout(),
 			Logger: logger}, uid.NewTestClock())
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestOutagesAreLogged(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
 	a := newMemory(20 * time.Second)
-	bubble(t, "default", a, uid.Options{Logger: logger},
+	bubble(t, "default", a, uid.Both{Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			for i := 1; i <= 2; i++ {
 				a.Fail(errDown, assignertest.OpExtend)
@@ -161,7 +161,7 @@ func TestExtendedForGood(t *testing.T) {
 			a := altered{newMemory(10 * time.Minute), func(c assigner.Claim) assigner.Claim {
 				return endlessClaim{c, new(atomic.Bool)}
 			}}
-			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()},
+			g, err := kinds[kind](t.Context(), a, &uid.Both{Layout: bubbleLayout()},
 				uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
@@ -185,7 +185,7 @@ func TestExtendedWrongly(t *testing.T) {
 			a := altered{newMemory(10 * time.Minute), func(c assigner.Claim) assigner.Claim {
 				return movingClaim{endlessClaim{c, new(atomic.Bool)}}
 			}}
-			g, err := kinds[kind](t.Context(), a, &uid.Options{Layout: bubbleLayout()},
+			g, err := kinds[kind](t.Context(), a, &uid.Both{Layout: bubbleLayout()},
 				uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
@@ -213,8 +213,9 @@ func TestLostForGoodLooks(t *testing.T) {
 		var reads atomic.Int64
 		clock := uid.NewTestClock()
 		clock.OnRead = func() { reads.Add(1) }
-		uid.Open(t, kinds["cached"], losing(10*time.Minute),
-			uid.Options{NoReassign: true, MaxLag: time.Hour, Logger: logger}, clock)
+		a := losing(10 * time.Minute)
+		uid.Open(t, kinds["cached"], a, uid.Both{MaxLag: time.Hour, Logger: logger}, clock)
+		a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
 		time.Sleep(10 * time.Minute)
 		before := reads.Load()
 		time.Sleep(time.Minute)
@@ -232,7 +233,9 @@ func TestLostForGoodSleeps(t *testing.T) {
 		var reads atomic.Int64
 		clock := uid.NewTestClock()
 		clock.OnRead = func() { reads.Add(1) }
-		uid.Open(t, kinds["default"], losing(10*time.Minute), uid.Options{NoReassign: true}, clock)
+		a := losing(10 * time.Minute)
+		uid.Open(t, kinds["default"], a, uid.Both{}, clock)
+		a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
 		time.Sleep(6 * time.Minute)
 		before := reads.Load()
 		time.Sleep(3 * time.Minute)

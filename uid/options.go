@@ -25,7 +25,6 @@ const (
 	defaultPaddingFactor = 50
 	leastRunLength       = 512  // bench/README.md, tuning: shorter runs show in Next and Fill
 	mostRunLength        = 2048 // and longer ones gain little
-	defaultMaxJump       = time.Hour
 
 	// A sequence space is one slot at the least, so more cannot pass maxSlots.
 	maxBoostPower = 24
@@ -55,8 +54,9 @@ const (
 	TakeReject                   // fail with ErrEmpty or ErrLead
 )
 
-// Options of NewCached and NewDefault. A nil *Options and zero fields mean the defaults. Fields
-// marked (Cached) or (Default) mean nothing to the other generator, but are checked all the same.
+// Options of NewCached. A nil *Options and zero fields mean the defaults. BoostPower, PaddingFactor,
+// ScheduleInterval and the policies have the names that Baidu's generator gives them. Their
+// defaults need no tuning.
 type Options struct {
 	// Layout divides the 63 bits. Default: 1-28-22-13, one-second ticks, epoch
 	// 2026-01-01T00:00:00Z.
@@ -69,34 +69,34 @@ type Options struct {
 
 	// BoostPower sizes the ring: (MaxSeq+1) << BoostPower ids. A larger ring rides out longer
 	// bursts without help from the caller. 1..24, NoBoost for the ids of one tick. Default: 3, and
-	// more with many lanes, so that the ring has a run for every lane. (Cached)
+	// more with many lanes, so that the ring has a run for every lane.
 	BoostPower int
 
 	// PaddingFactor is the percentage of ids left in the ring below which it is refilled: by the
-	// caller that left so few with TakePad, else by the padder. 1..100. Default: 50. (Cached)
+	// caller that left so few with TakePad, else by the padder. 1..100. Default: 50.
 	PaddingFactor int
 
 	// RunLength is the number of consecutive ids per ring slot, a power of two up to MaxSeq+1.
 	// Default: a quarter of the sequence space shared by all lanes, but 512 to 2,048; at most a
 	// quarter of the space where that is less, and more where the ring would have more than 4,096
-	// slots. 1 is the original's design: one slot, one id. (Cached)
+	// slots. 1 is the original's design: one slot, one id.
 	RunLength int
 
 	// Lanes is the number of words that callers spread over, a power of two up to 1,024. Default:
 	// 1, and ids strictly increase in the order of the calls. With more lanes they increase per
 	// lane only, and throughput grows with the processors. A caller takes another lane's ids only
-	// before it would wait or fail. AutoLanes picks by GOMAXPROCS. (Cached)
+	// before it would wait or fail. AutoLanes picks by GOMAXPROCS.
 	Lanes int
 
 	// ScheduleInterval is the longest time between two looks of the padder at the clock. At least 1
 	// ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag
-	// less a tick, at most a minute. (Cached)
+	// less a tick, at most a minute.
 	ScheduleInterval time.Duration
 
 	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the
 	// padder gets to run when its timer fires. A shorter one costs more looks of the padder and
 	// more ids that an idle generator drops. At least Tick + 4 ms. Default: the longer of two ticks
-	// and one second. (Cached)
+	// and one second.
 	MaxLag time.Duration
 
 	// MaxLead bounds how far ahead of the clock an id may be composed, in whole ticks rounded down.
@@ -107,42 +107,22 @@ type Options struct {
 
 	// PutPolicy is what the padder does when a padding run ends at a full ring. Nothing is composed
 	// for that, and nothing is lost: PutDiscard, the default, says nothing, PutFail counts it in
-	// Stats.RejectsPut and logs it. (Cached)
+	// Stats.RejectsPut and logs it.
 	PutPolicy PutPolicy
 
 	// PutFunc, when not nil, replaces PutPolicy. It gets the id that would be composed next; an
 	// error counts as with PutFail. It runs on a goroutine of its own, one call at a time, where a
-	// panic ends the process. It may take ids, and must not call Close. (Cached)
+	// panic ends the process. It may take ids, and must not call Close.
 	PutFunc func(next ID) error
 
 	// TakePolicy is what a caller gets when no id is ready: TakePad, the default, composes a batch;
-	// TakeWait waits for the padder; TakeReject fails with ErrEmpty. (Cached; Default at MaxLead
-	// only)
+	// TakeWait waits for the padder; TakeReject fails with ErrEmpty.
 	TakePolicy TakePolicy
 
 	// TakeFunc, when not nil, replaces TakePolicy. It gets the reason: ErrEmpty, ErrLead,
 	// ErrClaimExpired and so on. The call fails with its error; after nil the generator tries
-	// again. (Cached; Default at MaxLead and when the claim is lost or expired)
+	// again.
 	TakeFunc func(ctx context.Context, reason error) error
-
-	// Rollback is what a clock that went back gets. Default: RollbackRefuse. (Default)
-	Rollback Rollback
-
-	// SeqStart bounds the sequence number that a tick starts at: it is spread over 0..SeqStart-1. 1
-	// always starts at zero, as Twitter and Baidu do; 100 is Leaf's choice. At most MaxSeq+1.
-	// Default: half of the sequence space, so that the ids of a quiet service spread evenly over
-	// any modulus.
-	SeqStart int64
-
-	// MaxJump is how far the wall clock may step ahead of the monotonic clock and be believed after
-	// a tenth of a second. A longer jump is held back, and reported, until the claim's authority
-	// confirms it, or, where the authority does not contradict it, until it has lasted for ten
-	// minutes. At least one second. Default: one hour.
-	MaxJump time.Duration
-
-	// NoReassign keeps a generator whose claim is lost from claiming a new worker id. It then fails
-	// with ErrClaimLost for good.
-	NoReassign bool
 
 	// Clock reads the wall clock and, since any fixed instant, a clock that never goes back. It
 	// must be safe for concurrent use, and must not call Close of the generator. For tests:
@@ -153,11 +133,57 @@ type Options struct {
 	// ids of this generator, and must not call Close. Default: none.
 	Logger *slog.Logger
 
+	// Set by NewDefault: see DefaultOptions.
+	rollback Rollback
+	seqStart int64
+
 	// Filled in by withDefaults.
 	narrow, wide int64         // the sequence spaces of the eras that have the least and the most
 	tick         time.Duration // the longest of the eras
 
 	_ struct{} // keeps literals keyed
+}
+
+// DefaultOptions are the options of NewDefault. A nil *DefaultOptions and zero fields mean the
+// defaults. Fields that Options has too mean what they mean there.
+type DefaultOptions struct {
+	Layout bitsalloc.Layout
+	Eras   []bitsalloc.Era
+
+	// MaxLead bounds how far ahead of the clock an id may be stamped: ahead of it lies the window
+	// of a claim that begins there, and a tick that Rollback holds.
+	MaxLead time.Duration
+
+	// TakePolicy is what a caller gets at MaxLead. TakeReject fails with ErrLead, the others wait.
+	TakePolicy TakePolicy
+
+	// TakeFunc, when not nil, replaces TakePolicy, and is asked too when the claim is lost or
+	// expired.
+	TakeFunc func(ctx context.Context, reason error) error
+
+	// Rollback is what a clock that went back gets. Default: RollbackRefuse.
+	Rollback Rollback
+
+	// SeqStart bounds the sequence number that a tick starts at: it is spread over 0..SeqStart-1. 1
+	// always starts at zero, as Twitter and Baidu do; 100 is Leaf's choice. At most MaxSeq+1.
+	// Default: half of the sequence space, so that the ids of a quiet service spread evenly over
+	// any modulus.
+	SeqStart int64
+
+	Clock  func() (wall time.Time, mono time.Duration)
+	Logger *slog.Logger
+
+	_ struct{} // keeps literals keyed
+}
+
+// options returns o as the options that both generators are made from. o may be nil.
+func (o *DefaultOptions) options() *Options {
+	if o == nil {
+		return &Options{}
+	}
+	return &Options{Layout: o.Layout, Eras: o.Eras, MaxLead: o.MaxLead, TakePolicy: o.TakePolicy,
+		TakeFunc: o.TakeFunc, Clock: o.Clock, Logger: o.Logger, rollback: o.Rollback,
+		seqStart: o.SeqStart}
 }
 
 // clocks returns the reader of Clock, or of the machine's clocks. o may be nil.
@@ -248,8 +274,8 @@ func (o *Options) fillRing() error {
 			"a ring of at most %d slots: (MaxSeq+1)<<BoostPower/RunLength is 2^%d",
 			maxSlots, bits.Len64(uint64(n))-1)
 	}
-	if o.SeqStart < 0 || o.SeqStart > o.wide {
-		return badOption("SeqStart", o.SeqStart, "1..%d, or 0 for half of the sequence space",
+	if o.seqStart < 0 || o.seqStart > o.wide {
+		return badOption("SeqStart", o.seqStart, "1..%d, or 0 for half of the sequence space",
 			o.wide)
 	}
 	return nil
@@ -289,12 +315,6 @@ func (o *Options) fillTimes() error {
 	if o.MaxLead < 0 {
 		return badOption("MaxLead", o.MaxLead, "0 or more")
 	}
-	if o.MaxJump == 0 {
-		o.MaxJump = defaultMaxJump
-	}
-	if o.MaxJump < time.Second {
-		return badOption("MaxJump", o.MaxJump, "at least %v", time.Second)
-	}
 	return nil
 }
 
@@ -306,7 +326,7 @@ func (o *Options) fillPolicies() error {
 	if o.TakePolicy > TakeReject {
 		return badOption("TakePolicy", o.TakePolicy, "TakePad, TakeWait or TakeReject")
 	}
-	return o.Rollback.validate()
+	return o.rollback.validate()
 }
 
 // badOption returns the error of an option that is out of range. All of them have one form: the

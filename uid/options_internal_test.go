@@ -40,9 +40,9 @@ func TestOptionsFilledIn(t *testing.T) {
 	type filled struct {
 		boost, padding, run, lanes int
 		slots                      int64
-		lag, interval, jump        time.Duration
+		lag, interval              time.Duration
 	}
-	std := filled{3, 50, 2048, 1, 32, 2 * time.Second, 250 * time.Millisecond, time.Hour}
+	std := filled{3, 50, 2048, 1, 32, 2 * time.Second, 250 * time.Millisecond}
 	with := func(change func(f *filled)) filled {
 		f := std
 		change(&f)
@@ -85,8 +85,7 @@ func TestOptionsFilledIn(t *testing.T) {
 		{Options{Layout: seqOf(30)}, ring(3, 1<<21, 1, 1<<12)},
 		{Options{PaddingFactor: 1}, with(func(f *filled) { f.padding = 1 })},
 		{Options{PaddingFactor: 100}, with(func(f *filled) { f.padding = 100 })},
-		{Options{MaxJump: time.Second}, with(func(f *filled) { f.jump = time.Second })},
-		{Options{SeqStart: 8192, TakePolicy: TakeReject, PutPolicy: PutFail, Rollback: RollbackHold(1)},
+		{Options{seqStart: 8192, TakePolicy: TakeReject, PutPolicy: PutFail, rollback: RollbackHold(1)},
 			std},
 		{Options{MaxLag: 1004 * ms}, times(1004*ms, ms)},
 		{Options{MaxLag: day}, times(day, time.Minute)},
@@ -99,11 +98,10 @@ func TestOptionsFilledIn(t *testing.T) {
 		{Options{Layout: bitsalloc.Layout{TimeBits: 5, WorkerBits: 13, SeqBits: 13, Tick: 200 * 365 * day}},
 			times(forever, time.Minute)},
 		// The narrower sequence bounds the run, the wider one the ring, the longer tick MaxLag.
-		{eraOptions(Options{}), filled{3, 50, 64, 1, 512, 2 * time.Minute, 15 * time.Second,
-			time.Hour}},
-		{laterNarrow, filled{3, 50, 64, 1, 512, 2 * time.Second, 250 * time.Millisecond, time.Hour}},
-		{eraOptions(Options{RunLength: 256, SeqStart: 4096}), filled{3, 50, 256, 1, 128,
-			2 * time.Minute, 15 * time.Second, time.Hour}},
+		{eraOptions(Options{}), filled{3, 50, 64, 1, 512, 2 * time.Minute, 15 * time.Second}},
+		{laterNarrow, filled{3, 50, 64, 1, 512, 2 * time.Second, 250 * time.Millisecond}},
+		{eraOptions(Options{RunLength: 256, seqStart: 4096}), filled{3, 50, 256, 1, 128,
+			2 * time.Minute, 15 * time.Second}},
 	} {
 		o, eras, err := tc.o.withDefaults()
 		if err != nil {
@@ -111,7 +109,7 @@ func TestOptionsFilledIn(t *testing.T) {
 			continue
 		}
 		got := filled{o.BoostPower, o.PaddingFactor, o.RunLength, o.Lanes, o.slots(), o.MaxLag,
-			o.ScheduleInterval, o.MaxJump}
+			o.ScheduleInterval}
 		if got != tc.want || o.Layout != eras.All()[0].Layout() || o.Logger == nil {
 			t.Errorf("%+v: got %+v, want %+v", tc.o, got, tc.want)
 		}
@@ -132,15 +130,14 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{MaxLag: 1004*time.Millisecond - 1}, "MaxLag is 1.003999999s, want at least Tick + 4ms"},
 		{Options{ScheduleInterval: time.Millisecond - 1}, "ScheduleInterval is 999.999µs, want 1ms..500ms"},
 		{Options{ScheduleInterval: 500*time.Millisecond + 1}, "ScheduleInterval is 500.000001ms"},
-		{Options{MaxJump: time.Second - 1}, "MaxJump is 999.999999ms, want at least 1s"},
 		{Options{Lanes: math.MinInt}, "Lanes is"},
 		{Options{RunLength: math.MinInt}, "RunLength is"},
 		{Options{MaxLead: -1}, "MaxLead is -1ns, want 0 or more"},
 		{Options{PutPolicy: PutFail + 1}, "PutPolicy is"},
 		{Options{TakePolicy: TakeReject + 1}, "TakePolicy is"},
-		{Options{Rollback: RollbackWait(0)}, "Rollback's bound is 0s, want above 0"},
+		{Options{rollback: RollbackWait(0)}, "Rollback's bound is 0s, want above 0"},
 		{eraOptions(Options{RunLength: 512}), "RunLength is 512, want a power of two in 1..256"},
-		{eraOptions(Options{SeqStart: 4097}), "SeqStart is 4097, want 1..4096"},
+		{eraOptions(Options{seqStart: 4097}), "SeqStart is 4097, want 1..4096"},
 		{eraOptions(Options{MaxLag: time.Minute}), "MaxLag is 1m0s, want at least Tick + 4ms = 1m0.004s"},
 	} {
 		if _, _, err := tc.o.withDefaults(); !errors.Is(err, ErrOptions) ||

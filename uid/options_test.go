@@ -19,37 +19,36 @@ import (
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		o    uid.Options
+		o    uid.Both
 		want []string
 	}{
-		{uid.Options{BoostPower: -2}, []string{"BoostPower", "-2", "24"}},
-		{uid.Options{BoostPower: 25}, []string{"BoostPower", "25", "24"}},
-		{uid.Options{BoostPower: 24, RunLength: 1}, []string{"BoostPower", "24",
+		{uid.Both{BoostPower: -2}, []string{"BoostPower", "-2", "24"}},
+		{uid.Both{BoostPower: 25}, []string{"BoostPower", "25", "24"}},
+		{uid.Both{BoostPower: 24, RunLength: 1}, []string{"BoostPower", "24",
 			fmt.Sprint(min(1<<24, ringbuffer.MaxSize))}},
-		{uid.Options{PaddingFactor: 101}, []string{"PaddingFactor", "101", "100"}},
-		{uid.Options{PaddingFactor: -1}, []string{"PaddingFactor", "-1"}},
-		{uid.Options{RunLength: 3}, []string{"RunLength", "3", "power of two"}},
-		{uid.Options{RunLength: 16384}, []string{"RunLength", "16384", "8192"}},
-		{uid.Options{RunLength: -8}, []string{"RunLength", "-8"}},
-		{uid.Options{RunLength: math.MinInt}, []string{"RunLength", fmt.Sprint(math.MinInt)}}, // one bit, too
-		{uid.Options{Lanes: 3}, []string{"Lanes", "3", "power of two"}},
-		{uid.Options{Lanes: 2048}, []string{"Lanes", "2048", "1024"}},
-		{uid.Options{Lanes: -2}, []string{"Lanes", "-2"}},
-		{uid.Options{SeqStart: -1}, []string{"SeqStart", "-1", "8192"}},
-		{uid.Options{SeqStart: 8193}, []string{"SeqStart", "8193", "8192"}},
-		{uid.Options{MaxLag: time.Second}, []string{"MaxLag", "1s", "1.004s"}},
-		{uid.Options{MaxLag: -time.Second}, []string{"MaxLag", "-1s"}},
-		{uid.Options{MaxLead: -time.Second}, []string{"MaxLead", "-1s", "0"}},
-		{uid.Options{ScheduleInterval: time.Microsecond}, []string{"ScheduleInterval", "1µs", "1ms"}},
-		{uid.Options{ScheduleInterval: time.Second}, []string{"ScheduleInterval", "1s", "500ms"}},
-		{uid.Options{MaxJump: time.Millisecond}, []string{"MaxJump", "1ms", "1s"}},
-		{uid.Options{PutPolicy: 9}, []string{"PutPolicy", "9"}},
-		{uid.Options{TakePolicy: 9}, []string{"TakePolicy", "9"}},
-		{uid.Options{Rollback: uid.RollbackWait(0)}, []string{"Rollback", "0s"}},
-		{uid.Options{Rollback: uid.RollbackHold(-time.Second)}, []string{"Rollback", "-1s"}},
-		{uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 20, SeqBits: 10}},
+		{uid.Both{PaddingFactor: 101}, []string{"PaddingFactor", "101", "100"}},
+		{uid.Both{PaddingFactor: -1}, []string{"PaddingFactor", "-1"}},
+		{uid.Both{RunLength: 3}, []string{"RunLength", "3", "power of two"}},
+		{uid.Both{RunLength: 16384}, []string{"RunLength", "16384", "8192"}},
+		{uid.Both{RunLength: -8}, []string{"RunLength", "-8"}},
+		{uid.Both{RunLength: math.MinInt}, []string{"RunLength", fmt.Sprint(math.MinInt)}}, // one bit, too
+		{uid.Both{Lanes: 3}, []string{"Lanes", "3", "power of two"}},
+		{uid.Both{Lanes: 2048}, []string{"Lanes", "2048", "1024"}},
+		{uid.Both{Lanes: -2}, []string{"Lanes", "-2"}},
+		{uid.Both{SeqStart: -1}, []string{"SeqStart", "-1", "8192"}},
+		{uid.Both{SeqStart: 8193}, []string{"SeqStart", "8193", "8192"}},
+		{uid.Both{MaxLag: time.Second}, []string{"MaxLag", "1s", "1.004s"}},
+		{uid.Both{MaxLag: -time.Second}, []string{"MaxLag", "-1s"}},
+		{uid.Both{MaxLead: -time.Second}, []string{"MaxLead", "-1s", "0"}},
+		{uid.Both{ScheduleInterval: time.Microsecond}, []string{"ScheduleInterval", "1µs", "1ms"}},
+		{uid.Both{ScheduleInterval: time.Second}, []string{"ScheduleInterval", "1s", "500ms"}},
+		{uid.Both{PutPolicy: 9}, []string{"PutPolicy", "9"}},
+		{uid.Both{TakePolicy: 9}, []string{"TakePolicy", "9"}},
+		{uid.Both{Rollback: uid.RollbackWait(0)}, []string{"Rollback", "0s"}},
+		{uid.Both{Rollback: uid.RollbackHold(-time.Second)}, []string{"Rollback", "-1s"}},
+		{uid.Both{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 20, SeqBits: 10}},
 			[]string{"Layout", "70", "63"}},
-		{uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}, []string{"Layout.Epoch"}},
+		{uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}, []string{"Layout.Epoch"}},
 	} {
 		for name, make := range kinds {
 			g, err := make(t.Context(), assignertest.Static(1), &tc.o, uid.NewTestClock())

@@ -21,7 +21,7 @@ func TestBaiduExpired(t *testing.T) {
 		t.Fatalf("the original's cached generator gives %d after its last second, want a negative id", second<<35)
 	}
 	for name, make := range kinds {
-		if _, err := make(t.Context(), assignertest.Static(1), &uid.Options{Layout: l},
+		if _, err := make(t.Context(), assignertest.Static(1), &uid.Both{Layout: l},
 			uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) {
 			t.Errorf("%s on the original's epoch: %v, want ErrExhausted", name, err)
 		}
@@ -36,7 +36,7 @@ func TestBaiduEpochAhead(t *testing.T) {
 		t.Fatal("the model is wrong")
 	}
 	for name, make := range kinds {
-		o := &uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}
+		o := &uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}
 		if _, err := make(t.Context(), assignertest.Static(1), o, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
 			t.Errorf("%s: %v, want ErrOptions", name, err)
 		}
@@ -52,7 +52,7 @@ func TestBaiduCachedTimeFreezes(t *testing.T) {
 		t.Fatalf("the original is %d s behind after an hour, want over 3000", lag)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{}, uid.NewTestClock())
 		ids := make([]uid.ID, rate)
 		for range seconds {
 			time.Sleep(time.Second)
@@ -88,7 +88,7 @@ func TestBaiduCachedBurns(t *testing.T) {
 		t.Fatalf("the original's logic wastes %d ids; the model is wrong", wasted)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1}, uid.NewTestClock())
 		first := c.Parse(mustNext(t, c)).Tick
 		ids := make([]uid.ID, 10_000)
 		total := 1
@@ -112,7 +112,7 @@ func TestBaiduCachedWideSequence(t *testing.T) {
 		t.Fatalf("the original's threshold is %d, want it overflown", threshold)
 	}
 	for seqBits, fills := range map[int]int{23: 66, 28: 4, 31: 4, 36: 4} {
-		o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 26, WorkerBits: 1, SeqBits: seqBits}}
+		o := &uid.Both{Layout: bitsalloc.Layout{TimeBits: 26, WorkerBits: 1, SeqBits: seqBits}}
 		o.Layout.Tick = 10 * time.Second
 		c := newCached(t, o)
 		ids := make([]uid.ID, 1<<20)

@@ -52,7 +52,7 @@ func ofUID(t *testing.T, g uid.Generator) func() (int64, error) {
 func TestTwitterSequence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Twitter()), SeqStart: 1}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Twitter()), SeqStart: 1}, uid.NewTestClock())
 		start := time.Now()
 		for i := range 3 * 4096 {
 			if p := d.Parse(mustNext(t, d)); p.Seq != int64(i%4096) ||
@@ -72,7 +72,7 @@ func TestTwitterRollback(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		o := uid.Options{Layout: onBubble(bitsalloc.Twitter())}
+		o := uid.Both{Layout: onBubble(bitsalloc.Twitter())}
 		d, c := defaultAt(t, o, clock), cachedAt(t, o, clock)
 		defer d.Close()
 		defer c.Close()
@@ -103,8 +103,8 @@ func TestTwitterNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Twitter()
 		l.Epoch = time.Now().Add(-1<<41*time.Millisecond + time.Second)
-		d, c := defaultAt(t, uid.Options{Layout: l}, uid.NewTestClock()),
-			cachedAt(t, uid.Options{Layout: l}, uid.NewTestClock())
+		d, c := defaultAt(t, uid.Both{Layout: l}, uid.NewTestClock()),
+			cachedAt(t, uid.Both{Layout: l}, uid.NewTestClock())
 		defer d.Close()
 		defer c.Close()
 		time.Sleep(2 * time.Second)
@@ -149,7 +149,7 @@ func TestHutoolRollbackDuplicates(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool()),
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool()),
 			Rollback: uid.RollbackHold(2 * time.Second)}, clock)
 		time.Sleep(time.Second)
 		mustNext(t, d)
@@ -171,7 +171,7 @@ func TestHutoolEvenIds(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
 		var residues [4]int
 		for range 400 {
 			time.Sleep(7 * time.Millisecond)
@@ -209,7 +209,7 @@ func TestKeyWorkerRollback(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: onBubble(compat.KeyWorker())}, clock)
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.KeyWorker())}, clock)
 		time.Sleep(time.Second)
 		calls := 0
 		twice, failed := duplicates(15, func() (int64, error) {
@@ -248,7 +248,7 @@ func TestShardGeneOddMillisecond(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := onBubble(compat.ShardGene())
-		d := defaultAt(t, uid.Options{Layout: l, SeqStart: 1}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: l, SeqStart: 1}, uid.NewTestClock())
 		for start := range 2 { // an even and an odd millisecond
 			time.Sleep(time.Millisecond)
 			begin, perMs := time.Now(), map[time.Time]int{}
@@ -276,7 +276,7 @@ func TestShardGeneOddMillisecond(t *testing.T) {
 func TestLeafRandomStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
 		starts := map[int64]bool{}
 		for range 3000 {
 			time.Sleep(time.Millisecond)
@@ -298,7 +298,7 @@ func TestLeafRollbackWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Options{Layout: onBubble(bitsalloc.Leaf()),
+		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()),
 			Rollback: uid.RollbackWait(5 * time.Millisecond)}, clock)
 		time.Sleep(time.Second)
 		last := mustNext(t, d)
@@ -327,7 +327,7 @@ func TestPresetsThroughCached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := cachedAt(t, uid.Options{Layout: onBubble(l)}, uid.NewTestClock())
+				c := cachedAt(t, uid.Both{Layout: onBubble(l)}, uid.NewTestClock())
 				seen, ids := map[uid.ID]bool{}, make([]uid.ID, 5000)
 				for round := range 8 {
 					time.Sleep(3 * time.Second)

@@ -17,13 +17,13 @@ func TestPutPolicies(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int64
 	for _, tc := range []struct {
-		o       uid.Options
+		o       uid.Both
 		rejects bool
 	}{
-		{uid.Options{}, false},
-		{uid.Options{PutPolicy: uid.PutFail}, true},
-		{uid.Options{PutFunc: func(uid.ID) error { told.Add(1); return nil }}, false},
-		{uid.Options{PutFunc: func(uid.ID) error { return ringbuffer.ErrFull }}, true},
+		{uid.Both{}, false},
+		{uid.Both{PutPolicy: uid.PutFail}, true},
+		{uid.Both{PutFunc: func(uid.ID) error { told.Add(1); return nil }}, false},
+		{uid.Both{PutFunc: func(uid.ID) error { return ringbuffer.ErrFull }}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := cachedAt(t, tc.o, uid.NewTestClock())
@@ -50,7 +50,7 @@ func TestPutFuncTakesIds(t *testing.T) {
 			var took atomic.Int64
 			var once sync.Once
 			made := make(chan struct{})
-			o := uid.Options{TakePolicy: uid.TakeWait, SeqStart: 1, BoostPower: uid.NoBoost, MaxLead: lead}
+			o := uid.Both{TakePolicy: uid.TakeWait, SeqStart: 1, BoostPower: uid.NoBoost, MaxLead: lead}
 			o.PutFunc = func(uid.ID) error {
 				<-made
 				once.Do(func() {

@@ -23,7 +23,7 @@ func TestHandlerEndsItsGoroutine(t *testing.T) {
 			}
 		}))
 		a := &assignertest.Memory{Length: time.Minute}
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{Logger: logger}, uid.NewTestClock())
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
 		synctest.Wait()
 		a.Fail(errDown, assignertest.OpExtend)
 		time.Sleep(50 * time.Second)
@@ -42,7 +42,7 @@ func TestClockJumpsAbout(t *testing.T) {
 		for name, agrees := range map[string]bool{"disagrees": false, "agrees": true} {
 			logger, log := newLogged()
 			a := endless()
-			bubble(t, kind, a, uid.Options{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				time.Sleep(time.Second)
 				begin, before := time.Now(), len(a.Calls(assignertest.OpNow))
 				for i := range 10_000 {
@@ -92,7 +92,7 @@ func TestClockJumpsAbout(t *testing.T) {
 func TestClockHeldInBurst(t *testing.T) {
 	t.Parallel()
 	a := newMemory(10 * time.Minute)
-	bubble(t, "cached", a, uid.Options{Layout: narrow}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+	bubble(t, "cached", a, uid.Both{Layout: narrow}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		clock.Step(5 * time.Hour)
 		for range 1000 {
 			mustFill(t, g, make([]uid.ID, 1<<14))
@@ -110,7 +110,7 @@ func TestClockHeldInBurst(t *testing.T) {
 func TestBoundIsNotSlow(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	bubble(t, "cached", assignertest.Static(1), uid.Options{MaxLead: time.Nanosecond, Logger: logger},
+	bubble(t, "cached", assignertest.Static(1), uid.Both{MaxLead: time.Nanosecond, Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
 			log.mu.Lock()

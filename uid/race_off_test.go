@@ -22,7 +22,7 @@ func TestCachedHundredsOfMillions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: long: 200 million ids")
 	}
-	for _, o := range []*uid.Options{nil, {Lanes: uid.AutoLanes}} {
+	for _, o := range []*uid.Both{nil, {Lanes: uid.AutoLanes}} {
 		name := "lanes=1"
 		if o != nil {
 			name = "lanes=auto"
@@ -65,9 +65,9 @@ func TestAllocations(t *testing.T) {
 	gene := bitsalloc.Layout{TimeBits: 40, WorkerBits: 6, SeqBits: 13, GeneBits: 4}
 	for name, g := range map[string]uid.Generator{
 		"one lane": newCached(t, nil),
-		"lanes":    newCached(t, &uid.Options{Lanes: uid.AutoLanes}),
-		"run 1":    newCached(t, &uid.Options{RunLength: 1}),
-		"gene":     newCached(t, &uid.Options{Layout: gene}),
+		"lanes":    newCached(t, &uid.Both{Lanes: uid.AutoLanes}),
+		"run 1":    newCached(t, &uid.Both{RunLength: 1}),
+		"gene":     newCached(t, &uid.Both{Layout: gene}),
 	} {
 		for call, f := range map[string]func() error{
 			"Next":  func() error { _, err := g.Next(ctx); return err },
@@ -89,10 +89,10 @@ func TestMemory(t *testing.T) {
 	const n = 64 // a mean, because what the runtime itself allocates in between is not nothing
 	for _, tc := range []struct {
 		name string
-		o    *uid.Options
+		o    *uid.Both
 		want int64 // bytes: the promised bound is 1 MiB, the one tested is today's size and some
-	}{{"default", nil, 40 << 10}, {"lanes", &uid.Options{Lanes: uid.AutoLanes}, 64 << 10},
-		{"run 1", &uid.Options{RunLength: 1}, 5 << 20}} {
+	}{{"default", nil, 40 << 10}, {"lanes", &uid.Both{Lanes: uid.AutoLanes}, 64 << 10},
+		{"run 1", &uid.Both{RunLength: 1}, 5 << 20}} {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.GC()

@@ -55,7 +55,7 @@ func TestClockAheadAtStart(t *testing.T) {
 		for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait, uid.TakeReject} {
 			logger, log := newLogged()
 			m := withReach(10 * time.Minute)
-			bubbleAt(t, kind, m, uid.Options{TakePolicy: policy, Logger: logger,
+			bubbleAt(t, kind, m, uid.Both{TakePolicy: policy, Logger: logger,
 				Rollback: uid.RollbackHold(time.Minute)}, years, func(t *testing.T, g uid.Generator,
 				clock *uid.TestClock) {
 				m.Fail(errors.New("no time"), assignertest.OpNow)
@@ -118,7 +118,7 @@ func TestClockAheadDenied(t *testing.T) {
 	const years = 5 * 365 * 24 * time.Hour
 	for kind := range kinds {
 		for what, m := range map[string]*assignertest.Memory{"windows": withReach(time.Hour), "endless": endless()} {
-			bubbleAt(t, kind, m, uid.Options{}, years, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			bubbleAt(t, kind, m, uid.Both{}, years, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				for minute := range 100 {
 					time.Sleep(time.Minute)
 					if minute == 75 {
@@ -149,7 +149,7 @@ func TestBeyondReach(t *testing.T) {
 		for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeReject} {
 			m := newMemory(10 * time.Minute)
 			m.Fail(fmt.Errorf("%w: it is 1999", assigner.ErrBeyondReach), assignertest.OpExtend)
-			bubble(t, kind, m, uid.Options{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, m, uid.Both{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				time.Sleep(6 * time.Minute)
 				if h := g.Stats().Health(); h.Status != uid.Degraded ||
 					!strings.Contains(h.Reason, "authority's clock") {
@@ -190,7 +190,7 @@ func TestPaceOfPartialGrants(t *testing.T) {
 		end = end.Add(time.Second)
 		return end
 	}
-	bubble(t, "cached", m, uid.Options{Layout: narrow}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "cached", m, uid.Both{Layout: narrow}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		calls, newest := uid.Takers(t, g, 4)
 		time.Sleep(time.Minute)
 		if n := len(extensions(m)); n < 10 || n > 61 {

@@ -20,7 +20,7 @@ func TestReplaceWorker(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%v", workers, taken), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					o := Options{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
+					o := Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
 					c := Open(t, NewCachedAt, assignertest.Static(workers[0]), o, NewTestClock())
 					p := c.composer
 					id, err := c.Next(t.Context()) // gives a lane a run
@@ -70,7 +70,7 @@ func TestReplaceWorker(t *testing.T) {
 func TestReplaceBetweenTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{MaxLead: time.Nanosecond, SeqStart: 1})
+		c := stoppedCached(t, Both{MaxLead: time.Nanosecond, SeqStart: 1})
 		var tick [8192]ID
 		if _, err := c.Fill(t.Context(), tick[:]); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestReplaceBetweenTicks(t *testing.T) {
 func TestReplaceNotNeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{SeqStart: 1})
+		c := stoppedCached(t, Both{SeqStart: 1})
 		w := *c.keeper.window.Load()
 		w.from = c.composer.pos.Load()
 		c.keeper.window.Store(&w)
@@ -113,7 +113,7 @@ func TestReplaceNotNeeded(t *testing.T) {
 func TestBeginsNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stoppedCached(t, Options{MaxLag: 3 * time.Hour, SeqStart: 1})
+		c := stoppedCached(t, Both{MaxLag: 3 * time.Hour, SeqStart: 1})
 		for worker := range int64(2) {
 			w := *c.keeper.window.Load()
 			w.worker = 1 + worker

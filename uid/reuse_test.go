@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,7 @@ func (c unfenced) Window() (from, until time.Time) {
 // some still work at the same time, some are never closed. Every start takes the worker id over at
 // once, as with a database whose clock is far ahead. It returns how many ids came, and how many of
 // them twice.
-func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assigner, *uid.Options,
+func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assigner, *uid.Both,
 	*uid.TestClock) (uid.Generator, error), fenced bool) (ids, twice int) {
 	m := &assignertest.Memory{Length: 10 * time.Second}
 	var a assigner.Assigner = m
@@ -64,16 +65,16 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 	}
 	var paused []uid.Generator
 	for round := range 12 {
-		o := uid.Options{
+		o := uid.Both{
 			// No worker bits: one worker id.
 			Layout: bitsalloc.Layout{TimeBits: 40, SeqBits: 6,
 				Epoch: bubbleEpoch.AddDate(-1, 0, 0)},
-			NoReassign: true, Rollback: uid.RollbackHold(time.Hour),
+			Rollback: uid.RollbackHold(time.Hour),
 		}
 		clock := uid.NewTestClock()
 		clock.Step(2 * step())
 		m.Lose(0)
-		g := uid.Open(t, start, a, o, clock)
+		g := uid.Open(t, start, assigner.Assigner(&once{Assigner: a}), o, clock)
 		if got := take(g, 200, clock); got == 0 {
 			t.Errorf("seed %d, round %d: no id of a generator whose claim is good: %v", seed, round, g.Stats().Err)
 		}
@@ -91,6 +92,19 @@ func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assig
 		g.Close()
 	}
 	return ids, twice
+}
+
+// once gives out one claim, so that a lost one is not replaced.
+type once struct {
+	assigner.Assigner
+	asked atomic.Bool
+}
+
+func (o *once) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if o.asked.Swap(true) {
+		return nil, assigner.ErrWorkersExhausted
+	}
+	return o.Assigner.Assign(ctx, maxWorker)
 }
 
 // TestReuse: whatever the clocks say, no id comes twice from worker ids that are used again.

@@ -14,10 +14,10 @@ import (
 
 // slowRing has a ring that takes longer to fill than its runs may grow old, because each batch of 64
 // of its 4,096 runs takes a millisecond of a clock that reads that slowly.
-func slowRing() (uid.Options, *uid.TestClock) {
+func slowRing() (uid.Both, *uid.TestClock) {
 	clock := uid.NewTestClock()
 	clock.OnRead = func() { time.Sleep(time.Millisecond) }
-	return uid.Options{RunLength: 1, BoostPower: uid.NoBoost, MaxLag: 5 * time.Millisecond,
+	return uid.Both{RunLength: 1, BoostPower: uid.NoBoost, MaxLag: 5 * time.Millisecond,
 		Layout: bitsalloc.Layout{TimeBits: 44, WorkerBits: 7, SeqBits: 12, Tick: time.Millisecond,
 			Epoch: bubbleEpoch}}, clock
 }

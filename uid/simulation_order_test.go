@@ -31,7 +31,7 @@ type returned struct {
 }
 
 // newSequence returns the sequence of a generator with o's options, of ids that rise as order says.
-func newSequence(kind string, o *uid.Options) sequence {
+func newSequence(kind string, o *uid.Both) sequence {
 	s := sequence{lanes: o.Lanes, shift: o.Layout.GeneBits, high: -1, runs: map[int64][]returned{},
 		late: map[int64]int64{}}
 	if kind != "cached" {

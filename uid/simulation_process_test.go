@@ -18,7 +18,7 @@ type process struct {
 	n     int
 	rnd   *rand.Rand // of its lifecycle
 	kind  string
-	o     uid.Options
+	o     uid.Both
 	calls int           // goroutines that take ids
 	pause time.Duration // the longest time between two calls of one of them
 	size  int           // ids per call, at most
@@ -36,7 +36,7 @@ func (w *world) newProcess(n int) *process {
 	if len(w.processes) > 50 {
 		p.pause = max(p.pause, time.Second)
 	}
-	p.o = uid.Options{
+	p.o = uid.Both{
 		Layout:        w.layout,
 		BoostPower:    pick(rnd, uid.NoBoost, 1, 3),
 		PaddingFactor: pick(rnd, 1, 50, 100),
@@ -47,9 +47,7 @@ func (w *world) newProcess(n int) *process {
 		TakePolicy:    pick(rnd, uid.TakePad, uid.TakePad, uid.TakeWait, uid.TakeReject),
 		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
 			uid.RollbackHold(time.Minute)),
-		SeqStart:   pick(rnd, int64(0), 1),
-		MaxJump:    pick(rnd, 0, 10*time.Second),
-		NoReassign: rnd.IntN(8) == 0,
+		SeqStart: pick(rnd, int64(0), 1),
 	}
 	// An odd interval. The keeper and the padder wake each other, so with the default one, a quarter
 	// of a second, their timers would be due at one instant again, and a bubble runs those in an order
@@ -103,7 +101,7 @@ type life struct {
 	slow    time.Duration // the longest pause of a goroutine at a reading of its clock; 0: none
 	g       uid.Generator
 	started time.Time
-	o       uid.Options
+	o       uid.Both
 	layouts string          // what its claims are bound to
 	eras    *bitsalloc.Eras // of o
 	knows   bool            // all eras
@@ -357,7 +355,7 @@ func (p *process) settle(l *life) {
 	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
 		behind.Abs() > w.window/4: // less than the difference is granted
 	case l.unknowing(err), l.cutOff():
-	case errors.Is(err, uid.ErrClaimLost) && (p.o.NoReassign || l.none):
+	case errors.Is(err, uid.ErrClaimLost) && l.none:
 	// its window is over before it looks
 	case errors.Is(err, uid.ErrClaimLost) && behind > w.window/4: // its window is over for the others
 	default:

@@ -73,7 +73,7 @@ func TestSoakFindsDuplicates(t *testing.T) {
 	// A tick has few ids, so both compose far ahead of the clock and meet there.
 	l := r.o.Layout
 	l.SeqBits, l.Tick = 4, time.Millisecond
-	r.o = uid.Options{Layout: l}
+	r.o = uid.Both{Layout: l}
 	r.eras = eras(t, r.o)
 	r.second = &assignertest.Memory{Length: 24 * time.Hour}
 	r.authority = &assignertest.Memory{Length: 24 * time.Hour}
@@ -91,7 +91,7 @@ type soak struct {
 	rnd        *rand.Rand
 	what       string
 	kind       string
-	o          uid.Options
+	o          uid.Both
 	eras       *bitsalloc.Eras
 	generators int
 	callers    int // of each generator
@@ -133,7 +133,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	later := l
 	later.Epoch, later.SeqBits, later.Tick = time.Time{}, l.SeqBits-rnd.IntN(3), tick()
 	longest := max(l.Tick, later.Tick)
-	r.o = uid.Options{
+	r.o = uid.Both{
 		Layout:        l,
 		Eras:          []bitsalloc.Era{{From: now.Add(upTo(rnd, 3*time.Second)), Layout: later}},
 		BoostPower:    pick(rnd, 0, 0, uid.NoBoost),
@@ -147,9 +147,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		TakeFunc:      pick(rnd, nil, nil, nil, again),
 		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
 			uid.RollbackHold(time.Hour)),
-		SeqStart:   pick(rnd, int64(0), 1),
-		MaxJump:    pick(rnd, 0, 0, time.Second),
-		NoReassign: rnd.IntN(8) == 0,
+		SeqStart: pick(rnd, int64(0), 1),
 	}
 	if rnd.IntN(2) == 0 {
 		r.o.Eras, longest = nil, l.Tick
@@ -164,7 +162,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 }
 
 // eras returns the layouts of o.
-func eras(t *testing.T, o uid.Options) *bitsalloc.Eras {
+func eras(t *testing.T, o uid.Both) *bitsalloc.Eras {
 	t.Helper()
 	e, err := bitsalloc.NewEras(o.Layout, o.Eras...)
 	if err != nil {

@@ -104,7 +104,9 @@ type Stats struct {
 	// RejectsPut counts the padding runs that PutFail or PutFunc refused. (Cached)
 	RejectsPut int64
 
-	// ClockHeld is the jump of the wall clock that is held back, see Options.MaxJump. 0: none.
+	// ClockHeld is the jump of the wall clock that is held back: one of more than an hour is, until
+	// the claim's authority confirms it, or, where the authority does not contradict it, until it
+	// has lasted for ten minutes. 0: none.
 	ClockHeld time.Duration
 
 	// Err is why no id can be handed out: what a call would fail with now, or would have to wait

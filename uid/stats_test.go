@@ -17,7 +17,7 @@ import (
 func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1, RunLength: 256}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1, RunLength: 256}, uid.NewTestClock())
 		s := c.Stats()
 		if s.Worker != 1 || s.Cap != 65536 || s.Len != 65536 || s.Tail != 255 || s.Cursor != -1 ||
 			s.RunLength != 256 || s.Lanes != 1 {
@@ -50,7 +50,7 @@ func TestStats(t *testing.T) {
 func TestStatsOfIdleRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{}, uid.NewTestClock())
 		c.StopPadder()
 		mustNext(t, c)
 		c.Empty()
@@ -79,7 +79,7 @@ func TestStatsSaturate(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 1, SeqBits: 62, Tick: 365 * 24 * time.Hour}
 	for _, boost := range []int{1, 4} { // 2^63 and 2^66 ids
 		c := uid.Open(t, uid.NewCachedAt, assignertest.Static(0),
-			uid.Options{Layout: l, BoostPower: boost}, uid.NewTestClock())
+			uid.Both{Layout: l, BoostPower: boost}, uid.NewTestClock())
 		if s := c.Stats(); s.Cap != 1<<63-1 || s.Len < 0 || s.Len > s.Cap {
 			t.Errorf("Len, Cap = %d, %d, want the largest int64 for Cap", s.Len, s.Cap)
 		}
@@ -90,7 +90,7 @@ func TestStatsSaturate(t *testing.T) {
 func TestStatsOfNoIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{}, uid.NewTestClock())
 		mustNext(t, c)
 		mustClose(t, c)
 		time.Sleep(time.Hour)
@@ -99,7 +99,7 @@ func TestStatsOfNoIDs(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{MaxLead: time.Second, TakeFunc: func(ctx context.Context, reason error) error {
+		c := cachedAt(t, uid.Both{MaxLead: time.Second, TakeFunc: func(ctx context.Context, reason error) error {
 			if _, ends := ctx.Deadline(); !ends {
 				return reason
 			}
@@ -117,7 +117,7 @@ func TestStatsOfNoIDs(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // a ring that is full at the end of the time bits
 		l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now().Add(-30 * time.Second)}
-		cachedAt(t, uid.Options{Layout: l, BoostPower: 1, SeqStart: 1, RunLength: 4,
+		cachedAt(t, uid.Both{Layout: l, BoostPower: 1, SeqStart: 1, RunLength: 4,
 			PutFunc: func(id uid.ID) error {
 				t.Errorf("PutFunc(%d) after the last id", id)
 				return nil
@@ -145,7 +145,7 @@ func TestStatsOfClaim(t *testing.T) {
 			// The time bits end in four seconds.
 			l := bitsalloc.Layout{TimeBits: 4, WorkerBits: 2, SeqBits: 6,
 				Epoch: begin.Add(-12 * time.Second)}
-			g, err := start(t.Context(), a, &uid.Options{Layout: l, SeqStart: 1}, uid.NewTestClock())
+			g, err := start(t.Context(), a, &uid.Both{Layout: l, SeqStart: 1}, uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestStatsOfClaim(t *testing.T) {
 
 // TestStatsLeadOfIdle looks in the middle of a tick: nothing is ahead of the clock.
 func TestStatsLeadOfIdle(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, _ *place,
+	eachKind(t, uid.Both{}, nil, func(t *testing.T, g uid.Generator, _ *place,
 		_ *uid.TestClock) {
 		mustNext(t, g)
 		time.Sleep(1700 * time.Millisecond)

@@ -102,7 +102,7 @@ func TestStatsLine(t *testing.T) {
 
 // TestStatsOfGenerator has a generator's forms be those of its Stats.
 func TestStatsOfGenerator(t *testing.T) {
-	eachKind(t, uid.Options{}, nil, func(t *testing.T, g uid.Generator, _ *place,
+	eachKind(t, uid.Both{}, nil, func(t *testing.T, g uid.Generator, _ *place,
 		_ *uid.TestClock) {
 		mustNext(t, g)
 		synctest.Wait()

@@ -21,7 +21,7 @@ func TestReplaceInTick(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newPlace(10 * time.Minute)
 				extend := a.slow()
-				c := uid.Open(t, uid.NewCachedAt, a, uid.Options{RunLength: run, BoostPower: uid.NoBoost,
+				c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: run, BoostPower: uid.NoBoost,
 					PaddingFactor: 1, SeqStart: 1}, uid.NewTestClock())
 				a.lose(0, time.Time{}, assignertest.Endless)
 				c.StopPadder()

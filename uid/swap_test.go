@@ -61,7 +61,7 @@ func TestDefaultCloseExact(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for round := range 2000 / slow {
-		d := Open(t, NewDefaultAt, assignertest.Static(0), Options{Layout: l}, NewTestClock())
+		d := Open(t, NewDefaultAt, assignertest.Static(0), Both{Layout: l}, NewTestClock())
 		calls, newest := Takers(t, d, 2)
 		spin(func() bool { return calls.Load() >= int64(1+round%64) })
 		if err := d.Close(); err != nil {
@@ -81,7 +81,7 @@ func TestCachedCloseExact(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 1, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
-	o := Options{Layout: l, RunLength: 2, BoostPower: 10, Lanes: 32}
+	o := Both{Layout: l, RunLength: 2, BoostPower: 10, Lanes: 32}
 	stop := time.Now().Add(time.Second) // on one processor a round may take as long as a time slice
 	for round := 0; round < 100 && (round < 10 || time.Now().Before(stop)); round++ {
 		a := &assignertest.Memory{Length: assignertest.Endless}
@@ -116,9 +116,9 @@ func TestFillWhileIdsAreThere(t *testing.T) {
 				return begin.Add(mono), mono
 			}
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: begin.Add(-time.Hour)}
-			o := Options{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
+			o := Both{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: policy, BoostPower: NoBoost}
-			c, err := newCached(t.Context(), assignertest.Static(1), &o, read)
+			c, err := newCached(t.Context(), assignertest.Static(1), o.Cached(), read)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ func TestTakerInPlaceOfPad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopIt := errors.New("stop")
 		var reasons []error
-		o := uid.Options{SeqStart: 1, BoostPower: uid.NoBoost, TakeFunc: func(_ context.Context, reason error) error {
+		o := uid.Both{SeqStart: 1, BoostPower: uid.NoBoost, TakeFunc: func(_ context.Context, reason error) error {
 			reasons = append(reasons, reason)
 			return stopIt
 		}}
@@ -43,7 +43,7 @@ func TestTakerWithoutEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: time.Hour}
-				g := uid.Open(t, start, a, uid.Options{MaxLead: time.Second,
+				g := uid.Open(t, start, a, uid.Both{MaxLead: time.Second,
 					TakeFunc: func(_ context.Context, reason error) error {
 						if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
 							return reason
@@ -68,7 +68,7 @@ func TestTakerAtWindowEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for _, withFunc := range []bool{true, false} {
-			o := uid.Options{TakePolicy: uid.TakeReject}
+			o := uid.Both{TakePolicy: uid.TakeReject}
 			var reason error
 			if withFunc {
 				o.TakeFunc = func(_ context.Context, r error) error {
@@ -111,7 +111,7 @@ func TestTakerWhilePadderStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(8 * time.Second)
 		extend := a.slow()
-		c := uid.Open(t, uid.NewCachedAt, a, uid.Options{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
+		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{SeqStart: 1, BoostPower: uid.NoBoost}, uid.NewTestClock())
 		time.Sleep(5 * time.Second) // the keeper has begun to extend
 		c.StopPadder()
 		time.Sleep(500 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestTakerAtTheLastTick(t *testing.T) {
 					a.From = time.Now().Add(tc.from)
 				}
 				time.Sleep(tc.at)
-				g, err := start(t.Context(), a, &uid.Options{Layout: l}, uid.NewTestClock())
+				g, err := start(t.Context(), a, &uid.Both{Layout: l}, uid.NewTestClock())
 				if !errors.Is(err, tc.want) {
 					t.Errorf("%s at %v, window from %v: %v, want %v", kind, tc.at, tc.from, err, tc.want)
 				}
@@ -183,7 +183,7 @@ func TestTakerBeforeTheEpoch(t *testing.T) {
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
-			o := uid.Options{Layout: bitsalloc.Layout{Epoch: time.Now()},
+			o := uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
 				Rollback: uid.RollbackHold(2 * time.Hour)}
 			g := uid.Open(t, start, assignertest.Static(1), o, clock)

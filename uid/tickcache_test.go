@@ -15,7 +15,7 @@ import (
 
 // withTickCache runs f in a bubble with a Default that reads the clock as NewDefault's does:
 // through the tick cache. reads counts the readings of the clock.
-func withTickCache(t *testing.T, o Options,
+func withTickCache(t *testing.T, o Both,
 	f func(t *testing.T, d *Default, clock *TestClock, reads *atomic.Int64)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -23,7 +23,7 @@ func withTickCache(t *testing.T, o Options,
 		clock := NewTestClock()
 		clock.OnRead = func() { reads.Add(1) }
 		o.Layout.Epoch = time.Now().Add(-time.Hour)
-		d, err := newDefault(t.Context(), assignertest.Static(1), &o, clock.read, time.Now())
+		d, err := newDefault(t.Context(), assignertest.Static(1), o.Cached(), clock.read, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func stamp(t *testing.T, d *Default) time.Time {
 // wall clock is not read, and then the step is seen.
 func TestTickCacheStep(t *testing.T) {
 	t.Parallel()
-	withTickCache(t, Options{SeqStart: 1, Rollback: RollbackHold(time.Hour)},
+	withTickCache(t, Both{SeqStart: 1, Rollback: RollbackHold(time.Hour)},
 		func(t *testing.T, d *Default, clock *TestClock, reads *atomic.Int64) {
 			time.Sleep(100 * time.Millisecond)
 			begin := stamp(t, d)
@@ -108,7 +108,7 @@ func TestTickCacheContended(t *testing.T) {
 func TestTickCacheJump(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	o := Both{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	withTickCache(t, o, func(t *testing.T, d *Default, clock *TestClock, _ *atomic.Int64) {
 		stamp(t, d)
 		clock.Step(5 * time.Hour)
@@ -125,7 +125,7 @@ func TestTickCacheJump(t *testing.T) {
 // with the clock's tick.
 func TestTickCacheEnd(t *testing.T) {
 	t.Parallel()
-	o := Options{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
+	o := Both{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
 		Tick: time.Millisecond}}
 	withTickCache(t, o, func(t *testing.T, d *Default, clock *TestClock, _ *atomic.Int64) {
 		for range 100 {
@@ -141,7 +141,7 @@ func TestTickCacheEnd(t *testing.T) {
 // between: the rollback policy is applied to a fresh reading.
 func TestTickCacheRollback(t *testing.T) {
 	t.Parallel()
-	withTickCache(t, Options{},
+	withTickCache(t, Both{},
 		func(t *testing.T, d *Default, clock *TestClock, _ *atomic.Int64) {
 			time.Sleep(10 * time.Second)
 			stamp(t, d)
@@ -159,7 +159,7 @@ func TestTickCacheRollback(t *testing.T) {
 // was over when it asked. A refresh that stored until before tick could show it to some.
 func TestTickCacheOrder(t *testing.T) {
 	t.Parallel()
-	o := Options{Layout: bitsalloc.Layout{TimeBits: 52, WorkerBits: 4, SeqBits: 4,
+	o := DefaultOptions{Layout: bitsalloc.Layout{TimeBits: 52, WorkerBits: 4, SeqBits: 4,
 		Tick: time.Microsecond, Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}}
 	d, err := NewDefault(t.Context(), assignertest.Static(1), &o)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func bubbleLayout() bitsalloc.Layout { return bitsalloc.Layout{Epoch: bubbleEpoch} }
 
 // cachedAt returns a Cached of worker 1 on a clock of the test's.
-func cachedAt(t *testing.T, o uid.Options, clock *uid.TestClock) *uid.Cached {
+func cachedAt(t *testing.T, o uid.Both, clock *uid.TestClock) *uid.Cached {
 	t.Helper()
 	return uid.Open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
 }
@@ -31,15 +31,15 @@ func TestCachedIdleIsHonest(t *testing.T) {
 	ms := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: time.Millisecond, Epoch: bubbleEpoch}
 	for _, tc := range []struct {
 		name   string
-		o      uid.Options
+		o      uid.Both
 		maxLag time.Duration
 	}{
-		{"default", uid.Options{}, 2 * time.Second},
-		{"lanes", uid.Options{Lanes: 16}, 2 * time.Second},
-		{"run 1", uid.Options{RunLength: 1, BoostPower: uid.NoBoost}, 2 * time.Second},
-		{"milliseconds", uid.Options{Layout: ms}, time.Second},
-		{"tight", uid.Options{Layout: ms, MaxLag: 10 * time.Millisecond}, 10 * time.Millisecond},
-		{"loose", uid.Options{MaxLag: time.Minute}, time.Minute},
+		{"default", uid.Both{}, 2 * time.Second},
+		{"lanes", uid.Both{Lanes: 16}, 2 * time.Second},
+		{"run 1", uid.Both{RunLength: 1, BoostPower: uid.NoBoost}, 2 * time.Second},
+		{"milliseconds", uid.Both{Layout: ms}, time.Second},
+		{"tight", uid.Both{Layout: ms, MaxLag: 10 * time.Millisecond}, 10 * time.Millisecond},
+		{"loose", uid.Both{MaxLag: time.Minute}, time.Minute},
 	} {
 		for _, pause := range []time.Duration{700 * time.Millisecond, time.Second, 3 * time.Second, 37 * time.Minute} {
 			t.Run(fmt.Sprintf("%s/%v", tc.name, pause), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCachedSteadyIsHonest(t *testing.T) {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := cachedAt(t, uid.Options{}, uid.NewTestClock())
+				c := cachedAt(t, uid.Both{}, uid.NewTestClock())
 				ids := make([]uid.ID, max(1, rate/10))
 				for range 400 / scale {
 					time.Sleep(time.Second * time.Duration(len(ids)) / time.Duration(rate))
@@ -101,7 +101,7 @@ func TestCachedSteadyIsHonest(t *testing.T) {
 func TestCachedBurstBorrowsExactly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cachedAt(t, uid.Options{SeqStart: 1}, uid.NewTestClock())
+		c := cachedAt(t, uid.Both{SeqStart: 1}, uid.NewTestClock())
 		ids := make([]uid.ID, 8192*100)
 		mustFill(t, c, ids)
 		for i, id := range ids {
@@ -124,7 +124,7 @@ func TestCachedMaxLead(t *testing.T) {
 	for _, lanes := range []int{1, 4} {
 		for _, lead := range []time.Duration{time.Nanosecond, time.Second, 5500 * time.Millisecond, 20 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: lead, TakePolicy: uid.TakeReject,
+				c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: lead, TakePolicy: uid.TakeReject,
 					Lanes: lanes}, uid.NewTestClock())
 				synctest.Wait()
 				var got int64
@@ -169,7 +169,7 @@ func TestCachedMaxLeadWaits(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, uid.NewTestClock())
+			c := cachedAt(t, uid.Both{SeqStart: 1, MaxLead: time.Nanosecond, TakePolicy: policy}, uid.NewTestClock())
 			start := time.Now()
 			for range 8192*10 + 1 {
 				p := c.Parse(mustNext(t, c))
@@ -199,7 +199,7 @@ func TestExhausted(t *testing.T) {
 	layout := bitsalloc.Layout{TimeBits: 17, WorkerBits: 33, SeqBits: 7, Epoch: bubbleEpoch}
 	for _, lanes := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{Layout: layout, Lanes: lanes, SeqStart: 1}, uid.NewTestClock())
+			c := cachedAt(t, uid.Both{Layout: layout, Lanes: lanes, SeqStart: 1}, uid.NewTestClock())
 			left := int(time.Until(c.Stats().Expires)/time.Second) * 128
 			ids := make([]uid.ID, 1<<16)
 			got := 0
@@ -240,7 +240,7 @@ func TestExhausted(t *testing.T) {
 				return uid.NewCached(t.Context(), assignertest.Static(1), &uid.Options{Layout: layout})
 			},
 			"Default": func() (uid.Generator, error) {
-				return uid.NewDefault(t.Context(), assignertest.Static(1), &uid.Options{Layout: layout})
+				return uid.NewDefault(t.Context(), assignertest.Static(1), &uid.DefaultOptions{Layout: layout})
 			},
 		} {
 			if _, err := f(); !errors.Is(err, uid.ErrExhausted) {
@@ -278,7 +278,7 @@ func TestEvenSpread(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", kind, perSecond, layout.Tick), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						o, n := uid.Options{Layout: layout}, 20_000/scale
+						o, n := uid.Both{Layout: layout}, 20_000/scale
 						switch kind {
 						case "lanes":
 							o.Lanes = 8

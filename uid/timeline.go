@@ -44,10 +44,10 @@ type era struct {
 	tickMask  uint64 // worker and sequence
 	first     uint64 // the position of its first tick
 	end       uint64 // the position after its last tick, 1<<63 at the most
-	seqStart  uint64 // Options.SeqStart
+	seqStart  uint64 // DefaultOptions.SeqStart
 }
 
-// newTimeline returns the timeline of some eras; seqStart is Options.SeqStart, 0 for half of each
+// newTimeline returns the timeline of some eras; seqStart is DefaultOptions.SeqStart, 0 for half of each
 // era's sequence space. It allocates one slice and keeps the eras' allocators.
 func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 	all := eras.All()

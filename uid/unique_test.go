@@ -62,7 +62,7 @@ func TestCachedExactlyOnce(t *testing.T) {
 			for _, lanes := range []int{0, 4, uid.AutoLanes} {
 				for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 					for _, boost := range []int{uid.NoBoost, 3} {
-						o := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: seqBits},
+						o := &uid.Both{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: seqBits},
 							RunLength: run, Lanes: lanes, TakePolicy: policy, BoostPower: boost}
 						name := fmt.Sprintf("seq=%d/run=%d/lanes=%d/policy=%d/boost=%d",
 							seqBits, run, lanes, policy, boost)
@@ -88,7 +88,7 @@ func TestCachedStrictlyIncreasing(t *testing.T) {
 	for _, run := range []int{0, 1, 4} {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
 			t.Parallel()
-			c := newCached(t, &uid.Options{RunLength: run,
+			c := newCached(t, &uid.Both{RunLength: run,
 				Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 6}})
 			var newest atomic.Int64
 			var wg sync.WaitGroup
@@ -130,7 +130,7 @@ func TestCachedStrictlyIncreasing(t *testing.T) {
 // handed out whole.
 func TestCachedNothingWasted(t *testing.T) {
 	t.Parallel()
-	for _, o := range []*uid.Options{nil, {RunLength: 1}, {TakePolicy: uid.TakeWait},
+	for _, o := range []*uid.Both{nil, {RunLength: 1}, {TakePolicy: uid.TakeWait},
 		{PaddingFactor: 100, BoostPower: uid.NoBoost}} {
 		c := newCached(t, o)
 		alloc := allocator(t, bitsalloc.Layout{})

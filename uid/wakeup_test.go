@@ -41,7 +41,7 @@ func TestWakeUpOfStarving(t *testing.T) {
 					clock.Step(time.Second)
 					c.PadLocked()
 				})
-				c = cachedAt(t, uid.Options{MaxLead: time.Nanosecond, SeqStart: 1, TakePolicy: tc.policy}, clock)
+				c = cachedAt(t, uid.Both{MaxLead: time.Nanosecond, SeqStart: 1, TakePolicy: tc.policy}, clock)
 				defer c.Close()
 				mustFill(t, c, make([]uid.ID, 8192))
 				synctest.Wait() // the padder sleeps at the bound
@@ -63,7 +63,7 @@ func TestWakeUpAtWindowEnd(t *testing.T) {
 			close(extend)
 			synctest.Wait() // the keeper has published the new window, and sleeps
 		})
-		d := uid.Open(t, uid.NewDefaultAt, a, uid.Options{}, clock)
+		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{}, clock)
 		time.Sleep(9 * time.Second) // the keeper has been at work since the window's middle
 		arm(1)
 		nextIn(t, d, 0, 0, "the window is extended at once")
@@ -77,7 +77,7 @@ func TestWakeUpByClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d *uid.Default
 		clock, arm := hookedClock(func(*uid.TestClock) { d.Close() })
-		d = defaultAt(t, uid.Options{}, clock)
+		d = defaultAt(t, uid.Both{}, clock)
 		start := time.Now()
 		for d.Parse(mustNext(t, d)).Seq != 8191 { // the last of its second: the next caller waits
 		}
@@ -97,7 +97,7 @@ func TestWakeUpAfterStepBack(t *testing.T) {
 	t.Parallel()
 	a := newMemory(20 * time.Second)
 	a.Before = before(assignertest.OpExtend, hangs)
-	o := uid.Options{Rollback: uid.RollbackHold(time.Hour)}
+	o := uid.Both{Rollback: uid.RollbackHold(time.Hour)}
 	bubble(t, "default", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		time.Sleep(9 * time.Second)
 		mustNext(t, g)
@@ -116,7 +116,7 @@ func TestWakeUpOfPadder(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 		synctest.Test(t, func(t *testing.T) {
-			c := cachedAt(t, uid.Options{TakePolicy: policy, SeqStart: 1, BoostPower: uid.NoBoost,
+			c := cachedAt(t, uid.Both{TakePolicy: policy, SeqStart: 1, BoostPower: uid.NoBoost,
 				MaxLead: time.Nanosecond, MaxLag: time.Hour, ScheduleInterval: 10 * time.Minute},
 				uid.NewTestClock())
 			start, ids := time.Now(), make([]uid.ID, 8192)
@@ -135,7 +135,7 @@ func TestWakeUpOfPadder(t *testing.T) {
 func TestKeeperSleepsThroughBatches(t *testing.T) {
 	t.Parallel()
 	a := newMemory(10 * time.Minute)
-	bubble(t, "cached", a, uid.Options{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		readings := func() int64 {
 			if err := g.(*uid.Cached).LatePad(); err != nil { // drops what is too old
 				t.Fatal(err)

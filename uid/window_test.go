@@ -12,7 +12,7 @@ import (
 // TestWindowBehind claims a worker id that was last used a month ago: its window begins there. What
 // the keeper asks for is as far ahead of the clock as the first claim, not as long as the window.
 func TestWindowBehind(t *testing.T) {
-	eachKind(t, uid.Options{}, func(a *place) { a.From = a.From.Add(-30 * 24 * time.Hour) },
+	eachKind(t, uid.Both{}, func(a *place) { a.From = a.From.Add(-30 * 24 * time.Hour) },
 		func(t *testing.T, g uid.Generator, _ *place, _ *uid.TestClock) {
 			for range 60 {
 				time.Sleep(time.Minute)
@@ -26,7 +26,7 @@ func TestWindowBehind(t *testing.T) {
 
 // extendsAtMost takes an id a second. That takes no more than most extensions.
 func extendsAtMost(t *testing.T, seconds, most int, script func(*place)) {
-	eachKind(t, uid.Options{}, script, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+	eachKind(t, uid.Both{}, script, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 		for range seconds {
 			mustNext(t, g)
 			time.Sleep(time.Second)
@@ -70,7 +70,7 @@ func TestWindowAhead(t *testing.T) {
 		a.From, a.Length = a.From.Add(3*time.Hour+time.Millisecond), time.Hour
 	}
 	t.Run("borrow", func(t *testing.T) {
-		eachKind(t, uid.Options{}, ahead, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
+		eachKind(t, uid.Both{}, ahead, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			var last uid.ID
 			for range 40_000 {
 				id := mustNext(t, g)
@@ -85,7 +85,7 @@ func TestWindowAhead(t *testing.T) {
 		})
 	})
 	t.Run("wait", func(t *testing.T) {
-		eachKind(t, uid.Options{MaxLead: time.Second}, ahead,
+		eachKind(t, uid.Both{MaxLead: time.Second}, ahead,
 			func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 				id := mustNext(t, g)
 				if wait := time.Until(a.From); wait > time.Second || wait < -time.Second {
@@ -97,7 +97,7 @@ func TestWindowAhead(t *testing.T) {
 			})
 	})
 	t.Run("reject", func(t *testing.T) {
-		eachKind(t, uid.Options{MaxLead: time.Second, TakePolicy: uid.TakeReject}, ahead,
+		eachKind(t, uid.Both{MaxLead: time.Second, TakePolicy: uid.TakeReject}, ahead,
 			func(t *testing.T, g uid.Generator, _ *place, _ *uid.TestClock) {
 				if id, err := g.Next(t.Context()); !errors.Is(err, uid.ErrLead) {
 					t.Errorf("Next() = %d, %v, want ErrLead", id, err)
@@ -142,7 +142,7 @@ func TestWindowTold(t *testing.T) {
 		m := newMemory(3*time.Second - time.Hour) // 3 s by the generator's clock
 		m.Span = 10 * time.Minute
 		m.Step(time.Hour)
-		bubble(t, kind, m, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, m, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
 			asksFor(t, kind, m, m.Span, 1)
 		})
@@ -156,7 +156,7 @@ func TestWindowNotTold(t *testing.T) {
 	for kind := range kinds {
 		m := newMemory(10 * time.Minute)
 		m.Step(time.Hour)
-		bubble(t, kind, m, uid.Options{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, m, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(67 * time.Minute)
 			asksFor(t, kind, m, m.Length, 1)
 		})

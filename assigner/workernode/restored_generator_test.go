@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,7 +105,20 @@ func TestRestoredGenerators(t *testing.T) {
 	}
 }
 
-// TestRestoredStop: a generator that may not take another worker id stamps to its window's end and
+// once gives out one claim, so that a lost one is not replaced.
+type once struct {
+	assigner.Assigner
+	asked atomic.Bool
+}
+
+func (o *once) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if o.asked.Swap(true) {
+		return nil, assigner.ErrWorkersExhausted
+	}
+	return o.Assigner.Assign(ctx, maxWorker)
+}
+
+// TestRestoredStop: a generator that gets no other worker id stamps to its window's end and
 // not beyond, and its error says that the table went back.
 func TestRestoredStop(t *testing.T) {
 	t.Parallel()
@@ -112,10 +126,10 @@ func TestRestoredStop(t *testing.T) {
 	restore := backup(t, srv, name)
 	options := &uid.Options{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 16, SeqBits: 5,
 		Tick: 10 * time.Millisecond},
-		MaxLead: 20 * time.Millisecond, NoReassign: true}
+		MaxLead: 20 * time.Millisecond}
 	g, err := uid.NewCached(t.Context(),
-		workernode.Leased(connect(t, srv.DSN(name)),
-			&workernode.LeasedOptions{Window: time.Second}), options)
+		&once{Assigner: workernode.Leased(connect(t, srv.DSN(name)),
+			&workernode.LeasedOptions{Window: time.Second})}, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,8 @@ func (c *genCmd) newGenerator(
 	ctx context.Context, a assigner.Assigner, layout namedLayout,
 ) (uid.Generator, error) {
 	if c.Kind == "default" {
-		return uid.NewDefault(ctx, a, layout.options())
+		return uid.NewDefault(ctx, a,
+			&uid.DefaultOptions{Layout: layout.alloc.Layout(), Eras: layout.later()})
 	}
 	return uid.NewCached(ctx, a, layout.options())
 }

@@ -74,11 +74,15 @@ type namedLayout struct {
 
 // options returns the options of a generator of the layout.
 func (n *namedLayout) options() *uid.Options {
-	o := &uid.Options{Layout: n.alloc.Layout()}
+	return &uid.Options{Layout: n.alloc.Layout(), Eras: n.later()}
+}
+
+// later returns the eras after the first one.
+func (n *namedLayout) later() (eras []bitsalloc.Era) {
 	for _, a := range n.eras.All()[1:] {
-		o.Eras = append(o.Eras, bitsalloc.Era{From: a.Layout().Epoch, Layout: a.Layout()})
+		eras = append(eras, bitsalloc.Era{From: a.Layout().Epoch, Layout: a.Layout()})
 	}
-	return o
+	return eras
 }
 
 // last returns the Allocator of the last era.

@@ -230,7 +230,7 @@ func TestMovingBaidu(t *testing.T) {
 			t.Fatal(err)
 		}
 		gen, err := uid.NewDefault(t.Context(), workernode.Disposable(db, nil),
-			&uid.Options{Layout: layout, SeqStart: 1})
+			&uid.DefaultOptions{Layout: layout, SeqStart: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

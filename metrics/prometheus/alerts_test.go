@@ -168,6 +168,24 @@ func (c severedClaim) Extend(ctx context.Context, until time.Time) (time.Time, e
 	return c.Claim.Extend(ctx, until)
 }
 
+// once gives out one claim, so that a lost one is not replaced.
+type once struct {
+	assigner.Assigner
+	asked atomic.Bool
+}
+
+func (o *once) BindLayout(layout string) assigner.Assigner {
+	o.Assigner = o.Assigner.(assigner.LayoutBinder).BindLayout(layout)
+	return o
+}
+
+func (o *once) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if o.asked.Swap(true) {
+		return nil, assigner.ErrWorkersExhausted
+	}
+	return o.Assigner.Assign(ctx, maxWorker)
+}
+
 // TestWorkerIDPasses: a worker id passes on from a process whose window is over, from one that was
 // closed and is still scraped, and from one that lost its claim and cannot get another. None of them
 // shares it. A window may be over because the authority is away, or because of a wrong clock.
@@ -189,7 +207,7 @@ func workerIDPasses(t *testing.T, why error) {
 		s.run(30*time.Minute, nil)
 		second.Close()
 		var gone atomic.Bool
-		third := s.cached(severed{a, &gone, why}, uid.Options{NoReassign: true})
+		third := s.cached(&once{Assigner: severed{a, &gone, why}}, uid.Options{})
 		s.add("c", uidprom.New("orders", third))
 		s.run(30*time.Minute, nil)
 		a.Lose(0)

@@ -31,7 +31,7 @@ func deletedRow(t *testing.T, d dialect, namespace string, earlier bool) {
 	db := d.connect(t, dsn)
 	start := func(db *gorm.DB) *uid.Default {
 		g, err := uid.NewDefault(t.Context(), workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace}),
-			&uid.Options{Layout: bitsalloc.Layout{TimeBits: 34, WorkerBits: 16, SeqBits: 13}})
+			&uid.DefaultOptions{Layout: bitsalloc.Layout{TimeBits: 34, WorkerBits: 16, SeqBits: 13}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestRestoredLeases(t *testing.T) {
 			start := func(who string) *user {
 				db := connect(t, srv.DSN(name))
 				a := workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * window})
-				g, err := uid.NewCached(t.Context(), a, options())
+				g, err := uid.NewCached(t.Context(), a, cached())
 				if err != nil {
 					t.Fatal(err)
 				}

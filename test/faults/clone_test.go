@@ -64,7 +64,7 @@ func TestClones(t *testing.T) {
 	a.Assigner = a.Assigner.(assigner.LayoutBinder).BindLayout(alloc.Layout().String())
 	var twins []*uid.Cached
 	for range 2 {
-		g, err := uid.NewCached(t.Context(), a, options())
+		g, err := uid.NewCached(t.Context(), a, cached())
 		if err != nil {
 			t.Fatal(err)
 		}

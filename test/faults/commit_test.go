@@ -53,7 +53,7 @@ func TestUncommitted(t *testing.T) {
 			pool.SetMaxOpenConns(1)
 			l := newLedger(t)
 			start := func(who string, a assigner.Assigner) *user {
-				g, err := uid.NewCached(t.Context(), a, options())
+				g, err := uid.NewCached(t.Context(), a, cached())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,12 +36,17 @@ const patience = time.Minute
 
 // options returns options with ticks so short and a sequence space so small that busy generators use
 // every id. So two generators that stamp in one tick make ids that are equal.
-func options() *uid.Options {
-	return &uid.Options{
+func options() *uid.DefaultOptions {
+	return &uid.DefaultOptions{
 		Layout:   bitsalloc.Layout{TimeBits: 31, WorkerBits: 16, SeqBits: 12, Tick: 100 * time.Millisecond},
 		MaxLead:  300 * time.Millisecond,
 		Rollback: uid.RollbackHold(time.Second),
 	}
+}
+
+// cached returns options of the same layout and lead.
+func cached() *uid.Options {
+	return &uid.Options{Layout: options().Layout, MaxLead: options().MaxLead}
 }
 
 // newLedger returns an empty ledger for ids of the options' layout.
@@ -113,7 +118,7 @@ func newRig(t *testing.T, srv *dbtest.Server) *rig {
 		if a := k.assigner(connect(t, r.dsn())); k.standard {
 			g, err = uid.NewDefault(t.Context(), a, options())
 		} else {
-			g, err = uid.NewCached(t.Context(), a, options())
+			g, err = uid.NewCached(t.Context(), a, cached())
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)

@@ -32,6 +32,9 @@ type mix struct {
 	what       string
 	cached     bool
 	o          uid.Options
+	rollback   uid.Rollback // of a Default
+	seqStart   int64        // of a Default
+	once       bool         // a generator gets one claim
 	generators int
 	lives      int // of each generator
 	load       load
@@ -62,13 +65,12 @@ func drawMix(seed uint64) *mix {
 		Lanes:         pick(rnd, 1, 1, 1, 4),
 		MaxLead:       pick(rnd, 0, 0, time.Minute),
 		TakePolicy:    pick(rnd, uid.TakePad, uid.TakePad, uid.TakeWait, uid.TakeReject),
-		Rollback: pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute),
-			uid.RollbackHold(time.Hour)),
-		SeqStart: pick(rnd, int64(0), 1),
-		// A Default that replaces a lost claim within a tick gives up its order.
-		NoReassign: !m.cached || rnd.IntN(8) == 0,
-		Clock:      m.clock.Read,
+		Clock:         m.clock.Read,
 	}
+	m.rollback = pick(rnd, uid.Rollback{}, uid.RollbackWait(time.Minute), uid.RollbackHold(time.Hour))
+	m.seqStart = pick(rnd, int64(0), 1)
+	// A Default that replaces a lost claim within a tick gives up its order.
+	m.once = !m.cached || rnd.IntN(8) == 0
 	m.load = load{goroutines: 2 + rnd.IntN(3), calls: 60, most: pick(rnd, 2, 12, 200),
 		genes: l.GeneBits, faults: true}
 	m.authority = &assignertest.Memory{
@@ -137,7 +139,7 @@ func TestMixesFindDuplicates(t *testing.T) {
 	t.Parallel()
 	m := drawMix(1)
 	m.cached, m.calm, m.generators, m.lives = true, true, 2, 1
-	m.o = uid.Options{Layout: m.o.Layout, SeqStart: 1}
+	m.o = uid.Options{Layout: m.o.Layout}
 	m.load.calls, m.load.most = 100, 2
 	m.authority = &assignertest.Memory{Length: 24 * time.Hour}
 	m.second = &assignertest.Memory{Length: 24 * time.Hour}
@@ -213,11 +215,15 @@ func (m *mix) live(t *testing.T, n int, seed uint64) {
 func (m *mix) open(t *testing.T, a assigner.Assigner) (g generator, err error) {
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if m.once {
+			a = &once{Assigner: a}
+		}
 		o := m.o
 		if m.cached {
 			g, err = uid.NewCached(ctx, a, &o)
 		} else {
-			g, err = uid.NewDefault(ctx, a, &o)
+			g, err = uid.NewDefault(ctx, a, &uid.DefaultOptions{Layout: o.Layout, MaxLead: o.MaxLead,
+				TakePolicy: o.TakePolicy, Rollback: m.rollback, SeqStart: m.seqStart, Clock: o.Clock})
 		}
 		cancel()
 		if err == nil || errors.Is(err, uid.ErrOptions) || errors.Is(err, bitsalloc.ErrLayout) {
@@ -229,6 +235,23 @@ func (m *mix) open(t *testing.T, a assigner.Assigner) (g generator, err error) {
 		t.Error(err)
 	}
 	return g, err
+}
+
+// once gives out one claim, so that a lost one is not replaced.
+type once struct {
+	assigner.Assigner
+	claimed atomic.Bool
+}
+
+func (o *once) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	if o.claimed.Load() {
+		return nil, assigner.ErrWorkersExhausted
+	}
+	c, err := o.Assigner.Assign(ctx, maxWorker)
+	if err == nil {
+		o.claimed.Store(true)
+	}
+	return c, err
 }
 
 // disturb lets things happen to the clocks and the authority, besides those to its calls, until ctx

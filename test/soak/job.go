@@ -120,15 +120,15 @@ func (j job) generator(ctx context.Context, out output) (uid.Generator, error) {
 	if j.Broken == endless { // above Watch, so that the windows that are reported are right
 		a = planted{a, func(time.Time, time.Time) (from, until time.Time) { return from, until }}
 	}
-	o := &uid.Options{Layout: layout(), MaxLead: maxLead,
-		Rollback: uid.RollbackHold(time.Second)}
+	o := &uid.Options{Layout: layout(), MaxLead: maxLead}
 	switch j.Kind {
 	case lanes:
 		o.Lanes = 8
 	case runOne:
 		o.RunLength = 1
 	case standard:
-		return uid.NewDefault(ctx, a, o)
+		return uid.NewDefault(ctx, a, &uid.DefaultOptions{Layout: layout(), MaxLead: maxLead,
+			Rollback: uid.RollbackHold(time.Second)})
 	}
 	return uid.NewCached(ctx, a, o)
 }

@@ -23,13 +23,14 @@ type rig struct {
 // rigs makes the real generators and the fake.
 var rigs = map[string]func(t *testing.T, l bitsalloc.Layout) rig{
 	"cached": func(t *testing.T, l bitsalloc.Layout) rig {
-		return realRig(t, l, func(m *assignertest.Memory, o *uid.Options) (uid.Generator, error) {
-			return uid.NewCached(t.Context(), m, o)
+		return realRig(t, func(m *assignertest.Memory) (uid.Generator, error) {
+			return uid.NewCached(t.Context(), m, &uid.Options{Layout: l, Clock: uidtest.NewClock().Read})
 		})
 	},
 	"default": func(t *testing.T, l bitsalloc.Layout) rig {
-		return realRig(t, l, func(m *assignertest.Memory, o *uid.Options) (uid.Generator, error) {
-			return uid.NewDefault(t.Context(), m, o)
+		return realRig(t, func(m *assignertest.Memory) (uid.Generator, error) {
+			return uid.NewDefault(t.Context(), m,
+				&uid.DefaultOptions{Layout: l, Clock: uidtest.NewClock().Read})
 		})
 	},
 	"fake": func(_ *testing.T, l bitsalloc.Layout) rig {
@@ -39,10 +40,9 @@ var rigs = map[string]func(t *testing.T, l bitsalloc.Layout) rig{
 }
 
 // realRig makes a real generator. Its window ends a tick after stop.
-func realRig(t *testing.T, l bitsalloc.Layout,
-	open func(*assignertest.Memory, *uid.Options) (uid.Generator, error)) rig {
+func realRig(t *testing.T, open func(*assignertest.Memory) (uid.Generator, error)) rig {
 	m := &assignertest.Memory{Length: time.Minute}
-	g, err := open(m, &uid.Options{Layout: l, Clock: uidtest.NewClock().Read})
+	g, err := open(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,10 +47,10 @@ func owns() []Contender {
 			"`Lanes: uid.AutoLanes`: ids increase per lane"),
 		row(OneLaneWide, second(28, Borrows), Cached(&uid.Options{Layout: wide()}),
 			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
-		row(DefaultWide, second(28, Waits), Default(&uid.Options{Layout: wide()}),
+		row(DefaultWide, second(28, Waits), Default(&uid.DefaultOptions{Layout: wide()}),
 			"asks the clock for every id; a layout that is not its limit"),
 		row(DefaultTwitter, perTick(1<<12, time.Millisecond, Waits),
-			Default(&uid.Options{Layout: bitsalloc.Twitter()}),
+			Default(&uid.DefaultOptions{Layout: bitsalloc.Twitter()}),
 			"the same on Twitter's layout, which bwmarrin/snowflake has as well"),
 		row(DefaultNarrow, second(narrow, Waits), Default(nil), "the same on the default layout"),
 	}
@@ -90,7 +90,7 @@ func (c cached) Keys(dst []Key) error { return keysOf(c.g, dst) }
 func (c cached) Close()               { _ = c.g.Close() }
 
 // Default returns the New of a contender that calls Next of a uid.Default.
-func Default(o *uid.Options) func() (Instance, error) {
+func Default(o *uid.DefaultOptions) func() (Instance, error) {
 	return func() (Instance, error) {
 		g, err := uid.NewDefault(context.Background(), assignertest.Static(worker), o)
 		return byClock{g}, err

@@ -29,7 +29,7 @@ func timeCases() []timeCase {
 		return uid.NewCached(ctx, assignertest.Static(1), &uid.Options{Layout: l})
 	}
 	byClock := func(ctx context.Context, l bitsalloc.Layout) (uid.Generator, error) {
-		return uid.NewDefault(ctx, assignertest.Static(1), &uid.Options{Layout: l})
+		return uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{Layout: l})
 	}
 	var narrow bitsalloc.Layout
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 22}
