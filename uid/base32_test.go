@@ -12,14 +12,14 @@ import (
 func TestBase32(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		checkText(t, g.id, g.base32, g.id.Base32(), g.id.AppendBase32, uid.ParseBase32)
-		if got, err := uid.ParseBase32(strings.ToLower(g.base32)); err != nil || got != g.id {
-			t.Errorf("ParseBase32 of %q in lower case = %d, %v, want %d", g.base32, got, err, g.id)
+		checkText(t, g.id, g.base32, uid.Base32.Text(g.id), func(b []byte) []byte { return uid.Base32.Append(b, g.id) }, uid.Base32.Parse)
+		if got, err := uid.Base32.Parse(strings.ToLower(g.base32)); err != nil || got != g.id {
+			t.Errorf("Base32.Parse of %q in lower case = %d, %v, want %d", g.base32, got, err, g.id)
 		}
 	}
 	for _, id := range spreadIDs() {
-		if got, err := uid.ParseBase32(id.Base32()); err != nil || got != id || len(id.Base32()) != 13 {
-			t.Fatalf("%d is %q, which reads as %d, %v", id, id.Base32(), got, err)
+		if got, err := uid.Base32.Parse(uid.Base32.Text(id)); err != nil || got != id || len(uid.Base32.Text(id)) != 13 {
+			t.Fatalf("%d is %q, which reads as %d, %v", id, uid.Base32.Text(id), got, err)
 		}
 	}
 }
@@ -39,21 +39,21 @@ func TestBase32Alphabet(t *testing.T) {
 		for place := range 13 {
 			text := []byte("0000000000000")
 			text[place] = byte(c)
-			id, err := uid.ParseBase32(string(text))
+			id, err := uid.Base32.Parse(string(text))
 			v, ok := values[byte(c)]
 			switch {
 			case !ok:
-				checkBadID(t, fmt.Sprintf("ParseBase32(%q)", text), id, err, fmt.Sprintf("at index %d", place))
+				checkBadID(t, fmt.Sprintf("Base32.Parse(%q)", text), id, err, fmt.Sprintf("at index %d", place))
 			case place == 0 && v > 7:
-				checkBadID(t, fmt.Sprintf("ParseBase32(%q)", text), id, err, "is above 9223372036854775807")
+				checkBadID(t, fmt.Sprintf("Base32.Parse(%q)", text), id, err, "is above 9223372036854775807")
 			case err != nil || id != v<<(5*(12-place)):
-				t.Errorf("ParseBase32(%q) = %d, %v, want %d", text, id, err, v<<(5*(12-place)))
+				t.Errorf("Base32.Parse(%q) = %d, %v, want %d", text, id, err, v<<(5*(12-place)))
 			}
 		}
 	}
 }
 
-func TestParseBase32Refuses(t *testing.T) {
+func TestBase32Refuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want string }{
 		{"", "has 0 bytes, want 13"},
@@ -69,29 +69,29 @@ func TestParseBase32Refuses(t *testing.T) {
 		{"00000000000é", "want 0-9 or A-Z without U"},
 		{strings.Repeat("0", 1<<20), "has 1048576 bytes, want 13"},
 	} {
-		id, err := uid.ParseBase32(tc.in)
-		checkBadID(t, fmt.Sprintf("ParseBase32(%.30q)", tc.in), id, err, tc.want)
+		id, err := uid.Base32.Parse(tc.in)
+		checkBadID(t, fmt.Sprintf("Base32.Parse(%.30q)", tc.in), id, err, tc.want)
 	}
 }
 
-// FuzzParseBase32: what is read is, but for case and aliases, what is written back.
-func FuzzParseBase32(f *testing.F) {
+// FuzzBase32: what is read is, but for case and aliases, what is written back.
+func FuzzBase32(f *testing.F) {
 	for _, g := range goldenIDs() {
 		f.Add(g.base32)
 	}
 	f.Add("7oilOILabcxyz")
 	f.Add("8000000000000")
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := uid.ParseBase32(text)
+		id, err := uid.Base32.Parse(text)
 		if err != nil {
 			if id != 0 || !errors.Is(err, uid.ErrBadID) {
-				t.Fatalf("ParseBase32(%q) = %d, %v, want 0 and ErrBadID", text, id, err)
+				t.Fatalf("Base32.Parse(%q) = %d, %v, want 0 and ErrBadID", text, id, err)
 			}
 			return
 		}
 		want := strings.NewReplacer("I", "1", "L", "1", "O", "0").Replace(strings.ToUpper(text))
-		if got := id.Base32(); id < 0 || got != want {
-			t.Fatalf("ParseBase32(%q) = %d, which is written %q, want %q", text, id, got, want)
+		if got := uid.Base32.Text(id); id < 0 || got != want {
+			t.Fatalf("Base32.Parse(%q) = %d, which is written %q, want %q", text, id, got, want)
 		}
 	})
 }

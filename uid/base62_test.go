@@ -15,11 +15,11 @@ const base62Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 func TestBase62(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		checkText(t, g.id, g.base62, g.id.Base62(), g.id.AppendBase62, uid.ParseBase62)
+		checkText(t, g.id, g.base62, uid.Base62.Text(g.id), func(b []byte) []byte { return uid.Base62.Append(b, g.id) }, uid.Base62.Parse)
 	}
 	for _, id := range spreadIDs() {
-		if got, err := uid.ParseBase62(id.Base62()); err != nil || got != id || len(id.Base62()) != 11 {
-			t.Fatalf("%d is %q, which reads as %d, %v", id, id.Base62(), got, err)
+		if got, err := uid.Base62.Parse(uid.Base62.Text(id)); err != nil || got != id || len(uid.Base62.Text(id)) != 11 {
+			t.Fatalf("%d is %q, which reads as %d, %v", id, uid.Base62.Text(id), got, err)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestBase62AgainstBig(t *testing.T) {
 				text[i] = c - 'A' + 'a'
 			}
 		}
-		if got, want := id.Base62(), strings.Repeat("0", 11-len(text))+string(text); got != want {
+		if got, want := uid.Base62.Text(id), strings.Repeat("0", 11-len(text))+string(text); got != want {
 			t.Fatalf("Base62 of %d = %q, want %q", id, got, want)
 		}
 	}
@@ -51,18 +51,18 @@ func TestBase62Alphabet(t *testing.T) {
 		for place := 10; place >= 1; place, weight = place-1, weight*62 {
 			text := []byte("00000000000")
 			text[place] = byte(c)
-			id, err := uid.ParseBase62(string(text))
+			id, err := uid.Base62.Parse(string(text))
 			v := strings.IndexByte(base62Alphabet, byte(c))
 			if v < 0 {
-				checkBadID(t, fmt.Sprintf("ParseBase62(%q)", text), id, err, fmt.Sprintf("at index %d", place))
+				checkBadID(t, fmt.Sprintf("Base62.Parse(%q)", text), id, err, fmt.Sprintf("at index %d", place))
 			} else if err != nil || id != uid.ID(v)*weight {
-				t.Errorf("ParseBase62(%q) = %d, %v, want %d", text, id, err, uid.ID(v)*weight)
+				t.Errorf("Base62.Parse(%q) = %d, %v, want %d", text, id, err, uid.ID(v)*weight)
 			}
 		}
 	}
 }
 
-func TestParseBase62Refuses(t *testing.T) {
+func TestBase62Refuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want string }{
 		{"", "has 0 bytes, want 11"},
@@ -81,32 +81,32 @@ func TestParseBase62Refuses(t *testing.T) {
 		{"zzzzzzzzzzz", "is above 9223372036854775807"},
 		{strings.Repeat("0", 1<<20), "has 1048576 bytes, want 11"},
 	} {
-		id, err := uid.ParseBase62(tc.in)
-		checkBadID(t, fmt.Sprintf("ParseBase62(%.30q)", tc.in), id, err, tc.want)
+		id, err := uid.Base62.Parse(tc.in)
+		checkBadID(t, fmt.Sprintf("Base62.Parse(%.30q)", tc.in), id, err, tc.want)
 	}
 }
 
-// FuzzParseBase62: what is read is exactly what is written back, and what is refused has no 63-bit
+// FuzzBase62: what is read is exactly what is written back, and what is refused has no 63-bit
 // number.
-func FuzzParseBase62(f *testing.F) {
+func FuzzBase62(f *testing.F) {
 	for _, g := range goldenIDs() {
 		f.Add(g.base62)
 	}
 	f.Add("AzL8n0Y58m8")
 	f.Add("LygHa16AHYH")
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := uid.ParseBase62(text)
+		id, err := uid.Base62.Parse(text)
 		if err == nil {
-			if got := id.Base62(); id < 0 || got != text {
-				t.Fatalf("ParseBase62(%q) = %d, which is written %q", text, id, got)
+			if got := uid.Base62.Text(id); id < 0 || got != text {
+				t.Fatalf("Base62.Parse(%q) = %d, which is written %q", text, id, got)
 			}
 			return
 		}
 		if id != 0 || !errors.Is(err, uid.ErrBadID) {
-			t.Fatalf("ParseBase62(%q) = %d, %v, want 0 and ErrBadID", text, id, err)
+			t.Fatalf("Base62.Parse(%q) = %d, %v, want 0 and ErrBadID", text, id, err)
 		}
 		if len(text) == 11 && strings.Trim(text, base62Alphabet) == "" && text <= "AzL8n0Y58m7" {
-			t.Fatalf("ParseBase62(%q) refuses a number of 63 bits: %v", text, err)
+			t.Fatalf("Base62.Parse(%q) refuses a number of 63 bits: %v", text, err)
 		}
 	})
 }

@@ -30,8 +30,8 @@ func TestUUIDIsNoID(t *testing.T) {
 		id := uid.ID(7)
 		for name, read := range map[string]func() error{
 			"ParseID":       func() error { _, err := uid.ParseID(s); return err },
-			"ParseBase32":   func() error { _, err := uid.ParseBase32(s); return err },
-			"ParseBase62":   func() error { _, err := uid.ParseBase62(s); return err },
+			"Base32.Parse":  func() error { _, err := uid.Base32.Parse(s); return err },
+			"Base62.Parse":  func() error { _, err := uid.Base62.Parse(s); return err },
 			"UnmarshalText": func() error { return id.UnmarshalText([]byte(s)) },
 			"UnmarshalJSON": func() error { return json.Unmarshal([]byte(`"`+s+`"`), &id) },
 			"Scan":          func() error { return id.Scan(s) },

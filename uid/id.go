@@ -18,11 +18,11 @@ var ErrBadID = errors.New("uid: bad id")
 //
 // It has three text forms. The decimal one is what encoding/json, encoding.TextMarshaler and
 // flag.TextVar use, always as a string, because a JavaScript number holds 53 bits only. Base32 and
-// Base62 have a fixed width, so that their texts sort as the numbers do. In a database an ID is a
-// BIGINT.
+// Base62, which Encoding has, have a fixed width, so that their texts sort as the numbers do. In a
+// database an ID is a BIGINT.
 //
 // A negative number is no id. No method reads one, and methods that return an error write none.
-// String, Base32 and Base62 return no error; they give it a text that no parser accepts.
+// String and Encoding.Text return no error; they give it a text that no parser accepts.
 type ID int64
 
 // Parts is an id taken apart. It is a value and refers to nothing.

@@ -20,8 +20,8 @@ func BenchmarkIDAppend(b *testing.B) {
 		{"floor/strconv32", func() { buf = strconv.AppendInt(buf[:0], int64(id), 32) }},
 		{"floor/strconv36", func() { buf = strconv.AppendInt(buf[:0], int64(id), 36) }},
 		{"decimal", func() { buf, _ = id.AppendText(buf[:0]) }},
-		{"base32", func() { buf = id.AppendBase32(buf[:0]) }},
-		{"base62", func() { buf = id.AppendBase62(buf[:0]) }},
+		{"base32", func() { buf = uid.Base32.Append(buf[:0], id) }},
+		{"base62", func() { buf = uid.Base62.Append(buf[:0], id) }},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -34,7 +34,7 @@ func BenchmarkIDAppend(b *testing.B) {
 
 func BenchmarkIDParse(b *testing.B) {
 	id := uid.ID(1234567890123456789)
-	decimal, base32, base62 := id.String(), id.Base32(), id.Base62()
+	decimal, base32, base62 := id.String(), uid.Base32.Text(id), uid.Base62.Text(id)
 	in32, in36 := strconv.FormatInt(int64(id), 32), strconv.FormatInt(int64(id), 36)
 	var sink int64
 	var read uid.ID
@@ -46,8 +46,8 @@ func BenchmarkIDParse(b *testing.B) {
 		{"floor/strconv32", func() { sink, _ = strconv.ParseInt(in32, 32, 64) }},
 		{"floor/strconv36", func() { sink, _ = strconv.ParseInt(in36, 36, 64) }},
 		{"decimal", func() { read, _ = uid.ParseID(decimal) }},
-		{"base32", func() { read, _ = uid.ParseBase32(base32) }},
-		{"base62", func() { read, _ = uid.ParseBase62(base62) }},
+		{"base32", func() { read, _ = uid.Base32.Parse(base32) }},
+		{"base62", func() { read, _ = uid.Base62.Parse(base62) }},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -10,7 +10,7 @@ import (
 
 func ExampleID() {
 	id := uid.ID(1234567890123456789)
-	fmt.Println(id, id.Base32(), id.Base62())
+	fmt.Println(id, uid.Base32.Text(id), uid.Base62.Text(id))
 	// Output:
 	// 1234567890123456789 128GGYHYYK08N 1TCKi1nFuNh
 }
@@ -46,15 +46,11 @@ func ExampleParseID() {
 	// 0 uid: bad id: decimal text "9223372036854775808" is above 9223372036854775807
 }
 
-// What a person typed: lower case, the letters l and o for 1 and 0.
-func ExampleParseBase32() {
-	fmt.Println(uid.ParseBase32("l28ggyhyyko8n"))
+// Base32 as a person typed it: lower case, the letters l and o for 1 and 0.
+func ExampleEncoding_Parse() {
+	fmt.Println(uid.Base32.Parse("l28ggyhyyko8n"))
+	fmt.Println(uid.Base62.Parse("1TCKi1nFuNh"))
 	// Output:
 	// 1234567890123456789 <nil>
-}
-
-func ExampleParseBase62() {
-	fmt.Println(uid.ParseBase62("1TCKi1nFuNh"))
-	// Output:
 	// 1234567890123456789 <nil>
 }

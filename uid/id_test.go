@@ -179,11 +179,11 @@ func TestNegativeIDIsNoID(t *testing.T) {
 		if back, err := uid.ParseID(id.String()); !errors.Is(err, uid.ErrBadID) {
 			t.Errorf("String of %d reads as %d, %v, want ErrBadID", int64(id), back, err)
 		}
-		if back, err := uid.ParseBase32(id.Base32()); !errors.Is(err, uid.ErrBadID) {
-			t.Errorf("Base32 of %d, %q, reads as %d, %v, want ErrBadID", int64(id), id.Base32(), back, err)
+		if back, err := uid.Base32.Parse(uid.Base32.Text(id)); !errors.Is(err, uid.ErrBadID) {
+			t.Errorf("Base32 of %d, %q, reads as %d, %v, want ErrBadID", int64(id), uid.Base32.Text(id), back, err)
 		}
-		if back, err := uid.ParseBase62(id.Base62()); !errors.Is(err, uid.ErrBadID) {
-			t.Errorf("Base62 of %d, %q, reads as %d, %v, want ErrBadID", int64(id), id.Base62(), back, err)
+		if back, err := uid.Base62.Parse(uid.Base62.Text(id)); !errors.Is(err, uid.ErrBadID) {
+			t.Errorf("Base62 of %d, %q, reads as %d, %v, want ErrBadID", int64(id), uid.Base62.Text(id), back, err)
 		}
 	}
 }
@@ -210,8 +210,8 @@ func spreadIDs() []uid.ID {
 func TestTextsSortLikeNumbers(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]func(uid.ID) string{
-		"base32":  uid.ID.Base32,
-		"base62":  uid.ID.Base62,
+		"base32":  uid.Base32.Text,
+		"base62":  uid.Base62.Text,
 		"decimal": func(id uid.ID) string { return fmt.Sprintf("%019d", int64(id)) },
 	} {
 		ids := spreadIDs()
@@ -227,7 +227,7 @@ func TestTextsSortLikeNumbers(t *testing.T) {
 func TestIDAllocations(t *testing.T) {
 	buf := make([]byte, 0, 64)
 	id := uid.ID(math.MaxInt64)
-	decimal, base32, base62 := id.String(), id.Base32(), id.Base62()
+	decimal, base32, base62 := id.String(), uid.Base32.Text(id), uid.Base62.Text(id)
 	text, jsonString, jsonNumber := []byte(decimal), []byte(`"`+decimal+`"`), []byte("9007199254740991")
 	var src any = int64(math.MaxInt64)
 	var srcText any = text
@@ -239,11 +239,11 @@ func TestIDAllocations(t *testing.T) {
 		f    func()
 	}{
 		{"AppendText", 0, func() { buf, _ = id.AppendText(buf[:0]) }},
-		{"AppendBase32", 0, func() { buf = id.AppendBase32(buf[:0]) }},
-		{"AppendBase62", 0, func() { buf = id.AppendBase62(buf[:0]) }},
+		{"Base32.Append", 0, func() { buf = uid.Base32.Append(buf[:0], id) }},
+		{"Base62.Append", 0, func() { buf = uid.Base62.Append(buf[:0], id) }},
 		{"ParseID", 0, func() { sink, _ = uid.ParseID(decimal) }},
-		{"ParseBase32", 0, func() { sink, _ = uid.ParseBase32(base32) }},
-		{"ParseBase62", 0, func() { sink, _ = uid.ParseBase62(base62) }},
+		{"Base32.Parse", 0, func() { sink, _ = uid.Base32.Parse(base32) }},
+		{"Base62.Parse", 0, func() { sink, _ = uid.Base62.Parse(base62) }},
 		{"UnmarshalText", 0, func() { _ = sink.UnmarshalText(text) }},
 		{"UnmarshalJSON of a string", 0, func() { _ = sink.UnmarshalJSON(jsonString) }},
 		{"UnmarshalJSON of a number", 0, func() { _ = sink.UnmarshalJSON(jsonNumber) }},
@@ -251,8 +251,8 @@ func TestIDAllocations(t *testing.T) {
 		{"Scan of an int64", 0, func() { _ = sink.Scan(src) }},
 		{"Scan of bytes", 0, func() { _ = sink.Scan(srcText) }},
 		{"String", 1, func() { decimal = id.String() }},
-		{"Base32", 1, func() { base32 = id.Base32() }},
-		{"Base62", 1, func() { base62 = id.Base62() }},
+		{"Base32", 1, func() { base32 = uid.Base32.Text(id) }},
+		{"Base62", 1, func() { base62 = uid.Base62.Text(id) }},
 		{"MarshalText", 1, func() { text, _ = id.MarshalText() }},
 		{"MarshalJSON", 1, func() { jsonString, _ = id.MarshalJSON() }},
 	} {

@@ -75,7 +75,7 @@ func TestGenJSON(t *testing.T) {
 		}
 		ids = append(ids, id)
 		if j.DataCentre == nil || *j.DataCentre != 1 || j.Worker != 1 || j.Gene == nil || *j.Gene != 3 ||
-			j.Base32 != id.Base32() || j.Base62 != id.Base62() {
+			j.Base32 != uid.Base32.Text(id) || j.Base62 != uid.Base62.Text(id) {
 			t.Errorf("%s: want data centre 1, worker 1, gene 3 and the text forms of the id", line)
 		}
 		if at, err := time.Parse(time.RFC3339Nano, j.Time); err != nil || time.Since(at).Abs() > time.Minute {

@@ -29,9 +29,9 @@ const (
 func (f idForm) write(buf []byte, id uid.ID) []byte {
 	switch f {
 	case base32Form:
-		return id.AppendBase32(buf)
+		return uid.Base32.Append(buf, id)
 	case base62Form:
-		return id.AppendBase62(buf)
+		return uid.Base62.Append(buf, id)
 	default:
 		return strconv.AppendInt(buf, int64(id), 10)
 	}
@@ -72,9 +72,9 @@ func parseID(text string, want idForm, signed bool) (id uid.ID, form, also idFor
 	}
 	switch form {
 	case base32Form:
-		id, err = uid.ParseBase32(text)
+		id, err = uid.Base32.Parse(text)
 	case base62Form:
-		id, err = uid.ParseBase62(text)
+		id, err = uid.Base62.Parse(text)
 	default:
 		id, err = uid.ParseID(text)
 		if err != nil && want == autoForm && strings.Trim(text, "0123456789") != "" {

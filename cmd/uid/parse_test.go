@@ -26,7 +26,7 @@ func TestParseForms(t *testing.T) {
 		vector(t, 10_000_000, 7, 42), vector(t, 1<<28-1, 1<<22-1, 1<<13-1), vector(t, 20_000_000, 0, 0), 0, 1,
 	} {
 		for form, text := range map[idForm]string{
-			decimalForm: id.String(), base32Form: id.Base32(), base62Form: id.Base62(),
+			decimalForm: id.String(), base32Form: uid.Base32.Text(id), base62Form: uid.Base62.Text(id),
 		} {
 			r := b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", text)
 			var j idJSON
@@ -34,7 +34,7 @@ func TestParseForms(t *testing.T) {
 				t.Errorf("parse %s reads it as %q (%v), want %q", text, j.Form, err, form)
 			}
 		}
-		b.check(t, exitOK, id.String(), "", "parse", strings.ToLower(id.Base32()))
+		b.check(t, exitOK, id.String(), "", "parse", strings.ToLower(uid.Base32.Text(id)))
 	}
 }
 
@@ -152,7 +152,7 @@ func TestParseBase58(t *testing.T) {
 			b.check(t, exitFailure, "", `bad id: "`+text+`" as Base62 is an id of `, args...)
 			b.check(t, exitOK, `"form":"base62"`, "", append(args, "--form", "base62")...)
 		}
-		b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", "--layout", layout, id.Base62())
+		b.check(t, exitOK, `"id":"`+id.String()+`"`, "", "parse", "-f", "json", "--layout", layout, uid.Base62.Text(id))
 	}
 }
 

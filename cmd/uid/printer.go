@@ -60,7 +60,7 @@ type idJSON struct {
 
 func (p *printer) json(parts uid.Parts, form idForm) error {
 	j := idJSON{
-		ID: parts.ID.String(), Base32: parts.ID.Base32(), Base62: parts.ID.Base62(), Form: form,
+		ID: parts.ID.String(), Base32: uid.Base32.Text(parts.ID), Base62: uid.Base62.Text(parts.ID), Form: form,
 		Time: parts.Time.In(p.zone).Format(time.RFC3339Nano), Tick: parts.Tick,
 		Worker: parts.Worker, Seq: parts.Seq,
 	}
@@ -114,8 +114,8 @@ func (p *printer) cells(parts uid.Parts, form idForm) (titles, cells []string) {
 	add := func(title, cell string) { titles, cells = append(titles, title), append(cells, cell) }
 	number := func(title string, n int64) { add(title, strconv.FormatInt(n, 10)) }
 	add("ID", parts.ID.String())
-	add("BASE32", parts.ID.Base32())
-	add("BASE62", parts.ID.Base62())
+	add("BASE32", uid.Base32.Text(parts.ID))
+	add("BASE62", uid.Base62.Text(parts.ID))
 	add("TIME", p.clock(parts.Time))
 	if p.now != nil {
 		now := p.now()

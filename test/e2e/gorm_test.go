@@ -36,7 +36,7 @@ func TestGormShapes(t *testing.T) {
 			t.Error("the generator did not get the statement's ctx")
 		}
 		r.wantCalls(t, 1, 0) // one for ID and Code together
-		if code, err := uid.ParseBase32(user.Code); err != nil || code == user.ID {
+		if code, err := uid.Base32.Parse(user.Code); err != nil || code == user.ID {
 			t.Errorf("Code is %s, want an id of its own", user.Code)
 		}
 

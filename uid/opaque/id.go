@@ -57,7 +57,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 		return b, errNegative
 	}
 	first := len(b)
-	b = id.code.AppendBase32(b)
+	b = uid.Base32.Append(b, id.code)
 	b[first] = base32Digits[id.version<<3|uint8(id.code>>60)]
 	return b, nil
 }
@@ -82,7 +82,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseID reads either text form, Base32 as uid.ParseBase32 does. It has no key, so it does not
+// ParseID reads either text form, Base32 as uid.Base32.Parse does. It has no key, so it does not
 // tell codes that were shown from others. It allocates only for an error, which wraps uid.ErrBadID.
 func ParseID(text string) (ID, error) {
 	var version, code uid.ID
@@ -90,9 +90,9 @@ func ParseID(text string) (ID, error) {
 	switch len(text) {
 	case base32Len:
 		// The first character has the version and the three highest bits of the code.
-		version, err = uid.ParseBase32("000000000000" + text[:1])
+		version, err = uid.Base32.Parse("000000000000" + text[:1])
 		if err == nil {
-			code, err = uid.ParseBase32(base32Digits[version&7:version&7+1] + text[1:])
+			code, err = uid.Base32.Parse(base32Digits[version&7:version&7+1] + text[1:])
 			version >>= 3
 		}
 	case decimalLen:

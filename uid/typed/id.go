@@ -16,7 +16,7 @@ import (
 type ID[P interface{ Prefix() string }] uid.ID
 
 // Parse reads what String returns, and what people type for it: upper case, and what
-// uid.ParseBase32 reads for digits. An id of another type is refused with an error that names both
+// uid.Base32.Parse reads for digits. An id of another type is refused with an error that names both
 // prefixes. It allocates only for an error, which wraps uid.ErrBadID.
 func Parse[P interface{ Prefix() string }](text string) (ID[P], error) {
 	var p P
@@ -24,7 +24,7 @@ func Parse[P interface{ Prefix() string }](text string) (ID[P], error) {
 	if err != nil {
 		return 0, err
 	}
-	id, err := uid.ParseBase32(digits)
+	id, err := uid.Base32.Parse(digits)
 	if err != nil {
 		return 0, fmt.Errorf("typed: %w", err)
 	}
@@ -53,7 +53,7 @@ func (id ID[P]) AppendText(b []byte) ([]byte, error) {
 		return b, err
 	}
 	first := len(b)
-	b = uid.ID(id).AppendBase32(b)
+	b = uid.Base32.Append(b, uid.ID(id))
 	lower(b[first:])
 	return b, nil
 }

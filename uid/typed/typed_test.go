@@ -65,7 +65,7 @@ func TestText(t *testing.T) {
 	for _, id := range some {
 		o := typed.ID[order](id)
 		text := o.String()
-		if want := "ord_" + strings.ToLower(id.Base32()); text != want {
+		if want := "ord_" + strings.ToLower(uid.Base32.Text(id)); text != want {
 			t.Errorf("the text of %d is %q, want %q", id, text, want)
 		}
 		if text <= last {

@@ -10,7 +10,7 @@
 //	type Order struct {
 //		ID     uid.ID `uid:"gene=UserID"`   // ends in the gene of UserID, which routes both
 //		Number uid.ID `uid:"orders"`        // by the generator of that name in Options.Named
-//		Code   string `uid:"base32"`        // the 13 characters of ID.Base32
+//		Code   string `uid:"base32"`        // the 13 characters of uid.Base32
 //		Spread uid.ID `uid:"scatter"`       // ID.Scatter: for databases that shard by range
 //		UserID uid.ID                       // not a primary key, no tag: left alone
 //		Legacy uid.ID `gorm:"primaryKey" uid:"-"` // left alone

@@ -142,7 +142,7 @@ func (t *target) fits(s *schema.Schema) error {
 	got, _ := t.field.ValueOf(ctx, model)
 	var same bool
 	if t.text {
-		same = text(got) == probe.Base32()
+		same = text(got) == uid.Base32.Text(probe)
 	} else {
 		n, set, numErr := numeral(got)
 		same = set && numErr == nil && n == t.value(probe)
@@ -158,7 +158,7 @@ func (t *target) fits(s *schema.Schema) error {
 func (t *target) value(id uid.ID) any {
 	switch {
 	case t.text:
-		return id.Base32()
+		return uid.Base32.Text(id)
 	case t.apart:
 		return int64(id.Scatter())
 	}
