@@ -373,7 +373,7 @@ func TestRenewalBehindGap(t *testing.T) {
 		for _, busy := range []bool{false, true} {
 			a := withReach(2 * time.Second)
 			a.From, a.Span = bubbleStart.Add(24*time.Hour-2*time.Second), window
-			bubble(t, kind, a, uid.Options{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				for range 2 * window / time.Second {
 					if time.Sleep(time.Second); busy {
 						mustNext(t, g)
