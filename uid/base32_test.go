@@ -12,14 +12,16 @@ import (
 func TestBase32(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		checkText(t, g.id, g.base32, uid.Base32.Text(g.id), func(b []byte) []byte { return uid.Base32.Append(b, g.id) }, uid.Base32.Parse)
+		app := func(b []byte) []byte { return uid.Base32.Append(b, g.id) }
+		checkText(t, g.id, g.base32, uid.Base32.Text(g.id), app, uid.Base32.Parse)
 		if got, err := uid.Base32.Parse(strings.ToLower(g.base32)); err != nil || got != g.id {
 			t.Errorf("Base32.Parse of %q in lower case = %d, %v, want %d", g.base32, got, err, g.id)
 		}
 	}
 	for _, id := range spreadIDs() {
-		if got, err := uid.Base32.Parse(uid.Base32.Text(id)); err != nil || got != id || len(uid.Base32.Text(id)) != 13 {
-			t.Fatalf("%d is %q, which reads as %d, %v", id, uid.Base32.Text(id), got, err)
+		text := uid.Base32.Text(id)
+		if got, err := uid.Base32.Parse(text); err != nil || got != id || len(text) != 13 {
+			t.Fatalf("%d is %q, which reads as %d, %v", id, text, got, err)
 		}
 	}
 }

@@ -15,11 +15,13 @@ const base62Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 func TestBase62(t *testing.T) {
 	t.Parallel()
 	for _, g := range goldenIDs() {
-		checkText(t, g.id, g.base62, uid.Base62.Text(g.id), func(b []byte) []byte { return uid.Base62.Append(b, g.id) }, uid.Base62.Parse)
+		app := func(b []byte) []byte { return uid.Base62.Append(b, g.id) }
+		checkText(t, g.id, g.base62, uid.Base62.Text(g.id), app, uid.Base62.Parse)
 	}
 	for _, id := range spreadIDs() {
-		if got, err := uid.Base62.Parse(uid.Base62.Text(id)); err != nil || got != id || len(uid.Base62.Text(id)) != 11 {
-			t.Fatalf("%d is %q, which reads as %d, %v", id, uid.Base62.Text(id), got, err)
+		text := uid.Base62.Text(id)
+		if got, err := uid.Base62.Parse(text); err != nil || got != id || len(text) != 11 {
+			t.Fatalf("%d is %q, which reads as %d, %v", id, text, got, err)
 		}
 	}
 }

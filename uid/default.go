@@ -108,8 +108,8 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 // sequence is used up. It allocates nothing while it does not wait.
 //
 // It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, with a
-// *ClockBackError as DefaultOptions.Rollback says, with ErrLead at MaxLead with TakeReject, with the
-// error of a TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
+// *ClockBackError as Rollback says, with ErrLead at MaxLead with TakeReject, with the error of a
+// TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
 	return d.keyless(n), err

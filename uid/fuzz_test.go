@@ -37,8 +37,12 @@ func FuzzOptions(f *testing.F) {
 			return // a ring that takes the fuzzer's time
 		}
 		for name, make := range map[string]func() (uid.Generator, error){
-			"cached":  func() (uid.Generator, error) { return uid.NewCached(t.Context(), assignertest.Static(0), o.Cached()) },
-			"default": func() (uid.Generator, error) { return uid.NewDefault(t.Context(), assignertest.Static(0), o.Default()) },
+			"cached": func() (uid.Generator, error) {
+				return uid.NewCached(t.Context(), assignertest.Static(0), o.Cached())
+			},
+			"default": func() (uid.Generator, error) {
+				return uid.NewDefault(t.Context(), assignertest.Static(0), o.Default())
+			},
 		} {
 			g, err := make()
 			if err != nil {

@@ -225,8 +225,7 @@ func TestLostForGoodLooks(t *testing.T) {
 	})
 }
 
-// TestLostForGoodSleeps has the keeper of a claim that is lost for good sleep until its window
-// ends.
+// TestLostForGoodSleeps has the keeper of a claim that is lost for good sleep between its attempts.
 func TestLostForGoodSleeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +238,7 @@ func TestLostForGoodSleeps(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		before := reads.Load()
 		time.Sleep(3 * time.Minute)
-		if n := reads.Load() - before; n > 100 {
+		if n := reads.Load() - before; n > 600 { // a few for each attempt, every five seconds at most
 			t.Errorf("the clock was read %d times in three minutes", n)
 		}
 	})

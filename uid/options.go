@@ -54,9 +54,9 @@ const (
 	TakeReject                   // fail with ErrEmpty or ErrLead
 )
 
-// Options of NewCached. A nil *Options and zero fields mean the defaults. BoostPower, PaddingFactor,
-// ScheduleInterval and the policies have the names that Baidu's generator gives them. Their
-// defaults need no tuning.
+// Options of NewCached. A nil *Options and zero fields mean the defaults. BoostPower,
+// PaddingFactor, ScheduleInterval and the policies have the names that Baidu's generator gives
+// them. Their defaults need no tuning.
 type Options struct {
 	// Layout divides the 63 bits. Default: 1-28-22-13, one-second ticks, epoch
 	// 2026-01-01T00:00:00Z.

@@ -47,8 +47,8 @@ type era struct {
 	seqStart  uint64 // DefaultOptions.SeqStart
 }
 
-// newTimeline returns the timeline of some eras; seqStart is DefaultOptions.SeqStart, 0 for half of each
-// era's sequence space. It allocates one slice and keeps the eras' allocators.
+// newTimeline returns the timeline of some eras; seqStart is that of DefaultOptions, 0 for half of
+// each era's sequence space. It allocates one slice and keeps the eras' allocators.
 func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 	all := eras.All()
 	l := &timeline{geneBits: uint(all[0].Layout().GeneBits), geneMask: uint64(all[0].MaxGene()),
