@@ -74,7 +74,7 @@ func TestErrorWaitsForKeeper(t *testing.T) {
 		for kind := range kinds {
 			e := patient{new(atomic.Pointer[uid.Generator])}
 			a := late{newMemory(10 * time.Second), e}
-			bubble(t, kind, a, uid.Options{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, a, uid.Both{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				e.generator.Store(&g)
 				for range 30 { // no id is left when the error arrives
 					for n := 1; n > 0; {
