@@ -60,7 +60,8 @@ type idJSON struct {
 
 func (p *printer) json(parts uid.Parts, form idForm) error {
 	j := idJSON{
-		ID: parts.ID.String(), Base32: uid.Base32.Text(parts.ID), Base62: uid.Base62.Text(parts.ID), Form: form,
+		ID: parts.ID.String(), Base32: uid.Base32.Text(parts.ID), Base62: uid.Base62.Text(parts.ID),
+		Form: form,
 		Time: parts.Time.In(p.zone).Format(time.RFC3339Nano), Tick: parts.Tick,
 		Worker: parts.Worker, Seq: parts.Seq,
 	}
