@@ -2,6 +2,7 @@ package number_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -70,6 +71,32 @@ func ExampleNumber_Fill() {
 	fmt.Println(texts[:n], err)
 	// Output:
 	// [T202622223 T202622224 T202622225] <nil>
+}
+
+// Invoices without gaps: the number is part of the transaction that stores the invoice. It has no
+// output, because it needs a database.
+func ExampleNewGapless() {
+	ctx := context.Background()
+	var db *sql.DB // of sql.Open, with the tables that "uid segment init" makes
+	invoices, err := number.NewGapless(ctx, db, "mysql", "invoice", "INV-{2006}-{n 6 year gapless}", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer tx.Rollback() // gives the number back, unless the transaction was committed
+	text, err := invoices.Next(ctx, tx)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "INSERT INTO invoice (number) VALUES (?)", text)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	fmt.Println(text, err)
 }
 
 // Coupons that nobody guesses: the counter is encrypted, and Parse with the key gives it back.

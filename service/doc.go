@@ -8,6 +8,9 @@
 //	/api/segment/get/{key}     an id of the tag, as plain decimal text
 //	/api/snowflake/get/{key}   a time-ordered id, as plain decimal text; the key is ignored
 //	...?count=N                1 to N ids as a JSON array of decimal strings; N is 1..1000
+//	/api/number/get/{name}?shop=BJ
+//	                           a number that people read; the parameters are the keys of its
+//	                           format, and count as above
 //	POST /api/segment/range/{key}
 //	                           a range of ids to count through, as JSON
 //	...?count=N                a range of about N ids

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/loglimit"
+	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service/internal/wire"
 	"github.com/uidring/uidring/uid"
@@ -25,11 +26,14 @@ type Snowflake interface {
 	Fill(ctx context.Context, ids []uid.ID) (int, error)
 }
 
-// HandlerOptions are the options of NewHandler. At least one of Segment, Snowflake and Workers is
-// required; a route without its generator answers 404.
+// HandlerOptions are the options of NewHandler. At least one of Segment, Snowflake, Numbers
+// and Workers is required; a route without its generator answers 404.
 type HandlerOptions struct {
 	Segment   *segment.Generator
 	Snowflake Snowflake
+
+	// Numbers are the numbers that people read, by name. nil: their route answers 404.
+	Numbers map[string]*number.Number
 
 	// Workers makes the claims of clients. It must keep claims apart that all come from this
 	// process, as workernode.Leased does. If it is an assigner.Clock, clients can ask any server
@@ -72,9 +76,13 @@ type HandlerOptions struct {
 // I/O and copies the options. The caller closes the generators, once the server has shut down. An
 // option that is missing or out of range is an error that names it.
 func NewHandler(opts *HandlerOptions) (http.Handler, error) {
-	if opts == nil || opts.Segment == nil && opts.Snowflake == nil && opts.Workers == nil {
-		return nil, errors.New("service: none of Segment, Snowflake and Workers is set, " +
+	if opts == nil || opts.Segment == nil && opts.Snowflake == nil && opts.Workers == nil &&
+		len(opts.Numbers) == 0 {
+		return nil, errors.New("service: none of Segment, Snowflake, Numbers and Workers is set, " +
 			"want at least one")
+	}
+	if err := checkNumbers(opts.Numbers); err != nil {
+		return nil, err
 	}
 	h := &handler{HandlerOptions: *opts, version: version(), begin: time.Now()}
 	h.paces.start(h.begin)
@@ -137,6 +145,7 @@ func (h *handler) routes() []route {
 	return []route{
 		{"/api/segment/get/{key}", []string{get, post}, id(h.segment)},
 		{"/api/snowflake/get/{key}", []string{get, post}, id(h.snowflake)},
+		{"/api/number/get/{name}", []string{get, post}, h.number},
 		{wire.RangePath + "{key}", []string{post}, only("count", inFailure, h.ranges)},
 		{wire.AssignPath, []string{post}, claim(h.assign)},
 		{wire.ExtendPath, []string{post}, claim(h.extend)},

@@ -105,7 +105,14 @@ func unless(ok bool, format string, args ...any) string {
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	full := fmt.Errorf("row full: %w", segment.ErrExhausted)
+	numbered, _ := numbers(t)
+	missing, source := numbers(t)
+	source.Fail(errAway)
+	used, _ := numbers(t)
+	spent := newHandler(t, &service.HandlerOptions{Numbers: used, Timeout: time.Minute})
+	get(spent, "/api/number/get/short?count=9")
 	served := newHandler(t, &service.HandlerOptions{
+		Numbers: numbered,
 		Segment: newSegments(t, map[string]*tagRow{
 			"order": {next: 1, step: 10}, "full": {err: full},
 		}),
@@ -113,6 +120,7 @@ func TestOpenAPI(t *testing.T) {
 		Workers: &assignertest.Memory{TellTime: true, Span: assignertest.DefaultLength},
 	})
 	hasty := newHandler(t, &service.HandlerOptions{
+		Numbers: missing,
 		Segment: newSegments(t, map[string]*tagRow{"away": {err: errAway}}), Timeout: time.Millisecond,
 	})
 	nothing := newHandler(t, &service.HandlerOptions{Workers: assignertest.Static(1)})
@@ -189,6 +197,13 @@ func TestOpenAPI(t *testing.T) {
 				},
 				"/api/segment/get/{key} 500": {{served, "/api/segment/get/full", ""}},
 				"/api/segment/get/{key} 503": {{hasty, "/api/segment/get/away", ""}},
+				"/api/number/get/{name} 200": {
+					{served, "/api/number/get/order?shop=BJ", ""}, {served, "/api/number/get/plain?count=9", ""},
+				},
+				"/api/number/get/{name} 400": {{served, "/api/number/get/order", ""}},
+				"/api/number/get/{name} 404": {{served, "/api/number/get/nothing", ""}},
+				"/api/number/get/{name} 500": {{spent, "/api/number/get/short", ""}},
+				"/api/number/get/{name} 503": {{hasty, "/api/number/get/plain", ""}},
 				"/api/snowflake/get/{key} 200": {
 					{served, "/api/snowflake/get/a", ""}, {served, "/api/snowflake/get/a?count=3", ""},
 				},

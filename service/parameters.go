@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/uidring/uidring/service/internal/wire"
 )
@@ -17,7 +19,11 @@ func only(
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" {
-			if err := check(r.URL.RawQuery, name); err != nil {
+			names := []string{name}
+			if name == "" {
+				names = nil
+			}
+			if err := check(r.URL.RawQuery, names...); err != nil {
 				refuse(w, err.Error())
 				return
 			}
@@ -26,20 +32,21 @@ func only(
 	}
 }
 
-// check returns an error if a query has a parameter other than name, or name more than once.
-func check(query, name string) error {
+// check returns an error if a query has a parameter other than names, or one more than once.
+func check(query string, names ...string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return errors.New("the parameters are not URL-encoded")
 	}
 	for got, all := range values {
 		switch {
-		case name == "":
+		case len(names) == 0:
 			return fmt.Errorf("the parameter %.32q is not known, want none", got)
-		case got != name:
-			return fmt.Errorf("the parameter %.32q is not known, want %s", got, name)
+		case !slices.Contains(names, got):
+			return fmt.Errorf("the parameter %.32q is not known, want %s", got,
+				strings.Join(names, ", "))
 		case len(all) > 1:
-			return fmt.Errorf("%s is given %d times, want it once", name, len(all))
+			return fmt.Errorf("%s is given %d times, want it once", got, len(all))
 		}
 	}
 	return nil

@@ -46,10 +46,7 @@ func (f *formatFlags) numbers(
 			return err
 		}
 		defer func() { err = errors.Join(err, g.Close()) }()
-		n, err := number.New(ctx, g, name, format, &number.Options{Zone: location, Clock: p.now})
-		if errors.Is(err, number.ErrFormat) || errors.Is(err, segment.ErrFormat) {
-			return usageError{err}
-		}
+		n, err := p.newNumber(ctx, g, name, format, location)
 		if err != nil {
 			return err
 		}
@@ -103,6 +100,13 @@ type numberNextCmd struct {
 	Count       int `short:"n" default:"1" placeholder:"N" help:"How many numbers, 1..100000."`
 }
 
+// Help names the keys of hidden counters.
+func (*numberNextCmd) Help() string { return numberKeysHelp }
+
+// numberKeysHelp says where the keys of hidden counters come from.
+const numberKeysHelp = "A hidden counter needs UID_NUMBER_KEYS in the environment: VERSION:HEX, " +
+	"separated by commas, the key of new numbers first, each 16, 24 or 32 random bytes."
+
 // Run prints numbers.
 func (c *numberNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Count < 1 || c.Count > 100_000 {
@@ -128,6 +132,9 @@ type numberParseCmd struct {
 	Number      string `arg:"" help:"The number."`
 	formatFlags `embed:""`
 }
+
+// Help names the keys of hidden counters.
+func (*numberParseCmd) Help() string { return numberKeysHelp }
 
 // Run prints the parts of a number.
 func (c *numberParseCmd) Run(ctx context.Context, p *program) error {

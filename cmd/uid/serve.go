@@ -31,12 +31,14 @@ type serveCmd struct {
 	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN or --open."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 
-	TokenFile string `placeholder:"FILE" help:"A file with a token in each line, and what it is for: tag=NAME, tag=START*, snowflake, workers; nothing means everything. It is read again each minute and on SIGHUP."`
+	TokenFile string `placeholder:"FILE" help:"A file with a token in each line, and what it is for: tag=NAME, tag=START*, number=NAME, snowflake, workers; nothing means everything. It is read again each minute and on SIGHUP."`
 
 	Open    bool          `help:"Serve an address that is not loopback without a token: every client that reaches it gets ids."`
 	Drain   time.Duration `default:"0s" help:"After a signal, how long to go on serving while /health answers 503, so that a load balancer sends requests elsewhere. Stopping takes at most 15 s more."`
 	TLSCert string        `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with this certificate chain in PEM form. Needs --tls-key."`
 	TLSKey  string        `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert in PEM form."`
+
+	Numbers string `placeholder:"FILE" help:"Serve the numbers of this file, too: a line has a name, a time zone and a format, such as order Asia/Shanghai {20060102}-{n 6 day}. They are counted in the table of the tags."`
 
 	Tag []string `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
 }
@@ -105,6 +107,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	case c.Only != "snowflake" && c.fromAuthority(p):
 		return usagef("segments need a database; with an address that has worker ids only, " +
 			"say --only snowflake")
+	case c.Only == "snowflake" && c.Numbers != "":
+		return usagef("--numbers needs the tags, and --only snowflake leaves them out")
 	case c.Drain < 0:
 		return usagef("--drain is %v, want 0 or more", c.Drain)
 	}
@@ -303,6 +307,9 @@ func (c *serveCmd) generators(
 		closers[len(closers)-1] = func(ctx context.Context) error {
 			return errors.Join(g.Shutdown(ctx), closeServers(others))
 		}
+		if o.Numbers, err = p.readNumbers(start, g, c.Numbers); err != nil {
+			return "", nil, err
+		}
 	}
 	return s.Place, closeAll, nil
 }
@@ -315,10 +322,14 @@ func (c *serveCmd) migrate(ctx context.Context, dbs []*gorm.DB, logger *slog.Log
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout/4)
 		defer cancel()
 	}
+	tables := []string{c.table()}
+	if c.Numbers != "" {
+		tables = append(tables, "number_name")
+	}
 	errs := make([]error, len(dbs))
 	var wg sync.WaitGroup
 	for i, db := range dbs {
-		wg.Go(func() { errs[i] = sqlsource.MigrateLogged(ctx, db, logger, c.table()) })
+		wg.Go(func() { errs[i] = sqlsource.MigrateLogged(ctx, db, logger, tables...) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

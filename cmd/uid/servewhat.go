@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/service"
@@ -15,6 +17,10 @@ func (c *serveCmd) serves(
 	var parts []string
 	if o.Segment != nil {
 		parts = append(parts, "tags of "+c.table())
+	}
+	if len(o.Numbers) > 0 {
+		parts = append(parts, "numbers of "+
+			strings.Join(slices.Sorted(maps.Keys(o.Numbers)), ", "))
 	}
 	if g, ok := o.Snowflake.(interface{ Stats() uid.Stats }); ok {
 		parts = append(parts, fmt.Sprintf("time-ordered ids of %s, layout %s",

@@ -36,6 +36,7 @@ type grant struct {
 	workers   bool
 	snowflake bool
 	tags      []string // a name, or with a * at its end the start of names
+	numbers   []string // names of numbers
 }
 
 // newTokens reads the tokens for the first time.
@@ -92,16 +93,19 @@ func scanTokens(text string, grants map[[sha256.Size]byte]grant) error {
 		g := grant{all: len(words) == 1}
 		for _, word := range words[1:] {
 			tag, ok := strings.CutPrefix(word, "tag=")
+			name, isName := strings.CutPrefix(word, "number=")
 			switch {
 			case ok && tag != "":
 				g.tags = append(g.tags, tag)
+			case isName && name != "":
+				g.numbers = append(g.numbers, name)
 			case word == "workers":
 				g.workers = true
 			case word == "snowflake":
 				g.snowflake = true
 			default:
-				return fmt.Errorf("what %s is for is not tag=NAME, tag=START*, snowflake "+
-					"or workers", where)
+				return fmt.Errorf("what %s is for is not tag=NAME, tag=START*, "+
+					"number=NAME, snowflake or workers", where)
 			}
 		}
 		grants[sum], found = g, true
@@ -141,6 +145,9 @@ func (g grant) allows(path string) bool {
 				return name == tag || group && strings.HasPrefix(tag, start)
 			})
 		}
+	}
+	if name, ok := strings.CutPrefix(path, "/api/number/get/"); ok {
+		return slices.Contains(g.numbers, name)
 	}
 	return g.snowflake && strings.HasPrefix(path, "/api/snowflake/get/") ||
 		g.workers && strings.HasPrefix(path, "/api/worker/")
