@@ -75,8 +75,14 @@ type disposable struct {
 	keys    *workertable.Keys
 }
 
-// String names the table, for Stats.Authority and messages.
-func (a *disposable) String() string { return "WORKER_NODE" }
+// String names the table and the database, for Stats.Authority and messages.
+func (a *disposable) String() string {
+	_, _, place, err := sqlgorm.Pool("workernode", a.db)
+	if err != nil {
+		return nodeTable
+	}
+	return nodeTable + ", " + place
+}
 
 // Now returns the database's time. It implements assigner.Clock.
 func (a *disposable) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a.db) }

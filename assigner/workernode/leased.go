@@ -175,8 +175,13 @@ func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
 	return a
 }
 
-// String names the table and the namespace, for Stats.Authority and messages.
-func (a leased) String() string { return fmt.Sprintf("WORKER_LEASE, namespace %q", a.name) }
+// String names the table, the namespace and the database, for Stats.Authority and messages.
+func (a leased) String() string {
+	if a.db == nil {
+		return fmt.Sprintf("WORKER_LEASE, namespace %q", a.name)
+	}
+	return fmt.Sprintf("WORKER_LEASE, namespace %q, %s", a.name, a.db.Place())
+}
 
 // Now returns the database's time. It implements assigner.Clock.
 func (a leased) Now(ctx context.Context) (time.Time, error) {

@@ -283,14 +283,28 @@ func TestInsertedOnce(t *testing.T) {
 	}
 }
 
-// TestNames: an assigner names its table, and the namespace.
+// TestNames: an assigner names its table, the namespace, and the database, which tells those of two
+// databases apart, and neither a user nor a password.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	db := script{}.open(t, "mysql")
+	db := script{}.open(t, "postgres")
+	cfg, err := mysqldriver.ParseDSN("app:hunter2@tcp(db-1:3306)/ids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := gorm.Open(mysql.New(mysql.Config{Conn: pool(t, db), DSNConfig: cfg,
+		SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for want, a := range map[string]assigner.Assigner{
-		"WORKER_NODE":                       workernode.Disposable(db, nil),
-		`WORKER_LEASE, namespace "default"`: workernode.Leased(db, nil),
-		`WORKER_LEASE, namespace "orders"`:  workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}),
+		"WORKER_NODE":                                                          workernode.Disposable(nil, nil),
+		"WORKER_NODE, postgres database":                                       workernode.Disposable(db, nil),
+		`WORKER_NODE, mysql database "ids" at db-1:3306`:                       workernode.Disposable(at, nil),
+		`WORKER_LEASE, namespace "default"`:                                    workernode.Leased(nil, nil),
+		`WORKER_LEASE, namespace "default", mysql database "ids" at db-1:3306`: workernode.Leased(at, nil),
+		`WORKER_LEASE, namespace "orders", postgres database`: workernode.Leased(db,
+			&workernode.LeasedOptions{Namespace: "orders"}),
 	} {
 		if got := fmt.Sprint(a); got != want {
 			t.Errorf("name = %q, want %q", got, want)

@@ -23,8 +23,11 @@ func (c *serveCmd) serves(
 			strings.Join(slices.Sorted(maps.Keys(o.Numbers)), ", "))
 	}
 	if g, ok := o.Snowflake.(interface{ Stats() uid.Stats }); ok {
-		parts = append(parts, fmt.Sprintf("time-ordered ids of %s, layout %s",
-			g.Stats().Authority, layout.eras))
+		table := g.Stats().Authority
+		if i := strings.LastIndex(table, ", "); i >= 0 {
+			table = table[:i] // what follows is the database, which source names
+		}
+		parts = append(parts, fmt.Sprintf("time-ordered ids of %s, layout %s", table, layout.eras))
 	}
 	return p.redactor.Redact(source + ": " + strings.Join(parts, "; "))
 }
