@@ -28,7 +28,7 @@ const DefaultNamespace = workertable.DefaultNamespace
 const header = -1
 
 // everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
-// begin at the earliest, in all namespaces that count for themselves. workernode.Restore writes it,
+// begin at the earliest, in all namespaces that count for themselves. workerlist.Restore writes it,
 // because a table that went back may have forgotten claims on worker ids that it has no row of.
 const everywhere = ""
 

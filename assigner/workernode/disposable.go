@@ -63,7 +63,7 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 		o = *options
 	}
 	return &disposable{db: db, options: o, machine: workertable.This(),
-		keys: &workertable.Keys{Tables: []string{nodeTable}}}
+		keys: &workertable.Keys{Tables: []string{workertable.NodeTable}}}
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
@@ -85,7 +85,13 @@ func (a *disposable) String() string {
 }
 
 // Now returns the database's time. It implements assigner.Clock.
-func (a *disposable) Now(ctx context.Context) (time.Time, error) { return Now(ctx, a.db) }
+func (a *disposable) Now(ctx context.Context) (time.Time, error) {
+	d, err := sqlgorm.Open("workernode", a.db, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return workertable.Time(ctx, d)
+}
 
 // Assign makes a row. See Disposable.
 //
@@ -140,7 +146,7 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	if id >= workertable.Raised {
 		return nil, fmt.Errorf("%w: WORKER_NODE gives out none any more; the row of WORKER_LEASE "+
 			"with the namespace %q and the worker id %d says where they are", assigner.ErrMoved,
-			DefaultNamespace, header)
+			DefaultNamespace, workertable.Header)
 	}
 	// Never cut to the layout's bits: the cut id would be another process's.
 	if id > maxWorker {
@@ -149,6 +155,20 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 			assigner.ErrWorkersExhausted, id, maxWorker)
 	}
 	return disposableClaim{worker: id, db: d}, nil
+}
+
+// isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where
+// WORKER_LEASE does not exist, it has none: Disposable alone needs no second table. The SELECT
+// locks nothing. A Leased that takes the same worker id at this moment has got it from WORKER_NODE,
+// as a key that no other start gets.
+func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
+	var n int64
+	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
+		[]any{DefaultNamespace, worker}, &n)
+	if err != nil && d.Failure(err) == sqldb.Missing {
+		return false, nil
+	}
+	return n > 0, err
 }
 
 // warnLeased logs that a new key of WORKER_NODE is the worker id of a lease. That is safe, because
@@ -183,4 +203,6 @@ func (c disposableClaim) Extend(context.Context, time.Time) (time.Time, error) {
 func (c disposableClaim) Release(context.Context, time.Time) error { return nil }
 
 // Now returns the database's time.
-func (c disposableClaim) Now(ctx context.Context) (time.Time, error) { return now(ctx, c.db) }
+func (c disposableClaim) Now(ctx context.Context) (time.Time, error) {
+	return workertable.Time(ctx, c.db)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -260,14 +261,14 @@ func TestLogsCuts(t *testing.T) {
 	} {
 		assign(t, a, 1)
 		wantLog(t, &log, "node name does not fit its column and was changed", "host="+host)
-		nodes, err := workernode.Nodes(t.Context(), db, 1)
+		nodes, err := workerlist.Nodes(t.Context(), db, 1)
 		if err != nil || len(nodes) != 1 || nodes[0].Host != host {
 			t.Errorf("Nodes = %+v, %v, want the host %q", nodes, err, host)
 		}
 	}
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}), 1)
 	wantLog(t, &log, "owner does not fit its column and was changed", "owner="+owner)
-	leases, err := workernode.Leases(t.Context(), db)
+	leases, err := workerlist.Leases(t.Context(), db)
 	if err != nil || len(leases) != 2 || leases[1].Owner != owner {
 		t.Errorf("Leases = %+v, %v, want the owner %q", leases, err, owner)
 	}
@@ -276,7 +277,7 @@ func TestLogsCuts(t *testing.T) {
 		t.Fatal("a Leased is no OwnerBinder")
 	}
 	assign(t, b.BindOwner(long[:382]), 1)
-	if leases, err := workernode.Leases(t.Context(), db); err != nil || leases[len(leases)-1].Owner != long[:382] {
+	if leases, err := workerlist.Leases(t.Context(), db); err != nil || leases[len(leases)-1].Owner != long[:382] {
 		t.Errorf("Leases = %+v, %v, want the bound owner", leases, err)
 	}
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long}), 1) // without a logger

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 )
 
@@ -32,9 +33,9 @@ func (m Machine) machine() workertable.Machine {
 }
 
 // Identity returns the host, port and type that a process on m is listed with.
-func (m Machine) Identity(host, port string) (string, string, NodeType, error) {
+func (m Machine) Identity(host, port string) (string, string, workerlist.NodeType, error) {
 	n, err := m.machine().Node(host, port)
-	return n.Host, n.Port, NodeType(n.Type), err
+	return n.Host, n.Port, workerlist.NodeType(n.Type), err
 }
 
 // Exists reports whether this machine has a file.

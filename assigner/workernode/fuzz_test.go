@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -53,10 +54,10 @@ func FuzzStoredRow(f *testing.F) {
 		} else if strings.Contains(err.Error(), dbtest.Password) {
 			t.Errorf("the error shows the password: %v", err)
 		}
-		if _, err := workernode.Leases(ctx, db); err != nil {
+		if _, err := workerlist.Leases(ctx, db); err != nil {
 			t.Errorf("Leases: %v", err)
 		}
-		if _, err := workernode.Reap(ctx, db, workernode.DefaultNamespace); err != nil && ctx.Err() != nil {
+		if _, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace); err != nil && ctx.Err() != nil {
 			t.Errorf("Reap waited for what does not pass: %v", err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 const (
@@ -96,7 +97,7 @@ func announce(t *testing.T, session string) {
 		t.Errorf("Extend beyond a settled layout = %v, %v", end, err)
 	}
 	// The rows say which layouts their owners know.
-	leases, err := workernode.Leases(t.Context(), db)
+	leases, err := workerlist.Leases(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestErasBegun(t *testing.T) {
 					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSuperseded", c, err)
 				}
 			}
-			usage, err := workernode.Used(t.Context(), db, time.Hour)
+			usage, err := workerlist.Used(t.Context(), db, time.Hour)
 			if err != nil || usage.Rows != 1 {
 				t.Errorf("%+v, %v, want one worker id", usage, err)
 			}
@@ -169,7 +170,7 @@ func TestErasHeaderGone(t *testing.T) {
 		}
 		wantError(t, err, "slots are there, such as that of worker 1", "uid workers restored")
 	}
-	_, err = workernode.Restore(t.Context(), db, 10, time.Minute, map[string]string{"": layoutA})
+	_, err = workerlist.Restore(t.Context(), db, 10, time.Minute, map[string]string{"": layoutA})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestErasCutToNothing(t *testing.T) {
 			}
 			assign(t, bind(db), 1)
 			if tt.floor > 0 {
-				if _, err := workernode.Restore(t.Context(), db, 10, tt.floor,
+				if _, err := workerlist.Restore(t.Context(), db, 10, tt.floor,
 					map[string]string{"": layoutA}); err != nil {
 					t.Fatal(err)
 				}

@@ -23,12 +23,6 @@ const (
 	DefaultWindow    = lease.DefaultWindow
 )
 
-// The bound of a Window, and a reach.
-const (
-	maxWindow = 366 * 24 * time.Hour
-	dayReach  = 24 * time.Hour // of a header that names none
-)
-
 // ownerWidth is the width of OWNER, in characters.
 const ownerWidth = 191
 
@@ -115,15 +109,15 @@ type LeasedOptions struct {
 // owner in the middle of the first one's window. So its log has to reach the disk with every commit
 // (MySQL's innodb_flush_log_at_trx_commit = 1, PostgreSQL's synchronous_commit = on). After a
 // fail-over to a replica that may lack the last changes, or after a backup was restored, let no
-// process claim until the store's Reach has passed, or run Restore: see docs/operations.md.
-// Autocommit and isolation level of the application's sessions do not matter: each change is
-// committed before it counts, and read back after that.
+// process claim until the store's Reach has passed, or run "uid workers restored": see
+// docs/operations.md. Autocommit and isolation level of the application's sessions do not matter:
+// each change is committed before it counts, and read back after that.
 //
 // An owner that finds the table in an older state than it knows fails with assigner.ErrWentBack,
 // after it has given the row an end that is beyond every window of the namespace: Reach from now.
 // It does not insert a row again whose worker id the table has as given out. Windows that the same
-// Assigner claims from then on begin beyond Reach as well, unless Restore has run since. Other
-// processes are not protected.
+// Assigner claims from then on begin beyond Reach as well, unless that command has run since.
+// Other processes are not protected.
 func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	var o LeasedOptions
 	if options != nil {
@@ -188,7 +182,7 @@ func (a leased) Now(ctx context.Context) (time.Time, error) {
 	if a.err != nil {
 		return time.Time{}, a.err
 	}
-	return now(ctx, a.db)
+	return workertable.Time(ctx, a.db)
 }
 
 // BindLayout returns an Assigner for claims of one layout, or of one list of layouts. The first
@@ -221,15 +215,4 @@ func (a leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, er
 		a.options.Logger.Warn("owner does not fit its column and was changed", "owner", cut)
 	}
 	return a.engine.Assign(ctx, maxWorker)
-}
-
-// TakeBack takes back the eras of a namespace beyond the list layout, a text of bitsalloc.Eras. It
-// is lease.Assigner.TakeBack for the namespace's rows: an era that has begun, or into which a
-// window reaches, stays, and the error wraps assigner.ErrLayoutMismatch.
-func TakeBack(ctx context.Context, db *gorm.DB, namespace, layout string) error {
-	a := newLeased(db, LeasedOptions{Namespace: namespace}, workertable.This())
-	if a.err != nil {
-		return a.err
-	}
-	return a.engine.TakeBack(ctx, layout)
 }

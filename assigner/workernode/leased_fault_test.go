@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestLeasedUnknownOutcome: an answer that is lost is found out by reading back. Each statement and
@@ -274,7 +275,7 @@ func TestNonsenseRows(t *testing.T) {
 		}
 		release(t, c, until)
 	}
-	if _, err := workernode.Leases(t.Context(), connect(t, srv.DSN(name))); err != nil {
+	if _, err := workerlist.Leases(t.Context(), connect(t, srv.DSN(name))); err != nil {
 		t.Errorf("Leases: %v", err)
 	}
 }

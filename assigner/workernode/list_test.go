@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -48,7 +49,7 @@ func listRetried(t *testing.T, session string, fault dbtest.Fault) {
 	db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&"+session)
 	check := func(what string, n int, err error) {
 		t.Helper()
-		bad, ok := errors.AsType[*workernode.UnreadableError](err)
+		bad, ok := errors.AsType[*workerlist.UnreadableError](err)
 		if n != 2 || !ok || len(bad.Rows) != 1 || bad.Rows[0].Worker != "2" {
 			t.Errorf("%s = %d rows, %v, want 2 and an UnreadableError of one", what, n, err)
 		}
@@ -63,25 +64,25 @@ func listRetried(t *testing.T, session string, fault dbtest.Fault) {
 		hits++
 	}
 	lose("FROM WORKER_NODE")
-	nodes, err := workernode.Nodes(t.Context(), db, 10)
+	nodes, err := workerlist.Nodes(t.Context(), db, 10)
 	check("Nodes", len(nodes), err)
 	lose("FROM WORKER_LEASE")
-	leases, err := workernode.Leases(t.Context(), db)
+	leases, err := workerlist.Leases(t.Context(), db)
 	check("Leases", len(leases), err)
 	lose("FROM WORKER_LEASE")
-	reaped, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace)
+	reaped, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace)
 	check("Reap", reaped, err)
 	if proxy.Hits() != hits {
 		t.Errorf("the fault was done %d times, want %d", proxy.Hits(), hits)
 	}
 	// An error of the database comes without the rows that were read.
 	proxy.SetMatching(dbtest.BlackHole, commitOf("FROM WORKER_NODE"))
-	nodes, err = workernode.Nodes(within(t, 200*time.Millisecond), db, 10)
+	nodes, err = workerlist.Nodes(within(t, 200*time.Millisecond), db, 10)
 	if !errors.Is(err, context.DeadlineExceeded) || nodes != nil {
 		t.Errorf("Nodes whose end did not arrive = %+v, %v, want the ctx's error alone", nodes, err)
 	}
 	proxy.SetMatching(dbtest.BlackHole, commitOf("FROM WORKER_LEASE"))
-	leases, err = workernode.Leases(within(t, 200*time.Millisecond), db)
+	leases, err = workerlist.Leases(within(t, 200*time.Millisecond), db)
 	if !errors.Is(err, context.DeadlineExceeded) || leases != nil {
 		t.Errorf("Leases whose end did not arrive = %+v, %v, want the ctx's error alone", leases, err)
 	}
@@ -115,7 +116,7 @@ func TestReapRow(t *testing.T) {
 			}
 			ends[2] = until.UnixMilli()
 		}})
-	n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace)
+	n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace)
 	if n != 2 || err != nil {
 		t.Errorf("Reap = %d, %v, want 2", n, err)
 	}
@@ -150,14 +151,14 @@ func TestListErrors(t *testing.T) {
 		"Assign in a namespace": func(ctx context.Context, db *gorm.DB) (any, error) {
 			return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "own"}).Assign(ctx, maxWorker)
 		},
-		"Leases": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Leases(ctx, db) },
-		"Nodes":  func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Nodes(ctx, db, 1) },
-		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Now(ctx, db) },
-		"Reap":   func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Reap(ctx, db, "default") },
+		"Leases": func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Leases(ctx, db) },
+		"Nodes":  func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Nodes(ctx, db, 1) },
+		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Now(ctx, db) },
+		"Reap":   func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Reap(ctx, db, "default") },
 		"Restore": func(ctx context.Context, db *gorm.DB) (any, error) {
-			return workernode.Restore(ctx, db, 1, time.Hour, nil)
+			return workerlist.Restore(ctx, db, 1, time.Hour, nil)
 		},
-		"Used": func(ctx context.Context, db *gorm.DB) (any, error) { return workernode.Used(ctx, db, time.Hour) },
+		"Used": func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Used(ctx, db, time.Hour) },
 	}
 	denied := &mysqldriver.MySQLError{Number: 1142, Message: "SELECT command denied"}
 	const now, keys, all, leased = "SELECT TIMESTAMPDIFF(MICROSECOND", "SELECT MAX(ID) FROM",

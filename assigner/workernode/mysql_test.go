@@ -12,6 +12,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
@@ -264,19 +265,19 @@ func TestBadDB(t *testing.T) {
 				wantError(t, err, tt.want)
 			}
 			wantError(t, workernode.Migrate(ctx, tt.db), tt.want)
-			_, err := workernode.Nodes(ctx, tt.db, 1)
+			_, err := workerlist.Nodes(ctx, tt.db, 1)
 			wantError(t, err, tt.want)
-			_, err = workernode.Leases(ctx, tt.db)
+			_, err = workerlist.Leases(ctx, tt.db)
 			wantError(t, err, tt.want)
-			_, err = workernode.Reap(ctx, tt.db, "x")
+			_, err = workerlist.Reap(ctx, tt.db, "x")
 			wantError(t, err, tt.want)
-			_, err = workernode.Used(ctx, tt.db, time.Hour)
+			_, err = workerlist.Used(ctx, tt.db, time.Hour)
 			wantError(t, err, tt.want)
-			_, err = workernode.Now(ctx, tt.db)
+			_, err = workerlist.Now(ctx, tt.db)
 			wantError(t, err, tt.want)
-			_, err = workernode.PlanRestore(ctx, tt.db, 1, 0, nil)
+			_, err = workerlist.PlanRestore(ctx, tt.db, 1, 0, nil)
 			wantError(t, err, tt.want)
-			_, err = workernode.Restore(ctx, tt.db, 1, 0, nil)
+			_, err = workerlist.Restore(ctx, tt.db, 1, 0, nil)
 			wantError(t, err, tt.want)
 			if ctx.Err() != nil {
 				t.Errorf("the refusals took until the ctx ended: %v", context.Cause(ctx))

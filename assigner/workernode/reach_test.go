@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestReach: whatever is asked for, no window ends later than Reach from the database's time. What
@@ -129,7 +130,7 @@ func TestRestoredReach(t *testing.T) {
 	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).(assigner.LayoutBinder).
 		BindLayout(layout)
 	assign(t, a, 1)
-	if _, err := workernode.Restore(t.Context(), db, 1, reach, map[string]string{"": layout}); err != nil {
+	if _, err := workerlist.Restore(t.Context(), db, 1, reach, map[string]string{"": layout}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := a.Assign(within(t, 5*time.Second), maxWorker)
@@ -162,7 +163,7 @@ func TestRestoredReachKept(t *testing.T) {
 				if layout != "" {
 					lists[""] = layout
 				}
-				if _, err := workernode.Restore(t.Context(), db, 1, 3*time.Hour, lists); err != nil {
+				if _, err := workerlist.Restore(t.Context(), db, 1, 3*time.Hour, lists); err != nil {
 					t.Fatal(err)
 				}
 				if got := srv.Query(t, name, "SELECT UNTIL_MS, LAYOUT "+header); got != fmt.Sprintf("%d\t%s",

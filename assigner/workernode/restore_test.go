@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
@@ -119,7 +120,7 @@ func TestRestorePage(t *testing.T) {
 		_, rest, _ := strings.Cut(string(page), "\nOn "+title+":\n\n```sql\n")
 		want, _, _ := strings.Cut(rest, ";\n```\n")
 		// The page's numbers.
-		plan, err := workernode.PlanRestore(t.Context(), emptyTables.open(t, name), 5000, 25*time.Minute, nil)
+		plan, err := workerlist.PlanRestore(t.Context(), emptyTables.open(t, name), 5000, 25*time.Minute, nil)
 		if got := strings.Join(plan.Statements, ";\n"); got != want || err != nil {
 			t.Errorf("%s: PlanRestore has\n%s\nwith %v, the page has\n%s", name, got, err, want)
 		}
@@ -145,7 +146,7 @@ func TestRestoreBounds(t *testing.T) {
 		{1, -1, "the longest reach is -1ns, want 0 to 17568h0m0s"},
 		{1, longest + 1, "the longest reach is 17568h0m0.000000001s, want 0 to"},
 	} {
-		plan, err := workernode.PlanRestore(t.Context(), db, tt.highest, tt.reach, nil)
+		plan, err := workerlist.PlanRestore(t.Context(), db, tt.highest, tt.reach, nil)
 		if tt.want != "" {
 			wantError(t, err, tt.want)
 		} else if err != nil || len(plan.Statements) != 3 {
@@ -165,18 +166,18 @@ func TestPlanRestore(t *testing.T) {
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", First: 100}), 1)
 	const rows = "SELECT GROUP_CONCAT(WORKER_ID, ' ', GENERATION, ' ', UNTIL_MS) FROM WORKER_LEASE"
 	before := srv.Query(t, name, rows)
-	plan, err := workernode.PlanRestore(t.Context(), db, 3, time.Hour, nil)
+	plan, err := workerlist.PlanRestore(t.Context(), db, 3, time.Hour, nil)
 	if err != nil || plan.HighestNode != 3 || plan.Leases != 4 || len(plan.Statements) != 3 {
 		t.Errorf("PlanRestore = %+v, %v, want the highest worker id 3, 4 leases and 3 statements", plan, err)
 	}
-	_, err = workernode.Restore(t.Context(), db, 2, time.Hour, nil)
+	_, err = workerlist.Restore(t.Context(), db, 2, time.Hour, nil)
 	wantError(t, err, "the highest worker id is 2, want at least 3, which is in WORKER_LEASE")
 	if after := srv.Query(t, name, rows); after != before {
 		t.Errorf("the rows are %q, want %q as before", after, before)
 	}
 
 	srv.Query(t, name, "DROP TABLE WORKER_LEASE")
-	plan, err = workernode.Restore(t.Context(), db, 10, time.Hour, nil)
+	plan, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
 	if err != nil || plan.Leases != 0 || len(plan.Statements) != 1 {
 		t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and one statement", plan, err)
 	}
@@ -184,7 +185,7 @@ func TestPlanRestore(t *testing.T) {
 		t.Errorf("worker = %d, want 11, above the highest", c.Worker())
 	}
 	srv.Query(t, name, "DROP TABLE WORKER_NODE")
-	_, err = workernode.Restore(t.Context(), db, 10, time.Hour, nil)
+	_, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
 	wantError(t, err, "WORKER_NODE", "workernode.Migrate")
 }
 

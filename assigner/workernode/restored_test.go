@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -217,7 +218,7 @@ func endOf(t *testing.T, srv *dbtest.Server, name string, worker int64) time.Tim
 // repair runs what docs/operations.md tells the operator to run.
 func repair(t *testing.T, srv *dbtest.Server, name string, highest int64, reach time.Duration) {
 	t.Helper()
-	if _, err := workernode.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach, nil); err != nil {
+	if _, err := workerlist.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 func TestRows(t *testing.T) {
@@ -20,11 +21,11 @@ func TestRows(t *testing.T) {
 	used := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	release(t, claims[0], used)
 
-	nodes, err := workernode.Nodes(t.Context(), db, 1)
+	nodes, err := workerlist.Nodes(t.Context(), db, 1)
 	if err != nil || len(nodes) != 1 || nodes[0].ID != 2 || time.Since(nodes[0].Created).Abs() > time.Minute {
 		t.Errorf("Nodes = %+v, %v, want the newest, 2, made just now", nodes, err)
 	}
-	usage, err := workernode.Used(t.Context(), db, time.Hour)
+	usage, err := workerlist.Used(t.Context(), db, time.Hour)
 	if err != nil || usage.Highest != 2 || usage.Rows != 2 || usage.Recent != 2 ||
 		usage.Now.Sub(usage.Since) != time.Hour {
 		t.Errorf("Used = %+v, %v, want 2 worker ids, both recent", usage, err)
@@ -32,26 +33,26 @@ func TestRows(t *testing.T) {
 	srv.Query(t, name, "UPDATE WORKER_NODE SET CREATED = '2020-01-01', MODIFIED = '2021-01-01' WHERE ID = 1")
 	srv.Query(t, name, "UPDATE WORKER_LEASE SET CREATED = '2020-01-01', MODIFIED = '2021-01-01' WHERE WORKER_ID = 1")
 	created, modified := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC)
-	nodes, err = workernode.Nodes(t.Context(), db, 2)
+	nodes, err = workerlist.Nodes(t.Context(), db, 2)
 	if err != nil || len(nodes) != 2 || nodes[1].Created != created || nodes[1].Modified != modified {
 		t.Errorf("Nodes = %+v, %v, want 1 last, with its times in UTC", nodes, err)
 	}
-	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 2 || usage.Recent != 1 {
+	if usage, err = workerlist.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 2 || usage.Recent != 1 {
 		t.Errorf("Used = %+v, %v, want one of 2 recent", usage, err)
 	}
 	srv.Query(t, name, "ALTER TABLE WORKER_NODE MODIFY CREATED DATETIME; UPDATE WORKER_NODE SET CREATED = NULL")
-	if nodes, err = workernode.Nodes(t.Context(), db, 1); err != nil || !nodes[0].Created.IsZero() {
+	if nodes, err = workerlist.Nodes(t.Context(), db, 1); err != nil || !nodes[0].Created.IsZero() {
 		t.Errorf("Nodes = %+v, %v, want no time where it is unknown", nodes, err)
 	}
-	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Recent != 2 {
+	if usage, err = workerlist.Used(t.Context(), db, time.Hour); err != nil || usage.Recent != 2 {
 		t.Errorf("Used = %+v, %v, want what has no time to count as recent", usage, err)
 	}
 	srv.Query(t, name, "DELETE FROM WORKER_NODE")
-	if usage, err = workernode.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 0 || usage.Recent != 0 {
+	if usage, err = workerlist.Used(t.Context(), db, time.Hour); err != nil || usage.Highest != 0 || usage.Recent != 0 {
 		t.Errorf("Used = %+v, %v, want nothing", usage, err)
 	}
 
-	leases, err := workernode.Leases(t.Context(), db)
+	leases, err := workerlist.Leases(t.Context(), db)
 	if err != nil || len(leases) != 2 {
 		t.Fatalf("Leases = %+v, %v, want 2", leases, err)
 	}
@@ -63,10 +64,10 @@ func TestRows(t *testing.T) {
 	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Minute || l.FencingToken != 1 {
 		t.Errorf("the lease that is held = %+v", l)
 	}
-	if !(workernode.Lease{}).Free() || (workernode.Lease{Left: 1}).Free() {
+	if !(workerlist.Lease{}).Free() || (workerlist.Lease{Left: 1}).Free() {
 		t.Error("a lease is free when no time is left, and not before")
 	}
-	if now, err := workernode.Now(t.Context(), db); err != nil || time.Since(now).Abs() > time.Minute {
+	if now, err := workerlist.Now(t.Context(), db); err != nil || time.Since(now).Abs() > time.Minute {
 		t.Errorf("Now = %v, %v, want the current time", now, err)
 	}
 }
@@ -80,15 +81,15 @@ func TestReap(t *testing.T) {
 	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * time.Second}), 2)
 	held := assign(t, workernode.Leased(db, nil), 1)[0]
 	_, end := past[1].Window()
-	if n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace); n != 0 || err != nil {
+	if n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace); n != 0 || err != nil {
 		t.Errorf("Reap while all windows are open = %d, %v, want 0", n, err)
 	}
 	time.Sleep(time.Until(end) + 100*time.Millisecond)
-	if n, err := workernode.Reap(t.Context(), db, "other"); n != 0 || err != nil {
+	if n, err := workerlist.Reap(t.Context(), db, "other"); n != 0 || err != nil {
 		t.Errorf("Reap of another namespace = %d, %v, want 0", n, err)
 	}
 	for i, want := range []int{2, 0} {
-		if n, err := workernode.Reap(t.Context(), db, workernode.DefaultNamespace); n != want || err != nil {
+		if n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace); n != want || err != nil {
 			t.Errorf("Reap %d = %d, %v, want %d", i, n, err, want)
 		}
 	}
@@ -130,9 +131,9 @@ func TestUnreadable(t *testing.T) {
 	} {
 		srv.Query(t, name, s)
 	}
-	check := func(what string, err error, want ...workernode.UnreadableRow) {
+	check := func(what string, err error, want ...workerlist.UnreadableRow) {
 		t.Helper()
-		bad, ok := errors.AsType[*workernode.UnreadableError](err)
+		bad, ok := errors.AsType[*workerlist.UnreadableError](err)
 		if !ok || len(bad.Rows) != len(want) || len(bad.Unwrap()) != len(want) {
 			t.Fatalf("%s: error = %v, want an UnreadableError of %d rows", what, err, len(want))
 		}
@@ -143,18 +144,18 @@ func TestUnreadable(t *testing.T) {
 			wantError(t, err, bad.Rows[i].String(), w.Err.Error())
 		}
 	}
-	row1 := workernode.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "1",
+	row1 := workerlist.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "1",
 		Err: errors.New("\"soon\"")}
-	row2 := workernode.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "2", Err: errors.New("NONCE")}
+	row2 := workerlist.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "2", Err: errors.New("NONCE")}
 
-	leases, err := workernode.Leases(ctx, db)
+	leases, err := workerlist.Leases(ctx, db)
 	check("Leases", err, row1)
 	wantError(t, err, `the row of worker "1" in namespace "default"`, "UNTIL_MS")
 	if len(leases) != 2 || leases[0].Worker != 2 || leases[1].Worker != 3 {
 		t.Errorf("Leases = %+v, want workers 2 and 3", leases)
 	}
-	nodes, err := workernode.Nodes(ctx, db, 10)
-	check("Nodes", err, workernode.UnreadableRow{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
+	nodes, err := workerlist.Nodes(ctx, db, 10)
+	check("Nodes", err, workerlist.UnreadableRow{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
 	wantError(t, err, `WORKER_NODE: the row of worker "3" cannot be read`)
 	if len(nodes) != 2 || nodes[0].ID != 2 || nodes[1].ID != 1 {
 		t.Errorf("Nodes = %+v, want 2 and 1", nodes)
@@ -166,7 +167,7 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	time.Sleep(time.Until(end) + 100*time.Millisecond)
-	reaped, err := workernode.Reap(ctx, db, workernode.DefaultNamespace)
+	reaped, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace)
 	check("Reap", err, row1, row2)
 	if reaped != 1 {
 		t.Errorf("Reap = %d, want 1", reaped)

@@ -12,11 +12,11 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -213,11 +213,11 @@ type restoredSlotsJSON struct {
 }
 
 // leasesOf returns the slots of an authority as the rows of a database.
-func leasesOf(ctx context.Context, a *authority) ([]workernode.Lease, error) {
+func leasesOf(ctx context.Context, a *authority) ([]workerlist.Lease, error) {
 	all, err := a.Slots(ctx)
-	leases := make([]workernode.Lease, 0, len(all))
+	leases := make([]workerlist.Lease, 0, len(all))
 	for _, s := range all {
-		leases = append(leases, workernode.Lease{
+		leases = append(leases, workerlist.Lease{
 			Worker: s.Worker, FencingToken: s.FencingToken, Owner: s.Owner, Until: s.Until,
 			Left: s.Left, Layout: s.Layout, Newest: s.Newest,
 		})
@@ -239,7 +239,7 @@ func (c *doctorCmd) examineAuthority(
 	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
 		place = a.place
 		patient.Place = place
-		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) {
+		patient.Leases = func(ctx context.Context) ([]workerlist.Lease, error) {
 			return leasesOf(ctx, a)
 		}
 		patient.Condition = a.Examine

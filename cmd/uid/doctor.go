@@ -6,9 +6,9 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 type doctorCmd struct {
@@ -68,8 +68,8 @@ func (c *doctorCmd) examine(
 	err = c.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
 		place = s.Place
 		patient.DB, patient.Place = db, place
-		patient.Leases = func(ctx context.Context) ([]workernode.Lease, error) {
-			return workernode.Leases(ctx, db)
+		patient.Leases = func(ctx context.Context) ([]workerlist.Lease, error) {
+			return workerlist.Leases(ctx, db)
 		}
 		found = patient.Examine(ctx)
 		return nil

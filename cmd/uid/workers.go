@@ -12,9 +12,9 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 type workersCmd struct {
@@ -75,15 +75,15 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 	}
 	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
 		var bad unreadable
-		leases, err := workernode.Leases(ctx, db)
+		leases, err := workerlist.Leases(ctx, db)
 		if err := bad.keep(err); err != nil {
 			return err
 		}
 		if c.Namespace != "" {
 			leases = slices.DeleteFunc(leases,
-				func(l workernode.Lease) bool { return l.Namespace != c.Namespace })
+				func(l workerlist.Lease) bool { return l.Namespace != c.Namespace })
 			bad = slices.DeleteFunc(bad,
-				func(r workernode.UnreadableRow) bool { return r.Namespace != c.Namespace })
+				func(r workerlist.UnreadableRow) bool { return r.Namespace != c.Namespace })
 		}
 		if c.Action == "reap" {
 			err = c.reap(ctx, p, db, leases, &bad)
@@ -143,9 +143,12 @@ func (c *workersCmd) takeBack(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
-		err := workernode.TakeBack(ctx, db, c.Namespace, n.eras.String())
+	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
+		a, err := rowsOf(db, s, c.Namespace)
 		if err != nil {
+			return err
+		}
+		if err := a.TakeBack(ctx, n.eras.String()); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(p.out, "done: the layouts are %s\n", n.eras)
@@ -159,9 +162,9 @@ func (c *workersCmd) restored(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	run := workernode.Restore
+	run := workerlist.Restore
 	if c.DryRun {
-		run = workernode.PlanRestore
+		run = workerlist.PlanRestore
 	}
 	return c.use(ctx, p, func(ctx context.Context, db *gorm.DB, _ dsn.Source) error {
 		plan, err := run(ctx, db, c.Highest, *c.Reach, layouts)
@@ -202,16 +205,16 @@ type restoredJSON struct {
 }
 
 // unreadable are the rows that cannot be read.
-type unreadable []workernode.UnreadableRow
+type unreadable []workerlist.UnreadableRow
 
 // keep adds the unreadable rows that err reports to u. It returns any other error.
 func (u *unreadable) keep(err error) error {
-	e, ok := errors.AsType[*workernode.UnreadableError](err)
+	e, ok := errors.AsType[*workerlist.UnreadableError](err)
 	if !ok {
 		return err
 	}
 	for _, r := range e.Rows {
-		same := func(o workernode.UnreadableRow) bool { return o.String() == r.String() }
+		same := func(o workerlist.UnreadableRow) bool { return o.String() == r.String() }
 		if !slices.ContainsFunc(*u, same) {
 			*u = append(*u, r)
 		}
@@ -222,14 +225,14 @@ func (u *unreadable) keep(err error) error {
 // reap reaps the namespaces of leases one by one. Worker ids whose windows have passed are free
 // anyway. Reaping makes sure that an owner that comes back late cannot go on.
 func (c *workersCmd) reap(
-	ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable,
+	ctx context.Context, p *program, db *gorm.DB, leases []workerlist.Lease, bad *unreadable,
 ) error {
 	reaped := map[string]int{}
 	for _, l := range leases {
 		if _, ok := reaped[l.Namespace]; ok {
 			continue
 		}
-		n, err := workernode.Reap(ctx, db, l.Namespace)
+		n, err := workerlist.Reap(ctx, db, l.Namespace)
 		if err := bad.keep(err); err != nil {
 			return err
 		}
@@ -282,10 +285,10 @@ type unreadableJSON struct {
 
 // list prints both tables.
 func (c *workersCmd) list(
-	ctx context.Context, p *program, db *gorm.DB, leases []workernode.Lease, bad *unreadable,
+	ctx context.Context, p *program, db *gorm.DB, leases []workerlist.Lease, bad *unreadable,
 	zone *time.Location,
 ) error {
-	nodes, err := workernode.Nodes(ctx, db, c.Limit)
+	nodes, err := workerlist.Nodes(ctx, db, c.Limit)
 	if err := bad.keep(err); err != nil {
 		return err
 	}
@@ -307,7 +310,7 @@ func (c *workersCmd) list(
 	return json.NewEncoder(p.out).Encode(j)
 }
 
-func leasesJSON(leases []workernode.Lease) []leaseJSON {
+func leasesJSON(leases []workerlist.Lease) []leaseJSON {
 	list := []leaseJSON{}
 	for _, l := range leases {
 		list = append(list, leaseJSON{l.Worker, l.Namespace, l.Owner, l.FencingToken, l.Until,
@@ -316,7 +319,7 @@ func leasesJSON(leases []workernode.Lease) []leaseJSON {
 	return list
 }
 
-func (c *workersCmd) printNodes(p *program, nodes []workernode.Node, zone *time.Location) error {
+func (c *workersCmd) printNodes(p *program, nodes []workerlist.Node, zone *time.Location) error {
 	switch len(nodes) {
 	case 0:
 		fmt.Fprintln(p.out, "WORKER_NODE: no rows")
@@ -335,7 +338,7 @@ func (c *workersCmd) printNodes(p *program, nodes []workernode.Node, zone *time.
 	return t.Flush()
 }
 
-func (p *program) printLeases(table string, leases []workernode.Lease, zone *time.Location) error {
+func (p *program) printLeases(table string, leases []workerlist.Lease, zone *time.Location) error {
 	if len(leases) == 0 {
 		fmt.Fprintf(p.out, "%s: no rows\n", table)
 		return nil
@@ -356,7 +359,7 @@ func (p *program) printLeases(table string, leases []workernode.Lease, zone *tim
 }
 
 // leaseState says whether a worker id can be claimed.
-func leaseState(l workernode.Lease) string {
+func leaseState(l workerlist.Lease) string {
 	switch {
 	case !l.Free() && l.Owner == "":
 		return "given back, free in " + human.Span(l.Left)

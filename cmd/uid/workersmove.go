@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"gorm.io/gorm"
 )
 
 // moveFlags are the flags of uid workers move.
@@ -151,17 +152,22 @@ func (c *workersCmd) openEnd(
 		return e, c.explain(within, s, err)
 	}
 	e.close = func() error { return dsn.Close(db) }
-	pool, err := db.DB()
-	if err == nil {
-		var store *sqlstore.Store
-		store, err = sqlstore.New(pool, s.Dialect, &sqlstore.Options{Namespace: namespace,
-			Place: s.Place})
-		if err == nil {
-			e.Assigner, err = lease.New(store, nil)
-		}
-	}
-	if err != nil {
+	if e.Assigner, err = rowsOf(db, s, namespace); err != nil {
 		return e, errors.Join(usagef("%s: %w", flag, err), e.close())
 	}
 	return e, nil
+}
+
+// rowsOf returns the engine over a namespace of WORKER_LEASE.
+func rowsOf(db *gorm.DB, s dsn.Source, namespace string) (*lease.Assigner, error) {
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.New(pool, s.Dialect, &sqlstore.Options{Namespace: namespace,
+		Place: s.Place})
+	if err != nil {
+		return nil, err
+	}
+	return lease.New(store, nil)
 }

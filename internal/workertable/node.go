@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
 )
@@ -13,6 +14,13 @@ import (
 const (
 	NodeTable  = "WORKER_NODE"
 	LeaseTable = "WORKER_LEASE"
+)
+
+// Header is the WORKER_ID of the row of WORKER_LEASE that stands for a namespace itself, and
+// Everywhere the namespace of the row that has the floor of new windows.
+const (
+	Header     = -1
+	Everywhere = ""
 )
 
 // DefaultNamespace is the namespace of WORKER_LEASE whose new worker ids are keys of WORKER_NODE.
@@ -98,4 +106,19 @@ func (n Node) Warn(l *slog.Logger) {
 func Now(ctx context.Context, q *sqldb.Conn) (now int64, err error) {
 	err = q.Row(ctx, "SELECT {nowMillis}", nil, &now)
 	return now, err
+}
+
+// Time returns the database's time, UTC. It waits for a database that is down until ctx ends.
+func Time(ctx context.Context, d *sqldb.DB) (time.Time, error) {
+	var ms int64
+	err := d.Retry(ctx, "asking for the time", func(ctx context.Context) error {
+		return d.Do(ctx, func(q *sqldb.Conn) (err error) {
+			ms, err = Now(ctx, q)
+			return err
+		})
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(ms).UTC(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -65,7 +66,7 @@ func TestMigrateTogether(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		nodes, err := workernode.Nodes(t.Context(), d.connect(t, dsn), 100)
+		nodes, err := workerlist.Nodes(t.Context(), d.connect(t, dsn), 100)
 		if err != nil || len(nodes) != 8 {
 			t.Errorf("Nodes = %d rows, %v, want 8", len(nodes), err)
 		}
@@ -105,21 +106,21 @@ func TestRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, end := c.Window()
-		leases, err := workernode.Leases(ctx, db)
+		leases, err := workerlist.Leases(ctx, db)
 		if err != nil || len(leases) != 1 || leases[0].Free() || leases[0].Owner != "me" ||
 			!leases[0].Until.Equal(end) {
 			t.Errorf("Leases = %+v, %v, want one, held until %v", leases, err, end)
 		}
-		now, err := workernode.Now(ctx, db)
+		now, err := workerlist.Now(ctx, db)
 		if err != nil || time.Since(now).Abs() > time.Minute {
 			t.Errorf("Now = %v, %v, want the current time", now, err)
 		}
-		usage, err := workernode.Used(ctx, db, time.Hour)
+		usage, err := workerlist.Used(ctx, db, time.Hour)
 		if err != nil || usage.Highest != 1 || usage.Recent != 1 {
 			t.Errorf("Used = %+v, %v, want one worker id, a recent one", usage, err)
 		}
 		time.Sleep(time.Until(end) + 100*time.Millisecond)
-		if n, err := workernode.Reap(ctx, db, workernode.DefaultNamespace); n != 1 || err != nil {
+		if n, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace); n != 1 || err != nil {
 			t.Errorf("Reap = %d, %v, want 1", n, err)
 		}
 		if _, err := c.Extend(ctx, end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {

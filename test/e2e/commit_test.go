@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -128,7 +129,7 @@ func TestForgotten(t *testing.T) {
 						t.Helper()
 						pool.SetMaxIdleConns(-1)
 						pool.SetMaxIdleConns(1)
-						leases, err := workernode.Leases(ctx, d.connect(t, dsn))
+						leases, err := workerlist.Leases(ctx, d.connect(t, dsn))
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -146,7 +147,7 @@ func TestForgotten(t *testing.T) {
 					}
 					pool.SetMaxIdleConns(-1)
 					pool.SetMaxIdleConns(1)
-					nodes, err := workernode.Nodes(ctx, d.connect(t, dsn), 1)
+					nodes, err := workerlist.Nodes(ctx, d.connect(t, dsn), 1)
 					if err != nil || len(nodes) != 1 || nodes[0].ID != one.Worker() {
 						t.Errorf("Nodes = %+v, %v, want worker %d", nodes, err, one.Worker())
 					}

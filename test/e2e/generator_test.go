@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 	"gorm.io/gorm"
 )
@@ -66,7 +67,7 @@ func TestEndToEnd(t *testing.T) {
 						if kind == "leased" {
 							// Close gives back what is left of 20 minutes, except for the tick in use.
 							waitFor(t, "free worker id after Close", func() bool {
-								leases, err := workernode.Leases(t.Context(), db)
+								leases, err := workerlist.Leases(t.Context(), db)
 								return err == nil && len(leases) == 1 && leases[0].Free()
 							})
 						}

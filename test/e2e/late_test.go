@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -87,7 +88,7 @@ func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 			t.Error(err)
 		}
 	}
-	rows, err := workernode.Leases(t.Context(), db)
+	rows, err := workerlist.Leases(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestRestoredEra(t *testing.T) {
 					execAll(t, db, "DELETE FROM WORKER_LEASE WHERE WORKER_ID < 0")
 				}
 				run := func(layouts map[string]string) error {
-					_, err := workernode.Restore(t.Context(), db, 10, time.Hour, layouts)
+					_, err := workerlist.Restore(t.Context(), db, 10, time.Hour, layouts)
 					return err
 				}
 				if gone != "the namespace" { // which no table shows
@@ -178,7 +179,7 @@ func TestRestoredEra(t *testing.T) {
 						t.Fatalf("Extend without the era = %v, %v, want %v at the latest", end, err, from)
 					}
 				}
-				leases, err := workernode.Leases(t.Context(), db)
+				leases, err := workerlist.Leases(t.Context(), db)
 				if err != nil || len(leases) == 0 || leases[len(leases)-1].Newest != both {
 					t.Errorf("Leases = %+v, %v, want the newest layouts %q", leases, err, both)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/page"
 )
 
@@ -17,7 +18,7 @@ func TestRestartedCounter(t *testing.T) {
 	srv := dbtest.MySQL56(t)
 	const highest = 300
 	restore := func(t *testing.T, d dialect, dsn string) {
-		if _, err := workernode.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour, nil); err != nil {
+		if _, err := workerlist.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestKilledProcess: a process that is killed while it makes ids, and started again, repeats none of
@@ -50,8 +50,8 @@ func TestPausedProcesses(t *testing.T) {
 		p.cmd.Process.Signal(syscall.SIGSTOP)
 	}
 	waitFor(t, "end of the windows", func() bool {
-		leases, err := workernode.Leases(t.Context(), db)
-		return err == nil && !slices.ContainsFunc(leases, func(l workernode.Lease) bool { return !l.Free() })
+		leases, err := workerlist.Leases(t.Context(), db)
+		return err == nil && !slices.ContainsFunc(leases, func(l workerlist.Lease) bool { return !l.Free() })
 	})
 	for range processes {
 		young = append(young, j.start(t, l))
@@ -130,8 +130,8 @@ func TestLeasedChaos(t *testing.T) {
 			t.Fatal("no worker id was used again")
 		}
 		waitFor(t, "free worker id", func() bool {
-			leases, err := workernode.Leases(t.Context(), db)
-			return err == nil && slices.ContainsFunc(leases, workernode.Lease.Free)
+			leases, err := workerlist.Leases(t.Context(), db)
+			return err == nil && slices.ContainsFunc(leases, workerlist.Lease.Free)
 		})
 		p := j.start(t, l)
 		running = append(running, p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/page"
 	"gorm.io/gorm"
 )
@@ -39,7 +40,7 @@ func execAll(t *testing.T, db *gorm.DB, statements ...string) {
 // TestRestoredPage: the page's statements are the ones that Restore runs.
 func TestRestoredPage(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		plan, err := workernode.PlanRestore(t.Context(), d.connect(t, d.migrated(t)), page.Highest, page.Reach, nil)
+		plan, err := workerlist.PlanRestore(t.Context(), d.connect(t, d.migrated(t)), page.Highest, page.Reach, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestRestoredCounter(t *testing.T) {
 						case "by the page":
 							execAll(t, db, restoredPage(t, d, highest, time.Hour)...)
 						case "by Restore":
-							if _, err := workernode.Restore(t.Context(), db, highest, time.Hour, nil); err != nil {
+							if _, err := workerlist.Restore(t.Context(), db, highest, time.Hour, nil); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -136,7 +137,7 @@ func TestRestoredWindows(t *testing.T) {
 		}
 		const reach = 5 * time.Hour
 		execAll(t, db, restoredPage(t, d, 2, reach)...)
-		leases, err := workernode.Leases(t.Context(), db)
+		leases, err := workerlist.Leases(t.Context(), db)
 		if err != nil || len(leases) != 2 {
 			t.Fatalf("Leases = %+v, %v, want 2", leases, err)
 		}
@@ -154,7 +155,7 @@ func TestRestoredWindows(t *testing.T) {
 		}
 		// An end that is later stays.
 		execAll(t, db, restoredPage(t, d, 2, time.Minute)...)
-		if leases, err = workernode.Leases(t.Context(), db); err != nil || leases[0].Left < reach-time.Minute {
+		if leases, err = workerlist.Leases(t.Context(), db); err != nil || leases[0].Left < reach-time.Minute {
 			t.Errorf("lease = %+v, %v, want the later end kept", leases[0], err)
 		}
 	})
@@ -170,11 +171,11 @@ func TestPlanRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		plan, err := workernode.PlanRestore(t.Context(), db, 3, time.Hour, nil)
+		plan, err := workerlist.PlanRestore(t.Context(), db, 3, time.Hour, nil)
 		if err != nil || plan.HighestNode != 3 || plan.Leases != 3 {
 			t.Errorf("PlanRestore = %+v, %v, want 3 worker ids and 3 leases", plan, err)
 		}
-		if leases, err := workernode.Leases(t.Context(), db); err != nil || leases[0].Owner == "" {
+		if leases, err := workerlist.Leases(t.Context(), db); err != nil || leases[0].Owner == "" {
 			t.Errorf("Leases = %+v, %v, want them as they were", leases, err)
 		}
 		for _, tt := range []struct {
@@ -187,13 +188,13 @@ func TestPlanRestore(t *testing.T) {
 			{3, -1, "the longest reach is -1ns, want 0 to"},
 			{3, 1 << 62, "the longest reach is"},
 		} {
-			_, err := workernode.Restore(t.Context(), db, tt.highest, tt.reach, nil)
+			_, err := workerlist.Restore(t.Context(), db, tt.highest, tt.reach, nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Restore(%d, %v) = %v, want an error with %q", tt.highest, tt.reach, err, tt.want)
 			}
 		}
 		execAll(t, db, "DROP TABLE WORKER_LEASE")
-		plan, err = workernode.Restore(t.Context(), db, 10, time.Hour, nil)
+		plan, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
 		if err != nil || plan.Leases != 0 {
 			t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and no error", plan, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestSessions: whatever isolation level and time zone the application's sessions have, many
@@ -69,7 +70,7 @@ func TestSessions(t *testing.T) {
 				wg.Wait()
 			}
 			db := tt.d.connect(t, dsn)
-			leases, err := workernode.Leases(t.Context(), db)
+			leases, err := workerlist.Leases(t.Context(), db)
 			if err != nil || len(leases) != processes {
 				t.Errorf("Leases = %d, %v, want %d", len(leases), err, processes)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -164,7 +165,7 @@ func deleteLeases(workers []int64) string {
 // repairTables does what sql/README.md tells the operator.
 func repairTables(ctx context.Context, dsn string, highest int64, reach time.Duration) error {
 	return withDB(dsn, func(db *gorm.DB) error {
-		_, err := workernode.Restore(ctx, db, highest, reach, map[string]string{"": canonical()})
+		_, err := workerlist.Restore(ctx, db, highest, reach, map[string]string{"": canonical()})
 		return err
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/workerlist"
 
 	"gorm.io/gorm"
 )
@@ -146,7 +147,7 @@ const (
 // and how early or late a lease is taken over.
 func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 	begin := time.Now()
-	theirs, err := workernode.Now(ctx, p.DB)
+	theirs, err := workerlist.Now(ctx, p.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +175,10 @@ func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	const day = 24 * time.Hour
 	var perDay float64
-	var u workernode.Usage
+	var u workerlist.Usage
 	for _, window := range []time.Duration{day, 30 * day} {
 		var err error
-		if u, err = workernode.Used(ctx, p.DB, window); err != nil {
+		if u, err = workerlist.Used(ctx, p.DB, window); err != nil {
 			return nil, err
 		}
 		perDay = max(perDay, float64(u.Recent)/window.Hours()*24)
@@ -247,13 +248,13 @@ func (p *Patient) restored(ctx context.Context) (key, since int64, err error) {
 // otherNamespaces reports whether there are leases of the layout, none of them in the namespace
 // that takes its worker ids from WORKER_NODE.
 func (p *Patient) otherNamespaces(ctx context.Context) (bool, error) {
-	leases, err := workernode.Leases(ctx, p.DB)
+	leases, err := workerlist.Leases(ctx, p.DB)
 	own, _, _ := strings.Cut(p.Eras.String(), ",")
-	leases = slices.DeleteFunc(leases, func(l workernode.Lease) bool {
+	leases = slices.DeleteFunc(leases, func(l workerlist.Lease) bool {
 		first, _, _ := strings.Cut(l.Layout, ",")
 		return first != own
 	})
-	return len(leases) > 0 && !slices.ContainsFunc(leases, func(l workernode.Lease) bool {
+	return len(leases) > 0 && !slices.ContainsFunc(leases, func(l workerlist.Lease) bool {
 		return l.Namespace == workernode.DefaultNamespace
 	}), err
 }
@@ -292,7 +293,7 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 	}
 	highestNode := int64(math.MaxInt64) // without WORKER_NODE
 	if p.DB != nil {
-		node, err := workernode.Used(ctx, p.DB, 0)
+		node, err := workerlist.Used(ctx, p.DB, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 
@@ -85,7 +85,7 @@ type Patient struct {
 	Namespace string // the only one to examine; empty: all
 
 	// Leases returns the worker ids that are reused, of the database or of another authority.
-	Leases func(context.Context) ([]workernode.Lease, error)
+	Leases func(context.Context) ([]workerlist.Lease, error)
 
 	// Condition returns what the entries of an authority that is not a database are like.
 	Condition func(context.Context) (lease.Condition, error)

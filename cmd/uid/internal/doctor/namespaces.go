@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // namespaces checks how many worker ids of each namespace are in use, by the namespace's own
@@ -70,10 +70,10 @@ func highestWorker(list string) (int64, bool) {
 }
 
 // only returns the leases of the namespace to examine.
-func (p *Patient) only(leases []workernode.Lease, err error) ([]workernode.Lease, error) {
+func (p *Patient) only(leases []workerlist.Lease, err error) ([]workerlist.Lease, error) {
 	if p.Namespace != "" {
 		leases = slices.DeleteFunc(leases,
-			func(l workernode.Lease) bool { return l.Namespace != p.Namespace })
+			func(l workerlist.Lease) bool { return l.Namespace != p.Namespace })
 	}
 	return leases, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // Peer is another database with the same namespaces, such as another region's, or another store of
@@ -20,7 +21,7 @@ type Peer struct {
 }
 
 // NewSlotsPeer returns the Peer of a store with these slots, whose namespace is the empty text.
-func NewSlotsPeer(slots []workernode.Lease, place string) Peer {
+func NewSlotsPeer(slots []workerlist.Lease, place string) Peer {
 	peer := Peer{place, map[string][]int64{}}
 	for _, l := range slots {
 		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
@@ -34,14 +35,14 @@ const newest = 10_000
 // NewPeer reads the worker ids that a database has handed out.
 func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
 	peer := Peer{place, map[string][]int64{}}
-	leases, err := workernode.Leases(ctx, db)
+	leases, err := workerlist.Leases(ctx, db)
 	if err != nil {
 		return peer, err
 	}
 	for _, l := range leases {
 		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
 	}
-	nodes, err := workernode.Nodes(ctx, db, newest)
+	nodes, err := workerlist.Nodes(ctx, db, newest)
 	if err != nil {
 		return peer, err
 	}

@@ -1,4 +1,4 @@
-package workernode
+package workerlist
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 		return nil, err
 	}
 	var leases []Lease
-	bad := workertable.Scan{Table: leaseTable}
+	bad := workertable.Scan{Table: workertable.LeaseTable}
 	err = do(ctx, d, "listing WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
 		leases, bad.Rows = nil, nil
 		return q.Each(ctx, func(r *sql.Rows) error {
@@ -82,7 +82,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 			(SELECT h.LAYOUT FROM WORKER_LEASE h
 				WHERE h.NAMESPACE = WORKER_LEASE.NAMESPACE AND h.WORKER_ID = ?),
 			{seconds CREATED}, {seconds MODIFIED}, {nowMillis}
-			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`, header)
+			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`, workertable.Header)
 	})
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 // rests on, so a clock that is wrong can make it inconvenient and never harmful. Rows that cannot
 // be read are left alone and named by an *UnreadableError, next to the count.
 //
-// namespace is the name as LeasedOptions has it; an empty one is not the default's and matches
-// nothing. The rows are read by one SELECT without locks and changed one by one, each by a
+// namespace is the name as workernode.LeasedOptions has it; an empty one is not the default's and
+// matches nothing. The rows are read by one SELECT without locks and changed one by one, each by a
 // compare-and-set, so an owner that extends meanwhile keeps its worker id. Together with an error,
 // reaped counts those whose change was answered. It waits for a database that is down until ctx
 // ends.
@@ -110,7 +110,7 @@ func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err e
 	// By worker id, because a change whose COMMIT was lost may be made once more.
 	freed := map[int64]struct{}{}
 	// One list for all attempts; each attempt begins it anew.
-	bad := workertable.Scan{Table: leaseTable, Namespace: namespace}
+	bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: namespace}
 	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
 		var passed []reapable
 		bad.Rows = nil
@@ -166,20 +166,6 @@ func allLayouts(header string) string {
 	return strings.TrimPrefix(strings.NewReplacer("|", ",", "~", ",").Replace(header), ",")
 }
 
-// isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where
-// WORKER_LEASE does not exist, it has none: Disposable alone needs no second table. The SELECT
-// locks nothing. A Leased that takes the same worker id at this moment has got it from WORKER_NODE,
-// as a key that no other start gets.
-func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
-	var n int64
-	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
-		[]any{DefaultNamespace, worker}, &n)
-	if err != nil && d.Failure(err) == sqldb.Missing {
-		return false, nil
-	}
-	return n > 0, err
-}
-
 // Now returns the time by the database's clock, UTC, to the millisecond. That clock decides which
 // worker ids are free, so a doctor compares it with the local one. The answer is as old as the
 // database took to send it. Now waits for a database that is down until ctx ends.
@@ -188,20 +174,7 @@ func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return now(ctx, d)
-}
-
-// now is Now for a database that is open already, for the claims that tell the time.
-func now(ctx context.Context, d *sqldb.DB) (time.Time, error) {
-	var ms int64
-	err := do(ctx, d, "asking for the time", func(ctx context.Context, q *sqldb.Conn) (err error) {
-		ms, err = workertable.Now(ctx, q)
-		return err
-	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.UnixMilli(ms).UTC(), nil
+	return workertable.Time(ctx, d)
 }
 
 // do calls f in one Do, again and again while the database is down, until ctx ends. f must be safe

@@ -1,4 +1,4 @@
-package workernode
+package workerlist
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // shown is what the tables show of a namespace's layouts.
@@ -35,7 +36,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 			return err
 		}
 		s := all[namespace]
-		if lowest == header {
+		if lowest == workertable.Header {
 			s.header, s.stored, s.moved = true, layout, lease.InMove(layout)
 			s.reach = cmp.Or(reach.Int64, dayReach.Milliseconds())
 		}
@@ -52,7 +53,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 		return nil
 	}, `SELECT NAMESPACE, LAYOUT, MIN(WORKER_ID),
 			MAX(CASE WHEN WORKER_ID = -1 THEN UNTIL_MS END) FROM WORKER_LEASE
-		WHERE NAMESPACE <> ? AND WORKER_ID >= -1 GROUP BY NAMESPACE, LAYOUT`, everywhere)
+		WHERE NAMESPACE <> ? AND WORKER_ID >= -1 GROUP BY NAMESPACE, LAYOUT`, workertable.Everywhere)
 	return all, err
 }
 
@@ -105,12 +106,12 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 		if text := namespace + to; strings.ContainsAny(text, `'\?{}`) {
 			return fmt.Errorf("workernode: namespace %q or its layouts %q have a character that "+
 				"a statement would have to escape; write its row with the worker id %d by hand",
-				namespace, to, header)
+				namespace, to, workertable.Header)
 		}
 		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  %d, '%s', {now}, {now})\n  %s, LAYOUT = '%s'",
-			namespace, header, far, to, conflict, to))
+			namespace, workertable.Header, far, to, conflict, to))
 	}
 	if missing != nil {
 		return fmt.Errorf("workernode: the tables show the layouts %s, and not whether an era was "+

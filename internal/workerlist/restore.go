@@ -1,4 +1,4 @@
-package workernode
+package workerlist
 
 import (
 	"context"
@@ -11,6 +11,12 @@ import (
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
+)
+
+// The bound of a Window, and the reach of a header that names none.
+const (
+	maxWindow = 366 * 24 * time.Hour
+	dayReach  = 24 * time.Hour
 )
 
 // RestorePlan is what makes the tables fit for claims after they went back to an older state: a
@@ -106,7 +112,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 			}
 			// Only the worker ids of the default namespace are keys of WORKER_NODE.
 			err := q.Row(ctx, "SELECT COUNT(*), MAX(CASE WHEN NAMESPACE = ? THEN WORKER_ID END) "+
-				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{DefaultNamespace},
+				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{workertable.DefaultNamespace},
 				&p.Leases, &worker)
 			if err != nil && d.Failure(err) == sqldb.Missing {
 				leased = false // Disposable alone does not need it
@@ -158,7 +164,7 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
-			everywhere, header, reach.Milliseconds(), later))
+			workertable.Everywhere, workertable.Header, reach.Milliseconds(), later))
 		// The rows come after the floor, so that none that Restore has changed ends before it. The
 		// new fencing token ends the claims of all owners, and the end of the window keeps every
 		// worker id unused until the windows of all owners, forgotten ones included, have passed.

@@ -1,4 +1,4 @@
-package workernode
+package workerlist
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package workernode
+package workerlist
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
 		return nil, err
 	}
 	var nodes []Node
-	bad := workertable.Scan{Table: nodeTable}
+	bad := workertable.Scan{Table: workertable.NodeTable}
 	err = do(ctx, d, "listing WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
 		nodes, bad.Rows = nil, nil
 		return q.Each(ctx, func(r *sql.Rows) error {
