@@ -79,9 +79,9 @@ type disposable struct {
 func (a *disposable) String() string {
 	_, _, place, err := sqlgorm.Pool("workernode", a.db)
 	if err != nil {
-		return nodeTable
+		return workertable.NodeTable
 	}
-	return nodeTable + ", " + place
+	return workertable.NodeTable + ", " + place
 }
 
 // Now returns the database's time. It implements assigner.Clock.
