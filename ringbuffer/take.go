@@ -1,9 +1,9 @@
 package ringbuffer
 
 // A take looks, then claims. Looking (peek, full) reads what may be changing. Claiming is one
-// compare-and-swap of the cursor from the value that the look began with. It succeeds only if the
+// compare-and-swap of the cursor from the value that it loaded first. It succeeds only if the
 // cursor still has that value, and as the cursor never returns to an old value, it had it all
-// along. While the cursor is c, no slot of c+1 to c+size is refilled: what the look found in full
+// along. While the cursor is c, no slot of c+1 to c+size is refilled: what it found in full
 // slots is valid and belongs to the taker whose claim succeeds.
 
 // TryTake takes the oldest uid and reports whether there was one. It is lock-free: it starts over
@@ -63,7 +63,7 @@ func (r *Ring) DropBelow(limit int64) (n int) {
 // drop discards what is below limit from the few positions after the cursor c, and reports whether
 // another round is worthwhile.
 func (r *Ring) drop(c, limit int64) (n int, again bool) {
-	const few = 64 // bounds what a look costs that another claim makes worthless
+	const few = 64 // bounds what a check costs that another claim makes worthless
 	full := r.full(c, few)
 	var k int64
 	for k < full && r.uids[(c+1+k)&r.mask].Load() < limit {
@@ -102,7 +102,7 @@ func (r *Ring) full(c, want int64) int64 {
 		return -1
 	}
 	// The flag speaks for c+1 alone, and at once. The tail speaks for all positions up to it
-	// without a look at each flag, but a put stores it last: it may be behind the flag. A tail of
+	// without loading each flag, but a put stores it last: it may be behind the flag. A tail of
 	// another lap does no harm, because c is out of date then.
 	return min(max(r.tail.Load()-c, 1), want, r.size)
 }

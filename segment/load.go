@@ -31,7 +31,7 @@ func (t *Tag) forceLoad() {
 
 // due reports whether it is time to fetch the next range: once the mark of the range in use was
 // handed out. The first two ranges are fetched at once, so that the tag starts with a full reserve.
-// The caller holds mu. Callers may take ids meanwhile, so it may become due right after the look;
+// The caller holds mu. Callers may take ids meanwhile, so it may become due right after the check;
 // the caller that takes the mark then starts the fetch itself.
 func (t *Tag) due() bool {
 	b := t.cur.Load()
@@ -103,8 +103,9 @@ func (t *Tag) fetch(failures int) (Range, error) {
 // arrive takes a range from the source. It becomes the range in use if that one is used up, and the
 // next range otherwise. After Close it is kept, to be given back.
 //
-// Used up is what free and reserved say under mu. Callers may use up the range between the look and
-// the store of ready; the next of them finds nothing, joins the queue, and serve puts ready in use.
+// Used up is what free and reserved say under mu. Callers may use up the range between the check
+// and the store of ready; the next of them finds nothing, joins the queue, and serve puts ready in
+// use.
 func (t *Tag) arrive(r Range) {
 	t.mu.Lock()
 	t.loading = false

@@ -15,7 +15,7 @@ const stopLines = time.Second
 // empty. It composes nothing and moves nothing, so Stats and probes may call it as often as they
 // like.
 //
-// The position comes before the look at the ring, and that before the look at the lanes. The other
+// The position is read before the ring, and the ring before the lanes. The other
 // way round, others could compose runs and hand them out in between, and an old look would be
 // judged by a new position; or a run could move from the ring to a lane that was looked at.
 //
@@ -101,8 +101,8 @@ func (k *keeper) resumed() {
 }
 
 // report logs whether ids have stopped or are back, if the log's last word is another one. No lock
-// is held, so others may make ids between the look and the line, and find that the log needs no
-// line of theirs. Hence the second look, after halted has changed: whoever makes ids after that
+// is held, so others may make ids between the check and the line, and find that the log needs no
+// line of theirs. Hence the second check, after halted has changed: whoever makes ids after that
 // look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()

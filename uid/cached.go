@@ -84,9 +84,9 @@ func NewCached(ctx context.Context, a assigner.Assigner, o *Options) (*Cached, e
 	return newCached(ctx, a, o, o.clocks())
 }
 
-// newCached is NewCached with the clocks that read reads. The order matters: the claim, the
-// composer, which needs the claim's window, the keeper, which needs the composer's front, and the
-// padder last. Nothing before the keeper starts a goroutine, so an error leaves none behind.
+// newCached is NewCached, reading the clocks by read. The order matters: the claim, the composer,
+// which needs the claim's window, the keeper, which needs the composer's front, and the padder
+// last. Nothing before the keeper starts a goroutine, so an error leaves none behind.
 func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	read readClocks) (*Cached, error) {
 	co, err := newCore(ctx, a, o, read)
@@ -182,7 +182,7 @@ func (c *Cached) NextGene(ctx context.Context, key int64) (ID, error) {
 // it returns the reason and ready, a channel that is closed once that may have changed. It does not
 // wait itself.
 //
-// The caller looks at lane and ring once more before it believes the reason: between its look and
+// The caller looks at lane and ring once more before it believes the reason: between its check and
 // this call others may have composed, up to the bound that is the reason.
 func (c *Cached) waitForRun() (ready <-chan struct{}, reason error) {
 	if c.pads {
@@ -191,7 +191,7 @@ func (c *Cached) waitForRun() (ready <-chan struct{}, reason error) {
 			return nil, nil
 		}
 	}
-	ready = c.gate.wait() // before the look at the bound, so that no wake-up is lost
+	ready = c.gate.wait() // before the bound is checked, so that no wake-up is lost
 	if reason = c.composer.bound(); reason == nil && !c.pads {
 		reason = ErrEmpty
 	}
@@ -200,7 +200,7 @@ func (c *Cached) waitForRun() (ready <-chan struct{}, reason error) {
 
 // kick asks the padder to look at the ring and the clock. It never blocks: a token that is in the
 // channel already makes the padder look after this call, too. One token is enough for any number of
-// kicks, because a look looks at everything.
+// kicks, because a turn of the padder checks everything.
 func (c *Cached) kick() {
 	select {
 	case c.wake <- struct{}{}:

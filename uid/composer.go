@@ -118,7 +118,7 @@ func (p *composer) batch(wait bool) (n int, err error) {
 	} else if !p.mu.TryLock() {
 		return 0, nil
 	}
-	// Otherwise what is composed now would be dropped at the padder's next look.
+	// Otherwise what is composed now would be dropped in the padder's next turn.
 	if p.pos.Load() < p.oldestAllowed(now) {
 		p.refresh(now)
 	}
@@ -150,7 +150,7 @@ func (p *composer) follow() {
 	p.refresh(now)
 }
 
-// bound returns what forbids composing, nil if nothing does. It is a look: another goroutine may
+// bound returns what forbids composing, nil if nothing does. It is a check: another goroutine may
 // compose up to a bound, or the claim may be extended, before the caller acts on it.
 func (p *composer) bound() error {
 	now := p.clock.now()
@@ -239,7 +239,7 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 	pos := p.pos.Load()
 	e := p.of(pos)
 	for ; n < room; n++ {
-		// All bounds are bounds of ticks, so one look per tick is enough.
+		// All bounds are bounds of ticks, so one check per tick is enough.
 		if n == 0 || !e.begun(pos) {
 			if err = p.allows(w, pos, now); err != nil {
 				break
@@ -257,7 +257,7 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 	return n, err
 }
 
-// refresh takes away the runs that begin to be too old, and jumps to the current tick if there were
+// refresh takes away the runs that become too old, and jumps to the current tick if there were
 // any. Under mu.
 //
 // The ring goes first. A caller that refills a lane after that gets a run that drop has left, which
@@ -285,10 +285,10 @@ func (p *composer) refresh(now time.Time) {
 	}
 }
 
-// oldestAllowed returns the first tick that is not MaxLag old within two padder intervals, 0 if
-// that would lie before the first one. An id that stays is looked at again an interval later. The
-// second interval is a reserve for a look that comes late. Options ensure that two intervals and a
-// tick fit into MaxLag.
+// oldestAllowed returns the oldest tick that will still be younger than MaxLag two padder intervals
+// from now, 0 if that would lie before the first one. An id that stays is checked again an interval
+// later. The second interval is a reserve for a turn that comes late. Options ensure that two
+// intervals and a tick fit into MaxLag.
 func (p *composer) oldestAllowed(now time.Time) uint64 {
 	then := now.Add(2*p.opts.ScheduleInterval - p.opts.MaxLag)
 	if then.Before(p.opts.Layout.Epoch) {
@@ -342,7 +342,7 @@ func (p *composer) dropAll() (n int) {
 //
 // Nothing else is put while mu is held, so the emptied ring stays empty. A refill that took a run
 // before ends before its lane is locked, which drops the run's rest. So either may come first; only
-// the look of drain needs the lanes before the ring.
+// the check of drain needs the lanes before the ring.
 func (p *composer) replace(w *window, now time.Time) {
 	p.lockLanes()
 	defer p.unlockLanes()

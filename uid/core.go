@@ -98,7 +98,7 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 
 // leads returns ErrLead if MaxLead, in whole ticks, forbids the tick of pos at now. It compares
 // instants, because ticks of two eras may have different lengths, and with the clock's instant, not
-// with the begin of its tick: where an era cuts a tick off, that era's first tick begins later.
+// with the start of its tick: where an era cuts a tick off, that era's first tick begins later.
 // MaxLead 0 is no bound.
 func (c *core) leads(pos uint64, now time.Time) error {
 	if c.opts.MaxLead > 0 && c.time(pos).After(now.Add(c.maxLead(pos))) {

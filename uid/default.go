@@ -70,7 +70,7 @@ func NewDefault(ctx context.Context, a assigner.Assigner, o *DefaultOptions) (*D
 	return newDefault(ctx, a, all, all.clocks(), start)
 }
 
-// newDefault is NewDefault with the clocks that read reads. start is that of the tick cache; zero:
+// newDefault is NewDefault, reading the clocks by read. start is that of the tick cache; zero:
 // every id reads the clocks.
 func newDefault(ctx context.Context, a assigner.Assigner, o *Options, read readClocks,
 	start time.Time) (*Default, error) {
@@ -103,8 +103,8 @@ func (d *Default) newest() uint64 {
 // front returns the end of the newest id's tick: what the claim's window has to stay ahead of.
 func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 
-// Next returns an id. Ids strictly increase in the order in which calls return before others begin,
-// unless a lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
+// Next returns an id. A call that starts after another has returned gets a higher id, unless a
+// lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
 // sequence is used up. It allocates nothing while it does not wait.
 //
 // It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, with a
@@ -325,8 +325,8 @@ func (d *Default) rollback(newest, now uint64) (time.Duration, error) {
 // closed, the reason is out of date and take looks again at once.
 func (d *Default) stall(ctx context.Context, w *window, wait time.Duration, reason error) error {
 	// The keeper opens the gate after it has published a window, and Close after it has set closed.
-	// So a change that this look misses closes ready.
-	ready := d.gate.wait() // before the look at what may have changed, so that no wake-up is lost
+	// So a change that this check misses closes ready.
+	ready := d.gate.wait() // before the check of what may have changed, so that no wake-up is lost
 	if d.closed.Load() || d.keeper.window.Load() != w {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (c *Cached) FillGene(ctx context.Context, key int64, ids []ID) (int, error)
 // Each turn of its loop takes the first step that gives ids: what is left in the lane, which is
 // that of the seat, runs of the ring, composing, and while it has no id another lane. It waits, or
 // fails, only if lane and ring were empty at one instant, which refill sees under the lane's lock,
-// after a look at the bound that forbids composing.
+// after a check of the bound that forbids composing.
 func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err error) {
 	var heads [batchRuns]int64
 	var ready <-chan struct{}

@@ -6,8 +6,8 @@ import "sync"
 // once. The zero value is ready to use.
 //
 // The order that loses no wake-up: a waiter calls wait first and then looks at what it waits for;
-// the goroutine that changes it does so first and then calls open. If the waiter's look misses the
-// change, the look came first, so wait came before open, and open closes the waiter's channel.
+// the goroutine that changes it does so first and then calls open. If the waiter's check misses the
+// change, the check came first, so wait came before open, and open closes the waiter's channel.
 //
 //	waiter:   wait ──► look ──► receive
 //	changer:  change ──► open

@@ -207,7 +207,7 @@ func (k *keeper) loop(ctx context.Context) {
 			return
 		case <-timer.C:
 			select {
-			case <-k.wake: // one look is enough for both
+			case <-k.wake: // one turn is enough for both
 			default:
 			}
 		case <-k.wake:

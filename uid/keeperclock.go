@@ -104,7 +104,7 @@ func (k *keeper) span() time.Duration {
 
 // confirm has a jump of the clock confirmed by the claim's authority. An authority that does not
 // answer, or does not agree, leaves the jump held back. Extending is more urgent: a kick ends the
-// question, and the next look repeats it.
+// question, and the next turn repeats it.
 //
 // It holds no lock while it asks. The helper ends with the question, at the latest when the answer
 // is there, and release waits for it like for the keeper's own goroutine.
@@ -159,7 +159,7 @@ func (k *keeper) idle(ctx context.Context, w, next *window) error {
 }
 
 // pause returns how long the keeper may sleep: until the window is to be extended, or a jump of the
-// clock wants another look. An hour is the longest, because the wall clock may be set meanwhile and
+// clock wants another turn. An hour is the longest, because the wall clock may be set meanwhile and
 // a timer does not notice.
 func (k *keeper) pause() time.Duration {
 	longest := time.Hour

@@ -94,7 +94,7 @@ type Options struct {
 	ScheduleInterval time.Duration
 
 	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the
-	// padder gets to run when its timer fires. A shorter one costs more looks of the padder and
+	// padder gets to run when its timer fires. A shorter one costs more turns of the padder and
 	// more ids that an idle generator drops. At least Tick + 4 ms. Default: the longer of two ticks
 	// and one second.
 	MaxLag time.Duration

@@ -10,19 +10,19 @@ import (
 //
 // It looks at ring and lanes when kick wakes it and at least every ScheduleInterval, because the
 // ids of an idle service grow old too. A look drops what would be too old within two intervals: one
-// until the next look, and one for a look that comes late. See composer.oldestAllowed.
+// until the next turn, and one for a turn that comes late. See composer.oldestAllowed.
 //
 // With TakePad callers do not depend on it: they compose for themselves when the ring is empty.
 // With TakeWait and TakeReject the padder alone composes.
 //
 //	kick, or ScheduleInterval ─► follow: drop what is too old ─► fillWhile ─► report a full ring
 //
-// A look composes for an eighth of an interval at most, so that the next one is not late, and so
+// A turn composes for an eighth of an interval at most, so that the next one is not late, and so
 // that a ring which is never full, because its runs grow old faster than it is filled, costs an
 // eighth of a processor while nobody takes ids. A caller that waits kicks it for more.
 //
 // A padder that runs late, on a machine that is busy, lets ids grow older than MaxLag, or lets
-// callers wait. It cannot make an id come twice, because every goroutine composes in the same way,
+// callers wait. It cannot cause a duplicate, because every goroutine composes in the same way,
 // under the composer's lock.
 func (c *Cached) padder(done <-chan struct{}) {
 	timer := time.NewTimer(c.opts.ScheduleInterval)
@@ -36,7 +36,7 @@ func (c *Cached) padder(done <-chan struct{}) {
 		if c.closed.Load() { // done is ready as well, or soon, and select takes any
 			return
 		}
-		// Reset after the look, so that a slow look is not followed by another one at once.
+		// Reset after the turn, so that a slow turn is not followed by another one at once.
 		timer.Reset(c.look())
 	}
 }
@@ -89,7 +89,7 @@ func (c *Cached) recordFill(dropped, done bool) {
 }
 
 // ringFull applies the put policy to next, the id that would be composed now if the full ring had a
-// slot for it. The policy is about a report only: next is not taken, and a later look composes it.
+// slot for it. The policy is about a report only: next is not taken, and a later turn composes it.
 // So a PutFunc must not use next as an id of its own: a caller gets it.
 func (c *Cached) ringFull() {
 	number, ok := c.composer.nextNumber()

@@ -50,7 +50,7 @@ type Stats struct {
 	// Extends and ExtendFailures count how often extending the claim succeeded and failed.
 	Extends, ExtendFailures int64
 
-	// Position is the begin of the tick that the next id composed will carry.
+	// Position is the start of the tick that the next id composed will carry.
 	Position time.Time
 
 	// Lead is how far the ids handed out are ahead of the clock: the borrowed time. It is bounded
@@ -61,7 +61,7 @@ type Stats struct {
 	// (Cached)
 	Lag time.Duration
 
-	// Issued counts the ids handed out. It lies between the counts at the begin and at the end of
+	// Issued counts the ids handed out. It lies between the counts at the start and at the end of
 	// the call of Stats, so a later call never returns less. With Cached the numbers that late
 	// callers skipped count too.
 	Issued int64

@@ -106,7 +106,7 @@ func refusedAs(ctx context.Context, e env, list, what string) error {
 }
 
 // checkErasRace adds layouts while processes that do not know them extend their windows beyond
-// their begin. Where the layout is added, no such window reaches beyond it.
+// their start. Where the layout is added, no such window reaches beyond it.
 func checkErasRace(ctx context.Context, e env) error {
 	list := firstLayout
 	for round := range 3 {
@@ -130,7 +130,7 @@ func checkErasRace(ctx context.Context, e env) error {
 		var wg sync.WaitGroup
 		for i, c := range claims {
 			wg.Go(func() {
-				for step := range 8 { // the last steps lie beyond the layout's begin
+				for step := range 8 { // the last steps lie past the layout's start
 					_, until := c.Window()
 					if _, err := c.Extend(ctx, until.Add(
 						time.Duration(5+i+step)*5*time.Second)); err != nil {

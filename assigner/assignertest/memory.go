@@ -33,7 +33,7 @@ const (
 // the first claim's layout, and what succeeds it, are the only ones; if that claim names none,
 // none may. Its times are those of time.Now, so that it works in a testing/synctest bubble.
 type Memory struct {
-	// Length is how far a new window reaches beyond the clock, or beyond its begin if that is
+	// Length is how far a new window reaches beyond the clock, or beyond its start if that is
 	// later. Default 10 minutes.
 	Length time.Duration
 

@@ -68,7 +68,7 @@ func (c *claim) Span() time.Duration { return c.options.Window }
 
 // Extend moves the window's end to until, or to a whole Window from now if that is later, but not
 // beyond the reach of a store that tells the time. Asked for no more than there is, it returns at
-// once without a look at the store. It tries a few times and does not wait for a store that is
+// once without reading the store. It tries a few times and does not wait for a store that is
 // away.
 func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 	what := fmt.Sprintf("extending the claim on worker %d", c.Worker())
@@ -247,7 +247,7 @@ func (c *claim) owns(found row) bool {
 }
 
 // change gives the slot an owner and an end, with one compare-and-set. After an error other than
-// ErrConflict the outcome is unknown, and what was sent tells a later look whether the change was
+// ErrConflict the outcome is unknown, and what was sent tells a later read whether the change was
 // made. It counts once one more change of it was answered: a store may show what it has not made
 // safe yet. Until change returns nil, the claim may stamp up to the end that look was told.
 //

@@ -35,7 +35,7 @@ type claimer struct {
 	got  *attempt           // the change that was made; nil: none was, as far as is known
 
 	busy map[int64]bool // worker ids whose slots other sessions hold
-	skip int            // bound of the random number of free slots that a look leaves out
+	skip int            // bound of the random number of free slots that a turn leaves out
 
 	number number // how new worker ids are come by
 }
@@ -77,7 +77,7 @@ type attempt struct {
 	busy bool  // another session held the slot, and the change may still wait for it
 }
 
-// behindError is a slot that a look shows behind what a claim of this process left there. It never
+// behindError is a slot that a list shows behind what a claim of this process left there. It never
 // leaves the package: refuse repairs the slot and returns the error that callers get.
 type behindError struct {
 	known row // as the claim left it
@@ -170,20 +170,20 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 			return a, err
 		}
 		if c.space.index != nil {
-			continue // the time of the look is as good
+			continue // the time of the list is as good
 		}
 		if now, err = c.space.now(ctx); err != nil {
 			return nil, err
 		}
 	}
-	// Others were faster. There may be many of them, so the next look leaves out a random number of
+	// Others were faster. There may be many of them, so the next turn leaves out a random number of
 	// the slots in front.
 	c.skip = max(candidates, 2*c.skip)
 	return nil, ErrConflict
 }
 
 // made returns the slot of an attempt that turns out made, and where its window begins. slots are
-// those of the look. With an Index the slots of the attempts are read, each attempt once: a change
+// those of the list. With an Index the slots of the attempts are read, each attempt once: a change
 // that is still on its way may be made later, and its slot then stays unused until its window has
 // passed. An attempt whose slot another session held is the exception, because it may still wait
 // for that session. It is kept until it is made, and looked for without waiting.

@@ -22,12 +22,12 @@ const (
 //
 // A claim that knows more layouts adds them in two steps, because no change covers all slots:
 //
-//	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches beyond its begin
+//	A ──► A|B ──► A,B      B is announced, and then settled if no window reaches past its start
 //	      A|B ──► A        else it is taken back
 //
 // An operator takes a settled layout back that has not begun, in two steps as well:
 //
-//	A,B ──► A~B ──► A      if no window reaches beyond B's begin
+//	A,B ──► A~B ──► A      if no window reaches past B's start
 //	        A~B ──► A,B    else, and when a claim comes that knows B
 //
 // The windows of all claims end where the first layout that is not settled begins.
@@ -36,7 +36,7 @@ const (
 // to it as "" ──► "|A" ──► "A". Such claims are not cut anywhere, so a header that has a layout,
 // announced or settled, refuses them.
 //
-// Why no window of a claim that knows only A reaches beyond B's begin once B is settled: such a
+// Why no window of a claim that knows only A reaches past B's start once B is settled: such a
 // claim writes its slot's new end, and reads the header after that is answered, and only then is
 // the window as long. B's claim writes the header, and reads the slots after that is answered. So
 // either the first sees B, announced or settled, and cuts its window, or the second sees the end in

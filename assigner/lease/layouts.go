@@ -85,7 +85,7 @@ func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
 }
 
 // TakeBack takes back all layouts of the store beyond the list layout, such as an era that was
-// rolled out by mistake. None of them may have begun, and no window may reach beyond the begin of
+// rolled out by mistake. None of them may have begun, and no window may reach past the start of
 // the first: the error wraps assigner.ErrLayoutMismatch then, and nothing changes. A process that
 // still knows them stops where they begin, and adds them again if it claims anew. So start all
 // processes with the shorter list first. It waits for a store that is away until ctx ends.

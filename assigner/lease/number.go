@@ -18,7 +18,7 @@ const (
 	firstForNumber, lastForNumber = 40 * time.Millisecond, 4 * time.Second
 
 	// numberTries bounds how many worker ids an Assign marks, or gets from a Numberer as its own,
-	// before the next look.
+	// before the next turn.
 	numberTries = 32
 
 	// crowd is among how many of the lowest worker ids of a Numberer a start takes one at random,
@@ -62,7 +62,7 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	}
 	a, err := c.createSlot(ctx, h, n.own, h.Floor)
 	if errors.Is(err, ErrConflict) {
-		n.own = none // the slot is there, and the next look tells whether it is this claim's
+		n.own = none // the slot is there, and the next turn tells whether it is this claim's
 	}
 	return a, err
 }
@@ -229,14 +229,14 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 }
 
 // current returns the header as it is, so that no worker id is used up for a layout that has been
-// superseded since the look.
+// superseded since it was read.
 func (c *claimer) current(ctx context.Context) (header, error) {
 	h, err := c.space.header(ctx)
 	if err != nil {
 		return h, err
 	}
 	if h.entry.Version == "" || h.lacks {
-		return h, ErrConflict // the next look says what is to be done
+		return h, ErrConflict // the next turn says what is to be done
 	}
 	now, err := c.space.timeOf(ctx, h.entry)
 	if err == nil && h.cut > 0 && now >= h.cut {

@@ -64,7 +64,7 @@ func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {
 //
 // layout is the list of layouts that the newest process has (bitsalloc.Eras.String). The state that
 // the store went back to may lack the last ones, and a process that does not know them must not get
-// a window beyond their begin. The store gets that list, or the one that it has, if that goes on
+// a window past their start. The store gets that list, or the one that it has, if that goes on
 // after it. An empty list is for stores whose claims name no layout.
 func (a *Assigner) Restore(
 	ctx context.Context, highest int64, reach time.Duration, layout string,

@@ -135,7 +135,7 @@ func (s *Store) ignore() string {
 	return " ON CONFLICT DO NOTHING"
 }
 
-// page is how many keys one look for unused worker ids reads.
+// page is how many keys one search for unused worker ids reads.
 const page = 128
 
 // unused returns at most n worker ids in the range that have neither row nor note, in ascending

@@ -317,7 +317,7 @@ func (s *Store) List(ctx context.Context) (all []lease.Entry, err error) {
 func (s *Store) Look(
 	ctx context.Context, ask lease.Query,
 ) (head lease.Entry, slots []lease.Entry, err error) {
-	if err := s.keys.Require(ctx, s.db); err != nil { // the first look of all
+	if err := s.keys.Require(ctx, s.db); err != nil { // before the first read of all
 		return head, nil, s.judge(err)
 	}
 	bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}

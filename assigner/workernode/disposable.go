@@ -22,7 +22,7 @@ type DisposableOptions struct {
 	Host, Port string
 
 	// AcceptLostUpdates allows Dolt and Doltgres, which are known to lose one of two changes of a
-	// row at the same time. Worker ids may then come twice. Default: Assign refuses them.
+	// row at the same time. Worker ids may then be duplicates. Default: Assign refuses them.
 	AcceptLostUpdates bool
 
 	// Logger is told about names that were cut and, once for each Assign, about a database that is
@@ -54,7 +54,7 @@ type DisposableOptions struct {
 // key. See Leased for what that asks of the server.
 //
 // Many processes may assign at once; each INSERT gets a key of its own, so none of them waits for
-// another one or tries again. An Assign sends two statements, the INSERT and the look at
+// another one or tries again. An Assign sends two statements, the INSERT and the check of
 // WORKER_LEASE. The first one looks for WORKER_NODE's primary key before that, and fails where a
 // restore or CREATE TABLE ... AS SELECT has left it out.
 func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {

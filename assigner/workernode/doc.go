@@ -9,8 +9,8 @@
 // runs, takes nothing but the change. Any other namespace of Leased is a universe of ids of its
 // own, whose ids may equal those of others.
 //
-// The tables are made by Migrate, or by hand from package sql. Neither account nor pool have to be
-// the application's own: the account needs SELECT, INSERT and UPDATE on the two tables, and one
+// The tables are made by Migrate, or by hand from package sql. The application's
+// account and pool will do: the account needs SELECT, INSERT and UPDATE on the two tables, and one
 // connection at a time is used.
 //
 // # The tables

@@ -142,7 +142,7 @@ func seconds(s sql.NullInt64) time.Time {
 }
 
 // millis returns the instant of a Unix millisecond, UTC, and the zero time for 0, which stands for
-// the beginning of time: a worker id that nobody had before has a window without a begin.
+// the beginning of time: a worker id that nobody had before has a window without a start.
 func millis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -63,7 +63,7 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Dur
 //
 // Each statement commits itself, and Restore that broke off is run again as a whole. It waits for a
 // database that is down until ctx ends. A highest or a reach that is too low is the one mistake
-// that makes ids come twice: worker ids that the tables have forgotten are then given out inside
+// that makes duplicates: worker ids that the tables have forgotten are then given out inside
 // the windows of their owners.
 func Restore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
 	layouts map[string]string) (RestorePlan, error) {

@@ -59,7 +59,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 
 // addHeaders appends a statement for each header that is missing or has not the layouts that it is
 // to have. A backup may be older than the last era of a namespace, and a process that does not know
-// the era could then claim first and stamp beyond its begin. No table shows that, so a namespace
+// the era could then claim first and stamp beyond its start. No table shows that, so a namespace
 // whose claims have layouts is refused unless the caller names them.
 func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[string]string,
 	reach int64, conflict string) error {

@@ -53,7 +53,7 @@ type run struct {
 	Scenario  string
 	Processes int
 	Took      []time.Duration    // how long each start took, in ascending order
-	All       time.Duration      // from the first start's begin to the last one's end
+	All       time.Duration      // from the beginning of the first start to the end of the last one
 	PerStart  map[string]float64 // how far each of the server's counters moved, per start
 	Workers   int                // different worker ids so far, in this scenario and those before
 	Highest   int64              // the highest worker id

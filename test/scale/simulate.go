@@ -130,7 +130,7 @@ func (s *simulation) attempt(now, pause time.Duration, offset int, open bool) {
 	})
 }
 
-// look returns the free rows that one look at the table reads.
+// look returns the free rows that one read of the table finds.
 func (s *simulation) look(offset int) []int32 {
 	if len(s.took)-s.removed > len(s.taken)/1000 {
 		s.removed = len(s.took)

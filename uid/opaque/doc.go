@@ -1,7 +1,7 @@
-// Package opaque turns an id into one that tells nothing, and back. An id of package uid tells when
-// and by which worker it was made, and rising ids tell how many there are and which one comes next.
-// A database's key wants that, and an address, an invoice or a customer must not show it. So the
-// table keeps the id, and everybody else gets its code:
+// Package opaque makes opaque ids, for URLs and invoices, and turns them back. An id of package uid
+// tells when and by which worker it was made, and rising ids tell how many there are and which one
+// comes next. A database's key wants that, and an address, an invoice or a customer must not show
+// it. So the table keeps the id, and everybody else gets its code:
 //
 //	orders, err := opaque.New("order", opaque.Key{Version: 1, Secret: secret})
 //	...

@@ -15,7 +15,8 @@ import (
 //	type View struct { ID typed.Shown[order] }
 //	View{ID: typed.Shown[order](o.ID)}
 //
-// It is for showing. In a column its number would be the plain id, so Value and Scan refuse it.
+// It is for texts that people see. In a column its number would be the plain id, so Value and Scan
+// refuse it.
 //
 // Codec is called on the zero P for each text. A nil Codec is an error.
 type Shown[P interface {

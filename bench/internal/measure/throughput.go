@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/bench/internal/contender"
 )
 
-// batchTime is how long a goroutine works between two looks at the clock: long enough for the look
-// not to count, and short against a slice.
+// batchTime is how long a goroutine works between two readings of the clock: long enough for a
+// reading not to count, and short against a slice.
 const batchTime = 20 * time.Microsecond
 
 // Tries is how often a short measurement is repeated to find a calm one.

@@ -1,4 +1,4 @@
-// Package ledger finds ids that come twice, however many ids there are, for tests that record all
+// Package ledger finds duplicates, however many ids there are, for tests that record all
 // ids of many processes.
 package ledger
 
