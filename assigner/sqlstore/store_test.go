@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -101,7 +102,7 @@ func TestEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `WORKER_LEASE, namespace "orders", over there`; s.String() != want {
+	if want := `WORKER_LEASE, namespace "orders", over there`; fmt.Sprint(s) != want {
 		t.Errorf("String = %q, want %q", s, want)
 	}
 	ctx := t.Context()

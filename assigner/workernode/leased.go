@@ -10,9 +10,9 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workerstore"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
@@ -157,8 +157,8 @@ func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
 	}
 	a.owner = cmp.Or(o.Owner, fmt.Sprintf("%s pid %d since %s", a.node.Host, os.Getpid(),
 		m.Now().UTC().Format(time.RFC3339)))
-	var store *sqlstore.Store
-	store, a.err = sqlstore.Of(a.db, a.node, sqlstore.Options{Namespace: o.Namespace,
+	var store *workerstore.Store
+	store, a.err = workerstore.Open(a.db, a.node, workerstore.Options{Namespace: o.Namespace,
 		AcceptLostUpdates: o.AcceptLostUpdates, Logger: o.Logger})
 	if a.err != nil {
 		return a

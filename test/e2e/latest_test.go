@@ -51,7 +51,7 @@ func TestLatestWhileReleased(t *testing.T) {
 			})
 			defer wg.Wait()
 			for {
-				e, err := store.Latest(t.Context())
+				e, err := store.(lease.Index).Latest(t.Context())
 				if errors.Is(err, lease.ErrConflict) {
 					continue
 				}

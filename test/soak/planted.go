@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerstore"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -111,7 +112,7 @@ func (c plantedClaim) Window() (from, until time.Time) { return c.window(c.Claim
 
 // hastyStore is a Store of a process with the bug hasty.
 type hastyStore struct {
-	*sqlstore.Store
+	*workerstore.Store
 	mu   *sync.Mutex
 	last map[string]slot // as the process has left its slots; guarded by mu
 }
@@ -136,7 +137,8 @@ func newHasty(db *gorm.DB, o lease.Options) (assigner.Assigner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lease.New(hastyStore{s, new(sync.Mutex), map[string]slot{}}, &o)
+	rows := s.(*workerstore.Store) //nolint:errcheck,forcetypeassert // as it always is
+	return lease.New(hastyStore{rows, new(sync.Mutex), map[string]slot{}}, &o)
 }
 
 func (s hastyStore) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
