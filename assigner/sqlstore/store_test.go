@@ -122,12 +122,12 @@ func TestEntries(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].Version != header.Version || all[1].Version != slot.Version {
 		t.Errorf("List = %+v, %v, want the header and the slot", all, err)
 	}
-	latest, err := s.Latest(ctx)
+	latest, err := s.(lease.Index).Latest(ctx)
 	if err != nil || latest.Version != slot.Version || string(latest.Value) != string(slot.Value) {
 		t.Errorf("Latest = %+v, %v, want %+v", latest, err, slot)
 	}
 	for _, reserved := range []bool{false, true} {
-		h, slots, err := s.Look(ctx, lease.Query{Last: 7, Limit: 9, Reserved: reserved})
+		h, slots, err := s.(lease.Index).Look(ctx, lease.Query{Last: 7, Limit: 9, Reserved: reserved})
 		if err != nil || h.Version != header.Version || len(slots) == 1 != reserved {
 			t.Errorf("Look = %+v, %+v, %v, want the slot: %v", h, slots, err, reserved)
 		}
