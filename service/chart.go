@@ -15,7 +15,7 @@ const (
 // picture is a chart of lead and lag: lead goes up from the zero line, lag down.
 type picture struct {
 	Width, Height int
-	Lead, Lag     string // the points of a polyline
+	Lead, Lag     string // paths around what each reading saw, with a gap where ids were missing
 	Zero          int    // where the zero line is
 	Top, Bottom   string // what the upper and the lower edge stand for
 	Begin         string // when the left edge was
@@ -26,23 +26,51 @@ type picture struct {
 func chart(all []reading) picture {
 	var lead, lag time.Duration
 	for _, s := range all {
-		lead, lag = max(lead, s.lead), max(lag, s.lag)
+		lead, lag = max(lead, s.lead.most), max(lag, s.lag.most)
 	}
 	lead, lag = ceiling(lead), ceiling(lag)
 	c := picture{Width: chartWidth, Height: chartHeight,
 		Top: "+" + lead.String(), Bottom: "-" + lag.String(),
 		Begin: "5 minutes ago"}
-	span := float64(lead + lag)
-	y := func(d time.Duration) float64 { return chartHeight * float64(lead-d) / span }
-	c.Zero = int(y(0))
-	var up, down strings.Builder
-	for i, s := range all {
-		x := float64(chartWidth) * float64(readings-len(all)+i) / (readings - 1)
-		fmt.Fprintf(&up, "%.1f,%.1f ", x, y(s.lead))
-		fmt.Fprintf(&down, "%.1f,%.1f ", x, y(-s.lag))
+	y := func(d time.Duration) float64 {
+		return chartHeight * float64(lead-d) / float64(lead+lag)
 	}
-	c.Lead, c.Lag = up.String(), down.String()
+	c.Zero = int(y(0))
+	c.Lead = bands(all, func(r reading) (float64, float64) {
+		return y(r.lead.most), y(r.lead.least)
+	})
+	c.Lag = bands(all, func(r reading) (float64, float64) {
+		return y(-r.lag.least), y(-r.lag.most)
+	})
 	return c
+}
+
+// bands returns a path around each run of readings in which there were ids: along its upper limits
+// and back along the lower ones.
+func bands(all []reading, limits func(reading) (upper, lower float64)) string {
+	var path strings.Builder
+	x := func(i int) float64 {
+		return float64(chartWidth) * float64(readings-len(all)+i) / (readings - 1)
+	}
+	for begin := 0; begin < len(all); begin++ {
+		if all[begin].down {
+			continue
+		}
+		end := begin
+		mark := "M"
+		for ; end < len(all) && !all[end].down; end++ {
+			upper, _ := limits(all[end])
+			fmt.Fprintf(&path, "%s%.1f,%.1f ", mark, x(end), upper)
+			mark = "L"
+		}
+		for i := end - 1; i >= begin; i-- {
+			_, lower := limits(all[i])
+			fmt.Fprintf(&path, "L%.1f,%.1f ", x(i), lower)
+		}
+		path.WriteString("Z ")
+		begin = end
+	}
+	return path.String()
 }
 
 // ceiling returns the least of 1, 2, 5, 10 and 30 seconds, minutes or hours that d fits into.

@@ -36,7 +36,10 @@ func ago(now, t time.Time) string {
 }
 
 // maxSpan is the shortest time that span calls "for good".
-const maxSpan = 100 * 365 * 24 * time.Hour
+const (
+	year    = 365 * 24 * time.Hour
+	maxSpan = 100 * year
+)
 
 // span formats d in one unit. Below a second it returns "".
 func span(d time.Duration) string {
@@ -49,8 +52,10 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%d min", d/time.Minute)
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h", d/time.Hour)
-	case d < maxSpan:
+	case d < 2*year:
 		return group(int64(d/(24*time.Hour))) + " days"
+	case d < maxSpan:
+		return group(int64(d/year)) + " years"
 	default:
 		return "for good"
 	}

@@ -61,9 +61,7 @@ func TestGeneratorsPageInBrowser(t *testing.T) {
 		{Tag: "parcels", Left: 12, Step: 1_000, Fetches: 4_711, Failures: 3, Waits: 2,
 			LastFetch: time.Now().Add(-time.Hour), Err: errNoRoute},
 	}})
-	for range 200 {
-		page.Look()
-	}
+	page.Look(200)
 	server := httptest.NewServer(page)
 	defer server.Close()
 	for name, c := range map[string]struct {

@@ -2,5 +2,9 @@ package service
 
 import "time"
 
-// Look takes a sample now.
-func (p *Page) Look() { p.look(time.Now()) }
+// Look takes n readings that end now.
+func (p *Page) Look(n int) {
+	for i := range n {
+		p.look(time.Now().Add(time.Duration(i-n) * every))
+	}
+}

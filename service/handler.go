@@ -59,6 +59,11 @@ type HandlerOptions struct {
 	// error.Error by default. It must be safe for concurrent use.
 	ErrorText func(error) string
 
+	// Place says on the status page where the ids come from, such as the database and its tables.
+	// Links are the paths of other pages that it links to.
+	Place string
+	Links []string
+
 	// Trusted reports whether the client of a request for /health may see the names of tags and
 	// the texts of errors. Others see how many tags have a problem. It must be safe for concurrent
 	// use. nil: every client is trusted.
@@ -84,7 +89,7 @@ func NewHandler(opts *HandlerOptions) (http.Handler, error) {
 	if err := checkNumbers(opts.Numbers); err != nil {
 		return nil, err
 	}
-	h := &handler{HandlerOptions: *opts, version: version(), begin: time.Now()}
+	h := &handler{HandlerOptions: *opts, begin: time.Now()}
 	h.paces.start(h.begin)
 	if h.Timeout == 0 {
 		h.Timeout = time.Second
@@ -191,7 +196,6 @@ type handler struct {
 	HandlerOptions
 	alloc    *bitsalloc.Allocator // of Layout
 	template *template.Template
-	version  string
 	begin    time.Time // when the handler was made
 	paces    paces
 	mux      *http.ServeMux

@@ -58,13 +58,15 @@ func TestHistory(t *testing.T) {
 // TestChart: lead is above the zero line, lag below, and now is at the right edge.
 func TestChart(t *testing.T) {
 	t.Parallel()
-	c := chart([]reading{{lead: 3 * time.Second}, {lag: 2 * time.Second}, {}})
+	one := func(lead, lag time.Duration) reading {
+		return reading{lead: limits{lead, lead}, lag: limits{lag, lag}}
+	}
+	c := chart([]reading{one(3*time.Second, 0), one(0, 2*time.Second), one(0, 0)})
 	if c.Top != "+5s" || c.Bottom != "-2s" || c.Zero != 85 {
 		t.Errorf("from %s to %s, zero at %d", c.Top, c.Bottom, c.Zero)
 	}
-	if !strings.HasSuffix(c.Lead, "600.0,85.7 ") ||
-		!strings.HasPrefix(c.Lead, "591.9,34.3 596.0,85.7") ||
-		!strings.Contains(c.Lag, "596.0,120.0 ") {
+	if c.Lead != "M591.9,34.3 L596.0,85.7 L600.0,85.7 L600.0,85.7 L596.0,85.7 L591.9,34.3 Z " ||
+		!strings.Contains(c.Lag, "L596.0,120.0 ") {
 		t.Errorf("lead %s, lag %s", c.Lead, c.Lag)
 	}
 	if c := chart(nil); c.Lead != "" || c.Top != "+1s" {
@@ -77,5 +79,45 @@ func TestChart(t *testing.T) {
 		if got := ceiling(d).String(); got != want {
 			t.Errorf("ceiling(%v) = %s, want %s", d, got, want)
 		}
+	}
+}
+
+// TestReadings: a reading has the least and the most of what its looks saw, so that no short peak is lost,
+// an outage is a gap in the chart, and a claim that was lost is a change.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	var h history
+	begin, n := time.Unix(1000, 0), 0
+	look := func(s uid.Stats) {
+		h.add(begin.Add(time.Duration(n)*every/looks), s)
+		n++
+	}
+	for i := range 5 * looks {
+		s := uid.Stats{Lead: time.Second, Worker: 7, ClaimsLost: 1}
+		switch {
+		case i == 3: // between two readings
+			s.Lead, s.Lag = 30*time.Second, 4*time.Second
+		case i/looks == 2:
+			s = uid.Stats{Err: uid.ErrClaimExpired, ClaimsLost: 1}
+		case i/looks > 2:
+			s.Worker, s.ClaimsLost = 8, 2
+		}
+		look(s)
+	}
+	first := h.readings[0]
+	if len(h.readings) != 5 || first.lead != (limits{time.Second, 30 * time.Second}) ||
+		first.lag != (limits{0, 4 * time.Second}) || !h.readings[2].down || h.readings[3].down {
+		t.Errorf("readings %+v", h.readings)
+	}
+	if c := chart(h.readings); strings.Count(c.Lead, "M") != 2 || strings.Count(c.Lag, "Z") != 2 || c.Top != "+30s" {
+		t.Errorf("the chart is %+v, want two parts", c)
+	}
+	var texts []string
+	for _, e := range h.events {
+		texts = append(texts, e.Text)
+	}
+	all := strings.Join(texts, "|")
+	if !strings.Contains(all, "claim lost; the worker id is 8 now") || strings.Count(all, "claim lost") != 1 {
+		t.Errorf("changes %q", texts)
 	}
 }

@@ -3,9 +3,10 @@ package service
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
+	"os"
 	"strconv"
 	"time"
 
@@ -23,8 +24,38 @@ type sheet struct {
 	Segments   []segmentsView
 	Search     bool // a search was asked for
 	Query      string
+	Sort       string // what tags are sorted by
+	Host       string
+	Place      string // where ids come from
+	Links      []string
 	Uptime     time.Duration
 	Version    string
+}
+
+// newSheet returns the sheet that a query asks for.
+func newSheet(q url.Values, state string, now time.Time, uptime time.Duration) sheet {
+	host, _ := os.Hostname() // for people only
+	s := sheet{State: state, At: now, Search: q.Has("q"), Query: q.Get("q"), Host: host,
+		Uptime: uptime, Version: version()}
+	if q.Get("sort") == sortLasts {
+		s.Sort = sortLasts
+	}
+	return s
+}
+
+// With is the query of the page with another order or page, and the same search.
+func (s sheet) With(sort string, page int) string {
+	q := url.Values{}
+	if s.Query != "" {
+		q.Set("q", s.Query)
+	}
+	if sort != "" {
+		q.Set("sort", sort)
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "?" + q.Encode()
 }
 
 // Refresh reports whether the page reloads itself. An empty search form does not, because the text
@@ -58,7 +89,7 @@ func percent(part, all int64) string {
 func until(now, t time.Time) string {
 	switch d := t.Sub(now); {
 	case d >= 48*time.Hour:
-		return fmt.Sprintf("in %s days", group(int64(d/(24*time.Hour))))
+		return "in " + span(min(d, maxSpan-1))
 	case d >= 0:
 		return "in " + d.Round(time.Second).String()
 	default:

@@ -14,6 +14,9 @@ import (
 // pageRows is how many tags one page shows.
 const pageRows = 50
 
+// sortLasts sorts the tags by how long their ids last.
+const sortLasts = "lasts"
+
 // tagList is the tags of a generator of segments with their states.
 type tagList struct {
 	Tags           []tagView // first those that are down, then the degraded ones; by Tag within
@@ -95,6 +98,37 @@ func (r row) Lasts() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
+// Whole returns how many ids the tag has with two full ranges, as far as it is known.
+func (r row) Whole() int64 {
+	next := r.Ready.Len()
+	if next == 0 {
+		next = max(r.Step, r.Current.Len())
+	}
+	return max(r.Current.Len()+next, r.Left, 1)
+}
+
+// byLasts sorts rows by how long their ids last, those first that have none, and those last that
+// nobody takes ids of.
+func byLasts(rows []row) {
+	rank := func(r row) (int, time.Duration) {
+		switch lasts := r.Lasts(); {
+		case r.Unused:
+			return 3, 0
+		case r.Left == 0:
+			return 0, 0
+		case lasts == 0:
+			return 2, 0
+		default:
+			return 1, lasts
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		rankA, lastsA := rank(a)
+		rankB, lastsB := rank(b)
+		return cmp.Or(cmp.Compare(rankA, rankB), cmp.Compare(lastsA, lastsB))
+	})
+}
+
 // newSegmentsView returns the part of the tags that q asks for. paces remembers how many ids each
 // tag had handed out, and of may know tags that nobody has asked for.
 func newSegmentsView(name string, l tagList, of SegmentSource, paces *paces, q url.Values,
@@ -118,6 +152,9 @@ func newSegmentsView(name string, l tagList, of SegmentSource, paces *paces, q u
 		rows = slices.DeleteFunc(rows, func(r row) bool {
 			return !strings.Contains(strings.ToLower(r.Tag), part)
 		})
+	}
+	if q.Get("sort") == sortLasts {
+		byLasts(rows)
 	}
 	v.Found = len(rows)
 	v.Pages = max((v.Found+pageRows-1)/pageRows, 1)

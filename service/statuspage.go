@@ -18,7 +18,7 @@ type SegmentSource interface{ Stats() segment.Stats }
 
 // Page shows the generators of a process: what they have, lead and lag in the last five minutes,
 // the last changes of their statuses, and the tags of generators of segments. It starts a goroutine
-// that looks every two seconds; Close ends it. It is safe for concurrent use.
+// that looks five times a second; Close ends it. It is safe for concurrent use.
 type Page struct {
 	begin    time.Time
 	names    []string
@@ -28,6 +28,8 @@ type Page struct {
 	wg       sync.WaitGroup
 
 	mu        sync.Mutex
+	place     string              // guarded by mu
+	links     []string            // guarded by mu
 	histories map[string]*history // guarded by mu
 	segments  []*namedSegments    // guarded by mu
 }
@@ -64,7 +66,7 @@ func (p *Page) Close() error {
 
 // watch takes readings until ctx ends.
 func (p *Page) watch(ctx context.Context) {
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(every / looks)
 	defer ticker.Stop()
 	for {
 		p.look(time.Now())
@@ -96,11 +98,18 @@ func (p *Page) AddSegments(name string, source SegmentSource) {
 	p.segments = append(p.segments, s)
 }
 
+// Describe has the page say where its generators get their ids, and link to other pages by their
+// paths.
+func (p *Page) Describe(place string, links ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.place, p.links = place, slices.Clone(links)
+}
+
 // ServeHTTP writes the page.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, now := r.URL.Query(), time.Now()
-	s := sheet{State: up, At: now, Search: q.Has("q"), Query: q.Get("q"), Version: version(),
-		Uptime: now.Sub(p.begin)}
+	s := newSheet(q, up, now, now.Sub(p.begin))
 	for _, name := range p.names {
 		g := newGeneratorView(name, p.sources[name].Stats(), now, error.Error)
 		p.mu.Lock()
@@ -113,6 +122,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	all := slices.Clone(p.segments)
+	s.Place, s.Links = p.place, p.links
 	p.mu.Unlock()
 	for _, of := range all {
 		v := newSegmentsView(of.name, newTagList(of.source.Stats()), of.source, &of.paces, q, now)

@@ -50,8 +50,8 @@ func (h *handler) view() view {
 func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	v := h.view()
-	s := sheet{State: v.State, At: v.At, Search: q.Has("q"), Query: q.Get("q"),
-		Version: h.version, Uptime: v.At.Sub(h.begin)}
+	s := newSheet(q, v.State, v.At, v.At.Sub(h.begin))
+	s.Place, s.Links = h.Place, append([]string{"/health", "/openapi.json"}, h.Links...)
 	if v.Snowflake != nil {
 		g := newGeneratorView("Time-ordered ids", v.Snowflake.Stats, v.At, h.ErrorText)
 		g.Known = v.Snowflake.Known

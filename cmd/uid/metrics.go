@@ -36,6 +36,7 @@ func withMetrics(
 		sources["snowflake"] = shown{g, o.ErrorText}
 	}
 	page := service.NewPage(sources)
+	page.Describe(o.Place, "/", "/metrics", "/health")
 	if o.Segment != nil {
 		registry.MustRegister(uidprom.NewSegments("segment", o.Segment, 0))
 		page.AddSegments("segment", shownSegments{o.Segment, o.ErrorText})

@@ -168,6 +168,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 				"range is a gap", lateReasons(closeErr)))
 		}
 	}()
+	options.Place = c.serves(p, source, layout, options)
+	options.Links = []string{"/debug/uid", "/metrics"}
 	handler, err := service.NewHandler(options)
 	if err != nil {
 		return err
@@ -197,7 +199,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		done()
 		keeper.Wait()
 	}()
-	fmt.Fprintf(p.stderr, "uid: %s\n", c.serves(p, source, layout, options))
+	fmt.Fprintf(p.stderr, "uid: %s\n", options.Place)
 	fmt.Fprintf(p.stderr, "uid: serving on %s://%s\n", scheme, l.Addr())
 	manager := p.supervisor()
 	manager.tell(ctx, "READY=1")

@@ -7,6 +7,11 @@
 //
 //	go run ./bench/cmd/serve -uid /tmp/uid -sequence -connections 64
 //
+// With -open it measures latencies in an open loop instead, at 10,000 requests a second, 20,000 and
+// so on, up to the highest rate that a constant handler on the same machine holds; without wrk.
+//
+//	go run ./bench/cmd/serve -uid /tmp/uid -open -rounds 3 -connections 64
+//
 // Each round asks every server once, in turn, so that whatever else the machine does meets all of
 // them. What counts is the median over the rounds of a server's rate and of its ratio to the rate
 // of the first server in the same round. The time that a server's process ran for one request,
@@ -56,6 +61,7 @@ func main() {
 	rounds := flag.Int("rounds", 9, "rounds")
 	duration := flag.Duration("duration", 3*time.Second, "of one measurement")
 	conns := flag.Int("connections", 16, "of wrk")
+	paced := flag.Bool("open", false, "measure latencies in an open loop, without wrk")
 	sequence := flag.Bool("sequence", false, "measure t_sequence with an increment of 1")
 	flag.Parse()
 	prepare := constants
@@ -64,7 +70,15 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *uid, prepare, *rounds, *duration, *conns, os.Stdout); err != nil {
+	how := func(contenders []contender) error {
+		return measure(ctx, contenders, *rounds, *duration, *conns, os.Stdout)
+	}
+	if *paced {
+		how = func(contenders []contender) error {
+			return open(ctx, contenders, *rounds, *duration, *conns, os.Stdout)
+		}
+	}
+	if err := run(ctx, *uid, prepare, how); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		stop()
 		os.Exit(1)
@@ -138,9 +152,10 @@ func command(ctx context.Context, env []string, name string, args ...string) err
 	return nil
 }
 
-// run starts the servers of prepare, measures them and writes the report.
-func run(ctx context.Context, uid string, prepare preparation, rounds int, duration time.Duration,
-	conns int, out io.Writer) error {
+// run starts the servers of prepare and measures them.
+func run(
+	ctx context.Context, uid string, prepare preparation, how func([]contender) error,
+) error {
 	home, err := os.MkdirTemp("", "uidring-serve")
 	if err != nil {
 		return err
@@ -179,7 +194,7 @@ func run(ctx context.Context, uid string, prepare preparation, rounds int, durat
 			contenders = append(contenders, c)
 		}
 	}
-	return measure(ctx, contenders, rounds, duration, conns, out)
+	return how(contenders)
 }
 
 // free returns an address that nobody listens on.

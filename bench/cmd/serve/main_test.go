@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
 
 func TestParse(t *testing.T) {
 	t.Parallel()
@@ -17,5 +23,34 @@ func TestParse(t *testing.T) {
 	}
 	if m := median([]float64{9, 1, 5, 7}); m != 6 {
 		t.Errorf("median = %v, want 6", m)
+	}
+}
+
+// TestOpen: the open loop goes up to the first rate that the first contender does not hold. A server that
+// is slow for a while is charged for all requests that were due meanwhile.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		once.Do(func() { time.Sleep(100 * time.Millisecond) })
+		_, _ = w.Write([]byte("1"))
+	})}
+	go func() { _ = server.Serve(l) }()
+	defer server.Close()
+	c := contender{name: "one", address: l.Addr().String(), path: "/"}
+	h, took, err := c.paced(t.Context(), 500, 200*time.Millisecond, 1)
+	if err != nil || h.TotalCount() != 100 || took < 198*time.Millisecond {
+		t.Errorf("%d requests in %v, %v, want 100 in 200 ms at the least", h.TotalCount(), took, err)
+	}
+	if late := quantile(h, 60); late < 20_000 { // of 100 requests, 50 were due while the first was answered
+		t.Errorf("60 of 100 requests took at most %v µs, want the 100 ms to count for those that were due", late)
+	}
+	c.path = "/no such path"
+	if _, _, err := c.paced(t.Context(), 500, 100*time.Millisecond, 1); err == nil {
+		t.Error("an answer that is not 200 is no error")
 	}
 }
