@@ -273,7 +273,8 @@ func TestPageSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		h := newHandler(t, &service.HandlerOptions{Segment: g, Place: "mysql at db/<ids>", Links: []string{"/debug/uid"}})
+		h := newHandler(t, &service.HandlerOptions{Segment: g, Place: "mysql at db/<ids>",
+			Links: []string{"/debug/uid"}})
 		for tag, n := range map[string]int{"slow": 1, "fast": 30, "gone": 1} {
 			if _, err := g.Fill(t.Context(), tag, make([]int64, n)); (err != nil) != (tag == "gone") {
 				t.Fatal(err)
@@ -451,7 +452,7 @@ document.title = "wide " + (w.scrollWidth - w.clientWidth) + " high " + Math.max
 		t.Fatalf("%v: %.300s", err, dom)
 	}
 	if wide > 0 || high < 20 || high > 70 {
-		t.Errorf("the table is %d pixels too wide, and its highest row has %d, want 0, and 20..70: one line and a bar, "+
-			"or two lines for a long name", wide, high)
+		t.Errorf("the table is %d pixels too wide, and its highest row has %d, want 0, and 20..70: one line and a "+
+			"bar, or two lines for a long name", wide, high)
 	}
 }
