@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -40,8 +40,8 @@ func TestBurstAtLead(t *testing.T) {
 		for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeWait} {
 			synctest.Test(t, func(t *testing.T) {
 				var extends atomic.Int64
-				a := assignertest.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
-					func(assignertest.Window) { extends.Add(1) })
+				a := winlog.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
+					func(winlog.Window) { extends.Add(1) })
 				g, err := generators[kind](t.Context(), a, uid.DefaultOptions{
 					Layout: bubble(), TakePolicy: policy, Rollback: uid.RollbackHold(time.Hour),
 					Logger: silent(t)})
@@ -118,8 +118,8 @@ func TestQuietAtLead(t *testing.T) {
 	for kind := range generators {
 		synctest.Test(t, func(t *testing.T) {
 			var extends atomic.Int64
-			a := assignertest.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
-				func(assignertest.Window) { extends.Add(1) })
+			a := winlog.Watch(assigner.InNewProcess(assigner.PodNamed("web-7", nil)),
+				func(winlog.Window) { extends.Add(1) })
 			g, err := generators[kind](t.Context(), a, uid.DefaultOptions{
 				Layout: bubble(), Rollback: uid.RollbackHold(time.Hour), Logger: silent(t)})
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // errNetwork is what a process sees of a call that got no answer.
@@ -165,7 +165,7 @@ type simClaim struct {
 	far assigner.Claim // the authority's side
 
 	mu     sync.Mutex
-	window assignertest.Window
+	window winlog.Window
 }
 
 // publish enters the window as it is known here into the log of the fleet's windows.

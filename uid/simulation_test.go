@@ -17,6 +17,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -182,7 +183,7 @@ type world struct {
 	trouble float64 // the share of calls that something happens to
 
 	authority, second *assignertest.Memory // the second one is part of a flaw
-	windows           assignertest.Windows // as the generators know them
+	windows           winlog.Log           // as the generators know them
 	processes         []*process
 	wg                sync.WaitGroup // requests that are on their way
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // The defaults and special values of Memory's fields.
@@ -67,7 +68,7 @@ type Memory struct {
 	rows   map[int64]*row
 	calls  []Call
 	claims int64
-	log    Windows
+	log    winlog.Log
 }
 
 // row is the state of a worker id. Guarded by Memory.mu.
@@ -157,7 +158,7 @@ func (m *Memory) Calls(ops ...Op) []Call {
 }
 
 // Windows returns the log of all windows that claims ever had.
-func (m *Memory) Windows() *Windows { return &m.log }
+func (m *Memory) Windows() *winlog.Log { return &m.log }
 
 // Assign claims the lowest worker id that is free: one without an owner, or whose window has passed
 // by the authority's clock.
@@ -242,7 +243,7 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 	r.token++
 	r.owned = true
 	c := &memoryClaim{m: m, row: r, token: r.token, layout: v.layout}
-	c.window = Window{Claim: m.claims, Worker: worker, From: r.until}
+	c.window = winlog.Window{Claim: m.claims, Worker: worker, From: r.until}
 	if m.Length != Endless {
 		if begin := r.until; begin.After(now) {
 			now = begin

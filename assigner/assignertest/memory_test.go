@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // claim makes a claim of worker id want.
@@ -240,10 +241,10 @@ func TestWindowsOverlap(t *testing.T) {
 		{"empty inside", 1, 9, 5, 5, true},
 		{"empty, the other way round", 1, 9, 5, 4, true},
 	} {
-		a := assignertest.Window{Claim: 1, Worker: 3, From: at(tt.from), Until: at(tt.until)}
-		b := assignertest.Window{Claim: 2, Worker: 3, From: at(tt.from2), Until: at(tt.until2)}
-		for _, order := range [][]assignertest.Window{{a, b}, {b, a}} {
-			var l assignertest.Windows
+		a := winlog.Window{Claim: 1, Worker: 3, From: at(tt.from), Until: at(tt.until)}
+		b := winlog.Window{Claim: 2, Worker: 3, From: at(tt.from2), Until: at(tt.until2)}
+		for _, order := range [][]winlog.Window{{a, b}, {b, a}} {
+			var l winlog.Log
 			for _, w := range order {
 				l.Put(w)
 			}
@@ -266,13 +267,13 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	start := time.Now().UTC().Round(0)
 	var order []string
-	var seen []assignertest.Window
+	var seen []winlog.Window
 	m := &assignertest.Memory{From: start, TellTime: true,
 		Before: func(_ context.Context, c assignertest.Call) error {
 			order = append(order, string(c.Op))
 			return nil
 		}}
-	w := assignertest.Watch(m, func(w assignertest.Window) {
+	w := winlog.Watch(m, func(w winlog.Window) {
 		order = append(order, "report")
 		seen = append(seen, w)
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // memoryClaim is a claim on a row.
@@ -14,8 +15,8 @@ type memoryClaim struct {
 	row      *row
 	token    int64
 	layout   string
-	window   Window // guarded by m.mu
-	released bool   // guarded by m.mu
+	window   winlog.Window // guarded by m.mu
+	released bool          // guarded by m.mu
 }
 
 func (c *memoryClaim) Worker() int64 { return c.window.Worker }

@@ -1,16 +1,16 @@
 // Package assignertest is the conformance suite of package assigner: what every Assigner has to do,
 // checked from the outside. The author of an Assigner calls Run in a test. Memory is an authority
-// for tests of what uses Assigners, Windows a log that finds windows which overlap.
+// for tests of what uses Assigners.
 package assignertest
 
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // Factory makes the Assigners that the suite checks.
@@ -142,7 +142,7 @@ func (f Factory) applies(c check) bool {
 
 // run runs c. Whatever a check is about, a guarded authority's windows do not overlap in it.
 func (f Factory) run(tb testing.TB, c check) error {
-	e := env{Factory: f, tb: tb, log: &Windows{}, claims: &atomic.Int64{}}
+	e := env{Factory: f, tb: tb, log: &winlog.Log{}}
 	if e.MaxWorker == 0 {
 		e.MaxWorker = 1<<22 - 1
 	}
@@ -165,12 +165,11 @@ type env struct {
 	Factory
 	tb      testing.TB
 	process func() assigner.Assigner
-	log     *Windows // of all claims of the check
-	claims  *atomic.Int64
+	log     *winlog.Log // of all claims of the check
 }
 
 // watch returns a with its windows in the log.
-func (e env) watch(a assigner.Assigner) assigner.Assigner { return watched{a, e.log.Put, e.claims} }
+func (e env) watch(a assigner.Assigner) assigner.Assigner { return e.log.Watch(a) }
 
 // assign makes a claim in a new process.
 func (e env) assign(ctx context.Context) (assigner.Claim, error) {
@@ -184,7 +183,7 @@ func (e env) assign(ctx context.Context) (assigner.Claim, error) {
 // crash ends the process that has c.
 func (e env) crash(c assigner.Claim) {
 	if e.Crash != nil {
-		e.Crash(e.tb, unwatched(c))
+		e.Crash(e.tb, winlog.Unwatched(c))
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // client returns a client of its own.
@@ -126,9 +126,9 @@ func TestRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log assignertest.Windows
+	var log winlog.Log
 	put := func(n int64, c assigner.Claim) {
-		log.Put(assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
+		log.Put(winlog.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
 	}
 	a := open(t, s.Addr(), "a", lease.Options{Window: window, Owner: "the owner"})
 	b := open(t, s.Addr(), "a", lease.Options{Window: window, Owner: "another"})
@@ -172,7 +172,7 @@ func TestChaos(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Etcd(t)
 	const processes = 6
-	var log assignertest.Windows
+	var log winlog.Log
 	var claims atomic.Int64
 	var wg sync.WaitGroup
 	stop := time.Now().Add(4 * time.Second)
@@ -210,7 +210,7 @@ func TestChaos(t *testing.T) {
 
 // live is one run of a process: it claims, extends a few times, and crashes or releases. All that
 // its windows ever covered counts as used, unless it was released.
-func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, claims *atomic.Int64) {
+func live(t *testing.T, addr string, stop time.Time, log *winlog.Log, claims *atomic.Int64) {
 	number := claims.Add(1)
 	o := &etcd.Options{Namespace: "/chaos", Lease: lease.Options{Window: time.Second}}
 	a, err := etcd.Open("etcd://"+addr, o)
@@ -221,7 +221,7 @@ func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, 
 	defer a.Close()
 	ctx, cancel := context.WithDeadline(t.Context(), stop.Add(time.Second))
 	defer cancel()
-	watched := assignertest.Watch(a, func(w assignertest.Window) {
+	watched := winlog.Watch(a, func(w winlog.Window) {
 		w.Claim = number
 		log.Put(w)
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestServer runs all tests that need a real API server, because it takes a while to start. The last
@@ -357,9 +358,9 @@ func longer(t *testing.T, c assigner.Claim) {
 // out, and no two of their windows overlap.
 func testRestored(t *testing.T, s *apiServer) {
 	name := s.name()
-	var log assignertest.Windows
+	var log winlog.Log
 	open := func() assigner.Assigner {
-		return assignertest.Watch(open(s.cluster(t, dbtest.Password), &kubernetes.Options{Namespace: name}),
+		return winlog.Watch(open(s.cluster(t, dbtest.Password), &kubernetes.Options{Namespace: name}),
 			log.Put)
 	}
 	a, b := open(), open()

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 const maxWorker = 1<<10 - 1
@@ -108,7 +108,7 @@ func TestFleet(t *testing.T) {
 	t.Parallel()
 	const processes = 60
 	m := &memory{}
-	var log assignertest.Windows
+	var log winlog.Log
 	var wg sync.WaitGroup
 	for i := range processes {
 		wg.Go(func() {
@@ -117,7 +117,7 @@ func TestFleet(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			log.Put(assignertest.Window{Claim: int64(i), Worker: c.Worker(), From: from(c), Until: until(c)})
+			log.Put(winlog.Window{Claim: int64(i), Worker: c.Worker(), From: from(c), Until: until(c)})
 		})
 	}
 	wg.Wait()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestWentBack: whatever state the store goes back to while an owner works, the owner stops at its
@@ -24,7 +24,7 @@ func TestWentBack(t *testing.T) {
 		m     *memory
 		owner *lease.Assigner
 		claim assigner.Claim
-		log   assignertest.Windows
+		log   winlog.Log
 	}
 	claim := func(t *testing.T, w *world) { w.claim = assign(t, w.owner) }
 	other := func(t *testing.T, w *world, n int64) assigner.Claim {
@@ -32,7 +32,7 @@ func TestWentBack(t *testing.T) {
 		if c.Worker() != 0 {
 			t.Fatalf("the other has worker %d, want the forgotten 0", c.Worker())
 		}
-		w.log.Put(assignertest.Window{Claim: n, From: from(c), Until: until(c)})
+		w.log.Put(winlog.Window{Claim: n, From: from(c), Until: until(c)})
 		return c
 	}
 	// given leaves slot 0 free for the next claim.
@@ -92,7 +92,7 @@ func TestWentBack(t *testing.T) {
 				t.Errorf("the window ends at %v after the refusal, want %v as before", until(w.claim), end)
 			}
 			put := func(n int64, c assigner.Claim) {
-				w.log.Put(assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
+				w.log.Put(winlog.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)})
 			}
 			if !tt.shared {
 				put(0, w.claim)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestRestoreAfterGap: the next window of an owner whose slot was deleted begins a reach from then. A
@@ -21,9 +21,9 @@ func TestRestoreAfterGap(t *testing.T) {
 	}{{25 * time.Minute, true}, {reach + 20*time.Minute, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := told{&memory{}, &clock{}}
-			var log assignertest.Windows
+			var log winlog.Log
 			watch := func(serial int64) assigner.Assigner {
-				return assignertest.Watch(newAssigner(t, s, nil), func(w assignertest.Window) {
+				return winlog.Watch(newAssigner(t, s, nil), func(w winlog.Window) {
 					w.Claim += serial << 32
 					log.Put(w)
 				})

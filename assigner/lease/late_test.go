@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestWakesLate: an owner wakes up after its window, when another process has taken the worker id over
@@ -36,11 +36,11 @@ func wakeLate(t *testing.T, deleted bool, window time.Duration, tells bool) {
 	if tells {
 		s = told{m, &clock{}}
 	}
-	var log assignertest.Windows
+	var log winlog.Log
 	claims := int64(0)
 	put := func(c assigner.Claim) {
 		claims++
-		log.Put(assignertest.Window{Claim: claims, Worker: c.Worker(), From: from(c), Until: until(c)})
+		log.Put(winlog.Window{Claim: claims, Worker: c.Worker(), From: from(c), Until: until(c)})
 	}
 	assign(t, newAssigner(t, s, nil)) // makes the header
 	restore := m.backup()

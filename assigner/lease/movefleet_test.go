@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // rig is a move while fleets run on both stores. Its stores are reached by doors, one for each process.
 type rig struct {
 	old, young *memory
-	windows    assignertest.Windows
+	windows    winlog.Log
 	processes  int64
 	frozen     sync.RWMutex // held to write while a backup is restored
 }
@@ -78,7 +78,7 @@ const moveWindow = 10 * time.Minute
 // claims, and logs each window before it counts. A process that was refused goes on with the window it
 // has.
 func (r *rig) process(tb testing.TB, d *door, number int64, stop chan struct{}) {
-	watch := assignertest.Watch(bound(tb, d, moveOne, &lease.Options{Window: moveWindow}), func(w assignertest.Window) {
+	watch := winlog.Watch(bound(tb, d, moveOne, &lease.Options{Window: moveWindow}), func(w winlog.Window) {
 		w.Claim += number << 32
 		r.windows.Put(w)
 	})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // unsafe is a memory that shows a change before it is safe, as a MySQL does that waits for its
@@ -48,11 +48,11 @@ func TestReadBack(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &unsafe{memory: &memory{}}
-				var log assignertest.Windows
+				var log winlog.Log
 				claims := int64(0)
 				put := func(c assigner.Claim) {
 					claims++
-					log.Put(assignertest.Window{Claim: claims, Worker: c.Worker(), From: from(c), Until: until(c)})
+					log.Put(winlog.Window{Claim: claims, Worker: c.Worker(), From: from(c), Until: until(c)})
 				}
 				put(assign(t, newAssigner(t, s, nil))) // makes the header
 				a := newAssigner(t, s, nil)

@@ -10,8 +10,8 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestReadBack: a server whose replica is gone shows changes and answers none, as a
@@ -47,10 +47,10 @@ func readBack(t *testing.T, namespace, op string) {
 		return strings.HasPrefix(query, "UPDATE WORKER_LEASE") || strings.HasPrefix(query, "INSERT INTO WORKER_LEASE")
 	}
 	_, before := c.Window()
-	var log assignertest.Windows
+	var log winlog.Log
 	put := func(claim int64, c assigner.Claim) {
 		from, until := c.Window()
-		log.Put(assignertest.Window{Claim: claim, Worker: c.Worker(), From: from, Until: until})
+		log.Put(winlog.Window{Claim: claim, Worker: c.Worker(), From: from, Until: until})
 	}
 	if op == "extend" {
 		if end, err := c.Extend(t.Context(), before.Add(time.Hour)); err == nil {

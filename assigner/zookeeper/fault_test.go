@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // ZooKeeper's request codes, as they are on the wire.
@@ -118,7 +118,7 @@ func TestPartition(t *testing.T) {
 		t.Errorf("the window ends at %v after failed Extends, want %v", until(c), end)
 	}
 	time.Sleep(time.Until(end))
-	var log assignertest.Windows
+	var log winlog.Log
 	d := assign(t, open(t, s.Addr(), n, lease.Options{}))
 	log.Put(logged(1, d))
 	p.Set(dbtest.None)
@@ -254,7 +254,7 @@ func TestChaos(t *testing.T) {
 	t.Parallel()
 	s := dbtest.ZooKeeper(t)
 	const processes = 6
-	var log assignertest.Windows
+	var log winlog.Log
 	var claims atomic.Int64
 	var wg sync.WaitGroup
 	stop := time.Now().Add(4 * time.Second)
@@ -293,7 +293,7 @@ func TestChaos(t *testing.T) {
 // live is one run of a process, whose view of ZooKeeper's clock is off by up to 1.5 s: it claims,
 // extends a few times, and crashes or releases. All that its windows ever covered counts as used,
 // unless it was released.
-func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, claims *atomic.Int64) {
+func live(t *testing.T, addr string, stop time.Time, log *winlog.Log, claims *atomic.Int64) {
 	store, end, err := zookeeper.NewStore(addr, "/chaos", 400*time.Millisecond)
 	if err != nil {
 		t.Error(err)
@@ -310,7 +310,7 @@ func live(t *testing.T, addr string, stop time.Time, log *assignertest.Windows, 
 	ctx, cancel := context.WithDeadline(t.Context(), stop.Add(time.Second))
 	defer cancel()
 	number := claims.Add(1)
-	watched := assignertest.Watch(a, func(w assignertest.Window) {
+	watched := winlog.Watch(a, func(w winlog.Window) {
 		w.Claim = number
 		log.Put(w)
 	})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestConcurrentFirstStarts: processes that start at the same instant on an empty tree have a worker
@@ -21,7 +21,7 @@ func TestConcurrentFirstStarts(t *testing.T) {
 	s := servers.ZooKeeper(t)
 	const n = 24
 	namespace := s.Prefix()
-	var log assignertest.Windows
+	var log winlog.Log
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range int64(n) {
@@ -83,7 +83,7 @@ func TestRecycling(t *testing.T) {
 	start := func() (assigner.Claim, error) {
 		return newAssigner(t, store, lease.Options{Window: window}).Assign(within(t, time.Minute), last)
 	}
-	var log assignertest.Windows
+	var log winlog.Log
 	n := int64(0)
 	for round := range 6 {
 		var claims []assigner.Claim
@@ -154,7 +154,7 @@ func TestTakenTooEarly(t *testing.T) {
 	s := servers.ZooKeeper(t)
 	n := s.Prefix()
 	store := &shifted{Store: openStore(t, s.Addr(), n)}
-	var log assignertest.Windows
+	var log winlog.Log
 	o := lease.Options{Window: 10 * time.Second}
 	live := assign(t, newAssigner(t, store, o))
 	extend(t, live, time.Second)
@@ -196,7 +196,7 @@ func TestServerClockSteps(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)
 	store := &shifted{Store: openStore(t, s.Addr(), s.Prefix())}
-	var log assignertest.Windows
+	var log winlog.Log
 	put := func(n int) {
 		a := newAssigner(t, store, lease.Options{Window: time.Second})
 		log.Put(logged(int64(n), assign(t, a)))

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestRestored: ZooKeeper is restored to an older state while processes run, whose sessions it refuses
@@ -46,7 +46,7 @@ func TestRestored(t *testing.T) {
 		t.Fatalf("the stranger has worker %d, want the forgotten %d", stranger.Worker(), taken.Worker())
 	}
 
-	var log assignertest.Windows
+	var log winlog.Log
 	n := int64(0)
 	for name, of := range map[string]struct {
 		a *lease.Assigner

@@ -10,10 +10,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 const maxWorker = 1<<10 - 1
@@ -167,8 +167,8 @@ func from(c assigner.Claim) time.Time  { from, _ := c.Window(); return from }
 func until(c assigner.Claim) time.Time { _, until := c.Window(); return until }
 
 // logged returns the window of a claim, which is the n-th of a log.
-func logged(n int64, c assigner.Claim) assignertest.Window {
-	return assignertest.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)}
+func logged(n int64, c assigner.Claim) winlog.Window {
+	return winlog.Window{Claim: n, Worker: c.Worker(), From: from(c), Until: until(c)}
 }
 
 // within returns a context that ends after d.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
@@ -50,7 +50,7 @@ func TestLateOwner(t *testing.T) {
 func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 	dsn := d.migrated(t)
 	db := d.connect(t, dsn)
-	var windows assignertest.Windows
+	var windows winlog.Log
 	var open []assigner.Claim
 	start := func(db *gorm.DB, window time.Duration) assigner.Claim {
 		t.Helper()
@@ -99,7 +99,7 @@ func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 	}
 	for i, c := range open {
 		from, until := c.Window()
-		windows.Put(assignertest.Window{Claim: int64(i), Worker: c.Worker(), From: from, Until: until})
+		windows.Put(winlog.Window{Claim: int64(i), Worker: c.Worker(), From: from, Until: until})
 	}
 	if err := windows.Overlap(); err != nil {
 		t.Error(err)

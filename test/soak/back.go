@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -234,7 +234,7 @@ func (in *injector) lowest() (slot int) {
 
 // await waits until the window w of an owner that is asleep has passed, and starts processes until
 // one has its worker id.
-func (in *injector) await(w assignertest.Window) error {
+func (in *injector) await(w winlog.Window) error {
 	if !soak.Pause(in.stop, min(time.Until(w.Until), 5*in.fleet.lease)) {
 		return nil
 	}

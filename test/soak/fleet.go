@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/test/internal/soak"
 	"github.com/uidring/uidring/test/soak/ledger"
 	"github.com/uidring/uidring/uid"
@@ -29,7 +29,7 @@ type fleet struct {
 	authority *authority
 	alloc     *bitsalloc.Allocator
 	ledger    *ledger.Ledger
-	windows   assignertest.Windows // of all claims of all processes
+	windows   winlog.Log // of all claims of all processes
 	dsn       string
 	service   string        // address of the service that hands out worker ids; empty: none
 	lease     time.Duration // the leases' Window
@@ -40,7 +40,7 @@ type fleet struct {
 	stallOf string        // its kind of generator, and the fault during or before it
 	fault   string        // what is injected into the store, its server or the network
 
-	held map[*soak.Process]assignertest.Window // the newest of each process
+	held map[*soak.Process]winlog.Window // the newest of each process
 
 	outside int64     // ids outside of their process's windows
 	example uid.ID    // the first of them
@@ -61,7 +61,7 @@ func newFleet(
 	f := &fleet{Fleet: soak.NewFleet(n, "id"), authority: a, alloc: alloc,
 		ledger: ledger.New(alloc), dsn: dsn, service: service, lease: lease, broken: broken,
 		begin: time.Now(), fault: noFault,
-		held: map[*soak.Process]assignertest.Window{}}
+		held: map[*soak.Process]winlog.Window{}}
 	return f, f.Fill(f.start)
 }
 
@@ -106,7 +106,7 @@ func (f *fleet) reader(serial int) func(*soak.Process, soak.Frame) error {
 			f.ids(serial, p, &g, soak.IDs[uid.ID](frame))
 		case frame.Cut:
 		case frame.Kind == frameWindow:
-			var w assignertest.Window
+			var w winlog.Window
 			if err := json.Unmarshal(frame.Payload, &w); err != nil {
 				return fmt.Errorf("window %q: %w", frame.Payload, err)
 			}
@@ -147,14 +147,14 @@ func (f *fleet) during(fault string) {
 }
 
 // hold records the newest window of a process.
-func (f *fleet) hold(p *soak.Process, w assignertest.Window) {
+func (f *fleet) hold(p *soak.Process, w winlog.Window) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held[p] = w
 }
 
 // window returns the newest window of a process that ends. ok is false if it has none.
-func (f *fleet) window(p *soak.Process) (w assignertest.Window, ok bool) {
+func (f *fleet) window(p *soak.Process) (w winlog.Window, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w = f.held[p]

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -12,7 +12,7 @@ import (
 // first to their last instant. It finds a generator that leaves its window, or has none, also if no
 // other process uses the same tick. It is for one goroutine.
 type guard struct {
-	windows []assignertest.Window // each claim's newest state
+	windows []winlog.Window // each claim's newest state
 
 	// The tick and worker id of the last id, and whether that tick is inside of a window. Tick -1
 	// means that it is not known.
@@ -22,7 +22,7 @@ type guard struct {
 }
 
 // window records a window that was granted, extended or given back.
-func (g *guard) window(w assignertest.Window) {
+func (g *guard) window(w winlog.Window) {
 	g.tick = -1
 	for i := range g.windows {
 		if g.windows[i].Claim == w.Claim {

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -32,22 +32,22 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	want("no window", 100, 3, true)
-	g.window(assignertest.Window{Claim: 1, Worker: 3, From: at(100, 1), Until: at(105, 0)})
+	g.window(winlog.Window{Claim: 1, Worker: 3, From: at(100, 1), Until: at(105, 0)})
 	want("a tick that had begun", 100, 3, true)
 	want("the first whole tick", 101, 3, false)
 	want("the last whole tick", 104, 3, false)
 	want("another worker", 104, 4, true)
 	want("the last whole tick", 104, 3, false)
 	want("the tick at the end", 105, 3, true)
-	g.window(assignertest.Window{Claim: 1, Worker: 3, From: at(100, 1),
+	g.window(winlog.Window{Claim: 1, Worker: 3, From: at(100, 1),
 		Until: at(106, 50*time.Millisecond)})
 	want("the tick at the end, extended", 105, 3, false)
 	want("a tick that is cut", 106, 3, true)
-	g.window(assignertest.Window{Claim: 2, Worker: 4, From: at(90, 0)})
+	g.window(winlog.Window{Claim: 2, Worker: 4, From: at(90, 0)})
 	want("another claim without an end", 5000, 4, false)
 	want("the first claim", 105, 3, false)
-	g.window(assignertest.Window{Claim: 1, Worker: 3, From: at(100, 1), Until: at(103, 0)})
+	g.window(winlog.Window{Claim: 1, Worker: 3, From: at(100, 1), Until: at(103, 0)})
 	want("after the release", 104, 3, true)
-	g.window(assignertest.Window{Claim: 3, Worker: 5})
+	g.window(winlog.Window{Claim: 3, Worker: 5})
 	want("all of time", 1, 5, false)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
@@ -17,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/test/internal/soak"
 	"github.com/uidring/uidring/uid"
@@ -116,7 +116,7 @@ func (j job) generator(ctx context.Context, out output) (uid.Generator, error) {
 			return from, until
 		}}
 	}
-	a = assignertest.Watch(a, out.window)
+	a = winlog.Watch(a, out.window)
 	if j.Broken == endless { // above Watch, so that the windows that are reported are right
 		a = planted{a, func(time.Time, time.Time) (from, until time.Time) { return from, until }}
 	}
@@ -227,7 +227,7 @@ func (o output) pump(ctx context.Context, g uid.Generator, rest time.Duration) {
 }
 
 // window writes a window.
-func (o output) window(w assignertest.Window) {
+func (o output) window(w winlog.Window) {
 	text, err := json.Marshal(w)
 	if err != nil {
 		text = []byte(err.Error()) // which the reader reports

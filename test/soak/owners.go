@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // highest returns a worker id at or above every one that any process had from the authority, but
@@ -51,7 +51,7 @@ func (f *fleet) claims(worker int64) (n int) {
 }
 
 // succeeded reports whether a process has had w's worker id after w.
-func (f *fleet) succeeded(w assignertest.Window) bool {
+func (f *fleet) succeeded(w winlog.Window) bool {
 	for _, next := range f.windows.All() {
 		if next.Worker == w.Worker && next.Claim != w.Claim && next.From.After(w.From) {
 			return true

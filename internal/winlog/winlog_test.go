@@ -1,4 +1,4 @@
-package assignertest_test
+package winlog_test
 
 import (
 	"testing"
@@ -6,21 +6,22 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/winlog"
 )
 
 // TestWatchSpan: a claim that is watched has the span of the claim behind it, or 0 if that says none.
 func TestWatchSpan(t *testing.T) {
 	t.Parallel()
-	report := func(assignertest.Window) {}
+	report := func(winlog.Window) {}
 	plain, span := assignertest.Static(1), &assignertest.Memory{Span: 7 * time.Minute}
 	for _, tt := range []struct {
 		a    assigner.Assigner
 		want time.Duration
 	}{
 		{plain, 0}, {&assignertest.Memory{TellTime: true}, 0}, {span, 7 * time.Minute},
-		{assignertest.Watch(plain, report), 0}, {assignertest.Watch(span, report), 7 * time.Minute},
+		{winlog.Watch(plain, report), 0}, {winlog.Watch(span, report), 7 * time.Minute},
 	} {
-		c, err := assignertest.Watch(tt.a, report).Assign(t.Context(), 7)
+		c, err := winlog.Watch(tt.a, report).Assign(t.Context(), 7)
 		if err != nil {
 			t.Fatal(err)
 		}

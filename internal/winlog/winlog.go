@@ -1,4 +1,5 @@
-package assignertest
+// Package winlog keeps a log of the windows of claims, for tests, and finds windows that overlap.
+package winlog
 
 import (
 	"cmp"
@@ -25,15 +26,17 @@ type Window struct {
 // empty reports whether nothing can be stamped in w.
 func (w Window) empty() bool { return !w.Until.IsZero() && !w.From.Before(w.Until) }
 
-// Windows is a log of windows. The zero value is empty and ready to use. Its methods are safe for
+// Log is a log of windows. The zero value is empty and ready to use. Its methods are safe for
 // concurrent use.
-type Windows struct {
+type Log struct {
+	claims atomic.Int64 // how many Watch has numbered
+
 	mu      sync.Mutex
 	byClaim map[int64]Window
 }
 
 // Put adds w, or replaces the earlier state of the same claim's window.
-func (l *Windows) Put(w Window) {
+func (l *Log) Put(w Window) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byClaim == nil {
@@ -43,7 +46,7 @@ func (l *Windows) Put(w Window) {
 }
 
 // All returns the windows, by worker id and begin.
-func (l *Windows) All() []Window {
+func (l *Log) All() []Window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.SortedFunc(maps.Values(l.byClaim), func(a, b Window) int {
@@ -54,7 +57,7 @@ func (l *Windows) All() []Window {
 
 // Overlap returns an error that shows two windows of one worker id that overlap, or nil if there
 // are none. Each window has to begin at or after the end of the one before it.
-func (l *Windows) Overlap() error {
+func (l *Log) Overlap() error {
 	all := slices.DeleteFunc(l.All(), Window.empty)
 	for i := 1; i < len(all); i++ {
 		a, b := all[i-1], all[i]
@@ -72,6 +75,9 @@ func (l *Windows) Overlap() error {
 func Watch(a assigner.Assigner, report func(Window)) assigner.Assigner {
 	return watched{a, report, new(atomic.Int64)}
 }
+
+// Watch is the function Watch for a log that several Assigners share.
+func (l *Log) Watch(a assigner.Assigner) assigner.Assigner { return watched{a, l.Put, &l.claims} }
 
 type watched struct {
 	assigner.Assigner
@@ -145,8 +151,8 @@ func (c watchedClaim) Release(ctx context.Context, used time.Time) error {
 	return c.Claim.Release(ctx, used)
 }
 
-// unwatched returns the claim that Watch has wrapped.
-func unwatched(c assigner.Claim) assigner.Claim {
+// Unwatched returns the claim that Watch has wrapped.
+func Unwatched(c assigner.Claim) assigner.Claim {
 	switch w := c.(type) {
 	case watchedClaim:
 		return w.Claim
