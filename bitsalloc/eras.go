@@ -145,6 +145,34 @@ func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
 	return e.First(from), e.Last(last)
 }
 
+// Month returns the lowest and the highest id of a month of UTC: those whose time, the beginning of
+// their tick, lies in it. So they are the rows of a monthly table. Each id that is stamped is of
+// one month, and the ids of the next month begin where those of a month end. Where nothing can be
+// stamped lo is 1 and hi is 0.
+func (e *Eras) Month(year int, month time.Month) (lo, hi int64) {
+	last := e.eras[len(e.eras)-1]
+	from := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	to, end := from.AddDate(0, 1, 0), last.TimeAt(last.maxTick)
+	if from.After(end) || !to.After(e.eras[0].layout.Epoch) {
+		return 1, 0
+	}
+	lo, hi = e.since(from), last.MaxID()
+	if !to.After(end) {
+		hi = e.since(to) - 1
+	}
+	return lo, hi
+}
+
+// since returns the lowest id whose time is t or later. t is in the last tick or before.
+func (e *Eras) since(t time.Time) int64 {
+	a, t := e.stamped(t)
+	tick := max(a.TickAt(t), a.firstTick)
+	if a.TimeAt(tick).Before(t) {
+		tick++
+	}
+	return tick << (a.timeShift & 63)
+}
+
 // lowest returns the lowest id that is ever stamped.
 func (a *Allocator) lowest() int64 { return a.firstTick << (a.timeShift & 63) }
 

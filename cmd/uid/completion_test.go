@@ -14,7 +14,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	all := strings.Fields("gen parse plan bounds eras workers doctor segment number serve health schema " +
-		"version completion help")
+		"partitions version completion help")
 	for line, want := range map[string][]string{
 		"uid ":                      all,
 		"uid se":                    {"segment", "serve"},

@@ -40,19 +40,20 @@ type commands struct {
 	Help    helpFlag    `short:"h" help:"Show help." `
 	Version versionFlag `name:"version" help:"Show the version."`
 
-	Gen     genCmd     `cmd:"" help:"Make ids."`
-	Parse   parseCmd   `cmd:"" help:"Take ids apart: time, worker, sequence."`
-	Plan    planCmd    `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
-	Bounds  boundsCmd  `cmd:"" help:"Print the lowest and the highest id of a span of time, for WHERE id BETWEEN."`
-	Eras    erasCmd    `cmd:"" help:"Show layouts that succeed one another, and plan the next one."`
-	Workers workersCmd `cmd:"" help:"Look after the rows that worker ids come from."`
-	Doctor  doctorCmd  `cmd:"" help:"Check a database from end to end: tables, privileges, settings, clocks, what is left."`
-	Segment segmentCmd `cmd:"" help:"Number segments: short, dense ids per tag from a database's counter."`
-	Number  numberCmd  `cmd:"" help:"Numbers that people read: with a date, per shop, beginning anew each day."`
-	Serve   serveCmd   `cmd:"" help:"Serve ids over HTTP at the addresses of Leaf's clients."`
-	Health  healthCmd  `cmd:"" help:"Ask a server of uid serve whether it hands out ids."`
-	Schema  schemaCmd  `cmd:"" help:"Print the SQL that creates the tables."`
-	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`
+	Gen     genCmd        `cmd:"" help:"Make ids."`
+	Parse   parseCmd      `cmd:"" help:"Take ids apart: time, worker, sequence."`
+	Plan    planCmd       `cmd:"" help:"Plan a layout: capacities, the day it runs out, memory."`
+	Bounds  boundsCmd     `cmd:"" help:"Print the lowest and the highest id of a span of time, for WHERE id BETWEEN."`
+	Eras    erasCmd       `cmd:"" help:"Show layouts that succeed one another, and plan the next one."`
+	Workers workersCmd    `cmd:"" help:"Look after the rows that worker ids come from."`
+	Doctor  doctorCmd     `cmd:"" help:"Check a database from end to end: tables, privileges, settings, clocks, what is left."`
+	Segment segmentCmd    `cmd:"" help:"Number segments: short, dense ids per tag from a database's counter."`
+	Number  numberCmd     `cmd:"" help:"Numbers that people read: with a date, per shop, beginning anew each day."`
+	Serve   serveCmd      `cmd:"" help:"Serve ids over HTTP at the addresses of Leaf's clients."`
+	Health  healthCmd     `cmd:"" help:"Ask a server of uid serve whether it hands out ids."`
+	Schema  schemaCmd     `cmd:"" help:"Print the SQL that creates the tables, or functions that take ids apart."`
+	Parts   partitionsCmd `cmd:"" name:"partitions" help:"Print the SQL that gives a table a partition for each month, by id."`
+	Ver     versionCmd    `cmd:"" name:"version" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and values."`
 	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show the help of a command."`
