@@ -26,6 +26,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -153,7 +154,7 @@ func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, er
 		defer line.Stop()
 	}
 	if !o.NoMigrate {
-		if err := workernode.MigrateLogged(ctx, db, o.Logger); err != nil {
+		if err := workerlist.Migrate(ctx, db, o.Logger); err != nil {
 			return nil, fmt.Errorf("uidring: creating the tables: %w", err)
 		}
 	}

@@ -2,10 +2,8 @@ package workernode
 
 import (
 	"context"
-	"log/slog"
 
-	"github.com/uidring/uidring/internal/sqlgorm"
-	"github.com/uidring/uidring/internal/workertable"
+	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -16,13 +14,4 @@ import (
 // cannot be made where rows are equal already, which an operator has to judge. Migrate waits for a
 // database that is down until ctx ends. The DDL is that of package sql, so an operator who runs it
 // by hand gets the same tables.
-func Migrate(ctx context.Context, db *gorm.DB) error { return MigrateLogged(ctx, db, nil) }
-
-// MigrateLogged is Migrate with a logger, which may be nil. It is told when Migrate begins to wait.
-func MigrateLogged(ctx context.Context, db *gorm.DB, logger *slog.Logger) error {
-	d, err := sqlgorm.Open("workernode", db, logger)
-	if err != nil {
-		return err
-	}
-	return workertable.Migrate(ctx, d)
-}
+func Migrate(ctx context.Context, db *gorm.DB) error { return workerlist.Migrate(ctx, db, nil) }

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestWaitIsLogged: waiting for a database is logged once, without the password.
@@ -28,8 +29,8 @@ func TestWaitIsLogged(t *testing.T) {
 	for name, wait := range map[string]func(context.Context) error{
 		"Disposable": assign(workernode.Disposable(db, &workernode.DisposableOptions{Logger: l})),
 		"Leased":     assign(workernode.Leased(db, &workernode.LeasedOptions{Logger: l})),
-		"MigrateLogged": func(ctx context.Context) error {
-			return workernode.MigrateLogged(ctx, db, l)
+		"Migrate": func(ctx context.Context) error {
+			return workerlist.Migrate(ctx, db, l)
 		},
 	} {
 		log.Reset()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
@@ -57,17 +58,17 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	if c.Abandon {
-		n, err := sqlsource.AbandonTickets(ctx, dbs, nil)
+		n, err := planner(dbs, 0).Abandon(ctx)
 		if err != nil {
 			return withHint(err)
 		}
 		return c.printAbandoned(p, n)
 	}
-	run := sqlsource.PlanTickets
+	run := planner(dbs, c.Step).Plan
 	if c.Yes {
-		run = sqlsource.ExpandTickets
+		run = planner(dbs, c.Step).Expand
 	}
-	plans, err := run(ctx, dbs, &sqlsource.TicketOptions{Step: c.Step})
+	plans, err := run(ctx)
 	switch {
 	case errors.Is(err, segment.ErrOptions):
 		return usageError{err}
@@ -78,6 +79,12 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	c.print(p, plans, places)
 	return nil
+}
+
+// planner returns the planner of ticket servers that are to count by step.
+func planner(dbs []*gorm.DB, step int64) ticketplan.Planner {
+	src := sqlsource.Ticket(dbs, &sqlsource.TicketOptions{Step: step})
+	return src.(ticketplan.Planner) //nolint:errcheck,forcetypeassert // as it always is
 }
 
 // ticketServers opens the databases of several servers. A server that is down is not an error.
@@ -111,7 +118,7 @@ func closeServers(dbs []*gorm.DB) error {
 }
 
 // print prints the plans as SQL with comments.
-func (c *segmentExpandCmd) print(p *program, plans []sqlsource.TicketPlan, places []string) {
+func (c *segmentExpandCmd) print(p *program, plans []ticketplan.Plan, places []string) {
 	left := false
 	for _, plan := range plans {
 		left = left || len(plan.Announce)+len(plan.Change) > 0
@@ -127,10 +134,10 @@ func (c *segmentExpandCmd) print(p *program, plans []sqlsource.TicketPlan, place
 	fmt.Fprintf(p.out, "-- from id %d on the servers count by %d\n", plans[0].Start, plans[0].Step)
 	for _, phase := range []struct {
 		name       string
-		statements func(sqlsource.TicketPlan) []string
+		statements func(ticketplan.Plan) []string
 	}{
-		{"announce the plan on", func(p sqlsource.TicketPlan) []string { return p.Announce }},
-		{"change", func(p sqlsource.TicketPlan) []string { return p.Change }},
+		{"announce the plan on", func(p ticketplan.Plan) []string { return p.Announce }},
+		{"change", func(p ticketplan.Plan) []string { return p.Change }},
 	} {
 		for i, plan := range slices.Backward(plans) {
 			if statements := phase.statements(plan); len(statements) > 0 {
@@ -155,7 +162,7 @@ func (c *segmentExpandCmd) printAbandoned(p *program, n int) error {
 }
 
 // expandJSON is what --json prints.
-func expandJSON(plans []sqlsource.TicketPlan, places []string, yes bool) any {
+func expandJSON(plans []ticketplan.Plan, places []string, yes bool) any {
 	type server struct {
 		Place    string   `json:"place"`
 		Offset   int64    `json:"offset"`

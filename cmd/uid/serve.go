@@ -17,8 +17,9 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
@@ -331,10 +332,19 @@ func (c *serveCmd) migrate(ctx context.Context, dbs []*gorm.DB, logger *slog.Log
 	errs := make([]error, len(dbs))
 	var wg sync.WaitGroup
 	for i, db := range dbs {
-		wg.Go(func() { errs[i] = sqlsource.MigrateLogged(ctx, db, logger, tables...) })
+		wg.Go(func() { errs[i] = migrateSegments(ctx, db, logger, tables) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// migrateSegments creates the tables of segments, and logs that it waits for the database.
+func migrateSegments(
+	ctx context.Context, db *gorm.DB, logger *slog.Logger, tables []string,
+) error {
+	d := sqltable.DB{Logger: logger}
+	d.Pool, d.Dialect, d.Place, d.Err = sqlgorm.Pool("uid serve", db)
+	return sqltable.Migrate(ctx, d, tables...)
 }
 
 // serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -45,7 +46,7 @@ func (c *serveCmd) snowflake(
 	ctx context.Context, db *gorm.DB, layout namedLayout, logger *slog.Logger,
 ) (assigner.Assigner, *uid.Cached, error) {
 	flags, free := c.assignerFlags, c.Namespace == "" && c.Assigner == "leased"
-	migrateErr := workernode.MigrateLogged(ctx, db, logger)
+	migrateErr := workerlist.Migrate(ctx, db, logger)
 	for {
 		var before, after homes
 		var err error

@@ -9,7 +9,6 @@ package sqlsource
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"gorm.io/gorm"
 
@@ -18,12 +17,11 @@ import (
 	"github.com/uidring/uidring/segment/sqltable"
 )
 
-// The options and the plans are those of sqltable.
+// The options are those of sqltable.
 type (
 	LeafAllocOptions = sqltable.LeafAllocOptions
 	SequenceOptions  = sqltable.SequenceOptions
 	TicketOptions    = sqltable.TicketOptions
-	TicketPlan       = sqltable.TicketPlan
 )
 
 // ErrTicketServer is sqltable.ErrTicketServer.
@@ -44,37 +42,12 @@ func Ticket(dbs []*gorm.DB, opts *TicketOptions) segment.Source {
 	return sqltable.Ticket(servers(dbs), opts)
 }
 
-// PlanTickets is sqltable.PlanTickets.
-func PlanTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
-	return sqltable.PlanTickets(ctx, servers(dbs), opts)
-}
-
-// ExpandTickets is sqltable.ExpandTickets.
-func ExpandTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) ([]TicketPlan, error) {
-	return sqltable.ExpandTickets(ctx, servers(dbs), opts)
-}
-
-// AbandonTickets is sqltable.AbandonTickets.
-func AbandonTickets(ctx context.Context, dbs []*gorm.DB, opts *TicketOptions) (int, error) {
-	return sqltable.AbandonTickets(ctx, servers(dbs), opts)
-}
-
 // Tables is sqltable.Tables.
 func Tables() []string { return sqltable.Tables() }
 
 // Migrate is sqltable.Migrate.
 func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
-	return MigrateLogged(ctx, db, nil, tables...)
-}
-
-// MigrateLogged is Migrate with a logger, which gets a message when Migrate begins to wait. The
-// logger may be nil.
-func MigrateLogged(
-	ctx context.Context, db *gorm.DB, logger *slog.Logger, tables ...string,
-) error {
-	d := of("Migrate", db)
-	d.Logger = logger
-	return sqltable.Migrate(ctx, d, tables...)
+	return sqltable.Migrate(ctx, of("Migrate", db), tables...)
 }
 
 // servers returns the databases of ticket servers.

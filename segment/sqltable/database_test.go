@@ -91,7 +91,7 @@ func TestUnfitDB(t *testing.T) {
 		if err := sqlsource.Migrate(t.Context(), db); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("%s: Migrate = %v, want ErrOptions", name, err)
 		}
-		if _, err := sqlsource.PlanTickets(t.Context(), []*gorm.DB{db}, nil); !errors.Is(err, segment.ErrOptions) {
+		if _, err := planned(t.Context(), []*gorm.DB{db}, nil); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("%s: PlanTickets = %v, want ErrOptions", name, err)
 		}
 	}

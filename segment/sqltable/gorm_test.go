@@ -2,6 +2,7 @@ package sqltable_test
 
 import (
 	"context"
+	"github.com/uidring/uidring/internal/ticketplan"
 
 	"gorm.io/gorm"
 
@@ -20,14 +21,32 @@ func unbounded(dbs []*gorm.DB) segment.Source {
 
 func planTables(
 	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions,
-) ([]sqltable.TicketPlan, error) {
+) ([]ticketplan.Plan, error) {
 	return sqltable.PlanTables(ctx, pools(dbs), o)
 }
 
 func expandTicketsWith(
 	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions, after func(int, string) error,
-) ([]sqltable.TicketPlan, error) {
+) ([]ticketplan.Plan, error) {
 	return sqltable.ExpandTicketsWith(ctx, pools(dbs), o, after)
+}
+
+// planner returns the Planner of ticket servers.
+func planner(dbs []*gorm.DB, o *sqltable.TicketOptions) ticketplan.Planner {
+	p, _ := sqlsource.Ticket(dbs, o).(ticketplan.Planner)
+	return p
+}
+
+func planned(ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions) ([]ticketplan.Plan, error) {
+	return planner(dbs, o).Plan(ctx)
+}
+
+func expanded(ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions) ([]ticketplan.Plan, error) {
+	return planner(dbs, o).Expand(ctx)
+}
+
+func abandoned(ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions) (int, error) {
+	return planner(dbs, o).Abandon(ctx)
 }
 
 // pools returns the databases of MySQL servers.

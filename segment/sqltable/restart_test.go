@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
+	"gorm.io/gorm"
 )
 
 // TestRestart: a restart continues at the source's counter, which leaves a gap. With Checkpoint there is
@@ -75,13 +77,16 @@ func TestStartWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
+	logged := pools([]*gorm.DB{db})[0]
+	logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	logged.Place = s.Addr()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	err := sqlsource.MigrateLogged(ctx, db, slog.New(slog.NewTextHandler(&log, nil)))
+	err := sqltable.Migrate(ctx, logged)
 	text := log.String()
 	if err == nil || strings.Count(text, "waiting for the database") != 1 ||
 		!strings.Contains(text, s.Addr()) || strings.Contains(text, dbtest.Password) {
-		t.Errorf("MigrateLogged = %v and logs %q, want one line about waiting for %s", err, text, s.Addr())
+		t.Errorf("Migrate = %v and logs %q, want one line about waiting for %s", err, text, s.Addr())
 	}
 	for name, src := range map[string]segment.Source{
 		"LeafAlloc": sqlsource.LeafAlloc(db, nil), "Sequence": sqlsource.Sequence(db, nil),

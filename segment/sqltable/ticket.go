@@ -13,13 +13,13 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TicketOptions are the options of Ticket, PlanTickets and ExpandTickets. nil means the defaults.
+// TicketOptions are the options of Ticket. nil means the defaults.
 type TicketOptions struct {
 	Table string // name of the table; "ticket" by default
 
 	// Step is the distance between neighbouring ids of one server: the auto_increment_increment
 	// that every server must have, at least the number of servers and at most 65535. 0 means the
-	// number of servers. A larger step leaves room for more servers. A server that ExpandTickets
+	// number of servers. A larger step leaves room for more servers. A server that Expand
 	// has changed counts by its plan, whatever Step says.
 	Step int64
 
@@ -92,7 +92,7 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 // invalid option or database.
 func Ticket(dbs []DB, opts *TicketOptions) segment.Source {
 	o, err := opts.withDefaults(len(dbs))
-	t := &ticket{opts: o}
+	t := &ticket{opts: o, dbs: dbs, given: opts}
 	if err != nil {
 		t.err = fmt.Errorf("sqltable: %w", err)
 	}
@@ -118,8 +118,10 @@ func openServer(index int, db DB, o TicketOptions) (*sqldb.DB, error) {
 type ticket struct {
 	opts    TicketOptions
 	servers []*ticketServer
-	err     error         // of the options, or of a database
-	turn    atomic.Uint64 // counts fetches; selects the server that is asked first
+	dbs     []DB           // as Ticket got them, for a Planner
+	given   *TicketOptions // the same
+	err     error          // of the options, or of a database
+	turn    atomic.Uint64  // counts fetches; selects the server that is asked first
 
 	mu      sync.Mutex
 	offsets map[[2]int64]int // {step, offset % step} -> index of the server; guarded by mu

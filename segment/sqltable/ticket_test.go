@@ -343,7 +343,7 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 	if err := after.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
 		t.Errorf("Check of the new list before there is a plan = %v, want ErrTicketServer", err)
 	}
-	dry, err := sqlsource.PlanTickets(t.Context(), all, nil)
+	dry, err := planned(t.Context(), all, nil)
 	if err != nil {
 		t.Fatalf("PlanTickets: %v", err)
 	}
@@ -377,7 +377,7 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 		// Moves the counter back to the highest row, as the restart of an old server does.
 		run(t, all[i], "ALTER TABLE ticket AUTO_INCREMENT = 1")
 	}
-	left, err := sqlsource.PlanTickets(t.Context(), all, nil)
+	left, err := planned(t.Context(), all, nil)
 	if err != nil || len(left[0].Announce)+len(left[0].Change) > 0 || left[0].Start != start {
 		t.Errorf("PlanTickets after the plan was carried out = %+v, %v, want nothing left", left, err)
 	}

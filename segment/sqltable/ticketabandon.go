@@ -11,21 +11,16 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// AbandonTickets takes back the plans that PlanTickets made and ExpandTickets announced, and
-// returns how many there were. It fails once a counter of the set has moved to its plan's start:
-// ids are counted by the plan then, and ExpandTickets has to finish it. Programs stay in service,
-// and the servers count on as before.
-//
-// dbs are all servers of the plan, in any order, each once or under several names. It needs what
-// ExpandTickets needs. After an error it may be called again.
+// Abandon takes back the plans. It implements ticketplan.Planner.
 //
 // # Why no id is given twice
 //
-// ExpandTickets moves the counter of the server with the highest offset first, and no server's
+// Expand moves the counter of the server with the highest offset first, and no server's
 // before it. Each move and each deletion here is made under a lock of the table, after the plan was
 // read again. The plan of the highest offset is deleted first. So either its counter has moved, and
 // nothing is deleted anywhere, or it never will, and neither will the others.
-func AbandonTickets(ctx context.Context, dbs []DB, opts *TicketOptions) (int, error) {
+func (t *ticket) Abandon(ctx context.Context) (int, error) {
+	dbs, opts := t.dbs, t.given
 	o, err := opts.withDefaults(len(dbs))
 	if err != nil {
 		return 0, fmt.Errorf("sqltable: %w", err)
@@ -112,14 +107,14 @@ func (a *announced) begun(done []plan) error {
 		for _, d := range done {
 			if p.step == d.step && p.start == d.start {
 				return fmt.Errorf("the counter has moved to %d, where the plan for step %d "+
-					"starts, want ExpandTickets to finish it", d.start, d.step)
+					"starts, want Expand to finish it", d.start, d.step)
 			}
 		}
 	}
 	return nil
 }
 
-// abandon deletes the plans of the server, under the lock that ExpandTickets takes too.
+// abandon deletes the plans of the server, under the lock that Expand takes too.
 func (a *announced) abandon(ctx context.Context) (n int, err error) {
 	if a.open == nil {
 		return 0, nil

@@ -123,7 +123,7 @@ func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k co
 		k.below = p.start
 	case p != plan{} && !asPlanned:
 		return k, wrong("the server counts by %d from %d, want %d from %d as in the table's row "+
-			"with the id 0, or a call of ExpandTickets", globalInc, globalOffset, p.step, p.offset)
+			"with the id 0, or a call of Expand", globalInc, globalOffset, p.step, p.offset)
 	}
 	if inc != globalInc || offset != globalOffset {
 		return k, staleError{wrong("the session counts by %d from %d, the server by %d from %d, "+

@@ -155,7 +155,7 @@ func TestTicketOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := sqlsource.PlanTickets(ctx, one, nil); !errors.Is(err, context.Canceled) {
+	if _, err := planned(ctx, one, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("PlanTickets with a cancelled ctx = %v, want context.Canceled", err)
 	}
 }

@@ -4,24 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"slices"
 
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
 
-// ExpandTickets carries out the plans of PlanTickets and returns them. The servers stay in service.
-// After an error it may be called again, with the same servers in the same order: it continues
-// where it stopped. AbandonTickets takes the plans back instead.
-//
-// A server may restart at any moment, with the old settings, the new ones or none. Until its
-// settings are those of its plan, no program uses its ids from Start on. Another call of
-// ExpandTickets repairs the settings. They must be in the servers' configuration files all the
-// same, or every restart takes the server out of service.
-//
-// ExpandTickets needs MySQL or MariaDB, and the privileges to lock the table and to set global
-// variables. The variables affect every table of the server. It locks each table twice, for as long
-// as three statements take.
+// Expand carries out the plans. It implements ticketplan.Planner.
 //
 // # Why no id is given twice
 //
@@ -32,26 +22,26 @@ import (
 // server is changed before the plan is announced on all of them. So on every server, ids that are
 // counted the old way lie below Start, and the ids of different servers from Start on differ by
 // their remainders.
-func ExpandTickets(ctx context.Context, dbs []DB, opts *TicketOptions) ([]TicketPlan, error) {
-	if err := apart(ctx, dbs, opts); err != nil {
+func (t *ticket) Expand(ctx context.Context) ([]ticketplan.Plan, error) {
+	if err := apart(ctx, t.dbs, t.given); err != nil {
 		return nil, err
 	}
-	return expandTickets(ctx, dbs, opts, func(int, string) error { return nil })
+	return expandTickets(ctx, t.dbs, t.given, func(int, string) error { return nil })
 }
 
-// expandTickets is ExpandTickets. It calls after following each statement of a server, with the
+// expandTickets is Expand. It calls after following each statement of a server, with the
 // server's index and the statement. An error of after ends it.
 func expandTickets(
 	ctx context.Context, dbs []DB, opts *TicketOptions, after func(int, string) error,
-) ([]TicketPlan, error) {
+) ([]ticketplan.Plan, error) {
 	e, err := newExpansion(ctx, dbs, opts)
 	if err != nil {
 		return nil, err
 	}
 	plans := e.plans()
-	phases := []func(TicketPlan) []string{
-		func(p TicketPlan) []string { return p.Announce },
-		func(p TicketPlan) []string { return p.Change },
+	phases := []func(ticketplan.Plan) []string{
+		func(p ticketplan.Plan) []string { return p.Announce },
+		func(p ticketplan.Plan) []string { return p.Change },
 	}
 	for _, phase := range phases {
 		for i, plan := range slices.Backward(plans) { // new servers come first
@@ -132,12 +122,12 @@ func (e *expansion) move(i int) string {
 }
 
 // plans returns the plans of all servers, with the statements that are left to run.
-func (e *expansion) plans() []TicketPlan {
+func (e *expansion) plans() []ticketplan.Plan {
 	const unlock = "UNLOCK TABLES"
-	plans := make([]TicketPlan, len(e.dbs))
+	plans := make([]ticketplan.Plan, len(e.dbs))
 	for i, s := range e.states {
 		p := e.plan(i)
-		plans[i] = TicketPlan{Step: p.step, Offset: p.offset, Start: p.start}
+		plans[i] = ticketplan.Plan{Step: p.step, Offset: p.offset, Start: p.start}
 		if s.plan != p {
 			plans[i].Announce = []string{
 				carefully, e.lock(i), e.probe(i), e.mark(i), unlock, asBefore,
@@ -177,7 +167,7 @@ func (e *expansion) run(
 }
 
 // exec runs a statement and checks what the following statements depend on. Two calls of
-// ExpandTickets may run at once, so under the table's lock the server must still have the plan that
+// Expand may run at once, so under the table's lock the server must still have the plan that
 // it had when it was read. Its counter must lie below the start before a plan is written. The row
 // of the plan must be stored as written, which a narrow column may prevent.
 func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) error {

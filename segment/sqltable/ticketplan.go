@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"math"
 	"strings"
 
@@ -12,39 +13,18 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// TicketPlan says how one server of a changed set is to count.
-type TicketPlan struct {
-	Step   int64 // auto_increment_increment
-	Offset int64 // auto_increment_offset, 1..Step
-	Start  int64 // ids from Start on are counted by the plan, and ids below as before
+var _ ticketplan.Planner = (*ticket)(nil)
 
-	// Announce and Change are the statements that are left to run. Each list must run on one
-	// connection. Announce writes the plan into the server's table, where every program reads it.
-	// Change moves the counter to Start and sets the server's variables. A list that is done is
-	// empty.
-	Announce, Change []string
-}
-
-// PlanTickets returns the plans, one per server, that make the servers of dbs one set. New servers
-// have an empty table. PlanTickets reads every server and changes nothing; ExpandTickets carries
-// the plans out.
-//
-// Each server is to count by TicketOptions.Step, or by the number of servers if that is 0. Its
-// offset is its place in dbs, counted from 1. So old servers must keep their places, and new ones
-// follow. The set begins at Start, above every id of any server. If the tables have a plan for the
-// same set that is not carried out on all servers, PlanTickets returns what is left of it.
-//
-// Two of dbs that are one server, under two names or with two databases, are an error that wraps
-// segment.ErrOptions: a server counts in one way only.
-func PlanTickets(ctx context.Context, dbs []DB, opts *TicketOptions) ([]TicketPlan, error) {
-	if err := apart(ctx, dbs, opts); err != nil {
+// Plan returns the plans that make the servers one set. It implements ticketplan.Planner.
+func (t *ticket) Plan(ctx context.Context) ([]ticketplan.Plan, error) {
+	if err := apart(ctx, t.dbs, t.given); err != nil {
 		return nil, err
 	}
-	return planTickets(ctx, dbs, opts)
+	return planTickets(ctx, t.dbs, t.given)
 }
 
-// planTickets is PlanTickets for databases that may be on one server.
-func planTickets(ctx context.Context, dbs []DB, opts *TicketOptions) ([]TicketPlan, error) {
+// planTickets is Plan for databases that may be on one server.
+func planTickets(ctx context.Context, dbs []DB, opts *TicketOptions) ([]ticketplan.Plan, error) {
 	e, err := newExpansion(ctx, dbs, opts)
 	if err != nil {
 		return nil, err
@@ -100,7 +80,7 @@ func newestPlan(table string) string {
 type ticketState struct {
 	high         int64 // no id that the server gave is above
 	step, offset int64 // of the server's settings
-	plan         plan  // written by ExpandTickets; zero: none
+	plan         plan  // written by Expand; zero: none
 	row          int64 // id of the plan's row
 }
 
@@ -148,7 +128,7 @@ func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, name, table strin
 }
 
 // ticketGap is how far above the highest id a plan starts: more than the servers hand out while the
-// plan is announced. If they hand out more, ExpandTickets returns an error.
+// plan is announced. If they hand out more, Expand returns an error.
 const ticketGap = 1_000_000
 
 // decide returns the start of the plans for step: that of the plan that the servers have for the

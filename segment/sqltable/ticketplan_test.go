@@ -180,11 +180,11 @@ func testTicketTwice(t *testing.T, a, b *dbtest.Server) {
 	for name, dbs := range map[string][]*gorm.DB{
 		"two addresses": {other, db, alias}, "two databases": {db, other, second}, "one pool": {db, db},
 	} {
-		_, err := sqlsource.ExpandTickets(t.Context(), dbs, nil)
+		_, err := expanded(t.Context(), dbs, nil)
 		if !errors.Is(err, segment.ErrOptions) || !strings.Contains(fmt.Sprint(err), "are one server") {
 			t.Errorf("%s: ExpandTickets = %v, want ErrOptions", name, err)
 		}
-		if _, err := sqlsource.PlanTickets(t.Context(), dbs, nil); !errors.Is(err, segment.ErrOptions) {
+		if _, err := planned(t.Context(), dbs, nil); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("%s: PlanTickets = %v, want ErrOptions", name, err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestTicketAbandon(t *testing.T) {
 		if !errors.Is(err, stopped) {
 			t.Fatalf("ExpandTickets = %v, want it stopped after %d statements", err, stop)
 		}
-		_, err = sqlsource.AbandonTickets(t.Context(), dbs, nil)
+		_, err = abandoned(t.Context(), dbs, nil)
 		left := 0
 		for _, db := range dbs {
 			left += int(number(t, db, "SELECT COUNT(*) FROM ticket WHERE stub LIKE 'uid-ticket-plan 3/%'"))
@@ -246,7 +246,7 @@ func TestTicketAbandon(t *testing.T) {
 	for _, p := range []string{"2/2/4000000", "2/1/4000000"} {
 		run(t, db, "REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan "+p+"')")
 	}
-	if n, err := sqlsource.AbandonTickets(t.Context(), []*gorm.DB{db}, nil); n != 2 || err != nil {
+	if n, err := abandoned(t.Context(), []*gorm.DB{db}, nil); n != 2 || err != nil {
 		t.Errorf("AbandonTickets of a server that was named twice = %d, %v, want 2 plans", n, err)
 	}
 	segtest.Fetch(t, sqlsource.Ticket([]*gorm.DB{db}, nil), "a", 1)

@@ -3,6 +3,7 @@ package sqltable_test
 import (
 	"errors"
 	"fmt"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,7 +131,7 @@ type ticketStep struct {
 }
 
 // ticketSteps returns the statements of the plans in the order in which an expansion runs them.
-func ticketSteps(plans []sqlsource.TicketPlan) (steps []ticketStep) {
+func ticketSteps(plans []ticketplan.Plan) (steps []ticketStep) {
 	for _, phase := range []string{"announce", "change"} {
 		for i, p := range slices.Backward(plans) {
 			n := len(p.Announce)
@@ -212,7 +213,7 @@ func expandAndCrash(
 	crashed = map[ticketStep]bool{}
 	var start int64
 	for calls := 0; ; calls++ {
-		plans, err := sqlsource.PlanTickets(t.Context(), all, nil)
+		plans, err := planned(t.Context(), all, nil)
 		left := ticketSteps(plans)
 		if steps == nil {
 			steps = left
@@ -285,7 +286,7 @@ func TestTicketExpansionUnbounded(t *testing.T) {
 	t.Parallel()
 	servers, all := startConfigured(t)
 	segtest.Fetch(t, sqlsource.Ticket(all[:2], nil), "a", 10)
-	if _, err := sqlsource.ExpandTickets(t.Context(), all, nil); err != nil {
+	if _, err := expanded(t.Context(), all, nil); err != nil {
 		t.Fatal(err)
 	}
 	servers[0].configure(t, oldStep(0), 1)

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/test/internal/soak"
 )
@@ -77,7 +78,7 @@ func (in *injector) expand() {
 	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
 	for {
-		plans, err := sqlsource.ExpandTickets(ctx, in.tickets, nil)
+		plans, err := sqlsource.Ticket(in.tickets, nil).(ticketplan.Planner).Expand(ctx)
 		if err == nil {
 			for _, p := range plans {
 				if len(p.Announce)+len(p.Change) > 0 {
