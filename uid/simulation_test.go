@@ -97,7 +97,7 @@ func TestSimulationRepeats(t *testing.T) {
 		t.Skip(err)
 	}
 	const runs, same = 12, 10
-	seeds := []int{17, 1, 2, 24, 8}
+	seeds := []int{17, 1, 2, 7, 8}
 	if scale > 1 { // the first repeats under the race detector, too
 		seeds = seeds[:1]
 	}
