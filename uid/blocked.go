@@ -41,7 +41,7 @@ func (c *Cached) blocked() error {
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim
 // that bounds its lead begins up to three seconds ahead by default, and a burst uses these up at
-// once. Beyond it the wait counts as a clock that went back.
+// once. Beyond it the ids are too far ahead.
 const startWait = 5 * time.Second
 
 // blocked returns Stats.Err: what a call would fail with now, or wait for beyond the next tick,
@@ -56,9 +56,11 @@ func (d *Default) blocked() error {
 	if err == nil && wait > d.tick { // before the first id no call waits
 		newest := uint64(last)
 		tick := newest &^ d.of(newest).tickMask
-		began := wait <= startWait && tick <= d.ahead.Load()
+		switch began := tick <= d.ahead.Load(); {
+		case began && wait > startWait:
+			err = ErrLead
 		// Where an era cuts a tick off, the next tick may be further than one away.
-		if !began && tick > d.at(d.clock.now()) {
+		case !began && tick > d.at(d.clock.now()):
 			err = &ClockBackError{By: wait, Bound: d.opts.rollback.bound}
 		}
 	}
@@ -106,7 +108,7 @@ func (k *keeper) resumed() {
 // look sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
-	if err == ErrClosed || err != nil && k.starting() {
+	if err == ErrClosed || err != nil && k.starting(err) {
 		return
 	}
 	worker := k.window.Load().worker
@@ -122,13 +124,16 @@ func (k *keeper) report() {
 	}
 }
 
-// starting reports whether the first claim begins soon: ids have not stopped, they begin with it.
-// Env and StatefulSet claim from a few seconds ahead of the clock, which a shorter MaxLead waits
-// for.
-func (k *keeper) starting() bool {
+// starting reports whether ids have not stopped but are still to begin, with the first claim. Env
+// and StatefulSet claim from their Lead ahead of the clock, which a shorter MaxLead waits for. The
+// log has a line for a claim that begins far ahead.
+func (k *keeper) starting(err error) bool {
 	if k.made.Load() != 1 {
 		return false
 	}
-	ahead := k.window.Load().start.Sub(k.clock.now())
-	return ahead > 0 && ahead <= startWait
+	w := k.window.Load()
+	ahead := w.start.Sub(k.clock.now())
+	first := k.timeline.time(k.timeline.next(w.from)) // the end of the first tick
+	none := !k.front().After(first)
+	return ahead > 0 && (ahead <= startWait || none && kindOf(err) == ErrLead)
 }

@@ -89,18 +89,24 @@ func TestNotExpired(t *testing.T) {
 	})
 }
 
-// TestStartAhead: the log does not say that ids have stopped where they begin a few seconds ahead of
-// the clock, as those of assigner.Env do, and a shorter MaxLead makes calls wait for that.
+// TestStartAhead: the log does not say that ids have stopped where they begin some seconds ahead of
+// the clock, as those of assigner.Env do, and a shorter MaxLead makes calls wait for that. A claim that
+// begins far ahead has a line.
 func TestStartAhead(t *testing.T) {
 	t.Parallel()
-	for _, cached := range []bool{false, true} {
+	for _, tt := range []struct {
+		cached bool
+		ahead  time.Duration
+		far    int // lines
+	}{{false, 3 * time.Second, 0}, {true, 3 * time.Second, 0}, {false, 10 * time.Second, 0},
+		{true, 10 * time.Second, 0}, {true, time.Hour, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			logger, log := newLogged()
-			a := &assignertest.Memory{Length: time.Hour, From: time.Now().Add(3 * time.Second)}
+			a := &assignertest.Memory{Length: 2 * time.Hour, From: time.Now().Add(tt.ahead)}
 			o := &uid.Both{Layout: bubbleLayout(), MaxLead: time.Second, Logger: logger}
 			var g uid.Generator
 			var err error
-			if cached {
+			if tt.cached {
 				g, err = uid.NewCached(t.Context(), a, o.Cached())
 			} else {
 				g, err = uid.NewDefault(t.Context(), a, o.Default())
@@ -116,7 +122,8 @@ func TestStartAhead(t *testing.T) {
 			}
 			synctest.Wait()
 			log.want(t, map[string][2]int{
-				"worker id claimed": {1, 1}, "ids have stopped": {0, 0}, "ids are back": {0, 0}})
+				"worker id claimed": {1, 1}, "ids have stopped": {0, 0}, "ids are back": {0, 0},
+				"claim begins ahead of the clock": {tt.far, tt.far}})
 		})
 	}
 }
