@@ -1,6 +1,7 @@
 package uid_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -92,10 +93,6 @@ func TestSimulation(t *testing.T) {
 // kick are both there: select takes any.
 func TestSimulationRepeats(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Skip(err)
-	}
 	const runs, same = 12, 10
 	seeds := []int{17, 1, 2, 7, 8}
 	if scale > 1 { // the first repeats under the race detector, too
@@ -104,9 +101,7 @@ func TestSimulationRepeats(t *testing.T) {
 	for _, seed := range seeds {
 		seen, most := map[string]int{}, 0
 		for n := 0; n < runs && most < same; n++ {
-			cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^TestSimulation$",
-				fmt.Sprint("-sim.seed=", seed), "-sim.watch")
-			held, err := cmd.StdinPipe() // the kernel closes it with this process, however that ends
+			cmd, held, err := simulationRun(t.Context(), "-test.run=^TestSimulation$", fmt.Sprint("-sim.seed=", seed))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,6 +118,18 @@ func TestSimulationRepeats(t *testing.T) {
 			t.Errorf("seed %d: want %d of %d runs to be the same, got %v", seed, same, runs, seen)
 		}
 	}
+}
+
+// simulationRun returns a run of this program that ends when this process does, however that ends: the
+// kernel then closes held, the other end of the run's standard input.
+func simulationRun(ctx context.Context, args ...string) (cmd *exec.Cmd, held io.Closer, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd = exec.CommandContext(ctx, self, append([]string{"-test.v", "-sim.watch"}, args...)...)
+	held, err = cmd.StdinPipe()
+	return cmd, held, err
 }
 
 var traceLine = regexp.MustCompile(`\d+ generators, .*`)
