@@ -1,0 +1,113 @@
+package dbtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// GroupReplication starts a group of the current MySQL, or skips the test: Group Replication, in
+// which each member accepts writes if multi is set, and otherwise one. A member that starts again
+// joins by itself and is read-only until then.
+func GroupReplication(tb testing.TB, multi bool) *Group {
+	tb.Helper()
+	Long(tb, mySQL{}.name())
+	g, err := NewGroupReplication(multi)
+	return testGroup(tb, mySQL{}, g, err)
+}
+
+// NewGroupReplication is GroupReplication outside of a test. The caller calls Close.
+func NewGroupReplication(multi bool) (*Group, error) {
+	seeds := make([]string, groupSize)
+	for i := range seeds {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		seeds[i] = fmt.Sprint("127.0.0.1:", port)
+	}
+	single := "ON"
+	if multi {
+		single = "OFF"
+	}
+	var members []flavour
+	for i := range seeds {
+		members = append(members, newMember(i+1,
+			"--plugin-load-add=group_replication.so",
+			"--group-replication-group-name=6d2f4d2e-0000-4000-8000-000000000001",
+			"--group-replication-start-on-boot=OFF",
+			"--group-replication-local-address="+seeds[i],
+			"--group-replication-group-seeds="+strings.Join(seeds, ","),
+			"--group-replication-ip-allowlist=127.0.0.1/8",
+			"--group-replication-recovery-get-public-key=ON",
+			"--group-replication-single-primary-mode="+single,
+			"--group-replication-enforce-update-everywhere-checks="+map[bool]string{true: "ON",
+				false: "OFF"}[multi]))
+	}
+	g, err := startGroup(groupReplication{}, members...)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.bootstrap(); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// bootstrap makes a group of servers that have none.
+func (g *Group) bootstrap() error {
+	for i, s := range g.Servers {
+		err := s.run("RESET BINARY LOGS AND GTIDS", "CHANGE REPLICATION SOURCE TO "+
+			"SOURCE_USER='"+replicator+"', SOURCE_PASSWORD='"+Password+"' "+
+			"FOR CHANNEL 'group_replication_recovery'")
+		if err == nil && i == 0 {
+			err = s.run("SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION; " +
+				"SET GLOBAL group_replication_bootstrap_group = OFF")
+		} else if err == nil {
+			err = s.run("START GROUP_REPLICATION")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, s := range g.Servers {
+		if err := s.wait(onlineMembers, fmt.Sprint(len(g.Servers))); err != nil {
+			return err
+		}
+	}
+	return g.settle("--group-replication-start-on-boot=ON", "--super-read-only=ON")
+}
+
+const (
+	onlineMembers = "SELECT COUNT(*) FROM performance_schema.replication_group_members " +
+		"WHERE MEMBER_STATE = 'ONLINE'"
+
+	// ownRole is a member's state as it sees it, and whether it can be written to.
+	ownRole = "SELECT CONCAT(MEMBER_STATE, ' ', MEMBER_ROLE, ' ', @@super_read_only) " +
+		"FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
+)
+
+// groupReplication is the kind of group that finds its next primary by itself.
+type groupReplication struct{}
+
+func (groupReplication) promote(g *Group) (int, error) {
+	for end := time.Now().Add(groupPatience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for i, s := range g.Servers {
+			if role, err := s.TryQuery("", ownRole); err == nil && role == "ONLINE PRIMARY 0" {
+				return i, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("dbtest: the group has no primary after %v", groupPatience)
+}
+
+func (groupReplication) rejoin(g *Group, server int) error {
+	s := g.Servers[server]
+	if err := s.Start(); err != nil {
+		return err
+	}
+	return s.wait("SELECT COALESCE(MAX(MEMBER_STATE), '') FROM "+
+		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid", "ONLINE")
+}

@@ -1,0 +1,134 @@
+package dbtest
+
+import (
+	"fmt"
+	"testing"
+)
+
+// SemiSync starts a source of the current MySQL and two replicas, or skips the test. A COMMIT waits
+// for one of the replicas, for an hour: AFTER_SYNC. Each server is read-only when it starts.
+func SemiSync(tb testing.TB) *Group {
+	tb.Helper()
+	Long(tb, mySQL{}.name())
+	g, err := NewSemiSync()
+	return testGroup(tb, mySQL{}, g, err)
+}
+
+// NewSemiSync is SemiSync outside of a test. The caller calls Close.
+func NewSemiSync() (*Group, error) {
+	var members []flavour
+	for i := range groupSize {
+		members = append(members, newMember(i+1, "--plugin-load-add=semisync_source.so",
+			"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON",
+			"--rpl-semi-sync-source-timeout=3600000"))
+	}
+	g, err := startGroup(semiSync{}, members...)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.connect(); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// connect makes replicas of all servers but the first.
+func (g *Group) connect() error {
+	for _, s := range g.Servers {
+		if err := s.run("RESET BINARY LOGS AND GTIDS"); err != nil {
+			return err
+		}
+	}
+	for _, s := range g.Servers[1:] {
+		if err := follow(s, g.Servers[0]); err != nil {
+			return err
+		}
+	}
+	err := g.Servers[0].run("SET GLOBAL rpl_semi_sync_source_enabled = ON")
+	if err == nil {
+		err = g.settle("--rpl-semi-sync-source-enabled=ON", "--super-read-only=ON")
+	}
+	return err
+}
+
+// follow makes a server, which is read-only from now on, a replica of another one, and returns when
+// it acknowledges what it gets.
+func follow(s, source *Server) error {
+	host, port := "127.0.0.1", source.port
+	err := s.run("SET GLOBAL super_read_only = ON; STOP REPLICA; RESET REPLICA ALL; "+
+		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%d, ", host, port)+
+		"SOURCE_USER='"+replicator+"', SOURCE_PASSWORD='"+Password+"', SOURCE_AUTO_POSITION=1, "+
+		"SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
+	if err != nil {
+		return err
+	}
+	return s.wait("SELECT VARIABLE_VALUE FROM performance_schema.global_status "+
+		"WHERE VARIABLE_NAME = 'Rpl_semi_sync_replica_status'", "ON")
+}
+
+// semiSync is the kind of group in which somebody promotes a replica.
+type semiSync struct{}
+
+// promote promotes the replica that has received the most, when it has applied it: a COMMIT that was
+// answered is on one of them.
+func (semiSync) promote(g *Group) (int, error) {
+	best := -1
+	var most string
+	for i, s := range g.Servers {
+		if i == g.primary {
+			continue
+		}
+		// What it has received is applied.
+		err := s.run("STOP REPLICA IO_THREAD")
+		if err == nil {
+			err = s.wait("SELECT GTID_SUBSET(COALESCE(MAX(RECEIVED_TRANSACTION_SET), ''), "+
+				"@@gtid_executed) FROM performance_schema.replication_connection_status", "1")
+		}
+		var has, ahead string
+		if err == nil {
+			has, err = s.TryQuery("", "SELECT REPLACE(@@gtid_executed, '\\n', '')")
+		}
+		if err == nil && best >= 0 {
+			ahead, err = s.TryQuery("", "SELECT NOT GTID_SUBSET('"+has+"', '"+most+"')")
+		}
+		if err != nil {
+			return 0, err
+		}
+		if best < 0 || ahead == "1" {
+			best, most = i, has
+		}
+	}
+	next := g.Servers[best]
+	err := next.run("STOP REPLICA; RESET REPLICA ALL; SET GLOBAL rpl_semi_sync_source_enabled = ON; " +
+		"SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF")
+	for i, s := range g.Servers {
+		if err == nil && i != g.primary && i != best {
+			err = follow(s, next)
+		}
+	}
+	return best, err
+}
+
+// rejoin makes a copy of the primary's data: the server may have changes that nobody else has.
+func (semiSync) rejoin(g *Group, server int) error {
+	s, source := g.Servers[server], g.Primary()
+	if err := s.Start(); err != nil {
+		return err
+	}
+	err := s.run("SET GLOBAL super_read_only = OFF; SET GLOBAL rpl_semi_sync_source_enabled = OFF; " +
+		"SET GLOBAL clone_valid_donor_list = '" + source.Addr() + "'")
+	if err != nil {
+		return err
+	}
+	// It ends the server, which nobody supervises, with an error.
+	_ = s.run(fmt.Sprintf("CLONE INSTANCE FROM '%s'@'127.0.0.1':%d IDENTIFIED BY '%s'", replicator,
+		source.port, Password))
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	if err := s.Start(); err != nil {
+		return err
+	}
+	return follow(s, source)
+}

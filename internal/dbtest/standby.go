@@ -1,0 +1,148 @@
+package dbtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Standbys starts a PostgreSQL and two standbys by streaming, or skips the test. The first of them
+// that is connected is synchronous, the other is not.
+func Standbys(tb testing.TB) *Group {
+	tb.Helper()
+	Long(tb, postgres{}.name())
+	g, err := NewStandbys()
+	return testGroup(tb, postgres{}, g, err)
+}
+
+// NewStandbys is Standbys outside of a test. The caller calls Close.
+func NewStandbys() (*Group, error) {
+	f := newPostgres([]string{
+		"-csynchronous_standby_names=FIRST 1 (*)", "-cwal_level=replica",
+		"-chot_standby=on", "-cwal_keep_size=64MB", "-cwal_receiver_timeout=5s",
+		"-cwal_retrieve_retry_interval=100ms",
+	})
+	g, err := startGroup(streaming{f}, f)
+	for err == nil && len(g.Servers) < groupSize {
+		err = g.addStandby(f)
+	}
+	if err == nil {
+		err = g.Primary().wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'",
+			fmt.Sprint(groupSize-1))
+	}
+	if err != nil {
+		if g != nil {
+			g.Close()
+		}
+		return nil, err
+	}
+	return g, nil
+}
+
+// addStandby starts one more standby.
+func (g *Group) addStandby(f postgres) error {
+	dir, err := os.MkdirTemp("", "uidring-")
+	if err != nil {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	s := &Server{flavour: f, dir: dir}
+	g.Servers = append(g.Servers, s)
+	if err := giveAway(dir); err != nil {
+		return err
+	}
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	if err := baseBackup(f, s, g.Primary()); err != nil {
+		return err
+	}
+	return s.Start()
+}
+
+// baseBackup makes a standby of a server that is down.
+func baseBackup(f postgres, s, primary *Server) error {
+	program, err := f.find("pg_basebackup")
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	if err := os.RemoveAll(data); err != nil {
+		return fmt.Errorf("dbtest: %w", err)
+	}
+	conn := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s application_name=p%d",
+		primary.port, User, Password, s.port)
+	cmd := exec.Command(program, "--pgdata="+data, "--dbname="+conn, "--write-recovery-conf",
+		"--checkpoint=fast", "--no-sync", "--wal-method=stream")
+	cmd.Dir = s.dir
+	if err := unprivileged(cmd); err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("dbtest: pg_basebackup: %w: %s", err, tail(out))
+	}
+	return nil
+}
+
+// streaming is the kind of group in which somebody promotes a standby.
+type streaming struct{ postgres }
+
+// promote promotes the standby that has received the most: a COMMIT that was answered is on one of
+// them.
+func (streaming) promote(g *Group) (int, error) {
+	best, most := -1, ""
+	for i, s := range g.Servers {
+		if i == g.primary {
+			continue
+		}
+		// Without a line break, a byte of 0 to the left makes texts compare as positions do.
+		got, err := s.TryQuery("", "SELECT LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, '/', 1), 8, '0') "+
+			"|| LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, '/', 2), 8, '0')")
+		if err != nil {
+			return 0, err
+		}
+		if best < 0 || got > most {
+			best, most = i, got
+		}
+	}
+	next := g.Servers[best]
+	err := next.run("SELECT pg_promote()")
+	if err == nil {
+		err = next.wait("SELECT pg_is_in_recovery()", "f")
+	}
+	for i, s := range g.Servers {
+		if err != nil || i == g.primary || i == best {
+			continue
+		}
+		var conn string
+		conn, err = s.TryQuery("", "SELECT setting FROM pg_settings WHERE name = 'primary_conninfo'")
+		conn = strings.ReplaceAll(conn, fmt.Sprint("port=", g.Primary().port), fmt.Sprint("port=", next.port))
+		conn = strings.ReplaceAll(conn, fmt.Sprint("port='", g.Primary().port), fmt.Sprint("port='", next.port))
+		if err == nil {
+			err = s.run("ALTER SYSTEM SET primary_conninfo = '"+strings.ReplaceAll(conn, "'", "''")+"'",
+				"SELECT pg_reload_conf()")
+		}
+	}
+	if err == nil {
+		err = next.wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'", "1")
+	}
+	return best, err
+}
+
+// rejoin makes a copy of the primary's data: the server may have changes that nobody else has.
+func (k streaming) rejoin(g *Group, server int) error {
+	s := g.Servers[server]
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	if err := baseBackup(k.postgres, s, g.Primary()); err != nil {
+		return err
+	}
+	if err := s.Start(); err != nil {
+		return err
+	}
+	return g.Primary().wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'",
+		fmt.Sprint(groupSize-1))
+}
