@@ -18,7 +18,7 @@ modules = $$($(GO) list -m -f '{{.Dir}}')
 # A module on its own, as whoever downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
-.PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak simulate mutate bench bench-quick release clean mysql servers etcd kube-apiserver
+.PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak groups simulate mutate bench bench-quick release clean mysql servers etcd kube-apiserver
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -123,6 +123,9 @@ soak: ## Faults, crashes and clock steps for SOAKTIME (10m), of worker ids and o
 	$(GO) run ./test/soak -duration $(SOAKTIME)
 	$(GO) run ./test/segment/soak -duration $(SOAKTIME)
 	$(GO) test ./uid -count=1 -timeout=24h -v -run='^TestSoak$$' -soak.ids=$(SOAKIDS)
+
+groups: servers ## Fail-overs of MySQL groups: their tests, which take minutes and have the machine to themselves.
+	UIDRING_TEST_GROUPS=1 $(GO) test -count=1 -p=1 -run='Group' ./internal/dbtest ./cmd/uid ./test/soak
 
 simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of faults.
 	$(GO) test ./uid -count=1 -timeout=1h -run='^TestSimulation' -sim.seeds=$(SEEDS)

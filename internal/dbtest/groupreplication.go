@@ -7,18 +7,20 @@ import (
 	"time"
 )
 
-// GroupReplication starts a group of the current MySQL, or skips the test: Group Replication, in
+// GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups
+// does: Group Replication, in
 // which each member accepts writes if multi is set, and otherwise one. A member that starts again
 // joins by itself and is read-only until then.
 func GroupReplication(tb testing.TB, multi bool) *Group {
 	tb.Helper()
-	Long(tb, mySQL{}.name())
+	MySQLGroups(tb)
 	g, err := NewGroupReplication(multi)
 	return testGroup(tb, mySQL{}, g, err)
 }
 
-// NewGroupReplication is GroupReplication outside of a test. The caller calls Close.
-func NewGroupReplication(multi bool) (*Group, error) {
+// NewGroupReplication is GroupReplication outside of a test. Each arg is passed on to mysqld. The
+// caller calls Close.
+func NewGroupReplication(multi bool, args ...string) (*Group, error) {
 	seeds := make([]string, groupSize)
 	for i := range seeds {
 		port, err := freePort()
@@ -33,17 +35,18 @@ func NewGroupReplication(multi bool) (*Group, error) {
 	}
 	var members []flavour
 	for i := range seeds {
-		members = append(members, newMember(i+1,
+		members = append(members, newMember(i+1, append([]string{
 			"--plugin-load-add=group_replication.so",
 			"--group-replication-group-name=6d2f4d2e-0000-4000-8000-000000000001",
 			"--group-replication-start-on-boot=OFF",
-			"--group-replication-local-address="+seeds[i],
-			"--group-replication-group-seeds="+strings.Join(seeds, ","),
+			"--group-replication-local-address=" + seeds[i],
+			"--group-replication-group-seeds=" + strings.Join(seeds, ","),
 			"--group-replication-ip-allowlist=127.0.0.1/8",
 			"--group-replication-recovery-get-public-key=ON",
-			"--group-replication-single-primary-mode="+single,
-			"--group-replication-enforce-update-everywhere-checks="+map[bool]string{true: "ON",
-				false: "OFF"}[multi]))
+			"--group-replication-single-primary-mode=" + single,
+			"--group-replication-enforce-update-everywhere-checks=" + map[bool]string{true: "ON",
+				false: "OFF"}[multi],
+		}, args...)...))
 	}
 	g, err := startGroup(groupReplication{}, members...)
 	if err != nil {
@@ -95,12 +98,24 @@ type groupReplication struct{}
 func (groupReplication) promote(g *Group) (int, error) {
 	for end := time.Now().Add(groupPatience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for i, s := range g.Servers {
+			if s.flavour.ready(s.Addr()) != nil {
+				continue // a client of a server that is stopped would wait for it
+			}
 			if role, err := s.TryQuery("", ownRole); err == nil && role == "ONLINE PRIMARY 0" {
 				return i, nil
 			}
 		}
 	}
 	return 0, fmt.Errorf("dbtest: the group has no primary after %v", groupPatience)
+}
+
+func (k groupReplication) whole(g *Group) (int, error) {
+	for _, s := range g.Servers {
+		if err := s.wait(onlineMembers, fmt.Sprint(len(g.Servers))); err != nil {
+			return 0, err
+		}
+	}
+	return k.promote(g)
 }
 
 func (groupReplication) rejoin(g *Group, server int) error {

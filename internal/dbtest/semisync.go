@@ -5,22 +5,24 @@ import (
 	"testing"
 )
 
-// SemiSync starts a source of the current MySQL and two replicas, or skips the test. A COMMIT waits
+// SemiSync starts a source of the current MySQL and two replicas, or skips the test as
+// MySQLGroups does. A COMMIT waits
 // for one of the replicas, for an hour: AFTER_SYNC. Each server is read-only when it starts.
 func SemiSync(tb testing.TB) *Group {
 	tb.Helper()
-	Long(tb, mySQL{}.name())
+	MySQLGroups(tb)
 	g, err := NewSemiSync()
 	return testGroup(tb, mySQL{}, g, err)
 }
 
-// NewSemiSync is SemiSync outside of a test. The caller calls Close.
-func NewSemiSync() (*Group, error) {
+// NewSemiSync is SemiSync outside of a test. Each arg is passed on to mysqld. The caller calls Close.
+func NewSemiSync(args ...string) (*Group, error) {
 	var members []flavour
 	for i := range groupSize {
-		members = append(members, newMember(i+1, "--plugin-load-add=semisync_source.so",
-			"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON",
-			"--rpl-semi-sync-source-timeout=3600000"))
+		members = append(members, newMember(i+1, append([]string{
+			"--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
+			"--rpl-semi-sync-replica-enabled=ON", "--rpl-semi-sync-source-timeout=3600000",
+		}, args...)...))
 	}
 	g, err := startGroup(semiSync{}, members...)
 	if err != nil {
@@ -47,25 +49,28 @@ func (g *Group) connect() error {
 	}
 	err := g.Servers[0].run("SET GLOBAL rpl_semi_sync_source_enabled = ON")
 	if err == nil {
-		err = g.settle("--rpl-semi-sync-source-enabled=ON", "--super-read-only=ON")
+		err = g.settle("--super-read-only=ON")
 	}
 	return err
 }
 
 // follow makes a server, which is read-only from now on, a replica of another one, and returns when
-// it acknowledges what it gets.
+// it acknowledges what it gets. What it applies must not wait for replicas of its own.
 func follow(s, source *Server) error {
 	host, port := "127.0.0.1", source.port
-	err := s.run("SET GLOBAL super_read_only = ON; STOP REPLICA; RESET REPLICA ALL; "+
-		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%d, ", host, port)+
-		"SOURCE_USER='"+replicator+"', SOURCE_PASSWORD='"+Password+"', SOURCE_AUTO_POSITION=1, "+
+	err := s.run("SET GLOBAL super_read_only = ON; " +
+		"SET GLOBAL rpl_semi_sync_source_enabled = OFF; STOP REPLICA; RESET REPLICA ALL; " +
+		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%d, ", host, port) +
+		"SOURCE_USER='" + replicator + "', SOURCE_PASSWORD='" + Password + "', SOURCE_AUTO_POSITION=1, " +
 		"SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
 	if err != nil {
 		return err
 	}
-	return s.wait("SELECT VARIABLE_VALUE FROM performance_schema.global_status "+
-		"WHERE VARIABLE_NAME = 'Rpl_semi_sync_replica_status'", "ON")
+	return s.wait(replicaStatus, "ON")
 }
+
+const replicaStatus = "SELECT VARIABLE_VALUE FROM performance_schema.global_status " +
+	"WHERE VARIABLE_NAME = 'Rpl_semi_sync_replica_status'"
 
 // semiSync is the kind of group in which somebody promotes a replica.
 type semiSync struct{}
@@ -110,14 +115,25 @@ func (semiSync) promote(g *Group) (int, error) {
 	return best, err
 }
 
+func (semiSync) whole(g *Group) (int, error) {
+	for i, s := range g.Servers {
+		if i == g.primary {
+			continue
+		}
+		if err := s.wait(replicaStatus, "ON"); err != nil {
+			return 0, err
+		}
+	}
+	return g.primary, nil
+}
+
 // rejoin makes a copy of the primary's data: the server may have changes that nobody else has.
 func (semiSync) rejoin(g *Group, server int) error {
 	s, source := g.Servers[server], g.Primary()
 	if err := s.Start(); err != nil {
 		return err
 	}
-	err := s.run("SET GLOBAL super_read_only = OFF; SET GLOBAL rpl_semi_sync_source_enabled = OFF; " +
-		"SET GLOBAL clone_valid_donor_list = '" + source.Addr() + "'")
+	err := s.run("SET GLOBAL super_read_only = OFF; SET GLOBAL clone_valid_donor_list = '" + source.Addr() + "'")
 	if err != nil {
 		return err
 	}

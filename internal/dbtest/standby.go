@@ -30,8 +30,7 @@ func NewStandbys() (*Group, error) {
 		err = g.addStandby(f)
 	}
 	if err == nil {
-		err = g.Primary().wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'",
-			fmt.Sprint(groupSize-1))
+		err = g.Whole()
 	}
 	if err != nil {
 		if g != nil {
@@ -126,7 +125,7 @@ func (streaming) promote(g *Group) (int, error) {
 		}
 	}
 	if err == nil {
-		err = next.wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'", "1")
+		err = next.wait(streams, "1")
 	}
 	return best, err
 }
@@ -143,6 +142,12 @@ func (k streaming) rejoin(g *Group, server int) error {
 	if err := s.Start(); err != nil {
 		return err
 	}
-	return g.Primary().wait("SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'",
-		fmt.Sprint(groupSize-1))
+	_, err := k.whole(g)
+	return err
 }
+
+func (streaming) whole(g *Group) (int, error) {
+	return g.primary, g.Primary().wait(streams, fmt.Sprint(groupSize-1))
+}
+
+const streams = "SELECT COUNT(*) FROM pg_stat_replication WHERE state = 'streaming'"

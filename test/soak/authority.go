@@ -20,7 +20,7 @@ type authority struct {
 	// dsn returns the DSN of processes that reach the server at addr.
 	dsn func(srv *dbtest.Server, addr string) string
 
-	// backup makes a backup.
+	// backup makes a backup; nil: the store is never restored, and has its own faults only.
 	backup func(in *injector) (backup, error)
 
 	// numbers says that the store numbers worker ids itself, so that a claim cannot be bound to
@@ -40,10 +40,16 @@ type kind struct{ kind, from string }
 
 // authorities are the values of -authority. Each run has one of its own.
 var authorities = map[string]func() *authority{
-	"mariadb":    func() *authority { return &mariaDB },
-	"postgres":   func() *authority { return &postgreSQL },
-	"sqlite":     newSQLite,
-	"etcd":       func() *authority { return &etcdCluster },
+	"mariadb":  func() *authority { return &mariaDB },
+	"postgres": func() *authority { return &postgreSQL },
+	"sqlite":   newSQLite,
+	"etcd":     func() *authority { return &etcdCluster },
+
+	"group-replication":     newGroupReplication,
+	"semisync":              newSemiSync,
+	"semisync-after-commit": newAfterCommit,
+	"standbys":              newStandbys,
+
 	"kubernetes": newCluster,
 	"zookeeper":  func() *authority { return &zooKeeper },
 }

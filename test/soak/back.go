@@ -97,6 +97,9 @@ func restored(in *injector, _ int64, lasts time.Duration) error {
 // keep makes a backup, to which restored puts the store back.
 func (in *injector) keep() (err error) {
 	in.had = map[int64]bool{}
+	if in.fleet.authority.backup == nil {
+		return nil
+	}
 	for _, w := range in.fleet.windows.All() {
 		in.had[w.Worker] = true
 	}

@@ -105,7 +105,8 @@ func network(
 
 // server injects one fault after the other into the store, its server and the network until stop is
 // closed. Each fault is over, and every generator is back, before the next one begins. A round has
-// each fault of the network and the server once, in random order, and those of always in between.
+// each fault of the network and the server once, in random order, and those of always in between, where
+// the store can be restored.
 func (in *injector) server() {
 	if f, ok := exposes[in.fleet.broken]; ok {
 		for in.inject(f) {
@@ -120,7 +121,10 @@ func (in *injector) server() {
 					every[i], every[j] = every[j], every[i]
 				})
 			}
-			if !in.inject(every[n%len(every)]) || !in.inject(in.faults[i]) {
+			if in.fleet.authority.backup != nil && !in.inject(every[n%len(every)]) {
+				return
+			}
+			if !in.inject(in.faults[i]) {
 				return
 			}
 			n++

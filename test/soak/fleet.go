@@ -29,7 +29,8 @@ type fleet struct {
 	authority *authority
 	alloc     *bitsalloc.Allocator
 	ledger    *ledger.Ledger
-	windows   winlog.Log // of all claims of all processes
+	windows   winlog.Log   // of all claims of all processes
+	counts    [2]soak.Bits // of a segment\'s ids, and of numbers
 	dsn       string
 	service   string        // address of the service that hands out worker ids; empty: none
 	lease     time.Duration // the leases' Window
@@ -104,6 +105,10 @@ func (f *fleet) reader(serial int) func(*soak.Process, soak.Frame) error {
 		switch {
 		case frame.Kind == frameIDs:
 			f.ids(serial, p, &g, soak.IDs[uid.ID](frame))
+		case frame.Kind == frameCount:
+			f.count(p, 0, soak.IDs[int64](frame))
+		case frame.Kind == frameNumber:
+			f.count(p, 1, soak.IDs[int64](frame))
 		case frame.Cut:
 		case frame.Kind == frameWindow:
 			var w winlog.Window
@@ -125,7 +130,7 @@ func (f *fleet) reader(serial int) func(*soak.Process, soak.Frame) error {
 
 // ids records ids that a process handed out.
 func (f *fleet) ids(serial int, p *soak.Process, g *guard, ids []uid.ID) {
-	gap := p.Arrived(0)
+	f.arrived(p)
 	f.ledger.Add(serial, ids)
 	outside, first := g.outside(f.alloc, ids)
 	f.mu.Lock()
@@ -134,6 +139,28 @@ func (f *fleet) ids(serial int, p *soak.Process, g *guard, ids []uid.ID) {
 		f.example = first
 	}
 	f.outside += outside
+}
+
+// count records ids of a segment or numbers that a process handed out.
+func (f *fleet) count(p *soak.Process, kind int, ids []int64) {
+	f.arrived(p)
+	f.counts[kind].Add(ids)
+}
+
+// counted returns how many ids of segments and numbers came, and how many came twice.
+func (f *fleet) counted() (n, twice int64) {
+	for i := range f.counts {
+		ids, again, _, _ := f.counts[i].Sum()
+		n, twice = n+ids, twice+again
+	}
+	return n, twice
+}
+
+// arrived records how long a process had no ids.
+func (f *fleet) arrived(p *soak.Process) {
+	gap := p.Arrived(0)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if gap > f.stall {
 		f.stall, f.stallOf = gap, p.Name+", during or after: "+f.fault
 	}
@@ -166,6 +193,7 @@ func (f *fleet) window(p *soak.Process) (w winlog.Window, ok bool) {
 func (f *fleet) look(lateness time.Duration) bool {
 	overlap := f.windows.Overlap()
 	s, bad := f.ledger.Sum(), f.Bad()
+	_, twice := f.counted()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch now := time.Now(); {
@@ -176,7 +204,7 @@ func (f *fleet) look(lateness time.Duration) bool {
 	case now.Sub(f.suspect) >= lateness:
 		f.overlap = overlap
 	}
-	if s.Duplicates == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil && !bad {
+	if s.Duplicates == 0 && twice == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil && !bad {
 		return false
 	}
 	if f.found == 0 {

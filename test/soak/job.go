@@ -28,6 +28,7 @@ const (
 	lanes    = "cached, 8 lanes"
 	runOne   = "cached, runs of 1"
 	standard = "default"
+	counting = "segments and numbers"
 )
 
 // numberEnv is the environment variable with the worker id of a numbered process.
@@ -58,6 +59,8 @@ func patience(window time.Duration) time.Duration { return max(2*window, 4*time.
 // The kinds of frames that a worker process writes.
 const (
 	frameIDs    = 'i'
+	frameCount  = 'c' // ids of a segment's tag, which increase by themselves
+	frameNumber = 'n' // numbers, without what is not a digit
 	frameWindow = 'w' // a window that was granted, extended or given back, before its ids, as JSON
 	frameError  = 'e' // the kind of an error that a call returned
 )
@@ -86,6 +89,9 @@ func canonical() string {
 // work does the job of a worker process.
 func work(ctx context.Context, j job, w *soak.Output) error {
 	out := output{w}
+	if j.Kind == counting {
+		return out.count(ctx, j.DSN)
+	}
 	g, err := j.generator(ctx, out)
 	if err != nil {
 		return err

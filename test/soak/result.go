@@ -34,6 +34,8 @@ type result struct {
 	IDs        int64            `json:"ids"`
 	Duplicates int64            `json:"duplicates"`
 	Foreign    int64            `json:"foreign"`
+	Counted    int64            `json:"segment_ids_and_numbers,omitempty"`
+	Again      int64            `json:"segment_ids_and_numbers_twice,omitempty"`
 	Outside    int64            `json:"ids_outside_their_window"`
 	Windows    int              `json:"windows"`
 	Reused     int              `json:"windows_on_a_used_worker_id"`
@@ -65,6 +67,7 @@ func newResult(c config, begin time.Time, in *injector) *result {
 		Errors: sum.Errors, Recovery: soak.Seconds(sum.Recovery), RecoveryOf: sum.RecoveryOf,
 		Failures: sum.Failures,
 	}
+	r.Counted, r.Again = f.counted()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := f.windows.All()
@@ -87,12 +90,12 @@ func newResult(c config, begin time.Time, in *injector) *result {
 
 // Found returns what must not have been found, apart from failures of processes.
 func (r result) Found() error {
-	if r.Duplicates == 0 && r.Foreign == 0 && r.Outside == 0 && r.Overlap == "" {
+	if r.Duplicates == 0 && r.Again == 0 && r.Foreign == 0 && r.Outside == 0 && r.Overlap == "" {
 		return nil
 	}
-	return fmt.Errorf("found after %.1f s: %d ids came twice and %d lie outside of their "+
-		"windows, such as %v; %d are below 0; windows overlap: %q",
-		r.FoundAfter, r.Duplicates, r.Outside, r.Examples, r.Foreign, r.Overlap)
+	return fmt.Errorf("found after %.1f s: %d ids, and %d of segments and numbers, came twice and "+
+		"%d lie outside of their windows, such as %v; %d are below 0; windows overlap: %q",
+		r.FoundAfter, r.Duplicates, r.Again, r.Outside, r.Examples, r.Foreign, r.Overlap)
 }
 
 // Markdown returns the result as the report shows it.
@@ -106,6 +109,10 @@ func (r result) Markdown() string {
 	line("duration", r.Duration)
 	line("ids issued", human.Count(r.IDs))
 	line("**ids that came twice**", fmt.Sprintf("**%d**", r.Duplicates))
+	if r.Counted > 0 {
+		line("ids of segments and numbers", human.Count(r.Counted))
+		line("**of these came twice**", fmt.Sprintf("**%d**", r.Again))
+	}
 	line("**ids outside of the window that was granted**", fmt.Sprintf("**%d**", r.Outside))
 	overlaps := 0
 	if r.Overlap != "" {

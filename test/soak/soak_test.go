@@ -25,14 +25,22 @@ func try(t *testing.T, args ...string) (status int, said string, r *result) {
 }
 
 // TestSoak is a short run: no id comes twice, there are faults of both sorts, and the summary has the
-// figures of the file.
+// figures of the file. The standbys have fail-overs.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	for _, authority := range []string{"mariadb", "sqlite"} {
+	for _, authority := range []string{"mariadb", "sqlite", "standbys"} {
 		t.Run(authority, func(t *testing.T) {
 			t.Parallel()
 			testSoak(t, authority)
 		})
+	}
+}
+
+// TestSoakGroups is the same of MySQL's groups.
+func TestSoakGroups(t *testing.T) {
+	dbtest.MySQLGroups(t)
+	for _, authority := range []string{"group-replication", "semisync", "semisync-after-commit"} {
+		t.Run(authority, func(t *testing.T) { testSoak(t, authority) })
 	}
 }
 

@@ -100,7 +100,7 @@ func (in *injector) expand() {
 // join adds the third ticket server, while another server crashes. Processes that start afterwards
 // use p.
 func (in *injector) join(p places, r *rand.Rand) {
-	_, _, _, high := in.ledger(tickets).sum()
+	_, _, _, high := in.ledger(tickets).Sum()
 	in.fleet.expanded.Store(high + 500_000) // a plan starts 1,000,000 above
 	in.joined.Store(true)
 	done := make(chan struct{})
@@ -126,7 +126,7 @@ func (in *injector) join(p places, r *rand.Rand) {
 }
 
 // ledger returns the ledger of the kind with a name.
-func (in *injector) ledger(name string) *ledger {
+func (in *injector) ledger(name string) *soak.Bits {
 	for i, k := range kinds {
 		if k.name == name {
 			return in.fleet.ledgers[i]

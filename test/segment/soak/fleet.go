@@ -15,7 +15,7 @@ import (
 // for concurrent use.
 type fleet struct {
 	*soak.Fleet
-	ledgers  []*ledger    // by kind
+	ledgers  []*soak.Bits // by kind
 	expanded atomic.Int64 // tickets from here on come from three servers, those below from two
 
 	mu     sync.Mutex // guards the fields below
@@ -30,7 +30,7 @@ func newFleet(n int, p places) (*fleet, error) {
 	f.expanded.Store(math.MaxInt64)
 	var names []string
 	for _, k := range kinds {
-		f.ledgers = append(f.ledgers, &ledger{pages: map[int64]*[pageBits / 64]uint64{}})
+		f.ledgers = append(f.ledgers, &soak.Bits{})
 		names = append(names, "id of "+k.name)
 	}
 	f.Fleet = soak.NewFleet(n, names...)
@@ -71,7 +71,7 @@ func (f *fleet) reader() func(*soak.Process, soak.Frame) error {
 // ids records ids of kind k that a process handed out one after the other. They have to increase,
 // those of several servers server by server. last has the newest id of each server.
 func (f *fleet) ids(k int, ids []int64, last map[int64]int64) {
-	f.ledgers[k].add(ids)
+	f.ledgers[k].Add(ids)
 	for _, id := range ids {
 		server := int64(0)
 		switch {
@@ -103,7 +103,7 @@ func (f *fleet) failed(k int, text string) {
 // twice returns how many ids came twice.
 func (f *fleet) twice() (n int64) {
 	for _, l := range f.ledgers {
-		_, twice, _, _ := l.sum()
+		_, twice, _, _ := l.Sum()
 		n += twice
 	}
 	return n

@@ -39,7 +39,7 @@ func newResult(c config, begin time.Time, in *injector) *result {
 		Starts: sum.Starts, IDs: map[string]int64{}, Faults: in.counts.All(), Errors: sum.Errors,
 		Recovery: soak.Seconds(sum.Recovery), RecoveryOf: sum.RecoveryOf, Failures: sum.Failures}
 	for i, l := range f.ledgers {
-		ids, twice, first, _ := l.sum()
+		ids, twice, first, _ := l.Sum()
 		r.IDs[kinds[i].name] = ids
 		if r.Twice += twice; twice > 0 && r.First == "" {
 			r.First = fmt.Sprintf("%d of %s", first, kinds[i].name)

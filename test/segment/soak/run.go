@@ -134,7 +134,7 @@ func prepare(d databases) error {
 func (in *injector) report(at time.Duration, progress io.Writer) {
 	var ids int64
 	for _, l := range in.fleet.ledgers {
-		n, _, _, _ := l.sum()
+		n, _, _, _ := l.Sum()
 		ids += n
 	}
 	process, server := soak.Split(in.counts.All())

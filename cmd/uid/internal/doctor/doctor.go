@@ -109,7 +109,8 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 		f := ok("no WORKER_NODE and no WORKER_LEASE: checked for segments only")
 		f.Check = "tables"
 		return append(append(found, f), p.all(ctx, slices.Concat(
-			[]check{{"keys", p.keys}, {"server", p.server}}, p.settings("durability"),
+			[]check{{"keys", p.keys}, {"replication", p.replication}, {"server", p.server}},
+			p.settings("durability"),
 			p.last())...)...)
 	}
 	found = slices.Concat(found, lifetime, tables, p.all(ctx, check{"clock", p.clock}))
@@ -119,6 +120,7 @@ func (p *Patient) Examine(ctx context.Context) []Finding {
 	return append(found, p.all(ctx, slices.Concat(
 		[]check{
 			{"keys", p.keys},
+			{"replication", p.replication}, // before those that may wait for a COMMIT
 			{"privileges WORKER_NODE", p.privileges("WORKER_NODE")},
 			{"privileges WORKER_LEASE", p.privileges("WORKER_LEASE")},
 			{"server", p.server},

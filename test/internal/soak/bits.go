@@ -1,13 +1,13 @@
-package main
+package soak
 
 import "sync"
 
-// pageBits is how many ids a page of a ledger has.
+// pageBits is how many ids a page of Bits has.
 const pageBits = 1 << 15
 
-// ledger has a bit for each id of one source, so it finds every id that comes twice. Its methods
-// are safe for concurrent use.
-type ledger struct {
+// Bits has a bit for each id of one source, so it finds every id that comes twice. The zero value is
+// ready to use, and its methods are safe for concurrent use.
+type Bits struct {
 	mu    sync.Mutex // guards the fields below
 	pages map[int64]*[pageBits / 64]uint64
 	ids   int64 // how many came
@@ -16,10 +16,13 @@ type ledger struct {
 	high  int64 // the highest id
 }
 
-// add records ids.
-func (l *ledger) add(ids []int64) {
+// Add records ids.
+func (l *Bits) Add(ids []int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.pages == nil {
+		l.pages = map[int64]*[pageBits / 64]uint64{}
+	}
 	for _, id := range ids {
 		page := l.pages[id/pageBits]
 		if page == nil {
@@ -38,8 +41,8 @@ func (l *ledger) add(ids []int64) {
 	l.ids += int64(len(ids))
 }
 
-// sum returns how many ids came, how many came twice, the first of those, and the highest id.
-func (l *ledger) sum() (ids, twice, first, high int64) {
+// Sum returns how many ids came, how many came twice, the first of those, and the highest id.
+func (l *Bits) Sum() (ids, twice, first, high int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ids, l.twice, l.first, l.high
