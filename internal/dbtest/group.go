@@ -22,8 +22,8 @@ type Group struct {
 
 // groupKind is what differs between the kinds of groups.
 type groupKind interface {
-	// promote makes a server the primary, or waits until the group has done so, when the last one is
-	// down, and has the others follow it.
+	// promote makes a server the primary, or waits until the group has done so, when the last one
+	// is down, and has the others follow it.
 	promote(g *Group) (primary int, err error)
 
 	// whole waits until the replicas that are up follow the primary, and returns that.
@@ -33,8 +33,9 @@ type groupKind interface {
 	rejoin(g *Group, server int) error
 }
 
-// GroupsEnv in the environment, as 1, has the tests of MySQL's groups run. They are skipped without:
-// a fail-over takes half a minute, and three servers more than a machine has that runs all tests.
+// GroupsEnv in the environment, as 1, has the tests of MySQL's groups run. They are skipped
+// without: a fail-over takes half a minute, and three servers more than a machine has that runs all
+// tests.
 const GroupsEnv = "UIDRING_TEST_GROUPS"
 
 // MySQLGroups skips a test of a MySQL group, but for "make groups".
@@ -167,7 +168,8 @@ type member struct {
 
 func newMember(id int, args ...string) *member {
 	return &member{mySQL: mySQL{mariaDB{append([]string{
-		fmt.Sprint("--server-id=", id), "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin",
+		fmt.Sprint("--server-id=", id), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
+		"--log-bin",
 		"--sync-binlog=0", "--report-host=127.0.0.1", "--performance-schema=ON",
 		"--innodb-buffer-pool-size=64M", "--plugin-load-add=mysql_clone.so",
 		// A replica that loses its source is told of the next one soon.
@@ -189,8 +191,8 @@ func (m *member) install(dir string) error {
 	}
 	text := "SET SQL_LOG_BIN = 0;\n" + string(accounts) +
 		"CREATE USER IF NOT EXISTS " + replicator + "@'%' IDENTIFIED BY '" + Password + "';\n" +
-		"GRANT REPLICATION SLAVE, BACKUP_ADMIN, GROUP_REPLICATION_STREAM, CONNECTION_ADMIN ON *.* " +
-		"TO " + replicator + "@'%';\n"
+		"GRANT REPLICATION SLAVE, BACKUP_ADMIN, GROUP_REPLICATION_STREAM, CONNECTION_ADMIN ON " +
+		"*.* TO " + replicator + "@'%';\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("dbtest: %w", err)
 	}
@@ -212,7 +214,8 @@ func (g *Group) settle(later ...string) error {
 	var errs []error
 	for _, s := range g.Servers {
 		s.flavour.(*member).later = later
-		errs = append(errs, os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("DO 0;\n"), 0o600))
+		errs = append(errs, os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("DO 0;\n"),
+			0o600))
 	}
 	return errors.Join(errs...)
 }

@@ -66,8 +66,8 @@ func (g *Group) bootstrap() error {
 			"SOURCE_USER='"+replicator+"', SOURCE_PASSWORD='"+Password+"' "+
 			"FOR CHANNEL 'group_replication_recovery'")
 		if err == nil && i == 0 {
-			err = s.run("SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION; " +
-				"SET GLOBAL group_replication_bootstrap_group = OFF")
+			err = s.run("SET GLOBAL group_replication_bootstrap_group = ON; START " +
+				"GROUP_REPLICATION; SET GLOBAL group_replication_bootstrap_group = OFF")
 		} else if err == nil {
 			err = s.run("START GROUP_REPLICATION")
 		}
@@ -96,7 +96,8 @@ const (
 type groupReplication struct{}
 
 func (groupReplication) promote(g *Group) (int, error) {
-	for end := time.Now().Add(groupPatience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	end := time.Now().Add(groupPatience)
+	for ; time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for i, s := range g.Servers {
 			if s.flavour.ready(s.Addr()) != nil {
 				continue // a client of a server that is stopped would wait for it

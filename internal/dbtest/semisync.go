@@ -15,7 +15,8 @@ func SemiSync(tb testing.TB) *Group {
 	return testGroup(tb, mySQL{}, g, err)
 }
 
-// NewSemiSync is SemiSync outside of a test. Each arg is passed on to mysqld. The caller calls Close.
+// NewSemiSync is SemiSync outside of a test. Each arg is passed on to mysqld. The caller calls
+// Close.
 func NewSemiSync(args ...string) (*Group, error) {
 	var members []flavour
 	for i := range groupSize {
@@ -61,8 +62,8 @@ func follow(s, source *Server) error {
 	err := s.run("SET GLOBAL super_read_only = ON; " +
 		"SET GLOBAL rpl_semi_sync_source_enabled = OFF; STOP REPLICA; RESET REPLICA ALL; " +
 		fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%d, ", host, port) +
-		"SOURCE_USER='" + replicator + "', SOURCE_PASSWORD='" + Password + "', SOURCE_AUTO_POSITION=1, " +
-		"SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
+		"SOURCE_USER='" + replicator + "', SOURCE_PASSWORD='" + Password + "', " +
+		"SOURCE_AUTO_POSITION=1, SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ const replicaStatus = "SELECT VARIABLE_VALUE FROM performance_schema.global_stat
 // semiSync is the kind of group in which somebody promotes a replica.
 type semiSync struct{}
 
-// promote promotes the replica that has received the most, when it has applied it: a COMMIT that was
-// answered is on one of them.
+// promote promotes the replica that has received the most, when it has applied it: a COMMIT that
+// was answered is on one of them.
 func (semiSync) promote(g *Group) (int, error) {
 	best := -1
 	var most string
@@ -105,8 +106,8 @@ func (semiSync) promote(g *Group) (int, error) {
 		}
 	}
 	next := g.Servers[best]
-	err := next.run("STOP REPLICA; RESET REPLICA ALL; SET GLOBAL rpl_semi_sync_source_enabled = ON; " +
-		"SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF")
+	err := next.run("STOP REPLICA; RESET REPLICA ALL; SET GLOBAL rpl_semi_sync_source_enabled " +
+		"= ON; SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF")
 	for i, s := range g.Servers {
 		if err == nil && i != g.primary && i != best {
 			err = follow(s, next)
@@ -133,7 +134,8 @@ func (semiSync) rejoin(g *Group, server int) error {
 	if err := s.Start(); err != nil {
 		return err
 	}
-	err := s.run("SET GLOBAL super_read_only = OFF; SET GLOBAL clone_valid_donor_list = '" + source.Addr() + "'")
+	err := s.run("SET GLOBAL super_read_only = OFF; SET GLOBAL clone_valid_donor_list = '" +
+		source.Addr() + "'")
 	if err != nil {
 		return err
 	}

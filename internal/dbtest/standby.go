@@ -97,8 +97,9 @@ func (streaming) promote(g *Group) (int, error) {
 			continue
 		}
 		// Without a line break, a byte of 0 to the left makes texts compare as positions do.
-		got, err := s.TryQuery("", "SELECT LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, '/', 1), 8, '0') "+
-			"|| LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, '/', 2), 8, '0')")
+		got, err := s.TryQuery("", "SELECT LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, "+
+			"'/', 1), 8, '0') || LPAD(SPLIT_PART(pg_last_wal_receive_lsn()::text, '/', 2), 8, "+
+			"'0')")
 		if err != nil {
 			return 0, err
 		}
@@ -116,11 +117,15 @@ func (streaming) promote(g *Group) (int, error) {
 			continue
 		}
 		var conn string
-		conn, err = s.TryQuery("", "SELECT setting FROM pg_settings WHERE name = 'primary_conninfo'")
-		conn = strings.ReplaceAll(conn, fmt.Sprint("port=", g.Primary().port), fmt.Sprint("port=", next.port))
-		conn = strings.ReplaceAll(conn, fmt.Sprint("port='", g.Primary().port), fmt.Sprint("port='", next.port))
+		conn, err = s.TryQuery("", "SELECT setting FROM pg_settings WHERE name = "+
+			"'primary_conninfo'")
+		conn = strings.ReplaceAll(conn, fmt.Sprint("port=", g.Primary().port),
+			fmt.Sprint("port=", next.port))
+		conn = strings.ReplaceAll(conn, fmt.Sprint("port='", g.Primary().port),
+			fmt.Sprint("port='", next.port))
 		if err == nil {
-			err = s.run("ALTER SYSTEM SET primary_conninfo = '"+strings.ReplaceAll(conn, "'", "''")+"'",
+			err = s.run("ALTER SYSTEM SET primary_conninfo = '"+strings.ReplaceAll(conn, "'",
+				"''")+"'",
 				"SELECT pg_reload_conf()")
 		}
 	}

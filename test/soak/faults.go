@@ -105,8 +105,8 @@ func network(
 
 // server injects one fault after the other into the store, its server and the network until stop is
 // closed. Each fault is over, and every generator is back, before the next one begins. A round has
-// each fault of the network and the server once, in random order, and those of always in between, where
-// the store can be restored.
+// each fault of the network and the server once, in random order, and those of always in between,
+// where the store can be restored.
 func (in *injector) server() {
 	if f, ok := exposes[in.fleet.broken]; ok {
 		for in.inject(f) {

@@ -204,7 +204,8 @@ func (f *fleet) look(lateness time.Duration) bool {
 	case now.Sub(f.suspect) >= lateness:
 		f.overlap = overlap
 	}
-	if s.Duplicates == 0 && twice == 0 && s.Foreign == 0 && f.outside == 0 && f.overlap == nil && !bad {
+	if s.Duplicates == 0 && twice == 0 && s.Foreign == 0 && f.outside == 0 &&
+		f.overlap == nil && !bad {
 		return false
 	}
 	if f.found == 0 {

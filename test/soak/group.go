@@ -24,7 +24,8 @@ type group struct {
 // newGroupReplication is Group Replication with a single primary, and MySQL's own settings.
 func newGroupReplication() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(false) }}
-	return g.authority(mysqlGroup, append(g.faults(), fault{"group: planned switch-over", g.switchOver}))
+	return g.authority(mysqlGroup, append(g.faults(), fault{"group: planned switch-over",
+		g.switchOver}))
 }
 
 // newSemiSync is a source with two semi-synchronous replicas, AFTER_SYNC and without a time-out.
@@ -33,7 +34,8 @@ func newSemiSync() *authority {
 	return g.authority(mysqlGroup, append(g.faults(), g.losses(writable)...))
 }
 
-// newAfterCommit is newSemiSync with AFTER_COMMIT, where others see a change before a replica has it.
+// newAfterCommit is newSemiSync with AFTER_COMMIT, where others see a change before a replica has
+// it.
 func newAfterCommit() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) {
 		return dbtest.NewSemiSync("--rpl-semi-sync-source-wait-point=AFTER_COMMIT")
@@ -48,7 +50,8 @@ func newStandbys() *authority {
 }
 
 // writable makes a MySQL a primary that was restarted.
-const writable = "SET GLOBAL rpl_semi_sync_source_enabled = ON; SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF"
+const writable = "SET GLOBAL rpl_semi_sync_source_enabled = ON; SET GLOBAL super_read_only = " +
+	"OFF; SET GLOBAL read_only = OFF"
 
 // dialectOf is what differs between the databases.
 type dialectOf struct {
@@ -150,13 +153,16 @@ func (g *group) faults() []fault {
 		{"replicas: SIGSTOP, both", func(in *injector, _ time.Duration) (func() error, error) {
 			err := g.each((*dbtest.Server).Pause)
 			in.newcomers()
-			return func() error { return errors.Join(g.each((*dbtest.Server).Resume), g.Whole()) }, err
+			return func() error {
+				return errors.Join(g.each((*dbtest.Server).Resume),
+					g.Whole())
+			}, err
 		}},
 	}
 }
 
-// losses returns the faults in which a primary is lost that has changes which no replica has. In the
-// second it is up once more in between, as a primary after the statement write.
+// losses returns the faults in which a primary is lost that has changes which no replica has. In
+// the second it is up once more in between, as a primary after the statement write.
 func (g *group) losses(write string) []fault {
 	return []fault{
 		{"primary: SIGKILL while no replica acknowledges, the next takes over",

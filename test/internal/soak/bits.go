@@ -5,8 +5,8 @@ import "sync"
 // pageBits is how many ids a page of Bits has.
 const pageBits = 1 << 15
 
-// Bits has a bit for each id of one source, so it finds every id that comes twice. The zero value is
-// ready to use, and its methods are safe for concurrent use.
+// Bits has a bit for each id of one source, so it finds every id that comes twice. The zero value
+// is ready to use, and its methods are safe for concurrent use.
 type Bits struct {
 	mu    sync.Mutex // guards the fields below
 	pages map[int64]*[pageBits / 64]uint64

@@ -14,9 +14,10 @@ import (
 
 // How a database that replicates loses commits that it has answered, and what to do about it.
 const (
-	promoted = "if commits of the server before it may be missing, run uid workers restored before " +
-		"processes start; docs/operations.md, A restored backup, or a failover"
-	forgetful     = "a promotion forgets claims, and a worker id or window would be handed out twice"
+	promoted = "if commits of the server before it may be missing, run uid workers restored " +
+		"before processes start; docs/operations.md, A restored backup, or a failover"
+	forgetful = "a promotion forgets claims, and a worker id or window would be handed out " +
+		"twice"
 	anotherServer = "name the primary, or all servers with commas in between"
 )
 
@@ -32,8 +33,8 @@ func (p *Patient) replication(ctx context.Context) ([]Finding, error) {
 	return nil, nil
 }
 
-// member is a server of MySQL's dialect and its part in a replication, by the names of variables and
-// status of MySQL 8 and later. Older names are translated.
+// member is a server of MySQL's dialect and its part in a replication, by the names of variables
+// and status of MySQL 8 and later. Older names are translated.
 type member map[string]string
 
 func (m member) on(name string) bool { return m[name] == "ON" || m[name] == "1" }
@@ -70,7 +71,8 @@ func (p *Patient) mysqlReplication(ctx context.Context) (found []Finding, err er
 		return []Finding{warn("a replica of "+source+", which is read-only", anotherServer)}, nil
 	case source != "":
 		found = append(found, fail("a replica of "+source+" that can be written to: what is "+
-			"written here is not there", "SET GLOBAL super_read_only = ON, and in its configuration"))
+			"written here is not there", "SET GLOBAL super_read_only = ON, and in its "+
+			"configuration"))
 	}
 	sync := m.on("rpl_semi_sync_source_enabled")
 	if sync {
@@ -103,12 +105,13 @@ func (m member) semiSync() (found []Finding) {
 	if wait < long {
 		found = append(found, warn("rpl_semi_sync_source_timeout is "+human.Seconds(wait.Seconds())+
 			", after which the source goes on without its replicas: "+forgetful,
-			"SET GLOBAL rpl_semi_sync_source_timeout beyond any outage, such as 86400000, and in its "+
-				"configuration"))
+			"SET GLOBAL rpl_semi_sync_source_timeout beyond any outage, such as 86400000, and "+
+				"in its configuration"))
 	}
 	if m["rpl_semi_sync_source_wait_point"] == "AFTER_COMMIT" {
 		found = append(found, warn("rpl_semi_sync_source_wait_point is AFTER_COMMIT: others see a "+
-			"change that no replica has", "SET GLOBAL rpl_semi_sync_source_wait_point = AFTER_SYNC"))
+			"change that no replica has", "SET GLOBAL rpl_semi_sync_source_wait_point = "+
+			"AFTER_SYNC"))
 	}
 	if name := "rpl_semi_sync_source_wait_no_replica"; m[name] == "OFF" {
 		found = append(found, warn(name+" is OFF: without replicas the source does not wait: "+
@@ -155,8 +158,8 @@ func (p *Patient) sourceOf(ctx context.Context) (string, error) {
 
 // groupMember checks a server that is configured for Group Replication.
 func (p *Patient) groupMember(ctx context.Context, m member) ([]Finding, error) {
-	rows, err := p.rows(ctx, "SELECT MEMBER_ID, MEMBER_HOST, MEMBER_PORT, MEMBER_STATE, MEMBER_ROLE "+
-		"FROM performance_schema.replication_group_members")
+	rows, err := p.rows(ctx, "SELECT MEMBER_ID, MEMBER_HOST, MEMBER_PORT, MEMBER_STATE, "+
+		"MEMBER_ROLE FROM performance_schema.replication_group_members")
 	if p.failed(err, sqldb.Denied) {
 		return []Finding{warn("the account may not see the members of the server's group",
 			"GRANT SELECT ON performance_schema.replication_group_members")}, nil
@@ -185,8 +188,10 @@ func (p *Patient) groupMember(ctx context.Context, m member) ([]Finding, error) 
 		if m.readOnly() {
 			return []Finding{fail("the server is outside of its group, and read-only", join)}, nil
 		}
-		return []Finding{fail("the server is outside of its group and can be written to: worker ids "+
-			"would be handed out here and there", "SET GLOBAL super_read_only = ON now; "+join)}, nil
+		return []Finding{fail("the server is outside of its group and can be written to: "+
+			"worker ids "+
+			"would be handed out here and there", "SET GLOBAL super_read_only = ON now; "+
+			join)}, nil
 	case 2*reached <= all:
 		return []Finding{fail(fmt.Sprintf("the server reaches %d of %d of its group, no majority: "+
 			"every COMMIT hangs", reached, all), "bring the others back, or form a group of those "+
@@ -194,13 +199,15 @@ func (p *Patient) groupMember(ctx context.Context, m member) ([]Finding, error) 
 	case own != "ONLINE":
 		return []Finding{warn("the server is "+own+" in its group", anotherServer)}, nil
 	case primary != "" && m.readOnly():
-		return []Finding{warn("a secondary of its group; the primary is "+primary, anotherServer)}, nil
+		return []Finding{warn("a secondary of its group; the primary is "+primary,
+			anotherServer)}, nil
 	case !m.on("group_replication_single_primary_mode"):
 		return []Finding{warn("the group has several primaries: claims on them conflict, and a "+
 			"member that lags shows rows that are old",
 			"SELECT group_replication_switch_to_single_primary_mode()")}, nil
 	case reached < all:
-		return []Finding{warn(fmt.Sprintf("the primary of its group reaches %d of %d", reached, all),
+		return []Finding{warn(fmt.Sprintf("the primary of its group reaches %d of %d",
+			reached, all),
 			"bring the others back")}, nil
 	default:
 		return []Finding{ok("the primary of its group, with %d of %d", reached, all)}, nil
@@ -221,7 +228,8 @@ func (p *Patient) postgresReplication(ctx context.Context) (found []Finding, err
 		return p.standby(ctx)
 	}
 	var timeline string
-	err = p.query(ctx, []any{&timeline}, "SELECT SUBSTR(pg_walfile_name(pg_current_wal_lsn()), 1, 8)")
+	err = p.query(ctx, []any{&timeline}, "SELECT SUBSTR(pg_walfile_name(pg_current_wal_lsn()), "+
+		"1, 8)")
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +250,8 @@ func (p *Patient) postgresReplication(ctx context.Context) (found []Finding, err
 		found = append(found, p.laxCommits(ctx, commit)...)
 	}
 	if found == nil && names != "" {
-		found = []Finding{ok("a commit is on a standby before it is answered; %d connected", standbys)}
+		found = []Finding{ok("a commit is on a standby before it is answered; %d connected",
+			standbys)}
 	}
 	return found, nil
 }
@@ -261,11 +270,13 @@ func (p *Patient) laxCommits(ctx context.Context, commit string) (found []Findin
 	}
 	for _, value := range []string{"local", "remote_write"} {
 		var roles int64
-		err := p.query(ctx, []any{&roles}, "SELECT COUNT(*) FROM pg_db_role_setting AS s CROSS JOIN "+
-			"UNNEST(s.setconfig) AS c WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE "+
-			"datname = CURRENT_DATABASE())) AND LOWER(c) = 'synchronous_commit="+value+"'")
+		err := p.query(ctx, []any{&roles}, "SELECT COUNT(*) FROM pg_db_role_setting AS s CROSS "+
+			"JOIN UNNEST(s.setconfig) AS c WHERE s.setdatabase IN (0, (SELECT oid FROM "+
+			"pg_database WHERE datname = CURRENT_DATABASE())) AND LOWER(c) = "+
+			"'synchronous_commit="+value+"'")
 		if err == nil && roles > 0 && commit != value {
-			found = append(found, warn(fmt.Sprintf("synchronous_commit is %s for %s, by ALTER ROLE or "+
+			found = append(found, warn(fmt.Sprintf("synchronous_commit is %s for %s, by ALTER "+
+				"ROLE or "+
 				"ALTER DATABASE", value, human.Plural(int(roles), "role or database")), advice))
 		}
 	}
@@ -275,14 +286,15 @@ func (p *Patient) laxCommits(ctx context.Context, commit string) (found []Findin
 // standby reports which server a standby follows, if the account may see it.
 func (p *Patient) standby(ctx context.Context) ([]Finding, error) {
 	var primary string
-	err := p.query(ctx, []any{&primary}, "SELECT COALESCE((SELECT sender_host || ':' || sender_port "+
-		"FROM pg_stat_wal_receiver LIMIT 1), '')")
+	err := p.query(ctx, []any{&primary}, "SELECT COALESCE((SELECT sender_host || ':' || "+
+		"sender_port FROM pg_stat_wal_receiver LIMIT 1), '')")
 	if err != nil {
 		return nil, err
 	}
 	text := "a standby, which is read-only; the primary is " + human.Printable(primary)
 	if primary == "" {
-		text = "a standby, which is read-only; the account may not see of which server, or it has none"
+		text = "a standby, which is read-only; the account may not see of which server, or it " +
+			"has none"
 	}
 	return []Finding{warn(text, anotherServer)}, nil
 }
