@@ -260,7 +260,11 @@ func (c *doctorCmd) peerAuthority(
 	}
 	err = other.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
 		leases, err := leasesOf(ctx, a)
-		peer = doctor.NewSlotsPeer(leases, a.place)
+		if err != nil {
+			return err
+		}
+		condition, err := a.Examine(ctx)
+		peer = doctor.NewSlotsPeer(leases, a.place, condition)
 		return err
 	})
 	return peer, err

@@ -244,6 +244,17 @@ func TestAuthorityFaults(t *testing.T) {
 	b.check(t, exitOK, "", "", "gen", "--dsn", srv.DSN("other"))
 	b.check(t, exitOK, "no two of 2 stores", "", "doctor", "--peer", srv.DSN("other"))
 
+	// The entries of a peer are examined, too.
+	b.check(t, exitOK, srv.DSN("other")+": a header that counts 7 worker ids, and 1 slot", "", "doctor",
+		"--peer", srv.DSN("other"))
+	etcdCall(t, srv, "put", "/other/slot-3", "garbage")
+	b.check(t, exitFailure, srv.DSN("other")+": lease: a slot cannot be read: slot-3", "", "doctor", "--peer",
+		srv.DSN("other"))
+	etcdCall(t, srv, "deleterange", "/other/slot-3", "")
+	etcdCall(t, srv, "deleterange", "/other/header", "")
+	b.check(t, exitFailure, srv.DSN("other")+": lease: the header is missing", "", "doctor", "--peer",
+		srv.DSN("other"))
+
 	eras := []string{"--dsn", srv.DSN("eras"), "--layout"}
 	b.check(t, exitOK, "", "", append([]string{"gen"}, append(eras, "default,36-14-13@2033-01-01T00:00:00Z")...)...)
 	b.check(t, exitOK, "2033-01-01", "", "workers", "--dsn", srv.DSN("eras"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
@@ -45,12 +46,24 @@ func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 		time.Since(begin).Round(100*time.Microsecond))}, nil
 }
 
-// entries finds what is wrong with the entries of an authority.
+// entries finds what is wrong with the entries of an authority, and with those of its peers.
 func (p *Patient) entries(ctx context.Context) ([]Finding, error) {
 	c, err := p.Condition(ctx)
 	if err != nil {
 		return nil, err
 	}
+	found := p.judge(c)
+	for _, peer := range p.Peers {
+		for _, f := range p.judge(peer.condition) {
+			f.Text = peer.place + ": " + f.Text
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}
+
+// judge returns what is wrong with the entries of an authority.
+func (p *Patient) judge(c lease.Condition) []Finding {
 	advice := "another program writes here, or another version; a slot may be deleted, its " +
 		"worker id then stays out of use"
 	if !c.Header {
@@ -62,12 +75,12 @@ func (p *Patient) entries(ctx context.Context) ([]Finding, error) {
 	}
 	switch {
 	case found != nil:
-		return found, nil
+		return found
 	case !c.Header:
-		return []Finding{ok("none: no worker id was ever claimed here")}, nil
+		return []Finding{ok("none: no worker id was ever claimed here")}
 	}
 	return []Finding{ok("a header that counts %s, and %s",
-		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))}, nil
+		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))}
 }
 
 // lifetime checks how long the time bits last.

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/workerlist"
@@ -18,11 +19,13 @@ import (
 type Peer struct {
 	place   string
 	workers map[string][]int64 // that it has handed out, by namespace, in ascending order
+
+	condition lease.Condition // of a store
 }
 
 // NewSlotsPeer returns the Peer of a store with these slots, whose namespace is the empty text.
-func NewSlotsPeer(slots []workerlist.Lease, place string) Peer {
-	peer := Peer{place, map[string][]int64{}}
+func NewSlotsPeer(slots []workerlist.Lease, place string, c lease.Condition) Peer {
+	peer := Peer{place, map[string][]int64{}, c}
 	for _, l := range slots {
 		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
 	}
@@ -34,7 +37,7 @@ const newest = 10_000
 
 // NewPeer reads the worker ids that a database has handed out.
 func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
-	peer := Peer{place, map[string][]int64{}}
+	peer := Peer{place: place, workers: map[string][]int64{}}
 	leases, err := workerlist.Leases(ctx, db)
 	if err != nil {
 		return peer, err
@@ -64,7 +67,7 @@ func (p *Patient) self(ctx context.Context) (Peer, error) {
 		return NewPeer(ctx, p.DB, p.Place)
 	}
 	slots, err := p.Leases(ctx)
-	return NewSlotsPeer(slots, p.Place), err
+	return NewSlotsPeer(slots, p.Place, lease.Condition{}), err
 }
 
 // ranges looks for worker ids that two of the databases, or stores, have handed out in one
