@@ -21,6 +21,7 @@ type segmentCmd struct {
 	Set    segmentSetCmd    `cmd:"" help:"Make a tag, or change its step or raise its counter."`
 	Next   segmentNextCmd   `cmd:"" help:"Take ids of a tag."`
 	Delete segmentDeleteCmd `cmd:"" help:"Delete a tag, or show what would be lost."`
+	Move   segmentMoveCmd   `cmd:"" help:"Move a tag to another database, or show what would be done."`
 	Expand segmentExpandCmd `cmd:"" help:"Add ticket servers while they are in use, or show how."`
 }
 

@@ -39,6 +39,7 @@ type serveCmd struct {
 	TLSCert string        `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with this certificate chain in PEM form. Needs --tls-key."`
 	TLSKey  string        `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert in PEM form."`
 
+	Routes  string `placeholder:"FILE" help:"Tags in other databases: a line has TAG or START*, and the database. All other tags are in that of --dsn."`
 	Numbers string `placeholder:"FILE" help:"Serve the numbers of this file, too: a line has a name, a time zone and a format, such as order Asia/Shanghai {20060102}-{n 6 day}. They are counted in the table of the tags."`
 
 	Tag []string `help:"Serve this tag. May be repeated. Required with --source ticket, which makes any tag that it is asked for."`
@@ -108,8 +109,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	case c.Only != "snowflake" && c.fromAuthority(p):
 		return usagef("segments need a database; with an address that has worker ids only, " +
 			"say --only snowflake")
-	case c.Only == "snowflake" && c.Numbers != "":
-		return usagef("--numbers needs the tags, and --only snowflake leaves them out")
+	case c.Only == "snowflake" && c.Numbers+c.Routes != "":
+		return usagef("--numbers and --routes need the tags, and --only snowflake leaves them out")
 	case c.Drain < 0:
 		return usagef("--drain is %v, want 0 or more", c.Drain)
 	}
@@ -290,6 +291,12 @@ func (c *serveCmd) generators(
 	if c.Only != "snowflake" {
 		src, others, err := c.source(p, db)
 		closers = append(closers, func(context.Context) error { return closeServers(others) })
+		if err == nil && c.Routes != "" {
+			var r *routed
+			if r, others, err = c.newRouted(p, src, s.Place, c.Routes, o.Logger); err == nil {
+				src, s.Place = r, s.Place+"; "+r.String()
+			}
+		}
 		if err != nil {
 			return "", nil, err
 		}

@@ -18,6 +18,9 @@ func Reading(leafAlloc segment.Source) segment.Source {
 // the function ends it.
 var ExpandTicketsWith = expandTickets
 
+// MoveWith is Move with a function that is called after each step. An error of the function ends it.
+var MoveWith = move
+
 // PlanTables is PlanTickets for tables that may be on one server.
 var PlanTables = planTickets
 

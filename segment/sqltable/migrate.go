@@ -11,7 +11,9 @@ import (
 
 // Tables returns the names of the tables that Migrate creates.
 func Tables() []string {
-	return []string{"leaf_alloc", "number_gapless", "number_name", "t_sequence", "ticket"}
+	return []string{
+		"leaf_alloc", "number_gapless", "number_name", "segment_moved", "t_sequence", "ticket",
+	}
 }
 
 // Migrate creates the named tables, or all of Tables, if they are missing. It changes and drops
@@ -46,5 +48,5 @@ func Migrate(ctx context.Context, db DB, tables ...string) error {
 // keyColumn is the column of each table that no two rows may be equal in.
 var keyColumn = map[string]string{
 	"leaf_alloc": "biz_tag", "number_name": "name", "number_gapless": "tag",
-	"t_sequence": "pk_seq_name", "ticket": "stub",
+	"segment_moved": "tag", "t_sequence": "pk_seq_name", "ticket": "stub",
 }

@@ -19,7 +19,7 @@ var keyed = []struct {
 	{"WORKER_NODE", []string{"ID"}}, {"WORKER_LEASE", []string{"NAMESPACE", "WORKER_ID"}},
 	{"leaf_alloc", []string{"biz_tag"}}, {"t_sequence", []string{"pk_seq_name"}},
 	{"ticket", []string{"stub"}}, {"number_name", []string{"name"}},
-	{"number_gapless", []string{"tag"}},
+	{"number_gapless", []string{"tag"}}, {"segment_moved", []string{"tag"}},
 }
 
 // keys finds the tables that a restore or a CREATE TABLE ... AS SELECT has left without their key.

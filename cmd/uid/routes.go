@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/loglimit"
+	"github.com/uidring/uidring/segment"
+)
+
+// tagTable is what routed wants of the sources of its databases.
+type tagTable interface {
+	segment.Periods
+	segment.Lister
+	segment.Finder
+	segment.Returner
+	segment.Checker
+}
+
+// route is a database of a list.
+type route struct {
+	tagTable
+
+	place string
+	tags  []string // a name, or with a * at its end the start of names; none: the default
+}
+
+// routed is a source over several databases. A list says which one a tag is in, and the first is
+// that of all others. The counters of numbers are in the first.
+//
+// A tag never changes its database silently. Its counter is looked for in all of them before its
+// first range, and again after each list: with two that have ids left it is refused, since both may
+// have given equal ids. One that is in another database than the list says, because it was moved or
+// because the list was changed, is served from where it is, and the log says so.
+type routed struct {
+	all    []route
+	logger *slog.Logger
+	limit  loglimit.Limit
+
+	mu sync.Mutex
+	// at has the tags whose counter was found since the last list, and where. Guarded by mu.
+	at map[string]int
+}
+
+// newRouted returns a source over the databases of a file, in addition to the default one. The
+// caller closes dbs, also after an error.
+func (f *sourceFlags) newRouted(
+	p *program, first segment.Source, place, file string, logger *slog.Logger,
+) (r *routed, dbs []*gorm.DB, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--routes: %w", err)
+	}
+	r = &routed{logger: logger, at: map[string]int{}}
+	if err := r.add(first, place); err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		tag, name, _ := strings.Cut(line, " ")
+		where := fmt.Sprintf("--routes %s, line %d", file, i+1)
+		if name == "" || seen[tag] || strings.Contains(tag, "@") ||
+			strings.Contains(strings.TrimSuffix(tag, "*"), "*") {
+			return nil, dbs, usagef("%s: want TAG DSN or START* DSN, each tag once and without @",
+				where)
+		}
+		seen[tag] = true
+		s, err := dsn.Parse(strings.TrimSpace(name))
+		if err != nil {
+			return nil, dbs, usagef("%s: %w", where, err)
+		}
+		p.redactor.Secret(s.Secrets...)
+		at := slices.IndexFunc(r.all, func(r route) bool { return r.place == s.Place })
+		if at < 0 {
+			db, err := s.Pool()
+			if err != nil {
+				return nil, dbs, fmt.Errorf("%s: %s: %w", where, s.Place, err)
+			}
+			dbs = append(dbs, db)
+			src, _, err := f.source(p, db)
+			if err != nil {
+				return nil, dbs, err
+			}
+			if err := r.add(src, s.Place); err != nil {
+				return nil, dbs, err
+			}
+			at = len(r.all) - 1
+		}
+		r.all[at].tags = append(r.all[at].tags, tag)
+	}
+	return r, dbs, nil
+}
+
+// add adds a database.
+func (r *routed) add(src segment.Source, place string) error {
+	t, ok := src.(tagTable)
+	if !ok {
+		return usagef("--routes wants --source leaf or sequence: a %T has no tags to route", src)
+	}
+	r.all = append(r.all, route{tagTable: t, place: place})
+	return nil
+}
+
+// home returns the database that the list names for a tag. A whole name comes before the start of
+// one, and a longer start before a shorter one.
+func (r *routed) home(tag string) int {
+	best, length := 0, -1
+	for i, one := range r.all {
+		for _, name := range one.tags {
+			start, group := strings.CutSuffix(name, "*")
+			switch {
+			case !group && name == tag:
+				return i
+			case group && strings.HasPrefix(tag, start) && len(start) > length:
+				best, length = i, len(start)
+			}
+		}
+	}
+	if strings.Contains(tag, "@") { // of a number
+		return 0
+	}
+	return best
+}
+
+// where returns the database that has the counter of a tag, and an error that wraps
+// segment.ErrBadRange if two have. A database that does not answer is passed over, with a line in
+// the log. While a tag moves there is a moment in which none has ids left, so that is an error that
+// passes.
+func (r *routed) where(ctx context.Context, tag string) (int, error) {
+	home := r.home(tag)
+	r.mu.Lock()
+	at, known := r.at[tag]
+	r.mu.Unlock()
+	if known {
+		return at, nil
+	}
+	found, ends, sure := r.look(ctx, tag)
+	for again := 0; len(found) > 1 && again < 2; again++ { // it may have moved between two looks
+		found, ends, sure = r.look(ctx, tag)
+	}
+	switch {
+	case len(found) > 1:
+		return 0, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may have "+
+			"given equal ids; put one counter above the other, and delete the other's row",
+			segment.ErrBadRange, r.all[found[0]].place, r.all[found[1]].place, tag)
+	case len(found) == 0 && ends:
+		return 0, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
+			"is moving to another database, or used up", tag)
+	case len(found) == 0:
+		return home, nil // which says what is wrong
+	case found[0] != home:
+		if unlogged, ok := r.limit.Pass(time.Now()); ok {
+			r.logger.Warn("uid: a tag is not in the database that --routes names", "tag", tag,
+				"named", r.all[home].place, "is_in", r.all[found[0]].place, "unlogged", unlogged)
+		}
+	}
+	if sure {
+		r.mu.Lock()
+		r.at[tag] = found[0]
+		r.mu.Unlock()
+	}
+	return found[0], nil
+}
+
+// look looks for a tag in all databases. It returns those where it has ids left, whether it is at
+// its end in one, and whether all have answered.
+func (r *routed) look(ctx context.Context, tag string) (found []int, ends, sure bool) {
+	sure = true
+	for i, one := range r.all {
+		row, err := one.Find(ctx, tag)
+		switch {
+		case err == nil && row.Next < math.MaxInt64:
+			found = append(found, i)
+		case err == nil:
+			ends = true
+		case errors.Is(err, segment.ErrUnknownTag):
+		default:
+			sure = false
+			if unlogged, ok := r.limit.Pass(time.Now()); ok {
+				r.logger.Warn("uid: a database does not say whether it has a tag", "database",
+					one.place, "tag", tag, "error", err, "unlogged", unlogged)
+			}
+		}
+	}
+	return found, ends, sure
+}
+
+// forget has the next fetch of a tag look for its counter again.
+func (r *routed) forget(tag string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.at, tag)
+}
+
+// Fetch fetches from the database that has the counter. If it is at its end or gone there, it has
+// moved perhaps, and is looked for once more.
+func (r *routed) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	at, err := r.where(ctx, tag)
+	if err != nil {
+		return segment.Range{}, err
+	}
+	got, err := r.all[at].Fetch(ctx, tag, step)
+	if errors.Is(err, segment.ErrExhausted) || errors.Is(err, segment.ErrUnknownTag) {
+		r.forget(tag)
+		again, whereErr := r.where(ctx, tag)
+		switch {
+		case whereErr != nil:
+			return segment.Range{}, whereErr
+		case again != at:
+			return r.all[again].Fetch(ctx, tag, step)
+		}
+	}
+	return got, err
+}
+
+// Find returns the row of a tag, from the database that has it.
+func (r *routed) Find(ctx context.Context, tag string) (segment.Row, error) {
+	at, err := r.where(ctx, tag)
+	if err != nil {
+		return segment.Row{}, err
+	}
+	return r.all[at].Find(ctx, tag)
+}
+
+// Return gives ids back to the database that has the counter.
+func (r *routed) Return(ctx context.Context, tag string, rest segment.Range) (bool, error) {
+	at, err := r.where(ctx, tag)
+	if err != nil {
+		return false, err
+	}
+	return r.all[at].Return(ctx, tag, rest)
+}
+
+// List lists the tags of all databases, each once: a counter with ids left comes before one at its
+// end. The next fetch of each tag looks for it anew.
+func (r *routed) List(ctx context.Context) ([]segment.Row, error) {
+	var (
+		rows []segment.Row
+		errs []error
+	)
+	index := map[string]int{}
+	for _, one := range r.all {
+		list, err := one.List(ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", one.place, err))
+		}
+		for _, row := range list {
+			i, ok := index[row.Tag]
+			switch {
+			case !ok:
+				index[row.Tag] = len(rows)
+				rows = append(rows, row)
+			case rows[i].Next == math.MaxInt64:
+				rows[i] = row
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.at)
+	return rows, nil
+}
+
+// Check checks each database.
+func (r *routed) Check(ctx context.Context) error {
+	var errs []error
+	for _, one := range r.all {
+		if err := one.Check(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", one.place, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Begin makes the counter of a period in the first database.
+func (r *routed) Begin(ctx context.Context, p segment.Period) error {
+	return r.all[0].Begin(ctx, p)
+}
+
+// Clear deletes counters of periods, which are in the first database.
+func (r *routed) Clear(ctx context.Context, name string, floor int64) (int, error) {
+	return r.all[0].Clear(ctx, name, floor)
+}
+
+// Names returns the names of numbers, which are in the first database.
+func (r *routed) Names(ctx context.Context) ([]segment.Name, error) { return r.all[0].Names(ctx) }
+
+// String names the databases.
+func (r *routed) String() string {
+	var places []string
+	for _, one := range r.all[1:] {
+		places = append(places, one.place+" ("+strings.Join(one.tags, ", ")+")")
+	}
+	return strings.Join(places, "; ")
+}
