@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -48,8 +49,8 @@ func TestServeRoutes(t *testing.T) {
 			}
 			servers := []*served{
 				b.serve(t, "--routes", old, "--only", "segment", "--max-step", "1", "--wait", "1m"),
-				b.serve(t, "--routes", listOf(t, "user "+two, "shop-* "+two, "order "+two), "--only", "segment", "--max-step",
-					"1", "--wait", "1m"),
+				b.serve(t, "--routes", listOf(t, "user "+two, "shop-* "+two, "order "+two), "--only", "segment",
+					"--max-step", "1", "--wait", "1m"),
 			}
 			for path, want := range map[string]string{"/user": "1000", "/shop-1": "1000"} {
 				if got := servers[0].ok(t, "/api/segment/get"+path); got != want {
@@ -106,13 +107,15 @@ func TestServeRoutes(t *testing.T) {
 			}
 			wait(50)
 			b.check(t, exitOK, "a dry run: nothing is changed", "", "segment", "move", "order", "--to", two)
-			b.check(t, exitOK, "-- moved: the next id is ", "", "segment", "move", "order", "--to", two, "--yes", "--timeout", "1m")
+			move := []string{"segment", "move", "order", "--to", two, "--yes", "--timeout", "1m"}
+			b.check(t, exitOK, "-- moved: the next id is ", "", move...)
 			wait(50)
-			b.check(t, exitOK, "-- moved: ", "", "segment", "move", "order", "--to", two, "--yes", "--timeout", "1m")
+			b.check(t, exitOK, "-- moved: ", "", move...)
 			wait(50)
 			close(stop)
 			wg.Wait()
-			if r := b.check(t, exitOK, "", "", "segment", "list", "--json"); !strings.Contains(r.stdout, strconv.Itoa(1<<63-1)) {
+			r := b.check(t, exitOK, "", "", "segment", "list", "--json")
+			if !strings.Contains(r.stdout, strconv.FormatInt(math.MaxInt64, 10)) {
 				t.Errorf("the old counter is not at its end: %s", r.stdout)
 			}
 			if got := servers[0].stderr(); !strings.Contains(got, "a tag is not in the database that --routes names") ||
@@ -136,13 +139,14 @@ func TestRoutesRefused(t *testing.T) {
 		"a " + two + "\na " + two:     "line 4: want TAG DSN",
 		"order mysql://u:hunter2@:x/": "line 3: ",
 	} {
-		r := b.check(t, exitUsage, "", want, "serve", "--only", "segment", "--addr", "127.0.0.1:0", "--routes", listOf(t, line))
+		r := b.check(t, exitUsage, "", want, "serve", "--only", "segment", "--addr", "127.0.0.1:0", "--routes",
+			listOf(t, line))
 		if strings.Contains(r.stderr, "hunter2") {
 			t.Errorf("stderr shows a password: %s", r.stderr)
 		}
 	}
-	b.check(t, exitUsage, "", "--routes wants --source leaf or sequence", "serve", "--only", "segment", "--addr", "127.0.0.1:0",
-		"--source", "ticket", "--tag", "a", "--routes", listOf(t, "order "+two))
+	b.check(t, exitUsage, "", "--routes wants --source leaf or sequence", "serve", "--only", "segment", "--addr",
+		"127.0.0.1:0", "--source", "ticket", "--tag", "a", "--routes", listOf(t, "order "+two))
 	b.check(t, exitUsage, "", "--only snowflake leaves them out", "serve", "--only", "snowflake", "--routes", "x")
 	b.check(t, exitUsage, "", "has no tags to move", "segment", "move", "a", "--source", "ticket", "--to", two)
 	b.check(t, exitUsage, "", "which the tag is in", "segment", "move", "a", "--dsn", two, "--to", two)
@@ -191,7 +195,8 @@ func TestRouted(t *testing.T) {
 			t.Errorf("%s: %v, %v, want from %d", tag, got, err, want)
 		}
 	}
-	if _, err := r.Fetch(t.Context(), "both", 0); !errors.Is(err, segment.ErrBadRange) || !strings.Contains(err.Error(), "one and two") {
+	_, err := r.Fetch(t.Context(), "both", 0)
+	if !errors.Is(err, segment.ErrBadRange) || !strings.Contains(err.Error(), "one and two") {
 		t.Errorf("a tag of two databases: %v, want ErrBadRange", err)
 	}
 	if _, err := r.Fetch(t.Context(), "none", 0); !errors.Is(err, segment.ErrUnknownTag) {

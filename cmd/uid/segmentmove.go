@@ -92,7 +92,7 @@ func (c *segmentMoveCmd) dry(
 			"move to %s, if it moves there\n", place)
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "-- a dry run: nothing is changed; --yes moves the tag, whose next "+
-		"id is %d, to %s\n", row.Next, place)
+	_, err = fmt.Fprintf(p.out, "-- a dry run: nothing is changed; --yes moves the tag, whose "+
+		"next id is %d, to %s\n", row.Next, place)
 	return err
 }

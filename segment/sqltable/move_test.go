@@ -32,7 +32,8 @@ func killAfter(step string) func(string) error {
 // while programs fetch from whichever database has it. No id is in two ranges.
 func TestMove(t *testing.T) {
 	t.Parallel()
-	for kind, source := range map[string]func(*gorm.DB) segment.Source{"LeafAlloc": kinds["LeafAlloc"], "Sequence": kinds["Sequence"]} {
+	for _, kind := range []string{"LeafAlloc", "Sequence"} {
+		source := kinds[kind]
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			_, one := database(t)
@@ -78,7 +79,9 @@ func TestMove(t *testing.T) {
 				})
 			}
 			at := 0
-			for _, step := range []string{"", "noted", "sealed", "forgotten", "received", "noted", "sealed", "forgotten", "received"} {
+			for _, step := range []string{
+				"", "noted", "sealed", "forgotten", "received", "noted", "sealed", "forgotten", "received",
+			} {
 				from, to, place := places[at], places[1-at], names[1-at]
 				_, err := sqltable.MoveWith(t.Context(), "a", from, to, place, killAfter(step))
 				if killed := errors.Is(err, errKilled); err != nil && !killed {
@@ -137,7 +140,8 @@ func TestMoveRefused(t *testing.T) {
 	refused("three has the tag", segment.ErrOptions, "a", a, c, "three")
 	refused("", segment.ErrUnknownTag, "b", a, b, "two")
 	refused("from a *sqltable.ticket", segment.ErrOptions, "a", sqlsource.Ticket([]*gorm.DB{one}, nil), b, "two")
-	refused("Cycle is true", segment.ErrOptions, "a", sqlsource.Sequence(one, &sqlsource.SequenceOptions{Cycle: true}), b, "two")
+	refused("Cycle is true", segment.ErrOptions, "a",
+		sqlsource.Sequence(one, &sqlsource.SequenceOptions{Cycle: true}), b, "two")
 	refused("place has 0 characters", segment.ErrOptions, "a", a, b, "")
 	if err := a.(segment.Periods).Begin(t.Context(), segment.Period{Name: "order", Format: "f", Number: 20261123,
 		Tag: "order@20261123", Step: 1, MaxStep: 1}); err != nil {
@@ -164,7 +168,8 @@ func TestMoveRefused(t *testing.T) {
 		}
 	}
 	// A counter that is at its end, and has not moved.
-	run(t, one, fmt.Sprintf("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('full', %d, 10)", int64(math.MaxInt64)))
+	run(t, one, fmt.Sprintf("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('full', %d, 10)",
+		int64(math.MaxInt64)))
 	refused("at its end, and not because", segment.ErrExhausted, "full", a, b, "two")
 	// One database under two names.
 	run(t, one, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('same', 1, 10)")
