@@ -16,6 +16,9 @@ const maxLinks = 40
 // the lock lies next to the file: two processes that name one file by two paths have to find one
 // lock. It refuses a file that has a second name, a hard link: the rename leaves that name with the
 // old reservation, and the lock is not next to it.
+//
+// A folder that is mounted at two places has one lock. A file that is mounted by itself cannot be
+// replaced where it is mounted, so no claim is made there.
 func resolve(path string) (string, error) {
 	given := path
 	for range maxLinks {
