@@ -51,9 +51,10 @@ func TestTerms(t *testing.T) {
 		all += text
 		for _, term := range terms {
 			for _, other := range term.others {
-				for _, line := range strings.Split(text, "\n") {
+				word := regexp.MustCompile(`(^|[^A-Za-z_])` + regexp.QuoteMeta(other) + `($|[^A-Za-z_])`)
+				for line := range strings.SplitSeq(text, "\n") {
 					line = strings.ReplaceAll(line, "（"+term.english+"）", "")
-					if regexp.MustCompile(`(^|[^A-Za-z_])` + regexp.QuoteMeta(other) + `($|[^A-Za-z_])`).MatchString(line) {
+					if word.MatchString(line) {
 						t.Errorf("%s says %q for %s, want %q: %s", file, other, term.english, term.chinese, line)
 					}
 				}
