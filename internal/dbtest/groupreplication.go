@@ -87,6 +87,9 @@ const (
 	onlineMembers = "SELECT COUNT(*) FROM performance_schema.replication_group_members " +
 		"WHERE MEMBER_STATE = 'ONLINE'"
 
+	ownState = "SELECT COALESCE(MAX(MEMBER_STATE), 'OFFLINE') FROM " +
+		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
+
 	// ownRole is a member's state as it sees it, and whether it can be written to.
 	ownRole = "SELECT CONCAT(MEMBER_STATE, ' ', MEMBER_ROLE, ' ', @@super_read_only) " +
 		"FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
@@ -110,13 +113,26 @@ func (groupReplication) promote(g *Group) (int, error) {
 	return 0, fmt.Errorf("dbtest: the group has no primary after %v", groupPatience)
 }
 
+// whole has members that the group has expelled join again, as an operator would: by themselves they
+// try again after minutes.
 func (k groupReplication) whole(g *Group) (int, error) {
-	for _, s := range g.Servers {
-		if err := s.wait(onlineMembers, fmt.Sprint(len(g.Servers))); err != nil {
-			return 0, err
+	for end := time.Now().Add(groupPatience); ; time.Sleep(time.Second) {
+		all := true
+		for _, s := range g.Servers {
+			state, err := s.TryQuery("", ownState)
+			if err != nil || state == "ERROR" || state == "OFFLINE" {
+				_ = s.run("STOP GROUP_REPLICATION; START GROUP_REPLICATION") // or in the next round
+			}
+			n, err := s.TryQuery("", onlineMembers)
+			all = all && err == nil && n == fmt.Sprint(len(g.Servers))
+		}
+		if all {
+			return k.promote(g)
+		}
+		if time.Now().After(end) {
+			return 0, fmt.Errorf("dbtest: the group is not whole after %v", groupPatience)
 		}
 	}
-	return k.promote(g)
 }
 
 func (groupReplication) rejoin(g *Group, server int) error {
@@ -124,6 +140,5 @@ func (groupReplication) rejoin(g *Group, server int) error {
 	if err := s.Start(); err != nil {
 		return err
 	}
-	return s.wait("SELECT COALESCE(MAX(MEMBER_STATE), '') FROM "+
-		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid", "ONLINE")
+	return s.wait(ownState, "ONLINE")
 }
