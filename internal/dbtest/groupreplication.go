@@ -113,8 +113,8 @@ func (groupReplication) promote(g *Group) (int, error) {
 	return 0, fmt.Errorf("dbtest: the group has no primary after %v", groupPatience)
 }
 
-// whole has members that the group has expelled join again, as an operator would: by themselves they
-// try again after minutes.
+// whole has members that the group has expelled join again, as an operator would: by themselves
+// they try again after minutes.
 func (k groupReplication) whole(g *Group) (int, error) {
 	for end := time.Now().Add(groupPatience); ; time.Sleep(time.Second) {
 		all := true

@@ -140,13 +140,33 @@ func (r result) Markdown() string {
 	return b.String()
 }
 
-// row returns the result as one line of the report's table of authorities.
+// row returns the result as one line of the report's table of authorities, or of that of groups.
 func (r result) row() string {
+	if r.Counted > 0 {
+		return r.groupRow()
+	}
 	process, outer := soak.Split(r.Faults)
 	outer -= r.Faults[taken]
 	return fmt.Sprintf("| %s | %s | %s | %d | %d | %s | %d | %d | %.2f s |",
 		r.Authority, r.Duration, human.Count(r.IDs), r.Duplicates, r.Outside,
 		human.Count(int64(r.Windows)), outer, process, r.Recovery)
+}
+
+// groupRow is row for a group.
+func (r result) groupRow() string {
+	var next, failed int64
+	for name, n := range r.Faults {
+		if strings.Contains(name, "take") || strings.Contains(name, "switch") {
+			next += n
+		}
+	}
+	for _, n := range r.Errors {
+		failed += n
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %d | %s | %.2f s | %.2f s |",
+		r.Authority, r.Duration, human.Count(r.IDs), human.Count(r.Counted),
+		r.Duplicates+r.Again+r.Outside, human.Count(int64(r.Windows)), next, human.Count(failed),
+		r.Stall, r.Recovery)
 }
 
 // processor returns the name of the machine's processor, or the architecture where the system does
