@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +51,10 @@ type Options struct {
 	// MaxConns bounds the connections of the pool that Open makes. They are in use for moments, and
 	// close after two seconds without work. Default: 4. OpenDB leaves its caller's pool as it is.
 	MaxConns int
+
+	// DB is the database that OpenEnv takes in place of UID_DSN, which is not read then. Its caller
+	// closes it after the generator. MaxConns does not apply. Default: none.
+	DB *gorm.DB
 
 	// NoMigrate creates no tables. By default WORKER_NODE and WORKER_LEASE are created where they
 	// are missing.
@@ -105,9 +110,12 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if o != nil && o.DB != nil {
+		return nil, fmt.Errorf("%w: DB is set, want nil next to a DSN: use OpenDB", uid.ErrOptions)
+	}
 	db, err := workernode.OpenMySQL(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("uidring: %w; OpenDB takes PostgreSQL and SQLite", err)
+		return nil, fmt.Errorf("uidring: %w; %s", err, otherDoor(dsn))
 	}
 	pool, err := db.DB()
 	if err != nil {
@@ -123,6 +131,22 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 	g := &Generator{Cached: gen, pool: pool}
 	g.close = sync.OnceValue(func() error { return errors.Join(gen.Close(), pool.Close()) })
 	return g, nil
+}
+
+// otherDoor says how to open a generator on a database that Open does not take.
+func otherDoor(dsn string) string {
+	driver := ""
+	switch {
+	case strings.HasPrefix(dsn, "postgres"), strings.Contains(dsn, "host="):
+		driver = "postgres"
+	case strings.HasPrefix(dsn, "sqlite"), strings.HasPrefix(dsn, "file:"),
+		strings.HasSuffix(dsn, ".db"):
+		driver = "sqlite"
+	default:
+		return "OpenDB takes PostgreSQL and SQLite"
+	}
+	return fmt.Sprintf("for this one:\n\tdb, err := gorm.Open(%s.Open(dsn), nil)\n"+
+		"\tgen, err := uidring.OpenDB(ctx, db, nil)", driver)
 }
 
 // OpenDB is Open on a database of any dialect that the caller opened and closes after the
@@ -176,7 +200,7 @@ func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, er
 //	UID_MIGRATE    false sets NoMigrate
 //	UID_TIMEOUT    Timeout, such as 30s
 //	UID_MAX_CONNS  MaxConns
-//	UID_DSN        what Open takes; required
+//	UID_DSN        what Open takes; required without Options.DB
 func OpenEnv(ctx context.Context, o *Options) (*Generator, error) {
 	var fromEnv Options
 	if o != nil {
@@ -215,6 +239,13 @@ func OpenEnv(ctx context.Context, o *Options) (*Generator, error) {
 				return nil, fmt.Errorf("uidring: %s is %q: %w", v.name, text, err)
 			}
 		}
+	}
+	if db := fromEnv.DB; db != nil {
+		gen, err := OpenDB(ctx, db, &fromEnv)
+		if err != nil {
+			return nil, err
+		}
+		return &Generator{Cached: gen, close: sync.OnceValue(gen.Close)}, nil
 	}
 	dsn := os.Getenv("UID_DSN")
 	if dsn == "" {

@@ -222,10 +222,52 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := uidring.Open(t.Context(), "", nil); err == nil || !strings.Contains(err.Error(), "the DSN is empty") {
 		t.Errorf("Open() = %v", err)
 	}
-	_, err := uidring.Open(t.Context(), "postgres://app:secret@127.0.0.1/shop", nil)
-	if err == nil || !strings.Contains(err.Error(), "OpenDB takes PostgreSQL") ||
-		strings.Contains(err.Error(), "secret") {
-		t.Errorf("Open() of a PostgreSQL database = %v, want an error that names OpenDB", err)
+	for dsn, want := range map[string]string{
+		"postgres://app:secret@127.0.0.1/shop":   "gorm.Open(postgres.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
+		"host=127.0.0.1 user=app password=secret": "gorm.Open(postgres.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
+		"sqlite:///secret.db":                     "gorm.Open(sqlite.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
+		"secret":                                  "OpenDB takes PostgreSQL",
+	} {
+		_, err := uidring.Open(t.Context(), dsn, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Open(%q) = %v, want an error with %q", dsn, err, want)
+		}
+	}
+}
+
+// TestOpenEnvPool opens a generator from the environment on a pool of the test's, which stays open.
+func TestOpenEnvPool(t *testing.T) {
+	srv := dbtest.MariaDB(t)
+	db, err := workernode.OpenMySQL(srv.DSN(srv.CreateDB(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	t.Setenv("UID_DSN", "")
+	t.Setenv("UID_NAMESPACE", "orders")
+	g, err := uidring.OpenEnv(t.Context(), &uidring.Options{DB: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := g.Stats().Authority; !strings.Contains(at, "orders") {
+		t.Errorf("worker ids come from %s, want the namespace orders", at)
+	}
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := pool.Ping(); err != nil {
+		t.Errorf("the caller's pool after Close: %v", err)
+	}
+	_, err = uidring.Open(t.Context(), "app@tcp(127.0.0.1:1)/shop", &uidring.Options{DB: db})
+	if !errors.Is(err, uid.ErrOptions) {
+		t.Errorf("Open with a DSN and a DB = %v, want ErrOptions", err)
 	}
 }
 

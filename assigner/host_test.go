@@ -21,7 +21,7 @@ func ExampleHost() {
 		return
 	}
 	fmt.Println(claim.Worker() >= 0, claim.Worker() <= 1023)
-	fmt.Printf("%.3f\n", CollisionProbability(10, 1023))
+	fmt.Printf("%.3f\n", collisionProbability(10, 1023))
 	// Output:
 	// true true
 	// 0.043
@@ -214,8 +214,8 @@ func TestCollisionProbability(t *testing.T) {
 		{23, 364, 0.5072972343239854},
 		{3, 1<<60 - 1, 3 * 0x1p-60}, // 1 - (1-a)(1-2a): plain subtraction from 1 gives 0
 	} {
-		if got := CollisionProbability(tt.n, tt.maxWorker); !near(got, tt.want) {
-			t.Errorf("CollisionProbability(%d, %d) = %g, want %g", tt.n, tt.maxWorker, got, tt.want)
+		if got := collisionProbability(tt.n, tt.maxWorker); !near(got, tt.want) {
+			t.Errorf("collisionProbability(%d, %d) = %g, want %g", tt.n, tt.maxWorker, got, tt.want)
 		}
 	}
 	for _, m := range []int64{2, 10, 32, 1024, 1 << 22, 1<<31 - 1} {
@@ -223,8 +223,8 @@ func TestCollisionProbability(t *testing.T) {
 			if n > m {
 				continue
 			}
-			if got, want := CollisionProbability(n, m-1), exactCollision(n, m); !near(got, want) {
-				t.Errorf("CollisionProbability(%d, %d) = %g, want %g", n, m-1, got, want)
+			if got, want := collisionProbability(n, m-1), exactCollision(n, m); !near(got, want) {
+				t.Errorf("collisionProbability(%d, %d) = %g, want %g", n, m-1, got, want)
 			}
 		}
 	}
@@ -241,16 +241,16 @@ func TestCollisionProbabilityLarge(t *testing.T) {
 				s := sum + y
 				lost, sum = (s-sum)-y, s
 			}
-			if got, want := CollisionProbability(n, int64(m)-1), -math.Expm1(sum); !near(got, want) {
-				t.Errorf("CollisionProbability(%d, %g) = %.15g, want %.15g", n, m-1, got, want)
+			if got, want := collisionProbability(n, int64(m)-1), -math.Expm1(sum); !near(got, want) {
+				t.Errorf("collisionProbability(%d, %g) = %.15g, want %.15g", n, m-1, got, want)
 			}
 		}
 	}
 	last := 0.0
 	for n := int64(2); n < 1<<40; n *= 2 {
-		p := CollisionProbability(n, 1<<62)
+		p := collisionProbability(n, 1<<62)
 		if p < last || p > 1 {
-			t.Errorf("CollisionProbability(%d, 2^62) = %g after %g, want it to grow towards 1", n, p, last)
+			t.Errorf("collisionProbability(%d, 2^62) = %g after %g, want it to grow towards 1", n, p, last)
 		}
 		last = p
 	}
@@ -274,7 +274,7 @@ func TestCollisionProbabilityIsObserved(t *testing.T) {
 			collided++
 		}
 	}
-	want := CollisionProbability(n, maxWorker) * fleets
+	want := collisionProbability(n, maxWorker) * fleets
 	if math.Abs(float64(collided)-want) > 5*22 {
 		t.Errorf("%d of %d fleets collided, want about %.0f", collided, fleets, want)
 	}

@@ -31,7 +31,7 @@ func withMetrics(
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	requests := newHTTPMetrics(registry)
 	sources := map[string]service.Source{}
-	if g, ok := o.Snowflake.(uidprom.Source); ok {
+	if g, ok := o.Snowflake.(service.Source); ok {
 		registry.MustRegister(uidprom.New("snowflake", g))
 		sources["snowflake"] = shown{g, o.ErrorText}
 	}
@@ -64,7 +64,7 @@ func withMetrics(
 
 // shown is a source whose errors and authority are free of passwords.
 type shown struct {
-	uidprom.Source
+	service.Source
 	text func(error) string
 }
 

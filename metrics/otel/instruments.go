@@ -20,25 +20,25 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source has the statistics of a generator. Every uid.Generator is a Source.
-type Source interface{ Stats() uid.Stats }
+// source has the statistics of a generator.
+type source interface{ Stats() uid.Stats }
 
-// Register creates the instruments of a generator. name is the value of the attribute generator,
+// Register creates the instruments of gen, a uid.Generator. name is the value of the attribute generator,
 // which distinguishes the generators of a process. They may share a meter. Unregister of the result
 // ends the observation.
-func Register(meter api.Meter, name string, gen Source) (api.Registration, error) {
+func Register(meter api.Meter, name string, gen source) (api.Registration, error) {
 	return register(meter, name, metric.Generator(),
 		func() []uid.Stats { return []uid.Stats{gen.Stats()} },
 		func(uid.Stats) []attribute.KeyValue { return nil })
 }
 
-// Segments has the statistics of a segment generator. Every *segment.Generator is one.
-type Segments interface{ Stats() segment.Stats }
+// segments has the statistics of a segment generator.
+type segments interface{ Stats() segment.Stats }
 
-// RegisterSegments creates the instruments of a segment generator, with the attribute tag. Tags
+// RegisterSegments creates the instruments of gen, a *segment.Generator, with the attribute tag. Tags
 // beyond the first maxTags are added up under the tag "(other)"; 0 means 100.
 func RegisterSegments(
-	meter api.Meter, name string, gen Segments, maxTags int,
+	meter api.Meter, name string, gen segments, maxTags int,
 ) (api.Registration, error) {
 	seen := &metric.Tags{Max: maxTags}
 	tags, err := register(meter, name, metric.Tag(),

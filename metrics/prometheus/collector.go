@@ -16,12 +16,12 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source has the statistics of a generator. Every uid.Generator is a Source.
-type Source interface{ Stats() uid.Stats }
+// source has the statistics of a generator.
+type source interface{ Stats() uid.Stats }
 
-// New returns the collector of a generator. name is the value of the label generator, which
+// New returns the collector of gen, a uid.Generator. name is the value of the label generator, which
 // distinguishes the generators of a process. Their collectors may share a registry.
-func New(name string, gen Source) prometheus.Collector {
+func New(name string, gen source) prometheus.Collector {
 	c := &collector[uid.Stats]{read: func() []uid.Stats { return []uid.Stats{gen.Stats()} }}
 	for _, f := range metric.Generator() {
 		c.add(f, name)
@@ -29,12 +29,12 @@ func New(name string, gen Source) prometheus.Collector {
 	return c
 }
 
-// Segments has the statistics of a segment generator. Every *segment.Generator is one.
-type Segments interface{ Stats() segment.Stats }
+// segments has the statistics of a segment generator.
+type segments interface{ Stats() segment.Stats }
 
-// NewSegments returns the collector of a segment generator, with the label tag. Tags beyond the
+// NewSegments returns the collector of gen, a *segment.Generator, with the label tag. Tags beyond the
 // first maxTags are added up under the tag "(other)"; 0 means 100.
-func NewSegments(name string, gen Segments, maxTags int) prometheus.Collector {
+func NewSegments(name string, gen segments, maxTags int) prometheus.Collector {
 	seen := &metric.Tags{Max: maxTags}
 	tags := &collector[segment.TagStats]{
 		read: func() []segment.TagStats { return seen.Fold(gen.Stats().Tags) },

@@ -17,6 +17,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/uid"
 )
 
 // interval is the time between two scrapes of a scenario.
@@ -88,7 +89,7 @@ func (s *scenario) add(instance string, c prometheus.Collector) {
 }
 
 // gen makes the instance a export a generator called orders.
-func (s *scenario) gen(g uidprom.Source) { s.add("a", uidprom.New("orders", g)) }
+func (s *scenario) gen(g interface{ Stats() uid.Stats }) { s.add("a", uidprom.New("orders", g)) }
 
 // run lets d pass, and calls each before every scrape.
 func (s *scenario) run(d time.Duration, each func()) {

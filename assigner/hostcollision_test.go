@@ -5,7 +5,7 @@ import "math"
 // exactDraws is the number of draws up to which CollisionProbability adds term by term.
 const exactDraws = 1 << 16
 
-// CollisionProbability returns the probability that at least two of n instances drew the same
+// collisionProbability returns the probability that at least two of n instances drew the same
 // worker id in [0, maxWorker], each at random and evenly, as Host does: the birthday problem with
 // maxWorker+1 days. It is 0 for n below 2, and 1 when n is larger than the number of worker ids.
 //
@@ -17,7 +17,7 @@ const exactDraws = 1 << 16
 // The result is good to at least nine digits, however small. It is computed as
 // 1 - exp(sum of log(1 - i/m) for i below n) with expm1 and log1p, so that a probability of 1e-15
 // does not get lost in 1 - 1.
-func CollisionProbability(n, maxWorker int64) float64 {
+func collisionProbability(n, maxWorker int64) float64 {
 	if n < 2 {
 		return 0
 	}
