@@ -223,7 +223,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("Open() = %v", err)
 	}
 	for dsn, want := range map[string]string{
-		"postgres://app:secret@127.0.0.1/shop":   "gorm.Open(postgres.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
+		"postgres://app:secret@127.0.0.1/shop":    "gorm.Open(postgres.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
 		"host=127.0.0.1 user=app password=secret": "gorm.Open(postgres.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
 		"sqlite:///secret.db":                     "gorm.Open(sqlite.Open(dsn), nil)\n\tgen, err := uidring.OpenDB(",
 		"secret":                                  "OpenDB takes PostgreSQL",
