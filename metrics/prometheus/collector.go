@@ -32,8 +32,8 @@ func New(name string, gen source) prometheus.Collector {
 // segments has the statistics of a segment generator.
 type segments interface{ Stats() segment.Stats }
 
-// NewSegments returns the collector of gen, a *segment.Generator, with the label tag. Tags beyond the
-// first maxTags are added up under the tag "(other)"; 0 means 100.
+// NewSegments returns the collector of gen, a *segment.Generator, with the label tag. Tags beyond
+// the first maxTags are added up under the tag "(other)"; 0 means 100.
 func NewSegments(name string, gen segments, maxTags int) prometheus.Collector {
 	seen := &metric.Tags{Max: maxTags}
 	tags := &collector[segment.TagStats]{
