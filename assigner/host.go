@@ -16,7 +16,8 @@ import (
 // collision improbable: of n instances that run at the same time, each restart being one more draw,
 // two have the same worker id with about the probability n²/2 by the number of worker ids. For the
 // default layout's 4,194,304 that is 1.1e-5 for 10 instances, 1.2e-3 for 100 and 11 percent for
-// 1,000; for the 1,024 of Twitter's 4.3 percent for 10. It suits a handful. For more, use assigner/workernode or assigner/zookeeper, which hand out each id once.
+// 1,000; for the 1,024 of Twitter's 4.3 percent for 10. It suits a handful. For
+// more, use assigner/workernode or assigner/zookeeper, which hand out each id once.
 //
 // The draw uses the machine id, the product's uuid, the hardware addresses, the host name, the boot
 // and the namespaces (in which containers of one image on one host differ), the process id and its

@@ -23,9 +23,9 @@ import (
 // source has the statistics of a generator.
 type source interface{ Stats() uid.Stats }
 
-// Register creates the instruments of gen, a uid.Generator. name is the value of the attribute generator,
-// which distinguishes the generators of a process. They may share a meter. Unregister of the result
-// ends the observation.
+// Register creates the instruments of gen, a uid.Generator. name is the value of the attribute
+// generator, which distinguishes the generators of a process. They may share a meter. Unregister of
+// the result ends the observation.
 func Register(meter api.Meter, name string, gen source) (api.Registration, error) {
 	return register(meter, name, metric.Generator(),
 		func() []uid.Stats { return []uid.Stats{gen.Stats()} },
@@ -35,8 +35,8 @@ func Register(meter api.Meter, name string, gen source) (api.Registration, error
 // segments has the statistics of a segment generator.
 type segments interface{ Stats() segment.Stats }
 
-// RegisterSegments creates the instruments of gen, a *segment.Generator, with the attribute tag. Tags
-// beyond the first maxTags are added up under the tag "(other)"; 0 means 100.
+// RegisterSegments creates the instruments of gen, a *segment.Generator, with the attribute tag.
+// Tags beyond the first maxTags are added up under the tag "(other)"; 0 means 100.
 func RegisterSegments(
 	meter api.Meter, name string, gen segments, maxTags int,
 ) (api.Registration, error) {

@@ -19,8 +19,8 @@ import (
 // source has the statistics of a generator.
 type source interface{ Stats() uid.Stats }
 
-// New returns the collector of gen, a uid.Generator. name is the value of the label generator, which
-// distinguishes the generators of a process. Their collectors may share a registry.
+// New returns the collector of gen, a uid.Generator. name is the value of the label generator,
+// which distinguishes the generators of a process. Their collectors may share a registry.
 func New(name string, gen source) prometheus.Collector {
 	c := &collector[uid.Stats]{read: func() []uid.Stats { return []uid.Stats{gen.Stats()} }}
 	for _, f := range metric.Generator() {
