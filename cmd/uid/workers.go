@@ -173,7 +173,7 @@ func (c *workersCmd) restored(ctx context.Context, p *program) error {
 		}
 		if c.JSON {
 			return json.NewEncoder(p.out).Encode(restoredJSON{
-				c.DryRun, plan.HighestNode, plan.Leases, plan.Statements,
+				c.DryRun, plan.HighestNode, plan.Leases, plan.Statements, plan.Namespaces,
 			})
 		}
 		head := "done"
@@ -182,14 +182,28 @@ func (c *workersCmd) restored(ctx context.Context, p *program) error {
 		}
 		fmt.Fprintf(p.out, "-- %s\n"+
 			"-- WORKER_NODE: new worker ids begin above %d, the highest was %d\n"+
-			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n-- %s\n",
+			"-- WORKER_LEASE: %s without an owner, unused for %v or longer\n"+
+			"-- %s; if another one is in use, the table has forgotten it: run this "+
+			"again with its --layout-of\n-- %s\n",
 			head, max(plan.HighestNode, c.Highest), plan.HighestNode,
-			human.Plural(int(plan.Leases), "row"), *c.Reach, movedSince)
+			human.Plural(int(plan.Leases), "row"), *c.Reach, namespacesOf(plan), movedSince)
 		for _, s := range plan.Statements {
 			fmt.Fprintf(p.out, "%s;\n", s)
 		}
 		return nil
 	})
+}
+
+// namespacesOf names the namespaces of a plan.
+func namespacesOf(plan workerlist.RestorePlan) string {
+	names := make([]string, len(plan.Namespaces))
+	for i, n := range plan.Namespaces {
+		names[i] = human.Printable(n)
+	}
+	if len(names) == 0 {
+		return "no namespaces"
+	}
+	return "namespaces " + strings.Join(names, ", ")
 }
 
 // movedSince is what restored asks for, because no store that went back can tell.
@@ -202,6 +216,7 @@ type restoredJSON struct {
 	HighestNode int64    `json:"highest_node"` // as it was
 	Leases      int64    `json:"leases"`
 	Statements  []string `json:"statements"`
+	Namespaces  []string `json:"namespaces"`
 }
 
 // unreadable are the rows that cannot be read.

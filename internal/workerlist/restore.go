@@ -31,6 +31,10 @@ type RestorePlan struct {
 
 	HighestNode int64 // the highest worker id in WORKER_NODE as it is; 0: none
 	Leases      int64 // rows of WORKER_LEASE, whose owners lose their claims
+
+	// Namespaces are those that the table shows or that were named, sorted. One that the table has
+	// forgotten altogether, and that was not named, gets its layouts from whoever claims first.
+	Namespaces []string
 }
 
 // PlanRestore returns what Restore would do and changes nothing. highest is the highest worker id

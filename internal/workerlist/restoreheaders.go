@@ -69,7 +69,8 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 			all[namespace] = shown{} // the backup is older than the namespace
 		}
 	}
-	for _, namespace := range slices.Sorted(maps.Keys(all)) {
+	p.Namespaces = slices.Sorted(maps.Keys(all))
+	for _, namespace := range p.Namespaces {
 		s := all[namespace]
 		to, ok := layouts[namespace]
 		if !ok && s.layouts != "" {
