@@ -27,8 +27,8 @@ func BenchmarkGapless(b *testing.B) {
 		}
 		pool.SetMaxOpenConns(16)
 		pool.SetMaxIdleConns(16)
-		g, err := number.NewGapless(b.Context(), pool, db.Name(), "invoice", "INV-{shop digits 2}-{2006}-{n 9 year gapless}",
-			nil)
+		g, err := number.NewGapless(b.Context(), pool, db.Name(), "invoice",
+			"INV-{shop digits 2}-{2006}-{n 9 year gapless}", nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -141,7 +141,7 @@ func keep(ctx context.Context, uid string, env []string) (*server, error) {
 	l.Close()
 	s.done.Go(func() {
 		for {
-			cmd := exec.Command(uid, "serve", "--addr", s.address)
+			cmd := exec.CommandContext(ctx, uid, "serve", "--addr", s.address)
 			cmd.Env = env
 			s.mu.Lock()
 			if ctx.Err() != nil {
