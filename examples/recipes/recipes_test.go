@@ -1,4 +1,4 @@
-// Package recipes has examples of storing ids: with GORM, database/sql, sqlx, bun and xorm, and in the
+// Package recipes has examples of storing ids: with GORM, database/sql, sqlx, bun and xorm,
 // folder ent with ent. Each runs on SQLite.
 package recipes
 

@@ -1,0 +1,74 @@
+// Command pgx stores two orders in PostgreSQL through pgx, with ids whose worker id the same pool
+// leases. It links no GORM. DSN is postgres://user:password@host:port/database.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/assigner/sqlstore"
+	"github.com/uidring/uidring/uid"
+)
+
+// open returns a generator. It uses a connection of the pool for moments.
+func open(ctx context.Context, pool *pgxpool.Pool) (*uid.Cached, error) {
+	db := stdlib.OpenDBFromPool(pool)
+	if err := sqlstore.Migrate(ctx, db, "postgres", nil); err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.New(db, "postgres", nil)
+	if err != nil {
+		return nil, err
+	}
+	workers, err := lease.New(store, nil)
+	if err != nil {
+		return nil, err
+	}
+	return uid.NewCached(ctx, workers, nil)
+}
+
+func main() {
+	if err := run(context.Background(), os.Getenv("DSN")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, dsn string) error {
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	gen, err := open(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer gen.Close()
+	type order struct {
+		id   uid.ID
+		item string
+	}
+	orders := []order{{item: "tea"}, {item: "cup"}}
+	if err := uid.FillEach(ctx, gen, orders, func(o *order) *uid.ID { return &o.id }); err != nil {
+		return err
+	}
+	_, err = pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, item TEXT)")
+	if err != nil {
+		return err
+	}
+	_, err = pool.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "item"},
+		pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) {
+			return []any{orders[i].id, orders[i].item}, nil
+		}))
+	if err == nil {
+		fmt.Println(orders[0].id, orders[1].id)
+	}
+	return err
+}
