@@ -5,8 +5,8 @@
 //	client.Use(uident.Fill(gen))
 //	client.Order.CreateBulk(orders...).Save(ctx) // one Fill for all of them
 //
-// Ids are set before any SQL, so edges of new rows have them, and a batch for which there are no ids
-// stores nothing.
+// Ids are set before any SQL, so edges of new rows have them, and a batch for which there are no
+// ids stores nothing.
 package uident
 
 import (

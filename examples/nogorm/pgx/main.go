@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 
 	"github.com/jackc/pgx/v5"
@@ -36,7 +35,8 @@ func open(ctx context.Context, pool *pgxpool.Pool) (*uid.Cached, error) {
 
 func main() {
 	if err := run(context.Background(), os.Getenv("DSN")); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -68,7 +68,7 @@ func run(ctx context.Context, dsn string) error {
 			return []any{orders[i].id, orders[i].item}, nil
 		}))
 	if err == nil {
-		fmt.Println(orders[0].id, orders[1].id)
+		fmt.Fprintln(os.Stdout, orders[0].id, orders[1].id)
 	}
 	return err
 }

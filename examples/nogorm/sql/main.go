@@ -1,12 +1,11 @@
-// Command sql stores two orders in MySQL or MariaDB through database/sql, with ids whose worker id the
-// same database leases. It links no GORM. DSN is user:password@tcp(host:port)/database.
+// Command sql stores two orders in MySQL or MariaDB through database/sql, with ids whose worker id
+// the same database leases. It links no GORM. DSN is user:password@tcp(host:port)/database.
 package main
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log"
 	"os"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -34,7 +33,8 @@ func open(ctx context.Context, db *sql.DB, dialect string) (*uid.Cached, error) 
 
 func main() {
 	if err := run(context.Background(), os.Getenv("DSN")); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -57,14 +57,14 @@ func run(ctx context.Context, dsn string) error {
 	if err := uid.FillEach(ctx, gen, orders, func(o *order) *uid.ID { return &o.id }); err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, item TEXT)")
-	if err != nil {
+	const create = "CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, item TEXT)"
+	if _, err := db.ExecContext(ctx, create); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, "INSERT INTO orders (id, item) VALUES (?, ?), (?, ?)",
 		orders[0].id, orders[0].item, orders[1].id, orders[1].item)
 	if err == nil {
-		fmt.Println(orders[0].id, orders[1].id)
+		fmt.Fprintln(os.Stdout, orders[0].id, orders[1].id)
 	}
 	return err
 }
