@@ -191,7 +191,8 @@ func (s *space) reached(h header) bool {
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
-	if h.entry.Version == "" && h.Floor == 0 { // no window of another process is forgotten
+	// No window of another process is forgotten, and none was moved in.
+	if h.entry.Version == "" && h.Floor == 0 && h.Move == nil {
 		h.Reach = s.options.Reach.Milliseconds()
 	}
 	if !s.reached(h) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -85,7 +86,8 @@ type Moved struct {
 //
 // The model is in docs/model/lease_move.pml.
 func Move(ctx context.Context, from, to *Assigner, options *MoveOptions) (Moved, error) {
-	m := &mover{from: &from.space, to: &to.space, reported: map[string]bool{}}
+	m := &mover{from: &from.space, to: &to.space, reported: map[string]bool{}, highest: none,
+		result: Moved{Left: -1}}
 	if options != nil {
 		m.options = *options
 	}
@@ -104,6 +106,10 @@ type mover struct {
 	options  MoveOptions
 	result   Moved
 	reported map[string]bool // the lines that Report got, because steps are made again
+
+	again   bool  // the target was opened before
+	stopped bool  // the source gives out no window without an end any more
+	highest int64 // if stopped: the highest worker id that it gave out for one, -1: none
 }
 
 // report tells of a step, once.
@@ -130,14 +136,22 @@ func (m *mover) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := m.compare(f, t); err != nil {
+	if err := m.compare(ctx, f, t); err != nil {
 		return err
 	}
-	if f.sealed() && f.Move.Done && !t.closed() {
+	m.again = t.exists() && !t.closed()
+	switch {
+	case f.sealed() && t.exists() && t.Move == nil: // Restore has made the target's header anew
+		t.Move = &move{Token: f.Move.Token, From: originOf(m.from)}
+	case f.sealed() && m.again && (f.Move.Done || t.sealed()):
+		if !m.options.DryRun { // WORKER_NODE alone may have gone back
+			if err := m.stop(ctx); err != nil {
+				return err
+			}
+		}
 		m.report("%s was moved to %s before: nothing to do", place(m.from.store), place(m.to.store))
 		return nil
-	}
-	if !f.sealed() {
+	case !f.sealed() && !m.again:
 		if err := m.examine(ctx, f, t); err != nil {
 			return err
 		}
@@ -151,26 +165,37 @@ func (m *mover) move(ctx context.Context) error {
 	if f, err = m.seal(ctx, f, t); err != nil {
 		return err
 	}
-	if t, err = m.copy(ctx, f, t); err != nil {
+	if err := m.stop(ctx); err != nil {
 		return err
 	}
-	if err := m.open(ctx, t); err != nil {
-		return err
+	if !t.sealed() {
+		if t, err = m.copy(ctx, f, t); err != nil {
+			return err
+		}
+		if err := m.open(ctx, t); err != nil {
+			return err
+		}
 	}
 	return m.finish(ctx, f)
 }
 
 // compare refuses headers that are not those of this move.
-func (m *mover) compare(f, t header) error {
+func (m *mover) compare(ctx context.Context, f, t header) error {
 	from, to := place(m.from.store), place(m.to.store)
+	here := f.sealed() && f.Layout == sealOf(m.to)
+	mine := t.Move != nil && t.Move.From == originOf(m.from)
 	switch {
-	case t.sealed():
+	case f.exists() && f.Token == t.Token: // which is random
+		return refuse("%s is the source as well, or a copy of it", to)
+	case t.sealed() && (!mine || f.sealed() && !here):
 		return refuse("%s was moved itself, to %s", to, t.movedTo())
-	case !f.sealed() && !t.exists():
+	case t.sealed() || !f.sealed() && !t.exists():
 		return nil
-	case f.sealed() && !t.exists() && f.Layout == sealOf(m.to):
+	case here && !t.exists():
 		return refuse("%s has no header, although %s is sealed for it: it went back; run Restore "+
-			"there, as \"uid workers restored\" does", to, from)
+			"there, as \"uid workers restored\" does, and then the same move again", to, from)
+	case here && t.Move == nil:
+		return m.restored(ctx, t)
 	case f.sealed() && (t.Move == nil || t.Move.Token != f.Move.Token):
 		return refuse("%s is sealed: it was moved to %s", from, f.movedTo())
 	case f.sealed():
@@ -178,11 +203,24 @@ func (m *mover) compare(f, t header) error {
 	case t.Move == nil:
 		return refuse("%s holds another universe, of the layouts %q, want a store without "+
 			"entries", to, t.Layout)
-	case t.Move.From != originOf(m.from):
+	case !mine:
 		return refuse("%s is the target of a move from %q, and this is one from %q", to,
 			t.Move.From, originOf(m.from))
 	}
 	return nil
+}
+
+// restored refuses a target that knows nothing of the move, unless Restore has run: windows that
+// the target may have forgotten end below its floor then. What Restore cannot know is which worker
+// ids are in use without an end, so the move tells the target again.
+func (m *mover) restored(ctx context.Context, t header) error {
+	now, err := m.to.timeOf(ctx, t.entry)
+	if err != nil || t.Floor > now {
+		return err
+	}
+	return refuse("%s knows nothing of the move, although %s is sealed for it; if it went back, "+
+		"run Restore there, as \"uid workers restored\" does, and then the same move again",
+		place(m.to.store), place(m.from.store))
 }
 
 // announce reports what is to be done.
@@ -191,11 +229,15 @@ func (m *mover) announce(f, t header) error {
 	if !t.exists() {
 		m.report("to do: close %s to claims, with the layouts %q", to, f.Layout)
 	}
-	if !f.sealed() {
+	switch {
+	case !f.sealed() && m.again:
+		m.report("to do: seal %s once more: it went back to before this move", from)
+		return nil
+	case !f.sealed():
 		m.report("to do: seal %s; its processes go on to the ends of their windows", from)
 		m.report("to do: copy %d slots whose windows may still run; windows of the other worker "+
 			"ids begin at %v or later", m.result.Copied, m.result.Floor.UTC().Format(time.RFC3339))
-	} else {
+	default:
 		m.report("%s is sealed", from)
 		m.report("to do: copy the slots whose windows may still run")
 	}
@@ -225,21 +267,15 @@ func (m *mover) close(ctx context.Context, f, t header) (header, error) {
 	return t, err
 }
 
-// seal is (b): the source's header grants nothing any more.
+// seal is (b): the source's header grants nothing any more. It still says where an earlier move into
+// the source was from, so that the same one is known again.
 func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
-	if mv, ok := m.from.store.(Mover); ok {
-		highest, err := m.endless(ctx, mv, true)
-		if err != nil {
-			return f, err
-		}
-		if highest >= 0 && !f.sealed() {
-			m.report("no new worker id without an end is given out in %s any more; the highest "+
-				"is %d", place(m.from.store), highest)
-		}
+	next := &move{Token: t.Move.Token, Done: f.sealed() && f.Move.Done}
+	if f.Move != nil {
+		next.From = f.Move.From
 	}
-	done := f.sealed() && f.Move.Done
 	f.Used = f.Used.union(nil)
-	f.Layout, f.Move = sealOf(m.to), &move{Token: t.Move.Token, Done: done}
+	f.Layout, f.Move = sealOf(m.to), next
 	f, err := m.from.putHeader(ctx, f)
 	if err == nil {
 		m.report("sealed %s: its processes go on to the ends of their windows; start new ones "+
@@ -248,10 +284,29 @@ func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
 	return f, err
 }
 
+// stop is the rest of (b): no more worker ids without an end are given out. It comes after the
+// seal, because it is for good, and a move may be refused until then.
+func (m *mover) stop(ctx context.Context) error {
+	mv, ok := m.from.store.(Mover)
+	if !ok {
+		return nil
+	}
+	highest, err := m.endless(ctx, mv, true)
+	if err != nil {
+		return err
+	}
+	m.highest, m.stopped = max(highest, m.highest), true
+	if m.highest >= 0 {
+		m.report("no new worker id without an end is given out in %s any more; the highest is %d",
+			place(m.from.store), m.highest)
+	}
+	return nil
+}
+
 // open is (d). From here on the target grants windows.
 func (m *mover) open(ctx context.Context, t header) error {
 	if t.closed() {
-		t.Layout = t.all()
+		t.Layout = strings.TrimPrefix(t.Layout, closed)
 		if _, err := m.to.putHeader(ctx, t); err != nil {
 			return err
 		}

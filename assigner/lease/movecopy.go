@@ -39,7 +39,8 @@ func (m *mover) endless(ctx context.Context, mv Mover, stop bool) (int64, error)
 // share is what a target has to know of a source.
 type share struct {
 	header header
-	rows   []row // the slots whose windows may still run
+	rows   []row // the slots whose windows may still run, and are to be copied
+	run    int   // how many windows may still run, as far as they have an end
 	used   used  // the worker ids that the target must not give out as new
 	lost   used  // those of them that have no slot
 	floor  int64 // all other windows have ended by then
@@ -56,13 +57,15 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		now = min(now, told)
 	}
 	s.floor = max(0, now-runsLate.Milliseconds())
-	highest := int64(-1)
+	highest := m.highest
 	var entries []Entry
 	var head Entry
 	mv, isMover := m.from.store.(Mover)
 	if isMover {
-		if highest, err = m.endless(ctx, mv, false); err != nil {
-			return s, err
+		if !m.stopped { // else rows may have been deleted since
+			if highest, err = m.endless(ctx, mv, false); err != nil {
+				return s, err
+			}
 		}
 		head, entries, err = m.running(ctx, mv, s.floor)
 	} else {
@@ -81,6 +84,9 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 			continue
 		}
 		r, err := parseRow(e)
+		if err != nil && m.again {
+			continue // what matters is the seal, and the slot is never free
+		}
 		if err != nil {
 			return s, refuse("an entry of %s cannot be read: %w", place(m.from.store), err)
 		}
@@ -108,7 +114,7 @@ func (m *mover) running(ctx context.Context, mv Mover, after int64) (Entry, []En
 // slot, and those up to highest, whose windows have no end. A target that lists the worker ids of
 // its slots too gets them, so that its list stays short.
 func (s *share) count(all []row, highest int64, to *space) {
-	s.lost = s.header.Used.without(usedOf(all))
+	s.lost, s.run = s.header.Used.without(usedOf(all)), len(s.rows)
 	if highest >= 0 {
 		for _, r := range s.rows {
 			highest = max(highest, r.worker)
@@ -162,11 +168,7 @@ func (m *mover) examine(ctx context.Context, f, t header) error {
 			return refuse("%s has slots and no header, want a store without entries", to)
 		}
 	}
-	err = m.judge(s)
-	if t.exists() && !t.closed() {
-		return nil // the source went back, and is to be sealed again whatever is left
-	}
-	return err
+	return m.judge(s)
 }
 
 // judge refuses a move that leaves too few worker ids for the processes that run to be replaced
@@ -179,7 +181,7 @@ func (m *mover) judge(s share) error {
 		return nil
 	}
 	m.result.Left = all - s.lost.below(all)
-	if want := 2*int64(len(s.rows)) + 1; m.result.Left < want {
+	if want := 2*int64(s.run) + 1; m.result.Left < want {
 		return refuse("worker ids left in the target: %d of %d, want %d at least; the others are "+
 			"used for good", m.result.Left, all, want)
 	}
@@ -224,7 +226,7 @@ func (m *mover) copy(ctx context.Context, f, t header) (header, error) {
 		end = now + m.to.reach(t)
 	}
 	least := t.Floor // an earlier run may have found a later end below it
-	t.Floor = max(t.Floor, s.floor, end)
+	t.Floor, t.Reach = max(t.Floor, s.floor, end), max(t.Reach, f.Reach)
 	t.Used = t.Used.union(s.used)
 	if t, err = m.to.putHeader(ctx, t); err != nil {
 		return t, err
@@ -272,6 +274,12 @@ func (m *mover) copySlot(ctx context.Context, t header, r row, until, least int6
 	there, err := parseRow(e)
 	if err != nil {
 		return refuse("an entry of %s cannot be read: %w", place(m.to.store), err)
+	}
+	if !there.exists() {
+		// Its row was deleted by hand, and the worker id is not given out again.
+		if used, err := m.to.used(ctx, t, r.worker); used || err != nil {
+			return err
+		}
 	}
 	if !t.closed() && there.Until >= until {
 		return nil

@@ -31,6 +31,9 @@ type sight struct {
 func (c *claimer) look(ctx context.Context) (v sight, err error) {
 	for range tries {
 		v, err = c.see(ctx)
+		if err == nil && c.space.sealStays(v.header) != nil {
+			_, err = c.space.header(ctx) // what was seen may be old
+		}
 		if err == nil {
 			v.header, err = c.space.compare(v.header)
 		}

@@ -97,8 +97,8 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	if err != nil {
 		return err
 	}
-	if err := s.moved(h); err != nil {
-		return err
+	if h.sealed() {
+		return s.moved(h)
 	}
 	if h.entry.Version == "" {
 		h.entry.Name = headerName
@@ -112,9 +112,14 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 	for _, r := range rows {
 		h.Used = h.Used.with(r.worker, r.worker+1)
 	}
-	if h.Layout, err = s.restored(h, rows); err != nil {
+	layouts, err := s.restored(h, rows)
+	if err != nil {
 		return err
 	}
+	if h.closed() { // the move opens it
+		layouts = closed + layouts
+	}
+	h.Layout = layouts
 	if _, err := s.putHeader(ctx, h); err != nil {
 		return err
 	}
