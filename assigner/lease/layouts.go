@@ -76,10 +76,10 @@ func (s *space) addLayouts(ctx context.Context) error {
 // where a layout begins. Where worker ids were given out that may have no slot here, the windows of
 // those reach up to the floor.
 func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
-	if at.UnixMilli() < h.Floor && (h.Move != nil || len(h.Used) > 0) {
+	if at.UnixMilli() < h.floor() && (h.Move != nil || len(h.Used) > 0) {
 		return fmt.Errorf("%w: a layout of %q begins at %v, and windows that %s does not have may "+
 			"reach %v; let it begin later", assigner.ErrLayoutMismatch, h.longer(s.layout), at,
-			place(s.store), millis(h.Floor))
+			place(s.store), millis(h.floor()))
 	}
 	r, there, err := s.latest(ctx, h)
 	if err != nil || !there || r.Until <= at.UnixMilli() {

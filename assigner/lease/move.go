@@ -215,7 +215,7 @@ func (m *mover) compare(ctx context.Context, f, t header) error {
 // ids are in use without an end, so the move tells the target again.
 func (m *mover) restored(ctx context.Context, t header) error {
 	now, err := m.to.timeOf(ctx, t.entry)
-	if err != nil || t.Floor > now {
+	if err != nil || t.floor() > now {
 		return err
 	}
 	return refuse("%s knows nothing of the move, although %s is sealed for it; if it went back, "+

@@ -103,9 +103,12 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	return s, nil
 }
 
+// runningTimeout bounds one call of Running, which may have to look at all of a large universe.
+const runningTimeout = time.Minute
+
 // running calls mv.Running.
 func (m *mover) running(ctx context.Context, mv Mover, after int64) (Entry, []Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, runningTimeout)
 	defer cancel()
 	return mv.Running(ctx, time.UnixMilli(after))
 }

@@ -1,10 +1,12 @@
 package workerstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,15 +104,24 @@ func (s *Store) movedIn(worker int64) int64 {
 }
 
 // Running returns the header, and the rows whose windows end after an instant. The index on
-// NAMESPACE and UNTIL_MS finds them. It reads FOR UPDATE, as Get does.
+// NAMESPACE and UNTIL_MS finds them. It reads FOR UPDATE, as Get does. The header counts the worker
+// ids as used whose rows were deleted, because nobody knows when their windows end.
 func (s *Store) Running(
 	ctx context.Context, after time.Time,
 ) (head lease.Entry, slots []lease.Entry, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
 		slots = nil
-		var err error
-		if _, head, err = s.settings(ctx, q, q.ForUpdate); err != nil {
+		h, e, err := s.settings(ctx, q, q.ForUpdate)
+		if err != nil {
 			return err
+		}
+		if head = e; e.Version != "" && !s.shared() { // there the keys count, see Endless
+			deleted, err := s.deleted(ctx, q)
+			if err != nil {
+				return err
+			}
+			h.Used = merged(append(deleted, h.Used...))
+			head = h.entry(e.At.UnixMilli())
 		}
 		bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
 		err = q.Each(ctx, func(r *sql.Rows) error {
@@ -132,13 +143,58 @@ func (s *Store) Running(
 	return head, slots, err
 }
 
+// deleted returns the worker ids that have a note and no row. One statement looks at a page of
+// them, so that none takes long in a large namespace. A join it is because MariaDB reads all rows
+// for NOT EXISTS.
+func (s *Store) deleted(ctx context.Context, q *sqldb.Conn) (all [][2]int64, err error) {
+	const page = 1 << 17
+	for at := int64(0); ; {
+		var next sql.NullInt64 // the note that follows
+		err := q.Row(ctx, "SELECT MAX(WORKER_ID) FROM WORKER_LEASE "+
+			"WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ?",
+			[]any{s.namespace, noteOf(1 << 53), noteOf(at)}, &next)
+		if err != nil || !next.Valid {
+			return all, err
+		}
+		at = noteOf(next.Int64) // the note of a note is the worker id
+		err = q.Each(ctx, func(r *sql.Rows) error {
+			var note int64
+			err := r.Scan(&note)
+			all = append(all, [2]int64{noteOf(note), noteOf(note) + 1})
+			return err
+		}, `SELECT NOTE.WORKER_ID FROM WORKER_LEASE NOTE LEFT JOIN WORKER_LEASE R
+			ON R.NAMESPACE = ? AND R.WORKER_ID = ? - NOTE.WORKER_ID
+			WHERE NOTE.NAMESPACE = ? AND NOTE.WORKER_ID BETWEEN ? AND ? AND R.WORKER_ID IS NULL`,
+			s.namespace, noteOf(0), s.namespace, noteOf(at+page-1), noteOf(at))
+		if err != nil {
+			return nil, err
+		}
+		at += page
+	}
+}
+
+// merged returns ranges in ascending order that do not touch, as the engine has them.
+func merged(all [][2]int64) [][2]int64 {
+	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	merged := all[:0]
+	for _, r := range all {
+		if n := len(merged) - 1; n >= 0 && r[0] <= merged[n][1] {
+			merged[n][1] = max(merged[n][1], r[1])
+		} else {
+			merged = append(merged, r)
+		}
+	}
+	return merged
+}
+
 // Endless returns the highest key of WORKER_NODE, -1 in a namespace that does not share it. With
 // stop set it raises the counter above every layout first, for good: Disposable, the original and
 // versions that know nothing of moves then get keys that are no worker ids, and fail.
 //
 // The table is locked for as long as that takes. So every INSERT that got a lower key is committed
 // or rolled back before the counter is raised, and the highest of them is read. A key of its own
-// below tells of keys whose rows were deleted.
+// below tells of keys whose rows were deleted. Without stop it changes nothing, and is refused where
+// the account lacks what stop needs.
 func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err error) {
 	if !s.shared() {
 		return -1, nil
@@ -147,8 +203,9 @@ func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err erro
 		if err := alone(ctx, q); err != nil {
 			return err
 		}
-		if highest, err = belowRaised(ctx, q); err != nil || !stop {
-			return err
+		if !stop {
+			highest, err = belowRaised(ctx, q)
+			return errors.Join(err, mayStop(ctx, q))
 		}
 		lock, unlock := "BEGIN", "COMMIT"
 		if q.Name == "mysql" {
@@ -169,6 +226,37 @@ func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err erro
 		return err
 	})
 	return highest, err
+}
+
+// lockTimeout is MySQL's code for a lock that was not had in time (ER_LOCK_WAIT_TIMEOUT).
+const lockTimeout = 1205
+
+// mayStop returns an error if the account must not do what Endless does to stop. It waits for no
+// other transaction, and blocks none.
+func mayStop(ctx context.Context, q *sqldb.Conn) error {
+	switch q.Name {
+	case "mysql": // which looks at the rights before it waits
+		for _, statement := range []string{
+			"SET @uidring_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = 1",
+			"LOCK TABLES WORKER_NODE READ", "UNLOCK TABLES",
+			"SET SESSION lock_wait_timeout = @uidring_wait",
+		} {
+			if _, err := q.Exec(ctx, statement); err != nil && sqldb.MySQLCode(err) != lockTimeout {
+				q.Discard() // with its setting
+				return err
+			}
+		}
+	case "postgres":
+		may := false
+		err := q.Row(ctx, "SELECT HAS_TABLE_PRIVILEGE('WORKER_NODE', 'UPDATE') AND "+
+			"HAS_SEQUENCE_PRIVILEGE(PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id'), 'UPDATE')", nil, &may)
+		if err == nil && !may {
+			err = fmt.Errorf("%w: the account needs UPDATE on WORKER_NODE and on its sequence, to "+
+				"stop it for good", lease.ErrRefused)
+		}
+		return err
+	}
+	return nil
 }
 
 // raise raises the counter of WORKER_NODE, which is locked, if no earlier call has.

@@ -1,0 +1,172 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
+)
+
+// contextFor returns the test's context, which ends after d.
+func contextFor(tb testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(tb.Context(), d)
+}
+
+// keyed is a store that gives out worker ids for windows without an end as well, up to highest.
+type keyed struct {
+	*ambush
+	highest int64 // as its rows show it
+	stopped bool
+}
+
+var _ lease.Mover = (*keyed)(nil)
+
+func (k *keyed) String() string { return "default" }
+
+func (k *keyed) Running(ctx context.Context, _ time.Time) (head lease.Entry, slots []lease.Entry, err error) {
+	all, err := k.List(ctx)
+	for _, e := range all {
+		if e.Name == lease.HeaderName {
+			head = e
+		} else {
+			slots = append(slots, e)
+		}
+	}
+	return head, slots, err
+}
+
+func (k *keyed) Endless(_ context.Context, stop bool) (int64, error) {
+	err := k.through("endless", fmt.Sprint(stop), func() error { return nil })
+	k.stopped = k.stopped || stop && err == nil
+	return k.highest, err
+}
+
+// TestMoveStop: worker ids without an end are given out until the source is sealed, and none after it. The
+// highest is that of the moment when they were stopped, whichever rows are deleted afterwards.
+func TestMoveStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := &keyed{ambush: newAmbush(), highest: 3}, named{&memory{}, "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		a, b := bound(t, from, moveOne, nil), bound(t, to, moveOne, nil)
+
+		// An era is announced when the move is about to write the seal.
+		from.once(1, "put", lease.HeaderName, func(run func() error) error {
+			from.edit(lease.HeaderName, moveOne, strings.Replace(moveTwo, ",", "|", 1))
+			return run()
+		})
+		if _, err := lease.Move(t.Context(), a, b, nil); !errors.Is(err, lease.ErrMoveRefused) || from.stopped {
+			t.Fatalf("Move = %v, and no worker id is given out any more: %v, want it refused", err, from.stopped)
+		}
+		from.edit(lease.HeaderName, strings.Replace(moveTwo, ",", "|", 1), moveOne)
+
+		from.once(1, "endless", "true", func(run func() error) error {
+			if layout := recordOf(t, from.memory, lease.HeaderName).Layout; !lease.InMove(layout) {
+				t.Errorf("it is stopped before the seal, with the layouts %q", layout)
+			}
+			from.highest = 9
+			defer func() { from.around = func(_, _ string, run func() error) error { from.highest = 2; return run() } }()
+			return run()
+		})
+		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped {
+			t.Fatal(err, from.stopped)
+		}
+		if used := recordOf(t, to.memory, lease.HeaderName).Used; len(used) != 1 || used[0] != [2]int64{0, 10} {
+			t.Errorf("used in the target: %v, want 0 to 9", used)
+		}
+
+		// The table of keys alone goes back.
+		from.stopped = false
+		if _, err := lease.Move(t.Context(), a, b, &lease.MoveOptions{DryRun: true}); err != nil || from.stopped {
+			t.Errorf("the dry run = %v, and changes something: %v", err, from.stopped)
+		}
+		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped {
+			t.Errorf("the same Move = %v, and no worker id is given out any more: %v", err, from.stopped)
+		}
+	})
+}
+
+// TestMoveFewKeys: processes whose windows have an end count where too few worker ids are left.
+func TestMoveFewKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := &keyed{ambush: newAmbush(), highest: 3}, named{&memory{}, "new"}
+		for range 3 {
+			mustAssign(t, bound(t, from, moveOne, nil))
+		}
+		_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil),
+			&lease.MoveOptions{MaxWorker: 7})
+		if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "4 of 8, want 7 at least") {
+			t.Errorf("Move = %v, want it refused: three processes are to be replaced", err)
+		}
+	})
+}
+
+// TestMoveTargetForgets: a target that goes back to before its move does not know which worker ids are in
+// use without an end. The same Move after its Restore tells it again.
+func TestMoveTargetForgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := &keyed{ambush: newAmbush(), highest: 5}, named{&memory{}, "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		mustMove(t, from, to)
+		c := mustAssign(t, bound(t, to, moveOne, nil))
+		_, end := c.Window()
+		to.set(func() { to.entries = nil })
+		a, b := bound(t, from, moveOne, nil), bound(t, to, moveOne, nil)
+		refused := func(when string) {
+			t.Helper()
+			_, err := lease.Move(t.Context(), a, b, nil)
+			if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "run Restore there") {
+				t.Errorf("Move %s = %v, want that Restore is needed", when, err)
+			}
+		}
+		refused("into a target that is gone")
+		if err := b.Restore(t.Context(), 0, time.Hour, moveOne); err != nil {
+			t.Fatal(err)
+		}
+		mustMove(t, from, to)
+		for i := range int64(8) {
+			c := mustAssign(t, bound(t, to, moveOne, nil))
+			if begin, _ := c.Window(); c.Worker() != 6+i || begin.Before(end) {
+				t.Errorf("worker %d from %v, want %d, and %v or later", c.Worker(), begin, 6+i, end)
+			}
+		}
+		to.set(func() { to.entries = nil })
+		mustAssign(t, bound(t, to, moveOne, nil)) // another universe, as far as anybody knows
+		refused("into another universe")
+	})
+}
+
+// TestMoveEras: an era that is added to the target begins after the windows that it did not get.
+func TestMoveEras(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := &keyed{ambush: newAmbush(), highest: 5}, named{&memory{}, "new"}
+		a := bound(t, from, moveOne, nil)
+		mustAssign(t, a)
+		if err := a.Restore(t.Context(), 5, 3*time.Hour, moveOne); err != nil { // owners run on, at most for so long
+			t.Fatal(err)
+		}
+		floor := time.Now().Add(3 * time.Hour)
+		mustMove(t, from, to)
+		era := func(at time.Time) error {
+			list := moveOne + ",28-22-13-0/1s@" + at.UTC().Format(time.RFC3339)
+			_, err := bound(t, to, list, nil).Assign(t.Context(), 1<<22-1)
+			return err
+		}
+		if err := era(floor.Add(-time.Minute)); !errors.Is(err, assigner.ErrLayoutMismatch) ||
+			!strings.Contains(err.Error(), "let it begin later") {
+			t.Errorf("an era that begins before the floor = %v, want ErrLayoutMismatch", err)
+		}
+		if err := era(floor.Add(time.Minute)); err != nil {
+			t.Errorf("an era that begins after the floor = %v", err)
+		}
+	})
+}
