@@ -213,11 +213,11 @@ func TestMoveTargetRestored(t *testing.T) {
 		c := mustAssign(t, bound(t, to, moveOne, nil))
 		_, end := c.Window()
 		restore()
-		if err := b.Restore(t.Context(), 0, time.Hour, moveOne); err != nil {
-			t.Fatalf("Restore of a closed target = %v", err)
-		}
 		ctx, cancel := contextFor(t, time.Minute)
 		defer cancel()
+		if err := b.Restore(ctx, 0, time.Hour, moveOne); err != nil {
+			t.Fatalf("Restore of a closed target = %v", err)
+		}
 		if _, err := bound(t, to, moveOne, nil).Assign(ctx, 7); err == nil {
 			t.Error("Assign succeeds on a target that is closed, and was restored")
 		}

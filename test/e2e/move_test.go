@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -322,6 +323,19 @@ func TestMoveDefault(t *testing.T) {
 		if !errors.Is(err, lease.ErrMoveRefused) {
 			t.Errorf("Move back into the namespace default = %v, want it refused", err)
 		}
+		// WORKER_NODE alone goes back, and the same move stops it again.
+		execAll(t, db, map[string][]string{
+			"MariaDB":    {"DELETE FROM WORKER_NODE WHERE ID > 100", "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 100"},
+			"PostgreSQL": {"DELETE FROM WORKER_NODE WHERE ID > 100", "SELECT SETVAL(PG_GET_SERIAL_SEQUENCE('worker_node', 'id'), 100)"},
+			"SQLite":     {"DELETE FROM WORKER_NODE WHERE ID > 100", "UPDATE SQLITE_SEQUENCE SET SEQ = 100 WHERE NAME = 'WORKER_NODE'"},
+		}[d.name]...)
+		if _, err := lease.Move(t.Context(), a, to.open(t, lease.Options{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err = workernode.Disposable(db, nil).Assign(t.Context(), 1<<22-1)
+		if !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("Disposable after WORKER_NODE went back and the same move = %v, want ErrMoved", err)
+		}
 		third := d.in(dsn, "third")
 		moved, err = lease.Move(t.Context(), to.open(t, lease.Options{}), third.open(t, lease.Options{}), nil)
 		if err != nil || moved.Copied != 8 || moved.Used < int64(len(used)-8) {
@@ -341,15 +355,64 @@ func TestMoveRestored(t *testing.T) {
 			})
 		}}
 		f := newFleet(t, from, 2, time.Minute)
+		// Statements of a Restore that was planned before the move, with another reach than the header has.
+		plan, err := workernode.PlanRestore(t.Context(), db, 100, 48*time.Hour,
+			map[string]string{"": "28-22-13-0/1s@2026-01-01T00:00:00Z"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		execAll(t, db, "CREATE TABLE BACKUP_LEASE AS SELECT * FROM WORKER_LEASE")
 		brokenMove(t, from, to, time.Minute)
 		f.replace(to)
 		execAll(t, db, "DELETE FROM WORKER_LEASE", "INSERT INTO WORKER_LEASE SELECT * FROM BACKUP_LEASE")
 		brokenMove(t, from, to, time.Minute)
-		if _, err := from.open(t, lease.Options{}).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
-			t.Errorf("Assign after the same move = %v, want ErrMoved", err)
+		for _, when := range []string{"the same move", "statements of a Restore that are older than the seal"} {
+			if _, err := from.open(t, lease.Options{}).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
+				t.Errorf("Assign after %s = %v, want ErrMoved", when, err)
+			}
+			execAll(t, db, plan.Statements...)
 		}
 		time.Sleep(100 * time.Millisecond)
 		f.end()
+	})
+}
+
+// TestMoveDeleted: the row of a worker id that is in use was deleted by hand. The worker id is not given out
+// in the target of a move, whichever rows were deleted there.
+func TestMoveDeleted(t *testing.T) {
+	onEach(t, func(t *testing.T, d dialect) {
+		dsn := d.migrated(t)
+		db := d.connect(t, dsn)
+		const most = 1<<22 - 1
+		assign := func(p place) int64 {
+			c, err := p.open(t, lease.Options{}).Assign(t.Context(), most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Worker()
+		}
+		for _, name := range []string{"fresh", "noted"} {
+			from, to := d.in(dsn, "from "+name), d.in(dsn, name)
+			used := map[int64]bool{}
+			for range 3 {
+				used[assign(from)] = true
+			}
+			execAll(t, db, fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE NAMESPACE = 'from %s' AND WORKER_ID = 1", name))
+			if name == "noted" {
+				used[assign(to)] = true // which is a worker id of the source, too
+				execAll(t, db, "DELETE FROM WORKER_LEASE WHERE NAMESPACE = 'noted' AND WORKER_ID >= -1")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			moved, err := lease.Move(ctx, from.open(t, lease.Options{}), to.open(t, lease.Options{}), nil)
+			cancel()
+			if err != nil || moved.Copied != 2 || moved.Used != 1 {
+				t.Errorf("%s: Move = %+v, %v, want 2 slots copied and one worker id used", name, moved, err)
+			}
+			for range 4 {
+				if worker := assign(to); used[worker] {
+					t.Errorf("%s: worker id %d comes again", name, worker)
+				}
+			}
+		}
 	})
 }
