@@ -49,15 +49,17 @@ type Moved struct {
 // The target must have no entry, and must not be the namespace "default" of a database. Move is
 // safe to be broken off at any point and run again, by several processes at once as well, until it
 // has returned nil. Where the source goes back to a state from before its move, the same Move seals
-// it again, before any process of it may start. It waits for stores that are away until ctx ends. A
-// refusal wraps ErrMoveRefused.
+// it again, whatever that state is, before any process of it may start. A target that goes back
+// needs Restore as every store does, and the same Move after it. Move waits for stores that are
+// away until ctx ends. A refusal wraps ErrMoveRefused.
 //
 // # The steps
 //
 // Each is one compare-and-set, or several that are the same when they are made again:
 //
 //	(a) target   the header: the source's layouts, the token of the move, closed to claims
-//	(b) source   the seal: the header's layouts give way to a text that no list begins with
+//	(b) source   the seal: the header's layouts give way to a text that no list begins with;
+//	             worker ids without an end are given out no more
 //	(c) target   a floor and the used worker ids; the slots whose windows may still run
 //	(d) target   open: the header has the layouts alone
 //	(e) source   a note in the seal that the target was opened
@@ -74,15 +76,18 @@ type Moved struct {
 // which are below the floor.
 //
 // Windows without an end cannot be copied. Where a store gives such worker ids out (a Mover), it
-// stops that for good before the seal and waits for those that are being given out. All worker ids
-// up to the highest count as used in the target.
+// stops that for good after the seal, until which a move may be refused, and waits for those that
+// are being given out. All worker ids up to the highest count as used in the target.
 //
 // What was read back is not what was answered: a store may show what it has not made safe yet. So
 // whoever finds the steps of an earlier run writes them once more, and waits for the answers.
 //
 // A process that has seen the seal remembers it: if the seal is gone later, it fails with
 // assigner.ErrWentBack. If the target is closed again after (e), it went back, too. Claims of it
-// may have been forgotten, so this Move opens it with all ends beyond the target's reach.
+// may have been forgotten, so this Move opens it with all ends beyond the target's reach. Before
+// (e) nothing tells that it was open. Restore covers those claims, and leaves the target closed. A
+// target that Restore has made anew has no list of the worker ids that are in use without an end,
+// so this Move writes it once more.
 //
 // The model is in docs/model/lease_move.pml.
 func Move(ctx context.Context, from, to *Assigner, options *MoveOptions) (Moved, error) {

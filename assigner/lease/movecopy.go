@@ -17,11 +17,13 @@ type Mover interface {
 
 	// Running returns the header, and the slots whose windows end after an instant, for universes
 	// in which most do not. Like Get it shows every change that was answered before the call began.
+	// The header lists the worker ids whose slots were deleted as used.
 	Running(ctx context.Context, after time.Time) (header Entry, slots []Entry, err error)
 
 	// Endless returns the highest worker id that was given out for a window without an end, -1
 	// where the store gives out none. With stop set, no more are given out for good from then on,
 	// and the answer comes when those that were being given out are in it. It may be called again.
+	// Without stop it changes nothing, and fails where stop would be refused.
 	Endless(ctx context.Context, stop bool) (highest int64, err error)
 }
 

@@ -50,9 +50,6 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 		}
 	}
 	if c.Action == "move" {
-		if err := c.check(); err != nil {
-			return err
-		}
 		return c.move(ctx, p)
 	}
 	if c.From != "" || c.To != "" || c.ToNamespace != "" {

@@ -16,18 +16,21 @@ import (
 
 // moveFlags are the flags of uid workers move.
 type moveFlags struct {
-	From        string `placeholder:"DSN" help:"For move: the authority that the worker ids are moved from, as in --dsn."`
-	To          string `placeholder:"DSN" help:"For move: the authority that they are moved to, which has none yet."`
+	From        string `placeholder:"DSN" help:"For move: the authority that the worker ids are moved from, as in --dsn. Default: the first of the two in the environment variable UID_DSN, with a space between them. Other users of the machine see a password in the arguments, and none in UID_DSN."`
+	To          string `placeholder:"DSN" help:"For move: the authority that they are moved to, which has none yet. Default: the second one in UID_DSN."`
 	ToNamespace string `placeholder:"NAME" help:"For move to a database: the namespace there. Default: that of --namespace."`
 }
 
-// check returns an error unless the flags name two authorities.
-func (f *moveFlags) check() error {
-	if f.From == "" || f.To == "" {
-		return usagef("--from is %q and --to is %q, want two authorities", redacted(f.From),
-			redacted(f.To))
+// ends returns the two authorities that the flags name, or else UID_DSN.
+func (f *moveFlags) ends(p *program) (from, to string, err error) {
+	if names := strings.Fields(p.getenv("UID_DSN")); f.From == "" && f.To == "" && len(names) == 2 {
+		return names[0], names[1], nil
 	}
-	return nil
+	if f.From == "" || f.To == "" {
+		return "", "", usagef("--from is %q and --to is %q, want two authorities; or both in UID_DSN",
+			redacted(f.From), redacted(f.To))
+	}
+	return f.From, f.To, nil
 }
 
 // redacted says whether there is a text, and not which.
@@ -53,6 +56,10 @@ func (c *workersCmd) move(ctx context.Context, p *program) (err error) {
 	if c.DSN != "" {
 		return usagef("--dsn is for the other actions; want --from and --to")
 	}
+	fromName, toName, err := c.ends(p)
+	if err != nil {
+		return err
+	}
 	o := &lease.MoveOptions{DryRun: c.DryRun}
 	if c.Layout != "" {
 		n, err := c.resolveToMake()
@@ -62,7 +69,7 @@ func (c *workersCmd) move(ctx context.Context, p *program) (err error) {
 		all := n.eras.All()
 		o.MaxWorker = all[len(all)-1].MaxWorker()
 	}
-	from, err := c.openEnd(ctx, p, "--from", c.From, c.Namespace)
+	from, err := c.openEnd(ctx, p, "--from", fromName, c.Namespace)
 	if err != nil {
 		return err
 	}
@@ -71,7 +78,7 @@ func (c *workersCmd) move(ctx context.Context, p *program) (err error) {
 	if toNamespace == "" {
 		toNamespace = c.Namespace
 	}
-	to, err := c.openEnd(ctx, p, "--to", c.To, toNamespace)
+	to, err := c.openEnd(ctx, p, "--to", toName, toNamespace)
 	if err != nil {
 		return err
 	}

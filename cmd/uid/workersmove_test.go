@@ -82,6 +82,7 @@ func TestMoveFlags(t *testing.T) {
 		{exitFailure, "without an end; take a namespace of its own", []string{"--from", file, "--to", other}},
 		{exitFailure, "has no entry: is the address right?",
 			[]string{"--from", file, "--namespace", "x", "--to", file, "--to-namespace", "y"}},
+		{exitFailure, "is the source as well", []string{"--from", other, "--to", "sqlite:" + other, "--namespace", "x"}},
 	} {
 		b.check(t, tt.code, "", tt.want, append([]string{"workers", "move"}, tt.args...)...)
 	}
@@ -91,7 +92,9 @@ func TestMoveFlags(t *testing.T) {
 	if !strings.Contains(r.stdout, `"dry_run":true`) {
 		t.Errorf("the dry run printed %s", r.stdout)
 	}
-	b.check(t, exitOK, `"dry_run":false`, "", args...)
+	// Addresses with passwords are not for the arguments, which others see.
+	b.env["UID_DSN"] = file + " " + file
+	b.check(t, exitOK, `"dry_run":false`, "", "workers", "move", "--to-namespace", "orders", "--json")
 	b.check(t, exitFailure, "", "were moved to another authority", "gen", "--dsn", file)
 	b.check(t, exitOK, "", "", "gen", "--dsn", file, "--namespace", "orders")
 	b.check(t, exitOK, "uid workers move", "", "workers", "restored", "--dsn", file, "--highest", "9", "--reach", "1h",

@@ -5,10 +5,14 @@
 // a Move that broke off, and the next one is Move run again. All may stop for ever at any step. Each
 // Put is one step, and so is each Get. The source may be restored, once, after the target was
 // opened, to a backup of any time before its seal: its processes then wait until the same Move has
-// sealed it again.
+// sealed it again. With -DBACK it is the target that is restored, once, to a backup of any time since
+// it was closed: Restore has run before any process gets through, and the same Move runs after it,
+// which cannot tell whether a target that is closed was open.
 //
 // expect: ok
 // variants: -DMOVERS=3 -DMAX=2 expect: ok
+// variants: -DBACK -DMOVERS=1 expect: ok
+// variants: -DBACK -DMOVERS=1 -DBROKEN=8 expect: error
 // variants: -DBROKEN=1 expect: error
 // variants: -DBROKEN=2 expect: error
 // variants: -DBROKEN=3 expect: error
@@ -46,6 +50,10 @@ bool held;              // the source was restored, and its processes wait
 
 bool backed;            // there is a backup
 byte backOwner, backEnd;
+#ifdef BACK
+bool backThere;
+byte backHeader, backFloor;
+#endif
 
 byte granted[MAX];      // ghost: whose window a tick is in; 0: nobody's
 
@@ -136,6 +144,22 @@ proctype mover() {
 	s[1].header = OPEN
 }
 
+#ifdef BACK
+// operator restores the target from a backup, and runs Restore: the end of its slot, or the floor, is
+// beyond every window, which is what its reach means.
+proctype operator() {
+end:	atomic { s[1].header != NONE -> backed = true; backHeader = s[1].header;
+		backThere = s[1].there; backOwner = s[1].owner; backEnd = s[1].end_; backFloor = s[1].floor };
+end1:	atomic { s[1].header == OPEN ->
+		s[1].header = backHeader; s[1].there = backThere; s[1].owner = backOwner;
+		s[1].end_ = backEnd; s[1].floor = backFloor;
+#if BROKEN != 8
+		s[1].owner = 0; s[1].floor = MAX; s[1].end_ = (s[1].there -> MAX : 0);
+#endif
+		backed = false; backThere = false; backOwner = 0; backEnd = 0; backHeader = NONE; backFloor = 0 }
+	run mover()
+}
+#else
 // operator restores the source from a backup.
 proctype operator() {
 end:	atomic { s[0].header == OPEN -> backed = true; backOwner = s[0].owner; backEnd = s[0].end_ };
@@ -146,12 +170,17 @@ end1:	atomic { s[0].header == SEALED && s[1].header == OPEN ->
 #endif
 		backed = false; backOwner = 0; backEnd = 0 }
 }
+#endif
 
 init {
 	byte i;
 	atomic {
 		s[0].header = OPEN; s[0].there = true;
+#ifdef BACK
+		run process(1, 0); run process(2, 1); run process(3, 1);
+#else
 		run process(1, 0); run process(2, 0); run process(3, 1);
+#endif
 		for (i : 1 .. MOVERS) { run mover() }
 		run operator(); i = 0
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -356,7 +357,7 @@ func TestMoveRestored(t *testing.T) {
 		}}
 		f := newFleet(t, from, 2, time.Minute)
 		// Statements of a Restore that was planned before the move, with another reach than the header has.
-		plan, err := workernode.PlanRestore(t.Context(), db, 100, 48*time.Hour,
+		plan, err := workerlist.PlanRestore(t.Context(), db, 100, 48*time.Hour,
 			map[string]string{"": "28-22-13-0/1s@2026-01-01T00:00:00Z"})
 		if err != nil {
 			t.Fatal(err)
