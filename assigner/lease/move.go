@@ -115,6 +115,8 @@ type mover struct {
 	again   bool  // the target was opened before
 	stopped bool  // the source gives out no window without an end any more
 	highest int64 // if stopped: the highest worker id that it gave out for one, -1: none
+	looked  int64 // up to which worker id deleted slots were looked for, -1: all
+	gone    used  // the worker ids whose slots were
 }
 
 // report tells of a step, once.

@@ -17,8 +17,12 @@ type Mover interface {
 
 	// Running returns the header, and the slots whose windows end after an instant, for universes
 	// in which most do not. Like Get it shows every change that was answered before the call began.
-	// The header lists the worker ids whose slots were deleted as used.
 	Running(ctx context.Context, after time.Time) (header Entry, slots []Entry, err error)
+
+	// Deleted returns worker ids from first on that were given out, are not in the header's list,
+	// and have no slot any more: nobody knows when their windows end. It looks at some of them; the
+	// next call begins at next, which is 0 after the last one.
+	Deleted(ctx context.Context, first int64) (ids []int64, next int64, err error)
 
 	// Endless returns the highest worker id that was given out for a window without an end, -1
 	// where the store gives out none. With stop set, no more are given out for good from then on,
@@ -101,16 +105,40 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		return s, err
 	}
 	s.floor = max(s.floor, s.header.floor())
+	s.header.Used = s.header.Used.union(m.gone)
 	s.count(all, highest, m.to)
 	return s, nil
 }
 
-// runningTimeout bounds one call of Running, which may have to look at all of a large universe.
-const runningTimeout = time.Minute
+// lookedLine is for how many worker ids a line says that they were looked at.
+const lookedLine = 500_000
+
+// deleted finds the worker ids whose slots were deleted by hand. It takes the longest of all steps
+// where there are millions, so another try goes on where one has ended, and it says how far it is.
+func (m *mover) deleted(ctx context.Context, mv Mover) error {
+	for m.looked >= 0 {
+		within, cancel := context.WithTimeout(ctx, requestTimeout)
+		ids, next, err := mv.Deleted(within, m.looked)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			m.gone = append(m.gone, [2]int64{id, id + 1})
+		}
+		if next/lookedLine > m.looked/lookedLine {
+			m.report("looked for deleted slots up to worker id %d", next)
+		}
+		if m.looked = next; next == 0 {
+			m.looked, m.gone = none, m.gone.union(nil)
+		}
+	}
+	return nil
+}
 
 // running calls mv.Running.
 func (m *mover) running(ctx context.Context, mv Mover, after int64) (Entry, []Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, runningTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return mv.Running(ctx, time.UnixMilli(after))
 }
@@ -215,6 +243,11 @@ func (u used) below(end int64) int64 {
 // copy is (c): it makes the target count with every window that the source has granted. f is the
 // source's header as the seal was answered.
 func (m *mover) copy(ctx context.Context, f, t header) (header, error) {
+	if mv, ok := m.from.store.(Mover); ok {
+		if err := m.deleted(ctx, mv); err != nil {
+			return t, err
+		}
+	}
 	s, err := m.read(ctx)
 	if err != nil {
 		return t, err

@@ -41,6 +41,8 @@ func (k *keyed) Running(ctx context.Context, _ time.Time) (head lease.Entry, slo
 	return head, slots, err
 }
 
+func (k *keyed) Deleted(context.Context, int64) ([]int64, int64, error) { return nil, 0, nil }
+
 func (k *keyed) Endless(_ context.Context, stop bool) (int64, error) {
 	err := k.through("endless", fmt.Sprint(stop), func() error { return nil })
 	k.stopped = k.stopped || stop && err == nil

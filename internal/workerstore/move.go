@@ -1,12 +1,10 @@
 package workerstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,24 +102,15 @@ func (s *Store) movedIn(worker int64) int64 {
 }
 
 // Running returns the header, and the rows whose windows end after an instant. The index on
-// NAMESPACE and UNTIL_MS finds them. It reads FOR UPDATE, as Get does. The header counts the worker
-// ids as used whose rows were deleted, because nobody knows when their windows end.
+// NAMESPACE and UNTIL_MS finds them. It reads FOR UPDATE, as Get does.
 func (s *Store) Running(
 	ctx context.Context, after time.Time,
 ) (head lease.Entry, slots []lease.Entry, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
 		slots = nil
-		h, e, err := s.settings(ctx, q, q.ForUpdate)
-		if err != nil {
+		var err error
+		if _, head, err = s.settings(ctx, q, q.ForUpdate); err != nil {
 			return err
-		}
-		if head = e; e.Version != "" && !s.shared() { // there the keys count, see Endless
-			deleted, err := s.deleted(ctx, q)
-			if err != nil {
-				return err
-			}
-			h.Used = merged(append(deleted, h.Used...))
-			head = h.entry(e.At.UnixMilli())
 		}
 		bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
 		err = q.Each(ctx, func(r *sql.Rows) error {
@@ -143,48 +132,38 @@ func (s *Store) Running(
 	return head, slots, err
 }
 
-// deleted returns the worker ids that have a note and no row. One statement looks at a page of
-// them, so that none takes long in a large namespace. A join it is because MariaDB reads all rows
-// for NOT EXISTS.
-func (s *Store) deleted(ctx context.Context, q *sqldb.Conn) (all [][2]int64, err error) {
-	const page = 1 << 17
-	for at := int64(0); ; {
-		var next sql.NullInt64 // the note that follows
+// Deleted returns worker ids that have a note and no row. In the namespace that shares WORKER_NODE
+// there are none, because all keys count as used: see Endless. It looks at a page of them, so that
+// no statement takes long in a large namespace, and joins, because MariaDB reads all rows for NOT
+// EXISTS.
+func (s *Store) Deleted(
+	ctx context.Context, first int64,
+) (ids []int64, next int64, err error) {
+	if s.shared() {
+		return nil, 0, nil
+	}
+	const page = 1 << 16
+	err = s.do(ctx, func(q *sqldb.Conn) error {
+		ids, next = nil, 0
+		var note sql.NullInt64 // the first one of the page
 		err := q.Row(ctx, "SELECT MAX(WORKER_ID) FROM WORKER_LEASE "+
 			"WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ?",
-			[]any{s.namespace, noteOf(1 << 53), noteOf(at)}, &next)
-		if err != nil || !next.Valid {
-			return all, err
+			[]any{s.namespace, noteOf(1 << 53), noteOf(first)}, &note)
+		if err != nil || !note.Valid {
+			return err
 		}
-		at = noteOf(next.Int64) // the note of a note is the worker id
-		err = q.Each(ctx, func(r *sql.Rows) error {
+		next = noteOf(note.Int64) + page // the note of a note is the worker id
+		return q.Each(ctx, func(r *sql.Rows) error {
 			var note int64
 			err := r.Scan(&note)
-			all = append(all, [2]int64{noteOf(note), noteOf(note) + 1})
+			ids = append(ids, noteOf(note))
 			return err
 		}, `SELECT NOTE.WORKER_ID FROM WORKER_LEASE NOTE LEFT JOIN WORKER_LEASE R
 			ON R.NAMESPACE = ? AND R.WORKER_ID = ? - NOTE.WORKER_ID
 			WHERE NOTE.NAMESPACE = ? AND NOTE.WORKER_ID BETWEEN ? AND ? AND R.WORKER_ID IS NULL`,
-			s.namespace, noteOf(0), s.namespace, noteOf(at+page-1), noteOf(at))
-		if err != nil {
-			return nil, err
-		}
-		at += page
-	}
-}
-
-// merged returns ranges in ascending order that do not touch, as the engine has them.
-func merged(all [][2]int64) [][2]int64 {
-	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	merged := all[:0]
-	for _, r := range all {
-		if n := len(merged) - 1; n >= 0 && r[0] <= merged[n][1] {
-			merged[n][1] = max(merged[n][1], r[1])
-		} else {
-			merged = append(merged, r)
-		}
-	}
-	return merged
+			s.namespace, noteOf(0), s.namespace, noteOf(next-1), note.Int64)
+	})
+	return ids, next, err
 }
 
 // Endless returns the highest key of WORKER_NODE, -1 in a namespace that does not share it. With
