@@ -166,7 +166,7 @@ func TestMoveSealSeen(t *testing.T) {
 				from.shown, _ = from.named.List(t.Context())
 				restore := from.backup()
 				mustMove(t, from.named, to)
-				err := error(nil)
+				var err error
 				if seen == "extend" {
 					_, end := c.Window()
 					_, err = c.Extend(t.Context(), end.Add(time.Hour))
