@@ -274,8 +274,8 @@ func (m *mover) close(ctx context.Context, f, t header) (header, error) {
 	return t, err
 }
 
-// seal is (b): the source's header grants nothing any more. It still says where an earlier move into
-// the source was from, so that the same one is known again.
+// seal is (b): the source's header grants nothing any more. It still says where an earlier move
+// into the source was from, so that the same one is known again.
 func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
 	next := &move{Token: t.Move.Token, Done: f.sealed() && f.Move.Done}
 	if f.Move != nil {

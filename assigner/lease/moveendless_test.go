@@ -73,7 +73,9 @@ func TestMoveStop(t *testing.T) {
 				t.Errorf("it is stopped before the seal, with the layouts %q", layout)
 			}
 			from.highest = 9
-			defer func() { from.around = func(_, _ string, run func() error) error { from.highest = 2; return run() } }()
+			defer func() {
+				from.around = func(_, _ string, run func() error) error { from.highest = 2; return run() }
+			}()
 			return run()
 		})
 		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped {

@@ -27,8 +27,8 @@ func (f *moveFlags) ends(p *program) (from, to string, err error) {
 		return names[0], names[1], nil
 	}
 	if f.From == "" || f.To == "" {
-		return "", "", usagef("--from is %q and --to is %q, want two authorities; or both in UID_DSN",
-			redacted(f.From), redacted(f.To))
+		return "", "", usagef("--from is %q and --to is %q, want two authorities; or both in "+
+			"UID_DSN", redacted(f.From), redacted(f.To))
 	}
 	return f.From, f.To, nil
 }

@@ -82,7 +82,8 @@ func TestMoveFlags(t *testing.T) {
 		{exitFailure, "without an end; take a namespace of its own", []string{"--from", file, "--to", other}},
 		{exitFailure, "has no entry: is the address right?",
 			[]string{"--from", file, "--namespace", "x", "--to", file, "--to-namespace", "y"}},
-		{exitFailure, "is the source as well", []string{"--from", other, "--to", "sqlite:" + other, "--namespace", "x"}},
+		{exitFailure, "is the source as well",
+			[]string{"--from", other, "--to", "sqlite:" + other, "--namespace", "x"}},
 	} {
 		b.check(t, tt.code, "", tt.want, append([]string{"workers", "move"}, tt.args...)...)
 	}

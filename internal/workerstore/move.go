@@ -172,8 +172,8 @@ func (s *Store) Deleted(
 //
 // The table is locked for as long as that takes. So every INSERT that got a lower key is committed
 // or rolled back before the counter is raised, and the highest of them is read. A key of its own
-// below tells of keys whose rows were deleted. Without stop it changes nothing, and is refused where
-// the account lacks what stop needs.
+// below tells of keys whose rows were deleted. Without stop it changes nothing, and is refused
+// where the account lacks what stop needs.
 func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err error) {
 	if !s.shared() {
 		return -1, nil
@@ -228,7 +228,8 @@ func mayStop(ctx context.Context, q *sqldb.Conn) error {
 	case "postgres":
 		may := false
 		err := q.Row(ctx, "SELECT HAS_TABLE_PRIVILEGE('WORKER_NODE', 'UPDATE') AND "+
-			"HAS_SEQUENCE_PRIVILEGE(PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id'), 'UPDATE')", nil, &may)
+			"HAS_SEQUENCE_PRIVILEGE(PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id'), 'UPDATE')",
+			nil, &may)
 		if err == nil && !may {
 			err = fmt.Errorf("%w: the account needs UPDATE on WORKER_NODE and on its sequence, to "+
 				"stop it for good", lease.ErrRefused)

@@ -325,11 +325,11 @@ func TestMoveDefault(t *testing.T) {
 			t.Errorf("Move back into the namespace default = %v, want it refused", err)
 		}
 		// WORKER_NODE alone goes back, and the same move stops it again.
-		execAll(t, db, map[string][]string{
-			"MariaDB":    {"DELETE FROM WORKER_NODE WHERE ID > 100", "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 100"},
-			"PostgreSQL": {"DELETE FROM WORKER_NODE WHERE ID > 100", "SELECT SETVAL(PG_GET_SERIAL_SEQUENCE('worker_node', 'id'), 100)"},
-			"SQLite":     {"DELETE FROM WORKER_NODE WHERE ID > 100", "UPDATE SQLITE_SEQUENCE SET SEQ = 100 WHERE NAME = 'WORKER_NODE'"},
-		}[d.name]...)
+		execAll(t, db, "DELETE FROM WORKER_NODE WHERE ID > 100", map[string]string{
+			"MariaDB":    "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 100",
+			"PostgreSQL": "SELECT SETVAL(PG_GET_SERIAL_SEQUENCE('worker_node', 'id'), 100)",
+			"SQLite":     "UPDATE SQLITE_SEQUENCE SET SEQ = 100 WHERE NAME = 'WORKER_NODE'",
+		}[d.name])
 		if _, err := lease.Move(t.Context(), a, to.open(t, lease.Options{}), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,9 @@ func TestMoveMillions(t *testing.T) {
 	begin := time.Now()
 	const chunk = 100_000
 	for first := 1; first < rows; first += chunk {
-		for _, row := range []string{"seq, 3, 4711, '', 1767225600000 + seq", "-2 - CAST(seq AS SIGNED), 0, 0, '', -1"} {
+		for _, row := range []string{
+			"seq, 3, 4711, '', 1767225600000 + seq", "-2 - CAST(seq AS SIGNED), 0, 0, '', -1",
+		} {
 			execAll(t, db, fmt.Sprintf(`INSERT IGNORE INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE,
 				OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) SELECT 'orders', %s,
 				'', UTC_TIMESTAMP(), UTC_TIMESTAMP() FROM seq_%d_to_%d`, row, first, min(first+chunk, rows)-1))
