@@ -109,10 +109,11 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 				"a statement would have to escape; write its row with the worker id %d by hand",
 				namespace, to, workertable.Header)
 		}
+		// A move may have sealed the header since.
 		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
 			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 			"  %d, '%s', {now}, {now})\n  %s,\n  LAYOUT = "+
-			"CASE WHEN WORKER_LEASE.LAYOUT LIKE 'mov%%' THEN WORKER_LEASE.LAYOUT ELSE '%s' END", // a move may have sealed it since
+			"CASE WHEN WORKER_LEASE.LAYOUT LIKE 'mov%%' THEN WORKER_LEASE.LAYOUT ELSE '%s' END",
 			namespace, workertable.Header, far, to, conflict, to))
 	}
 	if missing != nil {
