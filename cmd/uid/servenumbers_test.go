@@ -74,7 +74,7 @@ func TestServeNumbers(t *testing.T) {
 		write(text)
 		b.check(t, exitUsage, "", want, "serve", "--addr", "127.0.0.1:0", "--only", "segment", "--numbers", file)
 	}
-	b.check(t, exitUsage, "", "--numbers needs the tags", "serve", "--only", "snowflake", "--numbers", file)
+	b.check(t, exitUsage, "", "--only snowflake leaves them out", "serve", "--only", "snowflake", "--numbers", file)
 	b.check(t, exitFailure, "", "--numbers: ", "serve", "--addr", "127.0.0.1:0", "--only", "segment", "--numbers",
 		file+".missing")
 }
