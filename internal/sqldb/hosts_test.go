@@ -49,7 +49,8 @@ func TestHostsPatience(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	synctest.Test(t, func(t *testing.T) {
-		silent, dead, good, late := &server{takes: -1}, &server{err: refused}, &server{}, &server{takes: 600 * time.Millisecond}
+		silent, dead, good := &server{takes: -1}, &server{err: refused}, &server{}
+		late := &server{takes: 600 * time.Millisecond}
 		all := []*server{silent, dead, late, good}
 		hosts := make([]sqldb.Host, len(all))
 		for i, s := range all {
