@@ -61,9 +61,9 @@ func (c *Cached) look() time.Duration {
 	return c.opts.ScheduleInterval
 }
 
-// pad makes ring and lanes follow the clock and fills the ring. It reports whether the ring is full,
-// and the bound that stopped it. It composes at least one batch, however late this goroutine is: a
-// caller may wait for it.
+// pad makes ring and lanes follow the clock and fills the ring. It reports whether the ring is
+// full, and the bound that stopped it. It composes at least one batch, however late this goroutine
+// is: a caller may wait for it.
 func (c *Cached) pad() (full bool, err error) {
 	before := c.composer.stale.Load()
 	c.composer.follow()
