@@ -19,7 +19,7 @@ func TestCompletion(t *testing.T) {
 		"uid ":                      all,
 		"uid se":                    {"segment", "serve"},
 		"uid help se":               {"segment", "serve"},
-		"uid segment ":              {"init", "list", "set", "next", "delete", "expand"},
+		"uid segment ":              {"init", "list", "set", "next", "delete", "move", "expand"},
 		"uid gen --fo":              {"--format"},
 		"uid gen --format ":         {"dec", "base32", "base62", "json", "table"},
 		"uid gen -f base":           {"base32", "base62"},
