@@ -135,7 +135,7 @@ func Open(ctx context.Context, dsn string, o *Options) (*Generator, error) {
 
 // otherDoor says how to open a generator on a database that Open does not take.
 func otherDoor(dsn string) string {
-	driver := ""
+	var driver string
 	switch {
 	case strings.HasPrefix(dsn, "postgres"), strings.Contains(dsn, "host="):
 		driver = "postgres"
