@@ -78,7 +78,9 @@ func (in *injector) expand() {
 	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
 	for {
-		plans, err := sqlsource.Ticket(in.tickets, nil).(ticketplan.Planner).Expand(ctx)
+		//nolint:errcheck,forcetypeassert // as it always is
+		servers := sqlsource.Ticket(in.tickets, nil).(ticketplan.Planner)
+		plans, err := servers.Expand(ctx)
 		if err == nil {
 			for _, p := range plans {
 				if len(p.Announce)+len(p.Change) > 0 {
