@@ -226,7 +226,7 @@ func TestReadOnly(t *testing.T) {
 		"SET GLOBAL read_only = ON")
 	db := connect(t, "app:"+dbtest.Password+"@tcp("+srv.Addr()+")/"+name)
 	for _, a := range assigners(db) {
-		_, err := a.Assign(within(t, 3*time.Second), maxWorker)
+		_, err := a.Assign(within(t, 8*time.Second), maxWorker) // whole attempts, on a busy machine too
 		wantError(t, err, srv.Addr(), "1290", "the server is read-only")
 	}
 	srv.Exec(t, "SET GLOBAL read_only = OFF")

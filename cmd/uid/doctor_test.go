@@ -195,9 +195,9 @@ func TestDoctorDurability(t *testing.T) {
 		// The doctor's own role hides what the server has for others, until the database has it too.
 		const hidden = "synchronous_commit is on for this account, which hides the server's"
 		s.Exec(t, "ALTER SYSTEM SET synchronous_commit = off", "SELECT PG_RELOAD_CONF()")
-		for s.Query(t, db, "SHOW synchronous_commit") != "off" { // the server reloads when it gets to it
-			time.Sleep(50 * time.Millisecond)
-		}
+		await(t, "the server to reload", func() bool {
+			return s.Query(t, db, "SHOW synchronous_commit") == "off"
+		})
 		s.Exec(t, "ALTER ROLE few SET synchronous_commit = on")
 		few := strings.Replace(s.DSN(db), dbtest.User, "few", 1)
 		b.check(t, exitFailure, hidden, "", "doctor", "--strict", "--dsn", few)

@@ -46,7 +46,8 @@ type route struct {
 type routed struct {
 	all    []route
 	logger *slog.Logger
-	limit  loglimit.Limit
+
+	away, elsewhere loglimit.Limit // one for each line in the log
 
 	mu sync.Mutex
 	// at has the tags whose counter was found since the last list, and where. Guarded by mu.
@@ -131,17 +132,17 @@ func (r *routed) home(tag string) int {
 			}
 		}
 	}
-	if strings.Contains(tag, "@") { // of a number
-		return 0
-	}
 	return best
 }
 
 // where returns the database that has the counter of a tag, and an error that wraps
-// segment.ErrBadRange if two have. A database that does not answer is passed over, with a line in
-// the log. While a tag moves there is a moment in which none has ids left, so that is an error that
-// passes.
+// segment.ErrBadRange if two have. A tag that the list's database has is there, even if another
+// does not answer, which is a line in the log; for any other tag all have to answer. While a tag
+// moves there is a moment in which none has ids left, so that is an error that passes.
 func (r *routed) where(ctx context.Context, tag string) (int, error) {
+	if strings.Contains(tag, "@") { // the counter of a number, beside the row of its name
+		return 0, nil
+	}
 	home := r.home(tag)
 	r.mu.Lock()
 	at, known := r.at[tag]
@@ -158,13 +159,16 @@ func (r *routed) where(ctx context.Context, tag string) (int, error) {
 		return 0, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may have "+
 			"given equal ids; put one counter above the other, and delete the other's row",
 			segment.ErrBadRange, r.all[found[0]].place, r.all[found[1]].place, tag)
+	case !sure && (len(found) == 0 || found[0] != home):
+		return 0, fmt.Errorf("not every database of --routes says whether it has the tag %q, and "+
+			"%s, which is named for it, has no ids of it", tag, r.all[home].place)
 	case len(found) == 0 && ends:
 		return 0, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
 			"is moving to another database, or used up", tag)
 	case len(found) == 0:
 		return home, nil // which says what is wrong
 	case found[0] != home:
-		if unlogged, ok := r.limit.Pass(time.Now()); ok {
+		if unlogged, ok := r.elsewhere.Pass(time.Now()); ok {
 			r.logger.Warn("uid: a tag is not in the database that --routes names", "tag", tag,
 				"named", r.all[home].place, "is_in", r.all[found[0]].place, "unlogged", unlogged)
 		}
@@ -191,7 +195,7 @@ func (r *routed) look(ctx context.Context, tag string) (found []int, ends, sure 
 		case errors.Is(err, segment.ErrUnknownTag):
 		default:
 			sure = false
-			if unlogged, ok := r.limit.Pass(time.Now()); ok {
+			if unlogged, ok := r.away.Pass(time.Now()); ok {
 				r.logger.Warn("uid: a database does not say whether it has a tag", "database",
 					one.place, "tag", tag, "error", err, "unlogged", unlogged)
 			}

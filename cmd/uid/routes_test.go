@@ -223,8 +223,15 @@ func TestRouted(t *testing.T) {
 			t.Errorf("a tag of the other database: %v, %v", got, err)
 		}
 	}
-	for tag, want := range map[string]int{"order": 0, "s": 1, "stays": 1, "sx": 1, "s@20261123": 0, "": 0} {
-		if got := r.home(tag); tag != "s@20261123" && got != want {
+	one.err, two.err = away, nil
+	for _, tag := range []string{"fresh", "s@20261123"} {
+		two.rows[tag] = 500
+		if got, err := r.Fetch(t.Context(), tag, 0); err == nil {
+			t.Errorf("while the first is away, %q of its own is fetched from another: %v", tag, got)
+		}
+	}
+	for tag, want := range map[string]int{"order": 0, "s": 1, "stays": 1, "sx": 1, "": 0} {
+		if got := r.home(tag); got != want {
 			t.Errorf("%q is in %d, want %d", tag, got, want)
 		}
 	}

@@ -293,7 +293,10 @@ func (c *serveCmd) generators(
 		closers = append(closers, func(context.Context) error { return closeServers(others) })
 		if err == nil && c.Routes != "" {
 			var r *routed
-			if r, others, err = c.newRouted(p, src, s.Place, c.Routes, o.Logger); err == nil {
+			var routes []*gorm.DB
+			r, routes, err = c.newRouted(p, src, s.Place, c.Routes, o.Logger)
+			others = append(others, routes...)
+			if err == nil {
 				src, s.Place = r, s.Place+"; "+r.String()
 			}
 		}

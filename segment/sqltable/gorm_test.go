@@ -2,10 +2,10 @@ package sqltable_test
 
 import (
 	"context"
-	"github.com/uidring/uidring/internal/ticketplan"
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/segment/sqltable"

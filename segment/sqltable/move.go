@@ -31,7 +31,9 @@ const moved = "segment_moved"
 // there is put at its end: the statement that does that requires that the counter is not above it.
 // It never falls, so it is at or above what was sealed, whichever call of Move sealed it. It names
 // one place, so of calls with different places one can seal. A counter at its end is opened again
-// only by a Move back, in a statement that requires that no move from there has begun.
+// only by a Move to it, which first puts its own counter and no place into the note there, unless
+// that has a higher one: then the tag has been there and gone on, and the call is refused. The
+// statement that opens requires the note as it wrote it.
 //
 // The new counter begins where the old one was, or above: while programs fetch, some ids are left
 // out, as many as it took to be ahead of them.
@@ -117,9 +119,10 @@ func (t *table) seal(
 	})
 	if err != nil && t.db.Failure(err) == sqldb.Duplicate {
 		err = t.do(ctx, func(c *sqldb.Conn) error {
-			_, err := c.Exec(ctx, fmt.Sprintf("UPDATE %s SET next_id = %d WHERE tag = ? AND"+
-				" counters = ? AND place = ? AND next_id < %d", moved, next, next),
-				row.Tag, t.name, place)
+			_, err := c.Exec(ctx, fmt.Sprintf("UPDATE %s SET place = ?, next_id = CASE"+
+				" WHEN next_id < %d THEN %d ELSE next_id END WHERE tag = ? AND counters = ? AND"+
+				" place IN (?, '')", moved, next, next),
+				place, row.Tag, t.name, place)
 			return err
 		})
 	}
@@ -149,8 +152,8 @@ func (t *table) seal(
 func (t *table) goes(ctx context.Context, tag, place string) (next int64, err error) {
 	var where, counters string
 	err = t.do(ctx, func(c *sqldb.Conn) error {
-		return c.Row(ctx, "SELECT place, counters, next_id FROM "+moved+" WHERE tag = ?",
-			[]any{tag}, &where, &counters, &next)
+		return c.Row(ctx, "SELECT place, counters, next_id FROM "+moved+" WHERE tag = ?"+
+			c.ForUpdate, []any{tag}, &where, &counters, &next)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -158,6 +161,9 @@ func (t *table) goes(ctx context.Context, tag, place string) (next int64, err er
 			"it moved to %s", segment.ErrExhausted, tag, place)
 	case err != nil:
 		return 0, err
+	case place == "" && where != "" && counters == t.name:
+		return 0, fmt.Errorf("sqltable: %w: the tag %q has been here and gone on to %q since: "+
+			"this move is an old one", segment.ErrOptions, tag, where)
 	case where != place || counters != t.name:
 		return 0, fmt.Errorf("sqltable: %w: the tag %q of table %s goes to %q, not to %q: finish "+
 			"that move first", segment.ErrOptions, tag, counters, where, place)
@@ -187,19 +193,26 @@ func (t *table) receive(
 	if err != nil {
 		return segment.Row{}, err
 	}
-	return t.Find(ctx, row.Tag)
+	there, err = t.Find(ctx, row.Tag)
+	if err == nil && (there.Next < row.Next || there.Next == math.MaxInt64) {
+		err = fmt.Errorf("sqltable: move tag %q: %w", row.Tag, sqldb.ErrChanged)
+	}
+	return there, err
 }
 
-// reopen opens the counter of a tag that is at its end. The note of the move away goes first: the
-// tag has moved here since. No counter is opened of which a move away has begun.
+// reopen opens the counter of a tag that is at its end, because it moved away before. The note then
+// names no place: the tag is here.
 func (t *table) reopen(
 	ctx context.Context, row, there segment.Row, after func(string) error,
 ) error {
 	err := t.do(ctx, func(c *sqldb.Conn) error {
-		_, err := c.Exec(ctx, "DELETE FROM "+moved+" WHERE tag = ? AND counters = ?", row.Tag,
-			t.name)
+		_, err := c.Exec(ctx, fmt.Sprintf("UPDATE %s SET place = '', next_id = %d WHERE tag = ?"+
+			" AND counters = ? AND next_id <= %d", moved, row.Next, row.Next), row.Tag, t.name)
 		return err
 	})
+	if err == nil {
+		_, err = t.goes(ctx, row.Tag, "") // else the tag has gone on from here, above row.Next
+	}
 	if err == nil {
 		err = after("forgotten")
 	}
@@ -208,8 +221,9 @@ func (t *table) reopen(
 	}
 	return t.do(ctx, func(c *sqldb.Conn) error {
 		return one(c.Changed(ctx, fmt.Sprintf("UPDATE %s SET %s = %d, %s = %d%s WHERE %s AND"+
-			" %s = %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %s.tag = ?)", t.sql, t.at,
-			t.counter(row.Next, row.Step), t.step, row.Step, t.touch, t.is, t.at,
-			t.counter(math.MaxInt64, there.Step), moved, moved), row.Tag, row.Tag, row.Tag))
+			" %s = %d AND EXISTS (SELECT 1 FROM %s WHERE %s.tag = ? AND %s.place = '' AND"+
+			" %s.next_id = %d)", t.sql, t.at, t.counter(row.Next, row.Step), t.step, row.Step,
+			t.touch, t.is, t.at, t.counter(math.MaxInt64, there.Step), moved, moved, moved, moved,
+			row.Next), row.Tag, row.Tag, row.Tag))
 	})
 }

@@ -72,10 +72,9 @@ func (c *Codec) Hide(id uid.ID) ID {
 	return ID{uid.ID(c.keys[c.current].Encrypt(uint64(id))), c.current}
 }
 
-// Reveal returns the id that Hide gave the code to, without an
-// allocation. It does not know which codes
-// were ever given: a code of another kind, or one that was made up, reveals some id. The error
-// wraps ErrVersion, or uid.ErrBadID for the code of a negative id.
+// Reveal returns the id that Hide gave the code to, without an allocation. It does not know which
+// codes were ever given: a code of another kind, or one that was made up, reveals some id. The
+// error wraps ErrVersion, or uid.ErrBadID for the code of a negative id.
 func (c *Codec) Reveal(id ID) (uid.ID, error) {
 	if id.code < 0 {
 		return 0, errNegative
