@@ -12,11 +12,11 @@ import (
 type genCmd struct {
 	dsnFlags      `embed:""`
 	layoutFlags   `embed:""`
-	assignerFlags `embed:""`
+	assignerFlags `embed:"" set:"namespace=default, which is also that of disposable worker ids"`
 	Count         int64  `short:"n" default:"1" placeholder:"N" help:"How many ids to make, 1 or more."`
 	Format        string `short:"f" enum:"dec,base32,base62,json,table" default:"dec" help:"dec, base32, base62, json (one object a line) or table."`
 	Kind          string `enum:"cached,default" default:"cached" help:"cached makes ids at full speed and borrows from the seconds to come when the clock is too slow; default waits for the clock."`
-	Worker        *int64 `placeholder:"ID" help:"Use this worker id and no database. You must make sure that no other process uses it."`
+	Worker        *int64 `placeholder:"ID" help:"Use this worker id and no database. No other process may use it, and no earlier run may have stamped the same ticks: a run that borrowed seconds reaches ahead by as long."`
 	Gene          *int64 `placeholder:"KEY" help:"Shard key whose low bits the ids end in; needs a layout with gene bits."`
 	Zone          string `default:"local" placeholder:"ZONE" help:"Time zone of the times in json and table."`
 }

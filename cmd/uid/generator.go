@@ -15,10 +15,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// assignerFlags say how a run gets its worker id from the database.
+// assignerFlags say how a run gets its worker id from the database. The command that embeds them
+// sets what its help says of the default namespace.
 type assignerFlags struct {
 	Assigner  string `enum:"leased,disposable" default:"leased" help:"leased takes a worker id from WORKER_LEASE and gives it back at the end; disposable takes a new one from WORKER_NODE for good."`
-	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids, a universe of ids with one layout: ids of two may be equal. Default: default, which is also that of disposable worker ids."`
+	Namespace string `placeholder:"NAME" help:"Namespace of leased worker ids, a universe of ids with one layout: ids of two may be equal. Default: ${namespace}."`
 }
 
 // claimOptions are the options of a command's claim on a worker id.

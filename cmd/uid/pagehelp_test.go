@@ -2,17 +2,21 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 var writePage = flag.Bool("page", false, "write the commands' help into docs/command.md")
 
 var (
-	entryStart = regexp.MustCompile(`^ +(-\w, )?--([a-z-]+)`)
+	// A line of the help that goes on with the text of a flag is further to the right.
+	entryStart = regexp.MustCompile(`^(?:  -\w, |      )--([a-z-]+)`)
 	helpPart   = regexp.MustCompile(`(?s)(<!-- help: ([a-z ,]+) -->\n).*?(<!-- end of help -->)`)
 )
 
@@ -28,16 +32,58 @@ func (b *bench) helpEntries(t *testing.T, command string) (names []string, entri
 	for line := range strings.Lines(flags) {
 		switch m := entryStart.FindStringSubmatch(line); {
 		case m != nil:
-			names = append(names, m[2])
+			names = append(names, m[1])
 			entries = append(entries, line)
 		case strings.TrimSpace(line) != "" && strings.HasPrefix(line, "     "):
 			entries[len(entries)-1] += line
 		}
 	}
+	b.compareFlags(t, command, names, entries)
 	return names, entries
 }
 
-// helpFor returns what the page has of commands, which commas separate: their own flags, each once.
+// compareFlags compares the entries of a command with the flags that it has.
+func (*bench) compareFlags(t *testing.T, command string, names, entries []string) {
+	t.Helper()
+	var want []string
+	for _, group := range commandNode(t, command).AllFlags(true) {
+		for _, flag := range group {
+			want = append(want, flag.Name)
+			i := slices.Index(names, flag.Name)
+			if i >= 0 && !strings.HasSuffix(words(entries[i]), words(flag.Help)) {
+				t.Errorf("%s: the entry of --%s is %q, want all of %q", command, flag.Name,
+					words(entries[i]), flag.Help)
+			}
+		}
+	}
+	if got := slices.Sorted(slices.Values(names)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("%s: the entries are those of %q, want %q", command, got, want)
+	}
+}
+
+// words returns text with one space between two words.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// commandNode returns what kong knows of a command.
+func commandNode(t *testing.T, command string) *kong.Node {
+	t.Helper()
+	k, err := kong.New(&commands{}, kong.NoDefaultHelp())
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := k.Model.Node
+	for name := range strings.FieldsSeq(command) {
+		i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == name })
+		if i < 0 {
+			t.Fatalf("no command %q", command)
+		}
+		node = node.Children[i]
+	}
+	return node
+}
+
+// helpFor returns what the page has of commands, which commas separate: the own flags of each, below
+// its name if there are several.
 func (b *bench) helpFor(t *testing.T, commands string) string {
 	t.Helper()
 	seen := map[string]bool{}
@@ -54,17 +100,20 @@ func (b *bench) helpFor(t *testing.T, commands string) string {
 		}
 	} else {
 		for command := range strings.SplitSeq(commands, ", ") {
+			if strings.Contains(commands, ",") {
+				fmt.Fprintf(&text, "%s:\n", command)
+			}
+			before := text.Len()
 			names, entries := b.helpEntries(t, command)
 			for i, name := range names {
-				if !slices.Contains(sharedFlags, name) && !seen[name] {
-					seen[name] = true
+				if !slices.Contains(sharedFlags, name) {
 					text.WriteString(entries[i])
 				}
 			}
+			if text.Len() == before {
+				t.Errorf("%s has no flags of its own", command)
+			}
 		}
-	}
-	if text.Len() == 0 {
-		t.Errorf("%s has no flags of its own", commands)
 	}
 	return "\n```text\n" + text.String() + "```\n\n"
 }
@@ -77,14 +126,25 @@ func TestPageHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBench(t)
-	parts := 0
+	parts, shown := 0, map[string]bool{}
 	want := helpPart.ReplaceAllStringFunc(string(text), func(part string) string {
 		parts++
 		m := helpPart.FindStringSubmatch(part)
+		for command := range strings.SplitSeq(m[2], ", ") {
+			shown[command] = true
+		}
 		return m[1] + b.helpFor(t, m[2]) + m[3]
 	})
 	if parts < 10 {
 		t.Errorf("%s has the help of %d commands, want 10 or more", file, parts)
+	}
+	for _, leaf := range commandNode(t, "").Leaves(true) {
+		own := slices.ContainsFunc(leaf.Flags, func(flag *kong.Flag) bool {
+			return !slices.Contains(sharedFlags, flag.Name)
+		})
+		if own && !shown[leaf.Path()] {
+			t.Errorf("%s has no help of %s", file, leaf.Path())
+		}
 	}
 	if want == string(text) {
 		return

@@ -24,8 +24,8 @@ type segmentMoveCmd struct {
 // Help says when the command may be run.
 func (*segmentMoveCmd) Help() string {
 	return "Puts the tag's counter in the database of --dsn at its end, and goes on with it in " +
-		"that of --to. Servers that route both go on meanwhile. It may be run again at any time, " +
-		"and goes on where it stopped: name --to in the same words."
+		"that of --to. Servers that route both go on meanwhile. Run again it goes on where it " +
+		"stopped: name --to in the same words. Once the tag has moved on from there, it is refused."
 }
 
 // Run moves the tag, or says what would be done.

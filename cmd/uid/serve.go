@@ -27,9 +27,9 @@ import (
 type serveCmd struct {
 	sourceFlags   `embed:""`
 	segmentFlags  `embed:""`
-	assignerFlags `embed:""`
+	assignerFlags `embed:"" set:"namespace=serve, or default if of the two only that has this layout. Disposable worker ids are in default"`
 	layoutFlags   `embed:""`
-	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN or --open."`
+	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN, --token-file or --open."`
 	Only          string `enum:"both,segment,snowflake" default:"both" help:"both, segment or snowflake."`
 
 	TokenFile string `placeholder:"FILE" help:"A file with a token in each line, and what it is for: tag=NAME, tag=START*, number=NAME, snowflake, workers; nothing means everything. It is read again each minute and on SIGHUP."`
