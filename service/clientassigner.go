@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -75,13 +74,13 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 	case !got.Until.IsZero() && !got.Until.After(got.From.Time):
 		return fmt.Errorf("the window is [%v, %v), want an end after its begin",
 			got.From.Time, got.Until.Time)
-	case got.SpanMS < 0 || got.SpanMS > maxSpanMS:
-		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, maxSpanMS)
+	case got.SpanMS < 0 || got.SpanMS > longestWindow.Milliseconds():
+		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, longestWindow.Milliseconds())
 	}
 	// An authority reserves a day or three windows ahead. A window that begins in 2060 would take
 	// the ids there, and so the worker id and the layout's time.
 	span := time.Duration(got.SpanMS) * time.Millisecond
-	ahead := maxAhead + 3*min(span, math.MaxInt64/8)
+	ahead := maxAhead + 3*span
 	if now := time.Now(); got.From.After(now.Add(ahead)) {
 		return fmt.Errorf("the window begins at %v, want at most %v after the local clock's %v: "+
 			"one of the clocks is wrong", got.From.Time, ahead, now.UTC())
@@ -93,8 +92,8 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 // hour for clocks that differ.
 const maxAhead = 25 * time.Hour
 
-// maxSpanMS is the longest span that fits a time.Duration, in milliseconds.
-const maxSpanMS = math.MaxInt64 / int64(time.Millisecond)
+// longestWindow is the longest window of any store, which is package lease's.
+const longestWindow = 366 * 24 * time.Hour
 
 // held is a claim that a server has made. One goroutine at a time calls Extend or Release, and
 // only they write closing, released and until. Any goroutine may load until.

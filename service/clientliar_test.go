@@ -105,7 +105,8 @@ func TestClaimFarAhead(t *testing.T) {
 		"2060":                  {34 * year, time.Hour, false},
 		"three windows of days": {6 * 24 * time.Hour, 48 * time.Hour, true},
 		"five windows of days":  {10 * 24 * time.Hour, 48 * time.Hour, false},
-		"the longest span":      {34 * year, 292 * year, true},
+		"the longest span":      {3 * year, 366 * 24 * time.Hour, true},
+		"2060, and a long span": {34 * year, 366 * 24 * time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

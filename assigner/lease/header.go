@@ -177,9 +177,15 @@ func (h header) end(until int64) int64 {
 }
 
 // reach returns how far beyond the clock a window of the store may end, in milliseconds. A header
-// that is gone, or has none, stands for dayReach.
+// that is gone, or has none, stands for dayReach. A header from before its store had a longer reach
+// does not make it shorter: windows that this process has known of may end there.
 func (s *space) reach(h header) int64 {
-	return max(cmp.Or(h.Reach, dayReach.Milliseconds()), s.options.Reach.Milliseconds())
+	reach := cmp.Or(h.Reach, dayReach.Milliseconds())
+	seen := int64(0)
+	if h.entry.Version != "" {
+		seen = reach
+	}
+	return max(s.memory.longest(seen), reach, s.options.Reach.Milliseconds())
 }
 
 // reached reports whether h has the space's reach, so that every process counts with it.

@@ -9,6 +9,8 @@ type memory struct {
 	rows map[int64]row // by worker id, as a claim last left it; guarded by mu
 	gap  int64         // end of the windows that the store forgot, Unix milliseconds; guarded by mu
 
+	reach int64 // the longest of the headers that were read, milliseconds; guarded by mu
+
 	spare  spare // guarded by mu
 	sealed bool  // the store was seen sealed; guarded by mu
 }
@@ -39,6 +41,14 @@ func (m *memory) takeSpare(first, last int64) (s spare) {
 		s, m.spare = m.spare, spare{}
 	}
 	return s
+}
+
+// longest keeps the reach of a header, and returns the longest that was kept.
+func (m *memory) longest(reach int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reach = max(m.reach, reach)
+	return m.reach
 }
 
 // note keeps a row that a claim here made or owns.

@@ -94,6 +94,29 @@ func TestReachOfStore(t *testing.T) {
 	})
 }
 
+// TestReachForgotten: a store that goes back to before a process with a longer reach is repaired beyond
+// the windows of that process, by whoever knew of it.
+func TestReachForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		short := assign(t, newAssigner(t, s, nil))
+		back := s.backup()
+		const wide = 100 * time.Hour
+		long := assign(t, newAssigner(t, s, &lease.Options{Reach: wide}))
+		extend(t, long, 90*time.Hour)
+		extend(t, short, time.Minute) // reads the header
+		back()
+		now := time.Now()
+		if _, err := short.Extend(t.Context(), until(short).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend of a slot that went back = %v, want ErrWentBack", err)
+		}
+		if r := recordOf(t, s.memory, slot0); r.Until != now.Add(wide).UnixMilli() {
+			t.Errorf("the repaired slot is %+v, want end %d", r, now.Add(wide).UnixMilli())
+		}
+	})
+}
+
 // TestReachShort: a store has the reach of its processes where that is shorter than a day, in what it
 // grants and in what a repair writes. A header that names none stands for a day, and so does one that
 // is gone, because the store has forgotten what it named.

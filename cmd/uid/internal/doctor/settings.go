@@ -117,7 +117,8 @@ func allSettings() []settings {
 			{Fail, "SELECT GROUP_CONCAT(TABLE_NAME), GROUP_CONCAT(DISTINCT ENGINE) " +
 				"FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND " +
 				"UPPER(TABLE_NAME) IN " +
-				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE', 'TICKET') AND " +
+				"('WORKER_NODE', 'WORKER_LEASE', 'LEAF_ALLOC', 'T_SEQUENCE', 'TICKET', " +
+				"'NUMBER_NAME', 'NUMBER_GAPLESS', 'SEGMENT_MOVED') AND " +
 				"UPPER(ENGINE) IN ('MEMORY', 'MYISAM', 'ARIA', 'CSV', 'BLACKHOLE') " +
 				"HAVING COUNT(*) > 0",
 				"{name} is in {value}, which forgets what it has answered at a restart or a crash",
@@ -151,7 +152,8 @@ func allSettings() []settings {
 			{Fail, "SELECT STRING_AGG(relname, ','), 'UNLOGGED' FROM pg_class WHERE oid IN " +
 				"(to_regclass('worker_node'), to_regclass('worker_lease'), " +
 				"to_regclass('leaf_alloc'), to_regclass('t_sequence'), " +
-				"to_regclass('ticket')) AND " +
+				"to_regclass('ticket'), to_regclass('number_name'), " +
+				"to_regclass('number_gapless'), to_regclass('segment_moved')) AND " +
 				"relpersistence <> 'p' HAVING COUNT(*) > 0",
 				"{name} is {value}: a crash of the server empties it",
 				"ALTER TABLE ... SET LOGGED"},
