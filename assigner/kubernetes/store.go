@@ -80,7 +80,10 @@ func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	return e, nil
 }
 
-// Put creates or updates an entry's object.
+// Put creates or updates an entry's object. The API server compares resourceVersion and uid, and
+// not the value. After a restore of its etcd a resourceVersion may come back with another value: a
+// process that was paused between Get and Put since before the restore would overwrite that. So
+// the API servers are stopped meanwhile.
 func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	method, target, what := http.MethodPut, s.leases+"/"+s.object(old.Name), "updating lease "
 	if old.Version == "" {
