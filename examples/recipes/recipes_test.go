@@ -91,11 +91,7 @@ func Example_sqlx() {
 	}
 
 	orders := []order{{Item: "tea"}, {Item: "cup"}}
-	ids := make([]uid.ID, len(orders))
-	_, err := gen.Fill(ctx, ids)
-	for i := range orders {
-		orders[i].ID = ids[i]
-	}
+	err := uid.FillEach(ctx, gen, orders, func(o *order) *uid.ID { return &o.ID })
 	x := sqlx.NewDb(db, "sqlite3")
 	if err == nil {
 		_, err = x.NamedExecContext(ctx, "INSERT INTO orders (id, item) VALUES (:id, :item)", orders)
@@ -119,11 +115,7 @@ func Example_xorm() {
 	}
 
 	orders := []order{{Item: "tea"}, {Item: "cup"}}
-	ids := make([]uid.ID, len(orders))
-	_, err := gen.Fill(ctx, ids)
-	for i := range orders {
-		orders[i].ID = ids[i]
-	}
+	err := uid.FillEach(ctx, gen, orders, func(o *order) *uid.ID { return &o.ID })
 	var x *xorm.Engine
 	if err == nil {
 		x, err = xorm.NewEngineWithDB("sqlite3", ":memory:", core.FromDB(db))

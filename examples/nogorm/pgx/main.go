@@ -1,9 +1,10 @@
-// Command pgx stores two orders in PostgreSQL through pgx, with ids whose worker id the same pool
+// Command pgx stores two orders in PostgreSQL through pgx, with ids whose worker id the same server
 // leases. It links no GORM. DSN is postgres://user:password@host:port/database.
 package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 
@@ -16,9 +17,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// open returns a generator. It uses a connection of the pool for moments.
-func open(ctx context.Context, pool *pgxpool.Pool) (*uid.Cached, error) {
-	db := stdlib.OpenDBFromPool(pool)
+// open returns a generator, which uses a connection of db for moments.
+func open(ctx context.Context, db *sql.DB) (*uid.Cached, error) {
 	if err := sqlstore.Migrate(ctx, db, "postgres", nil); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,10 @@ func run(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer pool.Close()
-	gen, err := open(ctx, pool)
+	// Not OpenDBFromPool: the pool would keep a session that a failover has left read-only.
+	db := stdlib.OpenDB(*pool.Config().ConnConfig)
+	defer db.Close()
+	gen, err := open(ctx, db)
 	if err != nil {
 		return err
 	}
