@@ -65,8 +65,8 @@ var (
 )
 
 // functions returns the SQL that creates uid_time, uid_worker and uid_first: each a CASE over the
-// eras. They answer as Parse and First do, and with NULL for an id that no layout has or whose time
-// the databases do not.
+// eras. They answer as Parse and First do, and with NULL for an id that no layout has (below 0,
+// above the last era, between two eras) or whose time the databases do not.
 func functions(dialect string, eras *bitsalloc.Eras) (string, error) {
 	d, ok := idDialects[dialect]
 	if !ok {
@@ -88,7 +88,7 @@ func functions(dialect string, eras *bitsalloc.Eras) (string, error) {
 		}
 		if i+1 < len(all) {
 			next := all[i+1].Layout().Epoch
-			hi, until = all[i+1].First(next)-1, a.TimeAt(a.TickAt(next))
+			hi, until = min(all[i+1].First(next)-1, hi), a.TimeAt(a.TickAt(next))
 		}
 		args := []any{shift, l.FirstTick, l.Tick.Microseconds(), l.Epoch.UTC().Format(microLayout)}
 		known := max(lo, max(a.TickAt(earliest)+1, 0)<<shift)

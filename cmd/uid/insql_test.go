@@ -61,6 +61,7 @@ func TestInSQL(t *testing.T) {
 		for _, layout := range []string{
 			"28-22-13", "41-10-12/1ms@2010-11-04T01:42:54.657Z", "30-10-13", "20-20-20-3/1.5s+77",
 			"28-22-13,36-14-13@2030-01-01T00:00:00.3Z,45-8-10/10ms@2031-02-03T04:05:06.789Z",
+			"28-8-10,36-14-13+1000000@2030-01-01T00:00:00Z", // ids between the eras are of neither
 			"62-0-1/1h", // whose time reaches beyond the year 9999
 		} {
 			eras, err := bitsalloc.ParseEras(layout)
@@ -85,8 +86,10 @@ func (s sqlServer) compare(t *testing.T, eras *bitsalloc.Eras) {
 	ids, times := []int64{-1 << 63, -1, 0, 1}, []time.Time{earliest, latest}
 	for i, a := range all {
 		lo, hi, from, until := a.First(a.Layout().Epoch), a.MaxID(), a.Layout().Epoch, a.Expires()
+		ids = append(ids, hi-1, hi)
 		if i+1 < len(all) {
 			hi, until = all[i+1].First(all[i+1].Layout().Epoch)-1, all[i+1].Layout().Epoch
+			ids = append(ids, a.MaxID()+1, hi+1)
 		}
 		tick := int64(1) << (a.Layout().WorkerBits + a.Layout().SeqBits + a.Layout().GeneBits)
 		end := a.First(latest) | (tick - 1)
@@ -109,7 +112,6 @@ func (s sqlServer) compare(t *testing.T, eras *bitsalloc.Eras) {
 		times = append(times, from.Add(time.Duration(rnd.Int64N(int64(until.Sub(from))))).Truncate(time.Microsecond))
 	}
 	var asked, want []string
-	last := all[len(all)-1].MaxID()
 	for _, id := range ids {
 		asked = append(asked, fmt.Sprintf("SELECT CONCAT(COALESCE("+s.text+", '-'), ' ', "+
 			"COALESCE(uid_worker('%d'), -9))", fmt.Sprintf("uid_time('%d')", id), id))
@@ -118,7 +120,7 @@ func (s sqlServer) compare(t *testing.T, eras *bitsalloc.Eras) {
 		if p.Time.After(latest) {
 			text = "-"
 		}
-		if id < 0 || id > last {
+		if id < 0 || id > eras.Of(id).MaxID() {
 			text, p.Worker = "-", -9
 		}
 		want = append(want, fmt.Sprint(text, " ", p.Worker))
@@ -212,6 +214,19 @@ func (s sqlServer) partitions(t *testing.T) {
 		from, to = "@lo", "@hi"
 	}
 	reads("p202607", "id >= "+from+" AND id < "+to)
+
+	// A dropped partition does not come back.
+	drop := "ALTER TABLE orders DROP PARTITION pold, p202606"
+	if s.dialect == "postgres" {
+		drop = "DROP TABLE orders_old, orders_p202606"
+	}
+	s.srv.Query(t, s.db, drop)
+	r = b.check(t, exitOK, "", "", "partitions", "orders", "--dialect", s.dialect, "--layout", layout)
+	s.srv.Query(t, s.db, r.stdout)
+	plan := s.srv.Query(t, s.db, s.explain+"SELECT * FROM orders")
+	if strings.Contains(plan, "old") || strings.Contains(plan, "p202606") || !strings.Contains(plan, "p202607") {
+		t.Errorf("after two partitions were dropped the plan for all ids is\n%s", plan)
+	}
 }
 
 // TestPartitionsText: the months of a layout end with it, and what cannot be asked for is refused.
@@ -228,16 +243,19 @@ func TestPartitionsText(t *testing.T) {
 		"PARTITION BY RANGE (`uid`)") || !strings.Contains(r.stdout, "TABLE_SCHEMA = 'shop'") {
 		t.Errorf("the last partitions are\n%s", r.stdout)
 	}
+	b.check(t, exitOK, "_p203406", "", "partitions", "shop."+strings.Repeat("o", 55), "--dialect", "postgres")
 	b.now = b.now.AddDate(0, 2, 0)
 	b.check(t, exitFailure, "", "has no ids in 2034-08", "partitions", "orders")
 	for args, want := range map[string]string{
-		"orders --ahead 121":       "--ahead is 121, want 0 to 120",
-		"orders --ahead=-1":        "--ahead is -1",
-		"x';DROP --ahead 1":        "the table is",
-		"orders --column a`b":      "--column is",
-		"orders --dialect sqlite":  "--dialect",
-		"orders --by week":         "--by",
-		"orders --layout nonsense": "--layout",
+		"orders --ahead 121":  "--ahead is 121, want 0 to 120",
+		"orders --ahead=-1":   "--ahead is -1",
+		"x';DROP --ahead 1":   "the table is",
+		"orders --column a`b": "--column is",
+		"orders --column a.b": `--column is "a.b"`,
+		"shop." + strings.Repeat("é", 28) + " --dialect postgres": "of 56 bytes, want at most 55",
+		"orders --dialect sqlite":                                 "--dialect",
+		"orders --by week":                                        "--by",
+		"orders --layout nonsense":                                "--layout",
 	} {
 		b.check(t, exitUsage, "", want, append([]string{"partitions"}, strings.Fields(args)...)...)
 	}

@@ -19,6 +19,13 @@ type partitionsCmd struct {
 // tableName is what quotes make a name of in both dialects, with a schema or without.
 var tableName = regexp.MustCompile(`^[\pL\d_$]+(\.[\pL\d_$]+)?$`)
 
+// columnName is the same for a column.
+var columnName = regexp.MustCompile(`^[\pL\d_$]+$`)
+
+// maxPostgresName is how many bytes of a name PostgreSQL keeps. It cuts the rest off, so the months
+// of a table with a longer name would share one partition.
+const maxPostgresName = 63
+
 // Run prints what gives a table a partition for this month and each of the next ones. What exists
 // already stays as it is, so the output may be run each month, or each day.
 func (c *partitionsCmd) Run(p *program) error {
@@ -26,13 +33,8 @@ func (c *partitionsCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	for flag, name := range map[string]string{"the table": c.Table, "--column": c.Column} {
-		if !tableName.MatchString(name) {
-			return usagef("%s is %q, want letters, digits, _ and $", flag, name)
-		}
-	}
-	if c.Ahead < 0 || c.Ahead > 120 {
-		return usagef("--ahead is %d, want 0 to 120", c.Ahead)
+	if err := c.check(); err != nil {
+		return err
 	}
 	now := p.now().UTC()
 	this := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -54,11 +56,37 @@ func (c *partitionsCmd) Run(p *program) error {
 	return nil
 }
 
-// start prints what a table needs before its first month: one partition for all older ids.
+// check refuses what no statement can be made of.
+func (c *partitionsCmd) check() error {
+	if !tableName.MatchString(c.Table) {
+		return usagef("the table is %q, want letters, digits, _ and $", c.Table)
+	}
+	if !columnName.MatchString(c.Column) {
+		return usagef("--column is %q, want letters, digits, _ and $", c.Column)
+	}
+	_, table, ok := strings.Cut(c.Table, ".")
+	if !ok {
+		table = c.Table
+	}
+	if most := maxPostgresName - len("_p202606"); c.Dialect == "postgres" && len(table) > most {
+		return usagef("the table is %q, of %d bytes, want at most %d: PostgreSQL would cut the "+
+			"names of its partitions", table, len(table), most)
+	}
+	if c.Ahead < 0 || c.Ahead > 120 {
+		return usagef("--ahead is %d, want 0 to 120", c.Ahead)
+	}
+	return nil
+}
+
+// start prints what a table needs before its first month: one partition for all older ids. A table
+// with partitions gets none, as the one that it had may have been dropped.
 func (c *partitionsCmd) start(p *program, lowest int64) {
 	if c.Dialect == "postgres" {
 		fmt.Fprintf(p.out, "-- The table is made with PARTITION BY RANGE (%s).\n", c.Column)
+		fmt.Fprintf(p.out, "DO 'BEGIN IF NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhparent = "+
+			"''\"%s\"''::regclass) THEN\n  ", strings.ReplaceAll(c.Table, ".", `"."`))
 		c.create(p, "old", "MINVALUE", fmt.Sprint(lowest))
+		fmt.Fprintln(p.out, "END IF; END';")
 		return
 	}
 	c.unless(p, "NOT NULL", fmt.Sprintf("PARTITION BY RANGE (`%s`) (PARTITION pold VALUES LESS "+
