@@ -14,7 +14,8 @@ import (
 // Ent takes it for a text. A number is a column with AUTO_INCREMENT to ent: on MySQL a CreateBulk
 // then returns what that would have counted in the place of the ids that it stored, and a row that
 // is inserted without Fill gets the highest id plus one, which a generator may hand out next. With
-// a text it returns the ids that are stored, and the database refuses a row without one.
+// a text it returns the ids that are stored, and the database refuses a row without one (MySQL: in
+// strict mode).
 type Mixin struct{ mixin.Schema }
 
 // Fields returns the key.

@@ -19,12 +19,21 @@ import (
 )
 
 // Fill returns a hook for client.Use. It gives an id to each new row whose key is a uid.ID, as that
-// of Mixin, and leaves an id that is set alone. A CreateBulk is one Fill of the generator.
+// of Mixin, and leaves an id that is set alone. A CreateBulk is one Fill of the generator for each
+// 10,000 rows.
 //
 // Give it to Use as it is: hook.On and the like build a hook when its row's turn has come, and each
-// row is then a Fill of one. A row with an id of its own among others leaves one id unused. It is
-// safe for concurrent use.
+// row is then a Fill of one. Use it before hooks that may refuse a row: what they refuse does not
+// reach Fill, yet counts in the next batch, whose ids for such rows stay unused. So does the id of
+// a row that has one of its own among others.
+//
+// Where OnConflict finds a row, UpdateNewValues leaves its key alone, and the new id stays unused.
+// Its ID returns the stored key on PostgreSQL and SQLite, or sql.ErrNoRows with DoNothing. On MySQL
+// it is an error: read the row there. Fill is safe for concurrent use.
 func Fill(gen uid.Generator) ent.Hook { return (&filler{gen: gen}).hook }
+
+// maxFill bounds a Fill, which is also for mutators that never run because a hook before refused.
+const maxFill = 10_000
 
 // filler fills the keys of a client's rows. A hook is called for one row and does not know of the
 // others. But ent builds the mutators of all rows of a CreateBulk before it runs the first: those
@@ -33,8 +42,8 @@ func Fill(gen uid.Generator) ent.Hook { return (&filler{gen: gen}).hook }
 //	build  build  build  run            run   run
 //	└──────── batch ───┘ Fill of 3, id   id    id
 //
-// Batches of goroutines at the same time may be cut in another way, which only changes who calls
-// Fill for whom.
+// Batches of goroutines at the same time may be cut in another way. That changes who calls Fill for
+// whom, and may leave ids unused: a batch may be filled for rows that have taken one elsewhere.
 type filler struct {
 	gen uid.Generator
 
@@ -96,13 +105,14 @@ func (f *filler) join() *batch {
 }
 
 // leave takes a mutator that runs for the first time out of its batch, and returns how many ids the
-// batch wants, this one's included. With begin set the batch takes no further mutators.
+// batch wants, this one's included, maxFill at most. With begin set the batch takes no further
+// mutators.
 func (f *filler) leave(b *batch, ran *bool, begin bool) (want int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	want = 1
 	if !*ran {
-		want = b.waiting
+		want = min(b.waiting, maxFill)
 		b.waiting--
 		*ran = true
 	}

@@ -2,19 +2,24 @@ package uident
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"entgo.io/ent"
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
 	_ "github.com/go-sql-driver/mysql" // of the program, so that go.mod has it
 	_ "github.com/jackc/pgx/v5/stdlib" // and this
 
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // program makes a folder of testdata/program and the client that ent generates of its schema, compiles
@@ -91,6 +96,60 @@ func TestProgram(t *testing.T) {
 				t.Errorf("the program prints %q, want two orders of one worker", out)
 			}
 		})
+	}
+}
+
+// row is a new row of a type with the key.
+type row struct {
+	ent.Mutation
+	id uid.ID
+}
+
+func (*row) Op() ent.Op           { return ent.OpCreate }
+func (r *row) ID() (uid.ID, bool) { return r.id, r.id != 0 }
+func (r *row) SetID(id uid.ID)    { r.id = id }
+
+// fills notes the lengths of what Fill is called for.
+type fills struct {
+	*uidtest.Generator
+	lengths []int
+}
+
+func (f *fills) Fill(ctx context.Context, ids []uid.ID) (int, error) {
+	f.lengths = append(f.lengths, len(ids))
+	return f.Generator.Fill(ctx, ids)
+}
+
+// TestManyRows: rows without end are Fills with a bound, of a batch and of mutators that never run. Each
+// row has an id of its own.
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	gen := &fills{Generator: &uidtest.Generator{}}
+	hook := Fill(gen)
+	built := func(n int) []ent.Mutator {
+		m := make([]ent.Mutator, n)
+		for i := range m {
+			m[i] = hook(ent.MutateFunc(func(context.Context, ent.Mutation) (ent.Value, error) { return nil, nil }))
+		}
+		return m
+	}
+	used := map[uid.ID]bool{}
+	run := func(m ent.Mutator) {
+		t.Helper()
+		r := &row{}
+		if _, err := m.Mutate(t.Context(), r); err != nil || r.id == 0 || used[r.id] {
+			t.Fatalf("Mutate() gives the id %d, %v, given before: %v", r.id, err, used[r.id])
+		}
+		used[r.id] = true
+	}
+	for _, m := range built(maxFill + 2000) {
+		run(m)
+	}
+	built(maxFill + 1) // a hook before has refused them
+	run(built(1)[0])
+	run(built(1)[0])
+	if want := []int{maxFill, 2000, maxFill, 1}; !slices.Equal(gen.lengths, want) {
+		t.Errorf("Fill() is called for %v ids, want %v", gen.lengths, want)
 	}
 }
 
