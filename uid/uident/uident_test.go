@@ -1,3 +1,7 @@
+// ent's generator does not build where an int has 32 bits.
+
+//go:build !386 && !arm
+
 package uident
 
 import (
