@@ -4,4 +4,6 @@ package assigner_test
 
 import "testing"
 
-func skipWithoutFile(t *testing.T) { t.Skip("no file lock on this system") }
+func skipWithoutFile(t *testing.T) {
+	t.Skip("skipped: this system has no file lock, so LocalOptions.File is refused")
+}

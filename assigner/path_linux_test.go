@@ -20,14 +20,14 @@ func TestFileMounted(t *testing.T) {
 	if os.Getenv(mountsEnv) == "" {
 		self, err := os.Executable()
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFileMounted$", "-test.v")
 		cmd.Env = append(os.Environ(), mountsEnv+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "--- SKIP") {
-			t.Skip("no rights to mount: ", err, string(out))
+			t.Skip("skipped: no rights to mount: ", err, string(out))
 		}
 		if err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -47,7 +47,7 @@ func TestFileMounted(t *testing.T) {
 	c := claimFile(t, in("data/window"), 0)
 	for from, to := range map[string]string{"data": "same", "data/window": "file/window"} {
 		if err := syscall.Mount(in(from), in(to), "", syscall.MS_BIND, ""); err != nil {
-			t.Skip(err)
+			t.Skip("skipped: no rights to mount: ", err)
 		}
 		defer syscall.Unmount(in(to), syscall.MNT_DETACH)
 	}

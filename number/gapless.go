@@ -124,8 +124,8 @@ func (g *Gapless) Next(ctx context.Context, tx Tx, key ...string) (string, error
 // Parse takes a number apart, as Number.Parse does.
 func (g *Gapless) Parse(text string) (Parts, error) { return g.n.Parse(text) }
 
-// count adds one to a counter and returns it. One statement locks the row, or makes it: whoever
-// comes second waits at the key for the first one's commit, and then adds to what that left. A read
+// count adds one to a counter and returns it. One statement locks the row, or makes it: the second
+// transaction waits at the key for the first one's commit, and then adds to what that left. A read
 // before it would take a lock that two first users share, and each would wait for the other.
 //
 // On MySQL the value comes back in the statement's answer, by LAST_INSERT_ID(expr), and the row is

@@ -104,8 +104,8 @@ func (k *keeper) resumed() {
 
 // report logs whether ids have stopped or are back, if the log's last word is another one. No lock
 // is held, so others may make ids between the check and the line, and find that the log needs no
-// line of theirs. Hence the second check, after halted has changed: whoever makes ids after that
-// look sees halted.
+// line of theirs. Hence the second check, after halted has changed: a call that makes ids after
+// that sees halted.
 func (k *keeper) report() {
 	err := k.blocked()
 	if err == ErrClosed || err != nil && k.starting(err) {

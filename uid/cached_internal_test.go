@@ -227,8 +227,8 @@ func TestCloseInUpperHalf(t *testing.T) {
 	})
 }
 
-// TestComposerLocks: whoever moves or looks at the position waits for a batch under way, and
-// whoever takes the lanes' rests for a refill. Meanwhile it changes nothing, and holds no lane that
+// TestComposerLocks: a call that moves or reads the position waits for a batch under way, and a call
+// that takes the lanes' rests for a refill. Meanwhile it changes nothing, and holds no lane that
 // the batch may need.
 func TestComposerLocks(t *testing.T) {
 	t.Parallel()

@@ -418,7 +418,7 @@ func waitsWhile(t *testing.T, what string, mu sync.Locker, meanwhile, call func(
 	<-done
 }
 
-// TestClockLocks: whoever changes or looks at a step waits for the one that judges it, and judges
+// TestClockLocks: a call that changes or reads a step waits for the one that judges it, and judges
 // what that one has left.
 func TestClockLocks(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func (c *call) run(f func() error) {
 }
 
 // said is an error of the authority that was asked what it is by the call that has returned it. Its
-// methods are functions of whoever made it, which may take ids, and wait for the keeper. So the
+// methods are the authority's own code, which may take ids, and wait for the keeper. So the
 // keeper never asks: Is answers what it wants to know. Is and As pass other questions on.
 type said struct {
 	cause                    error

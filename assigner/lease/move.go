@@ -80,7 +80,7 @@ type Moved struct {
 // are being given out. All worker ids up to the highest count as used in the target.
 //
 // What was read back is not what was answered: a store may show what it has not made safe yet. So
-// whoever finds the steps of an earlier run writes them once more, and waits for the answers.
+// a run that finds the steps of an earlier one writes them once more, and waits for the answers.
 //
 // A process that has seen the seal remembers it: if the seal is gone later, it fails with
 // assigner.ErrWentBack. If the target is closed again after (e), it went back, too. Claims of it

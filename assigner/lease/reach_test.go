@@ -95,7 +95,7 @@ func TestReachOfStore(t *testing.T) {
 }
 
 // TestReachForgotten: a store that goes back to before a process with a longer reach is repaired beyond
-// the windows of that process, by whoever knew of it.
+// the windows of that process, by each process that knew of it.
 func TestReachForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

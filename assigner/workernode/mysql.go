@@ -26,7 +26,7 @@ import (
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded.
 // Several hosts with commas in between, such as the members of a group that fails over, are tried
-// in turn, each for 2 seconds at most, and the next one beside it after half a second: the one that
+// in turn, each for 2 seconds at most, and after half a second the next one as well: the one that
 // can be written to is used, in a group the primary while a majority is reachable, and the next
 // connection begins with it.
 // White space around it is left out. No error shows it or its password. The driver prints nothing

@@ -60,11 +60,11 @@ func TestCompletionBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(bash.Path, filepath.Join(home, "uid")); err != nil {
-		t.Skip(err)
+		t.Skip("skipped: no symbolic links here: ", err)
 	}
 	path, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip(err)
+		t.Skip("skipped: bash completion suite: ", err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, "-c", string(script)+`
 asked=$(complete -p uid | sed "s/.*-C '\\([^']*\\)'.*/\\1/")

@@ -18,7 +18,7 @@ const (
 	// whether it can be written to.
 	hostTimeout = 2 * time.Second
 
-	// hostPatience is how long one may take until the next one is tried beside it.
+	// hostPatience is how long one may take until the next one is tried as well.
 	hostPatience = 500 * time.Millisecond
 )
 

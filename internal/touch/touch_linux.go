@@ -23,7 +23,7 @@ func First[T any](t *testing.T, edge uintptr, prepare, f func(*T)) (offset uintp
 	mem, err := syscall.Mmap(-1, 0, int(2*page), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("skipped: no memory to map: ", err)
 	}
 	defer func() { _ = syscall.Munmap(mem) }()
 	value := (*T)(unsafe.Pointer(&mem[page-edge]))
@@ -31,7 +31,7 @@ func First[T any](t *testing.T, edge uintptr, prepare, f func(*T)) (offset uintp
 		prepare(value)
 	}
 	if err := syscall.Mprotect(mem[page:], syscall.PROT_NONE); err != nil {
-		t.Skip(err)
+		t.Skip("skipped: no memory to protect: ", err)
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -33,7 +33,7 @@ type RestorePlan struct {
 	Leases      int64 // rows of WORKER_LEASE, whose owners lose their claims
 
 	// Namespaces are those that the table shows or that were named, sorted. One that the table has
-	// forgotten altogether, and that was not named, gets its layouts from whoever claims first.
+	// forgotten altogether, and that was not named, gets its layouts from the first claim.
 	Namespaces []string
 }
 

@@ -112,21 +112,8 @@ func (s *Store) Running(
 		if _, head, err = s.settings(ctx, q, q.ForUpdate); err != nil {
 			return err
 		}
-		bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
-		err = q.Each(ctx, func(r *sql.Rows) error {
-			var f slot
-			ok, err := bad.Keep(r,
-				r.Scan(&f.worker, &f.Token, &f.Nonce, &f.Until, &f.Owner, &f.Layout))
-			if ok {
-				slots = append(slots, f.entry(head.At.UnixMilli()))
-			}
-			return err
-		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT FROM WORKER_LEASE
-			WHERE NAMESPACE = ? AND UNTIL_MS > ? AND WORKER_ID >= 0`+q.ForUpdate,
-			s.namespace, after.UnixMilli())
-		for _, r := range bad.Rows {
-			slots = append(slots, unreadable(r.Worker, r.String()))
-		}
+		slots, err = s.slots(ctx, q, head.At, "UNTIL_MS > ? AND WORKER_ID >= 0"+q.ForUpdate,
+			after.UnixMilli())
 		return err
 	})
 	return head, slots, err

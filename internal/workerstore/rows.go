@@ -285,20 +285,8 @@ func (s *Store) List(ctx context.Context) (all []lease.Entry, err error) {
 		if all = nil; e.Version != "" {
 			all = append(all, e)
 		}
-		bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
-		err = q.Each(ctx, func(r *sql.Rows) error {
-			var f slot
-			ok, err := bad.Keep(r,
-				r.Scan(&f.worker, &f.Token, &f.Nonce, &f.Until, &f.Owner, &f.Layout))
-			if ok {
-				all = append(all, f.entry(e.At.UnixMilli()))
-			}
-			return err
-		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT FROM WORKER_LEASE
-			WHERE NAMESPACE = ? AND WORKER_ID >= 0`, s.namespace)
-		for _, r := range bad.Rows {
-			all = append(all, unreadable(r.Worker, r.String()))
-		}
+		slots, err := s.slots(ctx, q, e.At, "WORKER_ID >= 0")
+		all = append(all, slots...)
 		return err
 	})
 	if err != nil {

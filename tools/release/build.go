@@ -17,10 +17,10 @@ var platforms = [...]string{
 	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64",
 }
 
-// build makes the command of a version for each platform in the folder out, beside them what it is
+// build makes the command of a version for each platform in the folder out, and there what it is
 // made of and the sums of all. It builds from a clone of its own of the tagged commit, whose name
-// is then in "uid version", and without paths of this machine: whoever builds the tag with the same
-// Go gets the same bytes.
+// is then in "uid version", and without paths of this machine: another machine with the same Go
+// builds the same bytes.
 func build(ctx context.Context, root, version, out string, platforms ...string) error {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {

@@ -94,7 +94,7 @@ func TestContenders(t *testing.T) {
 // generators themselves do is not counted: only instructions of this package's files are.
 func TestLoopsCallDirectly(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the program")
+		t.Skip("skipped: contender suite: make test-all runs it")
 	}
 	program := filepath.Join(t.TempDir(), "bench")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/bench")
