@@ -65,9 +65,9 @@ func TestServeRequestsCounted(t *testing.T) {
 		}
 	}
 	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
-		runbook, err := os.ReadFile("../../docs/operations.md")
+		runbook, err := os.ReadFile("../../docs/service.md")
 		if err != nil || !strings.Contains(string(runbook), alert[1]) {
-			t.Errorf("docs/operations.md does not say what to do about %s", alert[1])
+			t.Errorf("docs/service.md does not say what to do about %s", alert[1])
 		}
 	}
 }
