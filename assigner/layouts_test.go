@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 // TestCompareLayouts compares texts that bitsalloc writes.
@@ -37,7 +38,7 @@ func TestCompareLayouts(t *testing.T) {
 		{text(3), text(1), from[0], none, false},
 		{text(3), text(2), from[1], none, false},
 		{text(1), text(1) + "0", none, none, true}, // a prefix of the text and not of the list
-		{text(1), bitsalloc.Twitter().String(), none, none, true},
+		{text(1), compat.Twitter().String(), none, none, true},
 		{text(3), text(2) + "x", none, none, true},
 		{text(1), text(1) + ",nonsense", none, none, true},
 		{text(1) + ",nonsense", text(1), none, none, true},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 // The calls here take a nanosecond or so, which is what a loop of b.Loop costs by itself: they run
@@ -38,7 +39,7 @@ func BenchmarkSplit(b *testing.B) {
 }
 
 func BenchmarkTickAt(b *testing.B) {
-	for _, l := range []bitsalloc.Layout{{}, bitsalloc.Twitter()} {
+	for _, l := range []bitsalloc.Layout{{}, compat.Twitter()} {
 		a := mustNew(b, l)
 		b.Run(a.Layout().Tick.String(), func(b *testing.B) {
 			now := time.Now()

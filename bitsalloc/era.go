@@ -77,14 +77,10 @@ func (a *Allocator) First(t time.Time) int64 {
 	return tick << (a.timeShift & 63)
 }
 
-// Last returns the highest id that any worker can stamp in the tick of t. It is the lowest id of
-// all for an instant before the epoch, and MaxID from Expires on.
-func (a *Allocator) Last(t time.Time) int64 {
-	tick := a.TickAt(t)
-	if tick < a.firstTick {
-		return a.lowest()
-	}
-	return min(tick, a.maxTick)<<(a.timeShift&63) | (1<<(a.timeShift&63) - 1)
+// last returns the highest id that any worker can stamp in the tick of t, which is not before the
+// epoch, and MaxID from Expires on.
+func (a *Allocator) last(t time.Time) int64 {
+	return min(a.TickAt(t), a.maxTick)<<(a.timeShift&63) | (1<<(a.timeShift&63) - 1)
 }
 
 // Between returns the lowest and the highest id that any worker can stamp from the instant from up
@@ -96,5 +92,5 @@ func (a *Allocator) Between(from, to time.Time) (lo, hi int64) {
 	if !from.Before(to) || a.TickAt(last) < a.firstTick || a.TickAt(from) > a.maxTick {
 		return 1, 0
 	}
-	return a.First(from), a.Last(last)
+	return a.First(from), a.last(last)
 }

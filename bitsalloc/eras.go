@@ -126,12 +126,6 @@ func (e *Eras) First(t time.Time) int64 {
 	return a.First(t)
 }
 
-// Last is Allocator.Last over all eras.
-func (e *Eras) Last(t time.Time) int64 {
-	a, t := e.stamped(t)
-	return a.Last(t)
-}
-
 // Between is Allocator.Between over all eras. Where From cuts a tick of the era before off, the
 // rest of it counts as part of the new era's first tick, which is what is stamped then.
 func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
@@ -142,7 +136,8 @@ func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
 		newest.TickAt(from) > newest.maxTick {
 		return 1, 0
 	}
-	return e.First(from), e.Last(last)
+	a, last := e.stamped(last)
+	return e.First(from), a.last(last)
 }
 
 // Month returns the lowest and the highest id of a month of UTC: those whose time, the beginning of

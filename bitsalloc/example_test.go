@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 func ExampleNew() {
@@ -49,7 +50,7 @@ func ExampleAllocator_Compose() {
 }
 
 func ExampleLayout_JavaScript() {
-	a, err := bitsalloc.New(bitsalloc.Twitter().JavaScript(5))
+	a, err := bitsalloc.New(compat.Twitter().JavaScript(5))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,25 +69,11 @@ func ExampleParseLayout() {
 	// 41-10-12-0/1ms@2019-12-31T16:00:00Z <nil>
 }
 
-// Ids of a service on another snowflake are taken apart with the layout and the epoch of that
-// service.
-func ExampleSnowflake() {
-	a, err := bitsalloc.New(bitsalloc.Snowflake(time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	tick, worker, seq, _ := a.Split(831428352057344007)
-	fmt.Println(a.TimeAt(tick).Format(time.RFC3339Nano), worker, seq)
-	// Output:
-	// 2026-04-13T07:19:26.322Z 272 7
-}
-
 // The same key decides the shard of a user and, through the gene, of each of the user's orders:
 // four tables today, and sixteen after two doublings, without another id for any order.
 func ExampleGeneOf() {
 	const geneBits = 4 // room for up to 16 tables
-	orders, err := bitsalloc.New(bitsalloc.Twitter().WithGene(geneBits))
+	orders, err := bitsalloc.New(compat.Twitter().WithGene(geneBits))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -30,11 +30,8 @@ func GeneOf(key int64, bits int) Gene {
 	return Gene{value: key & (1<<bits - 1), bits: uint8(bits)}
 }
 
-// Shard returns the gene as a number from 0 to 2^Bits-1, such as the index of a table.
+// Shard returns the gene as a number from 0 to 2^bits-1, such as the index of a table.
 func (g Gene) Shard() int64 { return g.value }
-
-// Bits returns the width.
-func (g Gene) Bits() int { return int(g.bits) }
 
 // String returns shard and number of shards, such as "3 of 4".
 func (g Gene) String() string { return fmt.Sprintf("%d of %d", g.value, int64(1)<<g.bits) }

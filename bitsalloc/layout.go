@@ -14,10 +14,9 @@ var ErrLayout = errors.New("bitsalloc: invalid layout")
 // (4,194,304 workers) and 13 bits of sequence (8,192 ids a tick), the layout of Baidu's
 // UidGenerator.
 const (
-	DefaultTimeBits   = 28
+	defaultTimeBits   = 28
 	DefaultWorkerBits = 22
 	DefaultSeqBits    = 13
-	DefaultTick       = time.Second
 )
 
 // idBits is what an int64 has below its sign bit; javaScriptBits is what a JavaScript number holds
@@ -87,10 +86,10 @@ func (l Layout) WithGene(geneBits int) Layout {
 // withDefaults returns l with its zero fields filled in and its epoch reduced to the instant.
 func (l Layout) withDefaults() Layout {
 	if l.TimeBits == 0 && l.WorkerBits == 0 && l.SeqBits == 0 {
-		l.TimeBits, l.WorkerBits, l.SeqBits = DefaultTimeBits, DefaultWorkerBits, DefaultSeqBits
+		l.TimeBits, l.WorkerBits, l.SeqBits = defaultTimeBits, DefaultWorkerBits, DefaultSeqBits
 	}
 	if l.Tick == 0 {
-		l.Tick = DefaultTick
+		l.Tick = time.Second
 	}
 	if l.Epoch.IsZero() {
 		l.Epoch = DefaultEpoch()

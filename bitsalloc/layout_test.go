@@ -126,8 +126,8 @@ func TestNewRefuses(t *testing.T) {
 			time.UTC)}, []string{"Epoch", "year 0", "1..9999"}},
 		{"epoch after the calendar", bitsalloc.Layout{Epoch: time.Date(10000, 1, 1, 0, 0, 0, 0,
 			time.UTC)}, []string{"Epoch", "year 10000", "1..9999"}},
-		{"JavaScript without room", bitsalloc.Twitter().JavaScript(12), []string{"SeqBits is 0", "1..62"}},
-		{"JavaScript with no worker id", bitsalloc.Twitter().JavaScript(math.MinInt),
+		{"JavaScript without room", compat.Twitter().JavaScript(12), []string{"SeqBits is 0", "1..62"}},
+		{"JavaScript with no worker id", compat.Twitter().JavaScript(math.MinInt),
 			[]string{"WorkerBits is -", "0..61"}},
 		{"gene without room", bitsalloc.Layout{}.WithGene(13), []string{"SeqBits is 0", "1..62"}},
 		{"gene taken away twice", compat.ShardGene().WithGene(-2), []string{"GeneBits is -2", "0..61"}},
@@ -188,10 +188,10 @@ func TestJavaScript(t *testing.T) {
 		worker int
 		want   string
 	}{
-		{bitsalloc.Twitter(), 5, "41-5-7-0/1ms@2010-11-04T01:42:54.657Z"},
-		{bitsalloc.Hutool(), 4, "41-4-8-0/1ms@2010-11-04T01:42:54.657Z"},
-		{bitsalloc.Leaf(), 6, "41-6-6-0/1ms@2010-11-04T01:42:54.657Z"},
-		{compat.KeyWorker(), 0, "41-0-12-0/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.Twitter(), 5, "41-5-7-0/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.Twitter(), 4, "41-4-8-0/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.Twitter(), 6, "41-6-6-0/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.Twitter(), 0, "41-0-12-0/1ms@2010-11-04T01:42:54.657Z"},
 		{compat.ShardGene(), 4, "41-4-6-2/1ms@2017-03-10T02:06:50.226Z"},
 		{compat.Baidu(), 12, "28-12-13-0/1s@2016-05-19T16:00:00Z"},
 		{compat.BaiduSample(), 11, "29-11-13-0/1s@2016-09-19T16:00:00Z"},
@@ -225,7 +225,7 @@ func TestWithGene(t *testing.T) {
 		want string
 	}{
 		{bitsalloc.Layout{}, 4, "28-22-9-4/1s@2026-01-01T00:00:00Z"},
-		{bitsalloc.Twitter(), 4, "41-10-8-4/1ms@2010-11-04T01:42:54.657Z"},
+		{compat.Twitter(), 4, "41-10-8-4/1ms@2010-11-04T01:42:54.657Z"},
 		{compat.ShardGene(), 4, "41-10-8-4/1ms@2017-03-10T02:06:50.226Z"},
 		{compat.ShardGene(), 2, "41-10-10-2/1ms@2017-03-10T02:06:50.226Z"},
 		{compat.ShardGene(), 0, "41-10-12-0/1ms@2017-03-10T02:06:50.226Z"},

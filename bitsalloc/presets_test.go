@@ -14,13 +14,10 @@ func presets() []bitsalloc.Layout {
 		{},
 		compat.Baidu(),
 		compat.BaiduSample(),
-		bitsalloc.Snowflake(time.Time{}),
-		bitsalloc.Snowflake(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
-		bitsalloc.Twitter(),
-		bitsalloc.Hutool(),
-		bitsalloc.Leaf(),
+		compat.Snowflake(time.Time{}),
+		compat.Snowflake(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
+		compat.Twitter(),
 		compat.ShardGene(),
-		compat.KeyWorker(),
 	}
 }
 
@@ -35,15 +32,12 @@ func TestPresets(t *testing.T) {
 	}{
 		{"Baidu", compat.Baidu(), "28-22-13-0/1s@2016-05-19T16:00:00Z", "2024-11-20T13:24:16Z"},
 		{"BaiduSample", compat.BaiduSample(), "29-21-13-0/1s@2016-09-19T16:00:00Z", "2033-09-24T10:48:32Z"},
-		{"Snowflake", bitsalloc.Snowflake(time.Time{}), "41-10-12-0/1ms@2026-01-01T00:00:00Z",
+		{"Snowflake", compat.Snowflake(time.Time{}), "41-10-12-0/1ms@2026-01-01T00:00:00Z",
 			"2095-09-07T15:47:35.552Z"},
-		{"Snowflake since 1970", bitsalloc.Snowflake(time.UnixMilli(0)),
+		{"Snowflake since 1970", compat.Snowflake(time.UnixMilli(0)),
 			"41-10-12-0/1ms@1970-01-01T00:00:00Z", "2039-09-07T15:47:35.552Z"},
-		{"Twitter", bitsalloc.Twitter(), "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z"},
-		{"Hutool", bitsalloc.Hutool(), "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z"},
-		{"Leaf", bitsalloc.Leaf(), "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z"},
+		{"Twitter", compat.Twitter(), "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z"},
 		{"ShardGene", compat.ShardGene(), "41-10-10-2/1ms@2017-03-10T02:06:50.226Z", "2086-11-14T17:54:25.778Z"},
-		{"KeyWorker", compat.KeyWorker(), "41-10-12-0/1ms@2010-11-04T01:42:54.657Z", "2080-07-10T17:30:30.209Z"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

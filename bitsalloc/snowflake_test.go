@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 // The epoch, to the millisecond.
 func TestTwitterEpoch(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Twitter())
+	a := mustNew(t, compat.Twitter())
 	if want := time.Date(2010, 11, 4, 1, 42, 54, 657e6, time.UTC); !a.TimeAt(0).Equal(want) {
 		t.Errorf("tick 0 begins at %v, want %v", a.TimeAt(0), want)
 	}
@@ -20,7 +21,7 @@ func TestTwitterEpoch(t *testing.T) {
 // A millisecond holds 4,096 ids, 0 to 4095; the published "0-4094, 4095 ids" is one short.
 func TestTwitterSequenceSpace(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Twitter())
+	a := mustNew(t, compat.Twitter())
 	var last int64 = -1
 	for seq := range int64(4096) {
 		id, err := a.Compose(1, 0, seq)
@@ -40,7 +41,7 @@ func TestTwitterSequenceSpace(t *testing.T) {
 // Leaf's ids: 41-10-12, worker 0..1023, counted from 2010-11-04 09:42:54 at +08:00.
 func TestLeafLayout(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Leaf())
+	a := mustNew(t, compat.Twitter())
 	if got := a.MaxWorker(); got != 1023 {
 		t.Errorf("MaxWorker() = %d, want 1023", got)
 	}

@@ -2,7 +2,6 @@ package bitsalloc
 
 import (
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +118,3 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	*l = read
 	return nil
 }
-
-// LogValue returns the text that String returns.
-func (l Layout) LogValue() slog.Value { return slog.StringValue(l.String()) }

@@ -1,10 +1,12 @@
 package bitsalloc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +190,9 @@ func TestLayoutAsText(t *testing.T) {
 		SeqBits: 20}).MarshalText(); !errors.Is(err, bitsalloc.ErrLayout) {
 		t.Errorf("a layout of 80 bits has a text: %v", err)
 	}
-	if got := c.Layout.LogValue().String(); got != want {
-		t.Errorf("LogValue() = %s, want %s", got, want)
+	var line bytes.Buffer
+	slog.New(slog.NewTextHandler(&line, nil)).Info("", "layout", c.Layout)
+	if got := line.String(); !strings.HasSuffix(got, "layout="+want+"\n") {
+		t.Errorf("logged as %s, want %s", got, want)
 	}
 }

@@ -83,9 +83,6 @@ func newNumber(name, format string, opts *Options) (*Number, error) {
 // kept is what a name keeps of its first use.
 func (n *Number) kept() string { return n.f.source + " " + n.opts.Zone.String() }
 
-// Name returns the name.
-func (n *Number) Name() string { return n.name }
-
 // Keys returns the names of the keys that Next wants, in their order.
 func (n *Number) Keys() []string { return n.f.keyNames() }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/service"
@@ -366,7 +366,7 @@ func TestString(t *testing.T) {
 	}
 	home := listen(t, serve(t, &counters{}, &assignertest.Memory{}))
 	c = client(t, nil, home)
-	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: bitsalloc.Leaf()})
+	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: compat.Twitter()})
 	if err != nil {
 		t.Fatal(err)
 	}

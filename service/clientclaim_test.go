@@ -12,7 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -137,7 +137,7 @@ func TestClockAhead(t *testing.T) {
 	m := &assignertest.Memory{Length: window, Span: window}
 	m.Step(2*time.Second - window) // the window ends in 2 s by this machine's clock
 	c := client(t, nil, listen(t, serve(t, &counters{}, m)))
-	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: bitsalloc.Leaf()})
+	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: compat.Twitter()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/service/internal/wire"
 	"github.com/uidring/uidring/uid"
@@ -192,7 +192,7 @@ func TestJumpConfirmed(t *testing.T) {
 	home.set(serve(t, &counters{}, m))
 	clock := uidtest.NewClock()
 	g, err := uid.NewDefault(t.Context(), client(t, nil, listen(t, home)), &uid.DefaultOptions{
-		Layout: bitsalloc.Leaf(), Clock: clock.Read,
+		Layout: compat.Twitter(), Clock: clock.Read,
 	})
 	if err != nil {
 		t.Fatal(err)

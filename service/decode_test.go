@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 		h := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{}, Location: time.UTC, Layout: &layout})
 		return h, fmt.Sprint(id)
 	}
-	epoch, ownID := made(bitsalloc.Snowflake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+	epoch, ownID := made(compat.Snowflake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 	seconds, secondsID := made(bitsalloc.Layout{})
 	gene, geneID := made(compat.ShardGene())
 	short, shortID := made(bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 10})

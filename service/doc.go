@@ -46,7 +46,7 @@
 //	orders, err := segment.New(ctx, c, nil)
 //
 //	// time-ordered ids
-//	gen, err := uid.NewCached(ctx, c, &uid.Options{Layout: bitsalloc.Leaf()})
+//	gen, err := uid.NewCached(ctx, c, &uid.Options{Layout: compat.Twitter()})
 //
 // Both generators make ids in this process and ask the service ahead of demand. While the service
 // is away, a segment.Generator goes on for as long as its two ranges of a tag last, and a generator

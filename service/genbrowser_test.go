@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/internal/browsertest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
@@ -53,7 +54,7 @@ func (m *moving) Stats() uid.Stats {
 func TestGeneratorsPageInBrowser(t *testing.T) {
 	t.Parallel()
 	page := service.NewPage(map[string]service.Source{"orders": &moving{}, "payments": fixed{
-		Layout: bitsalloc.Leaf(), Worker: 12, Err: uid.ErrClaimExpired, RejectsClaim: 17,
+		Layout: compat.Twitter(), Worker: 12, Err: uid.ErrClaimExpired, RejectsClaim: 17,
 	}})
 	defer page.Close()
 	page.AddSegments("numbers", tags{Tags: []segment.TagStats{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/internal/loglimit"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
@@ -106,7 +107,7 @@ func NewHandler(opts *HandlerOptions) (http.Handler, error) {
 	if h.ErrorText == nil {
 		h.ErrorText = error.Error
 	}
-	layout := bitsalloc.Leaf()
+	layout := compat.Twitter()
 	if h.Layout != nil {
 		layout = *h.Layout
 	}

@@ -117,7 +117,7 @@ func TestOpenAPI(t *testing.T) {
 			"order": {next: 1, step: 10}, "full": {err: full},
 		}),
 		Snowflake: &snowflake{id: 6}, Timeout: time.Minute,
-		Workers: &assignertest.Memory{TellTime: true, Span: assignertest.DefaultLength},
+		Workers: &assignertest.Memory{TellTime: true, Span: 10 * time.Minute},
 	})
 	hasty := newHandler(t, &service.HandlerOptions{
 		Numbers: missing,

@@ -16,9 +16,8 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Dialects returns the names of the supported dialects, which are those of GORM's dialectors.
-// "mysql" is MariaDB as well.
-func Dialects() []string { return []string{"mysql", "postgres", "sqlite"} }
+// dialects returns the names of GORM's dialectors. "mysql" is MariaDB as well.
+func dialects() []string { return []string{"mysql", "postgres", "sqlite"} }
 
 // Tables returns the names of the tables, sorted.
 func Tables() []string {
@@ -39,9 +38,9 @@ func Tables() []string {
 // DDL returns the statements that make a table and its indexes if they are missing, with comments,
 // each ending in a semicolon. The error names the dialects or the tables that there are.
 func DDL(dialect, table string) (string, error) {
-	if !slices.Contains(Dialects(), dialect) {
+	if !slices.Contains(dialects(), dialect) {
 		return "", fmt.Errorf("sql: dialect is %q, want one of %s",
-			dialect, strings.Join(Dialects(), ", "))
+			dialect, strings.Join(dialects(), ", "))
 	}
 	if !slices.Contains(Tables(), table) {
 		return "", fmt.Errorf("sql: table is %q, want one of %s",

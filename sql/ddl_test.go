@@ -23,7 +23,7 @@ func TestDDL(t *testing.T) {
 	}
 	comment := regexp.MustCompile(`--[^\n]*`)
 	harmful := regexp.MustCompile(`(?i)\b(DROP|ALTER|TRUNCATE|DELETE|REPLACE)\b`)
-	for _, dialect := range sql.Dialects() {
+	for _, dialect := range dialects() {
 		for _, table := range sql.Tables() {
 			ddl, err := sql.DDL(dialect, table)
 			if err != nil {
@@ -57,8 +57,8 @@ func TestFiles(t *testing.T) {
 		if parts[len(parts)-1] != "sql" {
 			continue
 		}
-		if len(parts) > 3 || len(parts) == 3 && !slices.Contains(sql.Dialects(), parts[1]) {
-			t.Errorf("file %s, want <table>.sql or <table>.<dialect>.sql with one of %v", e.Name(), sql.Dialects())
+		if len(parts) > 3 || len(parts) == 3 && !slices.Contains(dialects(), parts[1]) {
+			t.Errorf("file %s, want <table>.sql or <table>.<dialect>.sql with one of %v", e.Name(), dialects())
 		}
 	}
 }
@@ -142,3 +142,5 @@ func ExampleDDL() {
 	fmt.Println("CREATE TABLE" + statement)
 	// Output: CREATE TABLE IF NOT EXISTS WORKER_NODE
 }
+
+func dialects() []string { return []string{"mysql", "postgres", "sqlite"} }

@@ -30,7 +30,7 @@ func (b bounded) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 func (b bounded) BindLayout(string) assigner.Assigner { return b }
 
 func (c boundedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
-	if most := c.m.Now().Add(assignertest.DefaultLength); until.After(most) {
+	if most := c.m.Now().Add(10 * time.Minute); until.After(most) {
 		until = most
 	}
 	return c.Claim.Extend(ctx, until)

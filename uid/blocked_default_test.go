@@ -22,7 +22,7 @@ func TestClockBackErrorFields(t *testing.T) {
 		bound    time.Duration
 		waits    bool // the call waits, so only Stats has the error
 	}{
-		{uid.RollbackRefuse(), 0, false},
+		{uid.Rollback{}, 0, false},
 		{uid.RollbackWait(time.Minute), time.Minute, false},
 		{uid.RollbackHold(time.Minute), time.Minute, false},
 		{uid.RollbackWait(time.Hour), time.Hour, true},

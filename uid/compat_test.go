@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/ringbuffer"
 	"github.com/uidring/uidring/uid"
@@ -90,7 +89,7 @@ func TestClockBackWhileWaiting(t *testing.T) {
 func TestHutoolClockLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter())}, uid.NewTestClock())
 		for range 100 {
 			refreshed := time.Now()
 			time.Sleep(30 * time.Millisecond) // in which the timer does not get to run
@@ -175,7 +174,7 @@ func TestBaiduCachedPutFails(t *testing.T) {
 		t.Fatalf("the original pads %d times, want once", padded)
 	}
 	for name, o := range map[string]uid.Both{
-		"Fail":    {PutPolicy: uid.PutFail},
+		"Fail":    {PutPolicy: ringbuffer.PutFail},
 		"PutFunc": {PutFunc: func(uid.ID) error { return ringbuffer.ErrFull }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -259,7 +258,7 @@ func TestBaiduRestartAfterBurst(t *testing.T) {
 func TestLeafOverflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter()), SeqStart: 100}, uid.NewTestClock())
 		prev := d.Parse(mustNext(t, d))
 		for range 20_000 {
 			p := d.Parse(mustNext(t, d))

@@ -99,7 +99,7 @@ func TestDefaultRollback(t *testing.T) {
 		wantErr  bool
 		wantWait time.Duration
 	}{
-		{"refuse", uid.RollbackRefuse(), time.Millisecond, true, 0},
+		{"refuse", uid.Rollback{}, time.Millisecond, true, 0},
 		{"refuse is the default", uid.Rollback{}, time.Hour, true, 0},
 		{"wait within", uid.RollbackWait(5 * time.Millisecond), 5 * time.Millisecond, false, 5 * time.Millisecond},
 		{"wait beyond", uid.RollbackWait(5 * time.Millisecond), 6 * time.Millisecond, true, 0},
@@ -167,7 +167,7 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 // whatever is refused.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()
-	for _, r := range []uid.Rollback{uid.RollbackRefuse(), uid.RollbackWait(time.Second),
+	for _, r := range []uid.Rollback{uid.Rollback{}, uid.RollbackWait(time.Second),
 		uid.RollbackHold(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // TestClock is a wall clock that tests set forward and back. Its monotonic clock is the real one,
@@ -56,7 +57,7 @@ type Both struct {
 	RunLength, Lanes          int
 	ScheduleInterval          time.Duration
 	MaxLag, MaxLead           time.Duration
-	PutPolicy                 PutPolicy
+	PutPolicy                 ringbuffer.PutPolicy
 	PutFunc                   func(next ID) error
 	TakePolicy                TakePolicy
 	TakeFunc                  func(ctx context.Context, reason error) error

@@ -1,6 +1,10 @@
 package uid
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/uidring/uidring/ringbuffer"
+)
 
 // What the padder says of a ring that is full, or never is. Nothing here changes which ids there
 // are.
@@ -43,7 +47,7 @@ func (c *Cached) ringFull() {
 				c.recordPut(next, c.opts.PutFunc(next))
 			})
 		}
-	case c.opts.PutPolicy == PutFail:
+	case c.opts.PutPolicy == ringbuffer.PutFail:
 		c.recordPut(next, errRingFull)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/ringbuffer"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -39,7 +40,7 @@ func TestLoggerOfFullRing(t *testing.T) {
 		h := &greedy{ids: 12, patience: time.Hour}
 		l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: bubbleEpoch}
 		c := cachedAt(t, uid.Both{Layout: l, BoostPower: uid.NoBoost, RunLength: 1, TakePolicy: uid.TakeWait,
-			PutPolicy: uid.PutFail, Logger: slog.New(records(h.handle))}, uid.NewTestClock())
+			PutPolicy: ringbuffer.PutFail, Logger: slog.New(records(h.handle))}, uid.NewTestClock())
 		g := uid.Generator(c)
 		h.generator.Store(&g)
 		begin := time.Now()
@@ -122,7 +123,7 @@ func TestLoggerTakesIds(t *testing.T) {
 			a.TellTime = true
 			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 10, SeqBits: 20, Epoch: bubbleEpoch}
 			g := uid.Open(t, start, a, uid.Both{Layout: l,
-				Logger: slog.New(records(h.handle)), PutPolicy: uid.PutFail}, clock)
+				Logger: slog.New(records(h.handle)), PutPolicy: ringbuffer.PutFail}, clock)
 			h.generator.Store(&g)
 			take := func(d time.Duration) {
 				for range int(d / time.Second) {

@@ -33,16 +33,6 @@ const (
 	minInterval   = time.Millisecond
 )
 
-// PutPolicy says what the padder does with a full ring. The zero value is PutDiscard. It decides
-// about a report and not about ids: nothing is composed for a full ring.
-type PutPolicy = ringbuffer.PutPolicy
-
-// The put policies.
-const (
-	PutDiscard = ringbuffer.PutDiscard // do nothing
-	PutFail    = ringbuffer.PutFail    // count and log it
-)
-
 // TakePolicy says what a caller gets when no id is ready. The zero value is TakePad. None of them
 // affects a call that finds an id.
 type TakePolicy uint8
@@ -106,9 +96,9 @@ type Options struct {
 	MaxLead time.Duration
 
 	// PutPolicy is what the padder does when a padding run ends at a full ring. Nothing is composed
-	// for that, and nothing is lost: PutDiscard, the default, says nothing, PutFail counts it in
-	// Stats.RejectsPut and logs it.
-	PutPolicy PutPolicy
+	// for that, and nothing is lost: ringbuffer.PutDiscard, the default, says nothing,
+	// ringbuffer.PutFail counts it in Stats.RejectsPut and logs it.
+	PutPolicy ringbuffer.PutPolicy
 
 	// PutFunc, when not nil, replaces PutPolicy. It gets the id that would be composed next; an
 	// error counts as with PutFail. It runs on a goroutine of its own, one call at a time, where a
@@ -161,7 +151,7 @@ type DefaultOptions struct {
 	// expired.
 	TakeFunc func(ctx context.Context, reason error) error
 
-	// Rollback is what a clock that went back gets. Default: RollbackRefuse.
+	// Rollback is what a clock that went back gets. Default: none, ErrClockBack.
 	Rollback Rollback
 
 	// SeqStart bounds the sequence number that a tick starts at: it is spread over 0..SeqStart-1. 1
@@ -320,7 +310,7 @@ func (o *Options) fillTimes() error {
 
 // fillPolicies checks the policies.
 func (o *Options) fillPolicies() error {
-	if o.PutPolicy > PutFail {
+	if o.PutPolicy > ringbuffer.PutFail {
 		return badOption("PutPolicy", o.PutPolicy, "PutDiscard or PutFail")
 	}
 	if o.TakePolicy > TakeReject {

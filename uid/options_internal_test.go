@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // eraOptions are options of two eras: the second has the wider sequence and the shorter tick.
@@ -85,7 +86,7 @@ func TestOptionsFilledIn(t *testing.T) {
 		{Options{Layout: seqOf(30)}, ring(3, 1<<21, 1, 1<<12)},
 		{Options{PaddingFactor: 1}, with(func(f *filled) { f.padding = 1 })},
 		{Options{PaddingFactor: 100}, with(func(f *filled) { f.padding = 100 })},
-		{Options{seqStart: 8192, TakePolicy: TakeReject, PutPolicy: PutFail, rollback: RollbackHold(1)},
+		{Options{seqStart: 8192, TakePolicy: TakeReject, PutPolicy: ringbuffer.PutFail, rollback: RollbackHold(1)},
 			std},
 		{Options{MaxLag: 1004 * ms}, times(1004*ms, ms)},
 		{Options{MaxLag: day}, times(day, time.Minute)},
@@ -133,7 +134,7 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{Lanes: math.MinInt}, "Lanes is"},
 		{Options{RunLength: math.MinInt}, "RunLength is"},
 		{Options{MaxLead: -1}, "MaxLead is -1ns, want 0 or more"},
-		{Options{PutPolicy: PutFail + 1}, "PutPolicy is"},
+		{Options{PutPolicy: ringbuffer.PutFail + 1}, "PutPolicy is"},
 		{Options{TakePolicy: TakeReject + 1}, "TakePolicy is"},
 		{Options{rollback: RollbackWait(0)}, "Rollback's bound is 0s, want above 0"},
 		{eraOptions(Options{RunLength: 512}), "RunLength is 512, want a power of two in 1..256"},

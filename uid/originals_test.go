@@ -52,7 +52,7 @@ func ofUID(t *testing.T, g uid.Generator) func() (int64, error) {
 func TestTwitterSequence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Twitter()), SeqStart: 1}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter()), SeqStart: 1}, uid.NewTestClock())
 		start := time.Now()
 		for i := range 3 * 4096 {
 			if p := d.Parse(mustNext(t, d)); p.Seq != int64(i%4096) ||
@@ -72,7 +72,7 @@ func TestTwitterRollback(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		o := uid.Both{Layout: onBubble(bitsalloc.Twitter())}
+		o := uid.Both{Layout: onBubble(compat.Twitter())}
 		d, c := defaultAt(t, o, clock), cachedAt(t, o, clock)
 		defer d.Close()
 		defer c.Close()
@@ -101,7 +101,7 @@ func TestTwitterNegative(t *testing.T) {
 		t.Fatalf("the original gives %d at the end of its time, want a negative id", id)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := bitsalloc.Twitter()
+		l := compat.Twitter()
 		l.Epoch = time.Now().Add(-1<<41*time.Millisecond + time.Second)
 		d, c := defaultAt(t, uid.Both{Layout: l}, uid.NewTestClock()),
 			cachedAt(t, uid.Both{Layout: l}, uid.NewTestClock())
@@ -149,7 +149,7 @@ func TestHutoolRollbackDuplicates(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool()),
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter()),
 			Rollback: uid.RollbackHold(2 * time.Second)}, clock)
 		time.Sleep(time.Second)
 		mustNext(t, d)
@@ -171,7 +171,7 @@ func TestHutoolEvenIds(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Hutool())}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter())}, uid.NewTestClock())
 		var residues [4]int
 		for range 400 {
 			time.Sleep(7 * time.Millisecond)
@@ -209,7 +209,7 @@ func TestKeyWorkerRollback(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Both{Layout: onBubble(compat.KeyWorker())}, clock)
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter())}, clock)
 		time.Sleep(time.Second)
 		calls := 0
 		twice, failed := duplicates(15, func() (int64, error) {
@@ -276,7 +276,7 @@ func TestShardGeneOddMillisecond(t *testing.T) {
 func TestLeafRandomStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()), SeqStart: 100}, uid.NewTestClock())
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter()), SeqStart: 100}, uid.NewTestClock())
 		starts := map[int64]bool{}
 		for range 3000 {
 			time.Sleep(time.Millisecond)
@@ -298,7 +298,7 @@ func TestLeafRollbackWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := uid.NewTestClock()
-		d := defaultAt(t, uid.Both{Layout: onBubble(bitsalloc.Leaf()),
+		d := defaultAt(t, uid.Both{Layout: onBubble(compat.Twitter()),
 			Rollback: uid.RollbackWait(5 * time.Millisecond)}, clock)
 		time.Sleep(time.Second)
 		last := mustNext(t, d)
@@ -318,10 +318,9 @@ func TestLeafRollbackWait(t *testing.T) {
 func TestPresetsThroughCached(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]bitsalloc.Layout{
-		"Twitter": bitsalloc.Twitter(), "Hutool": bitsalloc.Hutool(), "Leaf": bitsalloc.Leaf(),
-		"ShardGene": compat.ShardGene(),
-		"KeyWorker": compat.KeyWorker(), "Baidu": compat.Baidu(), "BaiduSample": compat.BaiduSample(),
-		"Twitter in 53 bits": bitsalloc.Twitter().JavaScript(4),
+		"Twitter": compat.Twitter(), "ShardGene": compat.ShardGene(),
+		"Baidu": compat.Baidu(), "BaiduSample": compat.BaiduSample(),
+		"Twitter in 53 bits": compat.Twitter().JavaScript(4),
 		"default in 53 bits": (bitsalloc.Layout{}).JavaScript(10),
 	} {
 		t.Run(name, func(t *testing.T) {

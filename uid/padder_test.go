@@ -21,7 +21,7 @@ func TestPutPolicies(t *testing.T) {
 		rejects bool
 	}{
 		{uid.Both{}, false},
-		{uid.Both{PutPolicy: uid.PutFail}, true},
+		{uid.Both{PutPolicy: ringbuffer.PutFail}, true},
 		{uid.Both{PutFunc: func(uid.ID) error { told.Add(1); return nil }}, false},
 		{uid.Both{PutFunc: func(uid.ID) error { return ringbuffer.ErrFull }}, true},
 	} {

@@ -2,12 +2,13 @@ package uid
 
 import "time"
 
-// Rollback says what Default does when the clock is behind the last tick it used. The zero value is
-// RollbackRefuse. None of the three can make an id twice: positions only grow, whatever the clock
-// does. They differ in how long a caller waits and how far an id's time may be ahead of the clock:
+// Rollback says what Default does when the clock is behind the last tick it used. The zero value
+// refuses: it fails with a *ClockBackError at once, as Baidu and Twitter do. None of the three can
+// make an id twice: positions only grow, whatever the clock does. They differ in how long a caller
+// waits and how far an id's time may be ahead of the clock:
 //
 //	          within the bound            beyond it
-//	Refuse    error                       error
+//	zero      error                       error
 //	Wait      waits for the clock         error
 //	Hold      ids of the last tick used   error
 type Rollback struct {
@@ -24,9 +25,6 @@ const (
 	rollbackHold
 )
 
-// RollbackRefuse fails with a *ClockBackError at once, as Baidu and Twitter do.
-func RollbackRefuse() Rollback { return Rollback{} }
-
 // RollbackWait waits on a timer until the clock has caught up when that takes bound or less, and
 // fails with a *ClockBackError when it takes longer. Leaf's choice is 5 ms.
 func RollbackWait(bound time.Duration) Rollback { return Rollback{rollbackWait, bound} }
@@ -36,7 +34,7 @@ func RollbackWait(bound time.Duration) Rollback { return Rollback{rollbackWait, 
 // for the clock. hutool's choice is 2,000 ms.
 func RollbackHold(bound time.Duration) Rollback { return Rollback{rollbackHold, bound} }
 
-// validate refuses a bound that permits nothing: RollbackRefuse says that.
+// validate refuses a bound that permits nothing: the zero value says that.
 func (r Rollback) validate() error {
 	if r.mode != rollbackRefuse && r.bound <= 0 {
 		return badOption("Rollback's bound", r.bound, "above 0")

@@ -12,11 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/winlog"
 )
 
-// The defaults and special values of Memory's fields.
-const (
-	DefaultLength = 10 * time.Minute
-	Endless       = time.Duration(-1) // Length: windows without end
-)
+// Endless is a Length: windows without end.
+const Endless = time.Duration(-1)
 
 // Memory is an authority in memory, for tests: every worker id has a fencing token and the end of
 // the window that is reserved, and a new owner begins where the last window ends. Its clock steps,
@@ -250,7 +247,7 @@ func (v view) claim(maxWorker int64) (assigner.Claim, error) {
 		}
 		length := m.Length
 		if length == 0 {
-			length = DefaultLength
+			length = 10 * time.Minute
 		}
 		c.window.Until = now.Add(length)
 	}

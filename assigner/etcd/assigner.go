@@ -12,16 +12,16 @@ import (
 	"github.com/uidring/uidring/internal/hosturl"
 )
 
-// DefaultNamespace is the Namespace where neither Options nor URL name one.
-const DefaultNamespace = "/uidring"
-
-const maxNamespace = 255 // bytes
+const (
+	defaultNamespace = "/uidring" // where neither Options nor URL name one
+	maxNamespace     = 255        // bytes
+)
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
 type Options struct {
 	// Namespace is the path that every key begins with, such as /ids/orders, at most 255 bytes. It
 	// is one universe of ids, with one layout: IDS OF TWO NAMESPACES MAY BE EQUAL. Default
-	// DefaultNamespace.
+	// /uidring.
 	Namespace string
 
 	// Lease has the options that all authorities share.
@@ -87,15 +87,15 @@ func Open(url string, o *Options) (*lease.Assigner, error) {
 	return a, nil
 }
 
-// newStore returns the store of a namespace; empty: DefaultNamespace.
+// newStore returns the store of a namespace; empty: defaultNamespace.
 func newStore(client *clientv3.Client, namespace string) (*store, error) {
 	if namespace == "" {
-		namespace = DefaultNamespace
+		namespace = defaultNamespace
 	}
 	if !strings.HasPrefix(namespace, "/") || strings.HasSuffix(namespace, "/") ||
 		strings.Contains(namespace, "//") || len(namespace) > maxNamespace {
 		return nil, fmt.Errorf("etcd: Namespace is %q, want a path such as %s of at most %d bytes",
-			namespace, DefaultNamespace, maxNamespace)
+			namespace, defaultNamespace, maxNamespace)
 	}
 	return &store{client.KV, namespace, client.Endpoints()}, nil
 }

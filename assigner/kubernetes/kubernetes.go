@@ -7,8 +7,8 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// DefaultNamespace is the Namespace where Options names none.
-const DefaultNamespace = "uidring"
+// defaultNamespace is the Namespace where Options names none.
+const defaultNamespace = "uidring"
 
 // maxNamespace bounds Options.Namespace, so that the name of an object has room for a worker id.
 const maxNamespace = 40
@@ -19,7 +19,7 @@ type Options struct {
 	// Cluster.Namespace names: IDS OF TWO NAMESPACES OF EITHER KIND MAY BE EQUAL. Objects are
 	// called Namespace-header and Namespace-slot-7, and have the label
 	// uidring.github.io/ids=Namespace. 1 to 40 lower-case letters, digits and hyphens. Default
-	// DefaultNamespace.
+	// uidring.
 	Namespace string
 
 	// Lease has the options that all authorities share.
@@ -37,7 +37,7 @@ func New(c *Cluster, o *Options) (*lease.Assigner, error) {
 	if o != nil {
 		opts = *o
 	}
-	opts.Namespace = cmp.Or(opts.Namespace, DefaultNamespace)
+	opts.Namespace = cmp.Or(opts.Namespace, defaultNamespace)
 	if !isLabel(opts.Namespace, maxNamespace) {
 		return nil, fmt.Errorf("kubernetes: Options.Namespace is %q, want 1 to %d lower-case "+
 			"letters, digits and hyphens", opts.Namespace, maxNamespace)

@@ -18,7 +18,7 @@ func TestHeaderAnew(t *testing.T) {
 	const one = "40-16-5-0/10ms@2026-01-01T00:00:00Z"
 	two := one + ",40-16-5-0/1s@" + time.Now().AddDate(3, 0, 0).UTC().Format("2006-01-02") + "T00:00:00Z"
 	const reach = 48 * time.Hour
-	for _, namespace := range []string{sqlstore.DefaultNamespace, "orders"} {
+	for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 		t.Run(namespace, func(t *testing.T) {
 			t.Parallel()
 			dsn := tables(t)

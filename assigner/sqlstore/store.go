@@ -11,9 +11,6 @@ import (
 	"github.com/uidring/uidring/internal/workertable"
 )
 
-// DefaultNamespace is the namespace that takes new worker ids from WORKER_NODE.
-const DefaultNamespace = workertable.DefaultNamespace
-
 // Options configures New. A nil pointer and zero fields mean the defaults.
 type Options struct {
 	// Namespace is a universe of ids: claims in one namespace have different worker ids, and IDS OF

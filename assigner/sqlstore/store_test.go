@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 var servers dbtest.Shared
@@ -69,7 +70,7 @@ func start(tb testing.TB, dsn, namespace string, o *lease.Options) assigner.Assi
 // TestConformance runs the suite on a *sql.DB, in both kinds of namespaces.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for _, namespace := range []string{sqlstore.DefaultNamespace, "orders"} {
+	for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 		t.Run(namespace, func(t *testing.T) {
 			t.Parallel()
 			f := assignertest.Factory{
@@ -78,7 +79,7 @@ func TestConformance(t *testing.T) {
 					return func() assigner.Assigner { return start(tb, dsn, namespace, nil) }
 				},
 			}
-			if namespace != sqlstore.DefaultNamespace {
+			if namespace != workertable.DefaultNamespace {
 				f.Ranges = func(tb testing.TB) func(first, last int64) assigner.Assigner {
 					dsn := tables(tb)
 					return func(first, last int64) assigner.Assigner {

@@ -146,7 +146,7 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	if id >= workertable.Raised {
 		return nil, fmt.Errorf("%w: WORKER_NODE gives out none any more; the row of WORKER_LEASE "+
 			"with the namespace %q and the worker id %d says where they are", assigner.ErrMoved,
-			DefaultNamespace, workertable.Header)
+			workertable.DefaultNamespace, workertable.Header)
 	}
 	// Never cut to the layout's bits: the cut id would be another process's.
 	if id > maxWorker {
@@ -164,7 +164,7 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
 	var n int64
 	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
-		[]any{DefaultNamespace, worker}, &n)
+		[]any{workertable.DefaultNamespace, worker}, &n)
 	if err != nil && d.Failure(err) == sqldb.Missing {
 		return false, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -81,8 +82,8 @@ func TestNewKeyUsedUnseen(t *testing.T) {
 	srv, name := maria(t)
 	lagging := srv.CreateDB(t)
 	srv.Query(t, lagging, "CREATE TABLE WORKER_LEASE LIKE "+name+".WORKER_LEASE")
-	srv.Query(t, name, leaseOf(workernode.DefaultNamespace, 1))
-	srv.Query(t, name, strings.Replace(leaseOf(workernode.DefaultNamespace, -1), "'other'", "''", 1))
+	srv.Query(t, name, leaseOf(workertable.DefaultNamespace, 1))
+	srv.Query(t, name, strings.Replace(leaseOf(workertable.DefaultNamespace, -1), "'other'", "''", 1))
 	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name), srv.DSN(lagging)),
 		Pick: func(query string) int {
 			if strings.HasPrefix(query, "SELECT GENERATION") {
@@ -99,7 +100,7 @@ func TestNewKeyUsedUnseen(t *testing.T) {
 // Assign began.
 func TestNewRowOtherLayout(t *testing.T) {
 	t.Parallel()
-	for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+	for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 		t.Run(namespace, func(t *testing.T) {
 			t.Parallel()
 			srv, name := maria(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -40,7 +41,7 @@ func FuzzStoredRow(f *testing.F) {
 		}
 		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, "+
 			"GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			workernode.DefaultNamespace, worker, generation, nonce, owner, until, layout).Error
+			workertable.DefaultNamespace, worker, generation, nonce, owner, until, layout).Error
 		if err != nil {
 			return // the database does not store it
 		}
@@ -57,7 +58,7 @@ func FuzzStoredRow(f *testing.F) {
 		if _, err := workerlist.Leases(ctx, db); err != nil {
 			t.Errorf("Leases: %v", err)
 		}
-		if _, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace); err != nil && ctx.Err() != nil {
+		if _, err := workerlist.Reap(ctx, db, workertable.DefaultNamespace); err != nil && ctx.Err() != nil {
 			t.Errorf("Reap waited for what does not pass: %v", err)
 		}
 	})
@@ -93,7 +94,7 @@ func useClaim(ctx context.Context, t *testing.T, db *gorm.DB, c assigner.Claim, 
 	}
 	var row int64
 	err = db.WithContext(ctx).Raw("SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND "+
-		"WORKER_ID = ?", workernode.DefaultNamespace, worker).Row().Scan(&row)
+		"WORKER_ID = ?", workertable.DefaultNamespace, worker).Row().Scan(&row)
 	if err != nil || row < stored.UnixMilli() {
 		t.Errorf("after the release the row ends at %d, %v, want %d or later: the fence went back",
 			row, err, stored.UnixMilli())
@@ -118,7 +119,7 @@ func FuzzStoredLayout(f *testing.F) {
 		}
 		err := db.WithContext(ctx).Exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, "+
 			"GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT) VALUES (?, -1, 0, 0, '', 0, ?)",
-			workernode.DefaultNamespace, stored).Error
+			workertable.DefaultNamespace, stored).Error
 		if err != nil {
 			return // the database does not store it
 		}

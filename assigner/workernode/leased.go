@@ -17,12 +17,6 @@ import (
 	"gorm.io/gorm"
 )
 
-// The defaults of LeasedOptions.
-const (
-	DefaultNamespace = workertable.DefaultNamespace
-	DefaultWindow    = lease.DefaultWindow
-)
-
 // ownerWidth is the width of OWNER, in characters.
 const ownerWidth = 191
 
@@ -142,11 +136,11 @@ type leased struct {
 
 // newLeased returns the Assigner of a process on m.
 func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
-	a := leased{gorm: db, options: o, name: cmp.Or(o.Namespace, DefaultNamespace)}
+	a := leased{gorm: db, options: o, name: cmp.Or(o.Namespace, workertable.DefaultNamespace)}
 	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err != nil {
 		return a
 	}
-	if o.First > 0 && a.name == DefaultNamespace {
+	if o.First > 0 && a.name == workertable.DefaultNamespace {
 		a.err = fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
 			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
 			o.First, a.name, a.name)

@@ -12,13 +12,15 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
 func TestLeased(t *testing.T) {
 	t.Parallel()
-	for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+	for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 		t.Run(namespace, func(t *testing.T) {
 			t.Parallel()
 			conform(t, &workernode.LeasedOptions{Namespace: namespace})
@@ -54,7 +56,7 @@ func TestLeasedFreeFirst(t *testing.T) {
 		if c.Worker() != int64(i+1) {
 			t.Errorf("worker %d of an empty table = %d, want %d", i, c.Worker(), i+1)
 		}
-		if from, until := c.Window(); !from.IsZero() || time.Until(until) < workernode.DefaultWindow-time.Minute {
+		if from, until := c.Window(); !from.IsZero() || time.Until(until) < lease.DefaultWindow-time.Minute {
 			t.Errorf("first window of worker %d = [%v, %v), want it from the beginning of time "+
 				"to a whole Window from now",
 				c.Worker(), from, until)
@@ -90,9 +92,9 @@ func TestLeasedRested(t *testing.T) {
 	release(t, c, end)
 	c = assign(t, a, 1)[0]
 	from, until := c.Window()
-	if c.Worker() != 1 || !from.Equal(end) || until.Before(time.Now().Add(workernode.DefaultWindow-time.Minute)) {
+	if c.Worker() != 1 || !from.Equal(end) || until.Before(time.Now().Add(lease.DefaultWindow-time.Minute)) {
 		t.Errorf("worker %d, window = [%v, %v), want worker 1 from %v to %v from here", c.Worker(), from, until,
-			end, workernode.DefaultWindow)
+			end, lease.DefaultWindow)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -70,7 +71,7 @@ func listRetried(t *testing.T, session string, fault dbtest.Fault) {
 	leases, err := workerlist.Leases(t.Context(), db)
 	check("Leases", len(leases), err)
 	lose("FROM WORKER_LEASE")
-	reaped, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace)
+	reaped, err := workerlist.Reap(t.Context(), db, workertable.DefaultNamespace)
 	check("Reap", reaped, err)
 	if proxy.Hits() != hits {
 		t.Errorf("the fault was done %d times, want %d", proxy.Hits(), hits)
@@ -116,7 +117,7 @@ func TestReapRow(t *testing.T) {
 			}
 			ends[2] = until.UnixMilli()
 		}})
-	n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace)
+	n, err := workerlist.Reap(t.Context(), db, workertable.DefaultNamespace)
 	if n != 2 || err != nil {
 		t.Errorf("Reap = %d, %v, want 2", n, err)
 	}

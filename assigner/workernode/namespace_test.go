@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // in returns an Assigner of a namespace with a pool of its own.
@@ -44,7 +46,7 @@ func TestNamespaces(t *testing.T) {
 		"WHERE WORKER_ID >= -1") != "1" {
 		t.Errorf("%s rows have the nonce of another, or one has none; want a random one in each", got)
 	}
-	_, err := in(t, srv.DSN(name), workernode.DefaultNamespace).Assign(t.Context(), 1<<10-1)
+	_, err := in(t, srv.DSN(name), workertable.DefaultNamespace).Assign(t.Context(), 1<<10-1)
 	wantError(t, err, "worker ids exhausted", "use a Namespace of your own")
 	db := connect(t, srv.DSN(name))
 	one, two := assign(t, workernode.Leased(db, nil), 1)[0], assign(t, workernode.Disposable(db, nil), 1)[0]
@@ -331,7 +333,7 @@ func TestNamespaceRestored(t *testing.T) {
 		forgotten[ns] = assign(t, in(t, srv.DSN(name), ns), 1)[0]
 	}
 	restore()
-	repair(t, srv, name, 10, workernode.DefaultWindow+time.Minute)
+	repair(t, srv, name, 10, lease.DefaultWindow+time.Minute)
 	for ns, old := range forgotten {
 		c := assign(t, in(t, srv.DSN(name), ns), 1)[0]
 		_, end := old.Window()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
@@ -98,7 +99,7 @@ func TestRestored(t *testing.T) {
 		{name: "the claim, while the one before thinks that it owns", before: func(t *testing.T, w *town) {
 			w.others["the one before"] = assign(t, w.process(nil, 0), 1)[0]
 		}, after: func(t *testing.T, w *town) {
-			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, workernode.DefaultWindow+time.Minute)
+			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, lease.DefaultWindow+time.Minute)
 			claim(t, w)
 		}, was: "fencing token 2 ", is: "at fencing token 1 of owner", repaired: true},
 		{name: "the row", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
@@ -334,8 +335,8 @@ func accepted(t *testing.T, op string) {
 	c := assign(t, a, 1)[0]
 	_, end := c.Window()
 	restore()
-	repair(t, srv, name, 1, workernode.DefaultWindow+time.Hour)
-	late := begin.Add(workernode.DefaultWindow + 2*time.Hour)
+	repair(t, srv, name, 1, lease.DefaultWindow+time.Hour)
+	late := begin.Add(lease.DefaultWindow + 2*time.Hour)
 	var err error
 	if op == "extend" {
 		_, err = c.Extend(t.Context(), end.Add(time.Hour))

@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 func TestRows(t *testing.T) {
@@ -81,7 +82,7 @@ func TestReap(t *testing.T) {
 	past := assign(t, workernode.Leased(db, &workernode.LeasedOptions{Window: 3 * time.Second}), 2)
 	held := assign(t, workernode.Leased(db, nil), 1)[0]
 	_, end := past[1].Window()
-	if n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace); n != 0 || err != nil {
+	if n, err := workerlist.Reap(t.Context(), db, workertable.DefaultNamespace); n != 0 || err != nil {
 		t.Errorf("Reap while all windows are open = %d, %v, want 0", n, err)
 	}
 	time.Sleep(time.Until(end) + 100*time.Millisecond)
@@ -89,7 +90,7 @@ func TestReap(t *testing.T) {
 		t.Errorf("Reap of another namespace = %d, %v, want 0", n, err)
 	}
 	for i, want := range []int{2, 0} {
-		if n, err := workerlist.Reap(t.Context(), db, workernode.DefaultNamespace); n != want || err != nil {
+		if n, err := workerlist.Reap(t.Context(), db, workertable.DefaultNamespace); n != want || err != nil {
 			t.Errorf("Reap %d = %d, %v, want %d", i, n, err, want)
 		}
 	}
@@ -167,7 +168,7 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	time.Sleep(time.Until(end) + 100*time.Millisecond)
-	reaped, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace)
+	reaped, err := workerlist.Reap(ctx, db, workertable.DefaultNamespace)
 	check("Reap", err, row1, row2)
 	if reaped != 1 {
 		t.Errorf("Reap = %d, want 1", reaped)

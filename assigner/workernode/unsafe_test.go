@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/winlog"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // TestReadBack: a server whose replica is gone shows changes and answers none, as a
@@ -19,7 +20,7 @@ import (
 // promoted, which has none of it, no window overlaps with one that is claimed there.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
-	for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+	for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 		for _, op := range []string{"extend", "a new worker id", "a free worker id"} {
 			t.Run(namespace+" "+op, func(t *testing.T) {
 				t.Parallel()

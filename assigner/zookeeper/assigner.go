@@ -13,16 +13,16 @@ import (
 	"github.com/uidring/uidring/internal/hosturl"
 )
 
-// DefaultNamespace is the Namespace where neither Options nor URL name one.
-const DefaultNamespace = "/uidring"
-
-const maxNamespace = 255 // bytes
+const (
+	defaultNamespace = "/uidring" // where neither Options nor URL name one
+	maxNamespace     = 255        // bytes
+)
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
 type Options struct {
 	// Namespace is the node that everything is kept under: a path such as /ids/orders, at most 255
 	// bytes. It is one universe of ids, with one layout: IDS OF TWO NAMESPACES MAY BE EQUAL.
-	// Default DefaultNamespace.
+	// Default /uidring.
 	Namespace string
 
 	// Digest is "user:password" for ZooKeeper's digest authentication. Nodes are created for that
@@ -49,7 +49,7 @@ func New(servers []string, o *Options) (*lease.Assigner, error) {
 		opts = *o
 	}
 	if opts.Namespace == "" {
-		opts.Namespace = DefaultNamespace
+		opts.Namespace = defaultNamespace
 	}
 	if opts.Dial == nil {
 		opts.Dial = new(net.Dialer).DialContext
@@ -61,7 +61,7 @@ func New(servers []string, o *Options) (*lease.Assigner, error) {
 	case !strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") || strings.Contains(n, "//") ||
 		len(n) > maxNamespace:
 		return nil, fmt.Errorf("zookeeper: Namespace is %q, want a path such as %s of at most %d "+
-			"bytes", n, DefaultNamespace, maxNamespace)
+			"bytes", n, defaultNamespace, maxNamespace)
 	case opts.Digest != "" && !strings.Contains(opts.Digest, ":"): // the value is a secret
 		return nil, errors.New("zookeeper: Digest has no colon, want user:password")
 	case len(servers) == 0:

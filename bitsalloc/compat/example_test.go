@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleNewSites() {
-	sites, err := compat.NewSites(bitsalloc.Twitter(), 5) // 5 of the 10 worker bits are the data centre
+	sites, err := compat.NewSites(compat.Twitter(), 5) // 5 of the 10 worker bits are the data centre
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,4 +31,18 @@ func ExampleDecodeLeaf() {
 	fmt.Println(made.Format(time.RFC3339Nano), worker, seq)
 	// Output:
 	// 2025-11-06T14:10:04.421Z 664 42
+}
+
+// Ids of a service on another snowflake are taken apart with the layout and the epoch of that
+// service.
+func ExampleSnowflake() {
+	a, err := bitsalloc.New(compat.Snowflake(time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tick, worker, seq, _ := a.Split(831428352057344007)
+	fmt.Println(a.TimeAt(tick).Format(time.RFC3339Nano), worker, seq)
+	// Output:
+	// 2026-04-13T07:19:26.322Z 272 7
 }

@@ -66,8 +66,8 @@ func TestKeyWorkerSign(t *testing.T) {
 	if got := time.UnixMilli(12888349746579).UTC().Format(time.RFC3339Nano); got != "2378-06-01T17:09:06.579Z" {
 		t.Errorf("the original's epoch is %s, want 2378-06-01T17:09:06.579Z", got)
 	}
-	a := mustNew(t, compat.KeyWorker())
-	s := mustSites(t, compat.KeyWorker(), 5)
+	a := mustNew(t, compat.Twitter())
+	s := mustSites(t, compat.Twitter(), 5)
 	worker, err := s.Join(21, 9) // process, machine
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestKeyWorkerSign(t *testing.T) {
 // exists, until May 2061.
 func TestKeyWorkerRepairedIdsAreNew(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, compat.KeyWorker())
+	a := mustNew(t, compat.Twitter())
 	lowest := keyWorkerOriginal(1288834974657, 0, 0, 0)
 	safe := time.Date(2061, 5, 16, 9, 2, 16, 46e6, time.UTC)
 	id, err := a.Compose(a.TickAt(safe), a.MaxWorker(), a.MaxSeq())

@@ -1,10 +1,6 @@
 package compat
 
-import (
-	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
-)
+import "time"
 
 // DecodeLeaf takes an id apart by the formulas of Leaf's decode endpoint:
 //
@@ -18,7 +14,7 @@ import (
 // had run out is decoded to when it was made, not to before the epoch.
 func DecodeLeaf(id int64, epoch time.Time) (t time.Time, worker, seq int64) {
 	if epoch.IsZero() {
-		epoch = bitsalloc.Leaf().Epoch
+		epoch = Twitter().Epoch
 	}
 	tick := int64(uint64(id) >> 22)
 	return time.UnixMilli(tick + epoch.UnixMilli()).UTC(), id>>12 ^ id>>22<<10, id ^ id>>12<<12

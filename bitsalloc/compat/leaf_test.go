@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
 // The decode endpoint's formulas, as they are written there, against DecodeLeaf and Split.
 func TestDecodeLeaf(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Leaf())
+	a := mustNew(t, compat.Twitter())
 	for _, id := range []int64{0, 1, 4095, 4096, 8384513, 1<<22 - 1, 1 << 22, 1986435921014784000, math.MaxInt64} {
 		wantTime := id>>22 + 1288834974657
 		wantWorker := id>>12 ^ id>>22<<10
@@ -38,7 +37,7 @@ func TestDecodeLeafCustomEpoch(t *testing.T) {
 	t.Parallel()
 	epoch := time.Date(2024, 2, 3, 4, 5, 6, 789e6, time.UTC)
 	made := time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.UTC)
-	a := mustNew(t, bitsalloc.Snowflake(epoch))
+	a := mustNew(t, compat.Snowflake(epoch))
 	id, err := a.Compose(a.TickAt(made), 513, 99)
 	if err != nil {
 		t.Fatal(err)

@@ -11,5 +11,5 @@ import (
 // 2017-03-10T02:06:50.226Z. It expires at 2086-11-14T17:54:25.778Z. For 2^n shards use
 // ShardGene().WithGene(n). A new service uses WithGene on a layout of its own.
 func ShardGene() bitsalloc.Layout {
-	return bitsalloc.Snowflake(time.UnixMilli(1489111610226)).WithGene(2)
+	return Snowflake(time.UnixMilli(1489111610226)).WithGene(2)
 }

@@ -21,8 +21,8 @@ type Sites struct {
 }
 
 // NewSites divides the worker field of l, giving the data centre its high centerBits: 5 of 10 in
-// Twitter's and hutool's layouts and in ShardGene, where the originals have 5 and 5, and in
-// KeyWorker, where the two are process and machine. It fails with bitsalloc.ErrLayout when l is
+// Twitter's layout and in ShardGene, where the originals have 5 and 5. KeyWorker's two are process
+// and machine. It fails with bitsalloc.ErrLayout when l is
 // invalid or the worker field has fewer bits than that.
 func NewSites(l bitsalloc.Layout, centerBits int) (Sites, error) {
 	a, err := bitsalloc.New(l)
@@ -57,9 +57,3 @@ func (s Sites) Join(center, worker int64) (int64, error) {
 func (s Sites) Split(id int64) (center, worker int64) {
 	return id >> s.workerBits & s.maxCenter, id & s.maxWorker
 }
-
-// MaxCenter returns the highest data centre.
-func (s Sites) MaxCenter() int64 { return s.maxCenter }
-
-// MaxWorker returns the highest worker within a data centre.
-func (s Sites) MaxWorker() int64 { return s.maxWorker }

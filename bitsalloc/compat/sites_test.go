@@ -35,13 +35,10 @@ func mustSites(tb testing.TB, l bitsalloc.Layout, centerBits int) compat.Sites {
 func TestSitesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for centerBits := range 11 {
-		s := mustSites(t, bitsalloc.Twitter(), centerBits)
-		if got := (s.MaxCenter() + 1) * (s.MaxWorker() + 1); got != 1024 {
-			t.Fatalf("%d centre bits: %d pairs, want 1024", centerBits, got)
-		}
+		s := mustSites(t, compat.Twitter(), centerBits)
 		next := int64(0)
-		for center := range s.MaxCenter() + 1 {
-			for worker := range s.MaxWorker() + 1 {
+		for center := range int64(1) << centerBits {
+			for worker := range int64(1024) >> centerBits {
 				id, err := s.Join(center, worker)
 				if err != nil || id != next {
 					t.Fatalf("%d centre bits: Join(%d, %d) = %d, %v, want %d",
@@ -63,8 +60,7 @@ func TestSitesRoundTrip(t *testing.T) {
 // The originals' range checks: worker and data centre are 0..31 each.
 func TestSitesRange(t *testing.T) {
 	t.Parallel()
-	for _, l := range []bitsalloc.Layout{bitsalloc.Twitter(), bitsalloc.Hutool(),
-		compat.ShardGene(), compat.KeyWorker()} {
+	for _, l := range []bitsalloc.Layout{compat.Twitter(), compat.ShardGene()} {
 		s := mustSites(t, l, 5)
 		for _, tc := range []struct {
 			center, worker, want int64
@@ -97,15 +93,21 @@ func TestSitesRange(t *testing.T) {
 
 func TestSitesOfOtherLayouts(t *testing.T) {
 	t.Parallel()
-	s := mustSites(t, bitsalloc.Twitter().JavaScript(5), 2)
-	if s.MaxCenter() != 3 || s.MaxWorker() != 7 {
-		t.Errorf("2 of 5 bits give 0..%d and 0..%d, want 0..3 and 0..7", s.MaxCenter(), s.MaxWorker())
+	for _, tt := range []struct {
+		s              compat.Sites
+		center, worker int64 // the highest
+	}{
+		{mustSites(t, compat.Twitter().JavaScript(5), 2), 3, 7},
+		{mustSites(t, bitsalloc.Layout{}, 6), 63, 65535},
+	} {
+		_, err := tt.s.Join(tt.center, tt.worker)
+		_, center := tt.s.Join(tt.center+1, 0)
+		_, worker := tt.s.Join(0, tt.worker+1)
+		if err != nil || !errors.Is(center, bitsalloc.ErrRange) || !errors.Is(worker, bitsalloc.ErrRange) {
+			t.Errorf("Join at %d and %d: %v, and above: %v, %v", tt.center, tt.worker, err, center, worker)
+		}
 	}
-	s = mustSites(t, bitsalloc.Layout{}, 6)
-	if s.MaxCenter() != 63 || s.MaxWorker() != 65535 {
-		t.Errorf("6 of 22 bits give 0..%d and 0..%d, want 0..63 and 0..65535", s.MaxCenter(), s.MaxWorker())
-	}
-	s = mustSites(t, bitsalloc.Layout{TimeBits: 1, WorkerBits: 61, SeqBits: 1}, 61)
+	s := mustSites(t, bitsalloc.Layout{TimeBits: 1, WorkerBits: 61, SeqBits: 1}, 61)
 	if id, err := s.Join(1<<61-1, 0); err != nil || id != 1<<61-1 {
 		t.Errorf("61 centre bits: Join(2^61-1, 0) = %d, %v, want 2^61-1", id, err)
 	}
@@ -114,9 +116,9 @@ func TestSitesOfOtherLayouts(t *testing.T) {
 		bits int
 		want string
 	}{
-		{bitsalloc.Twitter(), 11, "data centre bits are 11, want 0..10"},
-		{bitsalloc.Twitter(), -1, "data centre bits are -1, want 0..10"},
-		{bitsalloc.Twitter(), math.MinInt, "want 0..10"},
+		{compat.Twitter(), 11, "data centre bits are 11, want 0..10"},
+		{compat.Twitter(), -1, "data centre bits are -1, want 0..10"},
+		{compat.Twitter(), math.MinInt, "want 0..10"},
 		{bitsalloc.Layout{TimeBits: 63}, 1, "TimeBits is 63"},
 	} {
 		s, err := compat.NewSites(tc.l, tc.bits)

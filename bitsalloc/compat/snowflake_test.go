@@ -18,8 +18,8 @@ func twitterOriginal(ms, center, worker, seq int64) int64 {
 // The shape of Twitter's ids, field by field, against its formula.
 func TestTwitterFormula(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Twitter())
-	s := mustSites(t, bitsalloc.Twitter(), 5)
+	a := mustNew(t, compat.Twitter())
+	s := mustSites(t, compat.Twitter(), 5)
 	for _, tc := range []struct{ ms, center, worker, seq int64 }{
 		{1288834974657, 0, 0, 0},
 		{1288834974657, 31, 31, 4095},
@@ -49,8 +49,8 @@ func TestTwitterFormula(t *testing.T) {
 // One millisecond after the epoch, worker 31 of data centre 31 makes 8384512 and then 8384513.
 func TestTwitterVector(t *testing.T) {
 	t.Parallel()
-	a := mustNew(t, bitsalloc.Twitter())
-	worker, err := mustSites(t, bitsalloc.Twitter(), 5).Join(31, 31)
+	a := mustNew(t, compat.Twitter())
+	worker, err := mustSites(t, compat.Twitter(), 5).Join(31, 31)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,18 +70,15 @@ func TestSnowflakeExpiry(t *testing.T) {
 	if got := twitterOriginal(end.UnixMilli(), 1, 1, 0); got != -9223372036854640640 {
 		t.Fatalf("the original's formula gives %d at the end, want -9223372036854640640", got)
 	}
-	for name, l := range map[string]bitsalloc.Layout{"Twitter": bitsalloc.Twitter(),
-		"Hutool": bitsalloc.Hutool(), "Leaf": bitsalloc.Leaf(), "KeyWorker": compat.KeyWorker()} {
-		a := mustNew(t, l)
-		if !a.Expires().Equal(end) {
-			t.Errorf("%s expires at %v, want %v", name, a.Expires(), end)
-		}
-		if id, err := a.Compose(a.TickAt(end.Add(-1)), 1023, 4095); err != nil || id != math.MaxInt64 {
-			t.Errorf("%s: the last id is %d, %v, want 2^63-1", name, id, err)
-		}
-		if id, err := a.Compose(a.TickAt(end), 33, 0); id != 0 || !errors.Is(err, bitsalloc.ErrRange) {
-			t.Errorf("%s: Compose at the end = %d, %v, want ErrRange", name, id, err)
-		}
+	a := mustNew(t, compat.Twitter())
+	if !a.Expires().Equal(end) {
+		t.Errorf("expires at %v, want %v", a.Expires(), end)
+	}
+	if id, err := a.Compose(a.TickAt(end.Add(-1)), 1023, 4095); err != nil || id != math.MaxInt64 {
+		t.Errorf("the last id is %d, %v, want 2^63-1", id, err)
+	}
+	if id, err := a.Compose(a.TickAt(end), 33, 0); id != 0 || !errors.Is(err, bitsalloc.ErrRange) {
+		t.Errorf("Compose at the end = %d, %v, want ErrRange", id, err)
 	}
 }
 
@@ -94,8 +91,8 @@ func TestHutoolDecode(t *testing.T) {
 		l     bitsalloc.Layout
 		epoch int64
 	}{
-		{bitsalloc.Hutool(), 1288834974657},
-		{bitsalloc.Snowflake(own), own.UnixMilli()},
+		{compat.Twitter(), 1288834974657},
+		{compat.Snowflake(own), own.UnixMilli()},
 	} {
 		a, s := mustNew(t, tc.l), mustSites(t, tc.l, 5)
 		for _, id := range []int64{0, 1, 8384513, 1986435921014784000, math.MaxInt64, -9223372036854640640, -1} {

@@ -37,13 +37,13 @@ func presets() []preset {
 		{name: "default", layout: func() bitsalloc.Layout { return bitsalloc.Layout{} }},
 		{name: "baidu", layout: compat.Baidu},
 		{name: "baidu-sample", layout: compat.BaiduSample},
-		{name: "twitter", layout: bitsalloc.Twitter, centreBits: 5},
-		{name: "hutool", layout: bitsalloc.Hutool, centreBits: 5},
-		{name: "leaf", layout: bitsalloc.Leaf},
+		{name: "twitter", layout: compat.Twitter, centreBits: 5},
+		{name: "hutool", layout: compat.Twitter, centreBits: 5},
+		{name: "leaf", layout: compat.Twitter},
 		{name: "shardgene", layout: compat.ShardGene, centreBits: 5},
-		{name: "keyworker", layout: compat.KeyWorker, centreBits: 5},
+		{name: "keyworker", layout: compat.Twitter, centreBits: 5},
 		{
-			name: "keyworker-original", layout: compat.KeyWorker, centreBits: 5,
+			name: "keyworker-original", layout: compat.Twitter, centreBits: 5,
 			decode: decodeKeyWorker,
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 type segmentCmd struct {
@@ -97,7 +98,7 @@ func (c *segmentInitCmd) Run(ctx context.Context, p *program) error {
 		if err := sqlsource.Migrate(ctx, db); err != nil {
 			return err
 		}
-		for _, table := range sqlsource.Tables() {
+		for _, table := range sqltable.Tables() {
 			fmt.Fprintf(p.out, "%s: there, in %s\n", table, s.Place)
 		}
 		return nil

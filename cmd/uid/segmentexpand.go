@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 type segmentExpandCmd struct {
@@ -83,7 +84,7 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 
 // planner returns the planner of ticket servers that are to count by step.
 func planner(dbs []*gorm.DB, step int64) ticketplan.Planner {
-	src := sqlsource.Ticket(dbs, &sqlsource.TicketOptions{Step: step})
+	src := sqlsource.Ticket(dbs, &sqltable.TicketOptions{Step: step})
 	return src.(ticketplan.Planner) //nolint:errcheck,forcetypeassert // as it always is
 }
 

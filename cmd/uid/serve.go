@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
@@ -359,7 +359,7 @@ func migrateSegments(
 
 // serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.
 func serveClaim(logger *slog.Logger) claimOptions {
-	return claimOptions{window: workernode.DefaultWindow, logger: logger}
+	return claimOptions{window: lease.DefaultWindow, logger: logger}
 }
 
 // newSnowflake returns a generator with one lane, so that its ids increase.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -67,7 +67,7 @@ func TestServeKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	times, err := uid.NewCached(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()})
+	times, err := uid.NewCached(t.Context(), c, &uid.Options{Layout: compat.Twitter()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestServeKilled(t *testing.T) {
 	}
 	time.Sleep(outage)
 	server = start()
-	back, err := uid.NewCached(t.Context(), c, &uid.Options{Layout: bitsalloc.Leaf()}) // waits for the server
+	back, err := uid.NewCached(t.Context(), c, &uid.Options{Layout: compat.Twitter()}) // waits for the server
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -30,7 +30,7 @@ type homes struct{ own, shared bool }
 // in its own, or in "default", which earlier versions used. Else it makes its own.
 func (h homes) choose() string {
 	if !h.own && h.shared {
-		return workernode.DefaultNamespace
+		return workertable.DefaultNamespace
 	}
 	return serveNamespace
 }
@@ -106,7 +106,7 @@ func findHomes(ctx context.Context, db *gorm.DB, layout namedLayout) (h homes, e
 	}
 	err = d.Do(ctx, func(c *sqldb.Conn) (err error) {
 		if h.own, err = has(c, serveNamespace); err == nil {
-			h.shared, err = has(c, workernode.DefaultNamespace)
+			h.shared, err = has(c, workertable.DefaultNamespace)
 		}
 		return err
 	})

@@ -17,33 +17,20 @@ import (
 	"github.com/uidring/uidring/segment/sqltable"
 )
 
-// The options are those of sqltable.
-type (
-	LeafAllocOptions = sqltable.LeafAllocOptions
-	SequenceOptions  = sqltable.SequenceOptions
-	TicketOptions    = sqltable.TicketOptions
-)
-
-// ErrTicketServer is sqltable.ErrTicketServer.
-var ErrTicketServer = sqltable.ErrTicketServer
-
 // LeafAlloc is sqltable.LeafAlloc.
-func LeafAlloc(db *gorm.DB, opts *LeafAllocOptions) segment.Source {
+func LeafAlloc(db *gorm.DB, opts *sqltable.LeafAllocOptions) segment.Source {
 	return sqltable.LeafAlloc(of("LeafAlloc", db), opts)
 }
 
 // Sequence is sqltable.Sequence.
-func Sequence(db *gorm.DB, opts *SequenceOptions) segment.Source {
+func Sequence(db *gorm.DB, opts *sqltable.SequenceOptions) segment.Source {
 	return sqltable.Sequence(of("Sequence", db), opts)
 }
 
 // Ticket is sqltable.Ticket.
-func Ticket(dbs []*gorm.DB, opts *TicketOptions) segment.Source {
+func Ticket(dbs []*gorm.DB, opts *sqltable.TicketOptions) segment.Source {
 	return sqltable.Ticket(servers(dbs), opts)
 }
-
-// Tables is sqltable.Tables.
-func Tables() []string { return sqltable.Tables() }
 
 // Migrate is sqltable.Migrate.
 func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // TestSequenceSetAtTheEnd: a used-up counter cannot be lowered, and a change of its step does not make
@@ -117,7 +118,7 @@ func TestSequenceSetRepairs(t *testing.T) {
 	}
 
 	_, db = sequenceRow(t, 500, 0)
-	src = sqlsource.Sequence(db, &sqlsource.SequenceOptions{FromCurrent: true})
+	src = sqlsource.Sequence(db, &sqltable.SequenceOptions{FromCurrent: true})
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // intWidth is the display width of an integer's type, which MySQL no longer has.
@@ -359,7 +360,7 @@ func TestLeafAllocOptions(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "CREATE TABLE `my leaf` LIKE leaf_alloc")
-	src := sqlsource.LeafAlloc(db, &sqlsource.LeafAllocOptions{Table: "my leaf"})
+	src := sqlsource.LeafAlloc(db, &sqltable.LeafAllocOptions{Table: "my leaf"})
 	if err := src.(segment.Setter).Set(t.Context(), segment.Row{Tag: "a", Step: 3}); err != nil {
 		t.Fatalf("Set in another table: %v", err)
 	}
@@ -377,7 +378,7 @@ func TestLeafAllocOptions(t *testing.T) {
 			t.Errorf("%s without a database: New = %v, want ErrOptions", name, err)
 		}
 	}
-	missing := sqlsource.LeafAlloc(db, &sqlsource.LeafAllocOptions{Table: "nowhere"})
+	missing := sqlsource.LeafAlloc(db, &sqltable.LeafAllocOptions{Table: "nowhere"})
 	if _, err := segment.New(t.Context(), missing, nil); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("New without the table = %v, want an error that names it", err)
 	}

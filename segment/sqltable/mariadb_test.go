@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 var servers dbtest.Shared
@@ -91,7 +92,7 @@ func TestConformance(t *testing.T) {
 		{"LeafAllocRead", func(db *gorm.DB) segment.Source { return reading(db) }, true},
 		{"Sequence", func(db *gorm.DB) segment.Source { return sqlsource.Sequence(db, nil) }, false},
 		{"SequenceFromCurrent", func(db *gorm.DB) segment.Source {
-			return sqlsource.Sequence(db, &sqlsource.SequenceOptions{FromCurrent: true})
+			return sqlsource.Sequence(db, &sqltable.SequenceOptions{FromCurrent: true})
 		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -141,7 +141,7 @@ func TestMoveRefused(t *testing.T) {
 	refused("", segment.ErrUnknownTag, "b", a, b, "two")
 	refused("from a *sqltable.ticket", segment.ErrOptions, "a", sqlsource.Ticket([]*gorm.DB{one}, nil), b, "two")
 	refused("Cycle is true", segment.ErrOptions, "a",
-		sqlsource.Sequence(one, &sqlsource.SequenceOptions{Cycle: true}), b, "two")
+		sqlsource.Sequence(one, &sqltable.SequenceOptions{Cycle: true}), b, "two")
 	refused("place has 0 characters", segment.ErrOptions, "a", a, b, "")
 	if err := a.(segment.Periods).Begin(t.Context(), segment.Period{Name: "order", Format: "f", Number: 20261123,
 		Tag: "order@20261123", Step: 1, MaxStep: 1}); err != nil {

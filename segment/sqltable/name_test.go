@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // TestNames: the length of a tag is counted in characters, as that of its column is, so every tag that
@@ -57,7 +58,7 @@ func TestNames(t *testing.T) {
 // loose gives the tables a collation that ignores case, accents and trailing spaces.
 func loose(tb testing.TB, db *gorm.DB, collation string) {
 	tb.Helper()
-	for _, table := range sqlsource.Tables() {
+	for _, table := range sqltable.Tables() {
 		run(tb, db, "ALTER TABLE "+table+" CONVERT TO CHARACTER SET utf8mb4 COLLATE "+collation)
 	}
 }

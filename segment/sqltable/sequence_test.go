@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // channelNo is a node of the original. Its blocks have 1000 ids, whatever the row's increment is.
@@ -208,7 +209,7 @@ func TestSequenceReset(t *testing.T) {
 	reset := func() { run(t, db, "UPDATE t_sequence SET current_val = ?", int64(math.MaxInt64-1500)) }
 	for name, open := range map[string]func(cycle bool) segment.Source{
 		"one statement": func(cycle bool) segment.Source {
-			return sqlsource.Sequence(open(t, dsn), &sqlsource.SequenceOptions{Cycle: cycle})
+			return sqlsource.Sequence(open(t, dsn), &sqltable.SequenceOptions{Cycle: cycle})
 		},
 	} {
 		reset()
@@ -282,13 +283,13 @@ func TestSequenceBlocks(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		opts  sqlsource.SequenceOptions
+		opts  sqltable.SequenceOptions
 		wants []string // for a counter with room for three blocks
 	}{
-		{sqlsource.SequenceOptions{}, []string{
+		{sqltable.SequenceOptions{}, []string{
 			"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)", "",
 		}},
-		{sqlsource.SequenceOptions{Cycle: true}, []string{
+		{sqltable.SequenceOptions{Cycle: true}, []string{
 			"[9223372036854772807, 9223372036854773807)", "[9223372036854773807, 9223372036854775807)",
 			"[1000, 2000)",
 		}},
@@ -328,7 +329,7 @@ func TestSequenceFew(t *testing.T) {
 func TestSequenceFromCurrent(t *testing.T) {
 	t.Parallel()
 	_, db := sequenceRow(t, 0, 1000)
-	src := sqlsource.Sequence(db, &sqlsource.SequenceOptions{FromCurrent: true})
+	src := sqlsource.Sequence(db, &sqltable.SequenceOptions{FromCurrent: true})
 	for _, tt := range []struct {
 		increment int
 		want      string

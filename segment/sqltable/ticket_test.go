@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // TestTicketServers runs the tests that need their own servers, on three of them: step 2 and offset 1,
@@ -180,12 +181,12 @@ func TestTicketNoUniqueKey(t *testing.T) {
 	for table, want := range map[string]string{
 		"bare": "no UNIQUE key on stub", "counterless": "no AUTO_INCREMENT column",
 	} {
-		src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: table})
+		src := sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Table: table})
 		_, err := segment.New(t.Context(), src, nil)
-		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, sqltable.ErrTicketServer) || !strings.Contains(err.Error(), want) {
 			t.Errorf("New over table %s = %v, want ErrTicketServer with %q", table, err, want)
 		}
-		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
+		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqltable.ErrTicketServer) {
 			t.Errorf("Fetch from table %s = %v, want ErrTicketServer", table, err)
 		}
 	}
@@ -201,7 +202,7 @@ func testTicketTwoServers(t *testing.T, servers ...*dbtest.Server) {
 		dbs = append(dbs, db)
 	}
 	for i, want := range [][]int64{{1, 3, 5, 7, 9, 11}, {2, 4, 6, 8, 10}} {
-		alone := sqlsource.Ticket(dbs[i:i+1], &sqlsource.TicketOptions{Step: 2})
+		alone := sqlsource.Ticket(dbs[i:i+1], &sqltable.TicketOptions{Step: 2})
 		if got := tickets(t, alone, len(want)); !slices.Equal(got, want) {
 			t.Errorf("node %d gives %v, want %v", i+1, got, want)
 		}
@@ -277,27 +278,27 @@ func testTicketSettings(t *testing.T, s *dbtest.Server) {
 		{3, 1, 2, "auto_increment_increment is 3, want 2"},
 		{1, 1, 2, "auto_increment_increment is 1, want 2"},
 	} {
-		src := sqlsource.Ticket([]*gorm.DB{set(tt.increment, tt.offset)}, &sqlsource.TicketOptions{Step: tt.step})
+		src := sqlsource.Ticket([]*gorm.DB{set(tt.increment, tt.offset)}, &sqltable.TicketOptions{Step: tt.step})
 		err := src.(segment.Checker).Check(t.Context())
-		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+		if !errors.Is(err, sqltable.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Check = %v, want ErrTicketServer with %q", err, tt.want)
 		}
-		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
+		if _, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqltable.ErrTicketServer) {
 			t.Errorf("Fetch = %v, want ErrTicketServer", err)
 		}
 	}
 	db = set(2, 1)
 	twice := sqlsource.Ticket([]*gorm.DB{db, db}, nil)
 	err := twice.(segment.Checker).Check(t.Context())
-	if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "which server 0 has") {
+	if !errors.Is(err, sqltable.ErrTicketServer) || !strings.Contains(err.Error(), "which server 0 has") {
 		t.Errorf("Check of two servers with one offset = %v, want ErrTicketServer", err)
 	}
 
 	// A session that began before the change keeps counting by the old settings.
-	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2})
+	src := sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Step: 2})
 	segtest.Fetch(t, src, "a", 5)
 	set(3, 1)
-	if r, err := src.Fetch(t.Context(), "a", 5); !errors.Is(err, sqlsource.ErrTicketServer) {
+	if r, err := src.Fetch(t.Context(), "a", 5); !errors.Is(err, sqltable.ErrTicketServer) {
 		t.Errorf("Fetch after the server's settings changed = %v, %v, want ErrTicketServer", r, err)
 	}
 }
@@ -330,17 +331,17 @@ func testTicketExpansion(t *testing.T, servers ...*dbtest.Server) {
 		dbs = append(dbs, db)
 	}
 	dbs, all := dbs[:2:2], dbs
-	alone := sqlsource.Ticket(dbs[:1], &sqlsource.TicketOptions{Step: 2})
+	alone := sqlsource.Ticket(dbs[:1], &sqltable.TicketOptions{Step: 2})
 	ids := tickets(t, alone, 4) // 1, 3, 5, 7
 	run(t, dbs[1], "ALTER TABLE ticket AUTO_INCREMENT = 14")
-	second := tickets(t, sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2}), 2)
+	second := tickets(t, sqlsource.Ticket(dbs[1:], &sqltable.TicketOptions{Step: 2}), 2)
 	if want := []int64{14, 16}; !slices.Equal(second, want) || ids[3] != 7 {
 		t.Errorf("node 1 is at %d and node 2 gives %v, want 7 and %v", ids[3], second, want)
 	}
 	ids = append(ids, second...)
 
 	before, after := sqlsource.Ticket(dbs, nil), sqlsource.Ticket(all, nil)
-	if err := after.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
+	if err := after.(segment.Checker).Check(t.Context()); !errors.Is(err, sqltable.ErrTicketServer) {
 		t.Errorf("Check of the new list before there is a plan = %v, want ErrTicketServer", err)
 	}
 	dry, err := planned(t.Context(), all, nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // TestTicketTable: the counter has to be a BIGINT, because at the end of a narrower one a REPLACE may
@@ -23,9 +24,9 @@ func TestTicketTable(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	run(t, db, "CREATE TABLE narrow (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, stub VARCHAR(64) NOT NULL UNIQUE)")
-	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: "narrow"})
+	src := sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Table: "narrow"})
 	err := src.(segment.Checker).Check(t.Context())
-	if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), "of type BIGINT") {
+	if !errors.Is(err, sqltable.ErrTicketServer) || !strings.Contains(err.Error(), "of type BIGINT") {
 		t.Errorf("Check with an INT = %v, want ErrTicketServer that says BIGINT", err)
 	}
 
@@ -34,7 +35,7 @@ func TestTicketTable(t *testing.T) {
 	if err := other.Raw("SELECT DATABASE()").Row().Scan(&name); err != nil {
 		t.Fatal(err)
 	}
-	src = sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: name + ".ticket"})
+	src = sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Table: name + ".ticket"})
 	if err := src.(segment.Checker).Check(t.Context()); err != nil {
 		t.Errorf("Check of another schema's table = %v", err)
 	}
@@ -71,7 +72,7 @@ func testTicketExhausted(t *testing.T, s ...*dbtest.Server) {
 	}
 	src := sqlsource.Ticket(dbs, nil)
 	for i, s := range s {
-		alone := sqlsource.Ticket(dbs[i:i+1], &sqlsource.TicketOptions{Step: 2})
+		alone := sqlsource.Ticket(dbs[i:i+1], &sqltable.TicketOptions{Step: 2})
 		for range 3 { // first the batch does not fit, and in the end the server has no id
 			if r, err := alone.Fetch(t.Context(), "a", 10); !errors.Is(err, segment.ErrExhausted) {
 				t.Errorf("Fetch of 10 at the end of the counter = %v, %v, want ErrExhausted", r, err)
@@ -121,12 +122,12 @@ func testTicketOffset(t *testing.T, s *dbtest.Server) {
 		t.Fatal(err)
 	}
 	pool.SetMaxIdleConns(-1) // each fetch has a new session
-	src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Step: 2, Timeout: time.Minute})
+	src := sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Step: 2, Timeout: time.Minute})
 	segtest.Fetch(t, src, "a", 5)
 	run(t, admin, "SET GLOBAL auto_increment_offset = 2")
 	for range 2 { // the second time the server is examined first
 		r, err := src.Fetch(t.Context(), "a", 5)
-		if !errors.Is(err, sqlsource.ErrTicketServer) ||
+		if !errors.Is(err, sqltable.ErrTicketServer) ||
 			!strings.Contains(err.Error(), "want 2 from 1 as in the table") {
 			t.Errorf("Fetch after the offset was changed = %v, %v, want ErrTicketServer", r, err)
 		}
@@ -141,7 +142,7 @@ func TestTicketOptions(t *testing.T) {
 	t.Parallel()
 	_, db := database(t)
 	one := []*gorm.DB{db}
-	for want, o := range map[string]*sqlsource.TicketOptions{
+	for want, o := range map[string]*sqltable.TicketOptions{
 		"Step is -1":     {Step: -1},
 		"Step is 65536":  {Step: 65536},
 		"Batch is 1001":  {Batch: 1001},

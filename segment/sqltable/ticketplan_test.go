@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // ticketTables creates n databases with the table on the shared server. All tests share the server's
@@ -229,7 +230,7 @@ func TestTicketAbandon(t *testing.T) {
 		if err != nil || left != 0 {
 			t.Errorf("AbandonTickets after %d statements = %v, and %d plans are left, want none", stop, err, left)
 		}
-		plans, err := planTables(t.Context(), dbs[:2], &sqlsource.TicketOptions{Step: 5})
+		plans, err := planTables(t.Context(), dbs[:2], &sqltable.TicketOptions{Step: 5})
 		if err != nil || plans[0].Step != 5 {
 			t.Errorf("PlanTickets after AbandonTickets = %+v, %v, want another plan", plans, err)
 		}

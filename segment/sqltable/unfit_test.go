@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // TestLostUpdates: a server that is known to lose updates is refused by name before any other
@@ -46,9 +47,9 @@ func TestLostUpdates(t *testing.T) {
 		}
 	}
 	for kind, src := range map[string]segment.Source{
-		"LeafAlloc": sqlsource.LeafAlloc(db, &sqlsource.LeafAllocOptions{AcceptLostUpdates: true}),
-		"Sequence":  sqlsource.Sequence(db, &sqlsource.SequenceOptions{AcceptLostUpdates: true}),
-		"Ticket":    sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{AcceptLostUpdates: true}),
+		"LeafAlloc": sqlsource.LeafAlloc(db, &sqltable.LeafAllocOptions{AcceptLostUpdates: true}),
+		"Sequence":  sqlsource.Sequence(db, &sqltable.SequenceOptions{AcceptLostUpdates: true}),
+		"Ticket":    sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{AcceptLostUpdates: true}),
 	} {
 		if err := fetchErr(t, src, "a", 1); err == nil || strings.Contains(err.Error(), "known to lose") {
 			t.Errorf("%s: Fetch on Dolt with AcceptLostUpdates = %v, want an error of a later statement", kind, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -120,7 +121,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("Used = %+v, %v, want one worker id, a recent one", usage, err)
 		}
 		time.Sleep(time.Until(end) + 100*time.Millisecond)
-		if n, err := workerlist.Reap(ctx, db, workernode.DefaultNamespace); n != 1 || err != nil {
+		if n, err := workerlist.Reap(ctx, db, workertable.DefaultNamespace); n != 1 || err != nil {
 			t.Errorf("Reap = %d, %v, want 1", n, err)
 		}
 		if _, err := c.Extend(ctx, end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 	"gorm.io/gorm"
 )
@@ -15,7 +16,7 @@ import (
 // given out again, in no namespace, so no id comes twice.
 func TestDeletedRow(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+		for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 			for _, earlier := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, of an earlier version: %v", namespace, earlier), func(t *testing.T) {
 					t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 	"gorm.io/gorm"
 )
 
@@ -101,7 +102,7 @@ func TestTablesWithoutKeys(t *testing.T) {
 					repair = "CREATE UNIQUE" + after
 				}
 				if e := err; e != nil && tt.table != "WORKER_NODE" && tt.table != "WORKER_LEASE" &&
-					!errors.Is(e, segment.ErrOptions) && !errors.Is(e, sqlsource.ErrTicketServer) {
+					!errors.Is(e, segment.ErrOptions) && !errors.Is(e, sqltable.ErrTicketServer) {
 					t.Errorf("use %d of %s = %v, want one that wraps ErrOptions", i, tt.table, e)
 				}
 			}

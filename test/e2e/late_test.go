@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -36,7 +37,7 @@ func copies(d dialect) (keep, restore []string) {
 // a window that overlaps.
 func TestLateOwner(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		for _, namespace := range []string{workernode.DefaultNamespace, "orders"} {
+		for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
 			for _, how := range []string{"restored by the page", "one row deleted"} {
 				t.Run(namespace+", "+how, func(t *testing.T) {
 					t.Parallel()
@@ -93,7 +94,7 @@ func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if namespace == workernode.DefaultNamespace && r.Worker == late.Worker() {
+		if namespace == workertable.DefaultNamespace && r.Worker == late.Worker() {
 			t.Errorf("the row of worker %d is there again: %+v; its key is used up", r.Worker, r)
 		}
 	}

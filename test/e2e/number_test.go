@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // counters are the sources that keep periods.
@@ -65,7 +66,7 @@ func TestPeriodsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := segment.Period{Name: "order", Format: "f", Number: 20261122, Tag: "order@20261122", Step: 10}
-		cyclic, _ := sqlsource.Sequence(db, &sqlsource.SequenceOptions{Cycle: true}).(segment.Periods)
+		cyclic, _ := sqlsource.Sequence(db, &sqltable.SequenceOptions{Cycle: true}).(segment.Periods)
 		if err := cyclic.Begin(t.Context(), p); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("Begin of a cyclic sequence = %v, want ErrOptions", err)
 		}

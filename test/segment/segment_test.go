@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // servers has the database servers that all tests share.
@@ -108,7 +109,7 @@ func TestConformance(t *testing.T) {
 			{"LeafAlloc", func(db *gorm.DB) segment.Source { return sqlsource.LeafAlloc(db, nil) }},
 			{"Sequence", func(db *gorm.DB) segment.Source { return sqlsource.Sequence(db, nil) }},
 			{"SequenceFromCurrent", func(db *gorm.DB) segment.Source {
-				return sqlsource.Sequence(db, &sqlsource.SequenceOptions{FromCurrent: true})
+				return sqlsource.Sequence(db, &sqltable.SequenceOptions{FromCurrent: true})
 			}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestConformance(t *testing.T) {
 				Open: func(tb testing.TB) segment.Source {
 					// Eight writers share one file. SQLite has no queue, so one of them may wait for long.
 					return sqlsource.Ticket([]*gorm.DB{open(tb)},
-						&sqlsource.TicketOptions{Timeout: time.Minute})
+						&sqltable.TicketOptions{Timeout: time.Minute})
 				},
 				Tag: "a",
 			})
@@ -248,7 +249,7 @@ func TestSequence(t *testing.T) {
 			}
 		}
 		for i, want := range []string{"[1000, 2000)", "[2000, 3000)"} {
-			src := sqlsource.Sequence(open(t), &sqlsource.SequenceOptions{Cycle: true})
+			src := sqlsource.Sequence(open(t), &sqltable.SequenceOptions{Cycle: true})
 			if r := segtest.Fetch(t, src, "end", 0); segtest.Bounds(r) != want || !r.Cyclic {
 				t.Errorf("block %d after the counter was used up is %v, want %s, cyclic", i, r, want)
 			}
@@ -305,7 +306,7 @@ func TestTicket(t *testing.T) {
 			t.Errorf("%d rows after 5 tickets, %v, want 1", rows, err)
 		}
 		two := sqlsource.Ticket([]*gorm.DB{db, open(t)}, nil)
-		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
+		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, sqltable.ErrTicketServer) {
 			t.Errorf("Check of two servers that count by 1 = %v, want ErrTicketServer", err)
 		}
 		_, err := sqlsource.Ticket([]*gorm.DB{db}, nil).(ticketplan.Planner).Plan(t.Context())
@@ -328,7 +329,7 @@ func TestTicketServers(t *testing.T) {
 		t.Errorf("tickets %v, want %v", got, want)
 	}
 	twice := sqlsource.Ticket([]*gorm.DB{dbs[0], dbs[0]}, nil)
-	if err := twice.(segment.Checker).Check(t.Context()); !errors.Is(err, sqlsource.ErrTicketServer) {
+	if err := twice.(segment.Checker).Check(t.Context()); !errors.Is(err, sqltable.ErrTicketServer) {
 		t.Errorf("Check of one server twice = %v, want ErrTicketServer", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 	ddl "github.com/uidring/uidring/sql"
 )
 
@@ -42,7 +43,7 @@ func TestMigrateTogether(t *testing.T) {
 	s := servers.Postgres(t)
 	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
 	first := db.Begin()
-	for _, table := range sqlsource.Tables() {
+	for _, table := range sqltable.Tables() {
 		text, err := ddl.DDL("postgres", table)
 		if err != nil {
 			t.Fatal(err)
@@ -274,10 +275,10 @@ func TestTicketTables(t *testing.T) {
 		}
 		src := sqlsource.Ticket([]*gorm.DB{tt.db}, nil)
 		err := src.(segment.Checker).Check(t.Context())
-		if !errors.Is(err, sqlsource.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
+		if !errors.Is(err, sqltable.ErrTicketServer) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, %s: Check = %v, want ErrTicketServer with %q", tt.db.Name(), tt.change, err, tt.want)
 		}
-		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
+		if r, err := src.Fetch(t.Context(), "a", 1); !errors.Is(err, sqltable.ErrTicketServer) {
 			t.Errorf("%s, %s: Fetch = %v, %v, want ErrTicketServer", tt.db.Name(), tt.change, r, err)
 		}
 	}
@@ -292,7 +293,7 @@ func TestTicketSchema(t *testing.T) {
 			run(t, db, "CREATE SCHEMA other")
 			run(t, db, "ALTER TABLE ticket SET SCHEMA other")
 		}
-		src := sqlsource.Ticket([]*gorm.DB{db}, &sqlsource.TicketOptions{Table: schema + ".ticket"})
+		src := sqlsource.Ticket([]*gorm.DB{db}, &sqltable.TicketOptions{Table: schema + ".ticket"})
 		if err := src.(segment.Checker).Check(t.Context()); err != nil {
 			t.Errorf("Check = %v, want no error", err)
 		}
@@ -312,12 +313,12 @@ func TestTicketMoved(t *testing.T) {
 			t.Errorf("the ticket is %v, want %d", r, want)
 		}
 	}
-	moved := sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2})
-	if r, err := moved.Fetch(t.Context(), "a", 1); !errors.Is(err, sqlsource.ErrTicketServer) {
+	moved := sqlsource.Ticket(dbs[1:], &sqltable.TicketOptions{Step: 2})
+	if r, err := moved.Fetch(t.Context(), "a", 1); !errors.Is(err, sqltable.ErrTicketServer) {
 		t.Errorf("Fetch from the server whose counter was moved = %v, %v, want ErrTicketServer", r, err)
 	}
 	run(t, dbs[1], "ALTER TABLE ticket ALTER COLUMN id RESTART WITH 1002")
-	moved = sqlsource.Ticket(dbs[1:], &sqlsource.TicketOptions{Step: 2})
+	moved = sqlsource.Ticket(dbs[1:], &sqltable.TicketOptions{Step: 2})
 	if r := segtest.Fetch(t, moved, "a", 1); r.From != 1002 {
 		t.Errorf("the ticket after the counter was moved to an id of its own is %v, want 1002", r)
 	}

@@ -2,7 +2,6 @@ package opaque
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/uidring/uidring/uid"
 )
@@ -46,9 +45,6 @@ func (id ID) String() string {
 
 // Decimal returns the decimal form. It allocates the string.
 func (id ID) Decimal() string { return fmt.Sprintf("%d%019d", id.version, int64(id.code)) }
-
-// LogValue returns the Base32 form. It implements slog.LogValuer.
-func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // AppendText appends the Base32 form to b. It allocates only when b has to grow. The code of a
 // negative id is an error that wraps uid.ErrBadID, and b is returned as it was.

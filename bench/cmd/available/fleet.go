@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -60,7 +60,7 @@ func newFleet(ctx context.Context, addresses []string) (*fleet, error) {
 		if err != nil {
 			return nil, err
 		}
-		snow, err := uid.NewCached(ctx, c, &uid.Options{Layout: bitsalloc.Leaf()})
+		snow, err := uid.NewCached(ctx, c, &uid.Options{Layout: compat.Twitter()})
 		if err != nil {
 			return nil, err
 		}

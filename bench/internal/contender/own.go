@@ -6,6 +6,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -50,7 +51,7 @@ func owns() []Contender {
 		row(DefaultWide, second(28, Waits), Default(&uid.DefaultOptions{Layout: wide()}),
 			"asks the clock for every id; a layout that is not its limit"),
 		row(DefaultTwitter, perTick(1<<12, time.Millisecond, Waits),
-			Default(&uid.DefaultOptions{Layout: bitsalloc.Twitter()}),
+			Default(&uid.DefaultOptions{Layout: compat.Twitter()}),
 			"the same on Twitter's layout, which bwmarrin/snowflake has as well"),
 		row(DefaultNarrow, second(narrow, Waits), Default(nil), "the same on the default layout"),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // places are the addresses of the databases.
@@ -96,7 +97,7 @@ var kinds = []kind{
 		return sqlsource.Sequence(d.tickets[0], nil)
 	}, 100, fast, false},
 	{fromCurrent, func(d databases) segment.Source {
-		return sqlsource.Sequence(d.tickets[0], &sqlsource.SequenceOptions{FromCurrent: true})
+		return sqlsource.Sequence(d.tickets[0], &sqltable.SequenceOptions{FromCurrent: true})
 	}, 100, fast, false},
 	{tickets, func(d databases) segment.Source {
 		return sqlsource.Ticket(d.tickets, nil)

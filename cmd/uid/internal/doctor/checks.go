@@ -10,11 +10,11 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 
 	"gorm.io/gorm"
 )
@@ -268,7 +268,7 @@ func (p *Patient) otherNamespaces(ctx context.Context) (bool, error) {
 		return first != own
 	})
 	return len(leases) > 0 && !slices.ContainsFunc(leases, func(l workerlist.Lease) bool {
-		return l.Namespace == workernode.DefaultNamespace
+		return l.Namespace == workertable.DefaultNamespace
 	}), err
 }
 
@@ -315,7 +315,7 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 	var held, resting, free, far, beyond int
 	var highest int64
 	for _, l := range leases {
-		if l.Namespace == workernode.DefaultNamespace { // the others do not use WORKER_NODE
+		if l.Namespace == workertable.DefaultNamespace { // the others do not use WORKER_NODE
 			highest = max(highest, l.Worker)
 		}
 		switch {

@@ -9,9 +9,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // Peer is another database with the same namespaces, such as another region's, or another store of
@@ -50,13 +50,13 @@ func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
 		return peer, err
 	}
 	// Disposable leaves no lease.
-	shared := peer.workers[workernode.DefaultNamespace]
+	shared := peer.workers[workertable.DefaultNamespace]
 	for _, n := range nodes {
 		shared = append(shared, n.ID)
 	}
 	if len(shared) > 0 {
 		slices.Sort(shared)
-		peer.workers[workernode.DefaultNamespace] = slices.Compact(shared)
+		peer.workers[workertable.DefaultNamespace] = slices.Compact(shared)
 	}
 	return peer, nil
 }
@@ -101,7 +101,7 @@ func (a Peer) compare(b Peer) (found []Finding) {
 			continue
 		}
 		advice := "give each database a First and a Last of its own in LeasedOptions"
-		if ns == workernode.DefaultNamespace {
+		if ns == workertable.DefaultNamespace {
 			advice += ", with a Namespace, because " + ns + " has no First"
 		}
 		name := "namespace " + human.Printable(ns)

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
+	"github.com/uidring/uidring/segment/sqltable"
 )
 
 // tickets checks how the table ticket counts, and how far it is. It returns nothing without the
@@ -34,7 +35,7 @@ func (p *Patient) tickets(ctx context.Context) ([]Finding, error) {
 	// nothing.
 	if settled {
 		src, _ := sqlsource.Ticket([]*gorm.DB{p.DB},
-			&sqlsource.TicketOptions{Step: step}).(segment.Checker)
+			&sqltable.TicketOptions{Step: step}).(segment.Checker)
 		if err := src.Check(ctx); err != nil {
 			return []Finding{fail(p.Text(err), "programs leave this server out; see "+
 				"docs/segment.md, Ticket servers")}, nil
