@@ -141,13 +141,13 @@ func TestFigures(t *testing.T) {
 				t.Errorf("%s has no text as %q", page, pattern)
 				continue
 			}
-			for i := len(want) - 1; i >= 0; i-- { // from behind, so that the places stay
+			for i, want := range slices.Backward(want) { // so that the places stay
 				from, to := at[2+2*i], at[3+2*i]
-				if got := text[from:to]; got != want[i] && !*update {
+				if got := text[from:to]; got != want && !*update {
 					t.Errorf("%s says %s, %s says %s: %q; want what \"go test ./tools/repocheck -count=1 "+
-						"-run=TestFigures -update\" writes", page, got, f.raw, want[i], text[at[0]:at[1]])
+						"-run=TestFigures -update\" writes", page, got, f.raw, want, text[at[0]:at[1]])
 				}
-				text = text[:from] + want[i] + text[to:]
+				text = text[:from] + want + text[to:]
 			}
 			if *update {
 				if err := os.WriteFile(filepath.Join(root, page), []byte(text), 0o644); err != nil {
