@@ -338,7 +338,8 @@ func TestPagesSQL(t *testing.T) {
 				"INSERT INTO orders VALUES (7, NOW()), (9, NOW())", "DELETE FROM leaf_alloc",
 				"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 10, 1000)")
 			if strings.Contains(m[1], "items_order") {
-				runSQL(t, db, "ALTER TABLE items ADD CONSTRAINT items_order FOREIGN KEY (order_id) REFERENCES orders (id)")
+				runSQL(t, db, "ALTER TABLE items ADD CONSTRAINT items_order "+
+					"FOREIGN KEY (order_id) REFERENCES orders (id)")
 			}
 			if strings.Contains(m[1], "MODIFY uid") {
 				runSQL(t, db, "ALTER TABLE orders ADD COLUMN uid BIGINT NULL", "UPDATE orders SET uid = id")
