@@ -34,7 +34,7 @@ const (
 
 	// Bounds of the pause after an attempt that failed: see backOff.
 	keeperBackoffMin   = 100 * time.Millisecond
-	keeperBackoffFirst = time.Second // for as long as a fail-over takes
+	keeperBackoffFirst = 600 * time.Millisecond // for as long as a fail-over takes
 	keeperBackoffMax   = 10 * time.Second
 
 	// The pause after the authority has granted less than it was asked for, or has said that the

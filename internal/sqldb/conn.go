@@ -60,24 +60,46 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 	return s.do(ctx, f, true)
 }
 
+// idlePatience is how long a connection that was idle may take to answer the statement that ends a
+// forgotten transaction. Each one after it has half of that: their server is stopped, or cut off.
+const idlePatience = time.Second
+
 // begin returns a connection without an open transaction. If a connection cannot end its
-// transaction, begin rolls it back or closes it, and tries again. After as many failures as there
-// were idle connections the next one is new, and its error is returned.
+// transaction, or was idle and keeps silent, begin rolls it back or closes it, and tries again.
+// After as many failures as there were idle connections the next one is new, and its error is
+// returned.
 func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
+	patience := idlePatience
 	for idle := d.pool.Stats().Idle; ; idle-- {
 		conn, err := d.pool.Conn(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if _, err = conn.ExecContext(ctx, d.clear); err == nil {
+		if err = d.free(ctx, conn, idle > 0, patience); err == nil {
 			return conn, nil
 		}
-		d.rollback(ctx, conn)
+		if errors.Is(err, context.DeadlineExceeded) {
+			discard(conn)
+		} else {
+			d.rollback(ctx, conn)
+		}
 		conn.Close()
 		if idle <= 0 {
 			return nil, err
 		}
+		patience /= 2
 	}
+}
+
+// free ends a transaction that was begun and forgotten, within patience on an idle connection.
+func (d *DB) free(ctx context.Context, c *sql.Conn, idle bool, patience time.Duration) error {
+	if idle {
+		short, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		ctx = short
+	}
+	_, err := c.ExecContext(ctx, d.clear)
+	return err
 }
 
 // rollbackTimeout bounds a ROLLBACK, which is sent even if ctx has ended.
@@ -89,17 +111,16 @@ func (d *DB) rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		// ErrBadConn makes database/sql close the connection.
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		discard(conn)
 	}
 }
 
+// discard has database/sql close a connection, and not keep it for another use.
+func discard(conn *sql.Conn) { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }
+
 // Discard closes the connection after use. The pool replaces it by a new one, whose session begins
 // with the server's settings.
-func (c *Conn) Discard() {
-	// ErrBadConn makes database/sql close the connection.
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
-}
+func (c *Conn) Discard() { discard(c.conn) }
 
 // Exec runs a statement and returns its result.
 func (c *Conn) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -63,42 +63,60 @@ func MySQLHosts(cfg *mysql.Config, addrs []string) (*Hosts, error) {
 
 // Connect connects to the host that can be written to. It begins with the one that it connected to
 // last, and goes on with the next one when that fails or has taken hostPatience: a server that is
-// stopped accepts connections and does not answer. The first that can be written to is taken. Each
-// has hostTimeout. The error has a reason for each host.
+// stopped accepts connections and does not answer. While it waits for such a server it asks the
+// others again, because one of them may take over meanwhile. The first that can be written to is
+// taken. Each has hostTimeout. The error has the last reason of each host.
 func (h *Hosts) Connect(ctx context.Context) (driver.Conn, error) {
 	type answer struct {
-		n    int
-		conn driver.Conn
-		err  error
+		n, round int
+		conn     driver.Conn
+		err      error
 	}
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer)
-	tried, out, reasons := 0, 0, make([]error, len(h.hosts))
-	first := int(h.last.Load())
+	var conn driver.Conn
+	out, reasons := 0, make([]error, len(h.hosts))
+	ask := func(n, round int) {
+		out++
+		go func() {
+			c, err := h.hosts[n].connect(within)
+			answers <- answer{n, round, c, err}
+		}()
+	}
+	first, tried, silent := int(h.last.Load()), 0, 0 // silent: asked first, and without an answer
+	var failed []int
 	patience := time.NewTimer(0) // for the first host
 	defer patience.Stop()
-	var conn driver.Conn
 	for out > 0 || tried < len(h.hosts) && conn == nil && ctx.Err() == nil {
 		select {
 		case <-patience.C:
-			if tried == len(h.hosts) || conn != nil {
-				continue
+			switch {
+			case conn != nil || ctx.Err() != nil:
+			case tried < len(h.hosts):
+				ask((first+tried)%len(h.hosts), 0)
+				tried++
+				silent++
+				patience.Reset(hostPatience)
+			case silent > 0:
+				for _, n := range failed {
+					ask(n, 1)
+				}
+				failed = nil
+				patience.Reset(hostPatience)
 			}
-			n := (first + tried) % len(h.hosts)
-			tried++
-			out++
-			go func() {
-				c, err := h.hosts[n].connect(within)
-				answers <- answer{n, c, err}
-			}()
-			patience.Reset(hostPatience)
 		case a := <-answers:
 			out--
+			if a.round == 0 {
+				silent--
+			}
 			switch {
 			case a.err != nil:
 				reasons[a.n] = fmt.Errorf("%s: %w", h.hosts[a.n].Addr, a.err)
-				patience.Reset(0)
+				failed = append(failed, a.n)
+				if tried < len(h.hosts) {
+					patience.Reset(0)
+				}
 			case conn != nil:
 				_ = a.conn.Close() // a second one that can be written to
 			default:

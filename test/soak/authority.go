@@ -20,6 +20,9 @@ type authority struct {
 	// dsn returns the DSN of processes that reach the server at addr.
 	dsn func(srv *dbtest.Server, addr string) string
 
+	// dsnOf returns the DSN of the process in a slot; nil: all have that of dsn.
+	dsnOf func(slot int) string
+
 	// backup makes a backup; nil: the store is never restored, and has its own faults only.
 	backup func(in *injector) (backup, error)
 
@@ -45,10 +48,11 @@ var authorities = map[string]func() *authority{
 	"sqlite":   newSQLite,
 	"etcd":     func() *authority { return &etcdCluster },
 
-	"group-replication":     newGroupReplication,
-	"semisync":              newSemiSync,
-	"semisync-after-commit": newAfterCommit,
-	"standbys":              newStandbys,
+	"group-replication":       newGroupReplication,
+	"group-replication-multi": newMultiPrimary,
+	"semisync":                newSemiSync,
+	"semisync-after-commit":   newAfterCommit,
+	"standbys":                newStandbys,
 
 	"kubernetes": newCluster,
 	"zookeeper":  func() *authority { return &zooKeeper },

@@ -81,6 +81,9 @@ func (f *fleet) startFor(worker *int64) func(slot int) error {
 func (f *fleet) startJob(slot int, worker *int64) error {
 	k := f.authority.kinds[slot%len(f.authority.kinds)]
 	j := job{DSN: f.dsn, Kind: k.kind, Broken: f.broken, Wants: worker}
+	if f.authority.dsnOf != nil {
+		j.DSN = f.authority.dsnOf(slot)
+	}
 	if slot%2 == 0 {
 		j.DSN += f.authority.text
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,19 @@ func newGroupReplication() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(false) }}
 	return g.authority(mysqlGroup, append(g.faults(), fault{"group: planned switch-over",
 		g.switchOver}))
+}
+
+// newMultiPrimary is Group Replication in which each member is written to. Every process begins with
+// another one, so changes of one row meet, and the group rolls one of them back.
+func newMultiPrimary() *authority {
+	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(true) }}
+	a := g.authority(mysqlGroup, g.faults())
+	a.dsnOf = func(slot int) string {
+		all := strings.Split(g.Addrs(), ",")
+		n := slot % len(all)
+		return mysqlGroup.dsn(strings.Join(slices.Concat(all[n:], all[:n]), ","))
+	}
+	return a
 }
 
 // newSemiSync is a source with two semi-synchronous replicas, AFTER_SYNC and without a time-out.
@@ -57,7 +71,7 @@ const writable = "SET GLOBAL rpl_semi_sync_source_enabled = ON; SET GLOBAL super
 type dialectOf struct {
 	accounts []string // statements that make database and account
 	granted  string   // a statement in the database, after the tables
-	dsn      func(g *group) string
+	dsn      func(addrs string) string
 }
 
 var mysqlGroup = dialectOf{
@@ -67,8 +81,8 @@ var mysqlGroup = dialectOf{
 		"GRANT SELECT, INSERT, UPDATE ON " + database + ".* TO " + account + "@'%'",
 		"GRANT SELECT ON performance_schema.replication_group_members TO " + account + "@'%'",
 	},
-	dsn: func(g *group) string {
-		return account + ":" + dbtest.Password + "@tcp(" + g.Addrs() + ")/" + database +
+	dsn: func(addrs string) string {
+		return account + ":" + dbtest.Password + "@tcp(" + addrs + ")/" + database +
 			"?parseTime=true&timeout=2s&readTimeout=2s"
 	},
 }
@@ -80,9 +94,9 @@ var postgresGroup = dialectOf{
 	},
 	granted: "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO " + account +
 		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + account,
-	dsn: func(g *group) string {
-		return "postgres://" + account + ":" + dbtest.Password + "@" + g.Addrs() + "/" + database +
-			"?sslmode=disable&target_session_attrs=read-write&connect_timeout=2"
+	dsn: func(addrs string) string {
+		return "postgres://" + account + ":" + dbtest.Password + "@" + addrs + "/" + database +
+			"?sslmode=disable&target_session_attrs=read-write&connect_timeout=1"
 	},
 }
 
@@ -104,7 +118,7 @@ func (g *group) authority(d dialectOf, faults []fault) *authority {
 				g.Close()
 			}
 		},
-		dsn:     func(*dbtest.Server, string) string { return d.dsn(g) },
+		dsn:     func(*dbtest.Server, string) string { return d.dsn(g.Addrs()) },
 		numbers: true,
 	}
 }
