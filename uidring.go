@@ -1,4 +1,4 @@
-// Package uidring opens a generator whose worker id a database leases, in one call:
+// Package uidring opens a generator whose worker id a database leases, in one call.
 //
 //	gen, err := uidring.Open(ctx, os.Getenv("UID_DSN"), &uidring.Options{Logger: slog.Default()})
 //	if err != nil {

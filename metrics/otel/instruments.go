@@ -1,4 +1,4 @@
-// Package otel exports the statistics of generators to OpenTelemetry, as observable instruments:
+// Package otel exports the statistics of generators to OpenTelemetry, as observable instruments.
 //
 //	registration, err := otel.Register(meter, "orders", gen)
 //

@@ -1,4 +1,4 @@
-// Package prometheus exports the statistics of generators to Prometheus:
+// Package prometheus exports the statistics of generators to Prometheus.
 //
 //	registry.MustRegister(prometheus.New("orders", gen))
 //

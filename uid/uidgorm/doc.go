@@ -1,4 +1,4 @@
-// Package uidgorm fills the keys of GORM's models with ids:
+// Package uidgorm fills the keys of GORM's models with ids.
 //
 //	err := db.Use(uidgorm.New(gen, nil))
 //
