@@ -243,10 +243,10 @@ func (k *keeper) loop(ctx context.Context) {
 }
 
 // backOff returns the pause after an attempt that failed; last is the one before it, and failing
-// how long attempts have failed. The pause doubles to a second, which finds the next primary of a
-// database soon. After a minute it grows with the outage, to a sixtieth of it and ten seconds at
-// the most: of a fleet with windows of 20 minutes a tenth has begun to ask by then, so the database
-// is asked no more often than by the whole fleet later on.
+// how long attempts have failed. The pause doubles to 0.6 s, so that none is above a second and the
+// next primary of a database is found soon. Then it grows with the outage, to a sixtieth of it and
+// ten seconds at the most: of a fleet with windows of 20 minutes a tenth has begun to ask after a
+// minute, so the database is asked no more often than by the whole fleet later on.
 func backOff(last, failing time.Duration) time.Duration {
 	most := min(max(failing/60, keeperBackoffFirst), keeperBackoffMax)
 	return min(max(2*last, keeperBackoffMin), most)

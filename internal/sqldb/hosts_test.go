@@ -164,7 +164,7 @@ func TestIdleSilence(t *testing.T) {
 			begin := time.Now()
 			err = d.Do(t.Context(), func(*sqldb.Conn) error { return nil })
 			if took := time.Since(begin); err != nil || took < time.Second || took > most || m.opened != idle+1 {
-				t.Errorf("with %d idle connections Do = %v after %v, and %d were opened, want none for 1s to %v, and %d",
+				t.Errorf("with %d idle connections Do = %v after %v, %d were opened, want no error in 1s to %v, %d",
 					idle, err, took, m.opened, most, idle+1)
 			}
 		})

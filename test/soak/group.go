@@ -29,8 +29,8 @@ func newGroupReplication() *authority {
 		g.switchOver}))
 }
 
-// newMultiPrimary is Group Replication in which each member is written to. Every process begins with
-// another one, so changes of one row meet, and the group rolls one of them back.
+// newMultiPrimary is Group Replication in which each member is written to. Every process begins
+// with another one, so changes of one row meet, and the group rolls one of them back.
 func newMultiPrimary() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(true) }}
 	a := g.authority(mysqlGroup, g.faults())

@@ -12,10 +12,13 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
-// How a database that replicates loses commits that it has answered, and what to do about it.
+// How a database that replicates loses commits that it has answered, and what to do about it. The
+// warning of a promotion stays until commits wait for a replica: no server tells an account like
+// the application's when it was promoted, and what happened once without a replica happens again.
 const (
 	promoted = "if commits of the server before it may be missing, run uid workers restored " +
-		"before processes start; docs/operations.md, A restored backup, or a failover"
+		"before processes start; docs/operations.md, A restored backup, or a failover; the " +
+		"warning ends when commits wait for a replica"
 	forgetful = "a promotion forgets claims, and a worker id or window would be handed out " +
 		"twice"
 	anotherServer = "name the primary, or all servers with commas in between"
