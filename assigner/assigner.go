@@ -21,10 +21,6 @@ var (
 	// permanent for the claim: only a new Assign helps.
 	ErrClaimLost = errors.New("assigner: claim lost")
 
-	// ErrClaimExpired means that the claim's window could not be extended in time, because the
-	// authority did not answer. It is temporary.
-	ErrClaimExpired = errors.New("assigner: claim expired")
-
 	// ErrBeyondReach means that the window would end further beyond the authority's clock than the
 	// authority grants: its reach. One of the two clocks, that of the authority or that of the
 	// process, is wrong, and a window that far ahead would keep the worker id from all others. It

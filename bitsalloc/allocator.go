@@ -89,9 +89,6 @@ func (a *Allocator) Split(id int64) (tick, worker, seq, gene int64) {
 		id & a.maxGene
 }
 
-// FirstTick returns the tick that begins at the layout's epoch. No earlier one is stamped.
-func (a *Allocator) FirstTick() int64 { return a.firstTick }
-
 // MaxTick returns the last tick that the time bits hold.
 func (a *Allocator) MaxTick() int64 { return a.maxTick }
 
@@ -100,9 +97,6 @@ func (a *Allocator) MaxWorker() int64 { return a.maxWorker }
 
 // MaxSeq returns the highest sequence number of a tick.
 func (a *Allocator) MaxSeq() int64 { return a.maxSeq }
-
-// MaxGene returns the highest gene, which is also the mask of the gene bits; 0 without GeneBits.
-func (a *Allocator) MaxGene() int64 { return a.maxGene }
 
 // MaxID returns the highest id: every field at its maximum. It is 2^63-1 for a layout that uses all
 // 63 bits.

@@ -93,7 +93,7 @@ func TestIdsOrderByTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first-last != 1+a.MaxGene() {
+		if first-last != 1+maxGene(a) {
 			t.Errorf("%v: the first id of tick 42 is %d, the last of tick 41 %d, want them to be "+
 				"neighbours", l, first, last)
 		}
@@ -170,14 +170,17 @@ func FuzzCompose(f *testing.F) {
 			t.Fatalf("%v: id %d is outside 0..%d", a.Layout(), id, a.MaxID())
 		}
 		gotTick, gotWorker, gotSeq, gene := a.Split(id)
-		if gotTick != tick || gotWorker != worker || gotSeq != seq || gene != key&a.MaxGene() {
+		if gotTick != tick || gotWorker != worker || gotSeq != seq || gene != key&maxGene(a) {
 			t.Fatalf("%v: Split(%d) = %d, %d, %d, %d, want %d, %d, %d, %d", a.Layout(), id,
-				gotTick, gotWorker, gotSeq, gene, tick, worker, seq, key&a.MaxGene())
+				gotTick, gotWorker, gotSeq, gene, tick, worker, seq, key&maxGene(a))
 		}
 		plain, err := a.Compose(tick, worker, seq)
-		if err != nil || plain|gene != id || plain&a.MaxGene() != 0 {
+		if err != nil || plain|gene != id || plain&maxGene(a) != 0 {
 			t.Fatalf("%v: Compose(%d, %d, %d) = %d, %v, want %d without the gene",
 				a.Layout(), tick, worker, seq, plain, err, id)
 		}
 	})
 }
+
+// maxGene returns the highest gene.
+func maxGene(a *bitsalloc.Allocator) int64 { return 1<<a.Layout().GeneBits - 1 }

@@ -101,7 +101,7 @@ func TestAboveSmall(t *testing.T) {
 			}
 			above, err := l.Above(id, eraStart)
 			if fits := want < 1<<l.TimeBits; (err == nil) != fits || fits && (above.FirstTick != want ||
-				mustNew(t, above).FirstTick() != want || !above.Epoch.Equal(eraStart)) {
+				mustNew(t, above).Layout().FirstTick != want || !above.Epoch.Equal(eraStart)) {
 				t.Errorf("%v above %d: %v, %v, want the first tick %d", l, id, above, err, want)
 			}
 		}
@@ -174,7 +174,7 @@ func TestAfter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			highest |= p.MaxGene()
+			highest |= maxGene(p)
 			lowest, err := n.Compose(next.FirstTick, 0, 0)
 			if err != nil {
 				t.Fatal(err)

@@ -120,12 +120,6 @@ func (e *Eras) stamped(t time.Time) (*Allocator, time.Time) {
 	return e.eras[0], t
 }
 
-// First is Allocator.First over all eras.
-func (e *Eras) First(t time.Time) int64 {
-	a, t := e.stamped(t)
-	return a.First(t)
-}
-
 // Between is Allocator.Between over all eras. Where From cuts a tick of the era before off, the
 // rest of it counts as part of the new era's first tick, which is what is stamped then.
 func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
@@ -136,8 +130,9 @@ func (e *Eras) Between(from, to time.Time) (lo, hi int64) {
 		newest.TickAt(from) > newest.maxTick {
 		return 1, 0
 	}
-	a, last := e.stamped(last)
-	return e.First(from), a.last(last)
+	first, from := e.stamped(from)
+	final, last := e.stamped(last)
+	return first.First(from), final.last(last)
 }
 
 // Month returns the lowest and the highest id of a month of UTC: those whose time, the beginning of

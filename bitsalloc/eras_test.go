@@ -121,8 +121,8 @@ func stampedAt(e *bitsalloc.Eras, at time.Time) (lies, era int, tick int64) {
 	return lies, lies, tick
 }
 
-// TestErasBetween goes through lists of eras nanosecond by nanosecond. At, First, Between and Of
-// say what counting says, ids rise from tick to tick, and no id is of two eras.
+// TestErasBetween goes through lists of eras nanosecond by nanosecond. At, Between and Of say what
+// counting says, ids rise from tick to tick, and no id is of two eras.
 func TestErasBetween(t *testing.T) {
 	t.Parallel()
 	for _, e := range randomEras(rand.New(rand.NewPCG(5, 6)), 100) {
@@ -154,9 +154,6 @@ func TestErasBetween(t *testing.T) {
 			}
 			if e.At(at) != all[lies] {
 				t.Fatalf("%v: At(%v) is %v, want era %d", e, at, e.At(at).Layout(), lies)
-			}
-			if lo := e.First(at); lo != first[i] {
-				t.Fatalf("%v at %v: First = %d, want %d", e, at, lo, first[i])
 			}
 		}
 		for from := range instants {
@@ -260,7 +257,7 @@ func TestErasAccepted(t *testing.T) {
 			t.Errorf("FirstTick %d: %v", tick, err)
 			continue
 		}
-		if got := e.All()[1].FirstTick(); got != max(tick, 2) {
+		if got := e.All()[1].Layout().FirstTick; got != max(tick, 2) {
 			t.Errorf("FirstTick %d becomes %d, want %d", tick, got, max(tick, 2))
 		}
 	}

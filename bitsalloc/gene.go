@@ -33,9 +33,6 @@ func GeneOf(key int64, bits int) Gene {
 // Shard returns the gene as a number from 0 to 2^bits-1, such as the index of a table.
 func (g Gene) Shard() int64 { return g.value }
 
-// String returns shard and number of shards, such as "3 of 4".
-func (g Gene) String() string { return fmt.Sprintf("%d of %d", g.value, int64(1)<<g.bits) }
-
 // ComposeGene is Compose with a gene. A gene whose width is not the layout's GeneBits is an error
 // that wraps ErrRange, whatever its value: a wider one would lose bits for some keys, a narrower
 // one would leave shards empty.

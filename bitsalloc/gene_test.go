@@ -16,27 +16,26 @@ func TestGeneOf(t *testing.T) {
 		key  int64
 		bits int
 		want int64
-		text string
 	}{
-		{0, 2, 0, "0 of 4"},
-		{6, 2, 2, "2 of 4"},
-		{7, 2, 3, "3 of 4"},
-		{1 << 40, 4, 0, "0 of 16"},
-		{-1, 2, 3, "3 of 4"}, // the remainder would be -1
-		{-4, 2, 0, "0 of 4"},
-		{math.MinInt64, 4, 0, "0 of 16"},
-		{math.MaxInt64, 4, 15, "15 of 16"},
-		{12345, 0, 0, "0 of 1"},
-		{12345, -1, 0, "0 of 1"},
-		{-1, 61, 1<<61 - 1, "2305843009213693951 of 2305843009213693952"},
-		{-1, 62, 1<<62 - 1, "4611686018427387903 of 4611686018427387904"},
-		{-1, 63, 1<<62 - 1, "4611686018427387903 of 4611686018427387904"},
-		{-1, math.MaxInt, 1<<62 - 1, "4611686018427387903 of 4611686018427387904"},
-		{-1, math.MinInt, 0, "0 of 1"},
+		{0, 2, 0},
+		{6, 2, 2},
+		{7, 2, 3},
+		{1 << 40, 4, 0},
+		{-1, 2, 3}, // the remainder would be -1
+		{-4, 2, 0},
+		{math.MinInt64, 4, 0},
+		{math.MaxInt64, 4, 15},
+		{12345, 0, 0},
+		{12345, -1, 0},
+		{-1, 61, 1<<61 - 1},
+		{-1, 62, 1<<62 - 1},
+		{-1, 63, 1<<62 - 1},
+		{-1, math.MaxInt, 1<<62 - 1},
+		{-1, math.MinInt, 0},
 	} {
 		g := bitsalloc.GeneOf(tc.key, tc.bits)
-		if g.Shard() != tc.want || g.String() != tc.text {
-			t.Errorf("GeneOf(%d, %d) = %d, %q, want %d, %q", tc.key, tc.bits, g.Shard(), g, tc.want, tc.text)
+		if g.Shard() != tc.want {
+			t.Errorf("GeneOf(%d, %d) = %d, want %d", tc.key, tc.bits, g.Shard(), tc.want)
 		}
 	}
 	if bitsalloc.GeneOf(1, 2) == bitsalloc.GeneOf(1, 4) {

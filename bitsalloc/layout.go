@@ -15,8 +15,8 @@ var ErrLayout = errors.New("bitsalloc: invalid layout")
 // UidGenerator.
 const (
 	defaultTimeBits   = 28
-	DefaultWorkerBits = 22
-	DefaultSeqBits    = 13
+	defaultWorkerBits = 22
+	defaultSeqBits    = 13
 )
 
 // idBits is what an int64 has below its sign bit; javaScriptBits is what a JavaScript number holds
@@ -26,10 +26,10 @@ const (
 	javaScriptBits = 53
 )
 
-// DefaultEpoch is the instant of tick 0 in the default layout. The original's own default
+// defaultEpoch is the instant of tick 0 in the default layout. The original's own default
 // (2016-05-20 at +08:00) ran out on 2024-11-20 with its 28 bits of seconds; this one lasts until
 // 2034-07-04T21:24:16Z.
-func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
+func defaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // Layout says how the 63 bits below the sign bit are divided, highest first:
 //
@@ -41,8 +41,8 @@ func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0,
 //
 // The widths may sum to less than 63: the unused high bits are then zero, so that 53 bits give ids
 // which JavaScript numbers hold exactly. The zero value is the default layout: widths 28, 22, 13
-// and 0, one-second ticks, DefaultEpoch. When any of TimeBits, WorkerBits and SeqBits is set, all
-// three are taken as they stand.
+// and 0, one-second ticks since 2026-01-01T00:00:00Z. When any of TimeBits, WorkerBits and SeqBits
+// is set, all three are taken as they stand.
 //
 // Tick, Epoch and FirstTick give the tick counter its meaning: tick FirstTick+n is the stretch of
 // time [Epoch+n*Tick, Epoch+(n+1)*Tick). Epoch is an instant: its zone and its monotonic reading
@@ -55,7 +55,7 @@ type Layout struct {
 	GeneBits   int           // low bits that carry a shard gene, 0..61; 0: none
 	Tick       time.Duration // length of a tick, above 0; 0 means one second
 	FirstTick  int64         // the tick that begins at Epoch, 0..MaxTick
-	Epoch      time.Time     // the instant of FirstTick, in the years 1..9999; zero: DefaultEpoch
+	Epoch      time.Time     // the instant of FirstTick, in the years 1..9999; zero: 2026
 
 	_ struct{} // keeps literals keyed
 }
@@ -86,13 +86,13 @@ func (l Layout) WithGene(geneBits int) Layout {
 // withDefaults returns l with its zero fields filled in and its epoch reduced to the instant.
 func (l Layout) withDefaults() Layout {
 	if l.TimeBits == 0 && l.WorkerBits == 0 && l.SeqBits == 0 {
-		l.TimeBits, l.WorkerBits, l.SeqBits = defaultTimeBits, DefaultWorkerBits, DefaultSeqBits
+		l.TimeBits, l.WorkerBits, l.SeqBits = defaultTimeBits, defaultWorkerBits, defaultSeqBits
 	}
 	if l.Tick == 0 {
 		l.Tick = time.Second
 	}
 	if l.Epoch.IsZero() {
-		l.Epoch = DefaultEpoch()
+		l.Epoch = defaultEpoch()
 	}
 	l.Epoch = l.Epoch.UTC() // drops the monotonic reading as well
 	return l

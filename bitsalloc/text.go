@@ -28,8 +28,8 @@ func (l Layout) String() string {
 
 // ParseLayout reads the text of a layout: "TIME-WORKER-SEQ", then optionally "-GENE", "/TICK" as
 // time.ParseDuration reads it, "+FIRSTTICK" and "@EPOCH" in RFC 3339. What is left out has its
-// default, so "41-10-12/1ms" is a snowflake layout with DefaultEpoch. The result has its defaults
-// filled in.
+// default, so "41-10-12/1ms" is a snowflake layout with the default epoch. The result has its
+// defaults filled in.
 //
 // The epoch has to be an instant: a date without a time or a time without a zone is refused,
 // because it would mean another instant on another machine, and so is a day that the calendar does

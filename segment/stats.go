@@ -74,13 +74,6 @@ func (g *Generator) Unused() []Row {
 	return unused
 }
 
-// Stats returns a snapshot of the tag. It takes the tag's lock for a few loads, and does not ask
-// the source.
-func (t *Tag) Stats() TagStats {
-	s, _, _ := t.stats()
-	return s
-}
-
 // stats returns a snapshot, whether the source has shown that it has the tag, and whether it no
 // longer has it. Callers may take ids meanwhile: Used and Left are consistent with each other, but
 // may be outdated.

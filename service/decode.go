@@ -30,7 +30,7 @@ func (h *handler) decode(w http.ResponseWriter, r *http.Request) {
 		"workerId":   strconv.FormatInt(worker, 10),
 		"sequenceId": strconv.FormatInt(seq, 10),
 	}
-	if h.alloc.MaxGene() > 0 {
+	if h.alloc.Layout().GeneBits > 0 {
 		parts["gene"] = strconv.FormatInt(gene, 10)
 	}
 	writeJSON(w, http.StatusOK, parts)

@@ -119,10 +119,10 @@ func TestGeneratorsPage(t *testing.T) {
 			"dial tcp 10.0.0.7:3306: <no route> to host", "Failing since")
 		time.Sleep(2 * time.Minute)
 		_, _ = g.Next(t.Context())
-		want(`"state down"`, "down: assigner: claim expired", "Failed: no claim<dd class=\"down\">1\n")
+		want(`"state down"`, "down: uid: claim expired", "Failed: no claim<dd class=\"down\">1\n")
 		a.Fail(nil)
 		time.Sleep(time.Minute)
-		want(`"state up"`, "</time> up</li>", "degraded: ids until 2000-01-01T00:04", "down: assigner: claim expired")
+		want(`"state up"`, "</time> up</li>", "degraded: ids until 2000-01-01T00:04", "down: uid: claim expired")
 		if err := page.Close(); err != nil {
 			t.Fatal(err)
 		}

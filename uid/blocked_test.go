@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
@@ -188,7 +187,7 @@ func TestLogsOfBurst(t *testing.T) {
 		a.Fail(errDown)
 		ids := make([]uid.ID, 6_000_000)
 		for range 3 {
-			if _, err := g.Fill(t.Context(), ids); !errors.Is(err, assigner.ErrClaimExpired) {
+			if _, err := g.Fill(t.Context(), ids); !errors.Is(err, uid.ErrClaimExpired) {
 				t.Fatal(err)
 			}
 		}

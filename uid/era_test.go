@@ -169,8 +169,8 @@ func TestErasFirstAndLast(t *testing.T) {
 			if p.Tick != a.TickAt(end)-1 || p.Seq != a.MaxSeq() {
 				t.Errorf("era %d ends with %+v, want the last id of tick %d", i, p, a.TickAt(end)-1)
 			}
-			if p := c.Parse(first[i+1]); p.Tick != all[i+1].FirstTick() || p.Seq != 0 || !p.Time.Equal(end) {
-				t.Errorf("era %d begins with %+v, want the first id of tick %d", i+1, p, all[i+1].FirstTick())
+			if p := c.Parse(first[i+1]); p.Tick != all[i+1].Layout().FirstTick || p.Seq != 0 || !p.Time.Equal(end) {
+				t.Errorf("era %d begins with %+v, want the first id of tick %d", i+1, p, all[i+1].Layout().FirstTick)
 			}
 		}
 	})

@@ -46,7 +46,7 @@ var (
 	// authority did not answer for a whole window. The generator keeps trying. Temporary. It is
 	// never context.DeadlineExceeded as well, even if the authority's answer was: only the end of
 	// the caller's own ctx is.
-	ErrClaimExpired = assigner.ErrClaimExpired
+	ErrClaimExpired = errors.New("uid: claim expired")
 
 	// ErrSuperseded: other processes know an era that this one does not, and it has begun.
 	// Permanent.

@@ -14,6 +14,9 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
+// DefaultEpoch is the default layout's.
+var DefaultEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // TestClock is a wall clock that tests set forward and back. Its monotonic clock is the real one,
 // or the bubble's.
 type TestClock struct {
@@ -108,7 +111,7 @@ func NewDefaultTicksAt(ctx context.Context, a assigner.Assigner, o *Both, t *Tes
 func Open[G Generator](t *testing.T, make func(context.Context, assigner.Assigner, *Both, *TestClock) (G, error),
 	a assigner.Assigner, o Both, clock *TestClock) G {
 	t.Helper()
-	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(bitsalloc.DefaultEpoch()) {
+	if o.Layout == (bitsalloc.Layout{}) && time.Now().Before(DefaultEpoch) {
 		o.Layout.Epoch = time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC)
 	}
 	g, err := make(t.Context(), a, &o, clock)

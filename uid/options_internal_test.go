@@ -57,7 +57,7 @@ func TestOptionsFilledIn(t *testing.T) {
 	}
 	ms := time.Millisecond
 	laterNarrow := Options{Layout: eraOptions(Options{}).Eras[0].Layout}
-	laterNarrow.Layout.Epoch = bitsalloc.DefaultEpoch()
+	laterNarrow.Layout.Epoch = DefaultEpoch
 	laterNarrow.Eras = []bitsalloc.Era{{From: laterNarrow.Layout.Epoch.AddDate(1, 0, 0),
 		Layout: bitsalloc.Layout{TimeBits: 35, WorkerBits: 16, SeqBits: 8}}}
 	for _, tc := range []struct {

@@ -28,7 +28,7 @@ func TestStats(t *testing.T) {
 			t.Errorf("a new generator has %+v", s)
 		}
 		if want := time.Date(2034, 7, 3, 21, 24, 16, 0,
-			time.UTC).Add(bubbleEpoch.Sub(bitsalloc.DefaultEpoch())); s.Expires.Sub(
+			time.UTC).Add(bubbleEpoch.Sub(uid.DefaultEpoch)); s.Expires.Sub(
 			want).Abs() > 48*time.Hour {
 			t.Errorf("Expires = %v, want about %v", s.Expires, want)
 		}

@@ -51,14 +51,14 @@ type era struct {
 // each era's sequence space. It allocates one slice and keeps the eras' allocators.
 func newTimeline(eras *bitsalloc.Eras, seqStart int64) *timeline {
 	all := eras.All()
-	l := &timeline{geneBits: uint(all[0].Layout().GeneBits), geneMask: uint64(all[0].MaxGene()),
-		maxWorker: all[0].MaxWorker()}
+	geneBits := uint(all[0].Layout().GeneBits)
+	l := &timeline{geneBits: geneBits, geneMask: 1<<geneBits - 1, maxWorker: all[0].MaxWorker()}
 	for i, a := range all {
 		b := a.Layout()
 		e := era{alloc: a, seqBits: uint(b.SeqBits), tickShift: uint(b.WorkerBits + b.SeqBits),
 			seqMask: uint64(a.MaxSeq())}
 		e.tickMask = 1<<e.tickShift - 1
-		e.first = uint64(a.FirstTick()) << e.tickShift
+		e.first = uint64(a.Layout().FirstTick) << e.tickShift
 		end := a.MaxTick() + 1
 		if i+1 < len(all) { // ticks that lie before the next era as a whole
 			end = a.TickAt(all[i+1].Layout().Epoch)
@@ -99,7 +99,7 @@ func (l *timeline) at(t time.Time) uint64 {
 	}
 	e := &l.eras[i]
 	tick := e.alloc.TickAt(t)
-	if tick < e.alloc.FirstTick() {
+	if tick < e.alloc.Layout().FirstTick {
 		return e.first
 	}
 	if pos := uint64(min(tick, e.alloc.MaxTick()+1)) << e.tickShift; pos < e.end {

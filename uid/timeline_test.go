@@ -194,7 +194,7 @@ func TestTimelineSpread(t *testing.T) {
 		t.Errorf("1000 ticks have %d starts", n)
 	}
 	for years := 9; years < 290; years++ { // its ticks, shifted, would wrap around
-		if at := bitsalloc.DefaultEpoch().AddDate(years, 0, 0); l.at(at) != l.end() {
+		if at := DefaultEpoch.AddDate(years, 0, 0); l.at(at) != l.end() {
 			t.Errorf("at(%v) = %d, want the end, %d", at, l.at(at), l.end())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // The default and the bounds of Options.
 const (
-	DefaultWindow = 20 * time.Minute
+	defaultWindow = 20 * time.Minute
 
 	minWindow = time.Second
 	maxWindow = 366 * 24 * time.Hour
@@ -69,7 +69,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c = *o
 	}
 	if c.Window == 0 {
-		c.Window = DefaultWindow
+		c.Window = defaultWindow
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

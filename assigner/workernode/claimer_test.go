@@ -11,7 +11,6 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -37,7 +36,7 @@ func TestRestoredOther(t *testing.T) {
 			c.Worker(), from, end, noticed)
 	}
 	time.Sleep(10 * time.Millisecond)
-	end, err := c.Extend(t.Context(), from.Add(lease.DefaultWindow))
+	end, err := c.Extend(t.Context(), from.Add(20*time.Minute))
 	if err != nil || !end.After(until) || end.After(time.Now().Add(day+time.Second)) {
 		t.Errorf("the window [%v, %v) is extended to %v, %v, want a day from now", from, until, end, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workertable"
@@ -333,7 +332,7 @@ func TestNamespaceRestored(t *testing.T) {
 		forgotten[ns] = assign(t, in(t, srv.DSN(name), ns), 1)[0]
 	}
 	restore()
-	repair(t, srv, name, 10, lease.DefaultWindow+time.Minute)
+	repair(t, srv, name, 10, 20*time.Minute+time.Minute)
 	for ns, old := range forgotten {
 		c := assign(t, in(t, srv.DSN(name), ns), 1)[0]
 		_, end := old.Window()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
@@ -99,7 +98,7 @@ func TestRestored(t *testing.T) {
 		{name: "the claim, while the one before thinks that it owns", before: func(t *testing.T, w *town) {
 			w.others["the one before"] = assign(t, w.process(nil, 0), 1)[0]
 		}, after: func(t *testing.T, w *town) {
-			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, lease.DefaultWindow+time.Minute)
+			w.owner = w.process(&workernode.LeasedOptions{Window: ownerWindow}, 20*time.Minute+time.Minute)
 			claim(t, w)
 		}, was: "fencing token 2 ", is: "at fencing token 1 of owner", repaired: true},
 		{name: "the row", before: givenBack, after: claim, since: func(t *testing.T, w *town) {
@@ -335,8 +334,8 @@ func accepted(t *testing.T, op string) {
 	c := assign(t, a, 1)[0]
 	_, end := c.Window()
 	restore()
-	repair(t, srv, name, 1, lease.DefaultWindow+time.Hour)
-	late := begin.Add(lease.DefaultWindow + 2*time.Hour)
+	repair(t, srv, name, 1, 20*time.Minute+time.Hour)
+	late := begin.Add(20*time.Minute + 2*time.Hour)
 	var err error
 	if op == "extend" {
 		_, err = c.Extend(t.Context(), end.Add(time.Hour))

@@ -10,8 +10,6 @@ package rivals
 import (
 	"sync"
 	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
 )
 
 // A position is a tick and a sequence number in one counter, so that "the next id" is "one more":
@@ -23,8 +21,8 @@ import (
 //
 // id opens the gap for the worker id between the two.
 const (
-	seqBits    = bitsalloc.DefaultSeqBits
-	workerBits = bitsalloc.DefaultWorkerBits
+	seqBits    = 13
+	workerBits = 22
 	perTick    = 1 << seqBits
 	seqMask    = perTick - 1
 
@@ -42,7 +40,7 @@ func (c composer) id(pos int64) int64 {
 
 // present returns the first position of the current tick.
 func present() int64 {
-	return (time.Now().Unix() - bitsalloc.DefaultEpoch().Unix()) << seqBits
+	return (time.Now().Unix() - epoch().Unix()) << seqBits
 }
 
 // follower runs a function on a schedule, on a goroutine of its own, until it is closed.
@@ -75,3 +73,6 @@ func (f *follower) Close() {
 	f.once.Do(func() { close(f.stop) })
 	f.done.Wait()
 }
+
+// epoch returns the default layout's.
+func epoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }

@@ -33,7 +33,7 @@ type opener func(address string, o lease.Options) (*lease.Assigner, error)
 // openerOf returns the opener for an address, nil if the address names a database.
 func openerOf(address string) opener {
 	switch {
-	case strings.HasPrefix(address, kubeconfig.Scheme):
+	case strings.HasPrefix(address, "kubernetes:"):
 		return openKubernetes
 	case strings.HasPrefix(address, "etcd://"):
 		return openEtcd

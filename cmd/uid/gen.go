@@ -38,7 +38,7 @@ func (c *genCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Gene != nil && layout.alloc.MaxGene() == 0 {
+	if c.Gene != nil && layout.alloc.Layout().GeneBits == 0 {
 		return usagef("--gene: the layout %s has no gene bits", layout.alloc.Layout())
 	}
 	zone, err := loadZone(c.Zone)

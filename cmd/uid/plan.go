@@ -178,11 +178,12 @@ func (c *planCmd) fit(now time.Time) (text, spare string, err error) {
 			"the future and plan for the rate over the day",
 			needTime, needWorker, needSeq, c.GeneBits, c.Bits-left, c.Bits)
 	}
-	toWorker := max(0, min(left, bitsalloc.DefaultWorkerBits-needWorker))
-	toSeq := max(0, min(left-toWorker, bitsalloc.DefaultSeqBits-needSeq))
+	const workerBits, seqBits = 22, 13 // the default layout's
+	toWorker := max(0, min(left, workerBits-needWorker))
+	toSeq := max(0, min(left-toWorker, seqBits-needSeq))
 	if c.Rate == 0 {
-		toSeq = max(0, min(left, bitsalloc.DefaultSeqBits-needSeq))
-		toWorker = max(0, min(left-toSeq, bitsalloc.DefaultWorkerBits-needWorker))
+		toSeq = max(0, min(left, seqBits-needSeq))
+		toWorker = max(0, min(left-toSeq, workerBits-needWorker))
 	}
 	toTime := left - toWorker - toSeq
 	if left > 0 {

@@ -75,8 +75,8 @@ func newPlanReport(
 	}
 	r.JavaScript = r.Bits <= 53
 	r.IDsPerSec = float64(r.IDsPerTick) / l.Tick.Seconds()
-	if a.MaxGene() > 0 {
-		r.Genes = a.MaxGene() + 1
+	if a.Layout().GeneBits > 0 {
+		r.Genes = 1 << a.Layout().GeneBits
 	}
 	if g.Rate > 0 {
 		r.Borrow = newBorrow(a, r.IDsPerSec, g, now)

@@ -69,7 +69,7 @@ func (p *printer) json(parts uid.Parts, form idForm) error {
 		dc, worker := p.layout.sites.Split(parts.Worker)
 		j.DataCentre, j.Worker = &dc, worker
 	}
-	if p.layout.alloc.MaxGene() > 0 {
+	if p.layout.alloc.Layout().GeneBits > 0 {
 		j.Gene = &parts.Gene
 	}
 	if p.now != nil {
@@ -135,7 +135,7 @@ func (p *printer) cells(parts uid.Parts, form idForm) (titles, cells []string) {
 	}
 	number("WORKER", worker)
 	number("SEQ", parts.Seq)
-	if p.layout.alloc.MaxGene() > 0 {
+	if p.layout.alloc.Layout().GeneBits > 0 {
 		number("GENE", parts.Gene)
 	}
 	if form != "" {

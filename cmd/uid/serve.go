@@ -15,7 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
@@ -359,7 +358,7 @@ func migrateSegments(
 
 // serveClaim returns the options of serve's claim, which lasts through an outage of ten minutes.
 func serveClaim(logger *slog.Logger) claimOptions {
-	return claimOptions{window: lease.DefaultWindow, logger: logger}
+	return claimOptions{window: 20 * time.Minute, logger: logger}
 }
 
 // newSnowflake returns a generator with one lane, so that its ids increase.

@@ -78,11 +78,10 @@ func TestServeKilled(t *testing.T) {
 	}
 	defer orders.Close()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		tag, err := orders.Tag(t.Context(), "order")
-		if err != nil {
+		if _, err := orders.Tag(t.Context(), "order"); err != nil {
 			t.Fatal(err)
 		}
-		if tag.Stats().Ready.Len() > 0 {
+		if orders.Stats().Tags[0].Ready.Len() > 0 {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 )
 
 // manifest is the part of an object that the test reads.
@@ -154,7 +152,7 @@ func check(t *testing.T, file string, m manifest) {
 			}
 			if strings.HasPrefix(e.Name, "UID_") {
 				source += e.Name
-				cluster = strings.HasPrefix(e.Value, kubeconfig.Scheme)
+				cluster = strings.HasPrefix(e.Value, "kubernetes:")
 			}
 		}
 		if named != (m.Kind == "StatefulSet") {

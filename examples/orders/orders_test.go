@@ -76,7 +76,7 @@ func TestWithoutIDs(t *testing.T) {
 			"/users/"+user+"/orders", strings.NewReader(body)))
 		return w.Code
 	}
-	gen.FailAfter(batch, uid.ErrClaimExpired)
+	gen.Fail(batch, uid.ErrClaimExpired)
 	s.db.SkipDefaultTransaction = true // as a program may set it
 	many := "[" + strings.Repeat(`{"item":"tea"},`, batch) + `{"item":"tea"}]`
 	if code := post(many); code != http.StatusServiceUnavailable {
@@ -85,15 +85,15 @@ func TestWithoutIDs(t *testing.T) {
 	if all, err := s.ofUser(t.Context(), 42); len(all) != 0 || err != nil {
 		t.Errorf("%d orders of a request that failed are stored, %v, want none", len(all), err)
 	}
-	gen.Fail(uid.ErrClaimExpired)
+	gen.Fail(0, uid.ErrClaimExpired)
 	if code := post(`[{"item":"tea"}]`); code != http.StatusServiceUnavailable {
 		t.Errorf("without ids: %d, want 503", code)
 	}
-	gen.Fail(uid.ErrExhausted)
+	gen.Fail(0, uid.ErrExhausted)
 	if code := post(`[{"item":"tea"}]`); code != http.StatusInternalServerError {
 		t.Errorf("with ids used up: %d, want 500", code)
 	}
-	gen.Fail(nil)
+	gen.Fail(0, nil)
 	if code := post(`{`); code != http.StatusBadRequest {
 		t.Errorf("a bad body: %d, want 400", code)
 	}

@@ -317,17 +317,17 @@ func TestGormRefuses(t *testing.T) {
 		}
 		r.wantCalls(t, 0, 0)
 
-		r.gen.Fail(uid.ErrClaimExpired)
+		r.gen.Fail(0, uid.ErrClaimExpired)
 		users := []gormUser{{Name: "a"}, {Name: "b"}}
 		err := r.db.Create(&users).Error
 		if !errors.Is(err, uid.ErrClaimExpired) || !strings.Contains(err.Error(), "gorm_users") {
 			t.Errorf("Create() = %v, want ErrClaimExpired and the table", err)
 		}
-		r.gen.FailAfter(1, uid.ErrClaimExpired)
+		r.gen.Fail(1, uid.ErrClaimExpired)
 		if err := r.db.Create(&users).Error; !errors.Is(err, uid.ErrClaimExpired) || users[0].ID != 0 {
 			t.Errorf("Create() with one id left = %v, rows %+v, want ErrClaimExpired and no ids", err, users)
 		}
-		r.gen.Fail(nil)
+		r.gen.Fail(0, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := r.db.WithContext(ctx).Create(&users).Error; !errors.Is(err, context.Canceled) {

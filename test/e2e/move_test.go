@@ -78,7 +78,7 @@ func places(t *testing.T, namespace string) (all []place) {
 		}},
 		place{"Kubernetes", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return kubeconfig.Open(kubeconfig.Scheme+"moving"+namespace+"?kubeconfig="+config,
+				return kubeconfig.Open("kubernetes:moving"+namespace+"?kubeconfig="+config,
 					&kubernetes.Options{Lease: o})
 			})
 		}})

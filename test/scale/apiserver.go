@@ -52,7 +52,7 @@ func (s *apiServer) reset() error {
 }
 
 func (s *apiServer) job(kind string) job {
-	return job{Kind: kind, DSN: kubeconfig.Scheme + s.name() + "?kubeconfig=" + s.config}
+	return job{Kind: kind, DSN: "kubernetes:" + s.name() + "?kubeconfig=" + s.config}
 }
 
 // counters reads how many requests for leases the server has answered.

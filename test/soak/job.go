@@ -169,7 +169,7 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 	if strings.HasPrefix(j.DSN, "http:") {
 		return service.NewClient([]string{j.DSN}, nil)
 	}
-	if strings.HasPrefix(j.DSN, kubeconfig.Scheme) {
+	if strings.HasPrefix(j.DSN, "kubernetes:") {
 		return kubeconfig.Open(j.DSN, &kubernetes.Options{Lease: o})
 	}
 	db, err := openSQL(j.DSN)

@@ -21,7 +21,7 @@ func newCluster() *authority {
 	var s *dbtest.APIServer // set by start
 	address := func(addr string) (string, error) {
 		path, err := s.WriteKubeconfig(addr)
-		return kubeconfig.Scheme + "soak?kubeconfig=" + path, err
+		return "kubernetes:soak?kubeconfig=" + path, err
 	}
 	open := func(in *injector, o lease.Options) (*lease.Assigner, error) {
 		text, err := address(in.srv.Addr())

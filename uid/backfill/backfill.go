@@ -126,7 +126,7 @@ func (g *Generator) At(ctx context.Context, t time.Time) (uid.ID, error) {
 	}
 	for at, last := t, all[len(all)-1]; at.Before(last.Expires()); {
 		// The lowest id of a tick is the tick's name over all eras.
-		first := g.eras.First(at)
+		first, _ := g.eras.Between(at, at.Add(1))
 		era := g.eras.Of(first)
 		tick, _, _, _ := era.Split(first)
 		seq, met := g.next[first]

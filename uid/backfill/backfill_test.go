@@ -18,6 +18,9 @@ import (
 	"github.com/uidring/uidring/uid/backfill"
 )
 
+// epoch is the default layout's.
+var epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // smallTick is a layout of 16 ids a tick.
 func smallTick() bitsalloc.Layout {
 	return bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 4}
@@ -37,7 +40,7 @@ func newGenerator(tb testing.TB, o *backfill.Options) *backfill.Generator {
 // tick rise, and none comes twice, by many goroutines.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
-	begin := bitsalloc.DefaultEpoch()
+	begin := epoch
 	o := &backfill.Options{Eras: []bitsalloc.Era{
 		{From: begin.AddDate(0, 1, 0).Add(300 * time.Millisecond),
 			Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 14, SeqBits: 13}}}}
@@ -84,7 +87,7 @@ func TestBackfill(t *testing.T) {
 // bits.
 func TestBackfillFull(t *testing.T) {
 	t.Parallel()
-	at := bitsalloc.DefaultEpoch().Add(time.Hour)
+	at := epoch.Add(time.Hour)
 	for _, spill := range []bool{false, true} {
 		b := newGenerator(t, &backfill.Options{Layout: smallTick(), Spill: spill})
 		var ids []uid.ID
@@ -154,7 +157,7 @@ func TestBackfillRefused(t *testing.T) {
 		t.Errorf("a bad layout: %v", err)
 	}
 	b := newGenerator(t, nil)
-	if _, err := b.At(t.Context(), bitsalloc.DefaultEpoch().Add(-1)); !errors.Is(err, bitsalloc.ErrRange) {
+	if _, err := b.At(t.Context(), epoch.Add(-1)); !errors.Is(err, bitsalloc.ErrRange) {
 		t.Errorf("before the epoch: %v", err)
 	}
 	if _, err := b.At(t.Context(), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)); !errors.Is(err, uid.ErrExhausted) {
@@ -283,7 +286,7 @@ func TestBackfillCloseInUse(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				var err error
-				for at := bitsalloc.DefaultEpoch(); err == nil; at = at.Add(time.Second) {
+				for at := epoch; err == nil; at = at.Add(time.Second) {
 					_, err = b.At(t.Context(), at)
 				}
 				if !errors.Is(err, uid.ErrClosed) {
@@ -333,7 +336,7 @@ func TestGenes(t *testing.T) {
 	b := newGenerator(t, &backfill.Options{
 		Layout: bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 8, GeneBits: 3}})
 	for range 100 {
-		id, err := b.At(t.Context(), bitsalloc.DefaultEpoch().Add(time.Hour))
+		id, err := b.At(t.Context(), epoch.Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}

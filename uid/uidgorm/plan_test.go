@@ -360,7 +360,7 @@ func TestShardingKey(t *testing.T) {
 	if id := uidgorm.ShardingKey(gen)(7); id != 1 {
 		t.Errorf("the key is %d, want 1", id)
 	}
-	gen.Fail(uid.ErrClaimExpired)
+	gen.Fail(0, uid.ErrClaimExpired)
 	if id := uidgorm.ShardingKey(gen)(7); id != 0 {
 		t.Errorf("the key is %d, want 0", id)
 	}

@@ -2,7 +2,7 @@
 // database.
 //
 //	gen := &uidtest.Generator{}        // ids 1, 2, 3: for tests that compare ids
-//	gen.Fail(uid.ErrClaimExpired)      // and for what the program does without ids
+//	gen.Fail(0, uid.ErrClaimExpired)   // and for what the program does without ids
 //
 //	clock := uidtest.NewClock()        // a real generator on a clock that the test sets
 //	gen, err := uid.NewCached(ctx, assigner.Static(1), &uid.Options{Clock: clock.Read})

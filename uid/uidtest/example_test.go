@@ -37,10 +37,10 @@ func ExampleGenerator() {
 // A service that gets no ids.
 func ExampleGenerator_Fail() {
 	gen := &uidtest.Generator{}
-	gen.Fail(uid.ErrClaimExpired)
+	gen.Fail(0, uid.ErrClaimExpired)
 	_, err := orders{gen}.place(context.Background())
 	fmt.Println(err, uid.Temporary(err))
-	// Output: placing an order: assigner: claim expired true
+	// Output: placing an order: uid: claim expired true
 }
 
 // A real generator whose clock goes back by an hour.

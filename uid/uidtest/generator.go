@@ -38,12 +38,9 @@ type Generator struct {
 
 var _ uid.Generator = (*Generator)(nil)
 
-// Fail makes every call for an id fail with err, until Fail(nil).
-func (g *Generator) Fail(err error) { g.FailAfter(0, err) }
-
-// FailAfter lets n more ids be handed out. Then every call fails with err, and a Fill that wants
-// more is cut short.
-func (g *Generator) FailAfter(n int, err error) {
+// Fail lets n more ids be handed out. Then every call for an id fails with err, until Fail(0, nil),
+// and a Fill that wants more is cut short.
+func (g *Generator) Fail(n int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ready, g.err = int64(n), err
@@ -79,7 +76,7 @@ func (g *Generator) fill(ids []uid.ID, key *int64) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a := g.allocator()
-	mask := uid.ID(a.MaxGene())
+	mask := uid.ID(1)<<a.Layout().GeneBits - 1
 	if key != nil && mask == 0 {
 		return 0, uid.ErrNoGene
 	}

@@ -35,7 +35,7 @@ var rigs = map[string]func(t *testing.T, l bitsalloc.Layout) rig{
 	},
 	"fake": func(_ *testing.T, l bitsalloc.Layout) rig {
 		g := &uidtest.Generator{Layout: l, Clock: uidtest.NewClock().Read}
-		return rig{g, func() { g.FailAfter(3, uid.ErrClaimExpired) }, func() { g.Fail(nil) }}
+		return rig{g, func() { g.Fail(3, uid.ErrClaimExpired) }, func() { g.Fail(0, nil) }}
 	},
 }
 

@@ -29,14 +29,14 @@ func TestGenerator(t *testing.T) {
 	if _, err := g.NextGene(ctx, 1); !errors.Is(err, uid.ErrNoGene) {
 		t.Errorf("NextGene() = %v, want ErrNoGene", err)
 	}
-	g.FailAfter(2, errAway)
+	g.Fail(2, errAway)
 	if n, err := g.Fill(ctx, ids); n != 2 || !errors.Is(err, errAway) || ids[1] != 904 {
 		t.Errorf("Fill() with 2 left = %d, %v, ids %v", n, err, ids)
 	}
 	if s := g.Stats(); s.Issued != 7 || s.Health().Status != uid.Down {
 		t.Errorf("Stats() = %+v, want 7 issued and down", s)
 	}
-	g.Fail(nil)
+	g.Fail(0, nil)
 	if id, err := g.Next(ctx); id != 905 || err != nil || g.Stats().Health().Status != uid.Up {
 		t.Errorf("Next() = %v, %v, want 905", id, err)
 	}

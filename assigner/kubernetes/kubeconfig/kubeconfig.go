@@ -63,9 +63,6 @@ func Load(path, context string) (*kubernetes.Cluster, error) {
 		Client: client}, nil
 }
 
-// Scheme begins the text that Open reads.
-const Scheme = "kubernetes:"
-
 // Open returns an Assigner for a text of the form
 //
 //	kubernetes:[CLUSTERNAMESPACE/][NAMESPACE][?kubeconfig=PATH][&context=CONTEXT]
@@ -74,7 +71,7 @@ const Scheme = "kubernetes:"
 // kubeconfig or a context. Otherwise it uses Load. CLUSTERNAMESPACE and NAMESPACE override the
 // account's namespace and o's.
 func Open(text string, o *kubernetes.Options) (*lease.Assigner, error) {
-	rest, ok := strings.CutPrefix(text, Scheme)
+	rest, ok := strings.CutPrefix(text, "kubernetes:")
 	rest, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)
 	if !ok || err != nil {

@@ -35,8 +35,10 @@ func wide() bitsalloc.Layout { return bitsalloc.Layout{TimeBits: 31, WorkerBits:
 // second returns the rate of a layout with one-second ticks.
 func second(seqBits int, beyond Beyond) Rate { return perTick(1<<seqBits, time.Second, beyond) }
 
+// narrow is the default layout's sequence, in bits.
+const narrow = 13
+
 func owns() []Contender {
-	narrow := bitsalloc.DefaultSeqBits
 	row := func(name string, r Rate, start func() (Instance, error), note string) Contender {
 		return Contender{Name: name, Group: Own, Bits: 63, Time: true, Rate: r,
 			New: start, Note: note}
@@ -60,7 +62,7 @@ func owns() []Contender {
 func batches() []Contender {
 	row := func(name string, n int, o *uid.Options) Contender {
 		return Contender{Name: name, Group: Batch, Bits: 63, Time: true,
-			Rate: second(bitsalloc.DefaultSeqBits, Borrows), New: filled(n, o)}
+			Rate: second(narrow, Borrows), New: filled(n, o)}
 	}
 	many := &uid.Options{Lanes: uid.AutoLanes}
 	return append(storeFloors(), row(Fill256, 256, nil), row(Fill1024, 1024, nil),

@@ -8,7 +8,6 @@ import (
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/progress"
 	"github.com/uidring/uidring/uid"
 )
@@ -85,9 +84,10 @@ func skipOnce(ctx context.Context, n int, row *result.UniqueRow) error {
 		return err
 	}
 	defer func() { _ = g.Close() }()
+	seqBits := g.Stats().Layout.SeqBits
 	skipped, duplicates, err := measure.Skipped(g, row.Goroutines, n, func(id uid.ID) int64 {
 		p := g.Parse(id)
-		return p.Tick<<bitsalloc.DefaultSeqBits | p.Seq
+		return p.Tick<<seqBits | p.Seq
 	})
 	if err == nil && g.Stats().RunsStale > 0 {
 		err = errJumped

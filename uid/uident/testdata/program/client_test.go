@@ -191,7 +191,7 @@ func TestRows(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	gen.FailAfter(1, uid.ErrClaimExpired)
+	gen.Fail(1, uid.ErrClaimExpired)
 	_, err = client.Order.CreateBulk(client.Order.Create().SetItem("lid"),
 		client.Order.Create().SetItem("tap")).Save(ctx)
 	if !errors.Is(err, uid.ErrClaimExpired) {
