@@ -15,7 +15,7 @@ RELEASEFLAGS ?=
 # The folders of the modules, the root module first.
 modules = $$($(GO) list -m -f '{{.Dir}}')
 
-# A module on its own, as whoever downloads it sees it: the workspace is switched off.
+# A module on its own, as a user that downloads it sees it: the workspace is switched off.
 alone = GOWORK=off $(GO)
 
 .PHONY: help all test test-all cross-test cover fuzz lint cross minimum newest model soak groups simulate mutate bench bench-quick release clean mysql servers etcd kube-apiserver

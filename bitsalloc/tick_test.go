@@ -82,9 +82,9 @@ func TestTickAt(t *testing.T) {
 		{"2^65-1 nanoseconds back: the quotient is all ones", 2, epoch, after65Bits(epoch, -1, 1), -1 << 62},
 		{"the zero time", time.Second, epoch, time.Time{}, -63902822400},
 		{"the end of time", time.Second, epoch, time.Unix(math.MaxInt64, 999999999), 1 << 62},
-		{"the begin of time", time.Second, epoch, time.Unix(math.MinInt64, 0), -1 << 62},
+		{"the start of time", time.Second, epoch, time.Unix(math.MinInt64, 0), -1 << 62},
 		{"the end of time in 292-year ticks", math.MaxInt64, epoch, time.Unix(math.MaxInt64, 999999999), 1e9 - 1},
-		{"the begin of time in 292-year ticks", math.MaxInt64, epoch, time.Unix(math.MinInt64, 0), -1e9 - 1},
+		{"the start of time in 292-year ticks", math.MaxInt64, epoch, time.Unix(math.MinInt64, 0), -1e9 - 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -235,7 +235,7 @@ func TestExpiresSaturates(t *testing.T) {
 	}
 }
 
-// FuzzTick: TickAt agrees with arithmetic that knows no bounds, and TimeAt gives the begin of the
+// FuzzTick: TickAt agrees with arithmetic that knows no bounds, and TimeAt gives the start of the
 // tick.
 func FuzzTick(f *testing.F) {
 	f.Add(int64(time.Second), int64(1767225600), int64(0), int64(1800000000), int64(5))

@@ -80,7 +80,7 @@ func TestGuardOverlap(t *testing.T) {
 	}
 }
 
-// TestGuardIDs admits ranges at random and records each id: none comes twice.
+// TestGuardIDs admits ranges at random and records each id: none is repeated.
 func TestGuardIDs(t *testing.T) {
 	t.Parallel()
 	const seeds = 200

@@ -48,7 +48,7 @@ func TestOneServerWentBack(t *testing.T) {
 		ids := slices.Concat(segtest.Next(t, quiet, "a", 1000), segtest.Next(t, busy, "a", 2_000_000))
 		synctest.Wait()
 		db.mu.Lock()
-		db.next[0] = 2 // as at the begin
+		db.next[0] = 2 // as at the start
 		db.mu.Unlock()
 		failed := 0
 		take := func(g *segment.Generator, n int) {

@@ -72,7 +72,7 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 	case got.Worker < 0 || got.Worker > maxWorker:
 		return fmt.Errorf("the worker id is %d, want 0..%d", got.Worker, maxWorker)
 	case !got.Until.IsZero() && !got.Until.After(got.From.Time):
-		return fmt.Errorf("the window is [%v, %v), want an end after its begin",
+		return fmt.Errorf("the window is [%v, %v), want an end after its start",
 			got.From.Time, got.Until.Time)
 	case got.SpanMS < 0 || got.SpanMS > longestWindow.Milliseconds():
 		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, longestWindow.Milliseconds())

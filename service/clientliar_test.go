@@ -55,7 +55,7 @@ func TestLiar(t *testing.T) {
 				seen[id] = true
 			}
 			if twice > 0 || err == nil {
-				t.Errorf("%d of %d ids came twice, and the last error is %v", twice, len(seen)+twice, err)
+				t.Errorf("%d of %d ids were repeated, and the last error is %v", twice, len(seen)+twice, err)
 			}
 			switch temporary := errors.Is(err, context.DeadlineExceeded); {
 			case strings.Contains(name, "cyclic"):

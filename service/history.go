@@ -17,7 +17,7 @@ const (
 
 // reading is what is remembered of the looks of two seconds.
 type reading struct {
-	at        time.Time // of the first look
+	at        time.Time // of the first check
 	lead, lag limits
 	down      bool // there were no ids at one of them
 	issued    int64
@@ -41,9 +41,9 @@ type event struct {
 type history struct {
 	readings []reading // the oldest first
 	events   []event   // the newest first
-	wrong    wrong     // at the last look
-	looked   bool      // there was a look
-	lost     int64     // claims that were lost until the last look
+	wrong    wrong     // at the last check
+	looked   bool      // there was a check
+	lost     int64     // claims that were lost until the last check
 }
 
 // wrong is what tells one trouble from the next. The reason of a Health may hold a figure that
@@ -54,7 +54,7 @@ type wrong struct {
 	held           bool // a jump of the clock
 }
 
-// add adds what a look has found. It belongs to the last reading if that has begun within every.
+// add adds what a check has found. It belongs to the last reading if that has begun within every.
 func (h *history) add(now time.Time, s uid.Stats) {
 	health := s.Health()
 	r := reading{at: now, lead: limits{s.Lead, s.Lead}, lag: limits{s.Lag, s.Lag},

@@ -168,7 +168,7 @@ func TestLogsOfClose(t *testing.T) {
 	}
 }
 
-// TestErrAtTickEnd uses a tick up at its begin: calls wait for the next one, which is no error.
+// TestErrAtTickEnd uses a tick up at its start: calls wait for the next one, which is no error.
 func TestErrAtTickEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {

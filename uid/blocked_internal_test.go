@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestReportLooksAgain has ids come back between the look that finds them stopped and the log line:
+// TestReportLooksAgain has ids come back between the check that finds them stopped and the log line:
 // who made them saw no line that they had stopped, so only the reporter can say that they are back.
 func TestReportLooksAgain(t *testing.T) {
 	t.Parallel()
@@ -28,14 +28,14 @@ func TestReportLooksAgain(t *testing.T) {
 		}
 		k.report()
 		k.journal.close()
-		// "stopped" within a second of "back" is left to the next look: see stopLines.
+		// "stopped" within a second of "back" is left to the next check: see stopLines.
 		if looks != 2 && !stopped || looks != 3 && stopped || k.journal.halted.Load() {
 			t.Errorf("stopped %v: %d looks, halted %v:\n%s", stopped, looks, k.journal.halted.Load(), &text)
 		}
 	}
 }
 
-// TestBlockedAtTick looks at positions at the begin of a tick: of the window's last one, which
+// TestBlockedAtTick looks at positions at the start of a tick: of the window's last one, which
 // MaxLag allows still, and of one below a window that begins beyond MaxLead.
 func TestBlockedAtTick(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestHealthClockBack(t *testing.T) {
 					g.Stats()
 				}
 				if got := g.Stats().RejectsRollback; got != rejects {
-					t.Fatalf("%s: a look counted %d rejects", what, got-rejects)
+					t.Fatalf("%s: a check counted %d rejects", what, got-rejects)
 				}
 				err := g.Stats().Err
 				// A second is what a call may wait for the next tick.
@@ -316,7 +316,7 @@ func TestErrWhenNothingIsLeft(t *testing.T) {
 		time.Sleep(1200 * time.Millisecond)
 		synctest.Wait()
 		if err := c.Stats().Err; err != nil {
-			t.Errorf("in the middle of the last tick, 1.2 s after its begin: Err = %v", err)
+			t.Errorf("in the middle of the last tick, 1.2 s after its start: Err = %v", err)
 		}
 		mustFill(t, c, make([]uid.ID, 8192-64*16-1))
 		if s := c.Stats(); s.Err != nil || s.Len != 0 {

@@ -317,7 +317,7 @@ func TestClockWithoutLock(t *testing.T) {
 	}
 }
 
-// TestLookRefills: one look of the padder drops the runs that are too old and fills the ring again,
+// TestLookRefills: one check of the padder drops the runs that are too old and fills the ring again,
 // so that callers who do not compose find it full.
 func TestLookRefills(t *testing.T) {
 	t.Parallel()
@@ -326,7 +326,7 @@ func TestLookRefills(t *testing.T) {
 		time.Sleep(5 * time.Second) // of the eight that the ring is ahead
 		c.look()
 		if ring := c.composer.ring; ring.Len() != ring.Cap() || c.Stats().RunsStale == 0 {
-			t.Errorf("a look left %d of %d runs in the ring and dropped %d", ring.Len(), ring.Cap(),
+			t.Errorf("a check left %d of %d runs in the ring and dropped %d", ring.Len(), ring.Cap(),
 				c.Stats().RunsStale)
 		}
 	})

@@ -55,7 +55,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 				for _, ids := range got {
 					for _, id := range ids {
 						if seen[id] {
-							t.Fatalf("%s: the id %d came twice", name, id)
+							t.Fatalf("%s: the id %d was repeated", name, id)
 						}
 						seen[id] = true
 					}

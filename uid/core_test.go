@@ -78,7 +78,7 @@ func TestTakeFuncPanics(t *testing.T) {
 				}()
 				id := mustNext(t, c)
 				if seen[id] {
-					t.Fatalf("the id %d came twice", id)
+					t.Fatalf("the id %d was repeated", id)
 				}
 				seen[id] = true
 			}()

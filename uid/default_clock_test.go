@@ -50,7 +50,7 @@ func TestDefaultAheadIsWhole(t *testing.T) {
 	})
 }
 
-// TestDefaultBackBehindWindow sets the clock back behind the begin of the window: how far it is
+// TestDefaultBackBehindWindow sets the clock back behind the start of the window: how far it is
 // behind the newest id counts, not how far the window is.
 func TestDefaultBackBehindWindow(t *testing.T) {
 	t.Parallel()

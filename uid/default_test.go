@@ -143,7 +143,7 @@ func TestDefaultRollback(t *testing.T) {
 }
 
 // TestDefaultHoldUsesUpTheTick takes more ids than the held tick has: the surplus waits for the
-// clock, and none comes twice. hutool's widely copied version hands out the tick's ids again.
+// clock, and none is repeated. hutool's widely copied version hands out the tick's ids again.
 func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,14 +156,14 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 		for range 10_000 {
 			id := mustNext(t, d)
 			if seen[id] {
-				t.Fatalf("the id %d came twice", id)
+				t.Fatalf("the id %d was repeated", id)
 			}
 			seen[id] = true
 		}
 	})
 }
 
-// TestDefaultSteps moves the clock by every size and sign, with every policy: no id comes twice,
+// TestDefaultSteps moves the clock by every size and sign, with every policy: no id is repeated,
 // whatever is refused.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()

@@ -232,7 +232,7 @@ func TestErasOptions(t *testing.T) {
 }
 
 // TestErasUnknown adds an era to an authority on which one process does not know it: that process
-// stops where the era begins, with ErrSuperseded, and the others pass the change. No id comes twice.
+// stops where the era begins, with ErrSuperseded, and the others pass the change. No id is repeated.
 func TestErasUnknown(t *testing.T) {
 	t.Parallel()
 	for kind, start := range kinds {

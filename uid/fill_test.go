@@ -29,7 +29,7 @@ func TestGene(t *testing.T) {
 				}
 				// Without its gene, too, an id is one of its kind: two keys never share a (tick, seq).
 				if base := id &^ 15; seen[base] {
-					t.Fatalf("%s: (tick, seq) of %d came twice", name, id)
+					t.Fatalf("%s: (tick, seq) of %d was repeated", name, id)
 				} else {
 					seen[base] = true
 				}

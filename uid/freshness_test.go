@@ -35,7 +35,7 @@ func TestFreshWithoutPadder(t *testing.T) {
 			time.Sleep(time.Until(last.Time.Add(tc.pause)))
 			p := c.Parse(mustNext(t, c))
 			if ticks := p.Tick - last.Tick; ticks != tc.ticks {
-				t.Errorf("%v after the begin of the position's tick the id is %d ticks ahead of "+
+				t.Errorf("%v after the start of the position's tick the id is %d ticks ahead of "+
 					"it, want %d", tc.pause, ticks, tc.ticks)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 
 // TestHandover runs generators that share a few worker ids. Their claims are stolen under load,
 // they are closed and started again, and what Close gives back is handed to the next at once: no id
-// comes twice, and with one lane none goes back.
+// is repeated, and with one lane none goes back.
 func TestHandover(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
@@ -98,7 +98,7 @@ func TestHandover(t *testing.T) {
 				slices.Sort(ids)
 				for i := range ids[1:] {
 					if ids[i] == ids[i+1] {
-						t.Fatalf("the id %d came twice", ids[i])
+						t.Fatalf("the id %d was repeated", ids[i])
 					}
 				}
 				workers := map[int64]int{}

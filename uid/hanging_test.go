@@ -139,7 +139,7 @@ func TestCloseAfterLateAssign(t *testing.T) {
 				mustClose(t, g)
 				synctest.Wait()
 				if got := a.Calls(assignertest.OpRelease); len(got) != 1 || !got[0].Asked.IsZero() {
-					t.Errorf("%s, %v late: given back %+v, want the late claim, from its begin on", kind, late, got)
+					t.Errorf("%s, %v late: given back %+v, want the late claim, from its start on", kind, late, got)
 				}
 			})
 		}
@@ -147,7 +147,7 @@ func TestCloseAfterLateAssign(t *testing.T) {
 }
 
 // TestHealthOfIdleAfterWindow sets the clock of an idle Default beyond its window's end while the
-// authority is away: the first look at its health has the keeper find out, and the next is right.
+// authority is away: the first check of its health has the keeper find out, and the next is right.
 func TestHealthOfIdleAfterWindow(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{true, false} {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOtherLanes has callers of one seat use everything up: a call fails only when no lane has an
-// id. The ids of a Fill increase all the same, and none comes twice.
+// id. The ids of a Fill increase all the same, and none is repeated.
 func TestOtherLanes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 3, 100} {
@@ -38,7 +38,7 @@ func TestOtherLanes(t *testing.T) {
 			}
 			for _, id := range ids[:n] {
 				if seen[id] {
-					t.Fatalf("id %v came twice", id)
+					t.Fatalf("id %v was repeated", id)
 				}
 				seen[id] = true
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // counters looks at a generator's counters again and again, and reports those that fall. It also
-// reports an Issued that is less than the ids that callers had before the look, or more than those
+// reports an Issued that is less than the ids that callers had before the check, or more than those
 // that they have or were asking for after it.
 type counters struct {
 	g           *uid.Cached

@@ -30,7 +30,7 @@ var errBehind = errors.New("uid: extending succeeds, and the window still ends i
 var errTooEarly = errors.New("uid: too early for a new claim")
 
 const (
-	keeperPauseMin = 10 * time.Millisecond // between two looks that the timer causes
+	keeperPauseMin = 10 * time.Millisecond // between two checks that the timer causes
 
 	// Bounds of the pause after an attempt that failed: see backOff.
 	keeperBackoffMin   = 100 * time.Millisecond

@@ -57,7 +57,7 @@ func TestLateCallers(t *testing.T) {
 }
 
 // TestContended takes ids on one lane from several goroutines at once, with nothing in between that
-// would keep them from meeting. No position comes twice. A caller that is stopped between two
+// would keep them from meeting. No position is repeated. A caller that is stopped between two
 // instructions while a run ends may skip a position of the next run: without contention there are
 // none, and with it the test says how many. Time stands still in a bubble whose goroutines do not
 // wait, so there is no jump.
@@ -97,7 +97,7 @@ func TestContended(t *testing.T) {
 				position := func(id uid.ID) int64 { p := c.Parse(id); return p.Tick*4096 + p.Seq }
 				for i := range ids[1:] {
 					if ids[i] == ids[i+1] {
-						t.Fatalf("%s, runs of %d: %d came twice", name, run, ids[i])
+						t.Fatalf("%s, runs of %d: %d was repeated", name, run, ids[i])
 					}
 				}
 				skipped := position(ids[len(ids)-1]) - position(ids[0]) + 1 - int64(len(ids))
@@ -142,7 +142,7 @@ func TestFillFromTheMiddle(t *testing.T) {
 			c.Close()
 		}
 		if middle == 0 {
-			t.Error("every run was taken from its begin")
+			t.Error("every run was taken from its start")
 		}
 	})
 }

@@ -78,8 +78,8 @@ type Options struct {
 	// before it would wait or fail. AutoLanes picks by GOMAXPROCS.
 	Lanes int
 
-	// ScheduleInterval is the longest time between two looks of the padder at the clock. At least 1
-	// ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag
+	// ScheduleInterval is the longest time between two of the padder's checks of the clock. At
+	// least 1 ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag
 	// less a tick, at most a minute.
 	ScheduleInterval time.Duration
 

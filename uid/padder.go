@@ -6,8 +6,8 @@ import "time"
 // done is closed. NewCached starts it, Close ends it.
 //
 // It looks at ring and lanes when kick wakes it and at least every ScheduleInterval, because the
-// ids of an idle service grow old too. A look drops what would be too old within two intervals: one
-// until the next turn, and one for a turn that comes late. See composer.oldestAllowed.
+// ids of an idle service grow old too. A check drops what would be too old within two intervals:
+// one until the next turn, and one for a turn that comes late. See composer.oldestAllowed.
 //
 // With TakePad callers do not depend on it: they compose for themselves when the ring is empty.
 // With TakeWait and TakeReject the padder alone composes.

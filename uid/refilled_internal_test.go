@@ -74,7 +74,7 @@ func TestFillKeepsLane(t *testing.T) {
 
 // TestRefillOnce has goroutines use up runs of two ids of one lane: each caller's ids rise, because
 // no refill overwrites a run, or puts a lower one after a higher one. With a lock that comes after
-// the look at the lane, or after the take of the run, two refills do.
+// the check of the lane, or after the take of the run, two refills do.
 func TestRefillOnce(t *testing.T) {
 	t.Parallel()
 	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 2}, NewTestClock())

@@ -107,7 +107,7 @@ func (o *once) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 	return o.Assigner.Assign(ctx, maxWorker)
 }
 
-// TestReuse: whatever the clocks say, no id comes twice from worker ids that are used again.
+// TestReuse: whatever the clocks say, no id is repeated from worker ids that are used again.
 func TestReuse(t *testing.T) {
 	t.Parallel()
 	for name, start := range kinds {
@@ -116,7 +116,7 @@ func TestReuse(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					if ids, twice := reuse(t, seed, start, true); twice != 0 || ids < 1000 {
-						t.Errorf("seed %d: %d of %d ids came twice, want none of thousands", seed, twice, ids)
+						t.Errorf("seed %d: %d of %d ids were repeated, want none of thousands", seed, twice, ids)
 					}
 				})
 			})
@@ -138,7 +138,7 @@ func TestReuseDetects(t *testing.T) {
 				})
 			}
 			if found == 0 {
-				t.Error("no id came twice without the fence: TestReuse cannot fail")
+				t.Error("no id was repeated without the fence: TestReuse cannot fail")
 			}
 		})
 	}

@@ -138,7 +138,7 @@ var traceLine = regexp.MustCompile(`\d+ generators, .*`)
 // has to find.
 var flaws = map[string]struct {
 	what      string
-	duplicate bool // by an id that comes twice, too
+	duplicate bool // by an id that is repeated, too
 }{
 	"two owners":     {"two processes are assigned one worker id at a time", true},
 	"early window":   {"a window begins before the end of the one before it", true},
@@ -203,7 +203,7 @@ type world struct {
 	problems []string
 	trace    uint64
 
-	duplicate string // what check says of an id that came twice
+	duplicate string // what check says of an id that was repeated
 }
 
 // simulate runs one seed.
@@ -353,12 +353,12 @@ func (w *world) log(process int, format string, args ...any) {
 	}
 }
 
-// check looks at what is to hold of the whole fleet: no id came twice, and windows are disjoint.
+// check looks at what is to hold of the whole fleet: no id was repeated, and windows are disjoint.
 func (w *world) check() {
 	ids := slices.Sorted(slices.Values(w.ids))
 	for i := 1; i < len(ids); i++ {
 		if ids[i] == ids[i-1] {
-			w.duplicate = fmt.Sprintf("the id %d came twice: %+v", ids[i],
+			w.duplicate = fmt.Sprintf("the id %d was repeated: %+v", ids[i],
 				uid.ParseParts(w.eras.Of(int64(ids[i])), ids[i]))
 			w.problem("%s", w.duplicate)
 			break

@@ -184,7 +184,7 @@ func again(_ context.Context, reason error) error {
 func (r *soak) run(t *testing.T) {
 	r.work(t)
 	if n := r.twice.Load(); n > 0 {
-		t.Errorf("%s: %d ids came twice", r.what, n)
+		t.Errorf("%s: %d ids were repeated", r.what, n)
 	}
 	if err := r.authority.Windows().Overlap(); err != nil {
 		t.Errorf("%s: %v", r.what, err)

@@ -82,14 +82,14 @@ func checkEras(ctx context.Context, e env) error {
 			end, err = c.Extend(ctx, from.Add(2*time.Hour))
 		}
 		if !errors.Is(err, assigner.ErrSuperseded) {
-			return fmt.Errorf("Extend at the begin of a layout that the claim does not know = %w, "+
+			return fmt.Errorf("Extend at the start of a layout that the claim does not know = %w, "+
 				"want ErrSuperseded", err)
 		}
 		if errors.Is(err, assigner.ErrClaimLost) {
-			return fmt.Errorf("Extend at the begin of a layout = %w, want no lost claim", err)
+			return fmt.Errorf("Extend at the start of a layout = %w, want no lost claim", err)
 		}
 		if _, end := c.Window(); !end.Equal(from) {
-			return fmt.Errorf("a window ends at %v, want the begin of the layout that the claim "+
+			return fmt.Errorf("a window ends at %v, want the start of the layout that the claim "+
 				"does not know, %v", end, from)
 		}
 	}

@@ -30,7 +30,7 @@ func TestFlaws(t *testing.T) {
 		{"beyond the maximum", "no workers at all", "want an error"},
 		{"assign ignores ctx", "cancelled assign", "want an error"},
 		{"ctx error not wrapped", "cancelled assign", "want an error that wraps"},
-		{"empty window", "window", "end after its begin"},
+		{"empty window", "window", "end after its start"},
 		{"grants less", "extend", "want no earlier end"},
 		{"hides the extension", "extend", "want the same"},
 		{"moves from", "extend", "as before"},

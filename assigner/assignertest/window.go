@@ -28,7 +28,7 @@ func checkWindow(ctx context.Context, e env) error {
 	}
 	from, until := c.Window()
 	if ok && !from.Before(until) {
-		return fmt.Errorf("window = [%v, %v), want an end after its begin", from, until)
+		return fmt.Errorf("window = [%v, %v), want an end after its start", from, until)
 	}
 	if from2, until2 := c.Window(); !from2.Equal(from) || !until2.Equal(until) {
 		return fmt.Errorf("window = [%v, %v), then [%v, %v), without anything between",

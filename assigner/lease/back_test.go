@@ -355,7 +355,7 @@ func TestRepairFails(t *testing.T) {
 							n = 2 // after the one that shows that the slot is not the claim's
 						}
 					} else if by == "Assign" {
-						n = 2 // after the look for free slots
+						n = 2 // after the search for free slots
 					}
 					met := s.once(n, tt.op, name, func(run func() error) error { return tt.how(s.ambush, run) })
 					now := time.Now()

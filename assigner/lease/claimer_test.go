@@ -318,7 +318,7 @@ func TestRange(t *testing.T) {
 }
 
 // TestFreeOrder: an Assign chooses from the 128 slots that have been free for longest, in an order of
-// its own, and after a conflict tries others without another look, 8 in all.
+// its own, and after a conflict tries others without another check, 8 in all.
 func TestFreeOrder(t *testing.T) {
 	t.Parallel()
 	const candidates, tries, all = 128, 8, 2048
@@ -348,7 +348,7 @@ func TestFreeOrder(t *testing.T) {
 		t.Fatalf("Assign = %v, %v, want its ctx's error", c, err)
 	}
 	if len(tried) != 2*tries {
-		t.Fatalf("%d tries in two looks, want %d", len(tried), 2*tries)
+		t.Fatalf("%d tries in two checks, want %d", len(tried), 2*tries)
 	}
 	for _, name := range tried {
 		var worker int
@@ -359,7 +359,7 @@ func TestFreeOrder(t *testing.T) {
 	}
 	one, two := slices.Clone(tried[:tries]), slices.Clone(tried[tries:])
 	if slices.Equal(one, two) {
-		t.Errorf("two looks try %v, want other orders", one)
+		t.Errorf("two checks try %v, want other orders", one)
 	}
 	for _, names := range [][]string{one, two} {
 		slices.Sort(names)

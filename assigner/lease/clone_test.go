@@ -56,7 +56,7 @@ func TestTokens(t *testing.T) {
 	for range 128 {
 		n, err := strconv.ParseInt(lease.NewToken(), 10, 64)
 		if err != nil || n < 0 || seen[n] {
-			t.Errorf("token %d is negative, or comes twice, or is no number: %v", n, err)
+			t.Errorf("token %d is negative, or is repeated, or is no number: %v", n, err)
 		}
 		seen[n] = true
 		bits |= n

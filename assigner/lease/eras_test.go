@@ -12,7 +12,7 @@ import (
 )
 
 // TestRestoreBeforeEra: a store goes back to before a layout was added. After Restore a process that
-// does not know the layout claims first, and gets no window beyond its begin.
+// does not know the layout claims first, and gets no window beyond its start.
 func TestRestoreBeforeEra(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestRestoreBeforeEra(t *testing.T) {
 }
 
 // TestLayoutForgotten: a claim that knows a layout which the store has not, or only announced, gets no
-// window beyond its begin: others may not know it.
+// window beyond its start: others may not know it.
 func TestLayoutForgotten(t *testing.T) {
 	t.Parallel()
 	for _, announced := range []bool{false, true} {
@@ -77,7 +77,7 @@ func TestLayoutForgotten(t *testing.T) {
 }
 
 // TestTakeBack: a layout that has not begun is taken back. Processes that do not know it run through
-// its begin from then on, and one that does stops there.
+// its start from then on, and one that does stops there.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestTakeBack(t *testing.T) {
 			t.Errorf("Extend without the layout = %v, %v, want %v", end, err, far)
 		}
 		if end, err := knows.Extend(t.Context(), far); err != nil || !end.Equal(begin) {
-			t.Errorf("Extend with the layout = %v, %v, want its begin, %v", end, err, begin)
+			t.Errorf("Extend with the layout = %v, %v, want its start, %v", end, err, begin)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestTakeBackRefused(t *testing.T) {
 					t.Errorf("TakeBack = %v, want %q", err, tt.want)
 				}
 				layoutIs(t, s.memory, both)
-				// Nothing goes beyond its begin without the layout, and what knows it goes on.
+				// Nothing goes beyond its start without the layout, and what knows it goes on.
 				c, err := a.BindLayout(layoutOld).Assign(t.Context(), maxWorker)
 				if err == nil && until(c).After(begin) || err != nil && !errors.Is(err, assigner.ErrSuperseded) {
 					t.Errorf("Assign without the layout = %v, %v", c, err)

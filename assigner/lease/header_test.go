@@ -51,7 +51,7 @@ func TestNoLayout(t *testing.T) {
 }
 
 // TestNoLayoutAnnounced begins where a process died that had announced the first layout of a store.
-// The next claim of that layout takes it back while a window reaches beyond its begin.
+// The next claim of that layout takes it back while a window reaches beyond its start.
 func TestNoLayoutAnnounced(t *testing.T) {
 	t.Parallel()
 	m := &memory{}

@@ -23,7 +23,7 @@ func headerIs(m *memory, from, to string) {
 }
 
 // TestLayoutAnnounced begins where a process died that had announced a layout: a claim that does not
-// know the layout is cut at its begin and leaves the header alone; the next claim that knows it takes
+// know the layout is cut at its start and leaves the header alone; the next claim that knows it takes
 // it back if a window reaches further, else settles it.
 func TestLayoutAnnounced(t *testing.T) {
 	t.Parallel()
@@ -37,11 +37,11 @@ func TestLayoutAnnounced(t *testing.T) {
 		headerIs(s.memory, layoutOld, announced)
 		// The slot is written before the header shows the layout.
 		if end, err := old.Extend(t.Context(), want); err != nil || !end.Equal(begin) {
-			t.Errorf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, begin)
+			t.Errorf("Extend beyond an announced layout = %v, %v, want its start, %v", end, err, begin)
 		}
 		if end, err := old.Extend(t.Context(), want); !errors.Is(err, assigner.ErrSuperseded) ||
 			!strings.Contains(err.Error(), "it stops at "+begin.String()) {
-			t.Errorf("Extend at the begin of an announced layout = %v, %v, want ErrSuperseded", end, err)
+			t.Errorf("Extend at the start of an announced layout = %v, %v, want ErrSuperseded", end, err)
 		}
 		if c := assign(t, a.BindLayout(layoutOld)); until(c).After(begin) {
 			t.Errorf("the window ends at %v, want %v, where the announced layout begins, or before", until(c), begin)
@@ -70,7 +70,7 @@ func TestLayoutAnnounced(t *testing.T) {
 }
 
 // TestLayoutTakenBack: a layout that is announced cuts no window that is reserved already, keeps one
-// from growing without a look at its slot, and cuts nothing any more once it is taken back.
+// from growing without a check of its slot, and cuts nothing any more once it is taken back.
 func TestLayoutTakenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestLayoutBegun(t *testing.T) {
 	}
 }
 
-// TestLayoutSettledMeanwhile: another process settles a layout between the look that finds it missing
+// TestLayoutSettledMeanwhile: another process settles a layout between the check that finds it missing
 // and the one that is to announce it.
 func TestLayoutSettledMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,8 @@ func (c *claimer) see(ctx context.Context) (v sight, err error) {
 		v.header, v.slots, err = c.space.rows(ctx)
 		return v, err
 	}
-	// A look that is not the first leaves slots out at random, so that processes which see the same
-	// slots part.
+	// A check that is not the first leaves slots out at random, so that processes which see the
+	// same slots part.
 	q := Query{First: c.first, Last: c.last, Limit: candidates}
 	if c.skip > 0 {
 		q.Skip = rand.IntN(c.skip)

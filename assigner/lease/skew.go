@@ -24,8 +24,8 @@ func (e *SkewError) Error() string {
 }
 
 // compareClocks refuses a local clock that is further from the store's than MaxSkew, once for each
-// Assign. The store tells its time between two looks at the local clock, and the nearer one counts:
-// a store that answers slowly makes no clock wrong.
+// Assign. The store tells its time between two readings of the local clock, and the nearer one
+// counts: a store that answers slowly makes no clock wrong.
 func (c *claimer) compareClocks(ctx context.Context) error {
 	if c.compared || c.space.options.MaxSkew == 0 {
 		return nil

@@ -65,7 +65,7 @@ func TestStaleGet(t *testing.T) {
 					t.Fatalf("the window of the layout's owner ends at %v, want later than %v", until(knows), begin)
 				}
 				if got := until(wakes).After(begin); got != tt.wrong {
-					t.Errorf("the other window ends at %v: beyond the begin of the layout, %v, is %v, want %v",
+					t.Errorf("the other window ends at %v: beyond the start of the layout, %v, is %v, want %v",
 						until(wakes), begin, got, tt.wrong)
 				}
 			})

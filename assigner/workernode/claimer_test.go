@@ -59,7 +59,7 @@ func TestChangeLookedUp(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		silent bool   // the change has no answer until the Assign gives it up, else an error
-		look   string // how the look that fails once begins
+		look   string // how the check that fails once begins
 	}{
 		{"the answer is lost", false, "SELECT GENERATION"},
 		{"no answer in time", true, "SELECT COUNT(*)"},
@@ -92,7 +92,7 @@ func TestChangeLookedUp(t *testing.T) {
 			a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
 			c := assign(t, a, 1)[0] // patience is a second
 			if got := owned(t, srv, name); !looked || got != fmt.Sprint(c.Worker()) {
-				t.Errorf("workers %q have owners, want %d alone; the look failed: %v", got, c.Worker(), looked)
+				t.Errorf("workers %q have owners, want %d alone; the check failed: %v", got, c.Worker(), looked)
 			}
 		})
 	}
@@ -136,16 +136,16 @@ func TestChangeMadeLate(t *testing.T) {
 }
 
 // TestFreeLostOften: an Assign that others are faster than leaves out more and more of the rows in
-// front, so that processes which read the same rows part. A look that fails for good ends it.
+// front, so that processes which read the same rows part. A check that fails for good ends it.
 func TestFreeLostOften(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	assign(t, in(t, srv.DSN(name), "orders"), 1)
-	const page = 128 // rows of one look
+	const page = 128 // rows of one check
 	insertFree(t, srv, name, 2*page)
 	other := pool(t, connect(t, srv.DSN(name)))
 	broken := &mysqldriver.MySQLError{Number: 1064, Message: "broken"}
-	never := &mysqldriver.MySQLError{Number: 1054, Message: "no look leaves out a whole page"}
+	never := &mysqldriver.MySQLError{Number: 1054, Message: "no check leaves out a whole page"}
 	looks, skipped, lost := 0, int64(0), false
 	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
 		Seen: func(query string, args []driver.NamedValue) {
@@ -170,7 +170,7 @@ func TestFreeLostOften(t *testing.T) {
 		}})
 	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
 	if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, broken) {
-		t.Errorf("Assign = %v, %v, want the error of the look", c, err)
+		t.Errorf("Assign = %v, %v, want the error of the check", c, err)
 	}
 }
 

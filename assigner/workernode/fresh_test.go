@@ -123,7 +123,7 @@ func TestNewRowOtherLayout(t *testing.T) {
 }
 
 // TestNamespaceLostOften: a process that others are faster than tries worker ids from a range that
-// doubles with each loss, up to four times as many as the last look found.
+// doubles with each loss, up to four times as many as the last check found.
 func TestNamespaceLostOften(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -143,7 +143,7 @@ func TestNamespaceLostOften(t *testing.T) {
 	}
 	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)), Seen: seen})
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}), 1)
-	// The looks find 256, about 1000 and about 4000.
+	// The checks find 256, about 1000 and about 4000.
 	if highest := slices.Max(tried); len(tried) != losses || highest < 512 || highest >= 4096 {
 		t.Errorf("tried %v, want %d, the highest of them from 512 to 4095", tried, losses)
 	}

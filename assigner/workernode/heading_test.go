@@ -42,7 +42,7 @@ func heading(t *testing.T, db *gorm.DB, to string) (layout string) {
 }
 
 // TestErasAnnounced begins where a process died that had announced a layout: a claim that does not
-// know the layout is cut at its begin; the next claim that knows it settles it, or takes it back if
+// know the layout is cut at its start; the next claim that knows it settles it, or takes it back if
 // a window reaches further.
 func TestErasAnnounced(t *testing.T) {
 	t.Parallel()
@@ -67,10 +67,10 @@ func announce(t *testing.T, session string) {
 	// is written, and then the header shows the layout.
 	heading(t, db, announced)
 	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); err != nil || !end.Equal(from) {
-		t.Fatalf("Extend beyond an announced layout = %v, %v, want its begin, %v", end, err, from)
+		t.Fatalf("Extend beyond an announced layout = %v, %v, want its start, %v", end, err, from)
 	}
 	if end, err := old.Extend(t.Context(), from.Add(time.Hour)); !errors.Is(err, assigner.ErrSuperseded) {
-		t.Fatalf("Extend at the begin of an announced layout = %v, %v, want ErrSuperseded", end, err)
+		t.Fatalf("Extend at the start of an announced layout = %v, %v, want ErrSuperseded", end, err)
 	}
 	// The row reaches further than the window, so the layout is taken back, and the window may grow.
 	if _, err := bindTo(own, both).Assign(within(t, 10*time.Second),
@@ -188,7 +188,7 @@ func TestErasHeaderGone(t *testing.T) {
 }
 
 // TestErasTakenBack: a layout that is announced cuts no window that is reserved already, keeps one
-// from growing without a look at its row, and cuts nothing any more once it is taken back.
+// from growing without a check of its row, and cuts nothing any more once it is taken back.
 func TestErasTakenBack(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -367,7 +367,7 @@ func TestErasWithoutEpoch(t *testing.T) {
 	}
 }
 
-// TestErasSettledMeanwhile: another process settles a layout between the look that finds it missing
+// TestErasSettledMeanwhile: another process settles a layout between the check that finds it missing
 // and the one that is to announce it.
 func TestErasSettledMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ func TestReapRow(t *testing.T) {
 	}
 }
 
-// TestListErrors: whichever statement of a look fails, the look fails, and does not take what it
+// TestListErrors: whichever statement of a check fails, the check fails, and does not take what it
 // could not read for nothing.
 func TestListErrors(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func TestNamespaceExistingRows(t *testing.T) {
 	}
 }
 
-// TestNamespacePages: a new worker id above many rows costs a look at the highest of them.
+// TestNamespacePages: a new worker id above many rows costs a check of the highest of them.
 func TestNamespacePages(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)

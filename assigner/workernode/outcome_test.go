@@ -165,7 +165,7 @@ func TestClaimUnconfirmed(t *testing.T) {
 	s, db := newAmbush(t, srv.DSN(name))
 	assign(t, workernode.Leased(db, nil), 1)
 	s.set("INSERT INTO WORKER_LEASE", 0, func(run func() error) error {
-		// One COMMIT is the row's, one begins the look at the layouts and one ends it.
+		// One COMMIT is the row's, one begins the check of the layouts and one ends it.
 		s.set("COMMIT", 2, func(func() error) error { return context.Canceled })
 		return run()
 	})

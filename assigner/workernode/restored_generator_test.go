@@ -18,7 +18,7 @@ import (
 // TestRestoredGenerators: the tables go back to the time before any claim, the counter included,
 // under generators at work. Nobody repairs them and nobody new connects. Every generator loses its
 // claim and goes on with another, whose worker id may be the one that another generator has not yet
-// lost: no id comes twice all the same.
+// lost: no id is repeated all the same.
 func TestRestoredGenerators(t *testing.T) {
 	t.Parallel()
 	const generators, window = 3, 2 * time.Second
@@ -90,12 +90,12 @@ func TestRestoredGenerators(t *testing.T) {
 	for id, n := range count {
 		if n > 1 {
 			if twice++; twice == 1 {
-				t.Logf("the first that came twice: %v", running[0].Parse(id))
+				t.Logf("the first that was repeated: %v", running[0].Parse(id))
 			}
 		}
 	}
 	if twice > 0 {
-		t.Errorf("%d of %d ids came twice", twice, len(count))
+		t.Errorf("%d of %d ids were repeated", twice, len(count))
 	}
 	for i, g := range running {
 		t.Logf("generator %d: worker %d, then %d; %d ids", i, first[i], g.Stats().Worker, len(stamped[i]))

@@ -81,7 +81,7 @@ func TestNamespaces(t *testing.T) {
 	wantWorker(t, a, 2) // the node slot-1 holds no slot, and is left alone
 }
 
-// TestListingWritesNothing: a look at a namespace that is not there does not make it.
+// TestListingWritesNothing: a check of a namespace that is not there does not make it.
 func TestListingWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)

@@ -89,7 +89,7 @@ func TestGeneratorsThroughFaults(t *testing.T) {
 	slices.Sort(all)
 	for i := 1; i < len(all); i++ {
 		if all[i] == all[i-1] {
-			t.Fatalf("id %d came twice, %d ids in all", all[i], len(all))
+			t.Fatalf("id %d was repeated, %d ids in all", all[i], len(all))
 		}
 	}
 	t.Logf("%d ids", len(all))

@@ -14,7 +14,7 @@ import (
 )
 
 // TestConcurrentFirstStarts: processes that start at the same instant on an empty tree have a worker
-// id each. In Leaf the node that creates the root takes 0 without a look at the number that ZooKeeper
+// id each. In Leaf the node that creates the root takes 0 without reading the number that ZooKeeper
 // gave it, and two nodes have 0.
 func TestConcurrentFirstStarts(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestRecycling(t *testing.T) {
 
 // TestFencing: an owner that was paused beyond its window learns at its next write that another one
 // has its worker id. It keeps its window, and gives nothing back that is not its own. Leaf's nodes
-// write to their node without a look.
+// write to their node without a check.
 func TestFencing(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)

@@ -33,7 +33,7 @@ func unique(t *testing.T, ids []uid.ID) {
 	sorted := slices.Sorted(slices.Values(ids))
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i] == sorted[i-1] {
-			t.Fatalf("id %d came twice", sorted[i])
+			t.Fatalf("id %d was repeated", sorted[i])
 		}
 	}
 }

@@ -244,7 +244,7 @@ func TestMovingBaidu(t *testing.T) {
 				t.Fatal(err)
 			}
 			if seen[uid.ID(java)] || seen[ours] || ours == uid.ID(java) {
-				t.Fatalf("%d of Java or %d of ours came twice", java, ours)
+				t.Fatalf("%d of Java or %d of ours were repeated", java, ours)
 			}
 			seen[uid.ID(java)], seen[ours] = true, true
 		}

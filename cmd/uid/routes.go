@@ -151,7 +151,7 @@ func (r *routed) where(ctx context.Context, tag string) (int, error) {
 		return at, nil
 	}
 	found, ends, sure := r.look(ctx, tag)
-	for again := 0; len(found) > 1 && again < 2; again++ { // it may have moved between two looks
+	for again := 0; len(found) > 1 && again < 2; again++ { // it may have moved between two checks
 		found, ends, sure = r.look(ctx, tag)
 	}
 	switch {

@@ -53,7 +53,7 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// TestSegmentPace: --pace shows the ids claimed between two looks. A new tag has no pace.
+// TestSegmentPace: --pace shows the ids claimed between two checks. A new tag has no pace.
 func TestSegmentPace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -90,13 +90,13 @@ proctype knowsB(byte me) {
 #endif
 		:: l == ANNOUNCE ->
 #if BROKEN == 2
-			put(SETTLED)    // without a look at the slots
+			put(SETTLED)    // without a check of the slots
 #else
 			look();
 			if :: clear -> put(SETTLED) :: else -> put(A); break fi
 #endif
 		:: l == TAKING -> put(SETTLED)
-		:: l == SETTLED -> // claim or extend beyond the begin of B
+		:: l == SETTLED -> // claim or extend beyond the start of B
 			end_[me] = 2;
 			atomic {
 				if
@@ -123,7 +123,7 @@ proctype operator() {
 		:: l == SETTLED -> put(TAKING)
 		:: l == TAKING ->
 #if BROKEN == 4
-			put(A)          // without a look at the slots
+			put(A)          // without a check of the slots
 #else
 			look();
 			if :: clear -> put(A) :: else -> put(SETTLED) fi

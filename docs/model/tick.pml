@@ -1,7 +1,7 @@
 // The tick that uid.Default caches: tickCache.load of package uid.
 //
 // Each read and each write of a shared word is one step. Time goes on between any two steps. The
-// wall clock shows what the monotonic one does. Two goroutines ask for the tick, and whoever finds
+// wall clock shows what the monotonic one does. Two goroutines ask for the tick, and the one that finds
 // the cache out of date reads the clock and refreshes it.
 //
 // It holds that a caller never gets a tick from before its call, for then an id could be stamped

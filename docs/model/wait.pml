@@ -141,7 +141,7 @@ proctype caller(byte i) {
 			fi;
 #endif
 #if BROKEN != 1
-			waits[i] = true; // gate.wait, before the look
+			waits[i] = true; // gate.wait, before the check
 #endif
 			reading = now;
 			atomic { // composer.bound
@@ -246,7 +246,7 @@ init {
 		do :: i < CALLERS -> run caller(i); i++ :: else -> break od;
 		i = 0
 	};
-	// Nothing goes on: no timer is left, and no token. Whoever sleeps now sleeps for good.
+	// Nothing goes on: no timer is left, and no token. A goroutine that sleeps now sleeps for good.
 	timeout;
 	do
 	:: i < CALLERS ->

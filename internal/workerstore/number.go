@@ -25,7 +25,7 @@ func (s *Store) Number(
 			ids, err = s.unused(ctx, q, first, last, n)
 			return err
 		}
-		// A look that uses nothing up: a fleet that waits for free worker ids must not fill the
+		// A check that uses nothing up: a fleet that waits for free worker ids must not fill the
 		// table. The next key may skip some all the same.
 		ids = nil
 		highest, err := workertable.Highest(ctx, q)

@@ -303,7 +303,7 @@ func TestTicketExpansionUnbounded(t *testing.T) {
 	segtest.Distinct(t, bounded)
 	unbounded := take(unbounded(all[:2]), unbounded(all))
 	twice := slices.DeleteFunc(unbounded, func(id int64) bool { return !slices.Contains(bounded, id) })
-	if t.Logf("%d of 200 ids came twice without the bound", len(twice)); len(twice) == 0 {
-		t.Error("no id came twice without the bound, so this test and that of the restarts show nothing")
+	if t.Logf("%d of 200 ids were repeated without the bound", len(twice)); len(twice) == 0 {
+		t.Error("no id was repeated without the bound, so this test and that of the restarts show nothing")
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDeletedRow: the row of a worker id that is in use is deleted by hand. Its worker id is not
-// given out again, in no namespace, so no id comes twice.
+// given out again, in no namespace, so no id is repeated.
 func TestDeletedRow(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		for _, namespace := range []string{workertable.DefaultNamespace, "orders"} {
@@ -63,6 +63,6 @@ func deletedRow(t *testing.T, d dialect, namespace string, earlier bool) {
 		}
 	}
 	if twice > 0 {
-		t.Errorf("%d of %d ids came twice", twice, len(seen)+twice)
+		t.Errorf("%d of %d ids were repeated", twice, len(seen)+twice)
 	}
 }

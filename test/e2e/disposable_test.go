@@ -39,7 +39,7 @@ func TestDisposableBesideLeases(t *testing.T) {
 				seen[id] = true
 			}
 			if twice > 0 {
-				t.Errorf("%d of %d ids came twice", twice, len(ids))
+				t.Errorf("%d of %d ids were repeated", twice, len(ids))
 			}
 		}
 		for _, namespace := range []string{"default", "default", "orders"} {

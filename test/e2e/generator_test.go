@@ -16,7 +16,7 @@ import (
 )
 
 // TestEndToEnd migrates, assigns, generates, parses and closes, three times. Each time a disposable
-// worker id is a new one and a leased one is the same again, and no id comes twice.
+// worker id is a new one and a leased one is the same again, and no id is repeated.
 func TestEndToEnd(t *testing.T) {
 	generators := map[string]func(context.Context, assigner.Assigner) (uid.Generator, error){
 		"cached": func(ctx context.Context, a assigner.Assigner) (uid.Generator, error) {

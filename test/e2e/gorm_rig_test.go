@@ -184,7 +184,7 @@ func must(t testing.TB, tx *gorm.DB) {
 	}
 }
 
-// wantUnique checks that there are n ids, and that none is 0 or comes twice.
+// wantUnique checks that there are n ids, and that none is 0 or is repeated.
 func wantUnique(t testing.TB, ids []uid.ID, n int) {
 	t.Helper()
 	slices.Sort(ids)

@@ -159,7 +159,7 @@ func (f *fleet) replace(p place) {
 	wg.Wait()
 }
 
-// end stops the processes and fails the test if an id came twice.
+// end stops the processes and fails the test if an id was repeated.
 func (f *fleet) end() {
 	close(f.stop)
 	f.wg.Wait()
@@ -179,7 +179,7 @@ func onceEach(t *testing.T, ids []uid.ID) {
 	slices.Sort(ids)
 	for i := 1; i < len(ids); i++ {
 		if ids[i] == ids[i-1] {
-			t.Fatalf("id %d came twice, of %d", ids[i], len(ids))
+			t.Fatalf("id %d was repeated, of %d", ids[i], len(ids))
 		}
 	}
 }
@@ -211,7 +211,7 @@ func brokenMove(t *testing.T, from, to place, window time.Duration) {
 
 // TestMoveAuthorities: a universe moves through all authorities, one after the other, and each of them is a
 // source and a target once. Its processes take ids all the time. Each move is broken off at every step, and
-// no id comes twice. All processes are replaced within half a Window, and no call of them fails.
+// no id is repeated. All processes are replaced within half a Window, and no call of them fails.
 func TestMoveAuthorities(t *testing.T) {
 	t.Parallel()
 	const window = time.Minute

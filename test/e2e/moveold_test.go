@@ -27,7 +27,7 @@ func inEtcd(prefix string) place {
 }
 
 // TestMoveProcesses: processes that hold worker ids of the namespace "default", with and without an end,
-// go on while it is moved away, and new ones take ids of the target. No id comes twice, and no process
+// go on while it is moved away, and new ones take ids of the target. No id is repeated, and no process
 // starts on the source any more. With UIDRING_MOVE_OLD the processes of the source are of that version.
 func TestMoveProcesses(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestOutage: while the database is away a generator goes on to its window's end and then says why
-// it stops. When the database is back it goes on by itself, and no id comes twice.
+// it stops. When the database is back it goes on by itself, and no id is repeated.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]dbtest.Fault{

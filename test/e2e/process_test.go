@@ -83,7 +83,7 @@ func TestPausedProcesses(t *testing.T) {
 }
 
 // TestLeasedChaos: at random, processes with short leases are killed, or paused for longer than their
-// window. Their worker ids go to others meanwhile, and no id comes twice.
+// window. Their worker ids go to others meanwhile, and no id is repeated.
 func TestLeasedChaos(t *testing.T) {
 	t.Parallel()
 	const processes = 4

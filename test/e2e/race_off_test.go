@@ -8,7 +8,7 @@ import "testing"
 // the race detector would find nothing in them.
 
 // TestEightProcesses: eight processes at once on one MariaDB make 10 million ids each, and no id
-// comes twice.
+// is repeated.
 func TestEightProcesses(t *testing.T) {
 	const processes = 8
 	j := job{DSN: dialects[0].migrated(t), Count: 10_000_000}

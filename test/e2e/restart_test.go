@@ -12,7 +12,7 @@ import (
 )
 
 // TestRestartedProcess: processes with a configured worker id make ids at full speed, are killed or
-// end, and start again at once. No id comes twice, unless the protection is off.
+// end, and start again at once. No id is repeated, unless the protection is off.
 func TestRestartedProcess(t *testing.T) {
 	t.Setenv(numberEnv, "7")
 	for name, o := range map[string]assigner.LocalOptions{
@@ -41,9 +41,9 @@ func TestRestartedProcess(t *testing.T) {
 					t.Errorf("%d ids of %d worker ids, want one", total, workers)
 				}
 			} else if l.Sum().Duplicates == 0 {
-				t.Error("no id came twice without the protection: the test cannot fail")
+				t.Error("no id was repeated without the protection: the test cannot fail")
 			}
-			t.Logf("%d of %d ids came twice", l.Sum().Duplicates, l.count())
+			t.Logf("%d of %d ids were repeated", l.Sum().Duplicates, l.count())
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestFileIsLocked(t *testing.T) {
 }
 
 // TestFileUnderKills: a process that is killed at any moment while it writes its file leaves a file
-// that the next process can read, and no id comes twice.
+// that the next process can read, and no id is repeated.
 func TestFileUnderKills(t *testing.T) {
 	t.Setenv(numberEnv, "7")
 	j := job{Env: &assigner.LocalOptions{Lead: 2 * time.Second,
@@ -94,7 +94,7 @@ func TestFileUnderKills(t *testing.T) {
 
 // TestLinkedFile: processes whose file is a symbolic link, which is made anew before each start as
 // an image does it, and a process on the file itself. One runs at a time, each begins after the
-// one before, and no id comes twice.
+// one before, and no id is repeated.
 func TestLinkedFile(t *testing.T) {
 	t.Setenv(numberEnv, "7")
 	root := t.TempDir()

@@ -197,7 +197,7 @@ func (p *process) kill() {
 	p.cmd.Wait()
 }
 
-// ledger has a bit for every id that arrives, so that it finds each that comes twice.
+// ledger has a bit for every id that arrives, so that it finds each that is repeated.
 type ledger struct{ *soak.Ledger }
 
 // newLedger returns an empty ledger for ids of a job's layout.
@@ -236,13 +236,13 @@ func (l ledger) readAll(process int, r io.Reader) error {
 	}
 }
 
-// check fails the test if an id came twice. It returns how many ids arrived, and of how many worker
+// check fails the test if an id was repeated. It returns how many ids arrived, and of how many worker
 // ids.
 func (l ledger) check(t *testing.T) (total int64, workers int) {
 	t.Helper()
 	s := l.Sum()
 	if s.Duplicates != 0 || s.Foreign != 0 {
-		t.Errorf("%d of %d ids came twice, such as %v; %d are below 0",
+		t.Errorf("%d of %d ids were repeated, such as %v; %d are below 0",
 			s.Duplicates, s.IDs, s.First, s.Foreign)
 	}
 	return s.IDs, s.Workers

@@ -34,7 +34,7 @@ func run(t *testing.T, srv *dbtest.Server, db string, statements ...string) {
 }
 
 // TestRestoredLeases: generators run while the tables go back to an older state. Without the repair
-// their worker ids look free while they still stamp, and ids come twice. With it no id comes twice,
+// their worker ids look free while they still stamp, and ids repeat. With it no id is repeated,
 // and the generators claim other worker ids by themselves.
 func TestRestoredLeases(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestRestoredLeases(t *testing.T) {
 			young := []*user{start("young 1"), start("young 2")}
 			goOn(t, append(young, old...), "after the restore")
 			if !repaired {
-				waitFor(t, "id that came twice, as it does without the repair", func() bool {
+				waitFor(t, "id that was repeated, as it does without the repair", func() bool {
 					return l.Sum().Duplicates > 0
 				})
 				return

@@ -92,15 +92,15 @@ func TestClones(t *testing.T) {
 		}
 	}
 	if s := l.Sum(); s.Duplicates != 0 {
-		t.Errorf("%d ids came twice after the shared window, such as %v, want none", s.Duplicates, s.First)
+		t.Errorf("%d ids were repeated after the shared window, such as %v, want none", s.Duplicates, s.First)
 	}
 	if inside == 0 {
-		t.Error("no id came twice inside the shared window: the generators are not copies")
+		t.Error("no id was repeated inside the shared window: the generators are not copies")
 	}
 	one, two := twins[0].Stats(), twins[1].Stats()
 	if one.Worker == two.Worker || one.Err != nil || two.Err != nil {
 		t.Errorf("the copies have worker ids %d (%v) and %d (%v), want two worker ids and no errors",
 			one.Worker, one.Err, two.Worker, two.Err)
 	}
-	t.Logf("%d ids came twice within %v, and none after", inside, window)
+	t.Logf("%d ids were repeated within %v, and none after", inside, window)
 }

@@ -16,7 +16,7 @@ import (
 
 // TestUncommitted: a generator extends its claim through an application's own pool, whose sessions
 // leave a change uncommitted and lose it with the connection. The generator keeps its claim, and no
-// id comes twice, while others claim whatever looks free.
+// id is repeated, while others claim whatever looks free.
 func TestUncommitted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

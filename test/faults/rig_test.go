@@ -144,11 +144,11 @@ func (r *rig) dsn() string {
 // leases returns the users whose worker id is leased.
 func (r *rig) leases() []*user { return r.users[:2] }
 
-// noDuplicates fails the test if an id came twice, or if there are no ids.
+// noDuplicates fails the test if an id was repeated, or if there are no ids.
 func noDuplicates(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	if s := l.Sum(); s.Duplicates != 0 || s.Foreign != 0 || s.IDs == 0 {
-		t.Errorf("%d of %d ids came twice, such as %v; %d are below 0", s.Duplicates, s.IDs, s.First, s.Foreign)
+		t.Errorf("%d of %d ids were repeated, such as %v; %d are below 0", s.Duplicates, s.IDs, s.First, s.Foreign)
 	}
 }
 

@@ -90,7 +90,7 @@ func pick[T any](rnd *rand.Rand, of ...T) T { return of[rnd.IntN(len(of))] }
 
 // TestMixes checks histories of fleets that seeds draw, while clocks and the authority's clock
 // step, the authority refuses and delays calls and loses answers, and worker ids are taken away:
-// those of a generator with one lane are linearizable, and no id of a fleet comes twice. A history
+// those of a generator with one lane are linearizable, and no id of a fleet is repeated. A history
 // that porcupine does not decide fails the test, too.
 func TestMixes(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestMixes(t *testing.T) {
 			t.Log(m.what)
 			m.run(t, seed)
 			if s, ok := m.twice(); ok {
-				t.Errorf("an id of %v came twice", s)
+				t.Errorf("an id of %v was repeated", s)
 			}
 			if err := m.authority.Windows().Overlap(); err != nil {
 				t.Error(err)

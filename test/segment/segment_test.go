@@ -175,7 +175,7 @@ func TestExactlyOnce(t *testing.T) {
 		slices.Sort(all)
 		for i := 1; i < len(all); i++ {
 			if all[i] == all[i-1] {
-				t.Errorf("id %d came twice", all[i])
+				t.Errorf("id %d was repeated", all[i])
 			}
 		}
 		if len(all) != 3*4*500 {

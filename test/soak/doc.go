@@ -16,7 +16,7 @@
 //
 // It starts everything it needs, on loopback and in temporary folders. Its exit status is 0 if
 //
-//   - no id came twice,
+//   - no id was repeated,
 //   - every id lies in a window that its process was granted,
 //   - no two windows of one worker id overlap,
 //   - every generator came back after every fault without a restart, and

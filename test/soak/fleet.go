@@ -150,7 +150,7 @@ func (f *fleet) count(p *soak.Process, kind int, ids []int64) {
 	f.counts[kind].Add(ids)
 }
 
-// counted returns how many ids of segments and numbers came, and how many came twice.
+// counted returns how many ids of segments and numbers came, and how many were repeated.
 func (f *fleet) counted() (n, twice int64) {
 	for i := range f.counts {
 		ids, again, _, _ := f.counts[i].Sum()
@@ -191,7 +191,7 @@ func (f *fleet) window(p *soak.Process) (w winlog.Window, ok bool) {
 	return w, !w.Until.IsZero()
 }
 
-// look reports whether something was found that must not happen: an id that came twice, an id
+// look reports whether something was found that must not happen: an id that was repeated, an id
 // outside of its window, windows that have overlapped for as long as lateness, or a failure.
 func (f *fleet) look(lateness time.Duration) bool {
 	overlap := f.windows.Overlap()

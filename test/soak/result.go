@@ -93,8 +93,8 @@ func (r result) Found() error {
 	if r.Duplicates == 0 && r.Again == 0 && r.Foreign == 0 && r.Outside == 0 && r.Overlap == "" {
 		return nil
 	}
-	return fmt.Errorf("found after %.1f s: %d ids, and %d of segments and numbers, came twice and "+
-		"%d lie outside of their windows, such as %v; %d are below 0; windows overlap: %q",
+	return fmt.Errorf("found after %.1f s: %d ids, and %d of segments and numbers, were repeated "+
+		"and %d lie outside of their windows, such as %v; %d are below 0; windows overlap: %q",
 		r.FoundAfter, r.Duplicates, r.Again, r.Outside, r.Examples, r.Foreign, r.Overlap)
 }
 
@@ -108,10 +108,10 @@ func (r result) Markdown() string {
 	}
 	line("duration", r.Duration)
 	line("ids issued", human.Count(r.IDs))
-	line("**ids that came twice**", fmt.Sprintf("**%d**", r.Duplicates))
+	line("**ids that were repeated**", fmt.Sprintf("**%d**", r.Duplicates))
 	if r.Counted > 0 {
 		line("ids of segments and numbers", human.Count(r.Counted))
-		line("**of these came twice**", fmt.Sprintf("**%d**", r.Again))
+		line("**of these were repeated**", fmt.Sprintf("**%d**", r.Again))
 	}
 	line("**ids outside of the window that was granted**", fmt.Sprintf("**%d**", r.Outside))
 	overlaps := 0

@@ -76,7 +76,7 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 }
 
 const (
-	looks = 500 * time.Millisecond // between two looks at what was found
+	looks = 500 * time.Millisecond // between two checks of what was found
 
 	// lateness is how long windows have to overlap before that counts. A window may be read from
 	// its process's pipe earlier than the end of the window before it from another's.

@@ -24,7 +24,7 @@ func try(t *testing.T, args ...string) (status int, said string, r *result) {
 	return soak.Try[result](t, dbtest.NewMariaDB, command, args...)
 }
 
-// TestSoak is a short run: no id comes twice, there are faults of both sorts, and the summary has the
+// TestSoak is a short run: no id is repeated, there are faults of both sorts, and the summary has the
 // figures of the file. The standbys have fail-overs.
 func TestSoak(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func testSoak(t *testing.T, authority string) {
 
 // TestSoakDetects: a run finds an injected bug within seconds, and its exit status says so. The bugs
 // are generators that ignore the ends of their windows, windows that begin before the last one has
-// ended, which by itself makes no id come twice, and a store that was restored and not repaired.
+// ended, which by itself makes no id repeat, and a store that was restored and not repaired.
 func TestSoakDetects(t *testing.T) {
 	t.Parallel()
 	twice := func(r *result) bool { return strings.Contains(r.Overlap, "owned twice") }

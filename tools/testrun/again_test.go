@@ -48,7 +48,7 @@ func TestAlways(t *testing.T) {
 	}{
 		{again: "1", why: "late", flaky: true},
 		{again: "", why: "late", failed: true},
-		{again: "1", why: "many ids came twice", failed: true},
+		{again: "1", why: "many ids were repeated", failed: true},
 		{again: "1", why: "late", always: "1", failed: true},
 	} {
 		if err := os.Remove("ran"); err != nil && !os.IsNotExist(err) {

@@ -37,7 +37,7 @@ func newGenerator(tb testing.TB, o *backfill.Options) *backfill.Generator {
 }
 
 // TestBackfill: ids carry the rows' times, in whatever order these come, in every era; ids of one
-// tick rise, and none comes twice, by many goroutines.
+// tick rise, and none is repeated, by many goroutines.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	begin := epoch

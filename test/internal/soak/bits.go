@@ -5,7 +5,7 @@ import "sync"
 // pageBits is how many ids a page of Bits has.
 const pageBits = 1 << 15
 
-// Bits has a bit for each id of one source, so it finds every id that comes twice. The zero value
+// Bits has a bit for each id of one source, so it finds every id that is repeated. The zero value
 // is ready to use, and its methods are safe for concurrent use.
 type Bits struct {
 	mu    sync.Mutex // guards the fields below
@@ -41,7 +41,7 @@ func (l *Bits) Add(ids []int64) {
 	l.ids += int64(len(ids))
 }
 
-// Sum returns how many ids came, how many came twice, the first of those, and the highest id.
+// Sum returns how many ids came, how many were repeated, the first of those, and the highest id.
 func (l *Bits) Sum() (ids, twice, first, high int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

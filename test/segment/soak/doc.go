@@ -9,7 +9,7 @@
 // run; processes that start later have the new list. Servers that restart come back with their old
 // settings, and the expansion is called again.
 //
-// Its exit status is 0 if no id of a source came twice, the ids of a tag increased in every
+// Its exit status is 0 if no id of a source was repeated, the ids of a tag increased in every
 // process, every source came back after every fault, and no process ended by itself, else 1. The
 // faults and their times come from -seed.
 package main

@@ -100,7 +100,7 @@ func (f *fleet) failed(k int, text string) {
 	}
 }
 
-// twice returns how many ids came twice.
+// twice returns how many ids were repeated.
 func (f *fleet) twice() (n int64) {
 	for _, l := range f.ledgers {
 		_, twice, _, _ := l.Sum()

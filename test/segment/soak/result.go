@@ -21,7 +21,7 @@ type result struct {
 	Starts     int              `json:"starts"`
 	IDs        map[string]int64 `json:"ids"` // of each source
 	Twice      int64            `json:"twice"`
-	First      string           `json:"first,omitempty"` // the first id that came twice
+	First      string           `json:"first,omitempty"` // the first id that was repeated
 	Falls      int64            `json:"falls"`           // ids that were not above the one before
 	Fall       string           `json:"fall,omitempty"`  // the first of them
 	Recovery   float64          `json:"recovery_seconds"`
@@ -56,7 +56,7 @@ func (r result) Found() error {
 	if r.Twice == 0 && r.Falls == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d ids came twice, such as %s; %d did not rise, such as %s",
+	return fmt.Errorf("%d ids were repeated, such as %s; %d did not rise, such as %s",
 		r.Twice, r.First, r.Falls, r.Fall)
 }
 
@@ -71,7 +71,7 @@ func (r result) Markdown() string {
 	}
 	line("duration", r.Duration)
 	line("ids issued", human.Count(ids))
-	line("**ids that came twice**", fmt.Sprintf("**%d**", r.Twice))
+	line("**ids that were repeated**", fmt.Sprintf("**%d**", r.Twice))
 	line("**ids that were not above the one before, of one process and server**",
 		fmt.Sprintf("**%d**", r.Falls))
 	line("processes at one time", r.Processes)

@@ -20,8 +20,8 @@ import (
 const database = "soak"
 
 // run starts servers and a fleet, injects faults for as long as c says or until ctx ends, and
-// returns what it found. The error says what must not have happened, apart from ids that came twice
-// or did not increase. The result is nil only if nothing was run.
+// returns what it found. The error says what must not have happened, apart from ids that were
+// repeated or did not increase. The result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	dir, err := os.MkdirTemp("", "uidring-soak-")
 	if err != nil {

@@ -20,7 +20,7 @@ func try(t *testing.T, args ...string) (status int, said string, r *result) {
 	return soak.Try[result](t, dbtest.NewPostgres, command, args...)
 }
 
-// TestSoak is a short run: no id comes twice, there are faults of both sorts, and a third ticket
+// TestSoak is a short run: no id is repeated, there are faults of both sorts, and a third ticket
 // server joins.
 func TestSoak(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestSoakDetects(t *testing.T) {
 	t.Parallel()
 	status, said, r := try(t, "-duration", "4s", "-most", "100ms", "-processes", "2", "-broken", "-seed", "2")
 	if status != 1 || r.Twice == 0 && len(r.Failures) == 0 {
-		t.Errorf("status %d, %+v, want 1 and the ids that came twice\n%s", status, r, said)
+		t.Errorf("status %d, %+v, want 1 and the ids that were repeated\n%s", status, r, said)
 	}
 }
 

@@ -18,7 +18,7 @@ func newLedger(t *testing.T, l bitsalloc.Layout) *Ledger {
 	return New(alloc)
 }
 
-// TestDuplicates: an id that comes twice is counted, whatever its source is the second time, and also
+// TestDuplicates: an id that is repeated is counted, whatever its source is the second time, and also
 // when its tick is complete.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()

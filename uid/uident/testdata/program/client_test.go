@@ -223,7 +223,7 @@ func TestConcurrent(t *testing.T) {
 	seen := map[uid.ID]bool{}
 	for _, o := range slices.Concat(all...) {
 		if seen[o.ID] {
-			t.Errorf("the id %d comes twice", o.ID)
+			t.Errorf("the id %d is repeated", o.ID)
 		}
 		seen[o.ID] = true
 	}
