@@ -79,8 +79,8 @@ type Options struct {
 	Lanes int
 
 	// ScheduleInterval is the longest time between two of the padder's checks of the clock. At
-	// least 1 ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of MaxLag
-	// less a tick, at most a minute.
+	// least 1 ms, and twice the interval plus a tick must fit into MaxLag. Default: a quarter of
+	// MaxLag less a tick, at most a minute.
 	ScheduleInterval time.Duration
 
 	// MaxLag bounds how long before it is handed out an id may have been stamped, given that the
