@@ -152,6 +152,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	options := &service.HandlerOptions{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait,
 		Trusted: tokens.trusts}
+	started := refuseWhileStarting(l, encryption)
+	defer started()
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
 		return err
@@ -189,6 +191,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		logger.Warn("uid: clients send the token in clear text; use --tls-cert and --tls-key, or " +
 			"a proxy with TLS in front and a network that you trust behind it")
 	}
+	started()
 	scheme := "http"
 	if encryption != nil {
 		scheme, l = "https", tls.NewListener(l, encryption)

@@ -3,8 +3,10 @@
 //
 //	go build -o /tmp/uid ./cmd/uid && go run ./bench/cmd/available -uid /tmp/uid -for 10m
 //
-// It starts a MariaDB that flushes each commit to the disk, and two processes of uid serve, which
-// come back after a kill as under systemd. Three kinds of callers take ids all the time: Go
+// It starts a MariaDB that flushes each commit to the disk, or with -group a MySQL Group Replication
+// of three, of which one member at a time is killed, the primary in two of three times. It starts
+// two processes of uid serve, which come back after a kill as under systemd. A server is killed
+// only while the other one answers. Three kinds of callers take ids all the time: Go
 // programs with a service.Client, which hold ranges and a window; and programs that ask for each id
 // over HTTP, one that tries both servers until a second is over, and one that asks a server once
 // and counts as failed what that does not answer. Every id is recorded.
@@ -17,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,38 +28,38 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/uidring/uidring/internal/dbtest"
 )
 
 func main() {
 	uid := flag.String("uid", "", "the command uid, built")
 	length := flag.Duration("for", 10*time.Minute, "how long")
 	each := flag.Duration("each", 10*time.Second, "from one kill to the next")
+	group := flag.Bool("group", false, "a MySQL group, whose members are killed")
 	flag.Parse()
+	newDatabase := newMariaDB
+	if *group {
+		newDatabase = newMySQLGroup
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *uid, *length, *each, os.Stdout); err != nil {
+	if err := run(ctx, newDatabase, *uid, *length, *each, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "available:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// down is how long the database stays away after a kill.
-const down = 5 * time.Second
-
 // run starts everything, kills it for a while, and writes what the callers saw.
-func run(ctx context.Context, uid string, length, each time.Duration, out io.Writer) error {
-	db, err := dbtest.NewMariaDB("--innodb-flush-log-at-trx-commit=1")
+func run(
+	ctx context.Context, newDatabase func() (database, error), uid string,
+	length, each time.Duration, out io.Writer,
+) error {
+	db, err := newDatabase()
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err = db.TryQuery("", "CREATE DATABASE ids"); err != nil {
-		return err
-	}
-	env := append(os.Environ(), "UID_DSN="+db.DSN("ids"))
+	env := append(os.Environ(), "UID_DSN="+db.dsn())
 	for _, args := range [][]string{
 		{"segment", "init"}, {"segment", "set", "order", "--step", "100000"},
 	} {
@@ -85,26 +88,34 @@ func run(ctx context.Context, uid string, length, each time.Duration, out io.Wri
 	calling, end := context.WithDeadline(ctx, begin.Add(length))
 	defer end()
 	f.begin(calling)
-	kills := [3]int{}
+	kills := [2]int{}
+	var breaking sync.WaitGroup
+	var broken error // guarded by breaking
+	idle := make(chan struct{}, 1)
+	idle <- struct{}{}
 	for n := 0; sleep(calling, each); n++ {
-		switch at := n % 3; at {
-		case 2:
-			if err := db.Kill(); err != nil {
-				return err
+		if at := n % 3; at < 2 {
+			if servers[1-at].answers(calling) {
+				servers[at].kill()
+				kills[at]++
 			}
-			sleep(calling, down)
-			if err := db.Start(); err != nil {
-				return err
-			}
-			kills[2]++
+			continue
+		}
+		select {
+		case <-idle: // the database is whole
+			breaking.Go(func() {
+				broken = errors.Join(broken, db.kill(calling))
+				idle <- struct{}{}
+			})
 		default:
-			servers[at].kill()
-			kills[at]++
 		}
 	}
-	fmt.Fprintf(out, "%v; killed: server one %d times, server two %d times, the database %d times "+
-		"for %v and its start each\n", time.Since(begin).Round(time.Second), kills[0], kills[1],
-		kills[2], down)
+	breaking.Wait()
+	if broken != nil {
+		return broken
+	}
+	fmt.Fprintf(out, "%v; killed: server one %d times, server two %d times, %s\n",
+		time.Since(begin).Round(time.Second), kills[0], kills[1], db)
 	f.end()
 	fmt.Fprintf(out, "load after: %s\n", load())
 	return f.report(out)
@@ -160,6 +171,23 @@ func keep(ctx context.Context, uid string, env []string) (*server, error) {
 		}
 	})
 	return s, nil
+}
+
+// answers reports whether the server is ready.
+func (s *server) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/health",
+		http.NoBody)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 func (s *server) kill() {
