@@ -33,6 +33,7 @@ type route struct {
 	tagTable
 
 	place string
+	db    *gorm.DB // nil for the default
 	tags  []string // a name, or with a * at its end the start of names; none: the default
 }
 
@@ -64,7 +65,7 @@ func (f *sourceFlags) newRouted(
 		return nil, nil, fmt.Errorf("--routes: %w", err)
 	}
 	r = &routed{logger: logger, at: map[string]int{}}
-	if err := r.add(first, place); err != nil {
+	if err := r.add(first, place, nil); err != nil {
 		return nil, nil, err
 	}
 	seen := map[string]bool{}
@@ -97,7 +98,7 @@ func (f *sourceFlags) newRouted(
 			if err != nil {
 				return nil, dbs, err
 			}
-			if err := r.add(src, s.Place); err != nil {
+			if err := r.add(src, s.Place, db); err != nil {
 				return nil, dbs, err
 			}
 			at = len(r.all) - 1
@@ -108,12 +109,12 @@ func (f *sourceFlags) newRouted(
 }
 
 // add adds a database.
-func (r *routed) add(src segment.Source, place string) error {
+func (r *routed) add(src segment.Source, place string, db *gorm.DB) error {
 	t, ok := src.(tagTable)
 	if !ok {
 		return usagef("--routes wants --source leaf or sequence: a %T has no tags to route", src)
 	}
-	r.all = append(r.all, route{tagTable: t, place: place})
+	r.all = append(r.all, route{tagTable: t, place: place, db: db})
 	return nil
 }
 
@@ -284,15 +285,42 @@ func (r *routed) List(ctx context.Context) ([]segment.Row, error) {
 	return rows, nil
 }
 
-// Check checks each database.
+// Check checks each database. One that does not answer stops its own tags only, so it is a line in
+// the log, unless it is the default.
 func (r *routed) Check(ctx context.Context) error {
-	var errs []error
-	for _, one := range r.all {
-		if err := one.Check(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", one.place, err))
-		}
+	errs := make([]error, len(r.all))
+	var wg sync.WaitGroup
+	for i, one := range r.all {
+		wg.Go(func() {
+			bounded, cancel := context.WithTimeout(ctx, checkTime)
+			defer cancel()
+			err := one.Check(bounded)
+			switch {
+			case err == nil:
+			case !one.away(bounded):
+				errs[i] = fmt.Errorf("%s: %w", one.place, err)
+			default:
+				if unlogged, ok := r.away.Pass(time.Now()); ok {
+					r.logger.Warn("uid: a database of --routes does not answer", "database",
+						one.place, "error", err, "unlogged", unlogged)
+				}
+			}
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// checkTime bounds the check of a database, so that one that hangs does not use up a start's time.
+const checkTime = 4 * time.Second
+
+// away reports whether a database of the list gives no answer at all.
+func (r route) away(ctx context.Context) bool {
+	if r.db == nil {
+		return false
+	}
+	pool, err := r.db.DB()
+	return err == nil && pool.PingContext(ctx) != nil
 }
 
 // Begin makes the counter of a period in the first database.

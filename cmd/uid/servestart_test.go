@@ -94,3 +94,44 @@ func TestSeveralErrors(t *testing.T) {
 		t.Errorf("the text of one error is %s, want x", got)
 	}
 }
+
+// TestServeRoutesAway: a database of the list may be down at the start. Its tags alone are unavailable, and
+// come with it. The table of one that answers has to be fit.
+func TestServeRoutesAway(t *testing.T) {
+	t.Parallel()
+	s := dbtest.MariaDB(t)
+	b, other := newBench(t), s.DSN(s.CreateDB(t))
+	b.env["UID_DSN"] = servers.Postgres(t).DSN(servers.Postgres(t).CreateDB(t))
+	b.check(t, exitOK, "", "", "segment", "init")
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "5")
+	b.check(t, exitOK, "", "", "segment", "init", "--dsn", other)
+	b.check(t, exitOK, "", "", "segment", "set", "user", "--step", "5", "--next", "1000", "--dsn", other)
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	list := listOf(t, "user "+other)
+	server := b.serve(t, "--routes", list, "--only", "segment")
+	if got := server.ok(t, "/api/segment/get/order"); got != "1" {
+		t.Errorf("the id is %s, want 1", got)
+	}
+	if status, body := server.get(t, "/api/segment/get/user"); status != 503 {
+		t.Errorf("a tag whose database is away: %d %s, want 503", status, body)
+	}
+	if !strings.Contains(server.stderr(), "does not answer") {
+		t.Errorf("the log does not say that a database is away:\n%s", server.stderr())
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		status, body := server.get(t, "/api/segment/get/user")
+		if status == 200 && body == "1000" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the tag's database is back: %d %s, want 1000", status, body)
+		}
+	}
+	query(t, other, "ALTER TABLE leaf_alloc MODIFY max_id INT NOT NULL")
+	b.check(t, exitFailure, "", "max_id", "serve", "--routes", list, "--only", "segment", "--addr", "127.0.0.1:0")
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestServeStarting: while the database does not answer, a server that starts refuses each request at once.
+func TestServeStarting(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	b := newBench(t)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- b.run(t.Context(), "serve", "--addr", address, "--timeout", "5s",
+			"--dsn", "mysql://me@"+silentServer(t)+"/ids").code
+	}()
+	client := &http.Client{Timeout: time.Second}
+	refused := 0
+	for refused < 5 {
+		for path, want := range map[string]string{"/api/segment/get/a": "unavailable", "/health": "down"} {
+			resp, err := client.Get("http://" + address + path)
+			if err != nil {
+				select {
+				case code := <-ended:
+					t.Fatalf("serve ended with %d after %d requests: %v", code, refused, err)
+				case <-time.After(10 * time.Millisecond): // not listening yet
+				}
+				continue
+			}
+			var body struct{ Code, Status string }
+			err = json.NewDecoder(resp.Body).Decode(&body)
+			resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusServiceUnavailable || body.Code+body.Status != want ||
+				resp.Header.Get("Retry-After") == "" {
+				t.Fatalf("%s while starting: %s %+v, %v, want 503 and %q", path, resp.Status, body, err, want)
+			}
+			refused++
+		}
+	}
+	if code := <-ended; code != exitFailure {
+		t.Errorf("serve ended with %d, want %d", code, exitFailure)
+	}
+}
