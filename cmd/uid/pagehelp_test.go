@@ -21,7 +21,7 @@ var (
 )
 
 // sharedFlags are those that several commands have with the same meaning: the page has them once,
-// below "flags".
+// below "flags", and where a command differs, by its default perhaps, with the command too.
 var sharedFlags = []string{"help", "version", "dsn", "timeout", "layout", "epoch", "tick", "source", "server"}
 
 // helpEntries returns the flags in the help of a command, each as its lines, and their names.
@@ -86,19 +86,20 @@ func commandNode(t *testing.T, command string) *kong.Node {
 // its name if there are several.
 func (b *bench) helpFor(t *testing.T, commands string) string {
 	t.Helper()
-	seen := map[string]bool{}
+	shared := map[string]string{}
 	var text strings.Builder
-	if commands == "flags" {
-		for _, command := range []string{"gen", "segment list"} {
-			names, entries := b.helpEntries(t, command)
-			for i, name := range names {
-				if slices.Contains(sharedFlags[2:], name) && !seen[name] {
-					seen[name] = true
+	for _, command := range []string{"gen", "segment list"} {
+		names, entries := b.helpEntries(t, command)
+		for i, name := range names {
+			if slices.Contains(sharedFlags, name) && shared[name] == "" {
+				shared[name] = words(entries[i])
+				if commands == "flags" && slices.Contains(sharedFlags[2:], name) {
 					text.WriteString(entries[i])
 				}
 			}
 		}
-	} else {
+	}
+	if commands != "flags" {
 		for command := range strings.SplitSeq(commands, ", ") {
 			if strings.Contains(commands, ",") {
 				fmt.Fprintf(&text, "%s:\n", command)
@@ -106,7 +107,7 @@ func (b *bench) helpFor(t *testing.T, commands string) string {
 			before := text.Len()
 			names, entries := b.helpEntries(t, command)
 			for i, name := range names {
-				if !slices.Contains(sharedFlags, name) {
+				if shared[name] != words(entries[i]) {
 					text.WriteString(entries[i])
 				}
 			}

@@ -3,10 +3,10 @@
 //
 //	go build -o /tmp/uid ./cmd/uid && go run ./bench/cmd/available -uid /tmp/uid -for 10m
 //
-// It starts a MariaDB that flushes each commit to the disk, or with -group a MySQL Group Replication
-// of three, of which one member at a time is killed, the primary in two of three times. It starts
-// two processes of uid serve, which come back after a kill as under systemd. A server is killed
-// only while the other one answers. Three kinds of callers take ids all the time: Go
+// It starts a MariaDB that flushes each commit to the disk, or with -group a MySQL Group
+// Replication of three, of which one member at a time is killed, the primary in two of three times.
+// It starts two processes of uid serve, which come back after a kill as under systemd. A server is
+// killed only while the other one answers. Three kinds of callers take ids all the time: Go
 // programs with a service.Client, which hold ranges and a window; and programs that ask for each id
 // over HTTP, one that tries both servers until a second is over, and one that asks a server once
 // and counts as failed what that does not answer. Every id is recorded.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -18,25 +19,49 @@ import (
 // openStep is from one rate of the open loop to the next, in requests a second.
 const openStep = 10_000
 
+// overtime is how many times as long as meant a contender that does not hold a rate is asked.
+const overtime = 3
+
 // quantiles are the latencies that the open loop shows, in percent.
 var quantiles = [...]float64{50, 99, 99.9, 99.99}
 
 // open asks every contender at 10,000 requests a second, 20,000 and so on, up to the highest rate
-// that the first one, the constant handler, holds. A request is due at its own time, however long
-// those before it take, and its latency counts from then: a server that falls behind cannot hide
-// it. What counts is the median over the rounds, in which the contenders take turns.
+// that the first one, the constant handler, holds. One that does not hold a rate is not asked for
+// the next, and no rate begins that could take longer than within in all. A request is due at its
+// own time, however long those before it take, and its latency counts from then: a server that
+// falls behind cannot hide it. What counts is the median over the rounds, in which the contenders
+// take turns.
 func open(
 	ctx context.Context, contenders []contender, rounds int, duration time.Duration, conns int,
-	out io.Writer,
+	within time.Duration, out io.Writer,
 ) error {
+	one := time.Duration(rounds) * duration // of a contender that holds the rate
+	fmt.Fprintf(os.Stderr, "%v a rate, up to three times that when it is not held; %v at most\n",
+		one*time.Duration(len(contenders)), within)
+	begin := time.Now()
+	lost := make([]bool, len(contenders))
 	fmt.Fprintf(out, "open loop, %d connections, %v a rate, %d rounds; %d processors, %s, commit "+
 		"%s; load before: %s\n", conns, duration, rounds, runtime.NumCPU(), runtime.Version(),
 		commit(), load())
 	for rate := openStep; ; rate += openStep {
+		worst := time.Duration(0)
+		for i := range contenders {
+			if !lost[i] {
+				worst += overtime * one
+			}
+		}
+		if time.Since(begin)+worst > within {
+			fmt.Fprintf(out, "load after: %s; %d/s could take longer than %v in all\n", load(),
+				rate, within)
+			return nil
+		}
 		took := make([][]float64, len(contenders))
 		late := make([][len(quantiles)][]float64, len(contenders))
 		for range rounds {
 			for i, c := range contenders {
+				if lost[i] {
+					continue
+				}
 				h, length, err := c.paced(ctx, rate, duration, conns)
 				if err != nil {
 					return fmt.Errorf("%s at %d/s: %w", c.name, rate, err)
@@ -48,11 +73,15 @@ func open(
 			}
 		}
 		for i, c := range contenders {
+			if lost[i] {
+				continue
+			}
 			fmt.Fprintf(out, "%6d/s", rate)
 			for k, q := range quantiles {
 				fmt.Fprintf(out, "  p%v %8.0f µs", q, median(late[i][k]))
 			}
 			held := median(took[i]) <= 1.05*duration.Seconds()
+			lost[i] = !held
 			fmt.Fprintf(out, "  %s%s\n", c.name, map[bool]string{false: ": not held"}[held])
 			if i == 0 && !held {
 				fmt.Fprintf(out, "load after: %s\n", load())
@@ -72,7 +101,7 @@ func quantile(h *hdrhistogram.Histogram, q float64) float64 {
 func (c contender) paced(
 	ctx context.Context, rate int, duration time.Duration, conns int,
 ) (*hdrhistogram.Histogram, time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*duration)
+	ctx, cancel := context.WithTimeout(ctx, overtime*duration)
 	defer cancel()
 	total := int(float64(rate) * duration.Seconds())
 	ask := []byte("GET " + c.path + " HTTP/1.1\r\nHost: " + c.address + "\r\n\r\n")
