@@ -113,6 +113,22 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// TestUpdates: each module gets new versions of what it requires, but for the servers that tests
+// build.
+func TestUpdates(t *testing.T) {
+	t.Parallel()
+	text := read(t, ".github/dependabot.yml")
+	for _, file := range find(t, func(p string) bool {
+		return path.Base(p) == "go.mod" && !strings.Contains(p, "testdata/")
+	}) {
+		dir := path.Clean("/" + path.Dir(file))
+		server := dir == "/tools/etcd" || dir == "/"+apiServer
+		if strings.Contains(text, "- \""+dir+"\"\n") == server {
+			t.Errorf(".github/dependabot.yml names %s: %v, want %v", dir, server, !server)
+		}
+	}
+}
+
 // TestRequirements holds the library to the four modules that it may require.
 func TestRequirements(t *testing.T) {
 	t.Parallel()
