@@ -75,6 +75,7 @@ var pagesRun = map[string]struct{ as, prints string }{
 // pagesNotRun are the commands of the pages that are not run here, by the start of a line, and why.
 var pagesNotRun = map[string]string{
 	"make ":                  "CI runs the targets; TestReadmePaths in tools/repocheck finds them in the Makefile",
+	"git clone ":             "a test asks no network",
 	"go get ":                "there is no version, and a test asks no network",
 	"go install":             "the same",
 	"go test":                "runs of tests",
