@@ -11,6 +11,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // module is how the paths of this repository's packages begin, but for the root's.
@@ -45,6 +48,13 @@ func main() {
 // all is the argument that runs every test.
 const all = "-all"
 
+// longest are the packages whose tests take longest. They wait for servers and for time to pass, so
+// others run beside them when they begin first.
+var longest = []string{
+	"uid", "assigner/workernode", "test/faults", "cmd/uid", "test/e2e", "segment/sqltable",
+	"segment", "assigner",
+}
+
 // met are the packages whose own goroutines share words, or in which calls of many goroutines meet.
 // The others call these.
 var met = []string{
@@ -60,22 +70,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "race detector: off: %s\n", why)
 	}
 	r := newReport(stdout)
-	passes := [][]string{command(race, args)}
+	passes, off := [][]string{command(race, args)}, []string(nil)
 	if len(args) == 0 || slices.Equal(args, []string{all}) {
 		packages, err := tested(ctx)
 		if err != nil {
 			return err
 		}
-		passes = plan(packages, race, len(args) > 0)
-		for _, p := range passes {
+		passes, off = plan(packages, race, len(args) > 0)
+		for _, p := range append(passes, off) {
 			r.total += count(p)
 		}
 		fmt.Fprintf(stdout, "compiling and running the tests of %d packages\n", len(packages))
 	}
-	var err error
-	for _, p := range passes {
-		err = errors.Join(err, pass(ctx, r, stderr, p))
+	errs := make([]error, len(passes)+1)
+	var wg sync.WaitGroup
+	for i, p := range passes {
+		wg.Go(func() { errs[i] = pass(ctx, r, stderr, p) })
 	}
+	wg.Wait()
+	if off != nil {
+		errs[len(passes)] = pass(ctx, r, stderr, off)
+	}
+	err := errors.Join(errs...)
 	if os.Getenv(againEnv) == "1" && again(ctx, r, stderr, race) {
 		err = nil // go test only reported the tests that have passed since
 	}
@@ -89,9 +105,10 @@ type tests struct {
 	off  []string // those that are only built without the race detector
 }
 
-// plan returns the arguments of go for the tests of packages: the short ones, or all.
-func plan(packages []tests, race []string, everything bool) [][]string {
-	var raced, rest, off, names []string
+// plan returns the arguments of go for the tests of packages, the short ones or all: passes that
+// run at once, and off, which has the machine to itself or is nil.
+func plan(packages []tests, race []string, everything bool) (passes [][]string, off []string) {
+	var raced, rest, spoiled, names []string
 	for _, p := range packages {
 		inner := strings.TrimPrefix(p.path, module)
 		if len(race) == 0 || !everything && !slices.Contains(met, inner) {
@@ -100,25 +117,31 @@ func plan(packages []tests, race []string, everything bool) [][]string {
 		}
 		raced = append(raced, p.path)
 		if len(p.off) > 0 {
-			off, names = append(off, p.path), append(names, p.off...)
+			spoiled, names = append(spoiled, p.path), append(names, p.off...)
+		}
+	}
+	var short []string
+	if !everything {
+		short = []string{"-short"}
+	}
+	// Most tests wait most of the time: twice as many packages, and tests, at once as processors.
+	procs := runtime.GOMAXPROCS(0)
+	wide := []string{fmt.Sprint("-parallel=", 2*procs)}
+	if len(raced) == 0 || len(rest) == 0 {
+		wide = append(wide, fmt.Sprint("-p=", 2*procs))
+	}
+	for _, p := range []struct{ flags, packages []string }{{race, raced}, {nil, rest}} {
+		if len(p.packages) > 0 {
+			passes = append(passes, command(slices.Concat(p.flags, short, wide), p.packages))
 		}
 	}
 	// The tests without the race detector mean nothing under it: those of speed, of memory and of
 	// very large numbers.
-	only := "-run=^(" + strings.Join(names, "|") + ")$"
-	var passes [][]string
-	for _, p := range []struct {
-		flags, packages []string
-	}{{race, raced}, {nil, rest}, {[]string{only}, off}} {
-		if len(p.packages) == 0 {
-			continue
-		}
-		if !everything {
-			p.flags = append(slices.Clone(p.flags), "-short")
-		}
-		passes = append(passes, command(p.flags, p.packages))
+	if len(spoiled) > 0 {
+		only := "-run=^(" + strings.Join(names, "|") + ")$"
+		off = command(append(short, only), spoiled)
 	}
-	return passes
+	return passes, off
 }
 
 // count returns how many packages the arguments of go name.
@@ -142,8 +165,7 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r.broken = errors.Join(r.broken, r.read(events))
-	return cmd.Wait()
+	return errors.Join(r.read(events), cmd.Wait())
 }
 
 // testName finds the names of the tests of a file.
@@ -175,7 +197,16 @@ func tested(ctx context.Context) ([]tests, error) {
 		}
 		packages = append(packages, p)
 	}
+	slices.SortStableFunc(packages, func(a, b tests) int { return cmp.Compare(a.begins(), b.begins()) })
 	return packages, nil
+}
+
+// begins returns the place of a package in the order in which packages begin.
+func (p tests) begins() int {
+	if i := slices.Index(longest, strings.TrimPrefix(p.path, module)); i >= 0 {
+		return i
+	}
+	return len(longest)
 }
 
 // command returns the arguments of go for the flags and packages in args. Vetting is part of

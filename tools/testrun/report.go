@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,16 +21,17 @@ type event struct {
 	Output  string
 }
 
-// report turns the events of one go test into text and counts. One goroutine uses it.
+// report turns the events of several go tests into text and counts. It is for one goroutine at a
+// time, but for read.
 type report struct {
-	w io.Writer
+	mu sync.Mutex // held by read
+	w  io.Writer
 
 	passed, failed, skipped int
 
 	packages map[string]*pkg
 	reasons  map[string]int      // skip reason: number of tests
 	failures map[string]*failure // by package and test
-	broken   error               // reading the events failed
 	flaky    []string            // tests that failed, and passed by themselves
 
 	begin        time.Time
@@ -56,11 +58,13 @@ func (r *report) read(rd io.Reader) error {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
 			var e event
+			r.mu.Lock()
 			if json.Unmarshal(line, &e) != nil || e.Action == "" {
 				fmt.Fprintf(r.w, "%s", line)
 			} else {
 				r.add(e)
 			}
+			r.mu.Unlock()
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -176,8 +180,6 @@ func (r *report) finish() {
 // err returns an error if a test failed or none ran.
 func (r *report) err() error {
 	switch {
-	case r.broken != nil:
-		return r.broken
 	case r.failed > 0:
 		return fmt.Errorf("%d failed", r.failed)
 	case r.passed == 0:
