@@ -138,17 +138,19 @@ var traceLine = regexp.MustCompile(`\d+ generators, .*`)
 // has to find.
 var flaws = map[string]struct {
 	what      string
-	duplicate bool // by an id that is repeated, too
+	duplicate bool   // by an id that is repeated, too
+	seed      uint64 // that is known to find it
 }{
-	"two owners":     {"two processes are assigned one worker id at a time", true},
-	"early window":   {"a window begins before the end of the one before it", true},
-	"forgets":        {"Extend reports success and stores nothing", true},
-	"no fence":       {"Extend succeeds although another process has the worker id", true},
-	"ignores end":    {"a generator stamps beyond its window's end", false},
-	"restarts early": {"a generator gives back what it has used", true},
+	"two owners":     {"two processes are assigned one worker id at a time", true, 2},
+	"early window":   {"a window begins before the end of the one before it", true, 10},
+	"forgets":        {"Extend reports success and stores nothing", true, 2},
+	"no fence":       {"Extend succeeds although another process has the worker id", true, 9},
+	"ignores end":    {"a generator stamps beyond its window's end", false, 2},
+	"restarts early": {"a generator gives back what it has used", true, 19},
 }
 
-// TestSimulationFindsFlaws runs the simulation with each flaw until it finds it.
+// TestSimulationFindsFlaws runs the simulation with each flaw until it finds it: with the seed that is
+// known to find it, and with others when the schedules have changed since.
 func TestSimulationFindsFlaws(t *testing.T) {
 	t.Parallel()
 	const most = 50
@@ -156,7 +158,7 @@ func TestSimulationFindsFlaws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := uint64(0)
-			for seed := uint64(1); seed <= most; seed++ {
+			for seed := flaw.seed; seed < flaw.seed+most; seed++ {
 				w := simulate(t, seed, name, nil)
 				if found == 0 && len(w.problems) > 0 {
 					found = seed

@@ -2,6 +2,7 @@ package uid_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,15 @@ func TestReplaceInTick(t *testing.T) {
 				c.StopPadder()
 				last := c.Parse(mustNext(t, c))
 				// The keeper extends at 300 at the latest.
-				for begin := last.Tick; last.Tick < begin+320 || last.Seq != 4095; {
+				begin := last.Tick
+				for ids := make([]uid.ID, 1000); last.Tick < begin+300; {
+					n, err := c.Fill(t.Context(), ids)
+					if err != nil || !slices.IsSorted(ids[:n]) || ids[0] <= last.ID {
+						t.Fatalf("%d to %d came after %+v, %v", ids[0], ids[len(ids)-1], last, err)
+					}
+					last = c.Parse(ids[n-1])
+				}
+				for last.Tick < begin+320 || last.Seq != 4095 {
 					p := c.Parse(mustNext(t, c))
 					if p.ID <= last.ID || p.Tick > begin+340 {
 						t.Fatalf("%+v came after %+v", p, last)

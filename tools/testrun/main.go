@@ -124,15 +124,15 @@ func plan(packages []tests, race []string, everything bool) (passes [][]string, 
 	if !everything {
 		short = []string{"-short"}
 	}
-	// Most tests wait most of the time: twice as many packages, and tests, at once as processors.
-	procs := runtime.GOMAXPROCS(0)
-	wide := []string{fmt.Sprint("-parallel=", 2*procs)}
-	if len(raced) == 0 || len(rest) == 0 {
-		wide = append(wide, fmt.Sprint("-p=", 2*procs))
+	// The tests of the rest wait most of the time: more of them at once than processors.
+	more := 2 * runtime.GOMAXPROCS(0)
+	if everything {
+		race = slices.Concat(race, []string{fmt.Sprint("-p=", more)})
 	}
-	for _, p := range []struct{ flags, packages []string }{{race, raced}, {nil, rest}} {
+	waiting := []string{fmt.Sprint("-parallel=", more)}
+	for _, p := range []struct{ flags, packages []string }{{race, raced}, {waiting, rest}} {
 		if len(p.packages) > 0 {
-			passes = append(passes, command(slices.Concat(p.flags, short, wide), p.packages))
+			passes = append(passes, command(slices.Concat(p.flags, short), p.packages))
 		}
 	}
 	// The tests without the race detector mean nothing under it: those of speed, of memory and of
