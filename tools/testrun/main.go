@@ -197,7 +197,9 @@ func tested(ctx context.Context) ([]tests, error) {
 		}
 		packages = append(packages, p)
 	}
-	slices.SortStableFunc(packages, func(a, b tests) int { return cmp.Compare(a.begins(), b.begins()) })
+	slices.SortStableFunc(packages, func(a, b tests) int {
+		return cmp.Compare(a.begins(), b.begins())
+	})
 	return packages, nil
 }
 
