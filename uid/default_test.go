@@ -167,7 +167,7 @@ func TestDefaultHoldUsesUpTheTick(t *testing.T) {
 // whatever is refused.
 func TestDefaultSteps(t *testing.T) {
 	t.Parallel()
-	for _, r := range []uid.Rollback{uid.Rollback{}, uid.RollbackWait(time.Second),
+	for _, r := range []uid.Rollback{{}, uid.RollbackWait(time.Second),
 		uid.RollbackHold(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := uid.NewTestClock()
