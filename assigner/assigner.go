@@ -121,6 +121,14 @@ type Clock interface {
 	Now(ctx context.Context) (time.Time, error)
 }
 
+// A Named is a Claim that knows the universe of ids that its worker id belongs to. Processes that
+// name it by different addresses, such as those of a server and of a proxy, report one name.
+type Named interface {
+	// Universe returns a name that the authority has drawn by chance, empty if it has none. It does
+	// not block, and is safe for concurrent use.
+	Universe() string
+}
+
 // A Windowed is a Claim that knows how long a new window is. A generator asks each extension for
 // that much beyond its position. Without Span, or if it returns 0, it asks for what is left of the
 // window when it is claimed, by the clock of the claim if it is a Clock, else by its own.

@@ -55,7 +55,8 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		return nil, fmt.Errorf("service: claiming a worker id: %w", err)
 	}
 	claim := &held{client: b.Client, home: at, key: got.Key, worker: got.Worker,
-		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond}
+		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond,
+		universe: got.Universe}
 	claim.until.Store(&got.Until.Time)
 	if got.TellsTime {
 		return clock{claim}, nil
@@ -76,6 +77,9 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 			got.From.Time, got.Until.Time)
 	case got.SpanMS < 0 || got.SpanMS > longestWindow.Milliseconds():
 		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, longestWindow.Milliseconds())
+	case len(got.Universe) > longestName:
+		return fmt.Errorf("the universe's name has %d bytes, want at most %d", len(got.Universe),
+			longestName)
 	}
 	// An authority reserves a day or three windows ahead. A window that begins in 2060 would take
 	// the ids there, and so the worker id and the layout's time.
@@ -92,6 +96,9 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 // hour for clocks that differ.
 const maxAhead = 25 * time.Hour
 
+// longestName is of a universe: it is a label of metrics.
+const longestName = 64
+
 // longestWindow is the longest window of any store, which is package lease's.
 const longestWindow = 366 * 24 * time.Hour
 
@@ -105,6 +112,7 @@ type held struct {
 	from     time.Time
 	span     time.Duration             // 0: not known
 	until    atomic.Pointer[time.Time] // only grows; zero: without end
+	universe string                    // may be empty
 	closing  bool                      // Release was called
 	released bool                      // Release has succeeded
 }
@@ -118,6 +126,9 @@ func (c *held) Window() (from, until time.Time) { return c.from, *c.until.Load()
 // Span returns how long a new window is, or 0 if the server does not know. It implements
 // assigner.Windowed.
 func (c *held) Span() time.Duration { return c.span }
+
+// Universe returns the name of the server's universe of ids. It implements assigner.Named.
+func (c *held) Universe() string { return c.universe }
 
 // spare is the part of a window that is kept for claiming another worker id. While more than that
 // is left, a claim is not reported lost just because its server does not answer: it may come back.

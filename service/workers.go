@@ -76,6 +76,9 @@ func window(c assigner.Claim) wire.Claim {
 	if w, ok := c.(assigner.Windowed); ok {
 		out.SpanMS = w.Span().Milliseconds()
 	}
+	if n, ok := c.(assigner.Named); ok {
+		out.Universe = n.Universe()
+	}
 	return out
 }
 

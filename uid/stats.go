@@ -1,6 +1,7 @@
 package uid
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -25,6 +26,10 @@ type Stats struct {
 
 	// Authority says where worker ids come from, if the assigner is a fmt.Stringer.
 	Authority string
+
+	// Universe tells the universe of ids from others, such as those of staging, whatever address it
+	// has here: what the claim says as an assigner.Named, or else Authority.
+	Universe string
 
 	// WindowFrom and WindowUntil are the claim's window. A zero time is without bound.
 	WindowFrom, WindowUntil time.Time
@@ -123,7 +128,7 @@ func (c *core) stats(position uint64) Stats {
 	w := k.window.Load()
 	s := Stats{
 		Layout: c.of(position).alloc.Layout(), Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
-		Worker: w.worker, Authority: k.authority,
+		Worker: w.worker, Authority: k.authority, Universe: cmp.Or(w.universe, k.authority),
 		WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
 		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: pending(w.err),
 		Claims: k.made.Load(), ClaimsLost: k.lost.Load(),

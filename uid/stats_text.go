@@ -51,6 +51,7 @@ func (s Stats) attrs() []slog.Attr {
 	// 0 is a worker id like any other, and a line without one would be of no generator.
 	add("worker", s.Worker)
 	add("authority", s.Authority)
+	add("universe", s.Universe)
 	add("layout", s.Layout.String())
 	add("expires", s.Expires)
 	add("window_from", s.WindowFrom)

@@ -19,7 +19,7 @@ func everyField() uid.Stats {
 	at := time.Date(2026, time.March, 4, 6, 6, 7, 800_000_000, time.FixedZone("", 3600))
 	return uid.Stats{Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13,
 		Tick: time.Second, Epoch: bubbleEpoch},
-		Expires: at.AddDate(9, 0, 0), Worker: 7, Authority: "a registry", WindowFrom: at,
+		Expires: at.AddDate(9, 0, 0), Worker: 7, Authority: "a registry", Universe: "4711", WindowFrom: at,
 		WindowUntil: at.Add(time.Hour), IDsUntil: at.Add(2 * time.Hour),
 		LastExtended: at.Add(3 * time.Hour), FailingSince: at.Add(4 * time.Hour),
 		ExtendErr: errDown, Claims: 11, ClaimsLost: 12, Extends: 13, ExtendFailures: 14,
@@ -44,7 +44,7 @@ func TestStatsEveryField(t *testing.T) {
 		s    uid.Stats
 		want string
 	}{
-		{s, `{"status":"down","worker":7,"authority":"a registry",` +
+		{s, `{"status":"down","worker":7,"authority":"a registry","universe":"4711",` +
 			`"layout":"40-10-13-0/1s@1999-12-31T00:00:00Z","expires":"2035-03-04T05:06:07.8Z",` +
 			`"window_from":"2026-03-04T05:06:07.8Z","window_until":"2026-03-04T06:06:07.8Z",` +
 			`"ids_until":"2026-03-04T07:06:07.8Z","last_extended":"2026-03-04T08:06:07.8Z",` +

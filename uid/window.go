@@ -33,6 +33,7 @@ type window struct {
 	failing  time.Time // since when extending has failed; zero: it does not
 	err      error     // why extending fails, a *claimError; nil: it does not
 	lost     bool      // another owner has the worker id after the window
+	universe string    // what the claim calls its universe of ids; may be empty
 }
 
 // newWindow translates a claim's window into the ticks that lie inside it from their first to their
@@ -45,6 +46,9 @@ func newWindow(l *timeline, c assigner.Claim) (*window, error) {
 			bitsalloc.ErrRange, w, l.maxWorker)
 	}
 	w := &window{worker: c.Worker(), end: l.end()}
+	if n, ok := c.(assigner.Named); ok {
+		w.universe = n.Universe()
+	}
 	w.start, w.until = c.Window()
 	if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
 		w.from = l.next(w.from)

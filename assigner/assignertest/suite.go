@@ -115,6 +115,7 @@ var checks = []check{
 	{"stale release", guarded, checkStaleRelease},
 	{"disjoint", several, checkDisjoint},
 	{"layout", guarded, checkLayout},
+	{"universe", several, checkUniverse},
 	{"no layout", several, checkNoLayout},
 	{"eras", several, checkEras},
 	{"eras added while windows grow", several, checkErasRace},

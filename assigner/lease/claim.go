@@ -35,6 +35,8 @@ type claim struct {
 
 	// End of the window in Unix milliseconds; only confirm stores it, and it only grows.
 	until atomic.Int64
+
+	universe atomic.Pointer[string] // the header's, nil before the first confirm
 }
 
 // clockClaim is a claim on a slot of a store that tells the time.
@@ -61,6 +63,14 @@ func (c *claim) Worker() int64 { return c.worker }
 // Window returns the window that is reserved.
 func (c *claim) Window() (from, until time.Time) {
 	return millis(c.from), time.UnixMilli(c.until.Load()).UTC()
+}
+
+// Universe returns the name that the store's header has. It implements assigner.Named.
+func (c *claim) Universe() string {
+	if name := c.universe.Load(); name != nil {
+		return *name
+	}
+	return ""
 }
 
 // Span returns Options.Window.
@@ -180,12 +190,14 @@ func (c *claim) confirm(ctx context.Context) error {
 		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
 			assigner.ErrWentBack, place(c.store))
 	}
-	if !c.reached(h) { // no window counts before every process can know how far it may reach
+	// No window counts before every process can know how far it may reach.
+	if !c.reached(h) || h.Universe == "" {
 		if h, err = c.putHeader(ctx, h); err != nil {
 			return err
 		}
 	}
 	c.header = h
+	c.universe.Store(&h.Universe)
 	if end := h.end(c.row.Until); end > c.until.Load() {
 		c.until.Store(end)
 	}

@@ -54,6 +54,9 @@ type header struct {
 	Reach   int64 `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
 	Move    *move `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
 
+	// Universe names the universe of ids, see assigner.Named. It never changes, and moves along.
+	Universe string `json:"universe,omitempty"`
+
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
 	lacks bool  // the space knows layouts that are not settled
@@ -197,6 +200,7 @@ func (s *space) reached(h header) bool {
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
+	h.Universe = cmp.Or(h.Universe, newToken())
 	// No window of another process is forgotten, and none was moved in.
 	if h.entry.Version == "" && h.Floor == 0 && h.Move == nil {
 		h.Reach = s.options.Reach.Milliseconds()

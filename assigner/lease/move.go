@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -262,7 +263,7 @@ func (m *mover) close(ctx context.Context, f, t header) (header, error) {
 	}
 	if !t.exists() {
 		t.Used, t.Move = used{}, &move{Token: newToken(), From: originOf(m.from)}
-		t.Reach = f.Reach
+		t.Reach, t.Universe = f.Reach, f.Universe
 	}
 	if !f.sealed() {
 		t.Layout = closed + f.Layout
@@ -283,6 +284,7 @@ func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
 	}
 	f.Used = f.Used.union(nil)
 	f.Layout, f.Move = sealOf(m.to), next
+	f.Universe = cmp.Or(f.Universe, t.Universe)
 	f, err := m.from.putHeader(ctx, f)
 	if err == nil {
 		m.report("sealed %s: its processes go on to the ends of their windows; start new ones "+

@@ -29,7 +29,8 @@
 // compare-and-set on GENERATION and NONCE, and no row is ever deleted:
 //
 //	NAMESPACE, WORKER_ID  the primary key
-//	GENERATION            the fencing token, one more with each change
+//	GENERATION            the fencing token, one more with each change; of a header the
+//	                      universe's name
 //	NONCE                 a random number, which tells whose change it was when an answer is lost
 //	OWNER                 which process has it, for people; empty: none
 //	UNTIL_MS              the end of the reserved window, Unix milliseconds

@@ -185,7 +185,7 @@ func TestListErrors(t *testing.T) {
 		{"Restore", script{keys: one, leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
 		{"Restore", script{keys: one, leased: {int64(0), nil}, "SELECT NAMESPACE, LAYOUT": {}},
 			"repairing after a restore"},
-		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(1), nil},
+		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(0), int64(1), nil},
 			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
 			"SELECT WORKER_ID FROM": {denied}}, "SELECT command denied"},
 	} {

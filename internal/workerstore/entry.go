@@ -53,6 +53,8 @@ type settings struct {
 	Count  int64      `json:"counted_ms,omitempty"`
 	Reach  int64      `json:"reach_ms,omitempty"`
 	Move   *move      `json:"move,omitempty"`
+
+	Universe int64 `json:"universe,string,omitempty"` // GENERATION
 }
 
 // entry returns the row as the engine has it. The layout is a part of the version, because an

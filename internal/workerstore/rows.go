@@ -64,14 +64,17 @@ func (s *Store) settings(
 	var now int64
 	var floor sql.NullInt64
 	var owner string
-	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, OWNER, {nowMillis},
+	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, OWNER, GENERATION, {nowMillis},
 		(SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?)
 		FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?`+lock,
 		[]any{everywhere, header, s.namespace, header},
-		&h.Layout, &h.Nonce, &h.Reach, &owner, &now, &floor)
+		&h.Layout, &h.Nonce, &h.Reach, &owner, &h.Universe, &now, &floor)
 	if errors.Is(err, sql.ErrNoRows) {
 		now, err = workertable.Now(ctx, q)
 		return h, absent(headerName, now), err
+	}
+	if h.Universe < 1<<32 { // an earlier version has counted changes there
+		h.Universe = 0
 	}
 	if err == nil {
 		err = h.readNote(owner)
@@ -229,7 +232,8 @@ func (s *Store) changeSettings(
 		return c, e, err
 	}
 	if old.Version == "" {
-		r := slot{worker: header, Nonce: h.Nonce, Until: h.Reach, Layout: h.Layout, Owner: owner}
+		r := slot{worker: header, Token: h.Universe, Nonce: h.Nonce, Until: h.Reach,
+			Layout: h.Layout, Owner: owner}
 		return s.insert(r), e, nil
 	}
 	var nonce, reach int64
@@ -238,9 +242,10 @@ func (s *Store) changeSettings(
 		return c, e, err
 	}
 	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?, OWNER = ?,
-			GENERATION = GENERATION + 1, MODIFIED = {now}
+			GENERATION = ?, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{h.Layout, h.Nonce, h.Reach, owner, s.namespace, header, layout, nonce, reach}, 0, 0,
+		[]any{h.Layout, h.Nonce, h.Reach, owner, h.Universe, s.namespace, header, layout, nonce,
+			reach}, 0, 0,
 	}, e, nil
 }
 

@@ -232,6 +232,43 @@ type named struct {
 
 func (n named) String() string { return n.place }
 
+// of is an Assigner of a universe that has a name.
+type of struct {
+	assigner.Assigner
+	universe string
+}
+
+func (o of) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := o.Assigner.Assign(ctx, maxWorker)
+	return ofClaim{c, o.universe}, err
+}
+
+// ofClaim is a claim of one.
+type ofClaim struct {
+	assigner.Claim
+	universe string
+}
+
+func (o ofClaim) Universe() string { return o.universe }
+
+// TestUniverseByAddresses: two universes may have one address, as two databases that are both
+// called localhost, and one universe two.
+func TestUniverseByAddresses(t *testing.T) {
+	play(t, func(s *scenario) {
+		add := func(instance, place, universe string) {
+			s.add(instance, uidprom.New("orders",
+				s.cached(named{of{assignertest.Static(0), universe}, place}, uid.Options{})))
+		}
+		add("a", "postgres at localhost", "4711")
+		add("b", "postgres at localhost", "4712")
+		s.run(time.Hour, nil)
+		s.fired()
+		add("c", "postgres at 127.0.0.1", "4712")
+		s.run(30*time.Minute, nil)
+		s.fired("UidWorkerShared")
+	})
+}
+
 // TestUniversesApart: worker ids of two universes under one job label may be equal: of two
 // namespaces, and of two environments with a target label that says which. Within an environment
 // they may not.

@@ -218,6 +218,7 @@ func TestMoveAuthorities(t *testing.T) {
 	all := places(t, "orders")
 	all = append(all, dialects[0].in(dialects[0].migrated(t), "again"))
 	f := newFleet(t, all[0], 4, window)
+	universe := f.seats[0].Load().Stats().Universe
 	for i, to := range all[1:] {
 		from := all[i]
 		begin := time.Now()
@@ -235,6 +236,9 @@ func TestMoveAuthorities(t *testing.T) {
 		}
 		f.replace(to)
 		wg.Wait()
+		if name := f.seats[0].Load().Stats().Universe; name != universe {
+			t.Errorf("%s: the universe is called %q, want %q as before", to.name, name, universe)
+		}
 		t.Logf("%s to %s: all replaced after %v of a Window of %v", from.name, to.name, time.Since(begin), window)
 		_, err := from.open(t, lease.Options{}).Assign(t.Context(), 7)
 		if !errors.Is(err, assigner.ErrMoved) {

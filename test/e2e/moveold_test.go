@@ -103,7 +103,7 @@ func TestMoveMillions(t *testing.T) {
 	}
 	assign()
 	begin := time.Now()
-	const chunk = 100_000
+	const chunk = 20_000
 	for first := 1; first < rows; first += chunk {
 		for _, row := range []string{
 			"seq, 3, 4711, '', 1767225600000 + seq", "-2 - CAST(seq AS SIGNED), 0, 0, '', -1",

@@ -58,7 +58,7 @@ func Generator() []Figure[uid.Stats] {
 	}
 	all := []Figure[stats]{
 		{Name: "worker_id", Help: "Worker id of the claim, while the claim is held.",
-			Label: "authority", Value: func(s stats) string { return s.Authority },
+			Label: "universe", Value: func(s stats) string { return s.Universe },
 			Read: func(s stats) (float64, bool) { return float64(s.Worker), held(s) }},
 		length("lead", "How far the ids that are handed out are ahead of the clock.",
 			func(s stats) time.Duration { return s.Lead }),

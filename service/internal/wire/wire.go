@@ -84,6 +84,8 @@ type Claim struct {
 
 	// SpanMS is how long a new window is, in milliseconds. Absent: not known.
 	SpanMS int64 `json:"span_ms,omitempty"`
+
+	Universe string `json:"universe,omitempty"` // its name; absent: not known
 }
 
 // Time is the authority's time.

@@ -19,7 +19,7 @@ type Generator struct{}
 func (Generator) Stats() uid.Stats {
 	at := func(n int64) time.Time { return time.Unix(1_800_000_000+n, 500e6) }
 	return uid.Stats{
-		Worker: 1, Authority: "the store",
+		Worker: 1, Universe: "4711",
 		WindowUntil: at(2), IDsUntil: at(3), LastExtended: at(4), Expires: at(5),
 		Lead: 6500 * time.Millisecond, Lag: 7 * time.Second, ClockHeld: 8 * time.Hour,
 		Claims: 9, ClaimsLost: 10, Extends: 11, ExtendFailures: 12, ExtendErr: errAway,
