@@ -151,7 +151,8 @@ func TestStatsOfClaim(t *testing.T) {
 			}
 			defer g.Close()
 			end := begin.Add(4 * time.Second)
-			if s := g.Stats(); s.Authority != "a registry" || s.Universe != s.Authority || s.Worker != 3 || s.Claims != 1 ||
+			if s := g.Stats(); s.Authority != "a registry" || s.Universe != s.Authority ||
+				s.Worker != 3 || s.Claims != 1 ||
 				!s.WindowFrom.Equal(a.From) || !s.WindowUntil.Equal(begin.Add(a.Length)) ||
 				!s.IDsUntil.Equal(end) || !s.Expires.Equal(end) || !s.LastExtended.Equal(begin) {
 				t.Errorf("%s: of its claim a generator says %+v", kind, s)

@@ -124,8 +124,8 @@ var figures = []figure{
 			return []string{human.Count(int64(number(t, m[1]))), round(took.Seconds(), 0)}
 		},
 		pages: map[string]string{
-			"docs/workers.md":       `in ([0-9,]+) rows of MariaDB they were found in (\d+) s`,
-			"docs/workers.zh-CN.md": `在 MariaDB 的 ([0-9,]+) 行里找出它们，用两个忙碌的核心要 (\d+) s`,
+			"docs/workers.md":       `its rows: ([0-9,]+) of MariaDB were moved in (\d+) s`,
+			"docs/workers.zh-CN.md": `MariaDB 的 ([0-9,]+) 行用两个忙碌的核心 (\d+) s 迁移完`,
 		},
 	},
 }
