@@ -103,7 +103,6 @@ var pagesNotRun = map[string]string{
 	"uid parse --layout":     "named without its arguments: its flags are checked",
 	"uid doctor --peer":      "named without its arguments: its flags are checked",
 	"uid parse":              "named without its arguments: its flags are checked",
-	"uid plan":               "named without its arguments: its flags are checked",
 	"uid eras":               "named without its arguments: its flags are checked",
 	"uid gen":                "named without its arguments: its flags are checked",
 	"uid partitions":         "named without its arguments: its flags are checked",
