@@ -2,7 +2,7 @@
 //
 // Usage, from the repository's root:
 //
-//	go run ./bench/cmd/bench [-quick] [-suite NAME,...] [-only REGEXP]
+//	go run ./bench/cmd/bench [-quick] [-suite NAME,...] [-anchors DIR]
 //	go run ./bench/cmd/bench -report
 //
 // It writes the raw results to bench/results, and from them bench/README.md and the charts in
@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -45,15 +44,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	quick := fs.Bool("quick", false, "few and short measurements")
 	suites := fs.String("suite", strings.Join(result.Suites(), ","),
 		"comma-separated suites to run")
-	only := fs.String("only", "",
-		"measure only the contenders whose name matches this regular expression")
-	reportOnly := fs.Bool("report", false, "measure nothing, write the report from the results")
+	anchors := fs.String("anchors", "",
+		"what bench/anchors/build.sh has built; without it their suite is left out")
+	only := fs.Bool("report", false, "measure nothing, write the report from the results")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
+	root, err := findRoot()
+	if err != nil {
+		return err
+	}
+	c := &suite.Config{Quick: *quick, Root: root, Anchors: *anchors, Out: out,
+		Results: filepath.Join(root, "bench", "results"), Command: "go run ./bench/cmd/bench"}
 	names := strings.Split(*suites, ",")
 	for _, name := range names {
 		if !slices.Contains(result.Suites(), name) {
@@ -61,26 +66,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 				name, strings.Join(result.Suites(), ", "))
 		}
 	}
-	pattern, err := regexp.Compile(*only)
-	if err != nil {
-		return fmt.Errorf("-only: %w", err)
-	}
-	root, err := findRoot()
-	if err != nil {
-		return err
-	}
-	results := filepath.Join(root, "bench", "results")
-	c := &suite.Config{Quick: *quick, Only: pattern, Results: results, Out: os.Stderr,
-		Command: strings.Join(append([]string{"go run ./bench/cmd/bench"}, args...), " ")}
-	for _, s := range suite.All() {
-		if *reportOnly || !slices.Contains(names, s.Name) {
-			continue
+	for _, name := range names {
+		if *only {
+			break
 		}
-		if err := s.Run(ctx, c); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+		if err := c.Run(ctx, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	r, err := report.Load(results)
+	r, err := report.Load(c.Results)
 	if err != nil {
 		return err
 	}

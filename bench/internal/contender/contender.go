@@ -1,25 +1,16 @@
-// Package contender lists what the bench measures, each behind one small adapter: the library's
-// generators, the floors below which no generator can go, the libraries that a program could use
-// instead, and the designs that were not chosen.
+// Package contender lists what the bench measures, each behind one small interface: the library's
+// generators, the floors below which no generator can go, and the libraries that a program could
+// use instead.
 package contender
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
 
-// Group is a contender's place in the tables.
-type Group string
-
-// The groups, in the order of the report.
-const (
-	Floor Group = "floors"
-	Own   Group = "uidring, one id a call"
-	Batch Group = "many ids a call, per id"
-	Peer  Group = "other libraries"
-	Rival Group = "designs that were not chosen"
-)
+// Loop makes n ids. It calls its generator directly: a test reads the machine code. It is safe for
+// concurrent use.
+type Loop func(n int) error
 
 // Contender hands out ids, or stands for the least that handing one out can cost.
 type Contender struct {
@@ -32,32 +23,48 @@ type Contender struct {
 	Allocs bool   // an id costs an allocation, so the garbage collector is part of its price
 	Note   string // what a reader must know to read the row
 
-	// New returns a fresh instance. Every measurement has its own.
-	New func() (Instance, error)
+	// New starts a fresh generator. Every measurement has its own.
+	New func() (run Loop, stop func(), err error)
 }
 
-// Instance is one generator at work. It is safe for concurrent use.
-type Instance interface {
-	// Run makes n ids. Its loop calls the generator directly: a test reads the machine code.
-	Run(n int) error
-	Close()
+// Group is a contender's place in the tables.
+type Group string
+
+// The groups, in the order of the report.
+const (
+	Floor Group = "floors"
+	Own   Group = "uidring, one id a call"
+	Batch Group = "many ids a call, per id"
+	Peer  Group = "other libraries"
+)
+
+// Rate is the number of ids a second that an id's layout has room for on one generator, and what the
+// generator does beyond it. The zero value means that a program cannot reach it.
+type Rate struct {
+	PerSecond float64
+	Waits     bool // sooner or later, for the clock
 }
 
-// Keyer is an Instance that shows its ids. All contenders with Bits are Keyers.
-type Keyer interface {
-	// Keys sets every element of dst to an id of its own.
-	Keys(dst []Key) error
+// Marks of a measured rate.
+const (
+	AtRate   = "*" // within 15 percent of what the layout can sustain: the row shows the layout
+	OverRate = "†" // above that: the layout cannot sustain it
+)
+
+// perTick returns the rate of a layout with so many ids a tick.
+func perTick(ids int64, tick time.Duration, waits bool) Rate {
+	return Rate{float64(ids) / tick.Seconds(), waits}
 }
 
-// Key is an id of any kind, as a value to compare.
-type Key struct {
-	Hi, Lo uint64
-	Ext    uint32
-}
-
-// Compare orders keys.
-func (k Key) Compare(o Key) int {
-	return cmp.Or(cmp.Compare(k.Hi, o.Hi), cmp.Compare(k.Lo, o.Lo), cmp.Compare(k.Ext, o.Ext))
+// Mark returns the mark of a measured rate, or "".
+func (r Rate) Mark(perSecond float64) string {
+	switch {
+	case r.PerSecond == 0 || perSecond < 0.85*r.PerSecond:
+		return ""
+	case perSecond <= 1.15*r.PerSecond:
+		return AtRate
+	}
+	return OverRate
 }
 
 // Short is how long most measurements of a pace run: short enough for many of them to go by without
@@ -68,9 +75,9 @@ const Short = 2 * time.Millisecond
 // rounds. What waits for ticks that are long, borrows and waits later, or leaves garbage shows its
 // pace only over a longer time.
 func (c Contender) Slice(rounds int) (d time.Duration, n int) {
-	waits, drifts, rate := c.Rate.Beyond == Waits, c.Rate.Beyond == Drifts, c.Rate.PerSecond
+	waits, rate := c.Rate.Waits, c.Rate.PerSecond
 	switch {
-	case waits && rate < 1e4, drifts && rate < 1e5:
+	case waits && rate < 1e4, waits && c.Name == Drifting:
 		return 2 * time.Second, min(rounds, 2)
 	case waits && rate < 1e5, c.Allocs:
 		return 250 * time.Millisecond, min(rounds, 5)
@@ -81,34 +88,22 @@ func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 }
 
 // All returns every contender, in the order of the report.
-func All() []Contender {
-	return slices.Concat(floors(), owns(), batches(), peers(), standard(), alternatives())
-}
+func All() []Contender { return slices.Concat(floors(), owns(), batches(), peers(), standard()) }
 
-// ByName returns the contender of that name.
-func ByName(name string) (Contender, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(c Contender) bool { return c.Name == name })
-	if i < 0 {
-		return Contender{}, false
-	}
-	return all[i], true
-}
-
-// each sets every element of dst to what next returns.
-func each(dst []Key, next func() (Key, error)) (err error) {
-	for i := range dst {
-		if dst[i], err = next(); err != nil {
-			return err
+// Pick returns the contenders of these names, in their order; those that are not there are left out.
+func Pick(names ...string) []Contender {
+	var out []Contender
+	for _, name := range names {
+		for _, c := range All() {
+			if c.Name == name {
+				out = append(out, c)
+			}
 		}
 	}
-	return nil
+	return out
 }
 
-// integer returns the key of an integer id.
-func integer(id int64) Key { return Key{Lo: uint64(id)} }
-
-// open is the Close of what needs none.
-type open struct{}
-
-func (open) Close() {}
+// free is the New of what starts without an error and needs no stop.
+func free(start func() Loop) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) { return start(), func() {}, nil }
+}

@@ -3,95 +3,60 @@ package contender_test
 import (
 	"bufio"
 	"bytes"
-	"math"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 )
 
-func TestNames(t *testing.T) {
+// Every contender starts, runs and stops, under a name of its own, and keeps to its rate if it waits.
+func TestContenders(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, c := range contender.All() {
-		if seen[c.Name] {
+		if seen[c.Name] || len(contender.Pick(c.Name)) != 1 {
 			t.Errorf("two contenders are called %q", c.Name)
 		}
 		seen[c.Name] = true
-		if got, ok := contender.ByName(c.Name); !ok || got.Name != c.Name {
-			t.Errorf("ByName(%q) = %q, %v", c.Name, got.Name, ok)
-		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			run, stop, err := c.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			start := time.Now()
+			const n = 4096
+			if err := run(n); err != nil {
+				t.Fatal(err)
+			}
+			if c.Name == "sony/sonyflake" { // the first tick's 256 ids may come at once
+				least := time.Duration((n - 2*256) / c.Rate.PerSecond * 1e9)
+				if took := time.Since(start); took < least {
+					t.Errorf("%d ids took %v, want at least %v", n, took, least)
+				}
+			}
+		})
 	}
-	for _, name := range []string{
-		contender.Add, contender.AddCalled, contender.AddStore, contender.AddOwn, contender.Store256,
-		contender.Store1024, contender.TimeNow, contender.TimeSince, contender.OneLane,
-		contender.ManyLanes, contender.OneLaneWide, contender.DefaultWide, contender.DefaultNarrow,
-		contender.Fill256, contender.Fill1024, contender.ManyFill256, contender.ManyFill1024,
-		contender.WUID, contender.Sno, contender.Original,
-	} {
+	for _, name := range []string{contender.Add, contender.AddCalled, contender.AddStore,
+		contender.AddOwn, contender.Store256, contender.Store1024, contender.TimeNow,
+		contender.OneLane, contender.ManyLanes, contender.OneLaneWide, contender.DefaultWide,
+		contender.DefaultHash, contender.DefaultZero, contender.SegmentTag, contender.Fill256,
+		contender.Fill1024, contender.WUID, contender.Bwmarrin, contender.Sony, contender.UUID7,
+		contender.Drifting} {
 		if !seen[name] {
 			t.Errorf("no contender is called %q", name)
 		}
 	}
-	if _, ok := contender.ByName("nobody"); ok {
-		t.Error(`ByName("nobody") finds something`)
-	}
-}
-
-// Every contender starts, runs, hands different ids to two goroutines, and closes.
-func TestContenders(t *testing.T) {
-	flawed := []string{contender.Original, contender.Sno} // known to repeat ids under contention
-	for _, c := range contender.All() {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			in, err := c.New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			if err := in.Run(300); err != nil {
-				t.Fatalf("Run: %v", err)
-			}
-			k, ok := in.(contender.Keyer)
-			if ok != (c.Bits > 0) {
-				t.Fatalf("shows ids: %v, want it with ids, of %d bits", ok, c.Bits)
-			}
-			if !ok {
-				return
-			}
-			keys := make([]contender.Key, 2000)
-			var wg sync.WaitGroup
-			for g := range 2 {
-				wg.Go(func() {
-					if err := k.Keys(keys[1000*g : 1000*(g+1)]); err != nil {
-						t.Errorf("Keys: %v", err)
-					}
-				})
-			}
-			wg.Wait()
-			slices.SortFunc(keys, contender.Key.Compare)
-			for i := 1; i < len(keys); i++ {
-				if keys[i] == keys[i-1] && !slices.Contains(flawed, c.Name) {
-					t.Fatalf("%v is there twice", keys[i])
-				}
-			}
-			if keys[0] == (contender.Key{}) {
-				t.Error("an id is not set")
-			}
-		})
-	}
 }
 
 // A measured loop calls its generator directly. A call through a function value or an interface
-// costs as much as a fast generator; the machine code shows it as a call without a symbol. What the
-// generators themselves do is not counted: only instructions of this package's files are.
+// costs as much as a fast generator; the machine code shows it as a call without a symbol. Only
+// instructions of the loops' own lines are counted, not what the generators do.
 func TestLoopsCallDirectly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: contender suite: make test-all runs it")
@@ -102,22 +67,21 @@ func TestLoopsCallDirectly(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	dump, err := exec.CommandContext(t.Context(), "go", "tool", "objdump",
-		"-s", `internal/contender\.[^ ]*\.Run$`, program).Output()
+		"-s", `internal/contender\.`, program).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := regexp.MustCompile(`^\s*(floors|own|peers|rivals)\.go:\d+`)
-	loops, calls := 0, 0
-	name := ""
+	ours := regexp.MustCompile(`^\s*(floors|own|peers)\.go:\d+`)
+	loops, calls, name := 0, 0, ""
 	for s := bufio.NewScanner(bytes.NewReader(dump)); s.Scan(); {
 		line := s.Text()
 		if text, ok := strings.CutPrefix(line, "TEXT "); ok {
-			loops++
 			name, _, _ = strings.Cut(text, "(SB)")
+			loops++
 			continue
 		}
 		_, call, ok := strings.Cut(line, "CALL ")
-		if !ok || !ours.MatchString(line) {
+		if !ok || !ours.MatchString(line) || !strings.Contains(name, ".func") {
 			continue
 		}
 		calls++
@@ -126,36 +90,13 @@ func TestLoopsCallDirectly(t *testing.T) {
 		}
 	}
 	if loops < 25 || calls < 25 {
-		t.Errorf("%d loops with %d calls found, want 25 and more", loops, calls)
-	}
-}
-
-func TestRates(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		perSec float64
-		waits  bool
-	}{
-		{"bwmarrin/snowflake", 4_096_000, true},
-		{"sony/sonyflake", 25_600, true},
-		{"yitter/idgenerator-go", 59_000, true},
-		{contender.OneLane, 8192, false},
-		{contender.OneLaneWide, 1 << 28, false},
-		{"rs/xid", 1 << 24, false},
-		{contender.WUID, 0, false},
-	} {
-		c, _ := contender.ByName(tt.name)
-		if math.Abs(c.Rate.PerSecond-tt.perSec) > 1 || c.Rate.Waits() != tt.waits {
-			t.Errorf("%s: %v a second, waits %v, want %v, %v",
-				tt.name, c.Rate.PerSecond, c.Rate.Waits(), tt.perSec, tt.waits)
-		}
+		t.Errorf("%d functions with %d calls found, want 25 and more", loops, calls)
 	}
 }
 
 func TestMark(t *testing.T) {
 	t.Parallel()
-	hundred := contender.Rate{PerSecond: 100, Beyond: contender.Waits}
+	hundred := contender.Rate{PerSecond: 100, Waits: true}
 	for _, tt := range []struct {
 		rate contender.Rate
 		at   float64
@@ -170,30 +111,6 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// A contender that waits keeps to its rate: the layout that it is said to have is the one it has.
-func TestRateIsKept(t *testing.T) {
-	t.Parallel()
-	c, ok := contender.ByName("sony/sonyflake")
-	if !ok {
-		t.Fatal("no sony/sonyflake")
-	}
-	in, err := c.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	start := time.Now()
-	const n = 4096
-	if err := in.Run(n); err != nil {
-		t.Fatal(err)
-	}
-	// The first tick's 256 ids may come at once.
-	least := time.Duration((n - 2*256) / c.Rate.PerSecond * 1e9)
-	if took := time.Since(start); took < least {
-		t.Errorf("%d ids took %v, want at least %v", n, took, least)
-	}
-}
-
 func TestSlice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -202,39 +119,14 @@ func TestSlice(t *testing.T) {
 		n    int
 	}{
 		{contender.OneLane, contender.Short, 40},
-		{"bwmarrin/snowflake", 25 * time.Millisecond, 20},
+		{contender.Bwmarrin, 25 * time.Millisecond, 20},
 		{"sony/sonyflake", 250 * time.Millisecond, 5},
-		{"google/uuid v4", 250 * time.Millisecond, 5},
-		{contender.DefaultNarrow, 2 * time.Second, 2},
+		{contender.UUID7, 250 * time.Millisecond, 5},
+		{"uid.Default 28-22-13", 2 * time.Second, 2},
 	} {
-		c, _ := contender.ByName(tt.name)
+		c := contender.Pick(tt.name)[0]
 		if d, n := c.Slice(40); d != tt.d || n != tt.n {
 			t.Errorf("%s: %v in %d rounds, want %v in %d", tt.name, d, n, tt.d, tt.n)
 		}
-	}
-}
-
-// BenchmarkRun is every contender on as many goroutines as -cpu says, for users of benchstat.
-func BenchmarkRun(b *testing.B) {
-	for _, c := range contender.All() {
-		b.Run(c.Name, func(b *testing.B) {
-			in, err := c.New()
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer in.Close()
-			b.ReportAllocs()
-			b.ResetTimer()
-			var wg sync.WaitGroup
-			procs := runtime.GOMAXPROCS(0)
-			for g := range procs {
-				wg.Go(func() {
-					if err := in.Run(b.N*(g+1)/procs - b.N*g/procs); err != nil {
-						b.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-		})
 	}
 }

@@ -2,162 +2,187 @@ package contender
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/number"
+	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
+	"github.com/uidring/uidring/uid/uidtest"
 )
 
-// Names of the library's rows that targets are about.
+// Names of the library's rows that others refer to.
 const (
-	OneLane        = "uid.Cached"
-	ManyLanes      = "uid.Cached, many lanes"
-	OneLaneWide    = "uid.Cached 31-4-28"
-	DefaultWide    = "uid.Default 31-4-28"
-	DefaultNarrow  = "uid.Default 28-22-13"
-	DefaultTwitter = "uid.Default 41-10-12 ms"
+	OneLane     = "uid.Cached"
+	ManyLanes   = "uid.Cached, many lanes"
+	OneLaneWide = "uid.Cached 31-4-28"
+	DefaultWide = "uid.Default 31-4-28"
+	DefaultHash = "uid.Default 41-10-12 ms"
+	DefaultZero = "uid.Default 41-10-12 ms, SeqStart 1"
+	SegmentTag  = "segment, one tag"
 
-	Fill256      = "uid.Cached, Fill of 256"
-	Fill1024     = "uid.Cached, Fill of 1,024"
-	ManyFill256  = "uid.Cached, many lanes, Fill of 256"
-	ManyFill1024 = "uid.Cached, many lanes, Fill of 1,024"
+	Fill256  = "uid.Cached, Fill of 256"
+	Fill1024 = "uid.Cached, Fill of 1,024"
 )
 
-// worker is the worker id of every generator here. They share it, so ids of two instances may be
-// equal; only ids of one instance are compared.
+// worker is the worker id of every generator here. They share it, so ids of two may be equal.
 const worker = 1
 
-// wide has room for 268 million ids a second: more than one goroutine can take.
-func wide() bitsalloc.Layout { return bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28} }
+// narrowBits is the width of the default layout's sequence.
+const narrowBits = 13
 
 // second returns the rate of a layout with one-second ticks.
-func second(seqBits int, beyond Beyond) Rate { return perTick(1<<seqBits, time.Second, beyond) }
-
-// narrow is the default layout's sequence, in bits.
-const narrow = 13
+func second(seqBits int, waits bool) Rate { return perTick(1<<seqBits, time.Second, waits) }
 
 func owns() []Contender {
-	row := func(name string, r Rate, start func() (Instance, error), note string) Contender {
-		return Contender{Name: name, Group: Own, Bits: 63, Time: true, Rate: r,
+	row := func(name string, r Rate, start func() (Loop, func(), error), note string) Contender {
+		return Contender{Name: name, Group: Own, Bits: 63, Time: name != SegmentTag, Rate: r,
 			New: start, Note: note}
 	}
+	narrow := second(narrowBits, false)
+	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}
+	twitter := perTick(1<<12, time.Millisecond, true)
 	return []Contender{
-		row(OneLane, second(narrow, Borrows), Cached(nil),
+		row(OneLane, narrow, Cached(nil),
 			"the default: one lane, strictly increasing ids, layout 28-22-13"),
-		row(ManyLanes, second(narrow, Borrows), Cached(&uid.Options{Lanes: uid.AutoLanes}),
+		row(ManyLanes, narrow, Cached(&uid.Options{Lanes: uid.AutoLanes}),
 			"`Lanes: uid.AutoLanes`: ids increase per lane"),
-		row(OneLaneWide, second(28, Borrows), Cached(&uid.Options{Layout: wide()}),
+		row(OneLaneWide, second(28, false), Cached(&uid.Options{Layout: wide}),
 			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
-		row(DefaultWide, second(28, Waits), Default(&uid.DefaultOptions{Layout: wide()}),
+		row(DefaultWide, second(28, true), Default(&uid.DefaultOptions{Layout: wide}),
 			"asks the clock for every id; a layout that is not its limit"),
-		row(DefaultTwitter, perTick(1<<12, time.Millisecond, Waits),
-			Default(&uid.DefaultOptions{Layout: compat.Twitter()}),
-			"the same on Twitter's layout, which bwmarrin/snowflake has as well"),
-		row(DefaultNarrow, second(narrow, Waits), Default(nil), "the same on the default layout"),
+		row(DefaultHash, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter()}),
+			"Twitter's layout, which bwmarrin/snowflake has too. A tick begins at a hash in the "+
+				"lower half of its 4,096 numbers, so that quiet services' ids spread: about three "+
+				"quarters of a tick are left"),
+		row(DefaultZero, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter(),
+			SeqStart: 1}), "the same with ticks that begin at zero, as Twitter's and bwmarrin's do"),
+		row("uid.Default 28-22-13", second(narrowBits, true), Default(nil),
+			"the default layout"),
+		row(SegmentTag, Rate{}, Segment(0),
+			"`Tag.Next`, ranges from memory; ids carry no time"),
 	}
 }
 
 func batches() []Contender {
 	row := func(name string, n int, o *uid.Options) Contender {
 		return Contender{Name: name, Group: Batch, Bits: 63, Time: true,
-			Rate: second(narrow, Borrows), New: filled(n, o)}
+			Rate: second(narrowBits, false), New: fill(n, o)}
 	}
 	many := &uid.Options{Lanes: uid.AutoLanes}
 	return append(storeFloors(), row(Fill256, 256, nil), row(Fill1024, 1024, nil),
-		row(ManyFill256, 256, many), row(ManyFill1024, 1024, many))
+		row("uid.Cached, many lanes, Fill of 256", 256, many))
 }
 
-// Cached returns the New of a contender that calls Next of a uid.Cached.
-func Cached(o *uid.Options) func() (Instance, error) {
-	return func() (Instance, error) {
-		g, err := uid.NewCached(context.Background(), assignertest.Static(worker), o)
-		return cached{g}, err
+// Cached returns the New of a loop of Next of a uid.Cached.
+func Cached(o *uid.Options) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) {
+		ctx := context.Background()
+		g, err := uid.NewCached(ctx, assignertest.Static(worker), o)
+		return func(n int) error {
+			for range n {
+				if _, err := g.Next(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() { _ = g.Close() }, err
 	}
 }
 
-type cached struct{ g *uid.Cached }
+// Default returns the New of a loop of Next of a uid.Default.
+func Default(o *uid.DefaultOptions) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) {
+		ctx := context.Background()
+		g, err := uid.NewDefault(ctx, assignertest.Static(worker), o)
+		return func(n int) error {
+			for range n {
+				if _, err := g.Next(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() { _ = g.Close() }, err
+	}
+}
 
-func (c cached) Run(n int) error {
-	ctx := context.Background()
-	for range n {
-		if _, err := c.g.Next(ctx); err != nil {
-			return err
+func fill(ids int, o *uid.Options) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) {
+		ctx := context.Background()
+		g, err := uid.NewCached(ctx, assignertest.Static(worker), o)
+		bufs := &sync.Pool{New: func() any { s := make([]uid.ID, ids); return &s }}
+		return func(n int) error {
+			buf := bufs.Get().(*[]uid.ID) //nolint:errcheck // all it has
+			for ; n > 0; n -= ids {
+				if _, err := g.Fill(ctx, (*buf)[:min(n, ids)]); err != nil {
+					return err
+				}
+			}
+			bufs.Put(buf)
+			return nil
+		}, func() { _ = g.Close() }, err
+	}
+}
+
+// away is a source of ranges in memory that answers after a while, as a database does.
+type away struct {
+	uidtest.Counters
+	after time.Duration
+}
+
+func (a *away) Fetch(ctx context.Context, tag string, step int64) (segment.Range, error) {
+	select {
+	case <-time.After(a.after):
+		return a.Counters.Fetch(ctx, tag, step)
+	case <-ctx.Done():
+		return segment.Range{}, ctx.Err()
+	}
+}
+
+// Segment returns the New of a loop of Next of a tag, whose database is so far away.
+func Segment(after time.Duration) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) {
+		ctx := context.Background()
+		src := &away{after: after}
+		if err := src.Set(ctx, segment.Row{Tag: "order", Step: 1000}); err != nil {
+			return nil, nil, err
 		}
-	}
-	return nil
-}
-
-func (c cached) Keys(dst []Key) error { return keysOf(c.g, dst) }
-func (c cached) Close()               { _ = c.g.Close() }
-
-// Default returns the New of a contender that calls Next of a uid.Default.
-func Default(o *uid.DefaultOptions) func() (Instance, error) {
-	return func() (Instance, error) {
-		g, err := uid.NewDefault(context.Background(), assignertest.Static(worker), o)
-		return byClock{g}, err
-	}
-}
-
-type byClock struct{ g *uid.Default }
-
-func (d byClock) Run(n int) error {
-	ctx := context.Background()
-	for range n {
-		if _, err := d.g.Next(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d byClock) Keys(dst []Key) error { return keysOf(d.g, dst) }
-func (d byClock) Close()               { _ = d.g.Close() }
-
-func keysOf(g uid.Generator, dst []Key) error {
-	return each(dst, func() (Key, error) {
-		id, err := g.Next(context.Background())
-		return integer(int64(id)), err
-	})
-}
-
-// filled returns the New of a contender that calls Fill of a uid.Cached for n ids at a time.
-func filled(n int, o *uid.Options) func() (Instance, error) {
-	return func() (Instance, error) {
-		g, err := uid.NewCached(context.Background(), assignertest.Static(worker), o)
-		return fill{cached{g}, newBuffers[uid.ID](n)}, err
-	}
-}
-
-type fill struct {
-	cached
-	bufs buffers[uid.ID]
-}
-
-func (f fill) Run(n int) error {
-	buf, ctx := f.bufs.get(), context.Background()
-	for ; n > 0; n -= len(*buf) {
-		if _, err := f.g.Fill(ctx, (*buf)[:min(n, len(*buf))]); err != nil {
-			return err
-		}
-	}
-	f.bufs.put(buf)
-	return nil
-}
-
-func (f fill) Keys(dst []Key) error {
-	buf := f.bufs.get()
-	defer f.bufs.put(buf)
-	for len(dst) > 0 {
-		n, err := f.g.Fill(context.Background(), (*buf)[:min(len(dst), len(*buf))])
+		g, err := segment.New(ctx, src, nil)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		for i, id := range (*buf)[:n] {
-			dst[i] = integer(int64(id))
-		}
-		dst = dst[n:]
+		tag, err := g.Tag(ctx, "order")
+		return func(n int) error {
+			for range n {
+				if _, err := tag.Next(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() { _ = g.Close() }, err
 	}
-	return nil
+}
+
+// Number returns the New of a loop of Next of a number, whose database is so far away.
+func Number(after time.Duration) func() (Loop, func(), error) {
+	return func() (Loop, func(), error) {
+		ctx := context.Background()
+		g, err := segment.New(ctx, &away{after: after}, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		const format = "{shop upper 2}-{20060102}-{n 12 day}-{check mod37,36}"
+		orders, err := number.New(ctx, g, "order", format, nil)
+		return func(n int) error {
+			for range n {
+				if _, err := orders.Next(ctx, "BJ"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() { _ = g.Close() }, err
+	}
 }

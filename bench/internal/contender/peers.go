@@ -1,7 +1,6 @@
 package contender
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/bwmarrin/snowflake"
@@ -16,247 +15,158 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 )
 
-// WUID is a peer that a target is measured against, Sno one that is known to repeat ids.
+// Names of peers that others refer to. Drifting borrows 2,000 ticks before it waits.
 const (
-	WUID = "edwingeng/wuid"
-	Sno  = "muyo/sno"
+	WUID     = "edwingeng/wuid"
+	Bwmarrin = "bwmarrin/snowflake"
+	Sony     = "sony/sonyflake 15-bit seq, 1 ms"
+	UUID7    = "google/uuid v7"
+	Drifting = "yitter/idgenerator-go"
 )
 
 // peers returns the libraries that a Go program could use instead. Each is set up as its own
 // documentation shows first; a second row with another layout says so in its name.
 func peers() []Contender {
-	wideSony := sonyflake.Settings{BitsSequence: 15, BitsMachineID: 7, TimeUnit: time.Millisecond}
+	row := func(name, module string, bits int, r Rate, note string,
+		start func() (Loop, func(), error)) Contender {
+		return Contender{Name: name, Module: "github.com/" + module, Bits: bits, Time: true,
+			Rate: r, Note: note, New: start, Group: Peer}
+	}
+	wide := sonyflake.Settings{BitsSequence: 15, BitsMachineID: 7, TimeUnit: time.Millisecond}
 	list := []Contender{
-		{Name: "bwmarrin/snowflake", Module: "github.com/bwmarrin/snowflake", Bits: 63, Time: true,
-			New: newSnowflake, Rate: perTick(1<<12, time.Millisecond, Waits)},
-		{Name: "sony/sonyflake", Module: "github.com/sony/sonyflake/v2", Bits: 63, Time: true,
-			New:  newSonyflake(sonyflake.Settings{}),
-			Rate: perTick(1<<8, 10*time.Millisecond, Waits)},
-		{Name: "sony/sonyflake 15-bit seq, 1 ms", Module: "github.com/sony/sonyflake/v2", Bits: 63,
-			Time: true, New: newSonyflake(wideSony), Rate: perTick(1<<15, time.Millisecond, Waits)},
-		{Name: "yitter/idgenerator-go", Module: "github.com/yitter/idgenerator-go", Bits: 63,
-			Time: true, New: newYitter(6), Rate: perTick(1<<6-5, time.Millisecond, Drifts)},
-		{Name: "yitter/idgenerator-go 10-bit seq", Module: "github.com/yitter/idgenerator-go",
-			Bits: 63, Time: true, New: newYitter(10),
-			Rate: perTick(1<<10-5, time.Millisecond, Drifts)},
-		{Name: WUID, Module: "github.com/edwingeng/wuid", Bits: 63, New: newWUID,
-			Note: "a counter below a number from a database; its ids carry no time"},
-		{Name: Sno, Module: "github.com/muyo/sno", Bits: 80, Time: true,
-			New: newSno, Rate: perTick(1<<16, 4*time.Millisecond, Waits),
-			Note: "sets the time and then the sequence; a caller between the two gets a " +
-				"used number"},
-		{Name: "rs/xid", Module: "github.com/rs/xid", Bits: 96, Time: true,
-			New: startless(func() Instance { return xids{} }), Rate: second(24, Repeats),
-			Note: "its 24-bit counter wraps around silently"},
-		{Name: "google/uuid v4", Module: "github.com/google/uuid", Bits: 128, Allocs: true,
-			New: startless(func() Instance { return uuid4{} }), Note: "random: no order, no time"},
-		{Name: "google/uuid v7", Module: "github.com/google/uuid", Bits: 128, Time: true,
-			Allocs: true, New: startless(func() Instance { return uuid7{} })},
-		{Name: "oklog/ulid", Module: "github.com/oklog/ulid/v2", Bits: 128, Time: true,
-			Allocs: true, New: startless(func() Instance { return ulids{} })},
-		{Name: "segmentio/ksuid", Module: "github.com/segmentio/ksuid", Bits: 160, Time: true,
-			New: startless(func() Instance { return ksuids{} })},
+		row(Bwmarrin, "bwmarrin/snowflake", 63, perTick(1<<12, time.Millisecond, true), "", flake),
+		row("sony/sonyflake", "sony/sonyflake/v2", 63, perTick(1<<8, 10*time.Millisecond, true), "",
+			sony(sonyflake.Settings{})),
+		row(Sony, "sony/sonyflake/v2", 63, perTick(1<<15, time.Millisecond, true), "", sony(wide)),
+		row(Drifting, "yitter/idgenerator-go", 63, perTick(1<<6-5, time.Millisecond, true), "",
+			yitter(6)),
+		row("yitter/idgenerator-go 10-bit seq", "yitter/idgenerator-go", 63,
+			perTick(1<<10-5, time.Millisecond, false), "", yitter(10)),
+		row(WUID, "edwingeng/wuid", 63, Rate{},
+			"a counter below a number from a database; its ids carry no time", wuids),
+		row("muyo/sno", "muyo/sno", 80, perTick(1<<16, 4*time.Millisecond, true), "", snos),
+		row("rs/xid", "rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
+			free(xids)),
+		row("google/uuid v4", "google/uuid", 128, Rate{}, "random: no order, no time",
+			free(uuid4)),
+		row(UUID7, "google/uuid", 128, Rate{}, "", free(uuid7)),
+		row("oklog/ulid", "oklog/ulid/v2", 128, Rate{}, "", free(ulids)),
+		row("segmentio/ksuid", "segmentio/ksuid", 160, Rate{}, "", free(ksuids)),
 	}
 	for i := range list {
-		list[i].Group = Peer
+		c := &list[i]
+		c.Allocs = c.Bits == 128
+		c.Time = c.Name != WUID && c.Name != "google/uuid v4"
 	}
 	return list
 }
 
-type flake struct {
-	open
-	n *snowflake.Node
-}
-
-func newSnowflake() (Instance, error) {
-	n, err := snowflake.NewNode(worker)
-	return flake{n: n}, err
-}
-
-func (f flake) Run(n int) error {
-	for range n {
-		f.n.Generate()
-	}
-	return nil
-}
-
-func (f flake) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { return integer(f.n.Generate().Int64()), nil })
-}
-
-type sony struct {
-	open
-	s *sonyflake.Sonyflake
-}
-
-func newSonyflake(set sonyflake.Settings) func() (Instance, error) {
-	set.MachineID = func() (int, error) { return worker, nil }
-	return func() (Instance, error) {
-		s, err := sonyflake.New(set)
-		return sony{s: s}, err
-	}
-}
-
-func (s sony) Run(n int) error {
-	for range n {
-		if _, err := s.s.NextID(); err != nil {
-			return err
+func flake() (Loop, func(), error) {
+	g, err := snowflake.NewNode(worker)
+	return func(n int) error {
+		for range n {
+			g.Generate()
 		}
+		return nil
+	}, func() {}, err
+}
+
+func sony(set sonyflake.Settings) func() (Loop, func(), error) {
+	set.MachineID = func() (int, error) { return worker, nil }
+	return func() (Loop, func(), error) {
+		g, err := sonyflake.New(set)
+		return func(n int) error {
+			for range n {
+				if _, err := g.NextID(); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() {}, err
 	}
-	return nil
 }
 
-func (s sony) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id, err := s.s.NextID(); return integer(id), err })
-}
-
-type yitter struct {
-	open
-	g *idgen.DefaultIdGenerator
-}
-
-func newYitter(seqBits byte) func() (Instance, error) {
-	return startless(func() Instance {
+func yitter(seqBits byte) func() (Loop, func(), error) {
+	return free(func() Loop {
 		o := idgen.NewIdGeneratorOptions(worker)
 		o.SeqBitLength = seqBits
-		return yitter{g: idgen.NewDefaultIdGenerator(o)}
+		g := idgen.NewDefaultIdGenerator(o)
+		return func(n int) error {
+			for range n {
+				g.NewLong()
+			}
+			return nil
+		}
 	})
 }
 
-func (y yitter) Run(n int) error {
-	for range n {
-		y.g.NewLong()
-	}
-	return nil
+func wuids() (Loop, func(), error) {
+	g := wuid.NewWUID("bench", wuidslog.NewDumbLogger())
+	return func(n int) error {
+		for range n {
+			g.Next()
+		}
+		return nil
+	}, func() {}, g.LoadH28WithCallback(func() (int64, func(), error) { return 1, nil, nil })
 }
 
-func (y yitter) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { return integer(y.g.NewLong()), nil })
-}
-
-type wuids struct {
-	open
-	w *wuid.WUID
-}
-
-func newWUID() (Instance, error) {
-	w := wuid.NewWUID("bench", wuidslog.NewDumbLogger())
-	return wuids{w: w}, w.LoadH28WithCallback(func() (int64, func(), error) { return 1, nil, nil })
-}
-
-func (w wuids) Run(n int) error {
-	for range n {
-		w.w.Next()
-	}
-	return nil
-}
-
-func (w wuids) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { return integer(w.w.Next()), nil })
-}
-
-type snos struct {
-	open
-	g *sno.Generator
-}
-
-func newSno() (Instance, error) {
+func snos() (Loop, func(), error) {
 	g, err := sno.NewGenerator(nil, nil)
-	return snos{g: g}, err
-}
-
-func (s snos) Run(n int) error {
-	for range n {
-		s.g.New(0)
-	}
-	return nil
-}
-
-func (s snos) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id := s.g.New(0); return bytesKey(id[:]), nil })
-}
-
-type xids struct{ open }
-
-func (xids) Run(n int) error {
-	for range n {
-		xid.New()
-	}
-	return nil
-}
-
-func (xids) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id := xid.New(); return bytesKey(id[:]), nil })
-}
-
-type uuid4 struct{ open }
-
-func (uuid4) Run(n int) error {
-	for range n {
-		if _, err := uuid.NewRandom(); err != nil {
-			return err
+	return func(n int) error {
+		for range n {
+			g.New(0)
 		}
-	}
-	return nil
+		return nil
+	}, func() {}, err
 }
 
-func (uuid4) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) {
-		id, err := uuid.NewRandom()
-		return bytesKey(id[:]), err
-	})
-}
-
-type uuid7 struct{ open }
-
-func (uuid7) Run(n int) error {
-	for range n {
-		if _, err := uuid.NewV7(); err != nil {
-			return err
+func xids() Loop {
+	return func(n int) error {
+		for range n {
+			xid.New()
 		}
+		return nil
 	}
-	return nil
 }
 
-func (uuid7) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id, err := uuid.NewV7(); return bytesKey(id[:]), err })
-}
-
-type ulids struct{ open }
-
-func (ulids) Run(n int) error {
-	for range n {
-		ulid.Make()
-	}
-	return nil
-}
-
-func (ulids) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id := ulid.Make(); return bytesKey(id[:]), nil })
-}
-
-type ksuids struct{ open }
-
-func (ksuids) Run(n int) error {
-	for range n {
-		if _, err := ksuid.NewRandom(); err != nil {
-			return err
+func uuid4() Loop {
+	return func(n int) (err error) {
+		for range n {
+			if _, err = uuid.NewRandom(); err != nil {
+				break
+			}
 		}
+		return err
 	}
-	return nil
 }
 
-func (ksuids) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) {
-		id, err := ksuid.NewRandom()
-		return bytesKey(id[:]), err
-	})
+func uuid7() Loop {
+	return func(n int) (err error) {
+		for range n {
+			if _, err = uuid.NewV7(); err != nil {
+				break
+			}
+		}
+		return err
+	}
 }
 
-// bytesKey returns the key of an id of up to 20 bytes, the length of the longest.
-func bytesKey(id []byte) Key {
-	var b [20]byte
-	copy(b[:], id)
-	e := binary.BigEndian
-	return Key{e.Uint64(b[:]), e.Uint64(b[8:]), e.Uint32(b[16:])}
+func ulids() Loop {
+	return func(n int) error {
+		for range n {
+			ulid.Make()
+		}
+		return nil
+	}
+}
+
+func ksuids() Loop {
+	return func(n int) (err error) {
+		for range n {
+			if _, err = ksuid.NewRandom(); err != nil {
+				break
+			}
+		}
+		return err
+	}
 }

@@ -7,18 +7,12 @@ import "uuid"
 // standard returns the standard library's generator, which Go has since 1.27.
 func standard() []Contender {
 	return []Contender{{Name: "uuid v7 (Go's own)", Bits: 128, Time: true, Group: Peer,
-		New: startless(func() Instance { return stdUUID{} })}}
-}
-
-type stdUUID struct{ open }
-
-func (stdUUID) Run(n int) error {
-	for range n {
-		uuid.NewV7()
-	}
-	return nil
-}
-
-func (stdUUID) Keys(dst []Key) error {
-	return each(dst, func() (Key, error) { id := uuid.NewV7(); return bytesKey(id[:]), nil })
+		New: free(func() Loop {
+			return func(n int) error {
+				for range n {
+					uuid.NewV7()
+				}
+				return nil
+			}
+		})}}
 }

@@ -1,5 +1,4 @@
-// Package measure times contenders: how fast they make ids, how long a single one takes, and which
-// ids come out.
+// Package measure times loops that make ids: how fast they run, and how long a single id takes.
 package measure
 
 import (
@@ -19,32 +18,25 @@ const batchTime = 20 * time.Microsecond
 // Tries is how often a short measurement is repeated to find a calm one.
 const Tries = 5
 
-// Sample is one measurement of a contender's pace.
-type Sample struct {
-	NsPerID float64 // wall time, all goroutines together
-	Allocs  float64 // per id, of the whole process
-}
-
 // Pace makes ids on the given number of goroutines for about d, up to tries times, and returns the
-// calmest measurement.
-func Pace(in contender.Instance, goroutines int, d time.Duration, tries int) (Sample, error) {
-	batch, err := calibrate(in)
+// wall nanoseconds per id, all goroutines together, of the calmest measurement.
+func Pace(run contender.Loop, goroutines int, d time.Duration, tries int) (float64, error) {
+	batch, err := calibrate(run)
 	if err != nil {
-		return Sample{}, err
+		return 0, err
 	}
-	return calmest(tries, preemptions, func() (Sample, error) {
-		return pace(in, goroutines, batch, d)
+	return calmest(tries, preemptions, func() (float64, error) {
+		return pace(run, goroutines, batch, d)
 	})
 }
 
-func pace(in contender.Instance, goroutines, batch int, d time.Duration) (Sample, error) {
+func pace(run contender.Loop, goroutines, batch int, d time.Duration) (float64, error) {
 	var (
-		wg     sync.WaitGroup
-		ready  atomic.Int64
-		begin  atomic.Bool
-		start  time.Time
-		parts  = make([]part, goroutines)
-		m0, m1 runtime.MemStats
+		wg    sync.WaitGroup
+		ready atomic.Int64
+		begin atomic.Bool
+		start time.Time
+		parts = make([]part, goroutines)
 	)
 	for g := range parts {
 		wg.Go(func() {
@@ -52,27 +44,22 @@ func pace(in contender.Instance, goroutines, batch int, d time.Duration) (Sample
 			for !begin.Load() {
 				runtime.Gosched() // a channel would start them one after another
 			}
-			parts[g].work(in, batch, start, d)
+			parts[g].work(run, batch, start, d)
 		})
 	}
 	for ready.Load() < int64(goroutines) {
 		runtime.Gosched()
 	}
-	runtime.ReadMemStats(&m0)
 	start = time.Now()
 	begin.Store(true)
 	wg.Wait()
-	runtime.ReadMemStats(&m1)
-	var ids int64
 	var perNs float64
 	var errs []error
 	for _, p := range parts {
-		ids += p.ids
 		perNs += float64(p.ids) / float64(p.took)
 		errs = append(errs, p.err)
 	}
-	allocs := float64(m1.Mallocs-m0.Mallocs) / float64(ids)
-	return Sample{NsPerID: 1 / perNs, Allocs: allocs}, errors.Join(errs...)
+	return 1 / perNs, errors.Join(errs...)
 }
 
 // part is one goroutine's share.
@@ -83,20 +70,20 @@ type part struct {
 }
 
 // work makes batches until d has passed since start.
-func (p *part) work(in contender.Instance, batch int, start time.Time, d time.Duration) {
+func (p *part) work(run contender.Loop, batch int, start time.Time, d time.Duration) {
 	for p.took < d && p.err == nil {
-		p.err = in.Run(batch)
+		p.err = run(batch)
 		p.ids += int64(batch)
 		p.took = time.Since(start)
 	}
 }
 
-// calibrate returns a batch size that takes about batchTime, and warms the instance up. A size
+// calibrate returns a batch size that takes about batchTime, and warms the generator up. A size
 // counts only if it takes that long twice: the machine may have been busy with something else.
-func calibrate(in contender.Instance) (int, error) {
+func calibrate(run contender.Loop) (int, error) {
 	for n, slow := 1, 0; ; {
 		start := time.Now()
-		if err := in.Run(n); err != nil {
+		if err := run(n); err != nil {
 			return 0, err
 		}
 		if time.Since(start) < batchTime && n < 1<<20 {
@@ -111,29 +98,4 @@ func calibrate(in contender.Instance) (int, error) {
 func WithProcs(n int, f func() error) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	return f()
-}
-
-// Procs returns 1, 2, 4, ... and the number of processors, in ascending order and each once.
-func Procs() []int {
-	var out []int
-	n := runtime.NumCPU()
-	for p := 1; p < n; p *= 2 {
-		out = append(out, p)
-	}
-	return append(out, n)
-}
-
-// Heap returns the bytes of live heap that an instance holds.
-func Heap(start func() (contender.Instance, error)) (int64, error) {
-	var m0, m1 runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m0)
-	in, err := start()
-	if err != nil {
-		return 0, err
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&m1)
-	defer in.Close() // the instance is alive until then
-	return max(0, int64(m1.HeapAlloc)-int64(m0.HeapAlloc)), nil
 }

@@ -1,75 +1,53 @@
 package result_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
+	"slices"
 	"testing"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/uidring/uidring/bench/internal/result"
 )
 
 func TestSaveAndLoad(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "results")
-	want := result.File[result.ThroughputRow]{
-		Meta: result.NewMeta(t.Context(), result.Throughput, "the command", true),
-		Rows: []result.ThroughputRow{{Contender: "a", Procs: 2, Goroutines: 4,
-			NsPerID: []float64{1.5, 2}, Allocs: 1, Err: "e"}, {Contender: "b"}},
+	dir := t.TempDir()
+	f := &result.File{Meta: result.Meta{Suite: "time", Commit: "abc"}}
+	for i := range 3 {
+		f.Add("t", "a", "x", "ns", float64(i), nil)
 	}
-	if err := result.Save(dir, want); err != nil {
+	f.Add("t", "b", "x", "ns", 1, nil)
+	f.Add("t", "b", "x", "ns", 0, errors.New("broken"))
+	f.Add("t", "b", "x", "ns", 2, nil)
+	if err := f.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := result.Load[result.ThroughputRow](dir, result.Throughput)
-	if err != nil || !ok {
-		t.Fatalf("Load: %v, %v", ok, err)
+	got, err := result.Load(dir, "time")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("Load = %+v, want %+v", got, want)
+	if got.Meta.Commit != "abc" || len(got.Rows) != 2 {
+		t.Errorf("%d rows of %+v", len(got.Rows), got.Meta)
+	}
+	if a := got.Get("t", "a", "x"); !slices.Equal(a.Values, []float64{0, 1, 2}) || a.Unit != "ns" {
+		t.Errorf("a is %+v", a)
+	}
+	if b := got.Get("t", "b", "x"); b.Err != "broken" || len(b.Values) != 0 {
+		t.Errorf("b is %+v, want its error alone", b)
 	}
 }
 
-func TestLoadWithoutAFile(t *testing.T) {
-	t.Parallel()
-	if _, ok, err := result.Load[result.TableRow](t.TempDir(), result.Table); ok || err != nil {
-		t.Errorf("Load = %v, %v, want false, nil", ok, err)
-	}
-}
-
-func TestLoadNamesABrokenFile(t *testing.T) {
+func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "table.json"), []byte("{"), 0o600); err != nil {
+	if f, err := result.Load(dir, "time"); err != nil || len(f.Rows) > 0 {
+		t.Errorf("a file that is not there: %v, %v", f, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "time.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := result.Load[result.TableRow](dir, result.Table); err == nil ||
-		!strings.Contains(err.Error(), "table") {
-		t.Errorf("Load: %v, want an error that names the suite", err)
-	}
-}
-
-func TestMeta(t *testing.T) {
-	t.Parallel()
-	m := result.NewMeta(t.Context(), "s", "c", false)
-	if m.Processor == "" || m.CPUs < 1 || m.GOMAXPROCS < 1 || m.Commit == "" ||
-		!strings.HasPrefix(m.GoVersion, "go") && !strings.HasPrefix(m.GoVersion, "devel") {
-		t.Errorf("Meta = %+v, want every field filled in", m)
-	}
-}
-
-func TestQuantilesOf(t *testing.T) {
-	t.Parallel()
-	h := hdrhistogram.New(1, 10_000_000, 3)
-	for v := int64(1); v <= 1000; v++ {
-		if err := h.RecordValue(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	q := result.QuantilesOf(h)
-	if q.P50 != 500 || q.P90 != 900 || q.P99 != 990 || q.P999 != 999 || q.Max != 1000 {
-		t.Errorf("QuantilesOf(1..1000) = %+v", q)
+	if _, err := result.Load(dir, "time"); err == nil {
+		t.Error("a broken file loads")
 	}
 }

@@ -2,92 +2,76 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/internal/progress"
 )
 
 // ClockAlone is the row that every latency is read against: a call that does nothing.
 const ClockAlone = "the clock alone"
 
-// OfferedRate is the rate of the paced load in ids a second.
-const OfferedRate = 100_000
-
-// nothing makes no id.
-type nothing struct{}
-
-func (nothing) Run(int) error { return nil }
-func (nothing) Close()        {}
-
-// runLatency measures the distribution of a single call, in rounds.
-func runLatency(ctx context.Context, c *Config) error {
-	list := append([]contender.Contender{{
-		Name: ClockAlone, New: func() (contender.Instance, error) { return nothing{}, nil },
-	}}, c.contenders(
-		contender.OneLane, contender.ManyLanes, contender.DefaultWide, "bwmarrin/snowflake",
-		"sony/sonyflake 15-bit seq, 1 ms", "yitter/idgenerator-go 10-bit seq", contender.WUID,
-		contender.Sno, "rs/xid", "google/uuid v7", "rival/channel",
-	)...)
-	full := pick(c, 20*time.Millisecond, 100*time.Millisecond)
-	paced := pick(c, 100*time.Millisecond, time.Second)
-	loads := []struct {
-		goroutines, rounds int
-		rate               float64
-		d                  time.Duration
-	}{
-		{1, pick(c, 3, 20), 0, full},
-		{4 * procs(), pick(c, 3, 10), 0, full},
-		{1, pick(c, 1, 4), OfferedRate, paced},
+// latency measures the distribution of a single call, in rounds: one after the other, and in an open
+// loop.
+func latency(ctx context.Context, c *Config, f *result.File) error {
+	clock := contender.Contender{Name: ClockAlone,
+		New: func() (contender.Loop, func(), error) {
+			return func(int) error { return nil }, func() {}, nil
+		}}
+	closed := append([]contender.Contender{clock}, contender.Pick(contender.OneLane)...)
+	open := append(closed, contender.Pick(contender.ManyLanes, contender.DefaultWide,
+		contender.DefaultHash)...)
+	for _, ms := range []time.Duration{1, 10} {
+		away := fmt.Sprintf(", database %d ms away", ms)
+		open = append(open,
+			contender.Contender{Name: "segment" + away, New: contender.Segment(ms * time.Millisecond)},
+			contender.Contender{Name: "number" + away, New: contender.Number(ms * time.Millisecond)})
 	}
-	steps := loads[0].rounds + loads[1].rounds + loads[2].rounds
-	return collect(ctx, c, result.Latency, steps,
-		func(bar *progress.Bar) ([]result.LatencyRow, error) {
-			var rows []result.LatencyRow
-			for _, l := range loads {
-				part := make([]result.LatencyRow, len(list))
-				for i, x := range list {
-					part[i] = result.LatencyRow{Contender: x.Name, Goroutines: l.goroutines,
-						Rate: l.rate}
-				}
-				err := rounds(ctx, bar, l.rounds, func(int) error {
-					for i, x := range list {
-						latencyOnce(x, l.d, &part[i])
-					}
-					return nil
-				})
-				if err != nil {
-					return nil, err
-				}
-				rows = append(rows, part...)
-			}
-			return rows, nil
-		})
+	open = append(open, contender.Pick(contender.Bwmarrin, contender.Sony, contender.WUID,
+		contender.UUID7)...)
+	err := rounds(ctx, pick(c, 2, 20), func(int) error {
+		for _, x := range closed {
+			distribution(f, "closed", x, func(run contender.Loop) (*measure.Histogram, error) {
+				return measure.Closed(run, pick[time.Duration](c, 20, 100)*time.Millisecond)
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return rounds(ctx, pick(c, 1, 5), func(int) error {
+		for _, x := range open {
+			distribution(f, "open", x, func(run contender.Loop) (*measure.Histogram, error) {
+				return measure.Open(run, 100_000, pick[time.Duration](c, 200, 1500)*time.Millisecond)
+			})
+		}
+		return nil
+	})
 }
 
-// latencyOnce adds one measurement of a fresh instance to row.
-func latencyOnce(x contender.Contender, d time.Duration, row *result.LatencyRow) {
-	in, err := x.New()
-	if err != nil {
-		row.Err = err.Error()
-		return
+// distribution adds the quantiles of one measurement of a fresh generator.
+func distribution(f *result.File, table string, x contender.Contender,
+	take func(contender.Loop) (*measure.Histogram, error)) {
+	h, err := func() (*measure.Histogram, error) {
+		run, stop, err := x.New()
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		if err := run(10_000); err != nil { // warms caches and branch predictors up
+			return nil, err
+		}
+		return take(run)
+	}()
+	for column, q := range map[string]float64{"p50": 50, "p99": 99, "p99.9": 99.9, "p99.99": 99.99,
+		"longest": 100} {
+		v := 0.0
+		if err == nil {
+			v = float64(h.ValueAtQuantile(q))
+		}
+		f.Add(table, x.Name, column, "ns", v, err)
 	}
-	defer in.Close()
-	if err := in.Run(10_000); err != nil { // warms caches and branch predictors up
-		row.Err = err.Error()
-		return
-	}
-	var h *measure.Histogram
-	if row.Rate == 0 {
-		h, err = measure.FullLoad(in, row.Goroutines, d)
-	} else {
-		h, err = measure.Paced(in, row.Goroutines, row.Rate, d)
-	}
-	if err != nil {
-		row.Err = err.Error()
-		return
-	}
-	row.Rounds = append(row.Rounds, result.QuantilesOf(h))
 }

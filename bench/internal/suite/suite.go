@@ -5,43 +5,50 @@ package suite
 import (
 	"context"
 	"fmt"
-	"os"
-	"regexp"
+	"io"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
+	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/internal/progress"
 )
 
 // Config is what a suite needs to know.
 type Config struct {
 	Quick   bool
-	Only    *regexp.Regexp // contenders to measure, by name
-	Results string         // the directory of the raw results
-	Command string         // as the user gave it
-	Out     *os.File       // for the progress
+	Root    string    // of the repository
+	Anchors string    // what bench/anchors/build.sh has built; "" where it was not
+	Results string    // the directory of the raw results
+	Command string    // as the user gave it
+	Out     io.Writer // for what is under way
 }
 
-// Suite is one of them.
-type Suite struct {
-	Name string
-	Run  func(ctx context.Context, c *Config) error // measures and saves
-}
-
-// All returns the suites in the order of the report.
-func All() []Suite {
-	return []Suite{
-		{result.Throughput, runThroughput},
-		{result.Unique, runUnique},
-		{result.Latency, runLatency},
-		{result.Time, runTime},
-		{result.Table, runTable},
-		{result.Original, runOriginal},
-		{result.Tuning, runTuning},
+// Run measures a suite and saves its result.
+func (c *Config) Run(ctx context.Context, name string) error {
+	suites := map[string]func(context.Context, *Config, *result.File) error{
+		"throughput": throughput, "anchors": anchors, "processors": processors,
+		"latency": latency, "unique": unique, "time": stamps, "tuning": tuning, "costs": costs,
+		"keys": keys,
 	}
+	before, err := result.Load(c.Results, name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "%s: %s", name, time.Now().Format(time.TimeOnly))
+	if !c.Quick && !before.Meta.Quick && before.Meta.Seconds > 0 {
+		fmt.Fprintf(c.Out, ", about %.0f s", before.Meta.Seconds)
+	}
+	f := &result.File{Meta: result.NewMeta(ctx, name, c.Command, c.Quick)}
+	start := time.Now()
+	err = suites[name](ctx, c, f)
+	took := time.Since(start).Seconds()
+	fmt.Fprintf(c.Out, ", took %.0f s\n", took)
+	if err != nil || len(f.Rows) == 0 {
+		return err
+	}
+	f.Meta.Seconds = took
+	return f.Save(c.Results)
 }
 
 // pick returns quick or full.
@@ -52,40 +59,14 @@ func pick[T any](c *Config, quick, full T) T {
 	return full
 }
 
-// contenders returns those that the user wants, of the given names or of all.
-func (c *Config) contenders(names ...string) []contender.Contender {
-	return slices.DeleteFunc(contender.All(), func(x contender.Contender) bool {
-		return !c.Only.MatchString(x.Name) || len(names) > 0 && !slices.Contains(names, x.Name)
-	})
-}
-
-// collect runs a suite of so many steps, saves its rows and says how long it took.
-func collect[R any](ctx context.Context, c *Config, name string, steps int,
-	run func(*progress.Bar) ([]R, error)) error {
-	meta := result.NewMeta(ctx, name, c.Command, c.Quick)
-	var bar *progress.Bar
-	if info, err := c.Out.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		bar = progress.New(c.Out, func() int { return 80 }, name, int64(steps))
-	}
-	start := time.Now()
-	rows, err := run(bar)
-	bar.End()
-	if err != nil {
-		return err
-	}
-	meta.Seconds = time.Since(start).Seconds()
-	fmt.Fprintf(c.Out, "%s: %.0f s\n", name, meta.Seconds)
-	return result.Save(c.Results, result.File[R]{Meta: meta, Rows: rows})
-}
-
 // rounds calls f n times, unless ctx ends or f fails. A disturbance of the machine that outlasts a
 // measurement hits all that is measured in a round alike.
-func rounds(ctx context.Context, bar *progress.Bar, n int, f func(round int) error) error {
+func rounds(ctx context.Context, n int, f func(round int) error) error {
 	for i := range n {
-		bar.Step("")
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		runtime.GC()
 		if err := f(i); err != nil {
 			return err
 		}
@@ -93,13 +74,26 @@ func rounds(ctx context.Context, bar *progress.Bar, n int, f func(round int) err
 	return nil
 }
 
-// text returns err's text, or nothing.
-func text(err error) string {
-	if err == nil {
-		return ""
+// starter is the New of a contender.
+type starter = func() (contender.Loop, func(), error)
+
+// once measures the wall nanoseconds per id of a fresh generator, to a picosecond.
+func once(start starter, goroutines int, d time.Duration) (float64, error) {
+	run, stop, err := start()
+	if err != nil {
+		return 0, err
 	}
-	return err.Error()
+	defer stop()
+	tries := 1
+	if d == contender.Short {
+		tries = measure.Tries
+	}
+	ns, err := measure.Pace(run, goroutines, d, tries)
+	return float64(int64(ns*1000+0.5)) / 1000, err
 }
 
 // procs is the number of processors that Go may use.
 func procs() int { return runtime.GOMAXPROCS(0) }
+
+// On names a load: so many goroutines on so many processors.
+func On(goroutines, processors int) string { return fmt.Sprintf("%d on %d", goroutines, processors) }

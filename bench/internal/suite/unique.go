@@ -3,96 +3,99 @@ package suite
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/internal/progress"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
 
-// runUnique makes ids with every contender on several goroutines and compares all of them, and
-// counts the ids that callers of one lane skip.
-func runUnique(ctx context.Context, c *Config) error {
-	list := c.contenders()
-	return collect(ctx, c, result.Unique, len(list)+3,
-		func(bar *progress.Bar) ([]result.UniqueRow, error) {
-			var rows []result.UniqueRow
-			err := rounds(ctx, bar, len(list), func(i int) error {
-				if x := list[i]; x.Bits > 0 {
-					rows = append(rows, uniqueOnce(x, 4*procs(), uniqueIDs(x.Rate, c.Quick)))
-				}
-				return nil
-			})
+// unique makes ids on several goroutines and compares every id with all others of its generator.
+// Nothing is summed or sampled. Of one lane it counts the ids that callers skip.
+func unique(ctx context.Context, c *Config, f *result.File) error {
+	cached := func(lanes int) func() (uid.Generator, error) {
+		return func() (uid.Generator, error) {
+			return uid.NewCached(ctx, assignertest.Static(1), &uid.Options{Lanes: lanes})
+		}
+	}
+	list := []struct {
+		name  string
+		start func() (uid.Generator, error)
+	}{
+		{contender.OneLane, cached(1)},
+		{contender.ManyLanes, cached(uid.AutoLanes)},
+		{contender.DefaultWide, func() (uid.Generator, error) {
+			return uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{
+				Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}})
+		}},
+	}
+	n := pick(c, 1<<20, 1<<24)
+	return rounds(ctx, pick(c, 1, 2), func(int) error {
+		for _, x := range list {
 			for _, goroutines := range []int{1, procs(), 4 * procs()} {
-				bar.Step("skipped ids")
-				row := result.UniqueRow{Contender: contender.OneLane, Goroutines: goroutines,
-					Skipped: new(int)}
-				for range pick(c, 1, 10) {
-					if row.Err == "" && ctx.Err() == nil {
-						row.Err = text(skipOnce(ctx, pick(c, 1<<20, 1<<24), &row))
-					}
+				g, err := x.start()
+				if err != nil {
+					return err
 				}
-				rows = append(rows, row)
+				name := x.name + ", " + human.Plural(goroutines, "goroutine")
+				ids, err := taken(ctx, g, goroutines, n)
+				skipped, duplicates := 0, 0
+				if err == nil {
+					slices.Sort(ids)
+					skipped, duplicates = gaps(g, ids)
+				}
+				f.Add("ids", name, "ids", "", float64(n), err)
+				f.Add("ids", name, "duplicates", "", float64(duplicates), err)
+				if x.name == contender.OneLane {
+					f.Add("ids", name, "skipped", "", float64(skipped), err)
+				}
+				if err := g.Close(); err != nil {
+					return err
+				}
 			}
-			return rows, errors.Join(err, ctx.Err())
-		})
-}
-
-// uniqueIDs returns how many ids to ask for: no more than a waiting layout has in ten seconds, and
-// more than a second's where a layout repeats ids, so that it shows.
-func uniqueIDs(r contender.Rate, quick bool) int {
-	n, longest := 2_000_000, 10.0
-	if quick {
-		n, longest = 200_000, 2
-	}
-	switch {
-	case r.Waits():
-		return min(n, int(longest*r.PerSecond))
-	case r.Beyond == contender.Repeats && !quick:
-		return int(1.5 * r.PerSecond)
-	}
-	return n
-}
-
-func uniqueOnce(x contender.Contender, goroutines, n int) result.UniqueRow {
-	row := result.UniqueRow{Contender: x.Name, IDs: n, Goroutines: goroutines}
-	in, err := x.New()
-	if err != nil {
-		row.Err = err.Error()
-		return row
-	}
-	defer in.Close()
-	k, ok := in.(contender.Keyer)
-	if !ok {
-		row.Err = "shows no ids"
-		return row
-	}
-	row.Duplicates, err = measure.Duplicates(k, goroutines, n)
-	row.Err = text(err)
-	return row
-}
-
-// errJumped says that ids are missing for another reason than a skip.
-var errJumped = errors.New("the generator jumped")
-
-// skipOnce adds n ids of one lane to row.
-func skipOnce(ctx context.Context, n int, row *result.UniqueRow) error {
-	g, err := uid.NewCached(ctx, assignertest.Static(1), nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = g.Close() }()
-	seqBits := g.Stats().Layout.SeqBits
-	skipped, duplicates, err := measure.Skipped(g, row.Goroutines, n, func(id uid.ID) int64 {
-		p := g.Parse(id)
-		return p.Tick<<seqBits | p.Seq
+		}
+		return nil
 	})
-	if err == nil && g.Stats().RunsStale > 0 {
-		err = errJumped
+}
+
+// taken makes n ids on goroutines at once.
+func taken(ctx context.Context, g uid.Generator, goroutines, n int) ([]uid.ID, error) {
+	ids := make([]uid.ID, n)
+	errs := make([]error, goroutines)
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			part := ids[n*i/goroutines : n*(i+1)/goroutines]
+			for j := range part {
+				if part[j], errs[i] = g.Next(ctx); errs[i] != nil {
+					return
+				}
+			}
+		})
 	}
-	row.IDs, row.Duplicates, *row.Skipped = row.IDs+n, row.Duplicates+duplicates,
-		*row.Skipped+skipped
-	return err
+	wg.Wait()
+	return ids, errors.Join(errs...)
+}
+
+// narrow is the width of the default layout's sequence.
+const narrow = 13
+
+// gaps returns, of sorted ids, how many numbers of the default layout are missing between the first
+// and the last, and how many ids are equal to another one.
+func gaps(g uid.Generator, ids []uid.ID) (skipped, duplicates int) {
+	position := func(id uid.ID) int {
+		p := g.Parse(id)
+		return int(p.Tick<<narrow | p.Seq)
+	}
+	span := position(ids[len(ids)-1]) - position(ids[0]) + 1
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			duplicates++
+		}
+	}
+	return span - (len(ids) - duplicates), duplicates
 }

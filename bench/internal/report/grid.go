@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uidring/uidring/internal/human"
+)
+
+// grid is a table of text, the head first. Its Markdown is aligned, so that it reads as well on a
+// terminal as on a page. Cells that a line lacks are empty.
+type grid [][]string
+
+// String returns the Markdown. The first column is aligned left, the others right unless they have
+// long texts.
+func (g grid) String() string {
+	width := make([]int, len(g[0]))
+	for _, line := range g {
+		for i, c := range line {
+			width[i] = max(3, width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for at, line := range g {
+		for i, w := range width {
+			cell := ""
+			if i < len(line) {
+				cell = line[i]
+			}
+			pad := strings.Repeat(" ", w-utf8.RuneCountInString(cell))
+			if i > 0 && w <= 22 {
+				cell = pad + cell
+			} else {
+				cell += pad
+			}
+			b.WriteString("| " + cell + " ")
+		}
+		b.WriteString("|\n")
+		for i := 0; at == 0 && i < len(width); i++ {
+			rule := strings.Repeat("-", width[i])
+			if i > 0 && width[i] <= 22 {
+				rule = rule[1:] + ":"
+			}
+			b.WriteString("| " + rule + " ")
+		}
+		if at == 0 {
+			b.WriteString("|\n")
+		}
+	}
+	return b.String()
+}
+
+// show returns a value with its unit: "5.12 ns", "1.20 µs", "3.4 MiB".
+func show(v float64, unit string) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case unit == "B":
+		return human.Bytes(int64(v))
+	case unit == "s":
+		return fmt.Sprintf("%.3f s", v)
+	case unit != "ns":
+		return three(v)
+	case v < 1e3:
+		return three(v) + " ns"
+	case v < 1e6:
+		return three(v/1e3) + " µs"
+	case v < 1e9:
+		return three(v/1e6) + " ms"
+	}
+	return three(v/1e9) + " s"
+}
+
+// three returns v with three significant digits and no exponent, and whole from a hundred on.
+func three(v float64) string {
+	switch abs := math.Abs(v); {
+	case math.IsNaN(v):
+		return "-"
+	case abs >= 99.95 || v == math.Trunc(v):
+		return human.Count(int64(math.Round(v)))
+	case abs >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
