@@ -38,8 +38,8 @@ const (
 	Peer  Group = "other libraries"
 )
 
-// Rate is the number of ids a second that an id's layout has room for on one generator, and what the
-// generator does beyond it. The zero value means that a program cannot reach it.
+// Rate is the number of ids a second that an id's layout has room for on one generator, and what
+// the generator does beyond it. The zero value means that a program cannot reach it.
 type Rate struct {
 	PerSecond float64
 	Waits     bool // sooner or later, for the clock
@@ -90,7 +90,7 @@ func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 // All returns every contender, in the order of the report.
 func All() []Contender { return slices.Concat(floors(), owns(), batches(), peers(), standard()) }
 
-// Pick returns the contenders of these names, in their order; those that are not there are left out.
+// Pick returns the contenders of these names, in their order, without those that are not there.
 func Pick(names ...string) []Contender {
 	var out []Contender
 	for _, name := range names {

@@ -59,7 +59,8 @@ func owns() []Contender {
 				"lower half of its 4,096 numbers, so that quiet services' ids spread: about three "+
 				"quarters of a tick are left"),
 		row(DefaultZero, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter(),
-			SeqStart: 1}), "the same with ticks that begin at zero, as Twitter's and bwmarrin's do"),
+			SeqStart: 1}), "the same with ticks that begin at zero, as Twitter's and "+
+			"bwmarrin's do"),
 		row("uid.Default 28-22-13", second(narrowBits, true), Default(nil),
 			"the default layout"),
 		row(SegmentTag, Rate{}, Segment(0),

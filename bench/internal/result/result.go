@@ -41,7 +41,7 @@ func (f *File) Get(table, name, column string) *Row {
 	return &Row{Table: table, Name: name, Column: column}
 }
 
-// Add adds a value, or the error in its place, to a cell. A cell with an error takes no more values.
+// Add adds a value, or the error in its place, to a cell. After an error a cell takes no values.
 func (f *File) Add(table, name, column, unit string, v float64, err error) {
 	r := f.Get(table, name, column)
 	if r.Unit == "" && r.Values == nil && r.Err == "" {

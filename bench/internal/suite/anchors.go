@@ -135,8 +135,8 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 }
 
 // sweeps measures timeBits 25..32 with workerBits 20 and workerBits 20..29 with timeBits 31, on one
-// goroutine per processor, and 1..8 consumers of a 31-23-9 layout. The epoch is now, so that 25 bits
-// of seconds have room for what a measurement borrows.
+// goroutine per processor, and 1..8 consumers of a 31-23-9 layout. The epoch is now, so that 25
+// bits of seconds have room for what a measurement borrows.
 func sweeps(ctx context.Context, c *Config, f *result.File, baidu *anchor) error {
 	one := func(table string, x, timeBits, workerBits, goroutines int) error {
 		l := bitsalloc.Layout{TimeBits: timeBits, WorkerBits: workerBits,

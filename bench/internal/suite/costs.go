@@ -132,8 +132,10 @@ func linking(ctx context.Context, c *Config, f *result.File, dir string) error {
 // linked adds a program's row. What go get downloads are the archives of the modules of which
 // packages are linked; that of this library is of the files that git knows, compressed.
 func linked(ctx context.Context, c *Config, f *result.File, name, dir string) error {
-	list := "{{if not .Standard}}{{.ImportPath}} {{with .Module}}{{.Path}} {{.Version}}{{end}}{{end}}"
-	if _, err := goTool(ctx, dir, "build", "-trimpath", "-ldflags=-s -w", "-o", "p", "."); err != nil {
+	list := "{{if not .Standard}}{{.ImportPath}} " +
+		"{{with .Module}}{{.Path}} {{.Version}}{{end}}{{end}}"
+	_, err := goTool(ctx, dir, "build", "-trimpath", "-ldflags=-s -w", "-o", "p", ".")
+	if err != nil {
 		return err
 	}
 	packages, err := goTool(ctx, dir, "list", "-deps", "-f", list, ".")
@@ -231,7 +233,7 @@ func starts(ctx context.Context, c *Config, f *result.File, dir string) error {
 		return err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
-	address, err := listen(server)
+	address, err := listen(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -339,7 +341,8 @@ func authorities(dir string) []authority {
 		{"PostgreSQL", dsn(func() (*dbtest.Server, error) { return dbtest.NewPostgres() }, database,
 			"CREATE DATABASE bench")},
 		{"etcd", dsn(func() (*dbtest.Server, error) { return dbtest.NewEtcd() }, database)},
-		{"ZooKeeper", dsn(func() (*dbtest.Server, error) { return dbtest.NewZooKeeper() }, database)},
+		{"ZooKeeper", dsn(func() (*dbtest.Server, error) { return dbtest.NewZooKeeper() },
+			database)},
 		{"Kubernetes", func() ([]string, func(), error) {
 			s, err := dbtest.NewKubernetes()
 			if err != nil {
@@ -352,8 +355,8 @@ func authorities(dir string) []authority {
 }
 
 // listen serves on a free port of this machine.
-func listen(server *http.Server) (address string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context, server *http.Server) (address string, err error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -50,6 +50,7 @@ func keys(ctx context.Context, c *Config, f *result.File) error {
 		return err
 	}
 	random := func() (any, error) { id, err := uuid.NewRandom(); return id[:], err }
+	timed := func() (any, error) { id, err := uuid.NewV7(); return id[:], err }
 	text := func() (any, error) { id, err := uuid.NewRandom(); return id.String(), err }
 	for i, k := range []key{
 		{"uid.Cached", "BIGINT", func() (any, error) {
@@ -57,7 +58,7 @@ func keys(ctx context.Context, c *Config, f *result.File) error {
 			return int64(id), err
 		}},
 		{"AUTO_INCREMENT", "BIGINT", nil},
-		{"UUIDv7", "BINARY(16)", func() (any, error) { id, err := uuid.NewV7(); return id[:], err }},
+		{"UUIDv7", "BINARY(16)", timed},
 		{"UUIDv4", "BINARY(16)", random},
 		{"UUIDv4", "CHAR(36) CHARACTER SET ascii", text},
 	} {

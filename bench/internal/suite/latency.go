@@ -13,8 +13,8 @@ import (
 // ClockAlone is the row that every latency is read against: a call that does nothing.
 const ClockAlone = "the clock alone"
 
-// latency measures the distribution of a single call, in rounds: one after the other, and in an open
-// loop.
+// latency measures the distribution of a single call, in rounds: one after the other, and in an
+// open loop.
 func latency(ctx context.Context, c *Config, f *result.File) error {
 	clock := contender.Contender{Name: ClockAlone,
 		New: func() (contender.Loop, func(), error) {
@@ -23,18 +23,18 @@ func latency(ctx context.Context, c *Config, f *result.File) error {
 	closed := append([]contender.Contender{clock}, contender.Pick(contender.OneLane)...)
 	open := append(closed, contender.Pick(contender.ManyLanes, contender.DefaultWide,
 		contender.DefaultHash)...)
-	for _, ms := range []time.Duration{1, 10} {
-		away := fmt.Sprintf(", database %d ms away", ms)
+	for _, after := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+		away := fmt.Sprintf(", database %d ms away", after.Milliseconds())
 		open = append(open,
-			contender.Contender{Name: "segment" + away, New: contender.Segment(ms * time.Millisecond)},
-			contender.Contender{Name: "number" + away, New: contender.Number(ms * time.Millisecond)})
+			contender.Contender{Name: "segment" + away, New: contender.Segment(after)},
+			contender.Contender{Name: "number" + away, New: contender.Number(after)})
 	}
 	open = append(open, contender.Pick(contender.Bwmarrin, contender.Sony, contender.WUID,
 		contender.UUID7)...)
 	err := rounds(ctx, pick(c, 2, 20), func(int) error {
 		for _, x := range closed {
 			distribution(f, "closed", x, func(run contender.Loop) (*measure.Histogram, error) {
-				return measure.Closed(run, pick[time.Duration](c, 20, 100)*time.Millisecond)
+				return measure.Closed(run, pick(c, 20*time.Millisecond, 100*time.Millisecond))
 			})
 		}
 		return nil
@@ -45,7 +45,8 @@ func latency(ctx context.Context, c *Config, f *result.File) error {
 	return rounds(ctx, pick(c, 1, 5), func(int) error {
 		for _, x := range open {
 			distribution(f, "open", x, func(run contender.Loop) (*measure.Histogram, error) {
-				return measure.Open(run, 100_000, pick[time.Duration](c, 200, 1500)*time.Millisecond)
+				return measure.Open(run, 100_000,
+					pick(c, 200*time.Millisecond, 1500*time.Millisecond))
 			})
 		}
 		return nil

@@ -136,7 +136,7 @@ func (l *line) use(now float64, processor int, d, transfer float64) float64 {
 // others have moved apart, as seats do.
 func (m machine) run(seed uint64, calls int) float64 {
 	calls = max(2000, calls/m.procs)
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation's
+	random := rand.New(rand.NewPCG(seed, 1))
 	seats, length := 1, 2048
 	if m.many {
 		seats, length = 8<<bits.Len(uint(8*m.procs-1)), 512

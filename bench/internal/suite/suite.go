@@ -96,4 +96,6 @@ func once(start starter, goroutines int, d time.Duration) (float64, error) {
 func procs() int { return runtime.GOMAXPROCS(0) }
 
 // On names a load: so many goroutines on so many processors.
-func On(goroutines, processors int) string { return fmt.Sprintf("%d on %d", goroutines, processors) }
+func On(goroutines, processors int) string {
+	return fmt.Sprintf("%d on %d", goroutines, processors)
+}
