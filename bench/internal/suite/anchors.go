@@ -17,8 +17,12 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Baidu is the row of the original.
-const Baidu = "Baidu CachedUidGenerator (Java)"
+// Names of rows that others refer to.
+const (
+	Baidu = "Baidu CachedUidGenerator (Java)"
+	Chain = "CosId SegmentChainId (Java)"
+	Leaf  = "Leaf SegmentIDGenImpl (Java)"
+)
 
 // anchor is a Java process that runs a generator of another project.
 type anchor struct {
@@ -90,9 +94,9 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 		strings.Join(strings.Fields(string(commits)), " ")
 	names := []struct{ row, name string }{
 		{Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 31-4-28 (Java)", "baidu-default"},
-		{"CosId SegmentChainId (Java)", "cosid-chain"},
+		{Chain, "cosid-chain"},
 		{"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
-		{"Leaf SegmentIDGenImpl (Java)", "leaf-segment"},
+		{Leaf, "leaf-segment"},
 		{"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
 	}
 	java := map[string]*anchor{}
