@@ -104,50 +104,19 @@ func (c *Cached) held() *lane {
 	return nil
 }
 
-// refill takes up to len(heads) runs from the ring for a used-up lane, and returns how many, with
-// their first numbers in heads. The caller gets the first n numbers of them and the lane the rest
-// of the last run. The first skip numbers of the first run are not used: see composer.skip. No runs
-// mean that the ring is empty, or if empty is false that another caller has refilled the lane.
-//
-//	heads[0]     heads[1]                  end
-//	───┬────┬───────┬─────────────┬─────────┬───►  numbers
-//	   │skip│    n: the caller's  │ the lane's
-//	───┴────┴───────┴─────────────┴─────────┴───
-//
-// Runs in the ring need not follow one another, and each is above all runs that the lane has had.
-// The rest lies in the last run alone, because heads has no more elements than n numbers need; so
-// the lane holds consecutive numbers. The caller's own numbers never enter the lane, so no other
-// caller can take them.
+// refill is lane.refill for a caller with a seat. It moves the seat if others keep refilling the
+// lane in turn with it, and composes a batch if the ring is low.
 func (c *Cached) refill(l *lane, seat uint64, heads []int64,
 	n uint64) (runs int, skip uint64, empty bool) {
-	// Without the lock two callers could both find the lane used up and take a run each. The second
-	// one to begin would overwrite the run of the first one, or put a lower run after a higher one.
-	l.mu.Lock()
-	if !l.isUsedUp() {
-		l.mu.Unlock()
-		return 0, 0, false
+	runs, skip, empty = l.refill(c.composer.ring, c.composer.runLen, heads, n)
+	if runs == 0 {
+		return 0, 0, empty
 	}
-	if runs = c.composer.ring.TryTakeN(heads); runs == 0 {
-		l.mu.Unlock()
-		return 0, 0, true
-	}
-	skip, l.skip = l.skip, 0
-	numbers := c.composer.runLen*uint64(runs) - skip
-	l.runs += int64(runs)
-	l.taken += numbers
-	end := uint64(heads[runs-1]) + c.composer.runLen
-	// Without a rest the lane stays used up, at the end of an older run.
-	if numbers > n {
-		l.begin(end-(numbers-n), end)
-	}
-	// Under l.mu, which guards what note changes.
-	move := c.seats.note(l, seat)
-	l.mu.Unlock()
-	if move {
+	if c.seats.note(l, seat) {
 		c.seats.move(c.lanes, seat)
 	}
-	// Outside the lock, because composing takes longer than a refill. It is still quicker than
-	// waking the padder, which is woken for what one batch does not fill.
+	// Composing takes longer than a refill, and no lock is held. It is still quicker than waking
+	// the padder, which is woken for what one batch does not fill.
 	if c.composer.isLow() && (!c.pads || c.composer.top()) {
 		c.kick()
 	}

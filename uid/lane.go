@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // usedUp is what next of a lane without a run has, or more. It is above every number.
@@ -75,11 +77,10 @@ type lane struct {
 	// Held while the ring's lock is taken, never while a function of the user's runs.
 	mu    sync.Mutex
 	skip  uint64 // guarded by mu: numbers that it passes over where its next run begins
-	seat  uint64 // guarded by mu: which seat's caller refilled the lane last; see seats
-	score int    // guarded by mu: how often that seat has changed lately; see seats.note
 	runs  int64  // guarded by mu: how many runs it took from the ring
 	taken uint64 // guarded by mu: their numbers, minus those that it passed over or dropped
-	_     [laneHalf - 56]byte
+	index int    // read-only: its place among the lanes
+	_     [laneHalf - 48]byte
 }
 
 // newLanes returns n used-up lanes: the first caller of each refills it. They lie in one slice, so
@@ -88,6 +89,7 @@ func newLanes(n int) []lane {
 	lanes := make([]lane, n)
 	for i := range lanes {
 		lanes[i].next.Store(usedUp)
+		lanes[i].index = i
 	}
 	return lanes
 }
@@ -122,6 +124,45 @@ func (l *lane) takeN(n uint64) (first, got uint64) {
 // stays used up: callers only move next up, and no other goroutine begins a run. Without mu it is a
 // hint.
 func (l *lane) isUsedUp() bool { return l.next.Load() >= l.end.Load() }
+
+// refill takes up to len(heads) runs of runLen numbers from the ring for a used-up lane, and returns
+// how many, with their first numbers in heads. The caller gets the first n numbers of them and the
+// lane the rest of the last run. The first skip numbers of the first run are not used: see
+// composer.skip. No runs mean that the ring is empty, or if empty is false that another caller has
+// refilled the lane.
+//
+//	heads[0]     heads[1]                  end
+//	───┬────┬───────┬─────────────┬─────────┬───►  numbers
+//	   │skip│    n: the caller's  │ the lane's
+//	───┴────┴───────┴─────────────┴─────────┴───
+//
+// Runs in the ring need not follow one another, and each is above all runs that the lane has had.
+// The rest lies in the last run alone, because heads has no more elements than n numbers need; so
+// the lane holds consecutive numbers. The caller's own numbers never enter the lane, so no other
+// caller can take them.
+func (l *lane) refill(ring *ringbuffer.Ring, runLen uint64, heads []int64,
+	n uint64) (runs int, skip uint64, empty bool) {
+	// Without the lock two callers could both find the lane used up and take a run each. The second
+	// one to begin would overwrite the run of the first one, or put a lower run after a higher one.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isUsedUp() {
+		return 0, 0, false
+	}
+	if runs = ring.TryTakeN(heads); runs == 0 {
+		return 0, 0, true
+	}
+	skip, l.skip = l.skip, 0
+	numbers := runLen*uint64(runs) - skip
+	l.runs += int64(runs)
+	l.taken += numbers
+	end := uint64(heads[runs-1]) + runLen
+	// Without a rest the lane stays used up, at the end of an older run.
+	if numbers > n {
+		l.begin(end-(numbers-n), end)
+	}
+	return runs, skip, false
+}
 
 // begin gives the lane the numbers [next, end). The caller holds mu, has found the lane used up,
 // and adds the numbers to taken before it unlocks mu.

@@ -20,6 +20,14 @@ import "sync/atomic"
 type seats struct {
 	table []atomic.Pointer[lane] // any goroutine may store, in move
 	mask  uint64                 // len(table)-1; 0: one lane, which needs no table
+	turns []turn                 // by lane
+}
+
+// turn says who refills a lane. Two callers that refill it at once may lose a change, which moves a
+// seat later. Nothing is stored while one caller has the lane, so that lanes may share cache lines.
+type turn struct {
+	seat  atomic.Uint64 // whose caller refilled the lane last
+	score atomic.Int64  // how often that has changed lately; see seats.note
 }
 
 const (
@@ -42,7 +50,8 @@ func newSeats(lanes []lane) seats {
 		return seats{}
 	}
 	n := seatsPerLane * len(lanes)
-	s := seats{table: make([]atomic.Pointer[lane], n), mask: uint64(n - 1)}
+	s := seats{table: make([]atomic.Pointer[lane], n), mask: uint64(n - 1),
+		turns: make([]turn, len(lanes))}
 	for i := range s.table {
 		s.table[i].Store(&lanes[i%len(lanes)])
 	}
@@ -61,25 +70,28 @@ func (s *seats) lane(seat uint64) *lane { return s.table[seat].Load() }
 
 // note records that seat refilled l, and reports whether the seat should move because others refill
 // the same lane in turn with it. It is called once a run, so callers pay nothing for it between
-// refills. The caller holds l.mu.
+// refills.
 func (s *seats) note(l *lane, seat uint64) (move bool) {
 	if s.mask == 0 {
 		return false
 	}
-	if l.seat == seat {
-		l.score = max(0, l.score-1)
+	t := &s.turns[l.index]
+	if t.seat.Load() == seat {
+		if score := t.score.Load(); score > 0 {
+			t.score.Store(score - 1)
+		}
 		return false
 	}
-	l.seat = seat
-	if l.score += 2; l.score < moveScore {
+	t.seat.Store(seat)
+	if t.score.Add(2) < moveScore {
 		return false
 	}
-	l.score = 0
+	t.score.Store(0)
 	return true
 }
 
 // move gives the seat the lane with the lowest end. Runs rise over all lanes, so that is the lane
-// whose last refill is longest ago. The caller holds no lane's mu. Two seats that move at once may
+// whose last refill is longest ago. Two seats that move at once may
 // get the same lane; one of them moves again then.
 func (s *seats) move(lanes []lane, seat uint64) {
 	idle := &lanes[0]

@@ -158,9 +158,9 @@ func TestSeatScore(t *testing.T) {
 		}
 	}
 	for range 2 {
-		seat, changes := l.seat, 0
+		seat, changes := s.turns[l.index].seat.Load(), 0
 		for moved := false; !moved && changes < 100; changes++ {
-			if seat++; changes > 0 && s.note(l, l.seat) {
+			if seat++; changes > 0 && s.note(l, s.turns[l.index].seat.Load()) {
 				t.Error("a caller that refilled the lane last wants to move")
 			}
 			moved = s.note(l, seat)
