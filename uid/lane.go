@@ -125,9 +125,9 @@ func (l *lane) takeN(n uint64) (first, got uint64) {
 // hint.
 func (l *lane) isUsedUp() bool { return l.next.Load() >= l.end.Load() }
 
-// refill takes up to len(heads) runs of runLen numbers from the ring for a used-up lane, and returns
-// how many, with their first numbers in heads. The caller gets the first n numbers of them and the
-// lane the rest of the last run. The first skip numbers of the first run are not used: see
+// refill takes up to len(heads) runs of runLen numbers from the ring for a used-up lane, and
+// returns how many, with their first numbers in heads. The caller gets the first n numbers of them
+// and the lane the rest of the last run. The first skip numbers of the first run are not used: see
 // composer.skip. No runs mean that the ring is empty, or if empty is false that another caller has
 // refilled the lane.
 //
