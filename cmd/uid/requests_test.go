@@ -148,6 +148,7 @@ var openRequests = []asked{
 	{"POST /api/worker/now", js, `{}`, "400 bad_request"},
 	{"POST /api/worker/nothing", js, `{}`, "404 page not found"},
 	// The parts of an id.
+	{"PUT /decodeSnowflakeId?snowflakeId=0", "", "", `405 want GET, HEAD, POST`},
 	{"GET /decodeSnowflakeId?snowflakeId=0", "", "", `200 "workerId":"0"`},
 	{"GET /decodeSnowflakeId/?snowflakeId=8384512", "", "", `200 "workerId":"1023"`},
 	{"GET /decodeSnowflakeId?snowflakeId=9223372036854775807", "", "", `200 "sequenceId":"4095"`},

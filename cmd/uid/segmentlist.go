@@ -35,6 +35,9 @@ func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
 	if c.Pace < 0 {
 		return usagef("--pace is %v, want above 0", c.Pace)
 	}
+	if c.Pace > 0 && c.Source == "ticket" {
+		return usagef("--pace is not for --source ticket: all tags of a server share its counter")
+	}
 	begin := time.Now()
 	rows, err := c.look(ctx, p)
 	if err != nil {
@@ -61,6 +64,9 @@ func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
 
 // look reads the rows.
 func (c *segmentListCmd) look(ctx context.Context, p *program) (rows []segment.Row, err error) {
+	if c.Source == "ticket" {
+		return c.tickets(ctx, p)
+	}
 	err = c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
 		lister, ok := src.(segment.Lister)
 		if !ok {
@@ -97,7 +103,11 @@ func (c *segmentListCmd) print(
 		return json.NewEncoder(p.out).Encode(out)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p.out, `no tags; "uid segment set TAG --step N" makes one`)
+		hint := `"uid segment set TAG --step N" makes one`
+		if c.Source == "ticket" {
+			hint = "the first request for one makes it"
+		}
+		fmt.Fprintln(p.out, "no tags; "+hint)
 		return nil
 	}
 	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
