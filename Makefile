@@ -133,11 +133,11 @@ simulate: ## Fleets of generators in simulated time: SEEDS (2000) schedules of f
 mutate: ## The tests on mutants of the library: tools/mutate/README.md. MUTATE has flags and packages.
 	$(GO) run ./tools/mutate $(MUTATE)
 
-bench: ## The whole report: bench/README.md, its charts, the figures in the READMEs. Minutes.
+bench: ## The whole report: bench/README.md, its charts, the figures in the READMEs. It says for how long.
 	$(GO) run ./bench/cmd/bench $(BENCHFLAGS)
 	$(GO) test ./tools/repocheck -count=1 -run=TestReadmeBench -update
 
-bench-quick: ## The same in under two minutes, with fewer repetitions.
+bench-quick: ## The same in about two minutes, with fewer repetitions.
 	$(GO) run ./bench/cmd/bench -quick $(BENCHFLAGS)
 	$(GO) test ./tools/repocheck -count=1 -run=TestReadmeBench -update
 

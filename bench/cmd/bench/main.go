@@ -66,6 +66,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 				name, strings.Join(result.Suites(), ", "))
 		}
 	}
+	r, err := report.Load(c.Results)
+	if err != nil {
+		return err
+	}
+	if !*quick && !*only {
+		fmt.Fprintf(out, "the suites took %s minutes the last time\n", r.Minutes(names...))
+	}
 	for _, name := range names {
 		if *only {
 			break
@@ -74,8 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	r, err := report.Load(c.Results)
-	if err != nil {
+	if r, err = report.Load(c.Results); err != nil {
 		return err
 	}
 	if err := r.Write(root); err != nil {

@@ -340,11 +340,13 @@ func (r *Report) Runs() string {
 	return g.String()
 }
 
-// Minutes returns how long all suites took together.
-func (r *Report) Minutes() string {
+// Minutes returns how long suites took together, or all of them.
+func (r *Report) Minutes(suites ...string) string {
 	total := 0.0
-	for _, f := range r.files {
-		total += f.Meta.Seconds
+	for name, f := range r.files {
+		if len(suites) == 0 || slices.Contains(suites, name) {
+			total += f.Meta.Seconds
+		}
 	}
 	return fmt.Sprintf("%.0f", math.Ceil(total/60))
 }

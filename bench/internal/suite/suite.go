@@ -31,17 +31,10 @@ func (c *Config) Run(ctx context.Context, name string) error {
 		"latency": latency, "unique": unique, "time": stamps, "tuning": tuning, "costs": costs,
 		"keys": keys,
 	}
-	before, err := result.Load(c.Results, name)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(c.Out, "%s: %s", name, time.Now().Format(time.TimeOnly))
-	if !c.Quick && !before.Meta.Quick && before.Meta.Seconds > 0 {
-		fmt.Fprintf(c.Out, ", about %.0f s", before.Meta.Seconds)
-	}
 	f := &result.File{Meta: result.NewMeta(ctx, name, c.Command, c.Quick)}
 	start := time.Now()
-	err = suites[name](ctx, c, f)
+	err := suites[name](ctx, c, f)
 	took := time.Since(start).Seconds()
 	fmt.Fprintf(c.Out, ", took %.0f s\n", took)
 	if err != nil || len(f.Rows) == 0 {
