@@ -135,7 +135,7 @@ func jwt(payload string) string {
 		encode([]byte{1, 2, 3})
 }
 
-// TestStatefulSetOnNode: under hostNetwork the host name is the node's. No node's name is taken for
+// TestStatefulSetOnNode: under hostNetwork the host name is the node's. No node's name is mistaken for
 // that of a pod, whatever it looks like, and the error has what to write.
 func TestStatefulSetOnNode(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (n *Number) now() (*page, error) {
 	return n.turn(t.In(n.opts.Zone))
 }
 
-// turn makes the page of t the present one, once a second. Tags of a period that has been over for
+// turn makes the page of t the current one, once a second. Tags of a period that has been over for
 // a while leave the memory.
 func (n *Number) turn(t time.Time) (*page, error) {
 	const grace = 60 // seconds: until no call is in the period before

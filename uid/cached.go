@@ -129,9 +129,9 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	return c, nil
 }
 
-// Next returns an id. With one lane, ids strictly increase in the order in which calls return
-// before others begin. It waits only if no id is ready and the take policy says so, and allocates
-// nothing while it does not wait.
+// Next returns an id. With one lane, a call that starts after another has returned gets a higher
+// id. It waits only if no id is ready and the take policy says so, and allocates nothing while it
+// does not wait.
 //
 // It fails with ErrClosed after Close, ErrExhausted at the end of the time bits, ErrClaimExpired,
 // ErrClaimLost or ErrSuperseded at the end of a window that cannot be extended, ErrLead or ErrEmpty

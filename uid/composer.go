@@ -340,9 +340,9 @@ func (p *composer) dropAll() (n int) {
 // lane's runs must rise, and the new worker id's numbers may lie below the old one's within a tick.
 // Under mu.
 //
-// Nothing else is put while mu is held, so the emptied ring stays empty. A refill that took a run
-// before ends before its lane is locked, which drops the run's rest. So either may come first; only
-// the check of drain needs the lanes before the ring.
+// Nothing else is put while mu is held, so the emptied ring stays empty. Locking a lane waits for a
+// refill that has taken a run already, and drops the rest of that run. So either may come first;
+// only the check of drain needs the lanes before the ring.
 func (p *composer) replace(w *window, now time.Time) {
 	p.lockLanes()
 	defer p.unlockLanes()

@@ -43,7 +43,7 @@ func (k *keeper) measure(w *window, told time.Time) time.Duration {
 	if w.start.After(begin) {
 		begin = w.start
 	}
-	// Without a Span the first window's length is taken for that of all.
+	// Without a Span the first window's length counts as that of all.
 	left := w.until.Sub(begin)
 	if left <= 0 && !w.start.IsZero() {
 		left = w.until.Sub(w.start) // passed by this clock: its length is the best guess

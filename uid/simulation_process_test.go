@@ -106,7 +106,7 @@ type life struct {
 	eras    *bitsalloc.Eras // of o
 	knows   bool            // all eras
 	wg      sync.WaitGroup
-	hung    context.Context // of all calls: it ends when one has to be taken for hung
+	hung    context.Context // of all calls: it ends when one counts as hung
 	free    context.CancelFunc
 
 	// Guarded by world.mu.

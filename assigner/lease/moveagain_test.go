@@ -103,7 +103,7 @@ func TestMoveChain(t *testing.T) {
 				t.Errorf("%s: Assign = %v, want ErrMoved", s, err)
 			}
 		}
-		// Another store's universe is not taken for it.
+		// Another store's universe is not mistaken for it.
 		other := named{&memory{}, "other"}
 		mustAssign(t, bound(t, other, moveOne, nil))
 		_, err := lease.Move(t.Context(), bound(t, other, moveOne, nil), bound(t, second, moveOne, nil), nil)

@@ -79,7 +79,7 @@ func (c *Conn) Product(ctx context.Context) (Product, error) {
 	return SQLite, nil
 }
 
-// FreshCounters is a statement for MySQL's dialect, after which information_schema has the present
+// FreshCounters is a statement for MySQL's dialect, after which information_schema has the current
 // AUTO_INCREMENT of each table for the rest of the session. MySQL 8 and later answer with one that
 // is up to a day old. The comment is a statement's part on these alone.
 const FreshCounters = "SET @uidring = 0 /*!80000 , SESSION information_schema_stats_expiry = 0 */"

@@ -249,7 +249,7 @@ func TestMoveAuthorities(t *testing.T) {
 }
 
 // TestMoveDefault: worker ids without an end move with those of the namespace "default". A transaction that
-// is inserting one is waited for, starts fail afterwards, and no worker id comes again.
+// is inserting one is waited for, starts fail afterwards, and no worker id is reused.
 func TestMoveDefault(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
 		dsn := d.migrated(t)
@@ -320,7 +320,7 @@ func TestMoveDefault(t *testing.T) {
 				t.Fatal(err)
 			}
 			if used[c.Worker()] {
-				t.Errorf("worker id %d comes again", c.Worker())
+				t.Errorf("worker id %d is reused", c.Worker())
 			}
 			used[c.Worker()] = true
 		}
@@ -415,7 +415,7 @@ func TestMoveDeleted(t *testing.T) {
 			}
 			for range 4 {
 				if worker := assign(to); used[worker] {
-					t.Errorf("%s: worker id %d comes again", name, worker)
+					t.Errorf("%s: worker id %d is reused", name, worker)
 				}
 			}
 		}

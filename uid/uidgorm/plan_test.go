@@ -295,7 +295,7 @@ func TestMissingGene(t *testing.T) {
 }
 
 // TestNilMap: a nil map has no room for an id, and GORM would store a row of zeros for it. No ids are
-// taken for the maps around it.
+// mistaken for the maps around it.
 func TestNilMap(t *testing.T) {
 	t.Parallel()
 	type user struct {
