@@ -105,7 +105,8 @@ func TestGeneratorsPage(t *testing.T) {
 		want("<h2>gone</h2>", `"state down"`, "Failed: no claim<dd class=\"down\">17",
 			"<h2>orders <1></h2>", `"state up"`,
 			"28-22-13-0/1s@", "from the <registry>",
-			"65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16")
+			"65 536 of 65 536", "Calls that failed<dd>0", "1, 2048", "2008-07-02 21:24:16",
+			"<h3>Window</h3>\n<div class=\"gauge\"><i style=\"width:100.0%\">")
 
 		if _, err := g.Fill(t.Context(), make([]uid.ID, 240_000)); err != nil {
 			t.Fatal(err)
@@ -119,7 +120,8 @@ func TestGeneratorsPage(t *testing.T) {
 			"dial tcp 10.0.0.7:3306: <no route> to host", "Failing since")
 		time.Sleep(2 * time.Minute)
 		_, _ = g.Next(t.Context())
-		want(`"state down"`, "down: uid: claim expired", "Failed: no claim<dd class=\"down\">1\n")
+		want(`"state down"`, "down: uid: claim expired", "Failed: no claim<dd class=\"down\">1\n",
+			"<h3>Window</h3>\n<div class=\"gauge\"><i style=\"width:0.0%\">")
 		a.Fail(nil)
 		time.Sleep(time.Minute)
 		want(`"state up"`, "</time> up</li>", "degraded: ids until 2000-01-01T00:04", "down: uid: claim expired")

@@ -17,7 +17,7 @@ type generatorView struct {
 	Rate        float64
 	Chart       *picture // nil: no history is kept
 	Events      []event
-	Window      float64 // how much of the window has passed, in percent
+	Window      float64 // how much of the window is left, in percent
 	Rejects     []reject
 }
 
@@ -42,7 +42,7 @@ func newGeneratorView(
 			text(s.ExtendErr))
 	}
 	if length := s.WindowUntil.Sub(s.LastExtended); !s.WindowUntil.IsZero() && length > 0 {
-		g.Window = min(100, max(0, 100*float64(now.Sub(s.LastExtended))/float64(length)))
+		g.Window = min(100, max(0, 100*float64(s.WindowUntil.Sub(now))/float64(length)))
 	}
 	for _, r := range []reject{
 		{"no id ready", s.RejectsEmpty}, {"too far ahead", s.RejectsLead},
