@@ -30,12 +30,14 @@ func inEtcd(prefix string) place {
 // go on while it is moved away, and new ones take ids of the target. No id is repeated, and no process
 // starts on the source any more. With UIDRING_MOVE_OLD the processes of the source are of that version.
 func TestMoveProcesses(t *testing.T) {
-	t.Parallel()
+	onEach(t, moveProcesses)
+}
+
+func moveProcesses(t *testing.T, d dialect) {
 	exe := os.Args[0]
 	if old := os.Getenv(oldEnv); old != "" {
 		exe = old
 	}
-	d := dialects[0]
 	dsn := d.migrated(t)
 	leased := job{DSN: dsn, Window: 3 * time.Second, SeqBits: 16, MaxLead: time.Second}
 	disposable := job{DSN: dsn, SeqBits: 16, MaxLead: time.Second}
@@ -47,7 +49,7 @@ func TestMoveProcesses(t *testing.T) {
 	for _, p := range running {
 		waitFor(t, "ids of every process", func() bool { return l.from(p) > 0 })
 	}
-	from, to := d.in(dsn, "default"), inEtcd("processes")
+	from, to := d.in(dsn, "default"), inEtcd("processes"+d.name)
 	moved, err := lease.Move(t.Context(), from.open(t, lease.Options{}), to.open(t, lease.Options{}), nil)
 	if err != nil {
 		t.Fatal(err)
