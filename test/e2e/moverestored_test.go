@@ -78,3 +78,43 @@ func TestMoveRestoredServers(t *testing.T) {
 		})
 	}
 }
+
+// TestMoveRightsPostgres: an account that must not stop WORKER_NODE is refused before the source is sealed.
+func TestMoveRightsPostgres(t *testing.T) {
+	t.Parallel()
+	srv, d := servers.Postgres(t), dialects[1]
+	dsn := d.migrated(t)
+	name := dsn[strings.LastIndex(dsn, "/")+1 : strings.Index(dsn, "?")]
+	role := "mover_" + name
+	srv.Query(t, name, "CREATE ROLE "+role+" LOGIN PASSWORD '"+dbtest.Password+"'; "+
+		"GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE TO "+role+"; GRANT SELECT, INSERT ON WORKER_NODE TO "+role+
+		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+role)
+	own := strings.Replace(dsn, dbtest.User+":", role+":", 1)
+	assign := func() error {
+		_, err := d.in(own, "default").open(t, lease.Options{}).Assign(t.Context(), 100)
+		return err
+	}
+	if err := assign(); err != nil {
+		t.Fatal(err)
+	}
+	for _, grant := range []string{"UPDATE ON WORKER_NODE", "UPDATE ON ALL SEQUENCES IN SCHEMA public"} {
+		for _, dry := range []bool{true, false} {
+			_, err := lease.Move(t.Context(), d.in(own, "default").open(t, lease.Options{}),
+				d.in(own, "orders").open(t, lease.Options{}), &lease.MoveOptions{DryRun: dry})
+			if !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("Move without %s, dry run %v = %v, want ErrRefused", grant, dry, err)
+			}
+			if err := assign(); err != nil {
+				t.Errorf("Assign after a move that is refused = %v", err)
+			}
+		}
+		srv.Query(t, name, "GRANT "+grant+" TO "+role)
+	}
+	if _, err := lease.Move(t.Context(), d.in(own, "default").open(t, lease.Options{}),
+		d.in(own, "orders").open(t, lease.Options{}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := assign(); !errors.Is(err, assigner.ErrMoved) {
+		t.Errorf("Assign after the move = %v, want ErrMoved", err)
+	}
+}
