@@ -45,8 +45,9 @@ type Moved struct {
 // the old store go on to the ends of their windows, and claim nothing there any more: with
 // assigner.ErrMoved. A process learns of it by its next extension, half a Window after the seal at
 // the latest. It is Degraded from then on, with half a Window left at the least. Replace all by
-// processes of the new store within half a Window, and none is without ids. Those may be started once the first step is done, not before: they wait until the
-// target is open, and in an empty store they would begin a universe of their own.
+// processes of the new store within half a Window, and none is without ids. Those may be started
+// once the first step is done, not before: they wait until the target is open, and in an empty
+// store they would begin a universe of their own.
 //
 // The target must have no entry, and must not be the namespace "default" of a database. Move is
 // safe to be broken off at any point and run again, by several processes at once as well, until it

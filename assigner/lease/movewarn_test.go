@@ -46,7 +46,7 @@ func TestMoveWarning(t *testing.T) {
 			took, left := time.Since(sealed), time.Until(s.WindowUntil)
 			if h.Status != uid.Degraded || !errors.Is(s.ExtendErr, assigner.ErrMoved) ||
 				took > window/2+2*time.Second || left < window/2-2*time.Second {
-				t.Errorf("%v after the seal: %+v with %v of the window left, want Degraded with half of it", took, h, left)
+				t.Errorf("%v after the seal: %+v with %v of the window left, want Degraded with half", took, h, left)
 			}
 			if !strings.Contains(log.String(), "moved to new") {
 				t.Errorf("the log has not where to:\n%s", &log)
