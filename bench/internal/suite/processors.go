@@ -30,7 +30,7 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 	if err := paces(ctx, f, "measured", list, loads, pick(c, 5, 100)); err != nil {
 		return err
 	}
-	err := rounds(ctx, pick(c, 5, 50), func(int) error {
+	err := rounds(ctx, pick(c, 5, 30), func(int) error {
 		short, err := once(contender.Cached(&uid.Options{RunLength: 1}), 1, contender.Short)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 		f.Add("cost", "an id", "ns", "ns", long, err)
 		if procs() > 1 {
 			least := transfer(500)
-			for range 50 {
+			for range 10 {
 				least = min(least, transfer(500))
 			}
 			f.Add("cost", "a transfer of a line", "ns", "ns", least, nil)
@@ -66,7 +66,7 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 					refill:   cost("an id, RunLength 1") - cost("an id"),
 					transfer: times * cost("a transfer of a line")}
 				for seed := range uint64(5) {
-					rate := m.run(seed, pick(c, 20_000, 400_000))
+					rate := m.run(seed, pick(c, 20_000, 200_000))
 					f.Add("simulated", name, fmt.Sprint(p), "M/s", rate, nil)
 				}
 			}
