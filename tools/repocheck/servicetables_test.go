@@ -173,7 +173,7 @@ func serveFigures(t *testing.T, words map[string]string) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "| | %s | %s | %s |\n| --- | ---: | ---: | ---: |\n", in(words, "requests/s"),
 		in(words, "of a constant handler"), in(words, "processor time"))
-	for i, m := range matches(t, "bench/results/serve.txt", `(?m)^ +(\d+)/s  ([\d.]+) of constant; +([\d.]+ µs) of the server, `+
+	for i, m := range matches(t, "bench/results/serve.txt", `(?m)^ +(\d+)/s  ([\d.]+) of (?:constant|the first); +([\d.]+ µs) of the server, `+
 		`.*µs  (.*)$`, 4) {
 		name := strings.TrimPrefix(m[4], "uid serve ")
 		switch i {
