@@ -92,6 +92,7 @@ type fleet struct {
 	window  time.Duration
 	wg      sync.WaitGroup
 	stop    chan struct{}
+	once    sync.Once // closes stop
 	seats   []atomic.Pointer[uid.Cached]
 	ids     [][]uid.ID // by seat
 	longest atomic.Int64
@@ -105,6 +106,7 @@ func newFleet(t *testing.T, p place, n int, window time.Duration) *fleet {
 		f.seats[i].Store(f.start(p))
 		f.wg.Go(func() { f.take(i) })
 	}
+	t.Cleanup(f.halt) // a test that failed has not
 	return f
 }
 
@@ -159,10 +161,15 @@ func (f *fleet) replace(p place) {
 	wg.Wait()
 }
 
+// halt stops the calls of all processes.
+func (f *fleet) halt() {
+	f.once.Do(func() { close(f.stop) })
+	f.wg.Wait()
+}
+
 // end stops the processes and fails the test if an id was repeated.
 func (f *fleet) end() {
-	close(f.stop)
-	f.wg.Wait()
+	f.halt()
 	for i := range f.seats {
 		if err := f.seats[i].Load().Close(); err != nil {
 			f.t.Error(err)
