@@ -55,9 +55,8 @@ func owns() []Contender {
 		row(DefaultWide, second(28, true), Default(&uid.DefaultOptions{Layout: wide}),
 			"asks the clock for every id; a layout that is not its limit"),
 		row(DefaultHash, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter()}),
-			"Twitter's layout, which bwmarrin/snowflake has too. A tick begins at a hash in the "+
-				"lower half of its 4,096 numbers, so that quiet services' ids spread: about three "+
-				"quarters of a tick are left"),
+			"Twitter's layout, which bwmarrin/snowflake has too; a tick begins at a hash in the "+
+				"lower half of its 4,096 numbers, so that quiet services' ids spread"),
 		row(DefaultZero, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter(),
 			SeqStart: 1}), "the same with ticks that begin at zero, as Twitter's and "+
 			"bwmarrin's do"),
