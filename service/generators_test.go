@@ -142,8 +142,8 @@ type tags segment.Stats
 
 func (s tags) Stats() segment.Stats { return segment.Stats(s) }
 
-// TestPageSegments: a generator of segments is shown as bad as its worst tag, which comes first,
-// and the page as bad as the worst of them.
+// TestPageSegments: a generator of segments is down where none of its tags has ids, and degraded
+// where one has a problem. Tags that are down come first. The page is as bad as its worst generator.
 func TestPageSegments(t *testing.T) {
 	t.Parallel()
 	many := tags{ListErr: errNoRoute}
@@ -157,12 +157,13 @@ func TestPageSegments(t *testing.T) {
 	page.AddSegments("many", many)
 	page.AddSegments("failing", tags{Tags: []segment.TagStats{{Tag: "first"}, many.Tags[240], empty}})
 	page.AddSegments("none", tags{})
+	page.AddSegments("out", tags{Tags: []segment.TagStats{empty}})
 	text := strings.ReplaceAll(html.UnescapeString(get(page, "/").Body.String()), "\u202f", " ")
 	rest := text
 	for _, part := range []string{"<title>down", "<h2>many</h2>", `"state degraded"`, "could not be read: dial",
 		">tag-240\n", ">1 234 567\n", "<no route>", ">tag-000\n", ">tag-048\n", "Page 1 of 5", "<h2>failing</h2>",
-		`"state down"`, "><used up>\n", "(17 failed)", ">tag-240\n", ">first\n", "<h2>none</h2>", `"state up"`,
-		"No tag has been asked for"} {
+		`"state degraded"`, "><used up>\n", `"state down"`, "(17 failed)", ">tag-240\n", ">first\n", "<h2>none</h2>", `"state up"`,
+		"No tag has been asked for", "<h2>out</h2>", `"state down"`} {
 		i := strings.Index(rest, part)
 		if i < 0 {
 			t.Fatalf("the page lacks %q after what comes before it", part)

@@ -52,12 +52,13 @@ func newTagList(s segment.Stats) tagList {
 	return l
 }
 
-// worst returns the state of the worst tag, or degraded if the list of tags could not be read.
-func (l tagList) worst() string {
+// state returns the state of all tags together: down if no tag has ids, and degraded if one has a
+// problem or the list of tags could not be read.
+func (l tagList) state() string {
 	switch {
-	case l.Down > 0:
+	case l.Down > 0 && l.Down == len(l.Tags):
 		return down
-	case l.Degraded > 0 || l.ListErr != nil:
+	case l.Down+l.Degraded > 0 || l.ListErr != nil:
 		return degraded
 	default:
 		return up
@@ -134,7 +135,7 @@ func byLasts(rows []row) {
 func newSegmentsView(name string, l tagList, of SegmentSource, paces *paces, q url.Values,
 	now time.Time,
 ) segmentsView {
-	v := segmentsView{tagList: l, Name: name, State: l.worst()}
+	v := segmentsView{tagList: l, Name: name, State: l.state()}
 	before := paces.look(now, v.Tags)
 	v.Over = now.Sub(before.at)
 	var rows []row
