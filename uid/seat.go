@@ -91,8 +91,8 @@ func (s *seats) note(l *lane, seat uint64) (move bool) {
 }
 
 // move gives the seat the lane with the lowest end. Runs rise over all lanes, so that is the lane
-// whose last refill is longest ago. Two seats that move at once may
-// get the same lane; one of them moves again then.
+// whose last refill is longest ago. Two seats that move at once may get the same lane; one of them
+// moves again then.
 func (s *seats) move(lanes []lane, seat uint64) {
 	idle := &lanes[0]
 	for i := range lanes {
