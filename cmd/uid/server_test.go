@@ -130,7 +130,8 @@ func checkSegments(t *testing.T, b *bench) {
 			t.Errorf("%s: %d ids, want %d", source, len(all), 3*n)
 		}
 		if source == "ticket" {
-			b.check(t, exitUsage, "", "no list of tags", "segment", "list", src)
+			next := fmt.Sprintf("\"next\":\"%d\"", all[59]+1)
+			b.check(t, exitOK, next, "", "segment", "list", "--json", src)
 			continue
 		}
 		if all[749] != all[0]+749 {
