@@ -8,7 +8,7 @@ import (
 
 // Backoff returns the pause after a number of failures in a row.
 func Backoff(failures int, least, most time.Duration) time.Duration {
-	return backoff(failures, least, most)
+	return pause(failures, least, most)
 }
 
 // Buffer is a range in use.

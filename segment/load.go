@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 // startLoad starts a goroutine that fetches the next range. It does nothing if a fetch is under
@@ -58,7 +59,7 @@ func (t *Tag) load(ctx context.Context) {
 		if !t.fail(err, failures) {
 			return
 		}
-		if !pause(ctx, backoff(failures, t.g.opts.RetryMin, t.g.opts.RetryMax)) {
+		if !backoff.Wait(ctx, pause(failures, t.g.opts.RetryMin, t.g.opts.RetryMax)) {
 			t.mu.Lock()
 			t.loading = false
 			t.mu.Unlock()
@@ -185,11 +186,11 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 	return again
 }
 
-// backoff returns the pause after a number of failures in a row. It is random, between half of a
+// pause returns the pause after a number of failures in a row. It is random, between half of a
 // bound and the bound, which doubles with each failure from least to most. Processes that lost the
 // database together do not retry together. The bound is compared with half of most before it is
 // doubled, so it does not overflow for any number of failures.
-func backoff(failures int, least, most time.Duration) time.Duration {
+func pause(failures int, least, most time.Duration) time.Duration {
 	d := least
 	for range failures - 1 {
 		if d >= most/2 {
@@ -198,17 +199,5 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 		}
 		d *= 2
 	}
-	return d/2 + rand.N(d/2+1)
-}
-
-// pause waits for d. It returns false if ctx ends first. It is called without a lock.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return backoff.Jitter(d)
 }

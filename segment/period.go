@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 // A Periods is a Source that makes counters by itself, one for each period of a name, such as the
@@ -69,7 +71,7 @@ func (g *Generator) Begin(ctx context.Context, p Period) (*Tag, error) {
 		failures++
 		if isPermanent(err) || errors.Is(err, ErrOptions) || errors.Is(err, ErrFormat) ||
 			errors.Is(err, ErrPastPeriod) ||
-			!pause(ctx, backoff(failures, g.opts.RetryMin, g.opts.RetryMax)) {
+			!backoff.Wait(ctx, pause(failures, g.opts.RetryMin, g.opts.RetryMax)) {
 			return nil, fmt.Errorf("segment: period %.128q of %.128q: %w", p.Tag, p.Name, err)
 		}
 	}

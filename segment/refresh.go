@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/internal/loglimit"
 )
 
@@ -195,7 +196,7 @@ func (t *Tag) invalid(r *Row) error {
 // not asked more often than it answers.
 func (g *Generator) refreshLoop(ctx context.Context) {
 	var limit loglimit.Limit
-	for failed := false; pause(ctx, g.opts.Refresh); {
+	for failed := false; backoff.Wait(ctx, g.opts.Refresh); {
 		one, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
 		err := g.Refresh(one)
 		cancel()

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service/internal/wire"
 )
@@ -223,15 +223,11 @@ func repeat(ctx context.Context, try func() error) error {
 		if ctx.Err() == nil || last == nil {
 			last = err
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !backoff.Wait(ctx, backoff.Jitter(pause)) {
 			if errors.Is(last, ctx.Err()) {
 				return last
 			}
 			return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
-		case <-timer.C:
 		}
 	}
 }

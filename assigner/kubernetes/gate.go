@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 // maxWait bounds how long an answer can hold requests back.
@@ -44,15 +46,11 @@ func (g *gate) wait(ctx context.Context) error {
 	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !backoff.Wait(ctx, d) {
 		return fmt.Errorf("%w: the API server asks for a pause of %v: %w", ctx.Err(),
 			d.Round(time.Millisecond), why)
 	}
+	return nil
 }
 
 // retryAfter returns the duration that a Retry-After header asks for, at most maxWait. It reads the

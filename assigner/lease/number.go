@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 const (
@@ -112,14 +113,10 @@ func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error
 		if !errors.Is(err, ErrConflict) {
 			return h, err
 		}
-		timer := time.NewTimer(rand.N(pause))
-		pause = min(2*pause, lastForNumber)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !backoff.Wait(ctx, rand.N(pause)) {
 			return h, ctx.Err()
-		case <-timer.C:
 		}
+		pause = min(2*pause, lastForNumber)
 		if h, err = c.space.header(ctx); err != nil {
 			return h, err
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 const (
@@ -240,12 +240,7 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			}
 			last = err
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-		case <-timer.C:
-		}
+		backoff.Wait(ctx, backoff.Jitter(pause))
 		if pause = min(2*pause, limit); tries == closing {
 			pause = spread
 		}

@@ -5,8 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 const (
@@ -75,10 +76,7 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 			d.logger.Warn("waiting for the database", "doing", what, "place", d.place, "error", err)
 		}
 		last = err
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause/2)):
-		}
+		backoff.Wait(ctx, backoff.Jitter(pause))
 		pause = min(2*pause, lastPause)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -198,10 +199,7 @@ func (s *ticketServer) update(ctx context.Context, f func(c *sqldb.Conn) error) 
 		})
 		switch stale := (staleError{}); {
 		case sqldb.MySQLCode(err) == deadlock && ctx.Err() == nil:
-			select {
-			case <-time.After(rand.N(deadlockPause)):
-			case <-ctx.Done():
-			}
+			backoff.Wait(ctx, rand.N(deadlockPause))
 		case errors.As(err, &stale) && old > 0:
 			old--
 		default:
