@@ -274,8 +274,8 @@ func (r *Report) Notes() string {
 	return b.String()
 }
 
-// Readme is the README's table. Of this library it has the layout that borrows nothing: a rate
-// beyond what a layout sustains needs an explanation, which the page has.
+// Readme is the README's table. It begins with the layout that borrows nothing. A rate beyond what
+// a layout sustains has a mark.
 func (r *Report) Readme() string {
 	n := r.Procs()
 	g := grid{{"", "1 goroutine", fmt.Sprintf("%d goroutines", n), "sustained ids/s", "bits"}}
@@ -295,13 +295,16 @@ func (r *Report) Readme() string {
 		}
 		g = append(g, []string{name, r.marked(x, 1, n), r.marked(x, n, n), sustained(x), bits})
 	}
-	for _, name := range []string{suite.Baidu, suite.Chain, suite.Leaf} {
-		line := []string{name}
+	for _, x := range []contender.Contender{
+		{Name: suite.Baidu, Bits: 63, Rate: contender.Rate{PerSecond: 1 << 13}}, // 29-21-13
+		{Name: suite.Chain, Bits: 63}, {Name: suite.Leaf, Bits: 63}} {
+		line := []string{x.Name}
 		for _, threads := range []int{1, n} {
-			rate := r.Median("anchors", "anchors", name, fmt.Sprint(threads))
-			line = append(line, show(1e3/rate, "ns"))
+			rate := r.Median("anchors", "anchors", x.Name, fmt.Sprint(threads))
+			cell := show(1e3/rate, "ns") + " " + x.Rate.Mark(1e6*rate)
+			line = append(line, strings.TrimSpace(cell))
 		}
-		g = append(g, append(line, "", "63"))
+		g = append(g, append(line, sustained(x), fmt.Sprint(x.Bits)))
 	}
 	return g.String()
 }

@@ -64,6 +64,8 @@ func TestTargets(t *testing.T) {
 				through.Add("pace", "floor/add", load, "ns", 2, nil)
 				through.Add("pace", "uid.Cached", load, "ns", ns, nil)
 			}
+			through.Add("pace", "floor/time.Now", "1 on 2", "ns", 2, nil)
+			through.Add("pace", "uid.Default 31-4-28", "1 on 2", "ns", ns/1.2, nil)
 			latency.Add("closed", "the clock alone", "p99.99", "ns", 100, nil)
 			latency.Add("closed", "uid.Cached", "p99.99", "ns", p9999, nil)
 		}
@@ -83,17 +85,18 @@ func TestTargets(t *testing.T) {
 		}
 		return met, missed
 	}
-	if met, missed := verdicts(f(2.4, 1100, 0, 2)); met != 5 || missed != 0 {
-		t.Errorf("at the bounds %d are met and %d missed, want 5 and 0", met, missed)
+	if met, missed := verdicts(f(2.4, 1100, 0, 2)); met != 6 || missed != 0 {
+		t.Errorf("at the bounds %d are met and %d missed, want 6 and 0", met, missed)
 	}
 	r := f(2.5, 1200, 1, 2.1)
-	if met, missed := verdicts(r); met != 0 || missed != 5 {
-		t.Errorf("above the bounds %d are met and %d missed, want 0 and 5", met, missed)
+	if met, missed := verdicts(r); met != 0 || missed != 6 {
+		t.Errorf("above the bounds %d are met and %d missed, want 0 and 6", met, missed)
 	}
-	if reasons := strings.Join(r.Missed(), "\n"); !strings.Contains(reasons, "loads of the lane") {
+	reasons := strings.Join(r.Missed(), "\n")
+	if !strings.Contains(reasons, "loads of the lane") || strings.Contains(reasons, "time.Now") {
 		t.Errorf("the reasons are\n%s", reasons)
 	}
-	if text := r.TargetTable(); strings.Count(text, "**missed**") != 5 {
+	if text := r.TargetTable(); strings.Count(text, "**missed**") != 6 {
 		t.Errorf("the table is\n%s", text)
 	}
 }

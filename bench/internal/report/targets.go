@@ -151,7 +151,7 @@ func (r *Report) Missed() []string {
 	var out []string
 	for _, t := range r.Targets() {
 		line := t.What + ", against " + t.Against + ". " + t.Why
-		if t.Known && !t.Met && !slices.Contains(out, line) {
+		if t.Known && !t.Met && t.Why != "" && !slices.Contains(out, line) {
 			out = append(out, line)
 		}
 	}
