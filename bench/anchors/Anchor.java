@@ -112,7 +112,7 @@ public final class Anchor {
                         long id = segment.get("order").getId();
                         while (id < 0) {
                             refused++;
-                Thread.yield();
+                            Thread.yield();
                             id = segment.get("order").getId();
                         }
                         x ^= id;

@@ -93,7 +93,7 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 	f.Meta.Modules["baidu/uid-generator, Ahoo-Wang/CosId, Meituan-Dianping/Leaf"] =
 		strings.Join(strings.Fields(string(commits)), " ")
 	names := []struct{ row, name string }{
-		{Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 31-4-28 (Java)", "baidu-default"},
+		{Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
 		{Chain, "cosid-chain"},
 		{"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
 		{Leaf, "leaf-segment"},
