@@ -19,12 +19,14 @@ type bench struct {
 	cache string // the cache folder; empty: none, as with HOME unset
 	stdin string
 	now   time.Time
+
+	hangups *hangups // of run
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	return &bench{env: map[string]string{}, cache: filepath.Join(t.TempDir(), "cache"),
-		now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+		now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), hangups: &hangups{}}
 }
 
 // result is the outcome of a run.
@@ -40,7 +42,7 @@ func (b *bench) run(ctx context.Context, args ...string) result {
 	p := &program{
 		stdin: strings.NewReader(b.stdin), stdout: &stdout, stderr: &stderr,
 		getenv: func(key string) string { return b.env[key] }, lookupenv: b.lookupenv,
-		hangups: &hangups{},
+		hangups: b.hangups,
 		cacheDir: func() (string, error) {
 			if b.cache == "" {
 				return "", errors.New("neither $XDG_CACHE_HOME nor $HOME are defined")

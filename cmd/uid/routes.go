@@ -16,6 +16,8 @@ import (
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/loglimit"
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -33,8 +35,10 @@ type route struct {
 	tagTable
 
 	place string
-	db    *gorm.DB // nil for the default
-	tags  []string // a name, or with a * at its end the start of names; none: the default
+	db    *sqldb.DB // nil for the default
+	tags  []string  // a name, or with a * at its end the start of names; none: the default
+
+	create func(context.Context) error // makes the table; of a db
 }
 
 // routed is a source over several databases. A list says which one a tag is in, and the first is
@@ -53,6 +57,8 @@ type routed struct {
 	mu sync.Mutex
 	// at has the tags whose counter was found since the last list, and where. Guarded by mu.
 	at map[string]int
+	// late has the databases that were away at a check: their tables may be missing. Guarded by mu.
+	late map[int]bool
 }
 
 // newRouted returns a source over the databases of a file, in addition to the default one. The
@@ -64,8 +70,8 @@ func (f *sourceFlags) newRouted(
 	if err != nil {
 		return nil, nil, fmt.Errorf("--routes: %w", err)
 	}
-	r = &routed{logger: logger, at: map[string]int{}}
-	if err := r.add(first, place, nil); err != nil {
+	r = &routed{logger: logger, at: map[string]int{}, late: map[int]bool{}}
+	if err := r.add(first, route{place: place}); err != nil {
 		return nil, nil, err
 	}
 	seen := map[string]bool{}
@@ -98,7 +104,13 @@ func (f *sourceFlags) newRouted(
 			if err != nil {
 				return nil, dbs, err
 			}
-			if err := r.add(src, s.Place, db); err != nil {
+			one := route{place: s.Place, create: func(ctx context.Context) error {
+				return migrateSegments(ctx, db, logger, []string{f.table()})
+			}}
+			if one.db, err = sqlgorm.Open("uid serve", db, logger); err == nil {
+				err = r.add(src, one)
+			}
+			if err != nil {
 				return nil, dbs, err
 			}
 			at = len(r.all) - 1
@@ -109,12 +121,13 @@ func (f *sourceFlags) newRouted(
 }
 
 // add adds a database.
-func (r *routed) add(src segment.Source, place string, db *gorm.DB) error {
+func (r *routed) add(src segment.Source, one route) error {
 	t, ok := src.(tagTable)
 	if !ok {
 		return usagef("--routes wants --source leaf or sequence: a %T has no tags to route", src)
 	}
-	r.all = append(r.all, route{tagTable: t, place: place, db: db})
+	one.tagTable = t
+	r.all = append(r.all, one)
 	return nil
 }
 
@@ -188,6 +201,9 @@ func (r *routed) look(ctx context.Context, tag string) (found []int, ends, sure 
 	sure = true
 	for i, one := range r.all {
 		row, err := one.Find(ctx, tag)
+		if err != nil && r.made(ctx, i, err) {
+			row, err = one.Find(ctx, tag)
+		}
 		switch {
 		case err == nil && row.Next < math.MaxInt64:
 			found = append(found, i)
@@ -259,8 +275,11 @@ func (r *routed) List(ctx context.Context) ([]segment.Row, error) {
 		errs []error
 	)
 	index := map[string]int{}
-	for _, one := range r.all {
+	for i, one := range r.all {
 		list, err := one.List(ctx)
+		if err != nil && r.made(ctx, i, err) {
+			list, err = one.List(ctx)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", one.place, err))
 		}
@@ -300,6 +319,9 @@ func (r *routed) Check(ctx context.Context) error {
 			case !one.away(bounded):
 				errs[i] = fmt.Errorf("%s: %w", one.place, err)
 			default:
+				r.mu.Lock()
+				r.late[i] = true
+				r.mu.Unlock()
 				if unlogged, ok := r.away.Pass(time.Now()); ok {
 					r.logger.Warn("uid: a database of --routes does not answer", "database",
 						one.place, "error", err, "unlogged", unlogged)
@@ -314,13 +336,37 @@ func (r *routed) Check(ctx context.Context) error {
 // checkTime bounds the check of a database, so that one that hangs does not use up a start's time.
 const checkTime = 4 * time.Second
 
-// away reports whether a database of the list gives no answer at all.
+// away reports whether a database of the list does not answer, which may pass. One that refuses the
+// account, or is not there, is not away.
 func (r route) away(ctx context.Context) bool {
 	if r.db == nil {
 		return false
 	}
-	pool, err := r.db.DB()
-	return err == nil && pool.PingContext(ctx) != nil
+	err := r.db.Do(ctx, func(*sqldb.Conn) error { return nil })
+	return err != nil && r.db.Failure(err) == sqldb.Transient
+}
+
+// made makes the table of a database that was away at a check and has answered since, if err says
+// that it is missing. It reports whether it has.
+func (r *routed) made(ctx context.Context, i int, err error) bool {
+	one := r.all[i]
+	r.mu.Lock()
+	late := r.late[i]
+	r.mu.Unlock()
+	if !late || one.db.Failure(err) != sqldb.Missing {
+		return false
+	}
+	if err := one.create(ctx); err != nil {
+		if unlogged, ok := r.away.Pass(time.Now()); ok {
+			r.logger.Warn("uid: a database of --routes has no table of the tags", "database",
+				one.place, "error", err, "unlogged", unlogged)
+		}
+		return false
+	}
+	r.mu.Lock()
+	delete(r.late, i)
+	r.mu.Unlock()
+	return true
 }
 
 // Begin makes the counter of a period in the first database.

@@ -119,6 +119,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	defer l.Close()
+	hangups := p.hangups.hear() // a SIGHUP during the start is heard after it
 	fixed, err := p.token()
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	options := &service.HandlerOptions{Layout: &made, Logger: logger, ErrorText: p.text,
 		Stopping: ctx.Done(), Timeout: c.Wait,
 		Trusted: tokens.trusts}
-	started := refuseWhileStarting(l, encryption)
+	started := refuseWhileStarting(l, encryption, logger)
 	defer started()
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
 	if err != nil {
@@ -198,7 +199,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	}
 	keeping, done := context.WithCancel(ctx)
 	var keeper sync.WaitGroup
-	keeper.Go(func() { tokens.keep(keeping, p.hangups.hear(), logger, reload) })
+	keeper.Go(func() { tokens.keep(keeping, hangups, logger, reload) })
 	defer func() {
 		done()
 		keeper.Wait()

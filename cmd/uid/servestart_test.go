@@ -96,7 +96,8 @@ func TestSeveralErrors(t *testing.T) {
 }
 
 // TestServeRoutesAway: a database of the list may be down at the start. Its tags alone are unavailable, and
-// come with it. The table of one that answers has to be fit.
+// come with it. Its table is made then. The table of one that answers has to be fit, and one that refuses is not
+// away.
 func TestServeRoutesAway(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)
@@ -106,10 +107,11 @@ func TestServeRoutesAway(t *testing.T) {
 	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "5")
 	b.check(t, exitOK, "", "", "segment", "init", "--dsn", other)
 	b.check(t, exitOK, "", "", "segment", "set", "user", "--step", "5", "--next", "1000", "--dsn", other)
+	bare := s.DSN(s.CreateDB(t))
 	if err := s.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	list := listOf(t, "user "+other)
+	list := listOf(t, "user "+other, "new "+bare)
 	server := b.serve(t, "--routes", list, "--only", "segment")
 	if got := server.ok(t, "/api/segment/get/order"); got != "1" {
 		t.Errorf("the id is %s, want 1", got)
@@ -132,6 +134,12 @@ func TestServeRoutesAway(t *testing.T) {
 			t.Fatalf("the tag's database is back: %d %s, want 1000", status, body)
 		}
 	}
+	if status, body := server.get(t, "/api/segment/get/new"); status != 404 {
+		t.Errorf("a tag whose database had no table: %d %s, want 404", status, body)
+	}
+	b.check(t, exitOK, "", "", "segment", "set", "new", "--step", "5", "--dsn", bare)
+	b.check(t, exitFailure, "", "Unknown database 'absent'", "serve", "--routes", listOf(t, "user "+s.DSN("absent")),
+		"--only", "segment", "--addr", "127.0.0.1:0")
 	query(t, other, "ALTER TABLE leaf_alloc MODIFY max_id INT NOT NULL")
 	b.check(t, exitFailure, "", "max_id", "serve", "--routes", list, "--only", "segment", "--addr", "127.0.0.1:0")
 }

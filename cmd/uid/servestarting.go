@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -12,7 +13,9 @@ import (
 // refuseWhileStarting answers every request with 503 until end is called, so that a client asks
 // another server at once instead of waiting for the database of this one. Then l is free for the
 // next server. end may be called twice.
-func refuseWhileStarting(l net.Listener, encryption *tls.Config) (end func()) {
+func refuseWhileStarting(
+	l net.Listener, encryption *tls.Config, logger *slog.Logger,
+) (end func()) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
 		return func() {}
@@ -22,7 +25,8 @@ func refuseWhileStarting(l net.Listener, encryption *tls.Config) (end func()) {
 		l = tls.NewListener(l, encryption)
 	}
 	server := &http.Server{Handler: http.HandlerFunc(starting), ReadTimeout: requestTime,
-		WriteTimeout: answerTime, MaxHeaderBytes: headerBytes}
+		WriteTimeout: answerTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn)}
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.Serve(l) }) // it ends by Close
 	return sync.OnceFunc(func() {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestServeStarting: while the database does not answer, a server that starts refuses each request at once.
+// TestServeStarting: while the database does not answer, a server that starts refuses each request at once, and
+// a SIGHUP does not end it.
 func TestServeStarting(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -45,6 +46,9 @@ func TestServeStarting(t *testing.T) {
 			}
 			refused++
 		}
+	}
+	if !b.hangups.pass() {
+		t.Error("a SIGHUP would end a server that starts")
 	}
 	if code := <-ended; code != exitFailure {
 		t.Errorf("serve ended with %d, want %d", code, exitFailure)
