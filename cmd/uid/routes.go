@@ -59,6 +59,9 @@ type routed struct {
 	at map[string]int
 	// late has the databases that were away at a check: their tables may be missing. Guarded by mu.
 	late map[int]bool
+	// silent has until when a database that kept silent is asked for its own tags only. Guarded by
+	// mu.
+	silent map[int]time.Time
 }
 
 // newRouted returns a source over the databases of a file, in addition to the default one. The
@@ -70,7 +73,7 @@ func (f *sourceFlags) newRouted(
 	if err != nil {
 		return nil, nil, fmt.Errorf("--routes: %w", err)
 	}
-	r = &routed{logger: logger, at: map[string]int{}, late: map[int]bool{}}
+	r = newRoutes(logger)
 	if err := r.add(first, route{place: place}); err != nil {
 		return nil, nil, err
 	}
@@ -120,6 +123,11 @@ func (f *sourceFlags) newRouted(
 	return r, dbs, nil
 }
 
+func newRoutes(logger *slog.Logger) *routed {
+	return &routed{logger: logger, at: map[string]int{}, late: map[int]bool{},
+		silent: map[int]time.Time{}}
+}
+
 // add adds a database.
 func (r *routed) add(src segment.Source, one route) error {
 	t, ok := src.(tagTable)
@@ -164,9 +172,9 @@ func (r *routed) where(ctx context.Context, tag string) (int, error) {
 	if known {
 		return at, nil
 	}
-	found, ends, sure := r.look(ctx, tag)
+	found, ends, sure := r.look(ctx, tag, home)
 	for again := 0; len(found) > 1 && again < 2; again++ { // it may have moved between two checks
-		found, ends, sure = r.look(ctx, tag)
+		found, ends, sure = r.look(ctx, tag, home)
 	}
 	switch {
 	case len(found) > 1:
@@ -193,32 +201,6 @@ func (r *routed) where(ctx context.Context, tag string) (int, error) {
 		r.mu.Unlock()
 	}
 	return found[0], nil
-}
-
-// look looks for a tag in all databases. It returns those where it has ids left, whether it is at
-// its end in one, and whether all have answered.
-func (r *routed) look(ctx context.Context, tag string) (found []int, ends, sure bool) {
-	sure = true
-	for i, one := range r.all {
-		row, err := one.Find(ctx, tag)
-		if err != nil && r.made(ctx, i, err) {
-			row, err = one.Find(ctx, tag)
-		}
-		switch {
-		case err == nil && row.Next < math.MaxInt64:
-			found = append(found, i)
-		case err == nil:
-			ends = true
-		case errors.Is(err, segment.ErrUnknownTag):
-		default:
-			sure = false
-			if unlogged, ok := r.away.Pass(time.Now()); ok {
-				r.logger.Warn("uid: a database does not say whether it has a tag", "database",
-					one.place, "tag", tag, "error", err, "unlogged", unlogged)
-			}
-		}
-	}
-	return found, ends, sure
 }
 
 // forget has the next fetch of a tag look for its counter again.
@@ -344,29 +326,6 @@ func (r route) away(ctx context.Context) bool {
 	}
 	err := r.db.Do(ctx, func(*sqldb.Conn) error { return nil })
 	return err != nil && r.db.Failure(err) == sqldb.Transient
-}
-
-// made makes the table of a database that was away at a check and has answered since, if err says
-// that it is missing. It reports whether it has.
-func (r *routed) made(ctx context.Context, i int, err error) bool {
-	one := r.all[i]
-	r.mu.Lock()
-	late := r.late[i]
-	r.mu.Unlock()
-	if !late || one.db.Failure(err) != sqldb.Missing {
-		return false
-	}
-	if err := one.create(ctx); err != nil {
-		if unlogged, ok := r.away.Pass(time.Now()); ok {
-			r.logger.Warn("uid: a database of --routes has no table of the tags", "database",
-				one.place, "error", err, "unlogged", unlogged)
-		}
-		return false
-	}
-	r.mu.Lock()
-	delete(r.late, i)
-	r.mu.Unlock()
-	return true
 }
 
 // Begin makes the counter of a period in the first database.

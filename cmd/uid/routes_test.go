@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/uidring/uidring/segment"
 )
@@ -187,9 +189,10 @@ func TestRouted(t *testing.T) {
 	const end = 1<<63 - 1
 	one := &tags{rows: map[string]int64{"moved": end, "both": 1, "first": 1, "stays": 1}}
 	two := &tags{rows: map[string]int64{"moved": 500, "both": 1, "second": 1}}
-	r := &routed{logger: slog.New(slog.DiscardHandler), at: map[string]int{}, all: []route{
+	r := newRoutes(slog.New(slog.DiscardHandler))
+	r.all = []route{
 		{tagTable: one, place: "one"}, {tagTable: two, place: "two", tags: []string{"second", "stays", "s*", "both"}},
-	}}
+	}
 	for tag, want := range map[string]int64{"moved": 500, "first": 1, "second": 1, "stays": 1} {
 		if got, err := r.Fetch(t.Context(), tag, 0); err != nil || got.From != want {
 			t.Errorf("%s: %v, %v, want from %d", tag, got, err, want)
@@ -235,4 +238,42 @@ func TestRouted(t *testing.T) {
 			t.Errorf("%q is in %d, want %d", tag, got, want)
 		}
 	}
+}
+
+// hung is a database that accepts connections and never answers.
+type hung struct{ tagTable }
+
+func (hung) Find(ctx context.Context, _ string) (segment.Row, error) {
+	<-ctx.Done()
+	return segment.Row{}, ctx.Err()
+}
+
+// TestRoutedSilent: a database of the list that keeps silent, perhaps since before the start, stops its own
+// tags only, and costs those of another a second now and then.
+func TestRoutedSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoutes(slog.New(slog.DiscardHandler))
+		one := &tags{rows: map[string]int64{"order": 1}}
+		r.all = []route{{tagTable: one, place: "one"}, {tagTable: hung{}, place: "two", tags: []string{"user"}}}
+		fetch := func(tag string) (time.Duration, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			begin := time.Now()
+			_, err := r.Fetch(ctx, tag, 0)
+			return time.Since(begin), errors.Join(err, ctx.Err())
+		}
+		for i, want := range []time.Duration{lookTime, 0, 0} {
+			if took, err := fetch("order"); err != nil || took != want {
+				t.Errorf("fetch %d: %v after %v, want none after %v", i, err, took, want)
+			}
+		}
+		if _, err := fetch("user"); err == nil {
+			t.Error("a tag of a silent database: want an error")
+		}
+		time.Sleep(quietTime)
+		if took, err := fetch("order"); err != nil || took != lookTime {
+			t.Errorf("later: %v after %v, want the database asked again", err, took)
+		}
+	})
 }

@@ -143,3 +143,16 @@ func TestServeRoutesAway(t *testing.T) {
 	query(t, other, "ALTER TABLE leaf_alloc MODIFY max_id INT NOT NULL")
 	b.check(t, exitFailure, "", "max_id", "serve", "--routes", list, "--only", "segment", "--addr", "127.0.0.1:0")
 }
+
+// TestServeRoutesSilent: a database of the list that accepts connections and keeps silent is away, too.
+func TestServeRoutesSilent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.check(t, exitOK, "", "", "segment", "init")
+	b.check(t, exitOK, "", "", "segment", "set", "order", "--step", "5")
+	server := b.serve(t, "--routes", listOf(t, "user mysql://me@"+silentServer(t)+"/ids"), "--only", "segment",
+		"--wait", "5s")
+	if got := server.ok(t, "/api/segment/get/order"); got != "1" {
+		t.Errorf("the id is %s, want 1", got)
+	}
+}
