@@ -60,7 +60,10 @@ func TestSegmentTables(t *testing.T) {
 				{"segment", "list"}, {"segment", "next", "order"}, {"segment", "next", "order", "--source", "sequence"},
 				{"segment", "set", "order", "--step", "1"},
 			} {
-				b.check(t, exitFailure, "", `"uid segment init" makes the tables`, args...)
+				r := b.check(t, exitFailure, "", `"uid segment init" makes the tables`, args...)
+				if strings.Contains(r.stderr, "with sqltable: ") {
+					t.Errorf("no function has the name in %s", r.stderr)
+				}
 			}
 			b.check(t, exitOK, "leaf_alloc: there, in ", "", "segment", "init")
 			b.check(t, exitOK, "no tags", "", "segment", "list")

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/backoff"
@@ -132,8 +133,9 @@ func (d *DB) refused(what string, err error) error {
 func (d *DB) advice(err error) string {
 	switch d.Failure(err) {
 	case Missing:
+		name, _, _ := strings.Cut(d.name, ":") // without what of the package it is
 		return fmt.Sprintf(" (create the tables with %s.Migrate, or from the DDL of package sql)",
-			d.name)
+			name)
 	case Denied:
 		return " (check the account; it needs SELECT, INSERT and UPDATE on the tables, and " +
 			"CREATE for Migrate)"
