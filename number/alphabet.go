@@ -95,6 +95,11 @@ func (a *alphabet) has(text string) bool {
 	return true
 }
 
+// folds reports whether c, in either case, is of the alphabet.
+func (a *alphabet) folds(c byte) bool {
+	return a.value[c] >= 0 || c > '9' && isAlnum(c) && a.value[c^0x20] >= 0
+}
+
 // append appends n with width characters to b.
 func (a *alphabet) append(b []byte, n int64, width int) []byte {
 	end := len(b) + width

@@ -67,7 +67,17 @@ func (p period) start(t time.Time) time.Time {
 	case year:
 		m, d = 1, 1
 	}
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+	return midnight(y, m, d, t.Location())
+}
+
+// midnight returns the first moment of a day. Where clocks go forward at midnight there is none,
+// and time.Date may return a moment of the day before.
+func midnight(y int, m time.Month, d int, zone *time.Location) time.Time {
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	if t.Day() != time.Date(y, m, d, 12, 0, 0, 0, zone).Day() {
+		_, t = t.ZoneBounds()
+	}
+	return t
 }
 
 // part is a part of a date or a time in a number.
@@ -156,21 +166,22 @@ func (d *dates) whole(p period) bool {
 	return true
 }
 
-// day returns a day that has all of the parts, the first if several do. A text without a year gets
-// one of a leap year.
+// day returns a day that has all of the parts, the first if several do. A text without a year
+// gets one of a leap year, or else of the year after it.
 func (d *dates) day(zone *time.Location) (time.Time, error) {
-	y, m, first, days := 2000, 1, 1, 366
+	y, years, m, first, days := 2000, 2, 1, 1, 366
 	switch {
 	case d.has(year4):
-		y = int(d[year4])
+		y, years = int(d[year4]), 1
 	case d.has(year2):
-		y = 2000 + int(d[year2])
+		y, years = 2000+int(d[year2]), 1
 	case d.has(weekOfYear): // the fourth of January is in week 1
-		y = int(d[weekOfYear] / 100)
+		y, years = int(d[weekOfYear]/100), 1
 		monday := 4 - (int(time.Date(y, 1, 4, 12, 0, 0, 0, time.UTC).Weekday())+6)%7
 		first, days = monday+7*(int(d[weekOfYear]%100)-1), 7
 	}
 	switch {
+	case days == 7: // those of the week, which may be of two months and years
 	case d.has(month2, day2):
 		m, first, days = int(d[month2]), int(d[day2]), 1
 	case d.has(yearDay):
@@ -178,11 +189,10 @@ func (d *dates) day(zone *time.Location) (time.Time, error) {
 	case d.has(month2):
 		m, days = int(d[month2]), 31
 	}
-	for i := range days {
-		t := time.Date(y, time.Month(m), first+i, 12, 0, 0, 0, time.UTC)
+	for i := range years * days {
+		t := midnight(y+i/days, time.Month(m), first+i%days, zone)
 		if d.agree(t, year4, quarter1) {
-			y, m, d := t.Date()
-			return time.Date(y, m, d, 0, 0, 0, 0, zone), nil
+			return t, nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%w: no day has its date", ErrText)

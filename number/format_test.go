@@ -155,6 +155,7 @@ func TestRefusedFormats(t *testing.T) {
 		"{shop upper 1-3}{n 6 never}":          "at 1",
 		"{shop upper 1-3}{till digits 2}{n 6 never}": "at 1",
 		"{shop upper 1-3}X{n 6 never}":               "want a separator",
+		"{shop upper 1-3}x{n 6 never}":               "want a separator", // as databases compare
 		"{shop upper 3-1}-{n 6 never}":               `"3-1"`,
 		"{shop upper 2}{shop upper 2}{n 6 never}":    "two keys",
 		"{shop lower 2}{n 6 never}":                  `"lower"`,
@@ -211,6 +212,7 @@ func TestRefusedOptions(t *testing.T) {
 		"empty name":  {"", "{n 6 never}", number.Options{}, "the name"},
 		"upper case":  {"Order", "{n 6 never}", number.Options{}, "the name"},
 		"at":          {"a@b", "{n 6 never}", number.Options{}, "the name"},
+		"underscore":  {"a_b", "{n 6 never}", number.Options{}, "1..24 of a-z, 0-9 and -"},
 		"a long name": {strings.Repeat("a", 25), "{n 6 never}", number.Options{}, "the name"},
 	} {
 		_, err := number.New(t.Context(), generator(t, &uidtest.Counters{}), tt.name, tt.format, &tt.opts)

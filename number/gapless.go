@@ -38,7 +38,7 @@ const gaplessTable = "number_gapless"
 // database, such as a *sql.DB, with the tables number_name and number_gapless, which `uid schema`
 // prints and `uid segment init` makes. The name is registered there, outside any transaction: from
 // its first use it keeps its format and zone, and that it is gapless, and refuses others with
-// segment.ErrFormat.
+// segment.ErrFormat. A db that is a transaction is refused: what it registers may be undone.
 func NewGapless(
 	ctx context.Context, db Tx, dialect, name, format string, opts *Options,
 ) (*Gapless, error) {
@@ -49,6 +49,10 @@ func NewGapless(
 	case !n.f.gapless:
 		return nil, fmt.Errorf("%w: the counter of %q is not gapless, want the word gapless, as "+
 			"in {n 6 year gapless}, or New", ErrFormat, name)
+	}
+	if t := reflect.TypeOf(db); t == nil || hasMethod(t, "Commit") && !hasMethod(t, "BeginTx") {
+		return nil, fmt.Errorf("%w: db is a %v, want a database, such as a *sql.DB: a name that is "+
+			"rolled back is kept nowhere", ErrFormat, t)
 	}
 	g := &Gapless{n, dialect}
 	insert, ok := map[string]string{

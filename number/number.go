@@ -45,15 +45,17 @@ func New(
 			name)
 	}
 	n.gen = gen
-	forms := map[string]string{name: n.kept()}
+	// The format first: a process that is refused for it leaves no fingerprint of a key.
+	forms := []segment.Period{{Name: name, Format: n.kept()}}
 	for version, mark := range n.hide.marks() {
 		if !n.f.version { // whatever version it is called
 			version = 0
 		}
-		forms[fmt.Sprint(name, "_key", version)] = mark
+		forms = append(forms,
+			segment.Period{Name: fmt.Sprint(name, "_key", version), Format: mark})
 	}
-	for name, form := range forms {
-		if _, err := gen.Begin(ctx, segment.Period{Name: name, Format: form}); err != nil {
+	for _, form := range forms {
+		if _, err := gen.Begin(ctx, form); err != nil {
 			return nil, fmt.Errorf("number: %w", err)
 		}
 	}

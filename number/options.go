@@ -63,7 +63,7 @@ const maxTag = 50
 func checkName(name string, f *format) error {
 	const chars = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	if name == "" || len(name) > 24 || strings.Trim(name, chars) != "" {
-		return fmt.Errorf("%w: the name is %.64q, want 1..24 of a-z, 0-9, - and _", ErrFormat, name)
+		return fmt.Errorf("%w: the name is %.64q, want 1..24 of a-z, 0-9 and -", ErrFormat, name)
 	}
 	longest := len(name) + len("@20261122")
 	for _, k := range f.keys {

@@ -81,6 +81,8 @@ func TestTurns(t *testing.T) {
 		{"America/New_York", "{20060102}-{n 3 day}", "2026-11-02T04:59:59Z", "20261101-001", "20261102-001"},
 		// Cairo has no midnight on the day its clocks go forward: 23:59:59 is followed by 01:00.
 		{"Africa/Cairo", "{2006010215}-{n 3 day}", "2026-04-23T21:59:59Z", "2026042323-001", "2026042401-001"},
+		// Santiago has none either, and time.Date says 23:00 of the day before.
+		{"America/Santiago", "{20060102}-{n 3 day}", "2026-09-06T03:59:59Z", "20260905-001", "20260906-001"},
 		// Lord Howe's clocks move by half an hour.
 		{"Australia/Lord_Howe", "{20060102}-{n 3 day}", "2026-10-04T12:59:59Z", "20261004-001", "20261005-001"},
 		{"UTC", "{200601}-{n 3 month}", "2026-04-30T23:59:59Z", "202604-001", "202605-001"},
@@ -106,10 +108,11 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%s of %s at %s: %s and %s, want %s and %s", tt.format, tt.zone, tt.at, last, first, tt.last,
 				tt.first)
 		}
-		for _, text := range []string{last, first} {
-			if got, err := p.Parse(text); err != nil || got.Count != 1 {
-				t.Errorf("%s: Parse(%q) = %+v, %v", tt.zone, text, got, err)
-			}
+		one, err1 := p.Parse(last)
+		two, err2 := p.Parse(first)
+		if err := errors.Join(err1, err2); err != nil || one.Count != 1 || two.Count != 1 || one.Start.After(at) ||
+			!two.Start.Equal(at.Add(time.Second)) {
+			t.Errorf("%s: Parse = %+v and %+v, %v", tt.zone, one, two, err)
 		}
 	}
 	// The day of 23 hours is one period from its first second to its last.
@@ -373,8 +376,17 @@ func TestFirstUse(t *testing.T) {
 			t.Errorf("%d: New(%s, %s) = %v, want it refused: %v", i, tt.name, tt.format, err, tt.refused)
 		}
 	}
+	two := number.Options{Keys: []opaque.Key{secret, second, {Version: 3, Secret: other.Secret}}}
+	for range 9 { // refused for its format, it leaves no fingerprint of its keys
+		if _, err := number.New(t.Context(), gen, "b", "{version}{n 8 never hidden}", &two); err == nil {
+			t.Error("another format was accepted")
+		}
+	}
 	names, err := src.Names(t.Context())
 	for _, n := range names {
+		if strings.HasPrefix(n.Name, "b_key") {
+			t.Errorf("a process that was refused left %+v", n)
+		}
 		if err != nil || strings.Contains(n.Format, string(secret.Secret)) {
 			t.Errorf("a key is in the row %+v, %v", n, err)
 		}

@@ -30,7 +30,7 @@ func (f *format) complete() error {
 			continue
 		}
 		next := f.fields[i+1]
-		if next.kind != literal || field.chars.value[next.text[0]] >= 0 {
+		if next.kind != literal || field.chars.folds(next.text[0]) {
 			return f.wrong(field, "its length varies, so where it ends is not known: want a "+
 				"separator after it that its alphabet does not have, or one length")
 		}

@@ -83,7 +83,7 @@ func randomFormat(r *rand.Rand) string {
 			b.WriteString(one("-", "/", "A", "0", "1A", "X-"))
 		case 1, 2:
 			b.WriteString(one("{20060102}", "{2006}", "{0601}", "{02}", "{week}", "{quarter}", "{2006002}", "{15}",
-				"{2006-01-02}", "{060102150405}"))
+				"{2006-01-02}", "{060102150405}", "{01}", "{0102}", "{002}"))
 		case 3, 4:
 			fmt.Fprintf(&b, "{k%d %s %s}", i, one("digits", "upper", "alnum", "[01A]"), one("1", "2", "1-3", "2-3"))
 		default:
@@ -106,7 +106,7 @@ func FuzzParse(f *testing.F) {
 	for _, format := range []string{
 		"{shop upper 2}-{20060102}-{n 6 day}-{check mod37,36}", "{a alnum 1-3}-{week}{n plain 3 week}",
 		"{version}{2006002}{n 7 day hidden}", "{2006}{2006}{quarter}{n 2 quarter}{check luhn}",
-		"{n 6 never}{b upper 1-9}",
+		"{n 6 never}{b upper 1-9}", "{week}{0102}{n 2 week}", "{002}{01}{n 2 never}",
 	} {
 		o := &Options{}
 		if strings.Contains(format, "hidden") {

@@ -212,6 +212,17 @@ func TestGaplessRefuses(t *testing.T) {
 			number.ErrFormat) {
 			t.Errorf("NewGapless of a format with gaps = %v, want ErrFormat", err)
 		}
+		unkept, err := pool.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := number.NewGapless(t.Context(), unkept, db.Name(), "rolled", "{n 6 never gapless}", nil); !errors.Is(
+			err, number.ErrFormat) {
+			t.Errorf("NewGapless in a transaction = %v, want ErrFormat", err)
+		}
+		if err := unkept.Rollback(); err != nil {
+			t.Error(err)
+		}
 		small, err := number.NewGapless(t.Context(), pool, db.Name(), "small", "{n [ab] 1 never gapless}", nil)
 		if err != nil {
 			t.Fatal(err)

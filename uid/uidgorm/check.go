@@ -114,13 +114,17 @@ func tagOf(s *schema.Schema, f *schema.Field) (tag string, tagged bool, err erro
 // embedded struct.
 func unseen(s *schema.Schema) error {
 	for _, f := range reflect.VisibleFields(s.ModelType) {
-		if tag, tagged := f.Tag.Lookup("uid"); !tagged || tag == "-" {
-			continue
+		kind := "number"
+		if _, tagged := f.Tag.Lookup(kind); !tagged {
+			kind = "uid"
+			if tag, tagged := f.Tag.Lookup(kind); !tagged || tag == "-" {
+				continue
+			}
 		}
 		for n := range f.Index {
 			if outer := s.ModelType.FieldByIndex(f.Index[:n+1]); !outer.IsExported() {
-				return fmt.Errorf("uidgorm: %s.%s has a uid tag, and %s is unexported: GORM does "+
-					"not see it", s.Name, f.Name, outer.Name)
+				return fmt.Errorf("uidgorm: %s.%s has a %s tag, and %s is unexported: GORM does "+
+					"not see it", s.Name, f.Name, kind, outer.Name)
 			}
 		}
 	}

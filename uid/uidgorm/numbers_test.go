@@ -51,6 +51,10 @@ type (
 		ID     uid.ID
 		Number int64 `number:"plain"`
 	}
+	unseenNumber struct {
+		ID     uid.ID
+		number string `number:"plain"`
+	}
 	badKey struct {
 		ID     uid.ID
 		Shop   bool
@@ -160,6 +164,7 @@ func TestNumberTags(t *testing.T) {
 		`strangeKey.Number: the tag "order,key=Shop" names a field "Shop", which strangeKey does not have`:    &strangeKey{},
 		`strangePart.Number: the tag "order,ID" has "ID", want key=FIELD`:                                     &strangePart{},
 		`fewKeys.Number: the tag "order" has 0 keys, want 1: shop`:                                            &fewKeys{},
+		`unseenNumber.number has a number tag, and number is unexported: GORM does`:                           &unseenNumber{number: "x"},
 		`notText.Number: a int64 cannot hold a number`:                                                        &notText{},
 	} {
 		for _, err := range []error{p.Check(db, model), db.Create(model).Error} {
