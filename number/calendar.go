@@ -70,8 +70,9 @@ func (p period) start(t time.Time) time.Time {
 	return midnight(y, m, d, t.Location())
 }
 
-// midnight returns the first moment of a day. Where clocks go forward at midnight there is none,
-// and time.Date may return a moment of the day before.
+// midnight returns the first moment of a day, or where clocks go back to it, one of its two
+// midnights. Where they go forward at midnight there is none, and time.Date may return a moment of
+// the day before.
 func midnight(y int, m time.Month, d int, zone *time.Location) time.Time {
 	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	if t.Day() != time.Date(y, m, d, 12, 0, 0, 0, zone).Day() {
