@@ -181,5 +181,23 @@ func keyed(ctx context.Context, db Tx) error {
 				"make it as `uid schema` prints it", table, column)
 		}
 	}
+	return transactional(ctx, db)
+}
+
+// transactional refuses counters in an engine of MySQL that has no transactions, such as MyISAM: a
+// number would stay used after a roll-back.
+func transactional(ctx context.Context, db Tx) error {
+	var without int
+	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.tables AS t
+		JOIN information_schema.engines AS e ON e.engine = t.engine
+		WHERE t.table_schema = DATABASE() AND t.table_name = ? AND e.transactions = 'NO'`,
+		gaplessTable).Scan(&without)
+	switch {
+	case err != nil:
+		return fmt.Errorf("number: look for the engine of %s: %w", gaplessTable, err)
+	case without > 0:
+		return fmt.Errorf("number: the engine of the table %s has no transactions, so numbers "+
+			"would have gaps; want ENGINE = InnoDB", gaplessTable)
+	}
 	return nil
 }

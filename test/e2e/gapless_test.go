@@ -170,6 +170,18 @@ func TestGaplessWithoutKey(t *testing.T) {
 	})
 }
 
+// TestGaplessEngine: counters in an engine without transactions are refused.
+func TestGaplessEngine(t *testing.T) {
+	on(t, dialects[:1], func(t *testing.T, d dialect) {
+		db, pool, _ := invoices(t, d)
+		must(t, db.Exec("ALTER TABLE number_gapless ENGINE = MyISAM"))
+		_, err := number.NewGapless(t.Context(), pool, "mysql", "again", "{n 6 never gapless}", nil)
+		if err == nil || !strings.Contains(err.Error(), "number_gapless has no transactions") {
+			t.Errorf("NewGapless with an engine without transactions = %v, want it refused", err)
+		}
+	})
+}
+
 // TestGaplessRefuses: what is no transaction, another format, and a name that has gaps, or the other
 // way round.
 func TestGaplessRefuses(t *testing.T) {
