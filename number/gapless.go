@@ -51,8 +51,8 @@ func NewGapless(
 			"in {n 6 year gapless}, or New", ErrFormat, name)
 	}
 	if t := reflect.TypeOf(db); t == nil || hasMethod(t, "Commit") && !hasMethod(t, "BeginTx") {
-		return nil, fmt.Errorf("%w: db is a %v, want a database, such as a *sql.DB: a name that is "+
-			"rolled back is kept nowhere", ErrFormat, t)
+		return nil, fmt.Errorf("%w: db is a %v, want a database, such as a *sql.DB: a name that "+
+			"is rolled back is kept nowhere", ErrFormat, t)
 	}
 	g := &Gapless{n, dialect}
 	insert, ok := map[string]string{

@@ -228,8 +228,8 @@ func TestGaplessRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := number.NewGapless(t.Context(), unkept, db.Name(), "rolled", "{n 6 never gapless}", nil); !errors.Is(
-			err, number.ErrFormat) {
+		_, err = number.NewGapless(t.Context(), unkept, db.Name(), "rolled", "{n 6 never gapless}", nil)
+		if !errors.Is(err, number.ErrFormat) {
 			t.Errorf("NewGapless in a transaction = %v, want ErrFormat", err)
 		}
 		if err := unkept.Rollback(); err != nil {
