@@ -55,9 +55,9 @@ func (b bound) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, err
 		return nil, fmt.Errorf("service: claiming a worker id: %w", err)
 	}
 	claim := &held{client: b.Client, home: at, key: got.Key, worker: got.Worker,
-		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond,
-		universe: got.Universe}
+		from: got.From.Time, span: time.Duration(got.SpanMS) * time.Millisecond}
 	claim.until.Store(&got.Until.Time)
+	claim.universe.Store(&got.Universe)
 	if got.TellsTime {
 		return clock{claim}, nil
 	}
@@ -77,9 +77,9 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 			got.From.Time, got.Until.Time)
 	case got.SpanMS < 0 || got.SpanMS > longestWindow.Milliseconds():
 		return fmt.Errorf("the span is %d ms, want 0..%d", got.SpanMS, longestWindow.Milliseconds())
-	case len(got.Universe) > longestName:
-		return fmt.Errorf("the universe's name has %d bytes, want at most %d", len(got.Universe),
-			longestName)
+	}
+	if err := checkName(got.Universe); err != nil {
+		return err
 	}
 	// An authority reserves a day or three windows ahead. A window that begins in 2060 would take
 	// the ids there, and so the worker id and the layout's time.
@@ -96,14 +96,20 @@ func checkClaim(got wire.Claim, maxWorker int64) error {
 // hour for clocks that differ.
 const maxAhead = 25 * time.Hour
 
-// longestName is of a universe: it is a label of metrics.
-const longestName = 64
+// checkName returns an error unless a name is one that a universe can have.
+func checkName(universe string) error {
+	const longest = 64 // it is a label of metrics
+	if n := len(universe); n > longest {
+		return fmt.Errorf("the universe's name has %d bytes, want at most %d", n, longest)
+	}
+	return nil
+}
 
 // longestWindow is the longest window of any store, which is package lease's.
 const longestWindow = 366 * 24 * time.Hour
 
 // held is a claim that a server has made. One goroutine at a time calls Extend or Release, and
-// only they write closing, released and until. Any goroutine may load until.
+// only they write closing, released, until and universe. Any goroutine may load the last two.
 type held struct {
 	client   *Client
 	home     int // the server that made it
@@ -112,7 +118,7 @@ type held struct {
 	from     time.Time
 	span     time.Duration             // 0: not known
 	until    atomic.Pointer[time.Time] // only grows; zero: without end
-	universe string                    // may be empty
+	universe atomic.Pointer[string]    // as the last answer had it; may be empty
 	closing  bool                      // Release was called
 	released bool                      // Release has succeeded
 }
@@ -128,7 +134,7 @@ func (c *held) Window() (from, until time.Time) { return c.from, *c.until.Load()
 func (c *held) Span() time.Duration { return c.span }
 
 // Universe returns the name of the server's universe of ids. It implements assigner.Named.
-func (c *held) Universe() string { return c.universe }
+func (c *held) Universe() string { return *c.universe.Load() }
 
 // spare is the part of a window that is kept for claiming another worker id. While more than that
 // is left, a claim is not reported lost just because its server does not answer: it may come back.
@@ -153,7 +159,7 @@ func (c *held) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 			return fmt.Errorf("the claim is on worker id %d until %v, want %d until %v or later",
 				got.Worker, got.Until.Time, c.worker, before)
 		}
-		return nil
+		return checkName(got.Universe)
 	}
 	got, at, err := round(ctx, c.client, c.home, wire.ExtendPath, ask, check)
 	if at < 0 && time.Until(before) > spare {
@@ -164,6 +170,7 @@ func (c *held) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 			c.worker, err)
 	}
 	c.until.Store(&got.Until.Time)
+	c.universe.Store(&got.Universe)
 	return got.Until.Time, nil
 }
 

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +127,55 @@ func TestSpan(t *testing.T) {
 		if !ok || w.Span() != want {
 			t.Errorf("the claim is Windowed: %v, want a span of %v", ok, want)
 		}
+	}
+}
+
+// called is an authority whose claims say what their universe of ids is called.
+type called struct {
+	assigner.Assigner
+	name *atomic.Value
+}
+
+func (a called) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	return calledClaim{c, a.name}, err
+}
+
+// calledClaim is a claim of one.
+type calledClaim struct {
+	assigner.Claim
+	name *atomic.Value
+}
+
+func (c calledClaim) Universe() string { return c.name.Load().(string) }
+
+// TestUniverse: the name of the universe arrives with a claim, and with an extension, because one that an
+// earlier version has dropped is drawn again. A name that is too long for a label is refused.
+func TestUniverse(t *testing.T) {
+	t.Parallel()
+	var name atomic.Value
+	name.Store("4711")
+	c := client(t, nil, listen(t, serve(t, &counters{}, called{&assignertest.Memory{}, &name})))
+	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := claim.(assigner.Named)
+	_, until := claim.Window()
+	for i, tt := range []struct {
+		name, want string
+		ok         bool
+	}{{"4711", "4711", true}, {"4712", "4712", true}, {strings.Repeat("5", 65), "4712", false}} {
+		name.Store(tt.name)
+		_, err := claim.Extend(t.Context(), until.Add(time.Duration(i+1)*time.Minute))
+		if got := named.Universe(); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("after an extension of %.8q the universe is called %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := c.BindLayout(layout).Assign(ctx, 7); err == nil {
+		t.Error("Assign takes a name of 65 bytes, want an error")
 	}
 }
 

@@ -56,8 +56,7 @@ var (
 // ClockBackError says how far the clock is behind the newest id. It is of the clock as it is
 // believed: a jump ahead of more than an hour is held back. Find it with errors.As.
 type ClockBackError struct {
-	// From the clock's tick to the newest id's: about how long it lasts.
-	By    time.Duration // from the clock's tick to the newest id's
+	By    time.Duration // from the clock's tick to the newest id's: about how long it lasts
 	Bound time.Duration // what DefaultOptions.Rollback tolerates
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +150,16 @@ type flawedClaim struct {
 }
 
 func (c *flawedClaim) Worker() int64 { return c.worker }
+
+func (c *flawedClaim) Universe() string {
+	switch c.f.flaw {
+	case "one name for all":
+		return "4711"
+	case "a name for each":
+		return strconv.FormatInt(c.worker, 10)
+	}
+	return fmt.Sprintf("%p", c.f.Memory)
+}
 
 func (c *flawedClaim) Window() (from, until time.Time) {
 	c.mu.Lock()

@@ -62,6 +62,8 @@ func TestFlaws(t *testing.T) {
 		{"ignores later layouts", "eras added while windows grow", "was added from"},
 		{"ignores later layouts", "eras", "want ErrLayoutMismatch"},
 		{"stops silently", "eras", "want ErrSuperseded"},
+		{"one name for all", "universe", "is called \"4711\" as well"},
+		{"a name for each", "universe", "want one name"},
 		{"mute mismatch", "layout", "does not mention"},
 		{"wrong epoch", "clock", "from this machine's time"},
 		{"clock ignores ctx", "clock", "want one"},

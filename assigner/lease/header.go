@@ -54,7 +54,9 @@ type header struct {
 	Reach   int64 `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
 	Move    *move `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
 
-	// Universe names the universe of ids, see assigner.Named. It never changes, and moves along.
+	// Universe names the universe of ids, see assigner.Named. It moves along. Processes of versions
+	// that do not know it drop it with each change, or count it up; the next claim or extension
+	// names what is there.
 	Universe string `json:"universe,omitempty"`
 
 	entry Entry // as it was read; without a Version there is none

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -128,4 +129,25 @@ func TestRestoreHeader(t *testing.T) {
 	if err := a.Restore(t.Context(), 9, time.Hour, layoutOld); !errors.Is(err, assigner.ErrLayoutMismatch) {
 		t.Errorf("Restore with another layout = %v, want ErrLayoutMismatch", err)
 	}
+}
+
+// TestUniverseEmptied: a store that was emptied draws another name, so a claim from before has its old one,
+// and is lost with its next extension.
+func TestUniverseEmptied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		old := mustAssign(t, newAssigner(t, m, nil))
+		m.set(func() { clear(m.entries) })
+		c := mustAssign(t, newAssigner(t, m, nil))
+		name := func(c assigner.Claim) string { return c.(assigner.Named).Universe() }
+		if c.Worker() != old.Worker() || name(c) == name(old) {
+			t.Errorf("the claims are on worker ids %d and %d of the universes %s and %s, want one worker id of two",
+				old.Worker(), c.Worker(), name(old), name(c))
+		}
+		_, until := old.Window()
+		if _, err := old.Extend(t.Context(), until.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
+			t.Errorf("Extend of the old claim = %v, want ErrClaimLost", err)
+		}
+	})
 }

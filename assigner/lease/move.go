@@ -265,10 +265,10 @@ func (m *mover) close(ctx context.Context, f, t header) (header, error) {
 	}
 	if !t.exists() {
 		t.Used, t.Move = used{}, &move{Token: newToken(), From: originOf(m.from)}
-		t.Reach, t.Universe = f.Reach, f.Universe
+		t.Reach = f.Reach
 	}
 	if !f.sealed() {
-		t.Layout = closed + f.Layout
+		t.Layout, t.Universe = closed+f.Layout, cmp.Or(f.Universe, t.Universe)
 	}
 	t, err := m.to.putHeader(ctx, t)
 	if err == nil {

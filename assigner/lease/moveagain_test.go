@@ -113,6 +113,42 @@ func TestMoveChain(t *testing.T) {
 	})
 }
 
+// TestMoveUniverse: the target has the source's name of the universe, also where the source has got one
+// from a process that came between two runs of the move, or has none.
+func TestMoveUniverse(t *testing.T) {
+	t.Parallel()
+	name := func(c assigner.Claim) string { return c.(assigner.Named).Universe() }
+	for _, between := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			from, to := named{&memory{}, "old"}, named{&memory{}, "new"}
+			c := mustAssign(t, bound(t, from, moveOne, nil))
+			from.edit(lease.HeaderName, `"universe":"`+name(c)+`"`, `"reach_ms":0`) // an earlier version's
+			from.set(func() {
+				from.fault = func(op, _ string) (bool, error) {
+					if op == "put" {
+						return false, lease.ErrRefused
+					}
+					return true, nil
+				}
+			})
+			_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), nil)
+			if !errors.Is(err, lease.ErrRefused) || !to.has(lease.HeaderName) {
+				t.Fatalf("Move = %v, want the fault, after the target is closed", err)
+			}
+			from.set(func() { from.fault = nil })
+			want := ""
+			if between {
+				want = name(mustAssign(t, bound(t, from, moveOne, nil)))
+			}
+			mustMove(t, from, to)
+			got := name(mustAssign(t, bound(t, to, moveOne, nil)))
+			if got == "" || between && got != want {
+				t.Errorf("the target's universe is called %q, want %q as the source's", got, want)
+			}
+		})
+	}
+}
+
 // TestMoveSameStore: one store under two names is not moved.
 func TestMoveSameStore(t *testing.T) {
 	t.Parallel()
