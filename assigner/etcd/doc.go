@@ -11,4 +11,7 @@
 //
 // etcd has no clock that clients can ask. The processes' clocks decide when a worker id that was
 // not given back may be used again, and nothing else.
+//
+// A program that changes to this authority from another one repeats ids, unless lease.Move has
+// moved them.
 package etcd

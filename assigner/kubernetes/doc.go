@@ -21,4 +21,7 @@
 // compare-and-set: the API server refuses an update of an object that has changed. A claim begins
 // at the end that it found, or later. Neither leaseDurationSeconds nor any clock takes part in
 // that. The object's spec is for people who look at it.
+//
+// A program that changes to this authority from another one repeats ids, unless lease.Move has
+// moved them.
 package kubernetes

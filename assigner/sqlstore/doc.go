@@ -14,7 +14,8 @@
 //
 // WORKER_LEASE has a row for each worker id of each namespace that was ever leased, and one with
 // the worker id -1 for the namespace itself, its header. Each change of a row is a compare-and-set
-// on GENERATION, NONCE and UNTIL_MS, and no row is ever deleted. New worker ids of the namespace
+// on GENERATION, NONCE and UNTIL_MS, of the header, whose GENERATION is the name of the universe of
+// ids, on LAYOUT, NONCE and UNTIL_MS. No row is ever deleted. New worker ids of the namespace
 // "default" are the keys that the database generates for WORKER_NODE, which it shares with
 // workernode.Disposable. Other namespaces count for themselves, from the lowest worker id that was
 // never given out: each row there has a note, a row with the WORKER_ID -2 less its own, which keeps
@@ -35,4 +36,7 @@
 // later.
 //
 // The database must not lose a commit that it has acknowledged: see docs/workers.md.
+//
+// A program that changes to this authority from another one repeats ids, unless lease.Move has
+// moved them.
 package sqlstore

@@ -13,4 +13,7 @@
 //
 // ZooKeeper's clock decides when a worker id that was not given back may be used again, and nothing
 // else.
+//
+// A program that changes to this authority from another one repeats ids, unless lease.Move has
+// moved them.
 package zookeeper
