@@ -143,6 +143,8 @@ func TestMoveRefused(t *testing.T) {
 	refused("Cycle is true", segment.ErrOptions, "a",
 		sqlsource.Sequence(one, &sqltable.SequenceOptions{Cycle: true}), b, "two")
 	refused("place has 0 characters", segment.ErrOptions, "a", a, b, "")
+	refused("without a schema", segment.ErrOptions, "a",
+		sqlsource.LeafAlloc(one, &sqltable.LeafAllocOptions{Table: "app.leaf_alloc"}), b, "two")
 	if err := a.(segment.Periods).Begin(t.Context(), segment.Period{Name: "order", Format: "f", Number: 20261123,
 		Tag: "order@20261123", Step: 1, MaxStep: 1}); err != nil {
 		t.Fatal(err)

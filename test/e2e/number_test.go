@@ -70,6 +70,11 @@ func TestPeriodsRefused(t *testing.T) {
 		if err := cyclic.Begin(t.Context(), p); !errors.Is(err, segment.ErrOptions) {
 			t.Errorf("Begin of a cyclic sequence = %v, want ErrOptions", err)
 		}
+		schema, _ := sqlsource.LeafAlloc(db, &sqltable.LeafAllocOptions{Table: "app.leaf_alloc"}).(segment.Periods)
+		if err := schema.Begin(t.Context(), p); !errors.Is(err, segment.ErrOptions) ||
+			!strings.Contains(err.Error(), "without a schema") {
+			t.Errorf("Begin in a table of another schema = %v, want ErrOptions", err)
+		}
 		if _, ok := sqlsource.Ticket([]*gorm.DB{db}, nil).(segment.Periods); ok {
 			t.Error("ticket servers have periods")
 		}
