@@ -163,9 +163,6 @@ func (e *Eras) since(t time.Time) int64 {
 	return tick << (a.timeShift & 63)
 }
 
-// lowest returns the lowest id that is ever stamped.
-func (a *Allocator) lowest() int64 { return a.firstTick << (a.timeShift & 63) }
-
 // String returns the canonical texts of the eras' layouts, joined by commas. The text of one era is
 // the layout's own.
 func (e *Eras) String() string {

@@ -58,8 +58,8 @@ func move(
 		return segment.Row{}, fmt.Errorf("sqltable: %w: Cycle is true, and a counter that moves "+
 			"must not repeat", segment.ErrOptions)
 	case f.elsewhere() || t.elsewhere():
-		return segment.Row{}, fmt.Errorf("sqltable: %w: the tables are %q and %q, want them without a "+
-			"schema: the notes of moves are in segment_moved of the current one", segment.ErrOptions,
+		return segment.Row{}, fmt.Errorf("sqltable: %w: the tables are %q and %q, want them"+
+			" without a schema: notes of moves are in segment_moved of the current one", segment.ErrOptions,
 			f.name, t.name)
 	case place == "" || len(place) > 255:
 		return segment.Row{}, fmt.Errorf("sqltable: %w: place has %d characters, want 1..255",

@@ -107,8 +107,8 @@ func (t *table) checkPeriod(p segment.Period) error {
 		return fmt.Errorf("sqltable: %w: Cycle is true, and counters of periods must not repeat",
 			segment.ErrOptions)
 	case t.elsewhere():
-		return fmt.Errorf("sqltable: %w: Table is %q, want it without a schema: formats and floors of "+
-			"numbers are in number_name of the current one", segment.ErrOptions, t.name)
+		return fmt.Errorf("sqltable: %w: Table is %q, want it without a schema: formats and floors"+
+			" of numbers are in number_name of the current one", segment.ErrOptions, t.name)
 	case p.Name == "" || len(p.Name) > 32 || strings.Trim(p.Name, nameChars) != "":
 		return fmt.Errorf("sqltable: %w: Name is %q, want 1..32 of a-z, 0-9, - and _",
 			segment.ErrOptions, p.Name)

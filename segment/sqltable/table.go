@@ -255,7 +255,7 @@ func schemaTable(table string) (schema any, name string) {
 }
 
 // elsewhere reports whether the table's name has a schema. Then connections with different current
-// schemas share its counters, but not the tables number_name and segment_moved, which belong to them.
+// schemas share its counters, but not number_name and segment_moved, which belong to them.
 func (t *table) elsewhere() bool { return strings.Contains(t.name, ".") }
 
 // isAnswer reports whether err is the database's answer about the tag, which another attempt would
