@@ -59,8 +59,8 @@ func move(
 			"must not repeat", segment.ErrOptions)
 	case f.elsewhere() || t.elsewhere():
 		return segment.Row{}, fmt.Errorf("sqltable: %w: the tables are %q and %q, want them"+
-			" without a schema: notes of moves are in segment_moved of the current one", segment.ErrOptions,
-			f.name, t.name)
+			" without a schema: notes of moves are in segment_moved of the current one",
+			segment.ErrOptions, f.name, t.name)
 	case place == "" || len(place) > 255:
 		return segment.Row{}, fmt.Errorf("sqltable: %w: place has %d characters, want 1..255",
 			segment.ErrOptions, len(place))
