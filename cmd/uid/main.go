@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+	_ "time/tzdata" // the image has no other list of time zones
 
 	"github.com/alecthomas/kong"
 	"github.com/go-sql-driver/mysql"

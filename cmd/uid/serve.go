@@ -156,6 +156,10 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	started := refuseWhileStarting(l, encryption, logger)
 	defer started()
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(p.stderr, "uid: stopped before it served")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

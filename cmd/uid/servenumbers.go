@@ -83,11 +83,14 @@ func (p *program) readNumbers(
 		zone, format, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		format = strings.TrimSpace(format)
 		where := fmt.Sprintf("--numbers %s, line %d", file, i+1)
-		location, err := time.LoadLocation(zone)
-		switch {
-		case format == "" || err != nil:
+		if format == "" {
 			return nil, usagef("%s: want NAME ZONE FORMAT, such as "+
 				"order Asia/Shanghai {20060102}-{n 6 day}", where)
+		}
+		location, err := time.LoadLocation(zone)
+		switch {
+		case err != nil:
+			return nil, usagef("%s: %w, want one such as Asia/Shanghai", where, err)
 		case numbers[name] != nil:
 			return nil, usagef("%s: %q occurs twice, want it once", where, name)
 		}

@@ -66,7 +66,7 @@ func TestServeNumbers(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"order\n":                              "line 1: want NAME ZONE FORMAT",
-		"order Nowhere/X {n 6 never}\n":        "line 1: want NAME ZONE FORMAT",
+		"order Nowhere/X {n 6 never}\n":        "line 1: unknown time zone Nowhere/X, want one",
 		"a UTC {n 4 never}\na UTC {n 4 never}": `line 2: "a" occurs twice`,
 		"a UTC {n 4 day}\n":                    "line 1: ",
 		"order UTC X{n 4 never}\n":             "another format",

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -52,5 +54,35 @@ func TestServeStarting(t *testing.T) {
 	}
 	if code := <-ended; code != exitFailure {
 		t.Errorf("serve ended with %d, want %d", code, exitFailure)
+	}
+}
+
+// TestServeStoppedWhileStarting: a signal while the database does not answer is how a server ends.
+func TestServeStoppedWhileStarting(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	ended := make(chan result, 1)
+	go func() {
+		ended <- newBench(t).run(ctx, "serve", "--addr", address, "--timeout", "1m",
+			"--dsn", "mysql://me@"+silentServer(t)+"/ids")
+	}()
+	for {
+		resp, err := http.Get("http://" + address + "/health")
+		if err == nil {
+			resp.Body.Close()
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // not listening yet
+	}
+	stop(signalError{syscall.SIGTERM})
+	if r := <-ended; r.code != exitOK || r.stderr != "uid: stopped before it served\n" {
+		t.Errorf("serve ended with %d and %q, want 0 and a line", r.code, r.stderr)
 	}
 }
