@@ -52,7 +52,7 @@ var figures = []figure{
 		raw: "bench/results/opaque.txt",
 		values: func(t *testing.T, raw string) []string {
 			t.Helper()
-			return []string{round(median(all(t, raw, `BenchmarkHide\S*\s+\d+\s+([\d.]+) ns`))/1e3, 1)}
+			return []string{round(median(all(t, raw, `BenchmarkHide\S*\s+\d+\s+([\d.]+) ns`))/1e3, 2)}
 		},
 		pages: map[string]string{
 			"docs/segment.md":       "`ord_dq50y5tr9jghp`. A code takes ([0-9.]+) µs",
@@ -64,17 +64,18 @@ var figures = []figure{
 		values: func(t *testing.T, raw string) (values []string) {
 			t.Helper()
 			for _, name := range []string{
-				"MariaDB/one_key/number", "MariaDB/one_key/bare_UPDATE", "PostgreSQL/one_key/number",
-				"PostgreSQL/one_key/bare_UPDATE",
+				"MariaDB/one_key/number", "MariaDB/one_key/bare_UPDATE", "MySQL 9.7/one_key/number",
+				"MySQL 9.7/one_key/bare_UPDATE", "PostgreSQL/one_key/number", "PostgreSQL/one_key/bare_UPDATE",
 			} {
-				values = append(values, round(slices.Min(all(t, raw, name+`-\d+\s+\d+\s+([\d.]+) ns`))/1e6, 1))
+				values = append(values, round(slices.Min(all(t, raw, name+`-\d+\s+\d+\s+([\d.]+) ns`))/1e6, 2))
 			}
 			return values
 		},
 		pages: map[string]string{
-			"docs/segment.md": `([0-9.]+) ms each on MariaDB \(([0-9.]+) ms bare\)` +
-				` and ([0-9.]+) ms on PostgreSQL \(([0-9.]+) ms;`,
-			"docs/segment.zh-CN.md": `MariaDB 每个 ([0-9.]+) 毫秒（直接更新 ([0-9.]+)），PostgreSQL ([0-9.]+) 毫秒（([0-9.]+)；`,
+			"docs/segment.md": `([0-9.]+) ms each on MariaDB \(([0-9.]+) ms bare\),` +
+				` ([0-9.]+) on MySQL 9.7 \(([0-9.]+)\) and ([0-9.]+) on PostgreSQL \(([0-9.]+);`,
+			"docs/segment.zh-CN.md": `MariaDB 每个 ([0-9.]+) 毫秒（直接更新 ([0-9.]+)），MySQL 9.7 ([0-9.]+)（([0-9.]+)），` +
+				`PostgreSQL ([0-9.]+)（([0-9.]+)；`,
 		},
 	},
 	{

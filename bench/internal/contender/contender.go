@@ -23,7 +23,7 @@ type Contender struct {
 	Allocs bool   // an id costs an allocation, so the garbage collector is part of its price
 	Note   string // what a reader must know to read the row
 
-	// New starts a fresh generator. Every measurement has its own.
+	// New starts a fresh generator. Every measurement has its own. It is nil where Go lacks it.
 	New func() (run Loop, stop func(), err error)
 }
 
@@ -88,7 +88,7 @@ func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 }
 
 // All returns every contender, in the order of the report.
-func All() []Contender { return slices.Concat(floors(), owns(), batches(), peers(), standard()) }
+func All() []Contender { return slices.Concat(floors(), owns(), batches(), peers()) }
 
 // Pick returns the contenders of these names, in their order, without those that are not there.
 func Pick(names ...string) []Contender {

@@ -16,13 +16,14 @@ import (
 
 // Names of the library's rows that others refer to.
 const (
-	OneLane     = "uid.Cached"
-	ManyLanes   = "uid.Cached, many lanes"
-	OneLaneWide = "uid.Cached 31-4-28"
-	DefaultWide = "uid.Default 31-4-28"
-	DefaultHash = "uid.Default 41-10-12 ms"
-	DefaultZero = "uid.Default 41-10-12 ms, SeqStart 1"
-	SegmentTag  = "segment, one tag"
+	OneLane       = "uid.Cached"
+	ManyLanes     = "uid.Cached, many lanes"
+	OneLaneWide   = "uid.Cached 31-4-28"
+	ManyLanesWide = "uid.Cached 31-4-28, many lanes"
+	DefaultWide   = "uid.Default 31-4-28"
+	DefaultHash   = "uid.Default 41-10-12 ms"
+	DefaultZero   = "uid.Default 41-10-12 ms, SeqStart 1"
+	SegmentTag    = "segment, one tag"
 
 	Fill256  = "uid.Cached, Fill of 256"
 	Fill1024 = "uid.Cached, Fill of 1,024"
@@ -52,6 +53,8 @@ func owns() []Contender {
 			"`Lanes: uid.AutoLanes`: ids increase per lane"),
 		row(OneLaneWide, second(28, false), Cached(&uid.Options{Layout: wide}),
 			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
+		row(ManyLanesWide, second(28, false), Cached(&uid.Options{Layout: wide,
+			Lanes: uid.AutoLanes}), "many lanes on that layout"),
 		row(DefaultWide, second(28, true), Default(&uid.DefaultOptions{Layout: wide}),
 			"asks the clock for every id; a layout that is not its limit"),
 		row(DefaultHash, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter()}),

@@ -21,6 +21,7 @@ const (
 	Bwmarrin = "bwmarrin/snowflake"
 	Sony     = "sony/sonyflake 15-bit seq, 1 ms"
 	UUID7    = "google/uuid v7"
+	GoUUID7  = "uuid v7 (Go's own)"
 	Drifting = "yitter/idgenerator-go"
 )
 
@@ -50,6 +51,7 @@ func peers() []Contender {
 		row("google/uuid v4", "google/uuid", 128, Rate{}, "random: no order, no time",
 			free(uuid4)),
 		row(UUID7, "google/uuid", 128, Rate{}, "", free(uuid7)),
+		row(GoUUID7, "", 128, Rate{}, "the standard library's, since Go 1.27", standard),
 		row("oklog/ulid", "oklog/ulid/v2", 128, Rate{}, "", free(ulids)),
 		row("segmentio/ksuid", "segmentio/ksuid", 160, Rate{}, "", free(ksuids)),
 	}

@@ -279,9 +279,9 @@ func (r *Report) Notes() string {
 func (r *Report) Readme() string {
 	n := r.Procs()
 	g := grid{{"", "1 goroutine", fmt.Sprintf("%d goroutines", n), "sustained ids/s", "bits"}}
-	for _, x := range contender.Pick(contender.OneLaneWide, contender.ManyLanes,
+	for _, x := range contender.Pick(contender.OneLaneWide, contender.ManyLanesWide,
 		contender.DefaultWide, contender.AddCalled, contender.WUID, contender.Bwmarrin,
-		contender.Sony, "rs/xid", contender.UUID7, "google/uuid v4") {
+		contender.Sony, "rs/xid", contender.UUID7, contender.GoUUID7, "google/uuid v4") {
 		bits := ""
 		if x.Bits > 0 {
 			bits = fmt.Sprint(x.Bits)

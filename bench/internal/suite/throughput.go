@@ -30,7 +30,7 @@ func paces(ctx context.Context, f *result.File, table string, list []contender.C
 				for _, x := range list {
 					column := On(l.goroutines, l.procs)
 					d, times := x.Slice(n)
-					if round >= times || f.Get(table, x.Name, column).Err != "" {
+					if x.New == nil || round >= times || f.Get(table, x.Name, column).Err != "" {
 						continue
 					}
 					ns, err := once(x.New, l.goroutines, d)
