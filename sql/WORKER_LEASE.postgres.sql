@@ -7,9 +7,9 @@
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
   NAMESPACE  VARCHAR(64)  NOT NULL,                           -- service or group of services
   WORKER_ID  BIGINT       NOT NULL,                           -- worker id, -1 for the namespace itself
-  GENERATION BIGINT       NOT NULL,                           -- fencing token, one more with every change
+  GENERATION BIGINT       NOT NULL,                           -- fencing token, one more with each change; of the row -1 the name of its universe
   NONCE      BIGINT       NOT NULL,                           -- random number of the last change, tells its author
-  OWNER      VARCHAR(191) NOT NULL,                           -- who holds it, empty when given back
+  OWNER      VARCHAR(191) NOT NULL,                           -- process that holds it, empty when given back
   UNTIL_MS   BIGINT       NOT NULL,                           -- end of the reserved window, unix milliseconds
   LAYOUT     VARCHAR(191) NOT NULL,                           -- bit layout and epoch of the ids
   CREATED    TIMESTAMPTZ  NOT NULL DEFAULT CURRENT_TIMESTAMP, -- first claim

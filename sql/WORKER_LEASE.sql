@@ -7,9 +7,9 @@
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
   NAMESPACE  VARCHAR(64)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'service or group of services',
   WORKER_ID  BIGINT       NOT NULL COMMENT 'worker id, -1 for the namespace itself',
-  GENERATION BIGINT       NOT NULL COMMENT 'fencing token, one more with every change',
+  GENERATION BIGINT       NOT NULL COMMENT 'fencing token, one more with each change; of the row -1 the name of its universe',
   NONCE      BIGINT       NOT NULL COMMENT 'random number of the last change, tells its author',
-  OWNER      VARCHAR(191) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'who holds it, empty when given back',
+  OWNER      VARCHAR(191) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'process that holds it, empty when given back',
   UNTIL_MS   BIGINT       NOT NULL COMMENT 'end of the reserved window, unix milliseconds',
   LAYOUT     VARCHAR(191) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'bit layout and epoch of the ids',
   CREATED    DATETIME     NOT NULL DEFAULT CURRENT_TIMESTAMP COMMENT 'first claim, UTC',

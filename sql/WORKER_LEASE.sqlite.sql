@@ -7,9 +7,9 @@
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
   NAMESPACE  TEXT    NOT NULL,                           -- service or group of services
   WORKER_ID  INTEGER NOT NULL,                           -- worker id, -1 for the namespace itself
-  GENERATION INTEGER NOT NULL,                           -- fencing token, one more with every change
+  GENERATION INTEGER NOT NULL,                           -- fencing token, one more with each change; of the row -1 the name of its universe
   NONCE      INTEGER NOT NULL,                           -- random number of the last change, tells its author
-  OWNER      TEXT    NOT NULL,                           -- who holds it, empty when given back
+  OWNER      TEXT    NOT NULL,                           -- process that holds it, empty when given back
   UNTIL_MS   INTEGER NOT NULL,                           -- end of the reserved window, unix milliseconds
   LAYOUT     TEXT    NOT NULL,                           -- bit layout and epoch of the ids
   CREATED    TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP, -- first claim, UTC

@@ -126,7 +126,7 @@ var figures = []figure{
 		},
 		pages: map[string]string{
 			"docs/workers.md":       `its rows: ([0-9,]+) of MariaDB were moved in (\d+) s`,
-			"docs/workers.zh-CN.md": `MariaDB 的 ([0-9,]+) 行用两个忙碌的核心 (\d+) s 迁移完`,
+			"docs/workers.zh-CN.md": `MariaDB 的 ([0-9,]+) 行 (\d+) s 迁移完`,
 		},
 	},
 }
