@@ -34,11 +34,6 @@ type created struct{ Created time.Time }
 // Row is a row that gets an id.
 type Row struct{ ID uid.ID }
 
-type orderPrefix struct{}
-
-// Prefix is that of the ids of orders.
-func (orderPrefix) Prefix() string { return "ord" }
-
 func main() {
 	n, err := strconv.Atoi(os.Args[len(os.Args)-1])
 	if err == nil {

@@ -116,7 +116,8 @@ logger *slog.Logger, rows []Row) error {
 		}
 	}
 	dir := t.TempDir()
-	file, overlay, program := filepath.Join(dir, "code.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "run")
+	file, overlay := filepath.Join(dir, "code.go"), filepath.Join(dir, "overlay.json")
+	program := filepath.Join(dir, "run")
 	here, err := filepath.Abs("code.go")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,8 @@ logger *slog.Logger, rows []Row) error {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{overlay: string(replaced), file: "package main\n" +
-		head.String() + "func code() []snippet { return []snippet{" + code.String()[2:] + "} }\n"} {
+		head.String() + "type orderPrefix struct{}; func (orderPrefix) Prefix() string { return \"ord\" }\n" +
+		"func code() []snippet { return []snippet{" + code.String()[2:] + "} }\n"} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
