@@ -1,14 +1,32 @@
 package workernode_test
 
 import (
+	"database/sql/driver"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 )
+
+// TestHostsRefused: a missing connector is an error that says which one it is.
+func TestHostsRefused(t *testing.T) {
+	t.Parallel()
+	one, err := new(mysql.MySQLDriver).OpenConnector("u:p@tcp(127.0.0.1:1)/ids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, hosts := range map[string][]driver.Connector{
+		"no host": nil, "host 2 of 3 is nil": {one, nil, one},
+	} {
+		if c, err := workernode.Hosts(hosts...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Hosts of %d connectors = %v, %v, want %q", len(hosts), c, err, want)
+		}
+	}
+}
 
 // TestHosts: of several hosts the one that can be written to is used, wherever it stands and
 // however often it changes, and an error says why there is none. A host that accepts connections

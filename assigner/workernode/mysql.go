@@ -25,10 +25,8 @@ import (
 //
 // dsn is user:password@tcp(host:port)/database?param=value, or
 // mysql://user:password@host:port/database?param=value with special characters percent-encoded.
-// Several hosts with commas in between, such as the members of a group that fails over, are tried
-// in turn, each for 2 seconds at most, and after half a second the next one as well: the one that
-// can be written to is used, in a group the primary while a majority is reachable, and the next
-// connection begins with it.
+// Several hosts with commas in between, such as the members of a group that fails over, are used as
+// Hosts does: the one that can be written to, in a group the primary while a majority is reachable.
 // White space around it is left out. No error shows it or its password. The driver prints nothing
 // to the standard error: what it says there it returns as well.
 //

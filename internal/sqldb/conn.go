@@ -15,7 +15,8 @@ import (
 type Conn struct {
 	Dialect
 	conn   *sql.Conn
-	proven *atomic.Bool // of the DB
+	hosts  *Hosts       // of the DB
+	proven *atomic.Bool // likewise
 
 	open    bool // a statement was sent since the last COMMIT
 	changed bool // one of them has changed or locked rows
@@ -25,7 +26,7 @@ type Conn struct {
 // itself it sends nothing.
 func (c *Conn) Commit(ctx context.Context) error {
 	if c.end != "" {
-		if _, err := c.conn.ExecContext(ctx, c.end); err != nil {
+		if _, err := exec(ctx, c.hosts, c.conn, c.end); err != nil {
 			return err
 		}
 	}
@@ -60,46 +61,82 @@ func (d *DB) Do(ctx context.Context, f func(*Conn) error) error {
 	return s.do(ctx, f, true)
 }
 
-// idlePatience is how long a connection that was idle may take to answer the statement that ends a
-// forgotten transaction. Each one after it has half of that: their server is stopped, or cut off.
-const idlePatience = time.Second
+const (
+	// idlePatience is how long a connection that was idle may take to answer, where there is one
+	// host; of several each has hostPatience. Each connection after it has half of that: their
+	// server is stopped, or cut off.
+	idlePatience = time.Second
+
+	// stalePatience is how long it may take to get an idle connection that is to be closed. A
+	// driver may first ask it whether it is alive.
+	stalePatience = 10 * time.Millisecond
+)
 
 // begin returns a connection without an open transaction. If a connection cannot end its
 // transaction, or was idle and keeps silent, begin rolls it back or closes it, and tries again.
 // After as many failures as there were idle connections the next one is new, and its error is
-// returned.
+// returned. Those that were idle when another host took over are closed.
 func (d *DB) begin(ctx context.Context) (*sql.Conn, error) {
-	patience := idlePatience
-	for idle := d.pool.Stats().Idle; ; idle-- {
-		conn, err := d.pool.Conn(ctx)
-		if err != nil {
-			return nil, err
+	idle, patience, stale := d.pool.Stats().Idle, idlePatience, false
+	if d.hosts != nil {
+		patience = hostPatience
+		if moves := d.hosts.moves.Load(); d.moved.Swap(moves) != moves {
+			patience, stale = stalePatience, true
 		}
-		if err = d.free(ctx, conn, idle > 0, patience); err == nil {
+	}
+	for ; ; idle-- {
+		conn, again, err := d.free(ctx, idle > 0, patience, stale)
+		if err == nil {
 			return conn, nil
 		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			discard(conn)
-		} else {
-			d.rollback(ctx, conn)
-		}
-		conn.Close()
-		if idle <= 0 {
+		if !again || idle <= 0 {
 			return nil, err
 		}
-		patience /= 2
+		if !stale {
+			patience /= 2
+		}
 	}
 }
 
-// free ends a transaction that was begun and forgotten, within patience on an idle connection.
-func (d *DB) free(ctx context.Context, c *sql.Conn, idle bool, patience time.Duration) error {
+// errStale is the error of free for a connection that is to be closed.
+var errStale = errors.New("an idle connection to the last primary")
+
+// free takes a connection from the pool, and ends a transaction that was begun on it and forgotten.
+// One that is idle has patience for that, from the start: a driver may ask whether it is alive, and
+// wait for the answer. With stale set it is closed. again reports whether to try another one.
+func (d *DB) free(ctx context.Context, idle bool, patience time.Duration, stale bool) (
+	_ *sql.Conn, again bool, err error) {
+	within := ctx
 	if idle {
 		short, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		ctx = short
+		within = short
 	}
-	_, err := c.ExecContext(ctx, d.clear)
-	return err
+	conn, err := d.pool.Conn(within)
+	if err != nil {
+		return nil, within.Err() != nil && ctx.Err() == nil, err
+	}
+	if idle && stale {
+		err = errStale
+	} else if _, err = exec(within, d.hosts, conn, d.clear); err == nil {
+		return conn, false, nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTakenOver) ||
+		errors.Is(err, errStale) {
+		discard(conn)
+	} else {
+		d.rollback(ctx, conn)
+	}
+	conn.Close()
+	return nil, true, err
+}
+
+// exec runs a statement that does not outlast a change of the host.
+func exec(ctx context.Context, hosts *Hosts, c *sql.Conn, query string, args ...any) (
+	sql.Result, error) {
+	within, answered := hosts.watch(ctx)
+	result, err := c.ExecContext(within, query, args...)
+	return result, answered(err)
 }
 
 // rollbackTimeout bounds a ROLLBACK, which is sent even if ctx has ended.
@@ -125,7 +162,7 @@ func (c *Conn) Discard() { discard(c.conn) }
 // Exec runs a statement and returns its result.
 func (c *Conn) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	c.open, c.changed = true, true
-	return c.conn.ExecContext(ctx, c.Expand(query), args...)
+	return exec(ctx, c.hosts, c.conn, c.Expand(query), args...)
 }
 
 // Changed runs a statement and returns how many rows it changed.
@@ -163,6 +200,12 @@ func (c *Conn) Each(ctx context.Context, scan func(*sql.Rows) error, query strin
 	args ...any) error {
 	c.open = true
 	c.changed = c.changed || c.ForUpdate != "" && strings.HasSuffix(query, c.ForUpdate)
+	within, answered := c.hosts.watch(ctx)
+	return answered(c.each(within, scan, query, args...))
+}
+
+func (c *Conn) each(ctx context.Context, scan func(*sql.Rows) error, query string,
+	args ...any) error {
 	rows, err := c.conn.QueryContext(ctx, c.Expand(query), args...)
 	if err != nil {
 		return err

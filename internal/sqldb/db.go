@@ -16,6 +16,9 @@ type DB struct {
 	place  string       // names the database in messages, without the password
 	logger *slog.Logger // gets a message when an operation begins to wait; may be nil
 
+	hosts *Hosts        // the pool's connector; nil: another one
+	moved *atomic.Int64 // Hosts.moves when idle connections were closed last
+
 	unknown *atomic.Bool // Do still has to ask for the server's product; nil: it never has to
 	proven  *atomic.Bool // an id in a statement's answer was once compared with the stored one
 }
@@ -34,8 +37,9 @@ func Open(name string, pool *sql.DB, dialect, place string, logger *slog.Logger)
 	if place == "" {
 		place = dialect + " database"
 	}
+	hosts, _ := pool.Driver().(several)
 	return &DB{Dialect: d, pool: pool, name: name, place: place, logger: logger,
-		proven: &atomic.Bool{}}, nil
+		hosts: hosts.hosts, moved: &atomic.Int64{}, proven: &atomic.Bool{}}, nil
 }
 
 // Place names the database, for messages. It contains no password.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +29,10 @@ var ErrNoHost = errors.New("no host can be written to")
 // Hosts is a driver.Connector for several servers, such as the members of a group, of which one at
 // a time can be written to. It connects to that one and to no other. It is safe for concurrent use.
 type Hosts struct {
-	driver.Connector // of the first host
-	hosts            []Host
-	last             atomic.Int64 // index of the host that was connected to last
+	hosts  []Host
+	last   atomic.Int64 // index of the host that was connected to last, or has taken over since
+	moves  atomic.Int64 // how often last has changed
+	asking sync.Mutex   // held by the goroutine of takenOver that asks the hosts
 }
 
 // Host is one of several servers.
@@ -44,7 +46,7 @@ type Host struct {
 }
 
 // NewHosts returns the connector for hosts, of which there is one at the least.
-func NewHosts(hosts []Host) *Hosts { return &Hosts{Connector: hosts[0].Connector, hosts: hosts} }
+func NewHosts(hosts []Host) *Hosts { return &Hosts{hosts: hosts} }
 
 // MySQLHosts returns the connector for a configuration with each of the addresses in turn.
 func MySQLHosts(cfg *mysql.Config, addrs []string) (*Hosts, error) {
@@ -121,7 +123,7 @@ func (h *Hosts) Connect(ctx context.Context) (driver.Conn, error) {
 				_ = a.conn.Close() // a second one that can be written to
 			default:
 				conn = a.conn
-				h.last.Store(int64(a.n))
+				h.move(a.n)
 				cancel() // the others
 			}
 		}

@@ -30,7 +30,7 @@ func (s *session) do(ctx context.Context, f func(*Conn) error, all bool) error {
 		if err != nil {
 			return err
 		}
-		s.conn = &Conn{Dialect: s.db.Dialect, conn: conn, proven: s.db.proven}
+		s.conn = &Conn{Dialect: s.db.Dialect, conn: conn, hosts: s.db.hosts, proven: s.db.proven}
 	}
 	c, done := s.conn, false
 	defer func() { // also after a panic of f

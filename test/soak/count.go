@@ -26,9 +26,8 @@ func (o output) count(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	// The steps are small, so that the database is asked often. A statement that a server has and
-	// does not answer ends soon, as the page on databases that fail over says.
-	options := &segment.Options{MaxStep: 2000, FetchTimeout: 2 * time.Second}
+	// The steps are small, so that the database is asked often.
+	options := &segment.Options{MaxStep: 2000}
 	var g *segment.Generator
 	var n *number.Number
 	for n == nil && ctx.Err() == nil {

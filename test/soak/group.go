@@ -82,8 +82,7 @@ var mysqlGroup = dialectOf{
 		"GRANT SELECT ON performance_schema.replication_group_members TO " + account + "@'%'",
 	},
 	dsn: func(addrs string) string {
-		return account + ":" + dbtest.Password + "@tcp(" + addrs + ")/" + database +
-			"?parseTime=true&timeout=2s&readTimeout=2s"
+		return account + ":" + dbtest.Password + "@tcp(" + addrs + ")/" + database
 	},
 }
 
@@ -96,7 +95,7 @@ var postgresGroup = dialectOf{
 		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + account,
 	dsn: func(addrs string) string {
 		return "postgres://" + account + ":" + dbtest.Password + "@" + addrs + "/" + database +
-			"?sslmode=disable&target_session_attrs=read-write&connect_timeout=1"
+			"?sslmode=disable&target_session_attrs=read-write"
 	},
 }
 
