@@ -85,7 +85,8 @@ func TestFrozenPrimary(t *testing.T) {
 	time.AfterFunc(3*time.Second, func() { tx.Rollback() })
 	begin := time.Now()
 	if err := extend(waits); err != nil || time.Since(begin) < 2*time.Second {
-		t.Errorf("Extend of a row that is locked for 3s = %v after %v, want no error when it is free", err, time.Since(begin))
+		t.Errorf("Extend of a row that is locked for 3s = %v after %v, want no error when it is free",
+			err, time.Since(begin))
 	}
 
 	other, idle := standbysPool(t, g, name)
@@ -122,7 +123,8 @@ func TestFrozenPrimary(t *testing.T) {
 		t.Errorf("%d connections are idle, want 2", n)
 	}
 	if err := extend(rests); err != nil || time.Since(begin) > 2*time.Second {
-		t.Errorf("Extend by idle connections = %v, %v after the next primary was there, want 2s", err, time.Since(begin))
+		t.Errorf("Extend by idle connections = %v, %v after the next primary was there, want 2s",
+			err, time.Since(begin))
 	}
 	if took := (<-answered).Sub(begin); took > 2*time.Second {
 		t.Errorf("the request that the stopped primary has was answered %v after the next was there, want 2s", took)
