@@ -63,7 +63,7 @@
 // Health answers probes, and Page is a page for people. They need no NewHandler:
 //
 //	mux.Handle("/healthz", service.Health(gen))
-//	page := service.NewPage(map[string]service.Source{"orders": gen})
+//	page := service.NewPage(map[string]uid.Generator{"orders": gen})
 //	defer page.Close()
 //	mux.Handle("/debug/uid", page)
 //

@@ -18,6 +18,8 @@ import (
 
 // moving is a source whose lead and lag go up and down, and which fails for a while, once a call.
 type moving struct {
+	uid.Generator
+
 	mu sync.Mutex
 	n  int
 }
@@ -53,9 +55,9 @@ func (m *moving) Stats() uid.Stats {
 // what a reader sees.
 func TestGeneratorsPageInBrowser(t *testing.T) {
 	t.Parallel()
-	page := service.NewPage(map[string]service.Source{"orders": &moving{}, "payments": fixed{
+	page := service.NewPage(map[string]uid.Generator{"orders": &moving{}, "payments": fixed{stats: uid.Stats{
 		Layout: compat.Twitter(), Worker: 12, Err: uid.ErrClaimExpired, RejectsClaim: 17,
-	}})
+	}}})
 	defer page.Close()
 	page.AddSegments("numbers", tags{Tags: []segment.TagStats{
 		{Tag: "invoices", Left: 1_834, Step: 2_000, Fetches: 96, LastFetch: time.Now().Add(-time.Minute)},

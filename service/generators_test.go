@@ -20,9 +20,12 @@ import (
 var errNoRoute = errors.New("dial tcp 10.0.0.7:3306: <no route> to host")
 
 // fixed is a source of given figures.
-type fixed uid.Stats
+type fixed struct {
+	uid.Generator
+	stats uid.Stats
+}
 
-func (f fixed) Stats() uid.Stats { return uid.Stats(f) }
+func (f fixed) Stats() uid.Stats { return f.stats }
 
 // named is an authority that says where it is.
 type named struct{ *assignertest.Memory }
@@ -33,18 +36,19 @@ func (named) String() string { return "the <registry>" }
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC)
-	up, degraded, down := fixed{}, fixed{ExtendErr: errNoRoute, IDsUntil: until}, fixed{Err: uid.ErrExhausted}
+	up, degraded, down := fixed{}, fixed{stats: uid.Stats{ExtendErr: errNoRoute, IDsUntil: until}},
+		fixed{stats: uid.Stats{Err: uid.ErrExhausted}}
 	for _, c := range []struct {
-		generators []service.Source
+		generators []uid.Generator
 		code       int
 		status     string
 		reason     string
 	}{
 		{nil, 200, "up", ""},
-		{[]service.Source{up, up}, 200, "up", ""},
-		{[]service.Source{up, degraded, up}, 200, "degraded", "ids until 2026-11-21T03:04:05Z"},
-		{[]service.Source{down, degraded}, 503, "down", "time bits exhausted"},
-		{[]service.Source{degraded, down}, 503, "down", "time bits exhausted"},
+		{[]uid.Generator{up, up}, 200, "up", ""},
+		{[]uid.Generator{up, degraded, up}, 200, "degraded", "ids until 2026-11-21T03:04:05Z"},
+		{[]uid.Generator{down, degraded}, 503, "down", "time bits exhausted"},
+		{[]uid.Generator{degraded, down}, 503, "down", "time bits exhausted"},
 	} {
 		w := get(service.Health(c.generators...), "/")
 		var got struct {
@@ -80,8 +84,8 @@ func TestGeneratorsPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		page := service.NewPage(map[string]service.Source{"orders <1>": g,
-			"gone": fixed{Err: uid.ErrClosed, RejectsClaim: 17}})
+		page := service.NewPage(map[string]uid.Generator{"orders <1>": g,
+			"gone": fixed{stats: uid.Stats{Err: uid.ErrClosed, RejectsClaim: 17}}})
 		defer page.Close()
 		want := func(parts ...string) {
 			t.Helper()

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -21,17 +20,11 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Snowflake makes time-ordered ids: every uid.Generator does.
-type Snowflake interface {
-	Next(ctx context.Context) (uid.ID, error)
-	Fill(ctx context.Context, ids []uid.ID) (int, error)
-}
-
 // HandlerOptions are the options of NewHandler. At least one of Segment, Snowflake, Numbers
 // and Workers is required; a route without its generator answers 404.
 type HandlerOptions struct {
 	Segment   *segment.Generator
-	Snowflake Snowflake
+	Snowflake uid.Generator // makes time-ordered ids
 
 	// Numbers are the numbers that people read, by name. nil: their route answers 404.
 	Numbers map[string]*number.Number

@@ -65,8 +65,10 @@ func newSegments(tb testing.TB, tags map[string]*tagRow) *segment.Generator {
 
 // snowflake makes the ids after id, and fails with err.
 type snowflake struct {
-	id  uid.ID
-	err error
+	uid.Generator // nil: other methods panic
+	id            uid.ID
+	err           error
+	stats         uid.Stats
 }
 
 func (s *snowflake) Next(context.Context) (uid.ID, error) {
@@ -82,13 +84,7 @@ func (s *snowflake) Fill(_ context.Context, ids []uid.ID) (int, error) {
 	return len(ids), s.err
 }
 
-// counted is a snowflake with Stats.
-type counted struct {
-	snowflake
-	stats uid.Stats
-}
-
-func (c *counted) Stats() uid.Stats { return c.stats }
+func (s *snowflake) Stats() uid.Stats { return s.stats }
 
 func newHandler(tb testing.TB, o *service.HandlerOptions) http.Handler {
 	tb.Helper()

@@ -22,7 +22,7 @@ import (
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	stopping := make(chan struct{})
-	h := newHandler(t, &service.HandlerOptions{Snowflake: &counted{}, Stopping: stopping})
+	h := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{}, Stopping: stopping})
 	if w := get(h, "/health"); w.Code != 200 {
 		t.Errorf("health is %d %s, want 200", w.Code, w.Body)
 	}
@@ -46,7 +46,7 @@ func TestHealth(t *testing.T) {
 			"full":   {err: fmt.Errorf("row full: %w", segment.ErrExhausted)},
 		}
 		g := newSegments(t, rows)
-		sf := &counted{}
+		sf := &snowflake{}
 		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: sf, Timeout: time.Minute})
 		check := func(status int, body string) {
 			t.Helper()
@@ -102,7 +102,7 @@ func TestHealthRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &counted{}})
+		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &snowflake{}})
 		fetch := func(key string, status int) {
 			t.Helper()
 			if w := send(h, "POST", "/api/segment/range/"+key, ""); w.Code != status {
@@ -231,7 +231,7 @@ func TestHealthSnowflake(t *testing.T) {
 		{uid.ErrClaimExpired, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
 		{uid.ErrExhausted, 200, `{"status":"degraded","tags":1,"problems":["snowflake: down"]}`},
 	} {
-		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &counted{stats: uid.Stats{Err: tt.err}}})
+		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &snowflake{stats: uid.Stats{Err: tt.err}}})
 		if w := get(h, "/health"); w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.body {
 			t.Errorf("%v: health is %d %s, want %d %s", tt.err, w.Code, w.Body, tt.status, tt.body)
 		}
@@ -243,7 +243,7 @@ func TestHealthSnowflake(t *testing.T) {
 		},
 		"the clock jumped ahead by 2h0m0s and is held back": {ClockHeld: 2 * time.Hour, IDsUntil: until},
 	} {
-		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &counted{stats: stats}})
+		h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &snowflake{stats: stats}})
 		want := `{"status":"degraded","tags":1,"problems":["snowflake: degraded, ` + problem + `"]}`
 		if w := get(h, "/health"); w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
 			t.Errorf("health is %d %s, want 200 %s", w.Code, w.Body, want)

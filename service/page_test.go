@@ -50,7 +50,7 @@ func pageHandler(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &counted{stats: uid.Stats{
+	return newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: &snowflake{stats: uid.Stats{
 		Worker: 4711, Layout: a.Layout(), Expires: a.Expires(), Lead: 1500 * time.Millisecond,
 	}}})
 }
@@ -240,7 +240,7 @@ func TestPageTexts(t *testing.T) {
 		t.Fatal("an exhausted tag has ids")
 	}
 	settle(t, g)
-	sf := &counted{stats: uid.Stats{Err: errors.New("lost: hunter2")}}
+	sf := &snowflake{stats: uid.Stats{Err: errors.New("lost: hunter2")}}
 	h := newHandler(t, &service.HandlerOptions{Segment: g, Snowflake: sf, ErrorText: func(err error) string {
 		return strings.ReplaceAll(err.Error(), "hunter2", "*****")
 	}})

@@ -12,7 +12,6 @@ type generatorView struct {
 	uid.Stats
 
 	Name, State string
-	Known       bool   // Stats are the generator's
 	Reason      string // why the state is not up
 	Rate        float64
 	Chart       *picture // nil: no history is kept
@@ -32,8 +31,7 @@ func newGeneratorView(
 	name string, s uid.Stats, now time.Time, text func(error) string,
 ) generatorView {
 	health := s.Health()
-	g := generatorView{Stats: s, Name: name, State: string(health.Status), Known: true,
-		Reason: health.Reason}
+	g := generatorView{Stats: s, Name: name, State: string(health.Status), Reason: health.Reason}
 	switch {
 	case s.Err != nil:
 		g.Reason = text(s.Err)

@@ -132,7 +132,7 @@ func byLasts(rows []row) {
 
 // newSegmentsView returns the part of the tags that q asks for. paces remembers how many ids each
 // tag had handed out, and of may know tags that nobody has asked for.
-func newSegmentsView(name string, l tagList, of SegmentSource, paces *paces, q url.Values,
+func newSegmentsView(name string, l tagList, of segments, paces *paces, q url.Values,
 	now time.Time,
 ) segmentsView {
 	v := segmentsView{tagList: l, Name: name, State: l.state()}

@@ -8,15 +8,12 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Source is what Health and a Page look at: every uid.Generator is one.
-type Source interface{ Stats() uid.Stats }
-
 // Health returns a handler for readiness probes: 503 when a generator hands out no ids, 200
 // otherwise, with the worst status, its reason and until when ids go on as JSON. A degraded
 // generator is ready, as it works.
 //
 // Do not use it for liveness: a restart brings no id back, and gives up the rest of a window.
-func Health(generators ...Source) http.Handler {
+func Health(generators ...uid.Generator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		worst := uid.Health{Status: uid.Up}
 		for _, g := range generators {

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uid"
 )
 
-// SegmentSource is what a Page shows of segments: a segment.Generator is one.
-type SegmentSource interface{ Stats() segment.Stats }
+// segments has what a Page shows: a segment.Generator does.
+type segments interface{ Stats() segment.Stats }
 
 // Page shows the generators of a process: what they have, lead and lag in the last five minutes,
 // the last changes of their statuses, and the tags of generators of segments. It starts a goroutine
@@ -22,7 +23,7 @@ type SegmentSource interface{ Stats() segment.Stats }
 type Page struct {
 	begin    time.Time
 	names    []string
-	sources  map[string]Source
+	sources  map[string]uid.Generator
 	template *template.Template
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -37,12 +38,12 @@ type Page struct {
 // namedSegments is a generator of segments on a Page.
 type namedSegments struct {
 	name   string
-	source SegmentSource
+	source segments
 	paces  paces
 }
 
 // NewPage returns the page of generators by their names.
-func NewPage(generators map[string]Source) *Page {
+func NewPage(generators map[string]uid.Generator) *Page {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Page{
 		begin: time.Now(),
@@ -90,7 +91,7 @@ func (p *Page) look(now time.Time) {
 
 // AddSegments adds a generator of segments to the page, after those that are there. The page shows
 // those tags first whose last fetch failed, 50 at once, and finds tags by a part of their names.
-func (p *Page) AddSegments(name string, source SegmentSource) {
+func (p *Page) AddSegments(name string, source segments) {
 	s := &namedSegments{name: name, source: source}
 	s.paces.start(time.Now())
 	p.mu.Lock()

@@ -24,7 +24,6 @@ type view struct {
 
 type snowflakeView struct {
 	uid.Stats
-	Known bool // the generator has Stats
 	State string
 }
 
@@ -36,11 +35,8 @@ func (h *handler) view() view {
 		v.Ranges, v.RangeErr = h.troubles.look(v.At)
 	}
 	if h.Snowflake != nil {
-		v.Snowflake = &snowflakeView{State: up}
-		if s, ok := h.Snowflake.(Source); ok {
-			v.Snowflake.Stats, v.Snowflake.Known = s.Stats(), true
-			v.Snowflake.State = string(v.Snowflake.Health().Status)
-		}
+		v.Snowflake = &snowflakeView{Stats: h.Snowflake.Stats()}
+		v.Snowflake.State = string(v.Snowflake.Health().Status)
 	}
 	v.State = v.state()
 	return v
@@ -53,9 +49,8 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	s := newSheet(q, v.State, v.At, v.At.Sub(h.begin))
 	s.Place, s.Links = h.Place, append([]string{"/health", "/openapi.json"}, h.Links...)
 	if v.Snowflake != nil {
-		g := newGeneratorView("Time-ordered ids", v.Snowflake.Stats, v.At, h.ErrorText)
-		g.Known = v.Snowflake.Known
-		s.Generators = append(s.Generators, g)
+		s.Generators = append(s.Generators,
+			newGeneratorView("Time-ordered ids", v.Snowflake.Stats, v.At, h.ErrorText))
 	}
 	if v.Segment {
 		of := newSegmentsView("Number segments", v.tagList, h.Segment, &h.paces, q, v.At)

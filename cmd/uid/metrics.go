@@ -30,8 +30,8 @@ func withMetrics(
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	requests := newHTTPMetrics(registry)
-	sources := map[string]service.Source{}
-	if g, ok := o.Snowflake.(service.Source); ok {
+	sources := map[string]uid.Generator{}
+	if g := o.Snowflake; g != nil {
 		registry.MustRegister(uidprom.New("snowflake", g))
 		sources["snowflake"] = shown{g, o.ErrorText}
 	}
@@ -64,12 +64,12 @@ func withMetrics(
 
 // shown is a source whose errors and authority are free of passwords.
 type shown struct {
-	service.Source
+	uid.Generator
 	text func(error) string
 }
 
 func (s shown) Stats() uid.Stats {
-	stats := s.Source.Stats()
+	stats := s.Generator.Stats()
 	for _, err := range []*error{&stats.Err, &stats.ExtendErr} {
 		hide(err, s.text)
 	}
@@ -79,12 +79,12 @@ func (s shown) Stats() uid.Stats {
 
 // shownSegments is the same for segments.
 type shownSegments struct {
-	service.SegmentSource
+	of   *segment.Generator
 	text func(error) string
 }
 
 func (s shownSegments) Stats() segment.Stats {
-	stats := s.SegmentSource.Stats()
+	stats := s.of.Stats()
 	hide(&stats.ListErr, s.text)
 	for i := range stats.Tags {
 		hide(&stats.Tags[i].Err, s.text)

@@ -17,11 +17,7 @@ import (
 )
 
 // failing is a generator whose statistics hold a password.
-type failing struct{}
-
-func (failing) Next(context.Context) (uid.ID, error) { return 0, uid.ErrClaimExpired }
-
-func (failing) Fill(context.Context, []uid.ID) (int, error) { return 0, uid.ErrClaimExpired }
+type failing struct{ uid.Generator }
 
 func (failing) Stats() uid.Stats {
 	err := errors.New("no route to hunter2")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/service"
-	"github.com/uidring/uidring/uid"
 )
 
 // serves says what is served and from where, without secrets.
@@ -22,7 +21,7 @@ func (c *serveCmd) serves(
 		parts = append(parts, "numbers of "+
 			strings.Join(slices.Sorted(maps.Keys(o.Numbers)), ", "))
 	}
-	if g, ok := o.Snowflake.(interface{ Stats() uid.Stats }); ok {
+	if g := o.Snowflake; g != nil {
 		table := g.Stats().Authority
 		if i := strings.LastIndex(table, ", "); i >= 0 {
 			table = table[:i] // what follows is the database, which source names

@@ -95,7 +95,7 @@ func run(ctx context.Context, dsn string, l net.Listener, logger *slog.Logger) (
 	registry.MustRegister(uidprom.New("orders", gen))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("GET /ready", service.Health(gen))
-	page := service.NewPage(map[string]service.Source{"orders": gen})
+	page := service.NewPage(map[string]uid.Generator{"orders": gen})
 	defer page.Close()
 	mux.Handle("GET /debug/uid", page)
 	return serve(ctx, l, mux) // ends first
