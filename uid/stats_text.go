@@ -132,17 +132,5 @@ func (s Stats) String() string {
 // printed one by one, which would be a data race.
 func (c *Cached) String() string { return c.Stats().String() }
 
-// LogValue returns that of Stats.
-func (c *Cached) LogValue() slog.Value { return c.Stats().LogValue() }
-
-// MarshalJSON returns that of Stats.
-func (c *Cached) MarshalJSON() ([]byte, error) { return c.Stats().MarshalJSON() }
-
 // String returns that of Stats, see Cached.String.
 func (d *Default) String() string { return d.Stats().String() }
-
-// LogValue returns that of Stats.
-func (d *Default) LogValue() slog.Value { return d.Stats().LogValue() }
-
-// MarshalJSON returns that of Stats.
-func (d *Default) MarshalJSON() ([]byte, error) { return d.Stats().MarshalJSON() }
