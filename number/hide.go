@@ -10,9 +10,12 @@ import (
 	"github.com/uidring/uidring/uid/opaque"
 )
 
+// maxVersion is the highest version of an opaque.Key.
+const maxVersion = 3
+
 // hider encrypts counters.
 type hider struct {
-	keys    [opaque.MaxVersion + 1]cipher.Block // by version; nil: none
+	keys    [maxVersion + 1]cipher.Block // by version; nil: none
 	current int
 }
 
@@ -20,9 +23,9 @@ type hider struct {
 func newHider(keys []opaque.Key) (*hider, error) {
 	h := &hider{current: keys[0].Version}
 	for _, k := range keys {
-		if k.Version < 1 || k.Version > opaque.MaxVersion {
+		if k.Version < 1 || k.Version > maxVersion {
 			return nil, fmt.Errorf("%w: Version of a key is %d, want 1..%d", ErrFormat, k.Version,
-				opaque.MaxVersion)
+				maxVersion)
 		}
 		if h.keys[k.Version] != nil {
 			return nil, fmt.Errorf("%w: Version %d is given twice", ErrFormat, k.Version)

@@ -26,9 +26,9 @@ func (p *program) numberKeys() (keys []opaque.Key, err error) {
 		version, secret, _ := strings.Cut(strings.TrimSpace(one), ":")
 		n, err := strconv.Atoi(version)
 		bytes, hexErr := hex.DecodeString(secret)
-		if err != nil || hexErr != nil || n < 1 || n > opaque.MaxVersion {
+		if err != nil || hexErr != nil || n < 1 || n > 3 {
 			return nil, usagef("UID_NUMBER_KEYS: key %d is not VERSION:HEX, want a version from 1 "+
-				"to %d and 16, 24 or 32 bytes as hexadecimal digits", i+1, opaque.MaxVersion)
+				"to 3 and 16, 24 or 32 bytes as hexadecimal digits", i+1)
 		}
 		keys = append(keys, opaque.Key{Version: n, Secret: bytes})
 	}

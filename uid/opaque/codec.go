@@ -17,7 +17,7 @@ var ErrVersion = errors.New("opaque: no key of this version")
 // Key hides ids. Formatting one, in a log as well, does not show the secret. Package fmt calls no
 // method of a value in an unexported field: formatting a struct that has a Key there shows it.
 type Key struct {
-	Version int    // 1..MaxVersion; part of every code
+	Version int    // 1..3; part of every code
 	Secret  []byte `json:"-"` // 16, 24 or 32 random bytes: AES-128, AES-192 or AES-256
 }
 
@@ -28,7 +28,7 @@ func (k Key) Format(f fmt.State, _ rune) {
 
 // Codec hides the ids of one kind and reveals them. It is immutable and safe for concurrent use.
 type Codec struct {
-	keys    [MaxVersion + 1]*ff1.Permutation // nil: there is no key, as at 0
+	keys    [maxVersion + 1]*ff1.Permutation // nil: there is no key, as at 0
 	current uint8
 }
 
@@ -38,17 +38,17 @@ type Codec struct {
 //
 // Hide uses the current key, Reveal all. To rotate keys, first give the new key as an old one to
 // every process, then make it the current one everywhere, and drop the old one when its codes are
-// out of use. There are MaxVersion versions, so a fourth key reuses one: first drop the key that
+// out of use. There are three versions, so a fourth key reuses one: first drop the key that
 // had it. What is left of its codes then reveals wrong ids, without an error.
 //
 // Version 0 is refused, so that the zero ID, a field that JSON lacks for one, reveals nothing. The
-// error names the field and the bound: a Version outside 1..MaxVersion or given twice, or a Secret
+// error names the field and the bound: a Version outside 1..3 or given twice, or a Secret
 // of another length. It shows no secret. New keeps no reference to the secrets.
 func New(kind string, current Key, old ...Key) (*Codec, error) {
 	c := &Codec{current: uint8(current.Version)}
 	for _, k := range append([]Key{current}, old...) {
-		if k.Version < 1 || k.Version > MaxVersion {
-			return nil, fmt.Errorf("opaque: Version is %d, want 1..%d", k.Version, MaxVersion)
+		if k.Version < 1 || k.Version > maxVersion {
+			return nil, fmt.Errorf("opaque: Version is %d, want 1..%d", k.Version, maxVersion)
 		}
 		if c.keys[k.Version] != nil {
 			return nil, fmt.Errorf("opaque: Version %d is given twice", k.Version)

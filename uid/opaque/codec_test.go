@@ -35,7 +35,7 @@ func codec(tb testing.TB, kind string, current opaque.Key, old ...opaque.Key) *o
 func TestHide(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 3))
-	for version := 1; version <= opaque.MaxVersion; version++ {
+	for version := 1; version <= 3; version++ {
 		c := codec(t, "order", key(version))
 		for i := range 2000 {
 			id := uid.ID(r.Int64() >> r.IntN(63))

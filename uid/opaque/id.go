@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// MaxVersion is the highest version of a key: what two bits hold.
-const MaxVersion = 3
+// maxVersion is the highest version of a key, of the two bits that a code has for it.
+const maxVersion = 3
 
 // ID is the code that hides an id: 63 bits that look random, and the version of the key. Codec.Hide
 // makes it and Codec.Reveal reads it. IDs are comparable. Their order means nothing. The zero ID
@@ -101,8 +101,8 @@ func ParseID(text string) (ID, error) {
 			"or %d digits",
 			uid.ErrBadID, len(text), base32Len, decimalLen)
 	}
-	if err == nil && version > MaxVersion {
-		err = fmt.Errorf("%w: the version is %d, want 0..%d", uid.ErrBadID, version, MaxVersion)
+	if err == nil && version > maxVersion {
+		err = fmt.Errorf("%w: the version is %d, want 0..%d", uid.ErrBadID, version, maxVersion)
 	}
 	if err != nil {
 		return ID{}, fmt.Errorf("opaque: %w", err)

@@ -34,23 +34,23 @@ func Parse[P interface{ Prefix() string }](text string) (ID[P], error) {
 // String returns the text. It allocates the string. A negative id, or a prefix that is none, gives
 // a text that no parser accepts.
 func (id ID[P]) String() string {
-	b, err := id.AppendText(make([]byte, 0, textLen))
+	b, err := id.appendTo(make([]byte, 0, textLen))
 	if err != nil {
 		return bad
 	}
 	return string(b)
 }
 
-// AppendText appends the text to b. It allocates only when b has to grow. A negative id, and a
-// prefix that is none, are errors that wrap uid.ErrBadID; b is then returned as it was.
-func (id ID[P]) AppendText(b []byte) ([]byte, error) {
+// appendTo appends the text to b. A negative id, and a prefix that is none, are errors that wrap
+// uid.ErrBadID.
+func (id ID[P]) appendTo(b []byte) ([]byte, error) {
 	if id < 0 {
-		return b, errNegative(int64(id))
+		return nil, errNegative(int64(id))
 	}
 	var p P
 	b, err := appendPrefix(b, p.Prefix())
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	first := len(b)
 	b = uid.Base32.Append(b, uid.ID(id))
@@ -61,11 +61,7 @@ func (id ID[P]) AppendText(b []byte) ([]byte, error) {
 // MarshalText returns the text. It implements encoding.TextMarshaler, which makes an ID a string in
 // JSON and the key of a JSON object.
 func (id ID[P]) MarshalText() ([]byte, error) {
-	b, err := id.AppendText(make([]byte, 0, textLen))
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
+	return id.appendTo(make([]byte, 0, textLen))
 }
 
 // UnmarshalText reads what Parse reads; on an error id is left as it was. It implements

@@ -57,25 +57,25 @@ func ParseShown[P interface {
 // String returns the text. A negative id, a prefix that is none or a nil Codec give a text that no
 // parser accepts.
 func (id Shown[P]) String() string {
-	b, err := id.AppendText(make([]byte, 0, textLen))
+	b, err := id.appendTo(make([]byte, 0, textLen))
 	if err != nil {
 		return bad
 	}
 	return string(b)
 }
 
-// AppendText appends the text to b. Errors wrap uid.ErrBadID; b is then returned as it was.
-func (id Shown[P]) AppendText(b []byte) ([]byte, error) {
+// appendTo appends the text to b. Errors wrap uid.ErrBadID.
+func (id Shown[P]) appendTo(b []byte) ([]byte, error) {
 	if id < 0 {
-		return b, errNegative(int64(id))
+		return nil, errNegative(int64(id))
 	}
 	var p P
 	codec, err := codecOf(p.Prefix(), p.Codec())
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	if b, err = appendPrefix(b, p.Prefix()); err != nil {
-		return b, err
+		return nil, err
 	}
 	first := len(b)
 	b, err = codec.Hide(uid.ID(id)).AppendText(b)
@@ -85,11 +85,7 @@ func (id Shown[P]) AppendText(b []byte) ([]byte, error) {
 
 // MarshalText returns the text. It implements encoding.TextMarshaler.
 func (id Shown[P]) MarshalText() ([]byte, error) {
-	b, err := id.AppendText(make([]byte, 0, textLen))
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
+	return id.appendTo(make([]byte, 0, textLen))
 }
 
 // UnmarshalText reads what ParseShown reads; on an error id is left as it was. It implements
