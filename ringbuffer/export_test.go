@@ -78,3 +78,6 @@ func (r *Ring) HalfPut(uids ...int64) {
 		r.flags[p&r.mask].pos.Store(p)
 	}
 }
+
+// MaxSize is the largest size that New accepts.
+const MaxSize = maxSize

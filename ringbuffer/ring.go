@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// MaxSize is the largest size that New accepts: 2^26 slots, 4.5 GiB, and 2^22 where an int has 32
-// bits.
-const MaxSize = 1 << (22 + 4*(bits.UintSize/64))
+// maxSize bounds a size: 2^26 slots are 4.5 GiB, and an int may have 32 bits.
+const maxSize = 1 << (22 + 4*(bits.UintSize/64))
 
 // Ring is a bounded queue of uids. Puts are serialised by a mutex, takes are lock-free, and every
 // method is safe for concurrent use by any number of goroutines. A Ring starts no goroutine and
@@ -106,13 +105,13 @@ type flag struct {
 	_   [max(unsafe.Sizeof(cpu.CacheLinePad{}), 8) - 8]byte
 }
 
-// New returns an empty ring of size slots; size is a power of two from 1 to MaxSize. nil options
-// mean the zero Options. A slot takes 8 bytes for its uid and a cache line (64 bytes on amd64) for
-// its flag. Nothing else in this package allocates.
+// New returns an empty ring of size slots, a power of two in 1..2^26, or 2^22 where an int has 32
+// bits. nil options mean the zero Options. A slot takes 8 bytes for its uid and a cache line (64
+// bytes on amd64) for its flag. Nothing else in this package allocates.
 func New(size int, opts *Options) (*Ring, error) {
-	if size < 1 || size > MaxSize || size&(size-1) != 0 {
+	if size < 1 || size > maxSize || size&(size-1) != 0 {
 		return nil, fmt.Errorf("ringbuffer: size is %d, want a power of two in 1..%d",
-			size, MaxSize)
+			size, maxSize)
 	}
 	o, err := opts.withDefaults()
 	if err != nil {

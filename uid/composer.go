@@ -58,7 +58,7 @@ type composer struct {
 // that are used up. Nothing is shared yet, so no lock is needed.
 func newComposer(c *core, lanes []lane) *composer {
 	slots := c.opts.slots()
-	ring, _ := ringbuffer.New(int(slots), nil) // Options ensure a power of two up to MaxSize
+	ring, _ := ringbuffer.New(int(slots), nil) // Options ensure a power of two that New accepts
 	p := &composer{
 		core: c, ring: ring, lanes: lanes, runLen: uint64(c.opts.RunLength),
 		low:    int((slots*int64(c.opts.PaddingFactor) + 99) / 100),

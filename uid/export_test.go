@@ -14,6 +14,9 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
+// MaxSlots bounds the ring.
+const MaxSlots = maxSlots
+
 // DefaultEpoch is the default layout's.
 var DefaultEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 

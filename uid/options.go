@@ -28,7 +28,7 @@ const (
 
 	// A sequence space is one slot at the least, so more cannot pass maxSlots.
 	maxBoostPower = 24
-	maxSlots      = min(1<<24, ringbuffer.MaxSize) // of the ring: more than a gigabyte
+	maxSlots      = 1 << (22 + 2*(bits.UintSize/64)) // of the ring: 2^24, more than a gigabyte
 	maxLanes      = 1 << 10
 	minInterval   = time.Millisecond
 )

@@ -11,7 +11,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/ringbuffer"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -25,7 +24,7 @@ func TestBadOptions(t *testing.T) {
 		{uid.Both{BoostPower: -2}, []string{"BoostPower", "-2", "24"}},
 		{uid.Both{BoostPower: 25}, []string{"BoostPower", "25", "24"}},
 		{uid.Both{BoostPower: 24, RunLength: 1}, []string{"BoostPower", "24",
-			fmt.Sprint(min(1<<24, ringbuffer.MaxSize))}},
+			fmt.Sprint(uid.MaxSlots)}},
 		{uid.Both{PaddingFactor: 101}, []string{"PaddingFactor", "101", "100"}},
 		{uid.Both{PaddingFactor: -1}, []string{"PaddingFactor", "-1"}},
 		{uid.Both{RunLength: 3}, []string{"RunLength", "3", "power of two"}},
@@ -147,7 +146,7 @@ func TestRingTooLarge(t *testing.T) {
 	t.Parallel()
 	m := &assignertest.Memory{}
 	o := &uid.Options{RunLength: 1, BoostPower: uid.NoBoost,
-		Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 1, SeqBits: bits.Len(ringbuffer.MaxSize)}}
+		Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 1, SeqBits: bits.Len(uid.MaxSlots)}}
 	_, err := uid.NewCached(t.Context(), m, o)
 	if n := len(m.Calls()); !errors.Is(err, uid.ErrOptions) || n != 0 {
 		t.Errorf("%v after %d calls of the assigner, want ErrOptions and none", err, n)
