@@ -43,8 +43,8 @@ func New(store Store, options *Options) (*Assigner, error) {
 	return &Assigner{s}, nil
 }
 
-// Close closes the Store if it is an io.Closer, as those of zookeeper.New and of what etcd.Open
-// returns are. Assigners of the same Store that BindLayout returned end with it.
+// Close closes the Store if it is an io.Closer, as those of what zookeeper.Open and etcd.Open
+// return are. Assigners of the same Store that BindLayout returned end with it.
 func (a *Assigner) Close() error {
 	if c, ok := a.space.store.(io.Closer); ok {
 		return c.Close()

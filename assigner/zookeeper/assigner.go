@@ -38,16 +38,8 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
-// New returns an Assigner for the ensemble of servers, each host:port. Its claims are
-// assigner.Clocks. It connects in the background and does not wait for ZooKeeper; the first Assign
-// does. The client runs goroutines until the caller closes the Assigner, after the generators that
-// use it. Close takes about a second if ZooKeeper does not answer. Claims stay valid until their
-// windows end, and cannot be extended or released after it.
-func New(servers []string, o *Options) (*lease.Assigner, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+// newAssigner returns an Assigner for the ensemble of servers, each host:port.
+func newAssigner(servers []string, opts Options) (*lease.Assigner, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = defaultNamespace
 	}
@@ -64,8 +56,6 @@ func New(servers []string, o *Options) (*lease.Assigner, error) {
 			"bytes", n, defaultNamespace, maxNamespace)
 	case opts.Digest != "" && !strings.Contains(opts.Digest, ":"): // the value is a secret
 		return nil, errors.New("zookeeper: Digest has no colon, want user:password")
-	case len(servers) == 0:
-		return nil, errors.New("zookeeper: there are no servers, want at least one host:port")
 	}
 	s := &session{servers: servers, digest: opts.Digest, dial: opts.Dial, log: opts.Lease.Logger,
 		timeout: sessionTimeout}
@@ -79,7 +69,11 @@ func New(servers []string, o *Options) (*lease.Assigner, error) {
 	return a, nil
 }
 
-// Open returns an Assigner for the ZooKeeper of a URL, as New does.
+// Open returns an Assigner for the ZooKeeper of a URL. Its claims are assigner.Clocks. It connects
+// in the background and does not wait for ZooKeeper; the first Assign does. The client runs
+// goroutines until the caller closes the Assigner, after the generators that use it. Close takes
+// about a second if ZooKeeper does not answer. Claims stay valid until their windows end, and
+// cannot be extended or released after it.
 //
 //	zookeeper://user:password@host1:2181,host2/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
 //
@@ -105,5 +99,5 @@ func Open(url string, o *Options) (*lease.Assigner, error) {
 	if u.TLS != nil && opts.Dial == nil {
 		opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
 	}
-	return New(u.Hosts, &opts)
+	return newAssigner(u.Hosts, opts)
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-func ExampleNew() {
-	a, err := zookeeper.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"},
-		&zookeeper.Options{Namespace: "/ids/orders"})
+func ExampleOpen() {
+	a, err := zookeeper.Open("zookeeper://zk1,zk2,zk3/ids/orders", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,7 +51,7 @@ func TestConformance(t *testing.T) {
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 			namespace := "/" + s.Prefix()
 			return func(first, last int64) assigner.Assigner {
-				a, err := zookeeper.New([]string{s.Addr()}, &zookeeper.Options{Namespace: namespace,
+				a, err := zookeeper.Open("zookeeper://"+s.Addr(), &zookeeper.Options{Namespace: namespace,
 					Lease: lease.Options{First: first, Last: last}})
 				if err != nil {
 					return assignertest.Refused(err)
@@ -166,9 +165,6 @@ func TestOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), password) {
 			t.Errorf("Open(%q) = %v, want an error with %q and no password", tt.url, err, tt.want)
 		}
-	}
-	if _, err := zookeeper.New(nil, nil); err == nil || !strings.Contains(err.Error(), "at least one host:port") {
-		t.Errorf("no servers: %v", err)
 	}
 }
 

@@ -66,7 +66,7 @@ func (l *link) keep(conn net.Conn) (net.Conn, error) {
 	defer l.mu.Unlock()
 	if l.closed {
 		conn.Close()
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	l.conn = conn
 	return conn, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// ErrClosed says that the Assigner was closed. It is permanent.
-var ErrClosed = errors.New("zookeeper: closed")
+// errClosed says that the Assigner was closed.
+var errClosed = errors.New("zookeeper: closed")
 
 // sessionTimeout has a connection without answers given up after 4 s, two thirds of it, which is
 // sooner than package lease gives a request up. Nothing ends with a session.
@@ -45,7 +45,7 @@ func (s *session) current() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errClosed()
+		return nil, refuseClosed()
 	}
 	if s.link.refused(2*len(s.servers), s.timeout) {
 		fresh, err := s.connect()
@@ -116,13 +116,13 @@ func (s *session) explain(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed && err != nil {
-		return errClosed()
+		return refuseClosed()
 	}
 	return err
 }
 
-// errClosed returns the error of a call after Close.
-func errClosed() error { return fmt.Errorf("%w: %w", lease.ErrRefused, ErrClosed) }
+// refuseClosed returns the error of a call after Close.
+func refuseClosed() error { return fmt.Errorf("%w: %w", lease.ErrRefused, errClosed) }
 
 // clientLog passes the library's messages on, as details that nobody needs unless something is
 // wrong.
