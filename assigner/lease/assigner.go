@@ -77,7 +77,7 @@ func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 // assigner.ErrWorkersExhausted and says when the next one is free.
 //
 // Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
-// growing pauses. A refusal is an error at once. Errors: ErrRefused, *SkewError,
+// growing pauses. A refusal is an error at once. Errors: ErrRefused, ErrSkew,
 // assigner.ErrWentBack, assigner.ErrWorkersExhausted, assigner.ErrLayoutMismatch,
 // assigner.ErrSuperseded, and ctx's.
 func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {

@@ -50,7 +50,7 @@ type Options struct {
 	Owner string
 
 	// MaxSkew is how far the local clock may be from the store's when a worker id is claimed, 1
-	// second to 366 days. Further away, Assign fails with a SkewError and logs it. No window is
+	// second to 366 days. Further away, Assign fails with ErrSkew and logs it. No window is
 	// wrong without it, but ids carry the local clock's time. A store without a clock refuses it.
 	// Default 0: the clocks are not compared.
 	MaxSkew time.Duration

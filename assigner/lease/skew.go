@@ -2,26 +2,15 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// SkewError says that Assign refused because the local clock is further from the store's than
-// Options.MaxSkew. One of the two is wrong. It is permanent until that clock is set.
-type SkewError struct {
-	Local, Store time.Time     // the two clocks at one time, UTC
-	MaxSkew      time.Duration // Options.MaxSkew
-}
-
-// Error says how far the clocks are apart and what the bound is.
-func (e *SkewError) Error() string {
-	skew, side := e.Local.Sub(e.Store), "ahead of"
-	if skew < 0 {
-		skew, side = -skew, "behind"
-	}
-	return fmt.Sprintf("the local clock, %v, is %v %s the store's, %v, MaxSkew is %v: one of the "+
-		"two clocks is wrong", e.Local, skew, side, e.Store, e.MaxSkew)
-}
+// ErrSkew says that Assign refused because the local clock is further from the store's than
+// Options.MaxSkew. One of the two is wrong; the message has both. It is permanent until that clock
+// is set.
+var ErrSkew = errors.New("lease: one of two clocks is wrong")
 
 // compareClocks refuses a local clock that is further from the store's than MaxSkew, once for each
 // Assign. The store tells its time between two readings of the local clock, and the nearer one
@@ -37,11 +26,17 @@ func (c *claimer) compareClocks(ctx context.Context) error {
 	}
 	local := min(max(now, first), c.space.local().UnixMilli())
 	c.compared = true
-	if skew := local - now; max(skew, -skew) <= c.space.options.MaxSkew.Milliseconds() {
+	skew := local - now
+	if max(skew, -skew) <= c.space.options.MaxSkew.Milliseconds() {
 		return nil
 	}
-	e := &SkewError{time.UnixMilli(local).UTC(), time.UnixMilli(now).UTC(), c.space.options.MaxSkew}
-	c.space.options.Logger.Error("clock refused", "place", place(c.space.store), "local", e.Local,
-		"store", e.Store, "max_skew", e.MaxSkew)
-	return e
+	side := "ahead of"
+	if skew < 0 {
+		side = "behind"
+	}
+	here, there := time.UnixMilli(local).UTC(), time.UnixMilli(now).UTC()
+	c.space.options.Logger.Error("clock refused", "place", place(c.space.store), "local", here,
+		"store", there, "max_skew", c.space.options.MaxSkew)
+	return fmt.Errorf("%w: the local one, %v, is %v %s the store's, %v, MaxSkew is %v", ErrSkew,
+		here, here.Sub(there).Abs(), side, there, c.space.options.MaxSkew)
 }

@@ -78,11 +78,10 @@ func place(s Store) string {
 func permanent(err error) bool {
 	for _, p := range []error{ErrRefused, assigner.ErrWentBack, assigner.ErrWorkersExhausted,
 		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSuperseded,
-		assigner.ErrMoved, ErrMoveRefused} {
+		assigner.ErrMoved, ErrMoveRefused, ErrSkew} {
 		if errors.Is(err, p) {
 			return true
 		}
 	}
-	_, skewed := errors.AsType[*SkewError](err)
-	return skewed
+	return false
 }

@@ -35,8 +35,8 @@ func TestMaxSkew(t *testing.T) {
 	for maxSkew, refused := range map[time.Duration]bool{0: false, time.Minute: true, 2 * time.Hour: false} {
 		a := workernode.Leased(clock.connect(t), &workernode.LeasedOptions{MaxSkew: maxSkew})
 		_, err := a.Assign(t.Context(), maxWorker)
-		if _, ok := errors.AsType[*lease.SkewError](err); ok != refused || (err != nil) != refused {
-			t.Errorf("MaxSkew %v: Assign = %v, want a SkewError: %v", maxSkew, err, refused)
+		if errors.Is(err, lease.ErrSkew) != refused || (err != nil) != refused {
+			t.Errorf("MaxSkew %v: Assign = %v, want an ErrSkew: %v", maxSkew, err, refused)
 		}
 	}
 }

@@ -56,7 +56,7 @@ type LeasedOptions struct {
 	Owner string
 
 	// MaxSkew is how far the local clock may be from the database's when a worker id is claimed, 1
-	// second to 366 days. Further away, Assign fails with a *lease.SkewError and logs it. Default
+	// second to 366 days. Further away, Assign fails with lease.ErrSkew and logs it. Default
 	// 0: the clocks are not compared.
 	MaxSkew time.Duration
 

@@ -213,8 +213,8 @@ func TestServerClockSteps(t *testing.T) {
 			continue
 		}
 		c, err := careful.Assign(within(t, time.Minute), maxWorker)
-		if _, ok := errors.AsType[*lease.SkewError](err); !ok {
-			t.Errorf("a clock that is away, after a step of %v: %v, %v, want a SkewError", step, c, err)
+		if !errors.Is(err, lease.ErrSkew) {
+			t.Errorf("a clock that is away, after a step of %v: %v, %v, want an ErrSkew", step, c, err)
 		}
 		if side := map[bool]string{true: "behind", false: "ahead of"}[step > 0]; !strings.Contains(
 			fmt.Sprint(err), side+" the store's") {
