@@ -61,7 +61,7 @@ func (d *Default) blocked() error {
 			err = ErrLead
 		// Where an era cuts a tick off, the next tick may be further than one away.
 		case !began && tick > d.at(d.clock.now()):
-			err = &ClockBackError{By: wait, Bound: d.opts.rollback.bound}
+			err = &clockBackError{By: wait, Bound: d.opts.rollback.bound}
 		}
 	}
 	return d.lasting(err, wait)

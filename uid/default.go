@@ -108,7 +108,7 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 // sequence is used up. It allocates nothing while it does not wait.
 //
 // It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, with a
-// *ClockBackError as Rollback says, with ErrLead at MaxLead with TakeReject, with the error of a
+// ErrClockBack as Rollback says, with ErrLead at MaxLead with TakeReject, with the error of a
 // TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
@@ -317,7 +317,7 @@ func (d *Default) rollback(newest, now uint64) (time.Duration, error) {
 		}
 		return d.until(newest), nil
 	}
-	return 0, &ClockBackError{By: by, Bound: r.bound}
+	return 0, &clockBackError{By: by, Bound: r.bound}
 }
 
 // stall waits, or fails, as after said: for wait, or for reason. It returns nil if take should try

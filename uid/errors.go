@@ -34,8 +34,8 @@ var (
 	// ErrNoGene: NextGene or FillGene on a layout without GeneBits. Permanent.
 	ErrNoGene = errors.New("uid: the layout has no gene bits")
 
-	// ErrClockBack: the clock went back further than DefaultOptions.Rollback tolerates; it is
-	// always a *ClockBackError. Temporary, until the clock has caught up.
+	// ErrClockBack: the clock went back further than DefaultOptions.Rollback tolerates; the message
+	// says how far it is behind the newest id. Temporary, until the clock has caught up.
 	ErrClockBack = errors.New("uid: clock went back")
 
 	// ErrClaimLost: another owner has the worker id, and the old window is used up. The generator
@@ -53,20 +53,18 @@ var (
 	ErrSuperseded = assigner.ErrSuperseded
 )
 
-// ClockBackError says how far the clock is behind the newest id. It is of the clock as it is
-// believed: a jump ahead of more than an hour is held back. Find it with errors.As.
-type ClockBackError struct {
+// clockBackError says how far the clock is behind the newest id. It is of the clock as it is
+// believed: a jump ahead of more than an hour is held back. Its text is made when it is asked for.
+type clockBackError struct {
 	By    time.Duration // from the clock's tick to the newest id's: about how long it lasts
 	Bound time.Duration // what DefaultOptions.Rollback tolerates
 }
 
-// Error names both durations.
-func (e *ClockBackError) Error() string {
+func (e *clockBackError) Error() string {
 	return fmt.Sprintf("%v by %v, tolerated are %v", ErrClockBack, e.By, e.Bound)
 }
 
-// Is reports whether target is ErrClockBack.
-func (e *ClockBackError) Is(target error) bool { return target == ErrClockBack }
+func (e *clockBackError) Is(target error) bool { return target == ErrClockBack }
 
 // errCtxEnded marks the end of the caller's ctx where an error has the reason for the wait as well.
 // Without it Temporary would take the reason's word, and a server would ask its client to try

@@ -14,8 +14,14 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// MaxSlots bounds the ring.
-const MaxSlots = maxSlots
+// MaxSlots bounds the ring, and NoBoost is the BoostPower for the ids of one tick.
+const (
+	MaxSlots = maxSlots
+	NoBoost  = noBoost
+)
+
+// ClockBackError is every ErrClockBack.
+type ClockBackError = clockBackError
 
 // DefaultEpoch is the default layout's.
 var DefaultEpoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

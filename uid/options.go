@@ -13,14 +13,12 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// Values of Options fields whose zero value means the default.
-const (
-	NoBoost   = -1 // BoostPower: the ring holds one tick's ids
-	AutoLanes = -1 // Lanes: picked by the number of processors
-)
+// AutoLanes is the Lanes that are picked by the number of processors.
+const AutoLanes = -1
 
 // The defaults, and the bounds that withDefaults enforces.
 const (
+	noBoost              = -1
 	defaultBoostPower    = 3
 	defaultPaddingFactor = 50
 	leastRunLength       = 512  // bench/README.md, tuning: shorter runs show in Next and Fill
@@ -58,7 +56,7 @@ type Options struct {
 	Eras []bitsalloc.Era
 
 	// BoostPower sizes the ring: (MaxSeq+1) << BoostPower ids. A larger ring rides out longer
-	// bursts without help from the caller. 1..24, NoBoost for the ids of one tick. Default: 3, and
+	// bursts without help from the caller. 1..24, or -1 for the ids of one tick. Default: 3, and
 	// more with many lanes, so that the ring has a run for every lane.
 	BoostPower int
 
@@ -224,10 +222,10 @@ func (o *Options) fillRing() error {
 	switch {
 	case o.BoostPower == 0:
 		o.BoostPower = defaultBoostPower
-	case o.BoostPower == NoBoost:
+	case o.BoostPower == noBoost:
 		o.BoostPower = 0
 	case o.BoostPower < 0 || o.BoostPower > maxBoostPower:
-		return badOption("BoostPower", o.BoostPower, "1..%d or NoBoost", maxBoostPower)
+		return badOption("BoostPower", o.BoostPower, "1..%d or -1", maxBoostPower)
 	}
 	if o.PaddingFactor == 0 {
 		o.PaddingFactor = defaultPaddingFactor

@@ -3,7 +3,7 @@ package uid
 import "time"
 
 // Rollback says what Default does when the clock is behind the last tick it used. The zero value
-// refuses: it fails with a *ClockBackError at once, as Baidu and Twitter do. None of the three can
+// refuses: it fails with ErrClockBack at once, as Baidu and Twitter do. None of the three can
 // make an id twice: positions only grow, whatever the clock does. They differ in how long a caller
 // waits and how far an id's time may be ahead of the clock:
 //
@@ -26,11 +26,11 @@ const (
 )
 
 // RollbackWait waits on a timer until the clock has caught up when that takes bound or less, and
-// fails with a *ClockBackError when it takes longer. Leaf's choice is 5 ms.
+// fails with ErrClockBack when it takes longer. Leaf's choice is 5 ms.
 func RollbackWait(bound time.Duration) Rollback { return Rollback{rollbackWait, bound} }
 
 // RollbackHold keeps stamping the last tick used while the clock is behind it by less than bound,
-// and fails with a *ClockBackError otherwise. When that tick's sequence is used up the caller waits
+// and fails with ErrClockBack otherwise. When that tick's sequence is used up the caller waits
 // for the clock. hutool's choice is 2,000 ms.
 func RollbackHold(bound time.Duration) Rollback { return Rollback{rollbackHold, bound} }
 

@@ -120,7 +120,7 @@ func newBorrow(a *bitsalloc.Allocator, capacity float64, g *goalFlags, now time.
 func newRing(ctx context.Context, l bitsalloc.Layout, boost int) (ring, error) {
 	o := &uid.Options{Layout: l, BoostPower: boost}
 	if boost == 0 {
-		o.BoostPower = uid.NoBoost
+		o.BoostPower = -1
 	}
 	g, err := uid.NewCached(ctx, assigner.Static(0), o)
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *planReport) printRings(w io.Writer) error {
 	for _, x := range r.Rings {
 		power := strconv.Itoa(x.BoostPower)
 		if x.BoostPower == 0 {
-			power = "NoBoost"
+			power = "-1"
 		}
 		fmt.Fprintf(t, "\n%s\t%s\t%d\t%s\t%s\t%s\t", power, human.Count(x.IDs), x.RunLength,
 			human.Count(x.Slots), human.Bytes(x.Bytes), human.Seconds(x.Seconds))

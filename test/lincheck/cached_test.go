@@ -222,7 +222,7 @@ func lost() *uid.Options {
 func options() *uid.Options {
 	return &uid.Options{
 		Layout:     bitsalloc.Layout{TimeBits: 49, WorkerBits: 10, SeqBits: 4, Tick: time.Millisecond},
-		BoostPower: uid.NoBoost,
+		BoostPower: -1,
 		RunLength:  4,
 	}
 }

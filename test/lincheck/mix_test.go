@@ -59,7 +59,7 @@ func drawMix(seed uint64) *mix {
 		clock: uidtest.NewClock()}
 	m.o = uid.Options{
 		Layout:        l,
-		BoostPower:    pick(rnd, 0, uid.NoBoost),
+		BoostPower:    pick(rnd, 0, -1),
 		RunLength:     1 << rnd.IntN(l.SeqBits+1),
 		PaddingFactor: pick(rnd, 1, 50, 100),
 		Lanes:         pick(rnd, 1, 1, 1, 4),
