@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/service"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestClaimsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &assignertest.Memory{Length: 10 * time.Minute}
+		m := &claimtest.Memory{Length: 10 * time.Minute}
 		h := newHandler(t, &service.HandlerOptions{Workers: m})
 		claimed(t, h)
 		used := claimed(t, h)
@@ -55,7 +55,7 @@ func TestClaimsForgotten(t *testing.T) {
 func TestEndlessClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &assignertest.Memory{Length: assignertest.Endless, TellTime: true}
+		m := &claimtest.Memory{Length: claimtest.Endless, TellTime: true}
 		h := newHandler(t, &service.HandlerOptions{Workers: m})
 		unused, used := claimed(t, h), claimed(t, h)
 		for range 3 {
@@ -89,7 +89,7 @@ func TestEndlessClaims(t *testing.T) {
 // nothing. A release without its instant would give the whole window back.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{TellTime: true}
+	m := &claimtest.Memory{TellTime: true}
 	h := newHandler(t, &service.HandlerOptions{Workers: m})
 	claim := claimed(t, h)
 	calls := len(m.Calls())
@@ -137,7 +137,7 @@ func TestMissing(t *testing.T) {
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &assignertest.Memory{After: func(context.Context, assignertest.Call) error {
+	m := &claimtest.Memory{After: func(context.Context, claimtest.Call) error {
 		cancel()
 		return nil
 	}}
@@ -145,7 +145,7 @@ func TestClientGone(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", strings.NewReader(`{"max_worker":7,`+bound+`}`))
 	r.Header.Set("Content-Type", "application/json")
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
-	if n := len(m.Calls(assignertest.OpRelease)); n != 1 || service.Claims(h) != 0 {
+	if n := len(m.Calls(claimtest.OpRelease)); n != 1 || service.Claims(h) != 0 {
 		t.Errorf("%d claims were given back and %d are remembered, want 1 and 0", n, service.Claims(h))
 	}
 }
@@ -154,7 +154,7 @@ func TestClientGone(t *testing.T) {
 // claimed.
 func TestUnbound(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	h := newHandler(t, &service.HandlerOptions{Workers: m})
 	for _, body := range []string{`{"max_worker":7}`, `{"max_worker":7,"layout":""}`} {
 		w := send(h, "POST", "/api/worker/assign", body)
@@ -174,12 +174,12 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			of   *assignertest.Memory
+			of   *claimtest.Memory
 			want time.Duration // 0: what is asked for
 		}{
-			{&assignertest.Memory{}, 24 * time.Hour},
-			{&assignertest.Memory{Span: 10 * time.Hour}, 30 * time.Hour},
-			{&assignertest.Memory{TellTime: true}, 0},
+			{&claimtest.Memory{}, 24 * time.Hour},
+			{&claimtest.Memory{Span: 10 * time.Hour}, 30 * time.Hour},
+			{&claimtest.Memory{TellTime: true}, 0},
 		} {
 			h := newHandler(t, &service.HandlerOptions{Workers: tt.of})
 			body := `{` + claimed(t, h) + `,"until":"2999-01-01T00:00:00Z"}`
@@ -214,7 +214,7 @@ func TestReach(t *testing.T) {
 // TestMaxWorker: a highest worker id below 0 is the client's fault, and the authority is not asked.
 func TestMaxWorker(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	w := send(newHandler(t, &service.HandlerOptions{Workers: m}), "POST", "/api/worker/assign", `{"max_worker":-1,`+bound+`}`)
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "max_worker is -1, want 0 or more") || len(m.Calls()) != 0 {
 		t.Errorf("max_worker -1 = %d %s after %d calls, want 400 after none", w.Code, w.Body, len(m.Calls()))
@@ -234,7 +234,7 @@ func TestBrokenBody(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/api/worker/assign", broken{})
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	newHandler(t, &service.HandlerOptions{Workers: &assignertest.Memory{}}).ServeHTTP(w, r)
+	newHandler(t, &service.HandlerOptions{Workers: &claimtest.Memory{}}).ServeHTTP(w, r)
 	got := w.Body.String()
 	if w.Code != 400 || strings.Contains(got, "10.") || !strings.Contains(got, "did not arrive") {
 		t.Errorf("a body that does not arrive = %d %s, want 400 without an address", w.Code, got)
@@ -246,7 +246,7 @@ func TestBrokenBody(t *testing.T) {
 func TestClaimLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	m := &assignertest.Memory{TellTime: true}
+	m := &claimtest.Memory{TellTime: true}
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, &service.HandlerOptions{Workers: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		claim := claimed(t, h)
@@ -268,7 +268,7 @@ func TestClaimLog(t *testing.T) {
 
 // owned is an authority that keeps the owner of the last claim.
 type owned struct {
-	*assignertest.Memory
+	*claimtest.Memory
 
 	owner *string
 }
@@ -284,7 +284,7 @@ func (o owned) BindOwner(owner string) assigner.Assigner {
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	owner := ""
-	h := newHandler(t, &service.HandlerOptions{Workers: owned{&assignertest.Memory{}, &owner}})
+	h := newHandler(t, &service.HandlerOptions{Workers: owned{&claimtest.Memory{}, &owner}})
 	for member, want := range map[string]string{
 		``: "a client at 192.0.2.1:1234", `,"owner":""`: "a client at 192.0.2.1:1234",
 		`,"owner":"a pid 7 b"`: "a pid 7 b",
@@ -300,7 +300,7 @@ func TestOwner(t *testing.T) {
 // other type without asking the server.
 func TestMediaType(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	h := newHandler(t, &service.HandlerOptions{Workers: m})
 	for kind, want := range map[string]int{
 		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "text/plain; a=application/json": 415,
@@ -325,9 +325,9 @@ func TestMediaType(t *testing.T) {
 // went back, because it has no claim that could be lost.
 func TestAssignWentBack(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	h := newHandler(t, &service.HandlerOptions{Workers: m})
-	m.Fail(fmt.Errorf("%w: %w", assigner.ErrClaimLost, assigner.ErrWentBack), assignertest.OpAssign)
+	m.Fail(fmt.Errorf("%w: %w", assigner.ErrClaimLost, assigner.ErrWentBack), claimtest.OpAssign)
 	w := send(h, "POST", "/api/worker/assign", `{"max_worker":7,`+bound+`}`)
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) {
 		t.Errorf("assign = %d %s, want 503 and unavailable", w.Code, w.Body)

@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/service"
@@ -122,7 +123,7 @@ func TestAssignerConformance(t *testing.T) {
 	for _, servers := range []int{1, 2} {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) {
 			t.Parallel()
-			start := func(tb testing.TB, m *assignertest.Memory) func() assigner.Assigner {
+			start := func(tb testing.TB, m *claimtest.Memory) func() assigner.Assigner {
 				addresses := []string{}
 				if servers > 1 {
 					addresses = append(addresses, gone(tb))
@@ -134,10 +135,10 @@ func TestAssignerConformance(t *testing.T) {
 			}
 			assignertest.Run(t, assignertest.Factory{
 				Authority: func(tb testing.TB) func() assigner.Assigner {
-					return start(tb, &assignertest.Memory{TellTime: true})
+					return start(tb, &claimtest.Memory{TellTime: true})
 				},
 				Clock: func(tb testing.TB) (func() assigner.Assigner, func(time.Duration)) {
-					m := &assignertest.Memory{}
+					m := &claimtest.Memory{}
 					return start(tb, m), m.Step
 				},
 			})
@@ -194,7 +195,7 @@ func TestFailOver(t *testing.T) {
 			return c.BindLayout(layout).Assign(ctx, maxWorker)
 		},
 	}
-	good := listen(t, serve(t, &counters{}, &assignertest.Memory{}))
+	good := listen(t, serve(t, &counters{}, &claimtest.Memory{}))
 	for name, bad := range map[string]http.Handler{
 		"a page":        answer(200, "<html>welcome</html>"),
 		"an error page": answer(502, "<html>bad gateway</html>"),
@@ -299,7 +300,7 @@ func TestToken(t *testing.T) {
 		seen.Add(1)
 		http.Error(w, r.Header.Get("Authorization"), http.StatusNotFound)
 	}))
-	h := serve(t, &counters{}, &assignertest.Memory{})
+	h := serve(t, &counters{}, &claimtest.Memory{})
 	guarded := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {
 			http.Error(w, "want a token", http.StatusUnauthorized)
@@ -364,7 +365,7 @@ func TestString(t *testing.T) {
 	if got := fmt.Sprint(c); got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
-	home := listen(t, serve(t, &counters{}, &assignertest.Memory{}))
+	home := listen(t, serve(t, &counters{}, &claimtest.Memory{}))
 	c = client(t, nil, home)
 	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: compat.Twitter()})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -36,19 +36,19 @@ func TestClaimServers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		length time.Duration
-		fate   func(m *assignertest.Memory) http.Handler // what replaces the server that made the claim
+		fate   func(m *claimtest.Memory) http.Handler // what replaces the server that made the claim
 		lost   bool
 	}{
 		{"goes on", time.Hour, nil, false},
-		{"restarted", time.Hour, func(m *assignertest.Memory) http.Handler {
+		{"restarted", time.Hour, func(m *claimtest.Memory) http.Handler {
 			return serve(t, &counters{}, m)
 		}, true},
-		{"away", time.Hour, func(*assignertest.Memory) http.Handler { return down }, false},
-		{"away for long", time.Minute, func(*assignertest.Memory) http.Handler { return down }, true},
+		{"away", time.Hour, func(*claimtest.Memory) http.Handler { return down }, false},
+		{"away for long", time.Minute, func(*claimtest.Memory) http.Handler { return down }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := &assignertest.Memory{Length: tt.length}
+			m := &claimtest.Memory{Length: tt.length}
 			home, other := &swapped{}, &swapped{}
 			home.set(serve(t, &counters{}, m))
 			other.set(down)
@@ -80,7 +80,7 @@ func TestClaimServers(t *testing.T) {
 // TestClientUnbound: a claim that is not bound to a layout is refused at once.
 func TestClientUnbound(t *testing.T) {
 	t.Parallel()
-	c := client(t, nil, listen(t, serve(t, &counters{}, &assignertest.Memory{})))
+	c := client(t, nil, listen(t, serve(t, &counters{}, &claimtest.Memory{})))
 	claim, err := c.Assign(t.Context(), 7)
 	if err == nil || !strings.Contains(err.Error(), "layout is missing") {
 		t.Errorf("Assign without a layout = %v, %v, want an error with the field's name", claim, err)
@@ -91,20 +91,20 @@ func TestClientUnbound(t *testing.T) {
 // as what it is, with its words, and does not end the claim.
 func TestBeyondReach(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{TellTime: true}
+	m := &claimtest.Memory{TellTime: true}
 	c := client(t, nil, listen(t, serve(t, &counters{}, m)))
 	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Fail(fmt.Errorf("%w: it is noon there", assigner.ErrBeyondReach), assignertest.OpExtend)
+	m.Fail(fmt.Errorf("%w: it is noon there", assigner.ErrBeyondReach), claimtest.OpExtend)
 	_, until := claim.Window()
 	far := time.Date(2999, time.January, 1, 0, 0, 0, 0, time.UTC)
 	if _, err := claim.Extend(t.Context(), far); !errors.Is(err, assigner.ErrBeyondReach) ||
 		errors.Is(err, assigner.ErrClaimLost) || !strings.Contains(err.Error(), "it is noon there") {
 		t.Errorf("Extend to %v = %v, want ErrBeyondReach", far, err)
 	}
-	m.Fail(nil, assignertest.OpExtend)
+	m.Fail(nil, claimtest.OpExtend)
 	if _, err := claim.Extend(t.Context(), until.Add(time.Minute)); err != nil {
 		t.Errorf("Extend after a refusal = %v", err)
 	}
@@ -114,9 +114,9 @@ func TestBeyondReach(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[time.Duration]assigner.Assigner{
-		0:                assignertest.Static(1),
-		time.Millisecond: &assignertest.Memory{TellTime: true, Span: time.Millisecond},
-		20 * time.Minute: &assignertest.Memory{Span: 20 * time.Minute},
+		0:                claimtest.Static(1),
+		time.Millisecond: &claimtest.Memory{TellTime: true, Span: time.Millisecond},
+		20 * time.Minute: &claimtest.Memory{Span: 20 * time.Minute},
 	} {
 		c := client(t, nil, listen(t, serve(t, &counters{}, a)))
 		claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
@@ -155,7 +155,7 @@ func TestUniverse(t *testing.T) {
 	t.Parallel()
 	var name atomic.Value
 	name.Store("4711")
-	c := client(t, nil, listen(t, serve(t, &counters{}, called{&assignertest.Memory{}, &name})))
+	c := client(t, nil, listen(t, serve(t, &counters{}, called{&claimtest.Memory{}, &name})))
 	claim, err := c.BindLayout(layout).Assign(t.Context(), 7)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestUniverse(t *testing.T) {
 func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	const window = 20 * time.Minute
-	m := &assignertest.Memory{Length: window, Span: window}
+	m := &claimtest.Memory{Length: window, Span: window}
 	m.Step(2*time.Second - window) // the window ends in 2 s by this machine's clock
 	c := client(t, nil, listen(t, serve(t, &counters{}, m)))
 	g, err := uid.NewDefault(t.Context(), c, &uid.DefaultOptions{Layout: compat.Twitter()})
@@ -192,13 +192,13 @@ func TestClockAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	for deadline := time.Now().Add(20 * time.Second); len(m.Calls(assignertest.OpExtend)) == 0; {
+	for deadline := time.Now().Add(20 * time.Second); len(m.Calls(claimtest.OpExtend)) == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("no extension within 20 s")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	call := m.Calls(assignertest.OpExtend)[0]
+	call := m.Calls(claimtest.OpExtend)[0]
 	if asked := call.Asked.Sub(call.At); asked < window-time.Second {
 		t.Errorf("asked for %v beyond now, want %v", asked, window)
 	}
@@ -210,7 +210,7 @@ func TestNotAnswers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"worker":1,"until":"2999-01-01T00:00:00Z"}`} {
 		home, other := &swapped{}, &swapped{}
-		h := serve(t, &counters{}, &assignertest.Memory{TellTime: true})
+		h := serve(t, &counters{}, &claimtest.Memory{TellTime: true})
 		home.set(h)
 		other.set(down)
 		c := client(t, nil, listen(t, home), listen(t, other))
@@ -258,7 +258,7 @@ func TestAnswersApart(t *testing.T) {
 // know it.
 func TestOtherAddress(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{Length: time.Minute}
+	m := &claimtest.Memory{Length: time.Minute}
 	h := serve(t, &counters{}, m)
 	home, between, other := &swapped{}, &swapped{}, &swapped{}
 	home.set(h)
@@ -299,7 +299,7 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 // and a release whose answers were lost can be repeated.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	transport := &lossy{}
 	c := client(t, &service.ClientOptions{Transport: transport}, listen(t, serve(t, &counters{}, m)))
 	transport.lose.Store(3)
@@ -330,7 +330,7 @@ func TestLostAnswers(t *testing.T) {
 // TestGenerator: segment.Generator works on a Client.
 func TestGenerator(t *testing.T) {
 	t.Parallel()
-	c := client(t, nil, listen(t, serve(t, &counters{}, &assignertest.Memory{})))
+	c := client(t, nil, listen(t, serve(t, &counters{}, &claimtest.Memory{})))
 	g, err := segment.New(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/service/internal/wire"
 	"github.com/uidring/uidring/uid"
@@ -125,7 +125,7 @@ func TestTokenElsewhere(t *testing.T) {
 	other := &swapped{}
 	other.set(down)
 	c := client(t, nil, refuses, listen(t, other))
-	timer := time.AfterFunc(300*time.Millisecond, func() { other.set(serve(t, &counters{}, &assignertest.Memory{})) })
+	timer := time.AfterFunc(300*time.Millisecond, func() { other.set(serve(t, &counters{}, &claimtest.Memory{})) })
 	defer timer.Stop()
 	if _, err := c.BindLayout(layout).Assign(t.Context(), 7); err != nil {
 		t.Errorf("Assign = %v, want a claim from the server that is back", err)
@@ -139,7 +139,7 @@ func TestTokenElsewhere(t *testing.T) {
 
 // timed is an Assigner that tells the authority's time.
 type timed struct {
-	*assignertest.Memory
+	*claimtest.Memory
 	now   func() time.Time
 	asked atomic.Int64
 }
@@ -154,7 +154,7 @@ func (a *timed) Now(context.Context) (time.Time, error) {
 // not know the claim does not: that is an error, and not a claim with nothing to give back.
 func TestHomeAway(t *testing.T) {
 	t.Parallel()
-	m := &timed{Memory: &assignertest.Memory{TellTime: true},
+	m := &timed{Memory: &claimtest.Memory{TellTime: true},
 		now: func() time.Time { return time.Unix(1800000000, 0) }}
 	h := serve(t, &counters{}, m)
 	home, other := &swapped{}, &swapped{}
@@ -176,7 +176,7 @@ func TestHomeAway(t *testing.T) {
 	}
 	other.set(h)
 	err = claim.Release(t.Context(), time.Time{})
-	if n := len(m.Calls(assignertest.OpRelease)); err != nil || n != 1 {
+	if n := len(m.Calls(claimtest.OpRelease)); err != nil || n != 1 {
 		t.Errorf("Release at the other address = %v and gives back %d claims, want 1", err, n)
 	}
 }
@@ -186,7 +186,7 @@ func TestHomeAway(t *testing.T) {
 func TestJumpConfirmed(t *testing.T) {
 	t.Parallel()
 	const jump = 3 * time.Hour
-	m := &timed{Memory: &assignertest.Memory{Length: assignertest.Endless, TellTime: true},
+	m := &timed{Memory: &claimtest.Memory{Length: claimtest.Endless, TellTime: true},
 		now: func() time.Time { return time.Now().Add(jump) }}
 	home := &swapped{}
 	home.set(serve(t, &counters{}, m))

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/service/internal/wire"
 )
@@ -73,7 +73,7 @@ func TestOwnerSent(t *testing.T) {
 	}
 	for owner, want := range map[string]string{"": host + " pid ", "orders-7": `"owner":"orders-7"`} {
 		var body bytes.Buffer
-		well := serve(t, &counters{}, &assignertest.Memory{})
+		well := serve(t, &counters{}, &claimtest.Memory{})
 		address := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == wire.AssignPath {
 				r.Body = reader{r.Body, &body}

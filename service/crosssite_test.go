@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/service"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, &service.HandlerOptions{Segment: newSegments(t, map[string]*tagRow{"order": {step: 10}}),
-		Snowflake: &snowflake{}, Workers: &assignertest.Memory{}})
+		Snowflake: &snowflake{}, Workers: &claimtest.Memory{}})
 	for _, route := range []struct{ method, path, body string }{
 		{"GET", "/api/segment/get/order", ""}, {"POST", "/api/segment/get/order", ""},
 		{"GET", "/api/segment/get/order?count=2", ""}, {"GET", "/api/snowflake/get/any", ""},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
 )
@@ -13,8 +12,8 @@ import (
 // A server hands out worker ids, and its clients make ids by themselves.
 func Example() {
 	ctx := context.Background()
-	// A real server has workernode.Leased, or another authority, here.
-	handler, err := service.NewHandler(&service.HandlerOptions{Workers: &assignertest.Memory{}})
+	// workers is workernode.Leased, or another authority.
+	handler, err := service.NewHandler(&service.HandlerOptions{Workers: workers})
 	if err != nil {
 		panic(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -28,7 +28,7 @@ type fixed struct {
 func (f fixed) Stats() uid.Stats { return f.stats }
 
 // named is an authority that says where it is.
-type named struct{ *assignertest.Memory }
+type named struct{ *claimtest.Memory }
 
 func (named) String() string { return "the <registry>" }
 
@@ -76,7 +76,7 @@ func TestProbe(t *testing.T) {
 func TestGeneratorsPage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &assignertest.Memory{Length: 4 * time.Minute}
+		a := &claimtest.Memory{Length: 4 * time.Minute}
 		g, err := uid.NewCached(t.Context(), named{a},
 			&uid.Options{Layout: bitsalloc.Layout{Epoch: time.Date(1999, 12, 31, 0, 0, 0, 0,
 				time.UTC)}})

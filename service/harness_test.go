@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -62,6 +63,9 @@ func newSegments(tb testing.TB, tags map[string]*tagRow) *segment.Generator {
 	tb.Cleanup(func() { _ = g.Close() })
 	return g
 }
+
+// workers is the authority of Example's server.
+var workers = &claimtest.Memory{}
 
 // snowflake makes the ids after id, and fails with err.
 type snowflake struct {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -117,15 +117,15 @@ func TestOpenAPI(t *testing.T) {
 			"order": {next: 1, step: 10}, "full": {err: full},
 		}),
 		Snowflake: &snowflake{id: 6}, Timeout: time.Minute,
-		Workers: &assignertest.Memory{TellTime: true, Span: 10 * time.Minute},
+		Workers: &claimtest.Memory{TellTime: true, Span: 10 * time.Minute},
 	})
 	hasty := newHandler(t, &service.HandlerOptions{
 		Numbers: missing,
 		Segment: newSegments(t, map[string]*tagRow{"away": {err: errAway}}), Timeout: time.Millisecond,
 	})
-	nothing := newHandler(t, &service.HandlerOptions{Workers: assignertest.Static(1)})
+	nothing := newHandler(t, &service.HandlerOptions{Workers: claimtest.Static(1)})
 	without := newHandler(t, &service.HandlerOptions{Segment: newSegments(t, nil)})
-	away := &assignertest.Memory{}
+	away := &claimtest.Memory{}
 	away.Fail(errAway)
 	broken := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{err: errAway}, Workers: away})
 	lost := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{err: uid.ErrClaimLost}})
@@ -138,7 +138,7 @@ func TestOpenAPI(t *testing.T) {
 		h          http.Handler
 		path, body string
 	}
-	memory := &assignertest.Memory{TellTime: true}
+	memory := &claimtest.Memory{TellTime: true}
 	failing := newHandler(t, &service.HandlerOptions{Workers: memory})
 	key, failingKey, other := claimed(t, served), claimed(t, failing), `"claim":"nobody's","worker":0`
 	memory.Fail(errAway)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/service"
 )
 
@@ -14,7 +14,7 @@ import (
 // client that wrote conut=100 would take one id for a hundred.
 func TestParameters(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	h := newHandler(t, &service.HandlerOptions{
 		Segment:   newSegments(t, map[string]*tagRow{"order": {next: 1, step: 10}}),
 		Snowflake: &snowflake{id: 10}, Workers: m,

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -26,7 +26,7 @@ func TestAuthorityOfflineAtEnd(t *testing.T) {
 			answer, want time.Duration // how long Extend would take to fail, and does
 		}{{"fails", 7 * time.Second, 7 * time.Second}, {"hangs", time.Hour, 10 * time.Second}} {
 			a := newMemory(8 * time.Second)
-			a.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+			a.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
 				select {
 				case <-time.After(tc.answer):
 					return errDown
@@ -65,15 +65,15 @@ func TestAuthorityAtClose(t *testing.T) {
 		logger, log := newLogged()
 		var extending, during atomic.Bool
 		a := newMemory(8 * time.Second)
-		a.Before = func(ctx context.Context, c assignertest.Call) error {
+		a.Before = func(ctx context.Context, c claimtest.Call) error {
 			switch c.Op {
-			case assignertest.OpExtend:
+			case claimtest.OpExtend:
 				extending.Store(true)
 				<-ctx.Done()
 				time.Sleep(time.Second) // the connection takes its time to give up
 				extending.Store(false)
 				return ctx.Err()
-			case assignertest.OpRelease:
+			case claimtest.OpRelease:
 				during.Store(extending.Load())
 			}
 			return nil
@@ -99,7 +99,7 @@ func TestAuthorityHangsAtClose(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := newMemory(time.Hour)
-		a.Before = before(assignertest.OpRelease, func(ctx context.Context) error {
+		a.Before = before(claimtest.OpRelease, func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -122,14 +122,14 @@ func TestAuthorityReassigns(t *testing.T) {
 	a := losing(8 * time.Second)
 	bubble(t, "cached", a, uid.Both{TakePolicy: uid.TakeReject, MaxLag: time.Hour},
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-			a.Fail(errDown, assignertest.OpAssign)
+			a.Fail(errDown, claimtest.OpAssign)
 			for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
 				if _, err := g.Fill(t.Context(), ids); errors.Is(err, uid.ErrClaimLost) {
 					break
 				}
 			}
-			a.Set(func(m *assignertest.Memory) { m.Length = time.Hour })
-			a.Fail(nil, assignertest.OpAssign)
+			a.Set(func(m *claimtest.Memory) { m.Length = time.Hour })
+			a.Fail(nil, claimtest.OpAssign)
 			for g.Stats().Worker == 0 {
 				time.Sleep(time.Millisecond)
 			}
@@ -147,11 +147,11 @@ func TestAuthorityTellsTheTime(t *testing.T) {
 	t.Parallel()
 	a := newMemory(6 * time.Hour)
 	a.From = bubbleStart.Add(3 * time.Hour)
-	a.After = before(assignertest.OpNow, func(context.Context) error { return errDown })
+	a.After = before(claimtest.OpNow, func(context.Context) error { return errDown })
 	bubble(t, "default", a, uid.Both{MaxLead: time.Second},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(100 * time.Minute) // the keeper looks every hour
-			if nows := len(a.Calls(assignertest.OpNow)); nows != 1 {
+			if nows := len(a.Calls(claimtest.OpNow)); nows != 1 {
 				t.Errorf("asked for the time %d times, want once, to measure the window: the clock is as it was", nows)
 			}
 			a.Step(5 * time.Hour)
@@ -161,13 +161,13 @@ func TestAuthorityTellsTheTime(t *testing.T) {
 				t.Errorf("%v, held %v, want the jump held while the authority does not answer",
 					g.Parse(id), g.Stats().ClockHeld)
 			}
-			if nows := len(a.Calls(assignertest.OpNow)); nows == 1 {
+			if nows := len(a.Calls(claimtest.OpNow)); nows == 1 {
 				t.Error("the authority is not asked for the time")
 			}
 			clock.Step(-5 * time.Hour)
 			a.Step(-5 * time.Hour)
 			g.Stats()
-			a.Set(func(m *assignertest.Memory) { m.After = nil })
+			a.Set(func(m *claimtest.Memory) { m.After = nil })
 			time.Sleep(time.Minute)
 			go func() {
 				time.Sleep(500 * time.Millisecond)
@@ -188,8 +188,8 @@ func TestAuthorityNotNeeded(t *testing.T) {
 		for _, tc := range []struct {
 			a    assigner.Assigner
 			want int
-		}{{assignertest.Static(1), 0}, {&assignertest.Memory{Length: time.Hour}, 1},
-			{&assignertest.Memory{Length: assignertest.Endless, TellTime: true}, 1}} {
+		}{{claimtest.Static(1), 0}, {&claimtest.Memory{Length: time.Hour}, 1},
+			{&claimtest.Memory{Length: claimtest.Endless, TellTime: true}, 1}} {
 			before := keepers()
 			g := uid.Open(t, start, tc.a, uid.Both{}, uid.NewTestClock())
 			for i := 0; tc.want > 0 && keepers() == before && i < 10_000; i++ {

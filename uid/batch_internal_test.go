@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestBatchOfOneWindow has the keeper replace the window all the time, by one of another worker id:
 // every batch is of one of them. Otherwise ring and lanes would hold runs of two, in no order.
 func TestBatchOfOneWindow(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 1}, NewTestClock())
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{RunLength: 1}, NewTestClock())
 	c.StopPadder()
 	p := c.composer
 	one := c.keeper.window.Load()

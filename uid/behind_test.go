@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
 // bounded reserves windows of ten minutes by its authority's clock, whatever is asked for.
-type bounded struct{ *assignertest.Memory }
+type bounded struct{ *claimtest.Memory }
 
 // boundedClaim is a claim of it.
 type boundedClaim struct {
 	assigner.Claim
-	m *assignertest.Memory
+	m *claimtest.Memory
 }
 
 func (b bounded) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
@@ -42,7 +42,7 @@ func TestWindowBehindClock(t *testing.T) {
 	t.Parallel()
 	for kind, make := range kinds {
 		synctest.Test(t, func(t *testing.T) {
-			m := &assignertest.Memory{}
+			m := &claimtest.Memory{}
 			g, err := make(t.Context(), bounded{m}, &uid.Both{Layout: bubbleLayout()}, uid.NewTestClock())
 			if err != nil {
 				t.Fatal(err)
@@ -56,9 +56,9 @@ func TestWindowBehindClock(t *testing.T) {
 			if !errors.Is(err, uid.ErrClaimExpired) || s.Health().Status != uid.Down || s.Extends == 0 {
 				t.Errorf("%s: Next: %v, Health() = %+v after %d extensions", kind, err, s.Health(), s.Extends)
 			}
-			asked := len(m.Calls(assignertest.OpExtend))
+			asked := len(m.Calls(claimtest.OpExtend))
 			time.Sleep(time.Hour)
-			if n := len(m.Calls(assignertest.OpExtend)) - asked; n > 1000 {
+			if n := len(m.Calls(claimtest.OpExtend)) - asked; n > 1000 {
 				t.Errorf("%s: the authority was asked %d times in an hour", kind, n)
 			}
 			m.Step(time.Hour)
@@ -77,7 +77,7 @@ func TestWindowBehindClockSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
-		m := &assignertest.Memory{}
+		m := &claimtest.Memory{}
 		g, err := uid.NewDefaultAt(t.Context(), bounded{m},
 			&uid.Both{Layout: bubbleLayout(), Logger: logger}, uid.NewTestClock())
 		if err != nil {

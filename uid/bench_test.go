@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -78,7 +78,7 @@ func BenchmarkCached(b *testing.B) {
 		{"one lane", nil},
 		{"many lanes", &uid.Options{Lanes: uid.AutoLanes}},
 	} {
-		c, err := uid.NewCached(ctx, assignertest.Static(1), x.o)
+		c, err := uid.NewCached(ctx, claimtest.Static(1), x.o)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func BenchmarkCached(b *testing.B) {
 func BenchmarkDefault(b *testing.B) {
 	ctx := context.Background()
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}
-	d, err := uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{Layout: wide})
+	d, err := uid.NewDefault(ctx, claimtest.Static(1), &uid.DefaultOptions{Layout: wide})
 	if err != nil {
 		b.Fatal(err)
 	}

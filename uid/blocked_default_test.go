@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -56,7 +56,7 @@ func TestErrOfClaimAhead(t *testing.T) {
 	t.Parallel()
 	for _, ticks := range []int{3, 5, 6, 20} {
 		synctest.Test(t, func(t *testing.T) {
-			a := newPlace(assignertest.Endless)
+			a := newPlace(claimtest.Endless)
 			a.From = bubbleStart.Add(3 * time.Second)
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 3, Epoch: bubbleEpoch}
 			clock := uid.NewTestClock()
@@ -149,7 +149,7 @@ func TestLogsOfClose(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		logger, log := newLogged()
-		a := &assignertest.Memory{Before: before(assignertest.OpRelease, func(context.Context) error {
+		a := &claimtest.Memory{Before: before(claimtest.OpRelease, func(context.Context) error {
 			time.Sleep(time.Second)
 			return nil
 		})}
@@ -173,7 +173,7 @@ func TestErrAtTickEnd(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		o := uid.Both{SeqStart: 1, MaxLead: time.Nanosecond}
-		bubble(t, kind, assignertest.Static(1), o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, claimtest.Static(1), o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			mustFill(t, g, make([]uid.ID, 8192))
 			if err := g.Stats().Err; err != nil {
 				t.Errorf("%s: a second before the next tick: Err = %v", kind, err)
@@ -187,7 +187,7 @@ func TestErrAtTickEnd(t *testing.T) {
 func TestExtendsWhileBack(t *testing.T) {
 	t.Parallel()
 	a := newPlace(10 * time.Minute)
-	a.Fail(errDown, assignertest.OpExtend)
+	a.Fail(errDown, claimtest.OpExtend)
 	o := uid.Both{}
 	bubble(t, "default", a, o, func(t *testing.T, d uid.Generator, clock *uid.TestClock) {
 		time.Sleep(9 * time.Minute)

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -134,7 +134,7 @@ func TestHealthNotGrown(t *testing.T) {
 			if n := len(extensions(a)) - before; n > 1000 {
 				t.Errorf("%s: the authority was asked %d times in an hour", kind, n)
 			}
-			a.Set(func(m *assignertest.Memory) {
+			a.Set(func(m *claimtest.Memory) {
 				m.Grant = func(time.Time) time.Time { return bubbleStart.Add(2 * time.Hour) }
 			})
 			time.Sleep(20 * time.Second)
@@ -181,7 +181,7 @@ func TestLogsOfBurst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
-		a := &assignertest.Memory{Length: 10 * time.Minute}
+		a := &claimtest.Memory{Length: 10 * time.Minute}
 		g := uid.Open(t, uid.NewCachedAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
 		mustNext(t, g)
 		a.Fail(errDown)
@@ -280,7 +280,7 @@ func TestLogsOfMaxLead(t *testing.T) {
 func TestHealthOfSmallRing(t *testing.T) {
 	o := uid.Both{BoostPower: uid.NoBoost, RunLength: 16, SeqStart: 1, MaxLag: 10 * time.Second}
 	eachKind(t, o, nil, func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		time.Sleep(10*time.Minute - 2*time.Second)
 		failed := 0
 		for range 200 {
@@ -304,7 +304,7 @@ func TestErrWhenNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Minute)
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{SeqStart: 1, RunLength: 16}, uid.NewTestClock())
 		c.StopPadder()
 		c.Empty()
@@ -329,7 +329,7 @@ func TestErrWhenNothingIsLeft(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // the position stays in the window while the clock leaves it
 		a := newPlace(10 * time.Minute)
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{}, uid.NewTestClock())
 		c.StopPadder()
 		c.Empty()

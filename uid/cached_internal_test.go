@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // stoppedCached returns a Cached of worker 1 whose padder is stopped, in a bubble.
@@ -17,7 +17,7 @@ func stoppedCached(t *testing.T, o Both) *Cached {
 	if o.Layout.Epoch.IsZero() {
 		o.Layout.Epoch = time.Now().Add(-time.Hour)
 	}
-	c, err := newCached(t.Context(), assignertest.Static(1), o.Cached(), NewTestClock().read)
+	c, err := newCached(t.Context(), claimtest.Static(1), o.Cached(), NewTestClock().read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestFirstTickIsNow(t *testing.T) {
 	for _, first := range []int64{0, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{Epoch: time.Now(), FirstTick: first}
-			c, err := newCached(t.Context(), assignertest.Static(0), &Options{Layout: l, seqStart: 1},
+			c, err := newCached(t.Context(), claimtest.Static(0), &Options{Layout: l, seqStart: 1},
 				NewTestClock().read)
 			if err != nil {
 				t.Fatal(err)
@@ -233,7 +233,7 @@ func TestCloseInUpperHalf(t *testing.T) {
 func TestComposerLocks(t *testing.T) {
 	t.Parallel()
 	start, later := time.Now(), time.Duration(0) // a machine on which time passes quicker
-	c, err := newCached(t.Context(), assignertest.Static(1), &Options{Lanes: 2},
+	c, err := newCached(t.Context(), claimtest.Static(1), &Options{Lanes: 2},
 		func() (time.Time, time.Duration) {
 			d := time.Since(start) + later
 			return start.Add(d), d
@@ -289,7 +289,7 @@ func TestComposerLocks(t *testing.T) {
 func TestClockWithoutLock(t *testing.T) {
 	t.Parallel()
 	clock := NewTestClock()
-	c, err := NewCachedAt(t.Context(), assignertest.Static(1), nil, clock)
+	c, err := NewCachedAt(t.Context(), claimtest.Static(1), nil, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -24,7 +24,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine is left
 				o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 10,
 					Tick: time.Millisecond, Epoch: bubbleEpoch}
-				g := uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock())
+				g := uid.Open(t, make, claimtest.Static(1), o, uid.NewTestClock())
 				var wg sync.WaitGroup
 				got := [4][]uid.ID{}
 				for k := range got {
@@ -71,7 +71,7 @@ func TestCallsAfterClose(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, o := range []uid.Both{{Layout: l}, {Layout: l, Lanes: 4}, {Layout: l, RunLength: 1}} {
-			g := uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock())
+			g := uid.Open(t, make, claimtest.Static(1), o, uid.NewTestClock())
 			id := mustNext(t, g)
 			mustClose(t, g)
 			for range 100 {
@@ -104,10 +104,10 @@ func TestCancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, make := range kinds {
-		if _, err := make(ctx, assignertest.Static(1), nil, uid.NewTestClock()); !errors.Is(err, context.Canceled) {
+		if _, err := make(ctx, claimtest.Static(1), nil, uid.NewTestClock()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want context.Canceled", name, err)
 		}
-		g := uid.Open(t, make, assignertest.Static(1), uid.Both{}, uid.NewTestClock())
+		g := uid.Open(t, make, claimtest.Static(1), uid.Both{}, uid.NewTestClock())
 		if _, err := g.Next(ctx); err != nil {
 			t.Errorf("%s: Next does not have to wait, but gave %v", name, err)
 		}
@@ -124,12 +124,12 @@ func TestReleaseCoversTraffic(t *testing.T) {
 			{RunLength: 1, BoostPower: uid.NoBoost}} {
 			o.Layout = bitsalloc.Layout{TimeBits: 50, WorkerBits: 4, SeqBits: 3, Tick: time.Millisecond}
 			for range 40 / scale {
-				a := &assignertest.Memory{From: time.Now().Add(-time.Hour), Length: 1000 * time.Hour}
+				a := &claimtest.Memory{From: time.Now().Add(-time.Hour), Length: 1000 * time.Hour}
 				g := uid.Open(t, make, a, o, uid.NewTestClock())
 				_, newest := uid.Takers(t, g, 4)
 				time.Sleep(200 * time.Microsecond)
 				mustClose(t, g)
-				id, used := newest(), a.Calls(assignertest.OpRelease)[0].Asked
+				id, used := newest(), a.Calls(claimtest.OpRelease)[0].Asked
 				if end := g.Parse(id).Time.Add(time.Millisecond); id != 0 && end.After(used) {
 					t.Fatalf("%s, %+v: an id's tick ends at %v, but the window was given back from %v on",
 						name, o, end, used)
@@ -151,7 +151,7 @@ func TestReleaseOfEmptyRing(t *testing.T) {
 			mustFill(t, c, make([]uid.ID, n))
 			end := time.Now().Add(time.Second)
 			mustClose(t, c)
-			if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.Equal(end) {
+			if used := a.Calls(claimtest.OpRelease)[0].Asked; !used.Equal(end) {
 				t.Errorf("%d ids of the tick: released from %v on, want %v", n, used, end)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -44,7 +44,7 @@ func TestErrorTakesIDs(t *testing.T) {
 		e := curious{new(atomic.Pointer[uid.Generator]), new(atomic.Int64)}
 		for kind := range kinds {
 			a := newPlace(10 * time.Minute)
-			a.Fail(e, assignertest.OpExtend)
+			a.Fail(e, claimtest.OpExtend)
 			bubble(t, kind, a, uid.Both{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				e.generator.Store(&g)
 				defer e.generator.Store(nil)
@@ -144,7 +144,7 @@ func TestErrorsOfAuthority(t *testing.T) {
 	for _, cause := range foreign {
 		for kind := range kinds {
 			a := newPlace(10 * time.Minute)
-			a.Fail(fmt.Errorf("%w: %w", cause, errDown), assignertest.OpExtend)
+			a.Fail(fmt.Errorf("%w: %w", cause, errDown), claimtest.OpExtend)
 			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				time.Sleep(11 * time.Minute)
 				_, err := g.Next(within(t, time.Minute))
@@ -173,7 +173,7 @@ func (e *unreachable) Error() string { return e.host + " is unreachable" }
 func TestErrorAs(t *testing.T) {
 	t.Parallel()
 	a := newPlace(10 * time.Minute)
-	a.Fail(&unreachable{"db-1"}, assignertest.OpExtend)
+	a.Fail(&unreachable{"db-1"}, claimtest.OpExtend)
 	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(11 * time.Minute)
 		_, err := g.Next(t.Context())
@@ -184,7 +184,7 @@ func TestErrorAs(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Second)
-		a.Fail(assigner.ErrSuperseded, assignertest.OpExtend)
+		a.Fail(assigner.ErrSuperseded, claimtest.OpExtend)
 		ended := errors.New("enough")
 		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{TakeFunc: func(ctx context.Context, err error) error {
 			if !errors.Is(err, uid.ErrSuperseded) {

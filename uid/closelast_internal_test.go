@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestCloseEndsLooking closes a generator while its padder stands at a reading of the clock, with a
@@ -25,7 +25,7 @@ func TestCloseEndsLooking(t *testing.T) {
 					<-*stand
 				}
 			}
-			c := Open(t, NewCachedAt, assignertest.Static(1), o, clock)
+			c := Open(t, NewCachedAt, claimtest.Static(1), o, clock)
 			time.Sleep(time.Millisecond)
 			stand := make(chan struct{})
 			held.Store(&stand)
@@ -54,7 +54,7 @@ func TestKeeperEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
-		authority := &assignertest.Memory{Length: time.Minute}
+		authority := &claimtest.Memory{Length: time.Minute}
 		k := Open(t, NewCachedAt, authority, o, NewTestClock()).keeper
 		k.stop()
 		k.wg.Wait()
@@ -65,7 +65,7 @@ func TestKeeperEnds(t *testing.T) {
 			k.kick()
 			k.loop(ctx)
 		}
-		if n := len(authority.Calls(assignertest.OpExtend)); n != 0 {
+		if n := len(authority.Calls(claimtest.OpExtend)); n != 0 {
 			t.Errorf("the keeper asked %d times after it had been stopped", n)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // heldUp waits until a goroutine that has called caller waits for a lock in callee.
@@ -32,10 +32,10 @@ func usedUpIn(t *testing.T, kind string, policy TakePolicy) (g Generator, c *cor
 	o := Both{SeqStart: 1, MaxLead: time.Nanosecond, BoostPower: NoBoost, TakePolicy: policy,
 		Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 2, Epoch: time.Now().Add(-time.Hour)}}
 	if kind == "cached" {
-		cached := Open(t, NewCachedAt, assignertest.Static(1), o, NewTestClock())
+		cached := Open(t, NewCachedAt, claimtest.Static(1), o, NewTestClock())
 		g, c = cached, cached.core
 	} else {
-		d := Open(t, NewDefaultAt, assignertest.Static(1), o, NewTestClock())
+		d := Open(t, NewDefaultAt, claimtest.Static(1), o, NewTestClock())
 		g, c = d, d.core
 	}
 	if n, err := g.Fill(t.Context(), make([]ID, 4)); n != 4 || err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -65,7 +65,7 @@ func TestCloseWakes(t *testing.T) {
 			"window": {uid.Both{}, 8 * time.Second},
 		} {
 			a := newMemory(tc.until)
-			a.Before = before(assignertest.OpExtend, hangs)
+			a.Before = before(claimtest.OpExtend, hangs)
 			bubble(t, kind, a, tc.o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				failed := make(chan error, 1)
 				go func() {
@@ -131,7 +131,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for range 100 / scale {
-		a := &assignertest.Memory{Length: assignertest.Endless}
+		a := &claimtest.Memory{Length: claimtest.Endless}
 		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Layout: l}, uid.NewTestClock())
 		calls, newest := uid.Takers(t, d, 3)
 		for calls.Load() < 200 {
@@ -139,7 +139,7 @@ func TestDefaultCloseCovers(t *testing.T) {
 		}
 		mustClose(t, d)
 		last := d.Parse(newest()).Time
-		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.After(last) {
+		if used := a.Calls(claimtest.OpRelease)[0].Asked; !used.After(last) {
 			t.Fatalf("Close gives back what is after %v, and a caller got an id of %v", used, last)
 		}
 	}

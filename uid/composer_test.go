@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestTopByOneCaller leaves a ring low while another goroutine composes: callers take what is there
 // and queue nothing. The next one composes a single batch.
 func TestTopByOneCaller(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 1, MaxLag: time.Hour}, NewTestClock())
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{RunLength: 1, MaxLag: time.Hour}, NewTestClock())
 	c.StopPadder()
 	p := c.composer
 	p.mu.Lock()
@@ -44,7 +44,7 @@ func TestTopByOneCaller(t *testing.T) {
 // nobody judges what has been handed out by an older position.
 func TestPositionAboveRing(t *testing.T) {
 	t.Parallel()
-	c, err := NewCached(t.Context(), assignertest.Static(1), &Options{RunLength: 1, MaxLag: time.Hour})
+	c, err := NewCached(t.Context(), claimtest.Static(1), &Options{RunLength: 1, MaxLag: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

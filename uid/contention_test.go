@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestLaneContention has more goroutines than processors take from a lane whose runs are short,
@@ -25,7 +25,7 @@ func TestLaneContention(t *testing.T) {
 	}
 	for _, run := range []int{2, 16} {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
-			c := Open(t, NewCachedAt, assignertest.Static(1), Both{
+			c := Open(t, NewCachedAt, claimtest.Static(1), Both{
 				RunLength: run, SeqStart: 1, Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 4,
 					SeqBits: 12, Tick: time.Millisecond}}, NewTestClock())
 			all := make([][]ID, 8)
@@ -75,7 +75,7 @@ func TestRefreshLocksLanes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}
-		c := Open(t, NewCachedAt, assignertest.Static(1), Both{Layout: l}, NewTestClock())
+		c := Open(t, NewCachedAt, claimtest.Static(1), Both{Layout: l}, NewTestClock())
 		c.StopPadder()
 		if _, err := c.Next(t.Context()); err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func blockedIn(function string) bool {
 func TestReplaceEmptiesLanes(t *testing.T) {
 	t.Parallel()
 	const lanes = 16
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{Lanes: lanes, RunLength: 512,
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{Lanes: lanes, RunLength: 512,
 		Layout: bitsalloc.Layout{TimeBits: 36, WorkerBits: 6, SeqBits: 21}}, NewTestClock())
 	c.StopPadder()
 	stop := make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -112,7 +112,7 @@ func TestLastIDOfAll(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 48, SeqBits: 5, Epoch: time.Now()}
 			time.Sleep(1020 * time.Second) // four ticks of 32 ids are left
-			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1<<48-1),
+			c := uid.Open(t, uid.NewCachedAt, claimtest.Static(1<<48-1),
 				uid.Both{Layout: l, RunLength: tc.run, SeqStart: 1}, uid.NewTestClock())
 			last := uid.ID(0)
 			for range tc.taken {
@@ -155,10 +155,10 @@ func TestClaimAfterTheEnd(t *testing.T) {
 	for kind, start := range kinds {
 		synctest.Test(t, func(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 5, WorkerBits: 2, SeqBits: 4, Epoch: time.Now()}
-			a := newPlace(assignertest.Endless)
+			a := newPlace(claimtest.Endless)
 			a.From = allocator(t, l).Expires()
 			_, err := start(t.Context(), a, &uid.Both{Layout: l}, uid.NewTestClock())
-			released := a.Calls(assignertest.OpRelease)
+			released := a.Calls(claimtest.OpRelease)
 			if !errors.Is(err, uid.ErrExhausted) || len(released) != 1 || !released[0].Asked.IsZero() {
 				t.Errorf("%s: %v, released %+v, want ErrExhausted, once unused", kind, err, released)
 			}

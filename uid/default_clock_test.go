@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -110,7 +110,7 @@ func TestDefaultFirstTick(t *testing.T) {
 			t.Errorf("the newest id is of %v, want %v", at, start)
 		}
 		mustClose(t, d)
-		if used := a.Calls(assignertest.OpRelease)[0].Asked; !used.Equal(start.Add(time.Second)) {
+		if used := a.Calls(claimtest.OpRelease)[0].Asked; !used.Equal(start.Add(time.Second)) {
 			t.Errorf("released from %v on, want the end of the first tick", used)
 		}
 	})
@@ -121,7 +121,7 @@ func TestDefaultPosition(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{-time.Hour, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			a := newPlace(assignertest.Endless)
+			a := newPlace(claimtest.Endless)
 			a.From = bubbleStart.Add(ahead)
 			d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{}, uid.NewTestClock())
 			if off := time.Until(d.Stats().Position); off != max(0, ahead) {
@@ -176,7 +176,7 @@ func TestDefaultUnused(t *testing.T) {
 	t.Parallel()
 	a := newPlace(time.Hour)
 	mustClose(t, uid.Open(t, uid.NewDefaultAt, a, uid.Both{}, uid.NewTestClock()))
-	if released := a.Calls(assignertest.OpRelease); len(released) != 1 || !released[0].Asked.IsZero() {
+	if released := a.Calls(claimtest.OpRelease); len(released) != 1 || !released[0].Asked.IsZero() {
 		t.Errorf("released %+v, want the zero time once", released)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // internalDefault returns a Default of worker 1 that the test closes.
 func internalDefault(t *testing.T, o *Both) *Default {
 	t.Helper()
-	d, err := NewDefault(t.Context(), assignertest.Static(1), o.Default())
+	d, err := NewDefault(t.Context(), claimtest.Static(1), o.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

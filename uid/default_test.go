@@ -8,15 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
 // defaultAt returns a Default of worker 1 on a clock of the test's.
 func defaultAt(t *testing.T, o uid.Both, clock *uid.TestClock) *uid.Default {
 	t.Helper()
-	return uid.Open(t, uid.NewDefaultAt, assignertest.Static(1), o, clock)
+	return uid.Open(t, uid.NewDefaultAt, claimtest.Static(1), o, clock)
 }
 
 // TestDefaultCapacity takes more than a second's ids: the surplus waits for the next second, on a
@@ -274,7 +274,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 45, WorkerBits: 4, SeqBits: 1, Tick: time.Millisecond}
 	for range 4 {
-		a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: assignertest.Endless}
+		a := &claimtest.Memory{From: time.Now().Add(time.Hour), Length: claimtest.Endless}
 		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Layout: l}, uid.NewTestClock())
 		var wg sync.WaitGroup
 		for range 8 {
@@ -297,7 +297,7 @@ func TestDefaultAheadTogether(t *testing.T) {
 func TestNewDefaultRace(t *testing.T) {
 	t.Parallel()
 	for range 50 {
-		d, err := uid.NewDefault(t.Context(), &assignertest.Memory{Length: time.Millisecond}, nil)
+		d, err := uid.NewDefault(t.Context(), &claimtest.Memory{Length: time.Millisecond}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -25,7 +25,7 @@ func TestFirstTick(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &assignertest.Memory{}
+			a := &claimtest.Memory{}
 			g := uid.Open(t, start, a.Range(5, 5), uid.Both{Layout: l, MaxLead: 3 * time.Second,
 				TakePolicy: uid.TakeReject}, uid.NewTestClock())
 			last := uid.ID(old)
@@ -46,7 +46,7 @@ func TestFirstTick(t *testing.T) {
 				t.Errorf("%s: extended %d times in 23 minutes", kind, n)
 			}
 			err = g.Close()
-			if used := a.Calls(assignertest.OpRelease)[0].Asked; err != nil || time.Until(used).Abs() > 5*time.Second {
+			if used := a.Calls(claimtest.OpRelease)[0].Asked; err != nil || time.Until(used).Abs() > 5*time.Second {
 				t.Errorf("%s: released from %v on, %v", kind, used, err)
 			}
 		})
@@ -90,7 +90,7 @@ func TestErasCross(t *testing.T) {
 						for worker := range int64(4) {
 							clock := uid.NewTestClock()
 							clock.Step(time.Duration(worker-1) * 1700 * time.Millisecond)
-							g := uid.Open(t, start, assignertest.Static(worker*341), erasFrom(time.Now(), gene), clock)
+							g := uid.Open(t, start, claimtest.Static(worker*341), erasFrom(time.Now(), gene), clock)
 							gens, clocks = append(gens, g), append(clocks, clock)
 						}
 						last := make([]uid.ID, len(gens))
@@ -184,7 +184,7 @@ func TestErasWindow(t *testing.T) {
 			3300 * time.Millisecond, 3500 * time.Millisecond, 4300 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				a := newPlace(until)
-				a.Fail(errDown, assignertest.OpExtend)
+				a.Fail(errDown, claimtest.OpExtend)
 				g := uid.Open(t, start, a, erasFrom(time.Now(), 0), uid.NewTestClock())
 				end := time.Now().Add(until)
 				var err error
@@ -219,13 +219,13 @@ func TestErasOptions(t *testing.T) {
 	} {
 		o := erasFrom(now, 0)
 		change(&o)
-		if _, err := uid.NewCached(t.Context(), assignertest.Static(1),
+		if _, err := uid.NewCached(t.Context(), claimtest.Static(1),
 			o.Cached()); !errors.Is(err, uid.ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want ErrOptions with %q", err, want)
 		}
 	}
 	o := erasFrom(now, 0)
-	if _, err := uid.NewCached(t.Context(), assignertest.Static(1<<10),
+	if _, err := uid.NewCached(t.Context(), claimtest.Static(1<<10),
 		o.Cached()); !errors.Is(err, assigner.ErrWorkersExhausted) {
 		t.Errorf("a worker id that does not fit the narrowest era: %v", err)
 	}
@@ -238,7 +238,7 @@ func TestErasUnknown(t *testing.T) {
 	for kind, start := range kinds {
 		for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeReject} {
 			synctest.Test(t, func(t *testing.T) {
-				m := &assignertest.Memory{Length: 10 * time.Second, TellTime: true}
+				m := &claimtest.Memory{Length: 10 * time.Second, TellTime: true}
 				first := bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
 				from := time.Now().Add(20*time.Second + 500*time.Millisecond)
 				era := bitsalloc.Era{From: from, Layout: bitsalloc.Layout{TimeBits: 38, WorkerBits: 12, SeqBits: 13}}

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -20,7 +20,7 @@ func TestGene(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 32, WorkerBits: 14, SeqBits: 13, GeneBits: 4}
 	for name, make := range kinds {
 		for _, lanes := range []int{1, 4} {
-			g := uid.Open(t, make, assignertest.Static(1), uid.Both{Layout: l, Lanes: lanes}, uid.NewTestClock())
+			g := uid.Open(t, make, claimtest.Static(1), uid.Both{Layout: l, Lanes: lanes}, uid.NewTestClock())
 			seen, keyless := map[uid.ID]bool{}, map[int64]int{}
 			add := func(id uid.ID, err error, key int64) {
 				t.Helper()
@@ -58,7 +58,7 @@ func TestGene(t *testing.T) {
 				add(id, nil, -3)
 			}
 		}
-		g := uid.Open(t, make, assignertest.Static(1), uid.Both{}, uid.NewTestClock())
+		g := uid.Open(t, make, claimtest.Static(1), uid.Both{}, uid.NewTestClock())
 		if _, err := g.NextGene(t.Context(), 1); !errors.Is(err, uid.ErrNoGene) {
 			t.Errorf("%s: NextGene without GeneBits = %v, want ErrNoGene", name, err)
 		}
@@ -167,7 +167,7 @@ func TestFillGenes(t *testing.T) {
 	t.Parallel()
 	l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, GeneBits: 3}
 	for name, make := range kinds {
-		g, err := make(t.Context(), assignertest.Static(1), &uid.Both{Layout: l, RunLength: 16},
+		g, err := make(t.Context(), claimtest.Static(1), &uid.Both{Layout: l, RunLength: 16},
 			uid.NewTestClock())
 		if err != nil {
 			t.Fatal(err)

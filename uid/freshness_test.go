@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -52,7 +52,7 @@ func TestFreshLanes(t *testing.T) {
 		worker     int64
 	}{{1, 0, 1}, {4, 0, 1}, {1, 8192, 1<<22 - 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(tc.worker),
+			c := uid.Open(t, uid.NewCachedAt, claimtest.Static(tc.worker),
 				uid.Both{Lanes: tc.lanes, RunLength: tc.run}, uid.NewTestClock())
 			for range 400 {
 				mustNext(t, c)
@@ -127,7 +127,7 @@ func TestFreshBehindOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Minute)
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{}, uid.NewTestClock())
 		var err error
 		for ids := make([]uid.ID, 8192); err == nil; {
@@ -266,7 +266,7 @@ func TestFreshAheadOfClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seqs := map[int64]bool{}
 		for range 50 {
-			a := newPlace(assignertest.Endless)
+			a := newPlace(claimtest.Endless)
 			a.From = time.Now().Add(3 * time.Second)
 			c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: 16}, uid.NewTestClock())
 			p := c.Parse(mustNext(t, c))

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -38,10 +38,10 @@ func FuzzOptions(f *testing.F) {
 		}
 		for name, make := range map[string]func() (uid.Generator, error){
 			"cached": func() (uid.Generator, error) {
-				return uid.NewCached(t.Context(), assignertest.Static(0), o.Cached())
+				return uid.NewCached(t.Context(), claimtest.Static(0), o.Cached())
 			},
 			"default": func() (uid.Generator, error) {
-				return uid.NewDefault(t.Context(), assignertest.Static(0), o.Default())
+				return uid.NewDefault(t.Context(), claimtest.Static(0), o.Default())
 			},
 		} {
 			g, err := make()

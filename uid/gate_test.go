@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestGateBeforeTheLook holds a caller at the gate, closes the generator meanwhile, and wakes
@@ -21,7 +21,7 @@ func TestGateBeforeTheLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}
-		d := Open(t, NewDefaultAt, assignertest.Static(1), Both{Layout: l, SeqStart: 1}, NewTestClock())
+		d := Open(t, NewDefaultAt, claimtest.Static(1), Both{Layout: l, SeqStart: 1}, NewTestClock())
 		if _, err := d.Fill(t.Context(), make([]ID, 8192)); err != nil {
 			t.Fatal(err)
 		}

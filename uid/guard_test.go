@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -71,7 +71,7 @@ func TestGuardWrongReadings(t *testing.T) {
 						}
 					}
 					l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 13, Epoch: bubbleEpoch}
-					g := uid.Open(t, start, assignertest.Static(1), uid.Both{Layout: l}, clock)
+					g := uid.Open(t, start, claimtest.Static(1), uid.Both{Layout: l}, clock)
 					near := func(when string) {
 						t.Helper()
 						before := time.Now()
@@ -139,7 +139,7 @@ func TestGuardRealSteps(t *testing.T) {
 		for _, step := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 10 * time.Minute, time.Hour} {
 			synctest.Test(t, func(t *testing.T) {
 				clock := uid.NewTestClock()
-				g := uid.Open(t, start, assignertest.Static(1), uid.Both{}, clock)
+				g := uid.Open(t, start, claimtest.Static(1), uid.Both{}, clock)
 				time.Sleep(10 * time.Second)
 				mustNext(t, g)
 				clock.Step(step)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -31,7 +31,7 @@ func TestHandover(t *testing.T) {
 				o := o
 				o.Layout = bitsalloc.Layout{TimeBits: 42, WorkerBits: 3, SeqBits: 5, Tick: time.Millisecond}
 				o.Rollback = uid.RollbackHold(time.Hour)
-				m := &assignertest.Memory{Length: 50 * time.Millisecond, From: time.Now().Add(-time.Hour)}
+				m := &claimtest.Memory{Length: 50 * time.Millisecond, From: time.Now().Add(-time.Hour)}
 				deadline := time.Now().Add(handoverTime)
 				var taken atomic.Int64
 				more := func() bool { return time.Now().Before(deadline) || taken.Load() < leastHandover }

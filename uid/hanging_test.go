@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
 // stands makes calls of one kind wait until the test closes the channel, whatever their ctx says.
-func stands(m *assignertest.Memory, op assignertest.Op) (resume func()) {
+func stands(m *claimtest.Memory, op claimtest.Op) (resume func()) {
 	back := make(chan struct{})
-	m.Set(func(m *assignertest.Memory) {
+	m.Set(func(m *claimtest.Memory) {
 		m.Before = before(op, func(context.Context) error {
 			<-back
 			return nil
@@ -32,13 +32,13 @@ func stands(m *assignertest.Memory, op assignertest.Op) (resume func()) {
 func TestExtendStands(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpNow} {
+		for _, op := range []claimtest.Op{claimtest.OpExtend, claimtest.OpNow} {
 			logger, log := newLogged()
 			a := newMemory(10 * time.Minute)
 			bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				mustNext(t, g)
 				resume := stands(a, op)
-				if op == assignertest.OpNow { // the keeper asks about a jump
+				if op == claimtest.OpNow { // the keeper asks about a jump
 					clock.Step(5 * time.Hour)
 					time.Sleep(time.Second)
 					_, _ = g.Fill(t.Context(), make([]uid.ID, 100))
@@ -75,7 +75,7 @@ func TestExtendStands(t *testing.T) {
 func TestCloseWhileCallStands(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
-		for _, op := range []assignertest.Op{assignertest.OpExtend, assignertest.OpRelease} {
+		for _, op := range []claimtest.Op{claimtest.OpExtend, claimtest.OpRelease} {
 			a := newMemory(10 * time.Minute)
 			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				resume := stands(a, op)
@@ -106,7 +106,7 @@ func TestAssignStands(t *testing.T) {
 	for kind := range kinds {
 		a := newMemory(10 * time.Minute)
 		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-			resume := stands(a, assignertest.OpAssign)
+			resume := stands(a, claimtest.OpAssign)
 			a.Lose(g.Stats().Worker)
 			time.Sleep(20 * time.Minute)
 			if h := g.Stats().Health(); h.Status != uid.Down {
@@ -115,7 +115,7 @@ func TestAssignStands(t *testing.T) {
 			resume()
 			time.Sleep(30 * time.Second)
 			mustNext(t, g)
-			if n := len(a.Calls(assignertest.OpAssign)); n != 2 || g.Stats().Claims != 2 {
+			if n := len(a.Calls(claimtest.OpAssign)); n != 2 || g.Stats().Claims != 2 {
 				t.Errorf("%s: %d calls of Assign for %d claims, want 2", kind, n, g.Stats().Claims)
 			}
 		})
@@ -131,14 +131,14 @@ func TestCloseAfterLateAssign(t *testing.T) {
 			a := newMemory(10 * time.Minute)
 			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				mustNext(t, g)
-				resume := stands(a, assignertest.OpAssign)
+				resume := stands(a, claimtest.OpAssign)
 				a.Lose(g.Stats().Worker)
 				time.Sleep(20 * time.Minute)
 				time.AfterFunc(time.Millisecond+late, resume)
 				time.Sleep(time.Millisecond)
 				mustClose(t, g)
 				synctest.Wait()
-				if got := a.Calls(assignertest.OpRelease); len(got) != 1 || !got[0].Asked.IsZero() {
+				if got := a.Calls(claimtest.OpRelease); len(got) != 1 || !got[0].Asked.IsZero() {
 					t.Errorf("%s, %v late: given back %+v, want the late claim, from its start on", kind, late, got)
 				}
 			})
@@ -179,7 +179,7 @@ func TestClockPanics(t *testing.T) {
 	for kind, start := range kinds {
 		tried := 0
 		for reading := int64(1); ; reading++ {
-			a := &assignertest.Memory{TellTime: true}
+			a := &claimtest.Memory{TellTime: true}
 			clock := uid.NewTestClock()
 			clock.OnRead = func() { // the keeper reads it too, on a goroutine of its own
 				if clock.Reads.Load() == reading && strings.Contains(string(debug.Stack()), "uid.new") {
@@ -198,11 +198,11 @@ func TestClockPanics(t *testing.T) {
 			if !panicked {
 				break
 			}
-			if len(a.Calls(assignertest.OpAssign)) == 0 {
+			if len(a.Calls(claimtest.OpAssign)) == 0 {
 				continue
 			}
 			tried++
-			if n := len(a.Calls(assignertest.OpRelease)); n != 1 {
+			if n := len(a.Calls(claimtest.OpRelease)); n != 1 {
 				t.Errorf("%s: reading %d panics, and the claim is given back %d times", kind, reading, n)
 			}
 		}
@@ -218,8 +218,8 @@ func TestExtendEndsItsGoroutine(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := newPlace(10 * time.Minute)
-		a.Before = before(assignertest.OpExtend, func(context.Context) error {
-			if len(a.Calls(assignertest.OpExtend)) == 1 {
+		a.Before = before(claimtest.OpExtend, func(context.Context) error {
+			if len(a.Calls(claimtest.OpExtend)) == 1 {
 				runtime.Goexit()
 			}
 			return nil

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -41,7 +41,7 @@ func TestHealth(t *testing.T) {
 		g.Stats()
 		want(uid.Up)
 
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		time.Sleep(6 * time.Minute)
 		h := want(uid.Degraded)
 		if end := start.Add(10 * time.Minute); !h.Until.Equal(end) ||
@@ -191,7 +191,7 @@ func TestStatsForms(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(10 * time.Minute)
-		m.Fail(errDown, assignertest.OpExtend)
+		m.Fail(errDown, claimtest.OpExtend)
 		c := uid.Open(t, uid.NewCachedAt, m.Range(7, 7), uid.Both{}, uid.NewTestClock())
 		mustNext(t, c)
 		time.Sleep(6 * time.Minute)
@@ -237,7 +237,7 @@ func TestKeeperLogs(t *testing.T) {
 	logger, log := newLogged()
 	a := newMemory(10 * time.Minute)
 	bubble(t, "default", a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		time.Sleep(time.Hour)
 		a.Fail(nil)
 		time.Sleep(time.Minute)
@@ -254,9 +254,9 @@ func TestKeeperLogsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		logger, log := newLogged()
-		a := &assignertest.Memory{}
+		a := &claimtest.Memory{}
 		g := uid.Open(t, uid.NewCachedAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
-		a.Fail(errDown, assignertest.OpAssign)
+		a.Fail(errDown, claimtest.OpAssign)
 		a.Lose(g.Stats().Worker)
 		time.Sleep(time.Hour)
 		if h := g.Stats().Health(); h.Status != uid.Down {

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -71,7 +71,7 @@ func TestHealthNextCall(t *testing.T) {
 type healthProbe struct {
 	g     uid.Generator
 	o     uid.Both
-	m     *assignertest.Memory
+	m     *claimtest.Memory
 	clock *uid.TestClock
 	rnd   *rand.Rand
 	away  atomic.Bool   // the authority
@@ -80,18 +80,18 @@ type healthProbe struct {
 }
 
 func newHealthProbe(t *testing.T, kind string, o uid.Both, rnd *rand.Rand) *healthProbe {
-	p := &healthProbe{o: o, rnd: rnd, clock: uid.NewTestClock(), m: &assignertest.Memory{Length: time.Minute}}
+	p := &healthProbe{o: o, rnd: rnd, clock: uid.NewTestClock(), m: &claimtest.Memory{Length: time.Minute}}
 	p.o.Layout = bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 5, Epoch: bubbleEpoch}
-	p.m.Before = func(_ context.Context, c assignertest.Call) error {
-		if c.Op == assignertest.OpExtend {
+	p.m.Before = func(_ context.Context, c claimtest.Call) error {
+		if c.Op == claimtest.OpExtend {
 			p.fails.Store(true) // until After
 		}
-		if p.away.Load() && c.Op != assignertest.OpRelease {
+		if p.away.Load() && c.Op != claimtest.OpRelease {
 			return errDown
 		}
 		return nil
 	}
-	p.m.After = func(context.Context, assignertest.Call) error { p.fails.Store(false); return nil }
+	p.m.After = func(context.Context, claimtest.Call) error { p.fails.Store(false); return nil }
 	p.g = uid.Open(t, kinds[kind], p.m, p.o, p.clock)
 	return p
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestOtherLanes has callers of one seat use everything up: a call fails only when no lane has an
@@ -14,7 +14,7 @@ import (
 func TestOtherLanes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 3, 100} {
-		c, err := NewCached(t.Context(), assignertest.Static(1), &Options{Lanes: 8, RunLength: 16,
+		c, err := NewCached(t.Context(), claimtest.Static(1), &Options{Lanes: 8, RunLength: 16,
 			MaxLead: 2 * time.Second, TakePolicy: TakeReject, ScheduleInterval: 100 * time.Millisecond,
 			MaxLag: time.Minute})
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -34,7 +34,7 @@ func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
 // newCached returns a Cached of worker 1 that the test closes.
 func newCached(tb testing.TB, o *uid.Both) *uid.Cached {
 	tb.Helper()
-	c, err := uid.NewCached(tb.Context(), assignertest.Static(1), o.Cached())
+	c, err := uid.NewCached(tb.Context(), claimtest.Static(1), o.Cached())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -104,14 +104,14 @@ func (r *record) check(tb testing.TB, want int64) {
 
 // place is an Assigner of one worker id, which a test may change. It binds no layout.
 type place struct {
-	*assignertest.Memory
+	*claimtest.Memory
 	worker atomic.Int64
 }
 
 // newPlace returns worker id 1 of an authority whose windows are that long. The first one begins
 // with the bubble.
 func newPlace(length time.Duration) *place {
-	p := &place{Memory: &assignertest.Memory{Length: length, From: bubbleStart}}
+	p := &place{Memory: &claimtest.Memory{Length: length, From: bubbleStart}}
 	p.worker.Store(1)
 	return p
 }
@@ -125,7 +125,7 @@ func (p *place) BindLayout(string) assigner.Assigner { return p }
 
 // lose takes the worker id from its owner, who gets another one, whose window begins at from.
 func (p *place) lose(other int64, from time.Time, length time.Duration) {
-	p.Set(func(m *assignertest.Memory) { m.From, m.Length = from, length })
+	p.Set(func(m *claimtest.Memory) { m.From, m.Length = from, length })
 	p.Lose(p.worker.Swap(other))
 }
 
@@ -135,12 +135,12 @@ func (p *place) between(t *testing.T, gap, length time.Duration) {
 	t.Helper()
 	worker := p.worker.Load()
 	p.Lose(worker)
-	p.Set(func(m *assignertest.Memory) { m.Length = gap })
+	p.Set(func(m *claimtest.Memory) { m.Length = gap })
 	if _, err := p.Assign(t.Context(), worker); err != nil {
 		t.Fatal(err)
 	}
 	p.Lose(worker)
-	p.Set(func(m *assignertest.Memory) { m.Length = length })
+	p.Set(func(m *claimtest.Memory) { m.Length = length })
 }
 
 // altered is an Assigner whose claims a test wraps. It binds no layout.
@@ -161,8 +161,8 @@ func (a altered) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, e
 type extension struct{ at, asked time.Duration }
 
 // extensions returns the calls of Extend so far.
-func extensions(m *assignertest.Memory) (all []extension) {
-	for _, c := range m.Calls(assignertest.OpExtend) {
+func extensions(m *claimtest.Memory) (all []extension) {
+	for _, c := range m.Calls(claimtest.OpExtend) {
 		all = append(all, extension{c.At.Sub(bubbleStart), c.Asked.Sub(bubbleStart)})
 	}
 	return all
@@ -170,21 +170,21 @@ func extensions(m *assignertest.Memory) (all []extension) {
 
 // newMemory returns an authority that tells the time, whose windows are that long, and the first
 // ones begin with the bubble.
-func newMemory(length time.Duration) *assignertest.Memory {
-	return &assignertest.Memory{Length: length, From: bubbleStart, TellTime: true}
+func newMemory(length time.Duration) *claimtest.Memory {
+	return &claimtest.Memory{Length: length, From: bubbleStart, TellTime: true}
 }
 
 // endless returns an authority that tells the time, whose windows begin an hour ago and have no end.
-func endless() *assignertest.Memory {
-	m := newMemory(assignertest.Endless)
+func endless() *claimtest.Memory {
+	m := newMemory(claimtest.Endless)
 	m.From = bubbleStart.Add(-time.Hour)
 	return m
 }
 
 // losing returns an authority whose claims are lost at the first Extend.
-func losing(length time.Duration) *assignertest.Memory {
+func losing(length time.Duration) *claimtest.Memory {
 	m := newMemory(length)
-	m.Fail(assigner.ErrClaimLost, assignertest.OpExtend)
+	m.Fail(assigner.ErrClaimLost, claimtest.OpExtend)
 	return m
 }
 
@@ -192,7 +192,7 @@ func losing(length time.Duration) *assignertest.Memory {
 // was asked for.
 func (p *place) slow() (extend chan struct{}) {
 	extend = make(chan struct{})
-	p.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+	p.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
 		select {
 		case <-extend:
 			return nil
@@ -205,11 +205,11 @@ func (p *place) slow() (extend chan struct{}) {
 }
 
 // grantsNothing returns an authority that says yes to every extension, and extends nothing.
-func grantsNothing(length time.Duration) *assignertest.Memory {
+func grantsNothing(length time.Duration) *claimtest.Memory {
 	m := newMemory(length)
 	m.Grant = func(time.Time) time.Time { return time.Time{} }
 	var asked atomic.Int64
-	m.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+	m.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
 		if asked.Add(1) > 10_000 {
 			<-ctx.Done() // or the bubble's time stands still for ever
 		}
@@ -219,8 +219,8 @@ func grantsNothing(length time.Duration) *assignertest.Memory {
 }
 
 // before makes the calls of one kind, and no others, meet f first.
-func before(op assignertest.Op, f func(context.Context) error) func(context.Context, assignertest.Call) error {
-	return func(ctx context.Context, c assignertest.Call) error {
+func before(op claimtest.Op, f func(context.Context) error) func(context.Context, claimtest.Call) error {
+	return func(ctx context.Context, c claimtest.Call) error {
 		if c.Op != op {
 			return nil
 		}

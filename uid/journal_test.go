@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/ringbuffer"
 	"github.com/uidring/uidring/uid"
 )
@@ -63,7 +63,7 @@ func TestLoggerOfExpiredClaim(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := &greedy{ids: 1, patience: 10 * time.Hour}
 			a := newPlace(20 * time.Second)
-			a.Fail(errDown, assignertest.OpExtend)
+			a.Fail(errDown, claimtest.OpExtend)
 			g := uid.Open(t, start, a, uid.Both{Logger: slog.New(records(h.handle)),
 				TakeFunc: func(_ context.Context, reason error) error {
 					time.Sleep(10 * time.Millisecond)
@@ -135,7 +135,7 @@ func TestLoggerTakesIds(t *testing.T) {
 			clock.Step(5 * time.Hour)
 			take(5 * time.Second) // the jump is held
 			clock.Step(-5 * time.Hour)
-			a.Fail(errDown, assignertest.OpExtend)
+			a.Fail(errDown, claimtest.OpExtend)
 			take(6 * time.Minute) // the claim is not extended
 			a.Fail(nil)
 			take(time.Minute) // it is again

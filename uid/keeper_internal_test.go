@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestKeeperToken kicks a keeper that does not listen: it finds the kick when it does, and kicks do
 // not add up. A window of two nanoseconds is published like any other.
 func TestKeeperToken(t *testing.T) {
 	t.Parallel()
-	d, err := NewDefault(t.Context(), assignertest.Static(1), nil) // nothing to keep: no goroutine
+	d, err := NewDefault(t.Context(), claimtest.Static(1), nil) // nothing to keep: no goroutine
 	if err != nil {
 		t.Fatal(err)
 	}

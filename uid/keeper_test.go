@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -35,7 +35,7 @@ func TestKeepersSpread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const fleet = 50
-		m := &assignertest.Memory{Length: time.Hour}
+		m := &claimtest.Memory{Length: time.Hour}
 		o := &uid.DefaultOptions{Layout: bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12,
 			Tick: time.Millisecond, Epoch: bubbleEpoch}}
 		for range fleet {
@@ -49,7 +49,7 @@ func TestKeepersSpread(t *testing.T) {
 		time.Sleep(time.Hour)
 		seconds := map[time.Duration]int{}
 		for _, c := range m.Calls() {
-			if c.Op == assignertest.OpExtend && c.At.Sub(begin) < 40*time.Minute {
+			if c.Op == claimtest.OpExtend && c.At.Sub(begin) < 40*time.Minute {
 				seconds[c.At.Sub(begin).Truncate(time.Second)]++
 			}
 		}
@@ -68,7 +68,7 @@ func TestKeepersSpread(t *testing.T) {
 // one beyond it; then the reason; and on again when the authority is back.
 func TestWindowEnd(t *testing.T) {
 	down := errors.New("no route to host")
-	eachKind(t, uid.Both{SeqStart: 1}, func(a *place) { a.Fail(down, assignertest.OpExtend) },
+	eachKind(t, uid.Both{SeqStart: 1}, func(a *place) { a.Fail(down, claimtest.OpExtend) },
 		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			end := bubbleStart.Add(a.Length)
 			var last uid.ID
@@ -132,7 +132,7 @@ func TestClaimLost(t *testing.T) {
 				t.Fatalf("worker 1 came back: %+v", p)
 			}
 		}
-		if n := len(a.Calls(assignertest.OpAssign)); firstNew.IsZero() || n != 2 {
+		if n := len(a.Calls(claimtest.OpAssign)); firstNew.IsZero() || n != 2 {
 			t.Errorf("assigned %d times, first id of the new worker at %v", n, firstNew)
 		}
 	})
@@ -142,7 +142,7 @@ func TestClaimLost(t *testing.T) {
 func TestClaimLostForGood(t *testing.T) {
 	eachKind(t, uid.Both{}, nil,
 		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
-			a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
+			a.Fail(assigner.ErrWorkersExhausted, claimtest.OpAssign)
 			a.Lose(1)
 			for {
 				time.Sleep(time.Second)
@@ -170,14 +170,14 @@ func TestReleaseUsed(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			p := g.Parse(mustNext(t, g))
 			mustClose(t, g)
-			released := a.Calls(assignertest.OpRelease)
+			released := a.Calls(claimtest.OpRelease)
 			if len(released) != 1 {
 				t.Fatalf("released %d times, want once", len(released))
 			}
 			if used := released[0].Asked.Sub(p.Time); used != time.Second {
 				t.Errorf("released from %v after the last id's tick on, want its end: 1 s", used)
 			}
-			if err := g.Close(); err != nil || len(a.Calls(assignertest.OpRelease)) != 1 {
+			if err := g.Close(); err != nil || len(a.Calls(claimtest.OpRelease)) != 1 {
 				t.Errorf("the second Close() = %v, calls %v, want no error and no release", err, a.Calls())
 			}
 		})
@@ -185,7 +185,7 @@ func TestReleaseUsed(t *testing.T) {
 
 func TestBindLayout(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	uid.Open(t, uid.NewCachedAt, m, uid.Both{}, uid.NewTestClock())
 	if _, err := m.BindLayout((bitsalloc.Layout{}).String()).Assign(t.Context(), 7); err != nil {
 		t.Errorf("another claim for the generator's layout: %v", err)
@@ -208,14 +208,14 @@ func (c misnamed) Worker() int64 { return c.worker }
 func TestAssignerErrors(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		m := &assignertest.Memory{}
+		m := &claimtest.Memory{}
 		m.Fail(assigner.ErrWorkersExhausted)
 		_, err := make(t.Context(), m, nil, uid.NewTestClock())
 		if !errors.Is(err, assigner.ErrWorkersExhausted) {
 			t.Errorf("%s: %v, want it to wrap ErrWorkersExhausted", name, err)
 		}
 		for _, worker := range []int64{-1, 1 << 22} {
-			m := &assignertest.Memory{}
+			m := &claimtest.Memory{}
 			g, err := make(t.Context(), altered{m, func(c assigner.Claim) assigner.Claim {
 				return misnamed{c, worker}
 			}}, nil, uid.NewTestClock())
@@ -224,7 +224,7 @@ func TestAssignerErrors(t *testing.T) {
 				t.Errorf("%s: worker %d was accepted", name, worker)
 				continue
 			}
-			if n := len(m.Calls(assignertest.OpRelease)); !strings.Contains(err.Error(), "worker id is") || n != 1 {
+			if n := len(m.Calls(claimtest.OpRelease)); !strings.Contains(err.Error(), "worker id is") || n != 1 {
 				t.Errorf("%s: %v and %d releases, want the bound named and the claim given back", name, err, n)
 			}
 		}
@@ -242,7 +242,7 @@ func TestClaimLostInTick(t *testing.T) {
 			if _, ok := g.(*uid.Default); ok {
 				return // Default promises the order but for this case
 			}
-			a.lose(0, time.Time{}, assignertest.Endless)
+			a.lose(0, time.Time{}, claimtest.Endless)
 			var last uid.ID
 			for begin, worker := time.Now(), int64(1); worker == 1; {
 				id := mustNext(t, g)
@@ -311,7 +311,7 @@ func TestMaxLeadSaturates(t *testing.T) {
 	o := uid.Both{MaxLead: 1<<63 - 1, Layout: bitsalloc.Layout{TimeBits: 61, WorkerBits: 1,
 		SeqBits: 1, Tick: time.Nanosecond, Epoch: time.Unix(0, 0)}}
 	for _, make := range kinds {
-		mustNext(t, uid.Open(t, make, assignertest.Static(1), o, uid.NewTestClock()))
+		mustNext(t, uid.Open(t, make, claimtest.Static(1), o, uid.NewTestClock()))
 	}
 }
 
@@ -321,7 +321,7 @@ func TestReleaseIsExact(t *testing.T) {
 		func(t *testing.T, g uid.Generator, a *place, _ *uid.TestClock) {
 			last := g.Parse(mustNext(t, g))
 			mustClose(t, g)
-			used := a.Calls(assignertest.OpRelease)[0].Asked
+			used := a.Calls(claimtest.OpRelease)[0].Asked
 			if want := last.Time.Add(time.Second); !used.Equal(want) {
 				t.Errorf("released from %v on, want from %v, the last id's is %v", used, want, last.Time)
 			}
@@ -336,7 +336,7 @@ func TestClaimLostReminder(t *testing.T) {
 	a := losing(10 * time.Minute)
 	bubble(t, "default", a, uid.Both{Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
-			a.Fail(errDown, assignertest.OpAssign)
+			a.Fail(errDown, claimtest.OpAssign)
 			for log.of("claim lost") == 0 {
 				time.Sleep(time.Second)
 			}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -20,7 +20,7 @@ func TestHangingClock(t *testing.T) {
 	t.Parallel()
 	var hang atomic.Bool
 	a := newMemory(10 * time.Minute)
-	a.Before = before(assignertest.OpNow, func(ctx context.Context) error {
+	a.Before = before(claimtest.OpNow, func(ctx context.Context) error {
 		if hang.Load() {
 			return hangs(ctx)
 		}
@@ -55,7 +55,7 @@ func TestHangingClock(t *testing.T) {
 func TestClockJump(t *testing.T) {
 	const years = 3 * 365 * 24 * time.Hour
 	eachKind(t, uid.Both{Rollback: uid.RollbackHold(time.Minute)},
-		func(a *place) { a.From, a.Length = time.Time{}, assignertest.Endless },
+		func(a *place) { a.From, a.Length = time.Time{}, claimtest.Endless },
 		func(t *testing.T, g uid.Generator, _ *place, clock *uid.TestClock) {
 			mustNext(t, g)
 			clock.Step(years)
@@ -87,7 +87,7 @@ func TestClockJump(t *testing.T) {
 
 // tellsTheTime makes claims that have no end, of an authority that can be asked for the time.
 func tellsTheTime(a *place) {
-	a.From, a.Length, a.TellTime = time.Time{}, assignertest.Endless, true
+	a.From, a.Length, a.TellTime = time.Time{}, claimtest.Endless, true
 }
 
 func TestClockJumpConfirmed(t *testing.T) {
@@ -134,8 +134,8 @@ func TestClockJumpsDuringAssign(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
 		clock := uid.NewTestClock()
-		a := &assignertest.Memory{Length: assignertest.Endless,
-			Before: before(assignertest.OpAssign, func(context.Context) error {
+		a := &claimtest.Memory{Length: claimtest.Endless,
+			Before: before(claimtest.OpAssign, func(context.Context) error {
 				clock.Step(3 * time.Hour)
 				return nil
 			})}
@@ -186,7 +186,7 @@ func TestClockJumpDisputed(t *testing.T) {
 var narrow = bitsalloc.Layout{TimeBits: 34, WorkerBits: 20, SeqBits: 7, Epoch: bubbleEpoch}
 
 // stuckMemory returns an authority whose windows of ten minutes do not grow while stuck is set.
-func stuckMemory() (a *assignertest.Memory, stuck *atomic.Bool) {
+func stuckMemory() (a *claimtest.Memory, stuck *atomic.Bool) {
 	a, stuck = newMemory(10*time.Minute), new(atomic.Bool)
 	a.Grant = func(asked time.Time) time.Time {
 		if stuck.Load() {
@@ -205,7 +205,7 @@ func TestStuck(t *testing.T) {
 	logger, log := newLogged()
 	a, stuck := stuckMemory()
 	var lost atomic.Bool
-	a.Before = before(assignertest.OpExtend, func(context.Context) error {
+	a.Before = before(claimtest.OpExtend, func(context.Context) error {
 		if lost.Swap(false) {
 			return assigner.ErrClaimLost
 		}
@@ -247,7 +247,7 @@ func TestStuck(t *testing.T) {
 			mustNext(t, g)
 			stuck.Store(true)
 			waits("after the window has grown")
-			a.Set(func(m *assignertest.Memory) { m.Length = 40 * time.Minute }) // far beyond the position
+			a.Set(func(m *claimtest.Memory) { m.Length = 40 * time.Minute }) // far beyond the position
 			lost.Store(true)
 			time.Sleep(20 * time.Second)
 			if w := g.Stats().Worker; w == 0 {
@@ -266,7 +266,7 @@ func TestStuckWithinWindow(t *testing.T) {
 		a, stuck := stuckMemory()
 		bubble(t, kind, a, uid.Both{Logger: logger},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-				a.Fail(errDown, assignertest.OpExtend)
+				a.Fail(errDown, claimtest.OpExtend)
 				time.Sleep(6 * time.Minute)
 				if s := g.Stats(); !errors.Is(s.ExtendErr, errDown) {
 					t.Errorf("%s: in the outage ExtendErr is %v", kind, s.ExtendErr)
@@ -289,7 +289,7 @@ func TestClockJumpConfirmedInBurst(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
 	a := endless()
-	a.Before = before(assignertest.OpNow, func(ctx context.Context) error {
+	a.Before = before(claimtest.OpNow, func(ctx context.Context) error {
 		select {
 		case <-time.After(time.Second):
 			return nil
@@ -335,14 +335,14 @@ func TestMeasure(t *testing.T) {
 		{"a window that has passed", -hour, 10 * minute, -hour, 0, nil, 10 * minute, 1},
 		{"one that began nowhere", 0, 10 * minute, -hour, 0, nil, 2 * time.Second, 1},
 		{"one that is over just now", -1, 10 * minute, 0, 10 * minute, nil, 10 * minute, 1},
-		{"an endless window", -1, assignertest.Endless, 0, 0, nil, 0, 1}, // the clocks are compared
+		{"an endless window", -1, claimtest.Endless, 0, 0, nil, 0, 1}, // the clocks are compared
 	} {
 		a := newMemory(tc.length)
 		if a.From = bubbleStart.Add(tc.from); tc.from == 0 {
 			a.From = time.Time{}
 		}
 		a.Step(tc.made)
-		a.Before = before(assignertest.OpNow, func(context.Context) error {
+		a.Before = before(claimtest.OpNow, func(context.Context) error {
 			a.Step(tc.asked - tc.made)
 			return tc.fails
 		})
@@ -354,7 +354,7 @@ func TestMeasure(t *testing.T) {
 				time.Sleep(minute)
 			}
 			extends := extensions(a)
-			if nows := len(a.Calls(assignertest.OpNow)); nows != tc.nows {
+			if nows := len(a.Calls(claimtest.OpNow)); nows != tc.nows {
 				t.Errorf("%s: the authority was asked %d times for the time, want %d", tc.name, nows,
 					tc.nows)
 			}
@@ -377,7 +377,7 @@ func TestMeasure(t *testing.T) {
 func TestMeasureHangs(t *testing.T) {
 	t.Parallel()
 	a := newMemory(10 * time.Minute)
-	a.Before = before(assignertest.OpNow, hangs)
+	a.Before = before(claimtest.OpNow, hangs)
 	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		if took := time.Since(bubbleStart); took != time.Second {
 			t.Errorf("the constructor took %v, want 1 s", took)

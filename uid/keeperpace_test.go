@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -18,7 +18,7 @@ func TestPaceOfClaims(t *testing.T) {
 	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 		time.Sleep(10 * time.Minute)
 		var assigns []time.Duration
-		for _, c := range a.Calls(assignertest.OpAssign) {
+		for _, c := range a.Calls(claimtest.OpAssign) {
 			assigns = append(assigns, c.At.Sub(bubbleStart))
 		}
 		if len(assigns) < 25 || assigns[4] > 10*time.Second {
@@ -47,7 +47,7 @@ func TestPaceOfSmallExtensions(t *testing.T) {
 	var asked, until atomic.Int64
 	a := newMemory(time.Second)
 	until.Store(int64(time.Second))
-	a.Before = before(assignertest.OpExtend, func(ctx context.Context) error {
+	a.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
 		if asked.Add(1) > 1000 {
 			<-ctx.Done() // or the bubble's time stands still for ever
 		}

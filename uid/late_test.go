@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -21,7 +21,7 @@ func TestLateCallers(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, c *uid.Cached, a *place){
 		"replace": func(t *testing.T, c *uid.Cached, a *place) {
-			a.lose(0, time.Time{}, assignertest.Endless)
+			a.lose(0, time.Time{}, claimtest.Endless)
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
 			if s := c.Stats(); s.Worker != 0 || s.Len == 0 {

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -28,7 +28,7 @@ func TestMaxLeadAtCutOff(t *testing.T) {
 	o := cutOff()
 	o.MaxLead = time.Second
 	for kind := range kinds {
-		bubble(t, kind, assignertest.Static(1), o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		bubble(t, kind, claimtest.Static(1), o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			if err := g.Stats().Err; err != nil {
 				t.Errorf("%s: at a bound that the next tick ends Err = %v", kind, err)
 			}
@@ -47,7 +47,7 @@ func TestMaxLeadAtCutOff(t *testing.T) {
 // the next one, and no clock has gone back.
 func TestUpAtCutOff(t *testing.T) {
 	t.Parallel()
-	bubble(t, "default", assignertest.Static(1), cutOff(), func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	bubble(t, "default", claimtest.Static(1), cutOff(), func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		mustFill(t, g, make([]uid.ID, 256))
 		if err := g.Stats().Err; err != nil {
 			t.Errorf("before the next tick Err = %v", err)
@@ -66,7 +66,7 @@ func TestRollbackWaitUsedUp(t *testing.T) {
 	}{{8, 1900 * time.Millisecond}, {7, 900 * time.Millisecond}} {
 		o := uid.Both{SeqStart: 1, Rollback: uid.RollbackWait(time.Minute),
 			Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 3, Epoch: bubbleEpoch}}
-		bubble(t, "default", assignertest.Static(1), o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+		bubble(t, "default", claimtest.Static(1), o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			time.Sleep(10*time.Second + 100*time.Millisecond)
 			mustFill(t, g, make([]uid.ID, tc.used))
 			clock.Step(-time.Second)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -23,7 +23,7 @@ func lines(text *strings.Builder) *slog.Logger {
 func TestNoYearOne(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]assigner.Assigner{
-		"no bounds": assignertest.Static(1), "no begin": &assignertest.Memory{},
+		"no bounds": claimtest.Static(1), "no begin": &claimtest.Memory{},
 	} {
 		var text strings.Builder
 		g, err := uid.NewCached(t.Context(), a, &uid.Options{Logger: lines(&text)})
@@ -43,7 +43,7 @@ func TestNoYearOne(t *testing.T) {
 func TestWindowOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &assignertest.Memory{}
+		a := &claimtest.Memory{}
 		a.Step(-time.Hour)
 		var text strings.Builder
 		g, err := uid.NewDefault(t.Context(), a, &uid.DefaultOptions{Layout: bubbleLayout(), Logger: lines(&text)})
@@ -63,7 +63,7 @@ func TestWindowOver(t *testing.T) {
 func TestNotExpired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &assignertest.Memory{Length: 20 * time.Minute}
+		a := &claimtest.Memory{Length: 20 * time.Minute}
 		var text strings.Builder
 		g, err := uid.NewCached(t.Context(), a, &uid.Options{Layout: bubbleLayout(), Logger: lines(&text)})
 		if err != nil {
@@ -102,7 +102,7 @@ func TestStartAhead(t *testing.T) {
 		{true, 10 * time.Second, 0}, {true, time.Hour, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			logger, log := newLogged()
-			a := &assignertest.Memory{Length: 2 * time.Hour, From: time.Now().Add(tt.ahead)}
+			a := &claimtest.Memory{Length: 2 * time.Hour, From: time.Now().Add(tt.ahead)}
 			o := &uid.Both{Layout: bubbleLayout(), MaxLead: time.Second, Logger: logger}
 			var g uid.Generator
 			var err error

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -22,7 +22,7 @@ func TestLostError(t *testing.T) {
 	for kind := range kinds {
 		a := losing(10 * time.Minute)
 		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
-			a.Fail(errDown, assignertest.OpAssign)
+			a.Fail(errDown, claimtest.OpAssign)
 			time.Sleep(11 * time.Minute)
 			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) ||
 				errors.Is(err, uid.ErrClaimExpired) || !uid.Temporary(err) {
@@ -42,7 +42,7 @@ func TestCloseReleases(t *testing.T) {
 		logger, log := newLogged()
 		a := newPlace(time.Hour)
 		a.worker.Store(7)
-		a.Fail(tc.answer, assignertest.OpRelease)
+		a.Fail(tc.answer, claimtest.OpRelease)
 		bubble(t, "default", a, uid.Both{Logger: logger},
 			func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				err := g.Close()
@@ -67,9 +67,9 @@ func TestCloseDuringReassign(t *testing.T) {
 		var asking, lost atomic.Bool
 		var hangs atomic.Int64 // from when on, in nanoseconds
 		hangs.Store(1<<63 - 1)
-		a := &assignertest.Memory{Before: func(ctx context.Context, c assignertest.Call) error {
+		a := &claimtest.Memory{Before: func(ctx context.Context, c claimtest.Call) error {
 			switch {
-			case c.Op != assignertest.OpAssign || !lost.Load():
+			case c.Op != claimtest.OpAssign || !lost.Load():
 				return nil
 			case time.Now().UnixNano() < hangs.Load():
 				return errDown
@@ -109,7 +109,7 @@ func TestOutagesAreLogged(t *testing.T) {
 	bubble(t, "default", a, uid.Both{Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			for i := 1; i <= 2; i++ {
-				a.Fail(errDown, assignertest.OpExtend)
+				a.Fail(errDown, claimtest.OpExtend)
 				time.Sleep(15 * time.Second)
 				if n := log.of("claim not extended"); n != i {
 					t.Errorf("in outage %d the log says %d times that the claim is not extended", i, n)
@@ -215,7 +215,7 @@ func TestLostForGoodLooks(t *testing.T) {
 		clock.OnRead = func() { reads.Add(1) }
 		a := losing(10 * time.Minute)
 		uid.Open(t, kinds["cached"], a, uid.Both{MaxLag: time.Hour, Logger: logger}, clock)
-		a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
+		a.Fail(assigner.ErrWorkersExhausted, claimtest.OpAssign)
 		time.Sleep(10 * time.Minute)
 		before := reads.Load()
 		time.Sleep(time.Minute)
@@ -234,7 +234,7 @@ func TestLostForGoodSleeps(t *testing.T) {
 		clock.OnRead = func() { reads.Add(1) }
 		a := losing(10 * time.Minute)
 		uid.Open(t, kinds["default"], a, uid.Both{}, clock)
-		a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
+		a.Fail(assigner.ErrWorkersExhausted, claimtest.OpAssign)
 		time.Sleep(6 * time.Minute)
 		before := reads.Load()
 		time.Sleep(3 * time.Minute)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -50,7 +50,7 @@ func TestBadOptions(t *testing.T) {
 		{uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}, []string{"Layout.Epoch"}},
 	} {
 		for name, make := range kinds {
-			g, err := make(t.Context(), assignertest.Static(1), &tc.o, uid.NewTestClock())
+			g, err := make(t.Context(), claimtest.Static(1), &tc.o, uid.NewTestClock())
 			if err == nil {
 				g.Close()
 				t.Errorf("%s: %+v was accepted", name, tc.o)
@@ -66,7 +66,7 @@ func TestBadOptions(t *testing.T) {
 			}
 		}
 	}
-	_, err := uid.NewCached(t.Context(), assignertest.Static(1),
+	_, err := uid.NewCached(t.Context(), claimtest.Static(1),
 		&uid.Options{Layout: bitsalloc.Layout{TimeBits: 63, WorkerBits: 1}})
 	if !errors.Is(err, bitsalloc.ErrLayout) {
 		t.Errorf("%v does not wrap ErrLayout", err)
@@ -93,9 +93,9 @@ func TestOddLayouts(t *testing.T) {
 		for _, lanes := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%v/lanes=%d", l, lanes), func(t *testing.T) {
 				t.Parallel()
-				c, err := uid.NewCached(t.Context(), assignertest.Static(1), &uid.Options{Layout: l, Lanes: lanes})
+				c, err := uid.NewCached(t.Context(), claimtest.Static(1), &uid.Options{Layout: l, Lanes: lanes})
 				if l.WorkerBits == 0 {
-					c, err = uid.NewCached(t.Context(), assignertest.Static(0), &uid.Options{Layout: l, Lanes: lanes})
+					c, err = uid.NewCached(t.Context(), claimtest.Static(0), &uid.Options{Layout: l, Lanes: lanes})
 				}
 				if bits.UintSize == 32 && l.SeqBits > 50 {
 					// No int holds a run that is long enough.
@@ -144,7 +144,7 @@ func TestOddLayouts(t *testing.T) {
 // bits: no claim is made for that.
 func TestRingTooLarge(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{}
+	m := &claimtest.Memory{}
 	o := &uid.Options{RunLength: 1, BoostPower: uid.NoBoost,
 		Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 1, SeqBits: bits.Len(uid.MaxSlots)}}
 	_, err := uid.NewCached(t.Context(), m, o)

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -21,7 +21,7 @@ func TestBaiduExpired(t *testing.T) {
 		t.Fatalf("the original's cached generator gives %d after its last second, want a negative id", second<<35)
 	}
 	for name, make := range kinds {
-		if _, err := make(t.Context(), assignertest.Static(1), &uid.Both{Layout: l},
+		if _, err := make(t.Context(), claimtest.Static(1), &uid.Both{Layout: l},
 			uid.NewTestClock()); !errors.Is(err, uid.ErrExhausted) {
 			t.Errorf("%s on the original's epoch: %v, want ErrExhausted", name, err)
 		}
@@ -37,7 +37,7 @@ func TestBaiduEpochAhead(t *testing.T) {
 	}
 	for name, make := range kinds {
 		o := &uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(time.Hour)}}
-		if _, err := make(t.Context(), assignertest.Static(1), o, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
+		if _, err := make(t.Context(), claimtest.Static(1), o, uid.NewTestClock()); !errors.Is(err, uid.ErrOptions) {
 			t.Errorf("%s: %v, want ErrOptions", name, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -22,10 +22,10 @@ func TestHandlerEndsItsGoroutine(t *testing.T) {
 				runtime.Goexit()
 			}
 		}))
-		a := &assignertest.Memory{Length: time.Minute}
+		a := &claimtest.Memory{Length: time.Minute}
 		d := uid.Open(t, uid.NewDefaultAt, a, uid.Both{Logger: logger}, uid.NewTestClock())
 		synctest.Wait()
-		a.Fail(errDown, assignertest.OpExtend)
+		a.Fail(errDown, claimtest.OpExtend)
 		time.Sleep(50 * time.Second)
 		mustClose(t, d)
 		if len(lines) != 3 {
@@ -44,7 +44,7 @@ func TestClockJumpsAbout(t *testing.T) {
 			a := endless()
 			bubble(t, kind, a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				time.Sleep(time.Second)
-				begin, before := time.Now(), len(a.Calls(assignertest.OpNow))
+				begin, before := time.Now(), len(a.Calls(claimtest.OpNow))
 				for i := range 10_000 {
 					step := 5*time.Hour + time.Duration(i)*time.Minute
 					clock.Step(step)
@@ -68,7 +68,7 @@ func TestClockJumpsAbout(t *testing.T) {
 				if lines > 4*took+10 {
 					t.Errorf("%s, authority %s: %d lines in %d s: %v", kind, name, lines, took, log.counts)
 				}
-				if n := len(a.Calls(assignertest.OpNow)) - before; n > took+2 {
+				if n := len(a.Calls(claimtest.OpNow)) - before; n > took+2 {
 					t.Errorf("%s, authority %s: it was asked %d times in %d s", kind, name, n, took)
 				}
 				time.Sleep(time.Second)
@@ -99,7 +99,7 @@ func TestClockHeldInBurst(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(10 * time.Millisecond)
 		}
-		extends, nows := len(extensions(a)), len(a.Calls(assignertest.OpNow))
+		extends, nows := len(extensions(a)), len(a.Calls(claimtest.OpNow))
 		if held := g.Stats().ClockHeld; held != 5*time.Hour || extends < 100 || nows < 2 || nows > 12 {
 			t.Errorf("held by %v, %d extensions, and %d questions in 10 s, want 2 to 12", held, extends, nows)
 		}
@@ -110,7 +110,7 @@ func TestClockHeldInBurst(t *testing.T) {
 func TestBoundIsNotSlow(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	bubble(t, "cached", assignertest.Static(1), uid.Both{MaxLead: time.Nanosecond, Logger: logger},
+	bubble(t, "cached", claimtest.Static(1), uid.Both{MaxLead: time.Nanosecond, Logger: logger},
 		func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
 			time.Sleep(time.Minute)
 			log.mu.Lock()

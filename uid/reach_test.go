@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
 // withReach returns an authority that tells the time, whose windows are that long and end no further
 // beyond its clock than a day.
-func withReach(length time.Duration) *assignertest.Memory {
+func withReach(length time.Duration) *claimtest.Memory {
 	const reach = 24 * time.Hour
 	m := newMemory(length)
 	var mu sync.Mutex
 	end := bubbleStart.Add(length)
-	m.Before = func(_ context.Context, c assignertest.Call) error {
+	m.Before = func(_ context.Context, c claimtest.Call) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if most := m.Now().Add(reach); c.Op == assignertest.OpExtend && c.Asked.After(most) && !most.After(end) {
+		if most := m.Now().Add(reach); c.Op == claimtest.OpExtend && c.Asked.After(most) && !most.After(end) {
 			return fmt.Errorf("%w: it is %v, the end %v was asked for, the reach is %v", assigner.ErrBeyondReach,
 				m.Now(), c.Asked, reach)
 		}
@@ -58,7 +58,7 @@ func TestClockAheadAtStart(t *testing.T) {
 			bubbleAt(t, kind, m, uid.Both{TakePolicy: policy, Logger: logger,
 				Rollback: uid.RollbackHold(time.Minute)}, years, func(t *testing.T, g uid.Generator,
 				clock *uid.TestClock) {
-				m.Fail(errors.New("no time"), assignertest.OpNow)
+				m.Fail(errors.New("no time"), claimtest.OpNow)
 				what := fmt.Sprint(kind, ", policy ", policy)
 				for range 9 * 60 {
 					h, _ := callAndHealth(t, g, time.Second)
@@ -102,7 +102,7 @@ func TestClockAheadAtStart(t *testing.T) {
 					t.Errorf("%s: the clock is right, and an id is %+v at %v", what, p, time.Now())
 				}
 				mustClose(t, g)
-				if used := m.Calls(assignertest.OpRelease)[0].Asked; time.Until(used) > 25*time.Hour {
+				if used := m.Calls(claimtest.OpRelease)[0].Asked; time.Until(used) > 25*time.Hour {
 					t.Errorf("%s: given back from %v on", what, used)
 				}
 			})
@@ -117,12 +117,12 @@ func TestClockAheadDenied(t *testing.T) {
 	t.Parallel()
 	const years = 5 * 365 * 24 * time.Hour
 	for kind := range kinds {
-		for what, m := range map[string]*assignertest.Memory{"windows": withReach(time.Hour), "endless": endless()} {
+		for what, m := range map[string]*claimtest.Memory{"windows": withReach(time.Hour), "endless": endless()} {
 			bubbleAt(t, kind, m, uid.Both{}, years, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 				for minute := range 100 {
 					time.Sleep(time.Minute)
 					if minute == 75 {
-						m.Fail(errors.New("gone"), assignertest.OpNow)
+						m.Fail(errors.New("gone"), claimtest.OpNow)
 					}
 					p := g.Parse(mustNext(t, g))
 					if h := g.Stats().Health(); time.Since(p.Time).Abs() > 4*time.Second || h.Status != uid.Degraded {
@@ -148,7 +148,7 @@ func TestBeyondReach(t *testing.T) {
 	for kind := range kinds {
 		for _, policy := range []uid.TakePolicy{uid.TakePad, uid.TakeReject} {
 			m := newMemory(10 * time.Minute)
-			m.Fail(fmt.Errorf("%w: it is 1999", assigner.ErrBeyondReach), assignertest.OpExtend)
+			m.Fail(fmt.Errorf("%w: it is 1999", assigner.ErrBeyondReach), claimtest.OpExtend)
 			bubble(t, kind, m, uid.Both{TakePolicy: policy}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				time.Sleep(6 * time.Minute)
 				if h := g.Stats().Health(); h.Status != uid.Degraded ||

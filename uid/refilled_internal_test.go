@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestRefillOwnLane calls from many goroutines: each call refills the lane that it found used up,
 // and no other. A lane that stays used up meets a failed add with every call.
 func TestRefillOwnLane(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{Lanes: 16, RunLength: 64}, NewTestClock())
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{Lanes: 16, RunLength: 64}, NewTestClock())
 	const callers, calls = 64, 100
 	for range callers {
 		var wg sync.WaitGroup
@@ -54,7 +54,7 @@ func TestFillKeepsLane(t *testing.T) {
 			c.seats.table[0].Store(&c.lanes[1])
 		}
 	}
-	c = Open(t, NewCachedAt, assignertest.Static(1), Both{Lanes: 2, RunLength: 16, SeqStart: 1}, clock)
+	c = Open(t, NewCachedAt, claimtest.Static(1), Both{Lanes: 2, RunLength: 16, SeqStart: 1}, clock)
 	c.StopPadder()
 	if _, err := c.fill(t.Context(), 1, make([]ID, 1)); err != nil { // lane 1 has the rest of a run
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestFillKeepsLane(t *testing.T) {
 // the check of the lane, or after the take of the run, two refills do.
 func TestRefillOnce(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{RunLength: 2}, NewTestClock())
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{RunLength: 2}, NewTestClock())
 	stop := time.Now().Add(time.Second)
 	var high atomic.Int64
 	var wg sync.WaitGroup

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestRefreshRingFirst holds a refresh up at the first lane: the ring has no old run any more, so
@@ -17,7 +17,7 @@ func TestRefreshRingFirst(t *testing.T) {
 		func(c *Cached) { _, _ = c.composer.fill() },
 	} {
 		clock := NewTestClock()
-		c := Open(t, NewCachedAt, assignertest.Static(1), Both{SeqStart: 1, Lanes: 2}, clock)
+		c := Open(t, NewCachedAt, claimtest.Static(1), Both{SeqStart: 1, Lanes: 2}, clock)
 		c.StopPadder()
 		for range 20 { // steps that are believed at once
 			clock.Step(500 * time.Millisecond)
@@ -54,7 +54,7 @@ func TestFillReadsClock(t *testing.T) {
 	for _, policy := range []TakePolicy{TakePad, TakeReject} {
 		clock := NewTestClock()
 		clock.OnRead = func() { clock.Step(10 * time.Millisecond) }
-		c := Open(t, NewCachedAt, assignertest.Static(1), Both{Layout: l, RunLength: 1, MaxLag: time.Hour,
+		c := Open(t, NewCachedAt, claimtest.Static(1), Both{Layout: l, RunLength: 1, MaxLag: time.Hour,
 			MaxLead: time.Nanosecond, BoostPower: 3, SeqStart: 1, TakePolicy: policy}, clock)
 		c.StopPadder()
 		if n := c.composer.ring.Len(); n < 8*64/2 {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -67,7 +67,7 @@ func TestRenewalInOutage(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
 	a := newMemory(10 * time.Minute)
-	a.Fail(errDown, assignertest.OpExtend)
+	a.Fail(errDown, claimtest.OpExtend)
 	bubble(t, "default", a, uid.Both{Logger: logger}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(65 * time.Minute)
 		got := extensions(a)
@@ -111,7 +111,7 @@ func TestRenewalInOutage(t *testing.T) {
 func TestRenewalBehindOutage(t *testing.T) {
 	t.Parallel()
 	a := newMemory(10 * time.Minute)
-	a.Fail(errDown, assignertest.OpExtend)
+	a.Fail(errDown, claimtest.OpExtend)
 	bubble(t, "cached", a, uid.Both{TakePolicy: uid.TakeReject},
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			time.Sleep(7 * time.Minute)
@@ -163,7 +163,7 @@ func TestRenewalOfNothing(t *testing.T) {
 func TestRenewalOfLongWindow(t *testing.T) {
 	t.Parallel()
 	a := newMemory(100 * time.Hour)
-	a.Fail(errDown, assignertest.OpNow)
+	a.Fail(errDown, claimtest.OpNow)
 	bubble(t, "default", a, uid.Both{}, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		synctest.Wait() // the keeper sleeps, for hours by what it knows
 		for range 60 {
@@ -184,9 +184,9 @@ func TestRenewalOfLost(t *testing.T) {
 	a := losing(10 * time.Minute)
 	bubble(t, "default", a, uid.Both{Rollback: uid.RollbackHold(time.Hour)},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
-			a.Fail(errDown, assignertest.OpAssign)
+			a.Fail(errDown, claimtest.OpAssign)
 			time.Sleep(7 * time.Minute)
-			assigns, extends := a.Calls(assignertest.OpAssign), extensions(a)
+			assigns, extends := a.Calls(claimtest.OpAssign), extensions(a)
 			if len(extends) != 1 || extends[0].at > 5*time.Minute || extends[0].at < 3*time.Minute {
 				t.Fatalf("extended %v, want once, at 4 to 5 min: the claim is lost for good", extends)
 			}
@@ -194,8 +194,8 @@ func TestRenewalOfLost(t *testing.T) {
 				t.Errorf("assigned %v, want the second at %v and more after it", assigns, extends[0].at)
 			}
 			clock.Step(-6 * time.Minute)
-			a.Set(func(m *assignertest.Memory) { m.Length = time.Hour })
-			a.Fail(nil, assignertest.OpAssign)
+			a.Set(func(m *claimtest.Memory) { m.Length = time.Hour })
+			a.Fail(nil, claimtest.OpAssign)
 			time.Sleep(20 * time.Second)
 			if w := g.Stats().Worker; w == 0 {
 				t.Error("the clock went back and no other worker id is asked for")
@@ -211,7 +211,7 @@ func TestRenewalGivenUp(t *testing.T) {
 	const stopped = "ids have stopped"
 	bubble(t, "default", a, uid.Both{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
-			a.Fail(assigner.ErrWorkersExhausted, assignertest.OpAssign)
+			a.Fail(assigner.ErrWorkersExhausted, claimtest.OpAssign)
 			time.Sleep(10*time.Minute - time.Second)
 			if logs.of("claim lost") != 1 || logs.of(stopped) != 0 {
 				t.Errorf("the log is %v, want the lost claim, and not yet that ids have stopped",
@@ -246,7 +246,7 @@ func TestRenewalOfShortWindows(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		a := newMemory(500 * time.Millisecond)
-		a.Before = before(assignertest.OpExtend, func(context.Context) error {
+		a.Before = before(claimtest.OpExtend, func(context.Context) error {
 			all := a.Windows().All()
 			if newest := all[len(all)-1]; newest.Until.Before(time.Now()) {
 				a.Lose(newest.Worker)
@@ -265,7 +265,7 @@ func TestRenewalOfShortWindows(t *testing.T) {
 					nextIn(t, g, 0, 0, kind+" has a window again")
 					time.Sleep(30 * time.Millisecond)
 				}
-				if n := len(a.Calls(assignertest.OpAssign)); n > 8 {
+				if n := len(a.Calls(claimtest.OpAssign)); n > 8 {
 					t.Errorf("%s: %d worker ids were claimed, want one or two after the outage", kind, n)
 				}
 			})
@@ -289,9 +289,9 @@ func TestStormOfClaims(t *testing.T) {
 func stormOfClaims(t *testing.T, kind string, every int64) {
 	var extends atomic.Int64
 	a := newMemory(time.Second)
-	a.Before = func(ctx context.Context, c assignertest.Call) error {
+	a.Before = func(ctx context.Context, c claimtest.Call) error {
 		switch {
-		case c.Op == assignertest.OpExtend && extends.Add(1)%every == 0:
+		case c.Op == claimtest.OpExtend && extends.Add(1)%every == 0:
 			return assigner.ErrClaimLost
 		case extends.Load() > 1000:
 			return hangs(ctx) // or the bubble's time stands still for ever
@@ -301,16 +301,16 @@ func stormOfClaims(t *testing.T, kind string, every int64) {
 	bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		stop := time.Now().Add(20 * time.Second)
 		for ids := make([]uid.ID, 10_000); time.Now().Before(stop); {
-			a.Set(func(m *assignertest.Memory) { m.From = time.Now() })
+			a.Set(func(m *claimtest.Memory) { m.From = time.Now() })
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			_, _ = g.Fill(ctx, ids)
 			cancel()
 			time.Sleep(time.Millisecond)
 		}
-		if n := len(a.Calls(assignertest.OpAssign)); n < 3 || n > 30 {
+		if n := len(a.Calls(claimtest.OpAssign)); n < 3 || n > 30 {
 			t.Errorf("%s: %d worker ids were claimed in 20 s, want a few", kind, n)
 		}
-		a.Set(func(m *assignertest.Memory) { m.Before, m.From, m.Length = nil, time.Now(), time.Minute })
+		a.Set(func(m *claimtest.Memory) { m.Before, m.From, m.Length = nil, time.Now(), time.Minute })
 		time.Sleep(time.Minute)
 		mustNext(t, g)
 	})

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestReplaceWorker replaces the worker id of a generator whose ring is ahead of the clock: no lane
@@ -21,7 +21,7 @@ func TestReplaceWorker(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					o := Both{Layout: bitsalloc.Layout{Epoch: time.Now().Add(-time.Hour)}}
-					c := Open(t, NewCachedAt, assignertest.Static(workers[0]), o, NewTestClock())
+					c := Open(t, NewCachedAt, claimtest.Static(workers[0]), o, NewTestClock())
 					p := c.composer
 					id, err := c.Next(t.Context()) // gives a lane a run
 					if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -31,7 +31,7 @@ func (c unfenced) Window() (from, until time.Time) {
 // them twice.
 func reuse(t *testing.T, seed uint64, start func(context.Context, assigner.Assigner, *uid.Both,
 	*uid.TestClock) (uid.Generator, error), fenced bool) (ids, twice int) {
-	m := &assignertest.Memory{Length: 10 * time.Second}
+	m := &claimtest.Memory{Length: 10 * time.Second}
 	var a assigner.Assigner = m
 	if !fenced {
 		a = altered{m, func(c assigner.Claim) assigner.Claim { return unfenced{c} }}

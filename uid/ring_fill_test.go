@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -31,7 +31,7 @@ func TestRingCannotStayFresh(t *testing.T) {
 			logger, log := newLogged()
 			o, clock := slowRing()
 			o.Logger, o.TakePolicy = logger, policy
-			c := uid.Open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
+			c := uid.Open(t, uid.NewCachedAt, claimtest.Static(1), o, clock)
 			if took := time.Since(bubbleStart); took > 100*time.Millisecond {
 				t.Errorf("the constructor took %v, want 64 batches of 1 ms", took)
 			}
@@ -59,12 +59,12 @@ func TestConstructorHeedsCtx(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o, clock := slowRing()
-		a := &assignertest.Memory{}
+		a := &claimtest.Memory{}
 		_, err := uid.NewCachedAt(within(t, 10*time.Millisecond), a, &o, clock)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(bubbleStart) > 20*time.Millisecond {
 			t.Errorf("NewCached: %v after %v, want the ctx's error after 10 ms", err, time.Since(bubbleStart))
 		}
-		if n := len(a.Calls(assignertest.OpRelease)); n != 1 {
+		if n := len(a.Calls(claimtest.OpRelease)); n != 1 {
 			t.Errorf("the claim was given back %d times, want once", n)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // stacks returns the addresses of variables in n goroutines' frames: stacks of 8 KiB at random
@@ -120,7 +120,7 @@ func TestSeatOne(t *testing.T) {
 // no id is lost or handed out twice.
 func TestSeatsInUse(t *testing.T) {
 	t.Parallel()
-	c := Open(t, NewCachedAt, assignertest.Static(1), Both{Lanes: 8, RunLength: 16, SeqStart: 1}, NewTestClock())
+	c := Open(t, NewCachedAt, claimtest.Static(1), Both{Lanes: 8, RunLength: 16, SeqStart: 1}, NewTestClock())
 	at := [2]uint64{3, 3 + 8}
 	if c.laneOf(at[0]) != c.laneOf(at[1]) {
 		t.Fatal("the two seats have lanes of their own")

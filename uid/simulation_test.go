@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/uid"
 )
@@ -191,8 +191,8 @@ type world struct {
 	window  time.Duration
 	trouble float64 // the share of calls that something happens to
 
-	authority, second *assignertest.Memory // the second one is part of a flaw
-	windows           winlog.Log           // as the generators know them
+	authority, second *claimtest.Memory // the second one is part of a flaw
+	windows           winlog.Log        // as the generators know them
 	processes         []*process
 	wg                sync.WaitGroup // requests that are on their way
 
@@ -273,8 +273,8 @@ func (w *world) run(t *testing.T) {
 	w.trouble = pick(rnd, 0, 0.1, 0.4, 0.8)
 	w.end = w.start.Add(length)
 	tells := rnd.IntN(2) == 0
-	for _, m := range []**assignertest.Memory{&w.authority, &w.second} {
-		*m = &assignertest.Memory{Length: w.window, TellTime: tells, From: w.start.Add(-time.Hour)}
+	for _, m := range []**claimtest.Memory{&w.authority, &w.second} {
+		*m = &claimtest.Memory{Length: w.window, TellTime: tells, From: w.start.Add(-time.Hour)}
 		if part := w.random(6); part.IntN(3) == 0 { // windows that are granted in part
 			less := upTo(part, w.window/2)
 			(*m).Grant = func(asked time.Time) time.Time { return asked.Add(-less) }

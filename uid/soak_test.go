@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -75,8 +75,8 @@ func TestSoakFindsDuplicates(t *testing.T) {
 	l.SeqBits, l.Tick = 4, time.Millisecond
 	r.o = uid.Both{Layout: l}
 	r.eras = eras(t, r.o)
-	r.second = &assignertest.Memory{Length: 24 * time.Hour}
-	r.authority = &assignertest.Memory{Length: 24 * time.Hour}
+	r.second = &claimtest.Memory{Length: 24 * time.Hour}
+	r.authority = &claimtest.Memory{Length: 24 * time.Hour}
 	// One generator may make all ids of a round before the other starts.
 	for begin := time.Now(); r.twice.Load() == 0; r.want += 1_000_000 {
 		if time.Since(begin) > r.limit {
@@ -99,9 +99,9 @@ type soak struct {
 	calm       bool
 	want       int64
 	limit      time.Duration
-	authority  *assignertest.Memory
-	second     *assignertest.Memory // not nil: the authority of every second generator
-	trouble    *trouble             // nil: calm
+	authority  *claimtest.Memory
+	second     *claimtest.Memory // not nil: the authority of every second generator
+	trouble    *trouble          // nil: calm
 
 	count, twice, failed, starts atomic.Int64
 
@@ -154,7 +154,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	}
 	r.eras = eras(t, r.o)
 	window := pick(rnd, 200*time.Millisecond, 200*time.Millisecond, 3*time.Second, time.Hour)
-	r.authority = &assignertest.Memory{Length: max(window, 3*longest), TellTime: rnd.IntN(2) == 0}
+	r.authority = &claimtest.Memory{Length: max(window, 3*longest), TellTime: rnd.IntN(2) == 0}
 	r.what = fmt.Sprintf("%s, %v, %d eras, run %d, lanes %d, policy %v, TakeFunc %t, %d generators of %d "+
 		"callers of %d ids, windows of %v, calm %t", r.kind, l, len(r.eras.All()), r.o.RunLength, r.o.Lanes,
 		r.o.TakePolicy, r.o.TakeFunc != nil, r.generators, r.callers, r.most, r.authority.Length, r.calm)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // decks are what may happen to the parts of a call of the authority, "" for nothing. A part draws
@@ -40,9 +40,9 @@ type trouble struct {
 }
 
 // newTrouble makes the calls of m meet what the decks have.
-func newTrouble(m *assignertest.Memory, rnd *rand.Rand) *trouble {
+func newTrouble(m *claimtest.Memory, rnd *rand.Rand) *trouble {
 	u := &trouble{rnd: rnd, left: map[string][]string{}, met: map[string]int{}}
-	m.Set(func(m *assignertest.Memory) {
+	m.Set(func(m *claimtest.Memory) {
 		m.Before, m.After = u.meet("request", "extend"), u.meet("answer", "extended")
 		m.Grant = u.grant
 	})
@@ -78,15 +78,15 @@ func (u *trouble) toggle() {
 
 // meet returns what a call meets on its way to the authority, or on the way back: what deck has, and
 // an extension what lies has.
-func (u *trouble) meet(deck, lies string) func(context.Context, assignertest.Call) error {
-	return func(ctx context.Context, c assignertest.Call) error {
+func (u *trouble) meet(deck, lies string) func(context.Context, claimtest.Call) error {
+	return func(ctx context.Context, c claimtest.Call) error {
 		switch what, d := u.draw(deck); {
 		case strings.HasPrefix(what, "delayed"):
 			return delay(ctx, d)
 		case what != "":
 			return errNetwork
 		}
-		if c.Op == assignertest.OpExtend {
+		if c.Op == claimtest.OpExtend {
 			if what, _ := u.draw(lies); what != "" {
 				return assigner.ErrClaimLost
 			}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -24,7 +24,7 @@ func TestReplaceInTick(t *testing.T) {
 				extend := a.slow()
 				c := uid.Open(t, uid.NewCachedAt, a, uid.Both{RunLength: run, BoostPower: uid.NoBoost,
 					PaddingFactor: 1, SeqStart: 1}, uid.NewTestClock())
-				a.lose(0, time.Time{}, assignertest.Endless)
+				a.lose(0, time.Time{}, claimtest.Endless)
 				c.StopPadder()
 				last := c.Parse(mustNext(t, c))
 				// The keeper extends at 300 at the latest.

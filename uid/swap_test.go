@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // spin waits for what other goroutines do, and gives its processor up only now and then: the callers
@@ -61,7 +61,7 @@ func TestDefaultCloseExact(t *testing.T) {
 	l := bitsalloc.Layout{TimeBits: 50, WorkerBits: 1, SeqBits: 12, Tick: time.Nanosecond,
 		Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}
 	for round := range 2000 / slow {
-		d := Open(t, NewDefaultAt, assignertest.Static(0), Both{Layout: l}, NewTestClock())
+		d := Open(t, NewDefaultAt, claimtest.Static(0), Both{Layout: l}, NewTestClock())
 		calls, newest := Takers(t, d, 2)
 		spin(func() bool { return calls.Load() >= int64(1+round%64) })
 		if err := d.Close(); err != nil {
@@ -84,7 +84,7 @@ func TestCachedCloseExact(t *testing.T) {
 	o := Both{Layout: l, RunLength: 2, BoostPower: 10, Lanes: 32}
 	stop := time.Now().Add(time.Second) // on one processor a round may take as long as a time slice
 	for round := 0; round < 100 && (round < 10 || time.Now().Before(stop)); round++ {
-		a := &assignertest.Memory{Length: assignertest.Endless}
+		a := &claimtest.Memory{Length: claimtest.Endless}
 		c := Open(t, NewCachedAt, a, o, NewTestClock())
 		c.StopPadder() // the callers compose, and Close need not wait for it
 		calls, newest := Takers(t, c, 2)
@@ -92,7 +92,7 @@ func TestCachedCloseExact(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		used := a.Calls(assignertest.OpRelease)[0].Asked
+		used := a.Calls(claimtest.OpRelease)[0].Asked
 		if last := c.Parse(newest()).Time; !used.After(last) {
 			t.Fatalf("round %d: Close gives back what is after %v, and a caller got an id of %v", round, used, last)
 		}
@@ -118,7 +118,7 @@ func TestFillWhileIdsAreThere(t *testing.T) {
 			l := bitsalloc.Layout{TimeBits: 40, WorkerBits: 4, SeqBits: 8, Epoch: begin.Add(-time.Hour)}
 			o := Both{Layout: l, RunLength: 16, SeqStart: 1, MaxLead: time.Nanosecond,
 				TakePolicy: policy, BoostPower: NoBoost}
-			c, err := newCached(t.Context(), assignertest.Static(1), o.Cached(), read)
+			c, err := newCached(t.Context(), claimtest.Static(1), o.Cached(), read)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -42,7 +42,7 @@ func TestTakerWithoutEnd(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				a := &assignertest.Memory{From: time.Now().Add(time.Hour), Length: time.Hour}
+				a := &claimtest.Memory{From: time.Now().Add(time.Hour), Length: time.Hour}
 				g := uid.Open(t, start, a, uid.Both{MaxLead: time.Second,
 					TakeFunc: func(_ context.Context, reason error) error {
 						if calls++; calls > 1000 || !errors.Is(reason, uid.ErrLead) {
@@ -77,7 +77,7 @@ func TestTakerAtWindowEnd(t *testing.T) {
 				}
 			}
 			a := newMemory(8 * time.Second)
-			a.Before = before(assignertest.OpExtend, hangs)
+			a.Before = before(claimtest.OpExtend, hangs)
 			bubble(t, kind, a, o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				want, rejects := uid.ErrEmpty, int64(1)
 				if kind == "default" { // needs the time to pass, Cached has composed up to the end at once
@@ -151,7 +151,7 @@ func TestTakerAtTheLastTick(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// All 63 bits: what is beyond overflows.
 				l := bitsalloc.Layout{TimeBits: 10, WorkerBits: 40, SeqBits: 13, Epoch: time.Now()}
-				a := &assignertest.Memory{Length: assignertest.Endless}
+				a := &claimtest.Memory{Length: claimtest.Endless}
 				if tc.from > 0 {
 					a.From = time.Now().Add(tc.from)
 				}
@@ -186,7 +186,7 @@ func TestTakerBeforeTheEpoch(t *testing.T) {
 			o := uid.Both{Layout: bitsalloc.Layout{Epoch: time.Now()},
 				MaxLead: 20 * time.Second, TakePolicy: uid.TakeReject,
 				Rollback: uid.RollbackHold(2 * time.Hour)}
-			g := uid.Open(t, start, assignertest.Static(1), o, clock)
+			g := uid.Open(t, start, claimtest.Static(1), o, clock)
 			time.Sleep(10 * time.Minute)
 			mustNext(t, g)
 			clock.Step(-time.Hour)

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // withTickCache runs f in a bubble with a Default that reads the clock as NewDefault's does:
@@ -23,7 +23,7 @@ func withTickCache(t *testing.T, o Both,
 		clock := NewTestClock()
 		clock.OnRead = func() { reads.Add(1) }
 		o.Layout.Epoch = time.Now().Add(-time.Hour)
-		d, err := newDefault(t.Context(), assignertest.Static(1), o.Cached(), clock.read, time.Now())
+		d, err := newDefault(t.Context(), claimtest.Static(1), o.Cached(), clock.read, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestTickCacheOrder(t *testing.T) {
 	t.Parallel()
 	o := DefaultOptions{Layout: bitsalloc.Layout{TimeBits: 52, WorkerBits: 4, SeqBits: 4,
 		Tick: time.Microsecond, Epoch: time.Now().Add(-time.Hour).Truncate(time.Second)}}
-	d, err := NewDefault(t.Context(), assignertest.Static(1), &o)
+	d, err := NewDefault(t.Context(), claimtest.Static(1), &o)
 	if err != nil {
 		t.Fatal(err)
 	}

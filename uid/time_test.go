@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -20,7 +20,7 @@ func bubbleLayout() bitsalloc.Layout { return bitsalloc.Layout{Epoch: bubbleEpoc
 // cachedAt returns a Cached of worker 1 on a clock of the test's.
 func cachedAt(t *testing.T, o uid.Both, clock *uid.TestClock) *uid.Cached {
 	t.Helper()
-	return uid.Open(t, uid.NewCachedAt, assignertest.Static(1), o, clock)
+	return uid.Open(t, uid.NewCachedAt, claimtest.Static(1), o, clock)
 }
 
 // TestCachedIdleIsHonest lets a generator sit idle, or go slowly, for simulated hours: every stamp
@@ -237,10 +237,10 @@ func TestExhausted(t *testing.T) {
 		time.Sleep(13 * time.Hour)
 		for name, f := range map[string]func() (uid.Generator, error){
 			"Cached": func() (uid.Generator, error) {
-				return uid.NewCached(t.Context(), assignertest.Static(1), &uid.Options{Layout: layout})
+				return uid.NewCached(t.Context(), claimtest.Static(1), &uid.Options{Layout: layout})
 			},
 			"Default": func() (uid.Generator, error) {
-				return uid.NewDefault(t.Context(), assignertest.Static(1), &uid.DefaultOptions{Layout: layout})
+				return uid.NewDefault(t.Context(), claimtest.Static(1), &uid.DefaultOptions{Layout: layout})
 			},
 		} {
 			if _, err := f(); !errors.Is(err, uid.ErrExhausted) {

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -96,7 +96,7 @@ func TestWakeUpByClose(t *testing.T) {
 func TestWakeUpAfterStepBack(t *testing.T) {
 	t.Parallel()
 	a := newMemory(20 * time.Second)
-	a.Before = before(assignertest.OpExtend, hangs)
+	a.Before = before(claimtest.OpExtend, hangs)
 	o := uid.Both{Rollback: uid.RollbackHold(time.Hour)}
 	bubble(t, "default", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 		time.Sleep(9 * time.Second)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -110,9 +110,9 @@ func TestWindowAhead(t *testing.T) {
 func TestWindowBeyondLayout(t *testing.T) {
 	t.Parallel()
 	for name, make := range kinds {
-		a := &assignertest.Memory{From: time.Now().Add(100 * 365 * 24 * time.Hour)}
+		a := &claimtest.Memory{From: time.Now().Add(100 * 365 * 24 * time.Hour)}
 		_, err := make(t.Context(), a, nil, uid.NewTestClock())
-		if n := len(a.Calls(assignertest.OpRelease)); !errors.Is(err, uid.ErrExhausted) || n != 1 {
+		if n := len(a.Calls(claimtest.OpRelease)); !errors.Is(err, uid.ErrExhausted) || n != 1 {
 			t.Errorf("%s: %v and %d releases, want ErrExhausted and the claim given back", name, err, n)
 		}
 	}
@@ -120,9 +120,9 @@ func TestWindowBeyondLayout(t *testing.T) {
 
 // asksFor checks that the only extension asks for length beyond the position, and how often the
 // authority was asked for the time.
-func asksFor(t *testing.T, kind string, m *assignertest.Memory, length time.Duration, nows int) {
+func asksFor(t *testing.T, kind string, m *claimtest.Memory, length time.Duration, nows int) {
 	t.Helper()
-	extends, got := extensions(m), len(m.Calls(assignertest.OpNow))
+	extends, got := extensions(m), len(m.Calls(claimtest.OpNow))
 	if len(extends) != 1 || got != nows {
 		t.Fatalf("%s: extensions are %v and the clock was asked %d times, want one, and %d",
 			kind, extends, got, nows)

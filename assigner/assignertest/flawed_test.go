@@ -14,11 +14,12 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // flawed is a Memory with a fault.
 type flawed struct {
-	*assignertest.Memory
+	*claimtest.Memory
 	flaw        string
 	first, last int64
 	layout      string
@@ -38,7 +39,7 @@ type flawedState struct {
 // newFlawed returns the Factory of an authority with a fault. Without one it passes the suite.
 func newFlawed(flaw string) assignertest.Factory {
 	open := func() flawed {
-		return flawed{&assignertest.Memory{TellTime: true}, flaw, 0, math.MaxInt64, "",
+		return flawed{&claimtest.Memory{TellTime: true}, flaw, 0, math.MaxInt64, "",
 			&flawedState{newest: map[int64]assigner.Claim{}, unused: map[int64]bool{}}}
 	}
 	return assignertest.Factory{
@@ -94,7 +95,7 @@ func (f flawed) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, er
 		a = a.(assigner.LayoutBinder).BindLayout(f.layout)
 	}
 	if f.flaw == "remembers nothing" {
-		a = assignertest.Static(3)
+		a = claimtest.Static(3)
 	}
 	inner, err := a.Assign(ctx, most)
 	switch {

@@ -1,6 +1,5 @@
 // Package assignertest is the conformance suite of package assigner: what every Assigner has to do,
-// checked from the outside. The author of an Assigner calls Run in a test. Memory is an authority
-// for tests of what uses Assigners.
+// checked from the outside. The author of an Assigner calls Run in a test.
 package assignertest
 
 import (

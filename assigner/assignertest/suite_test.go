@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // TestRun: an authority without a flaw passes. Memory is run by itself, too.
@@ -14,7 +15,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	assignertest.Run(t, newFlawed(""))
 	assignertest.Run(t, assignertest.Factory{Authority: func(testing.TB) func() assigner.Assigner {
-		m := &assignertest.Memory{}
+		m := &claimtest.Memory{}
 		return func() assigner.Assigner { return m }
 	}})
 }

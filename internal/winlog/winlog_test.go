@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/winlog"
 )
 
@@ -13,12 +13,12 @@ import (
 func TestWatchSpan(t *testing.T) {
 	t.Parallel()
 	report := func(winlog.Window) {}
-	plain, span := assignertest.Static(1), &assignertest.Memory{Span: 7 * time.Minute}
+	plain, span := claimtest.Static(1), &claimtest.Memory{Span: 7 * time.Minute}
 	for _, tt := range []struct {
 		a    assigner.Assigner
 		want time.Duration
 	}{
-		{plain, 0}, {&assignertest.Memory{TellTime: true}, 0}, {span, 7 * time.Minute},
+		{plain, 0}, {&claimtest.Memory{TellTime: true}, 0}, {span, 7 * time.Minute},
 		{winlog.Watch(plain, report), 0}, {winlog.Watch(span, report), 7 * time.Minute},
 	} {
 		c, err := winlog.Watch(tt.a, report).Assign(t.Context(), 7)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -57,7 +57,7 @@ func (s *source) Fetch(_ context.Context, _ string, step int64) (segment.Range, 
 // TestNoAlerts: no alert fires in three hours of a healthy service, with bursts and a rolling restart.
 func TestNoAlerts(t *testing.T) {
 	play(t, func(s *scenario) {
-		a := &assignertest.Memory{Length: window}
+		a := &claimtest.Memory{Length: window}
 		g := s.cached(a, uid.Options{})
 		s.gen(g)
 		old := s.cached(a, uid.Options{})
@@ -88,7 +88,7 @@ func TestNoAlerts(t *testing.T) {
 // TestOutageAlerts takes the authority away, for longer than the window, and brings it back.
 func TestOutageAlerts(t *testing.T) {
 	play(t, func(s *scenario) {
-		a := &assignertest.Memory{Length: window}
+		a := &claimtest.Memory{Length: window}
 		g := s.cached(a, uid.Options{})
 		s.gen(g)
 		ask := func() { _, _ = g.Next(s.t.Context()) }
@@ -110,7 +110,7 @@ func TestOutageAlerts(t *testing.T) {
 // TestClaimLostAlert takes the worker id away.
 func TestClaimLostAlert(t *testing.T) {
 	play(t, func(s *scenario) {
-		a := &assignertest.Memory{Length: window}
+		a := &claimtest.Memory{Length: window}
 		s.gen(s.cached(a, uid.Options{}))
 		s.run(30*time.Minute, nil)
 		s.fired()
@@ -126,11 +126,11 @@ func TestClaimLostAlert(t *testing.T) {
 // TestWorkerSharedAlert gives two processes one worker id.
 func TestWorkerSharedAlert(t *testing.T) {
 	play(t, func(s *scenario) {
-		s.gen(s.cached(assignertest.Static(7), uid.Options{}))
-		s.add("b", uidprom.New("orders", s.cached(assignertest.Static(8), uid.Options{})))
+		s.gen(s.cached(claimtest.Static(7), uid.Options{}))
+		s.add("b", uidprom.New("orders", s.cached(claimtest.Static(8), uid.Options{})))
 		s.run(30*time.Minute, nil)
 		s.fired()
-		s.add("c", uidprom.New("orders", s.cached(assignertest.Static(8), uid.Options{})))
+		s.add("c", uidprom.New("orders", s.cached(claimtest.Static(8), uid.Options{})))
 		s.run(30*time.Minute, nil)
 		s.fired("UidWorkerShared")
 	})
@@ -196,7 +196,7 @@ func TestWorkerIDPasses(t *testing.T) {
 
 func workerIDPasses(t *testing.T, why error) {
 	play(t, func(s *scenario) {
-		a := &assignertest.Memory{Length: window}
+		a := &claimtest.Memory{Length: window}
 		var cut atomic.Bool
 		s.gen(s.cached(severed{a, &cut, why}, uid.Options{}))
 		s.run(30*time.Minute, nil)
@@ -257,7 +257,7 @@ func TestUniverseByAddresses(t *testing.T) {
 	play(t, func(s *scenario) {
 		add := func(instance, place, universe string) {
 			s.add(instance, uidprom.New("orders",
-				s.cached(named{of{assignertest.Static(0), universe}, place}, uid.Options{})))
+				s.cached(named{of{claimtest.Static(0), universe}, place}, uid.Options{})))
 		}
 		add("a", "postgres at localhost", "4711")
 		add("b", "postgres at localhost", "4712")
@@ -275,15 +275,15 @@ func TestUniverseByAddresses(t *testing.T) {
 func TestUniversesApart(t *testing.T) {
 	play(t, func(s *scenario) {
 		for instance, place := range map[string]string{"a": "namespace orders", "b": "namespace invoices\xff"} {
-			a := &assignertest.Memory{Length: window}
+			a := &claimtest.Memory{Length: window}
 			s.add(instance, uidprom.New("orders", s.cached(named{a, place}, uid.Options{})))
 		}
 		s.env["prod"], s.env["staging"], s.env["copy"] = "prod", "staging", "staging"
-		s.add("prod", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
-		s.add("staging", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
+		s.add("prod", uidprom.New("orders", s.cached(claimtest.Static(0), uid.Options{})))
+		s.add("staging", uidprom.New("orders", s.cached(claimtest.Static(0), uid.Options{})))
 		s.run(time.Hour, nil)
 		s.fired()
-		s.add("copy", uidprom.New("orders", s.cached(assignertest.Static(0), uid.Options{})))
+		s.add("copy", uidprom.New("orders", s.cached(claimtest.Static(0), uid.Options{})))
 		s.run(30*time.Minute, nil)
 		s.fired("UidWorkerShared")
 	})
@@ -292,7 +292,7 @@ func TestUniversesApart(t *testing.T) {
 // TestRejectsAlert asks a generator for more ids than MaxLead allows.
 func TestRejectsAlert(t *testing.T) {
 	play(t, func(s *scenario) {
-		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 10 * time.Second, TakePolicy: uid.TakeReject})
+		g := s.cached(claimtest.Static(1), uid.Options{MaxLead: 10 * time.Second, TakePolicy: uid.TakeReject})
 		s.gen(g)
 		s.run(10*time.Minute, nil)
 		s.fired()
@@ -310,7 +310,7 @@ func TestRejectsAlert(t *testing.T) {
 // TestWaitsAlert makes a caller wait at MaxLead.
 func TestWaitsAlert(t *testing.T) {
 	play(t, func(s *scenario) {
-		g := s.cached(assignertest.Static(1), uid.Options{MaxLead: 2 * time.Second})
+		g := s.cached(claimtest.Static(1), uid.Options{MaxLead: 2 * time.Second})
 		s.gen(g)
 		s.run(10*time.Minute, nil)
 		s.fired()
@@ -331,7 +331,7 @@ func TestLeadAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		l := layout()
 		l.TimeBits, l.WorkerBits, l.SeqBits = 35, 22, 6
-		g := s.cached(assignertest.Static(1), uid.Options{Layout: l})
+		g := s.cached(claimtest.Static(1), uid.Options{Layout: l})
 		s.gen(g)
 		s.run(30*time.Minute, nil)
 		s.fired()
@@ -347,7 +347,7 @@ func TestLeadAlert(t *testing.T) {
 func TestClockAlert(t *testing.T) {
 	play(t, func(s *scenario) {
 		clock := uidtest.NewClock()
-		g := s.cached(assignertest.Static(1), uid.Options{Clock: clock.Read})
+		g := s.cached(claimtest.Static(1), uid.Options{Clock: clock.Read})
 		s.gen(g)
 		s.run(30*time.Minute, nil)
 		s.fired()
@@ -366,7 +366,7 @@ func TestLayoutEndsAlert(t *testing.T) {
 		l := layout()
 		l.TimeBits, l.WorkerBits, l.SeqBits = 24, 22, 13 // 2^24 seconds
 		l.Epoch = time.Now().Add((180*24+4)*time.Hour - 1<<24*time.Second)
-		s.gen(s.cached(assignertest.Static(1), uid.Options{Layout: l}))
+		s.gen(s.cached(claimtest.Static(1), uid.Options{Layout: l}))
 		s.run(3*time.Hour, nil)
 		s.fired()
 		s.run(3*time.Hour, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/metrics/internal/metric/metrictest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
@@ -50,12 +50,12 @@ func TestCollect(t *testing.T) {
 // ring.
 func TestGenerators(t *testing.T) {
 	t.Parallel()
-	cached, err := uid.NewCached(t.Context(), assignertest.Static(1), nil)
+	cached, err := uid.NewCached(t.Context(), claimtest.Static(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cached.Close()
-	plain, err := uid.NewDefault(t.Context(), assignertest.Static(2), nil)
+	plain, err := uid.NewDefault(t.Context(), claimtest.Static(2), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -71,8 +71,8 @@ func TestPrometheusFires(t *testing.T) {
 		r.MustRegister(uidprom.New(name, g))
 		return g
 	}
-	static := assignertest.Static(8)
-	away, lost := &assignertest.Memory{Length: 3 * time.Second}, &assignertest.Memory{Length: 3 * time.Second}
+	static := claimtest.Static(8)
+	away, lost := &claimtest.Memory{Length: 3 * time.Second}, &claimtest.Memory{Length: 3 * time.Second}
 	outage := cached(registry, "outage", away, uid.Options{})
 	cached(registry, "lost", lost, uid.Options{})
 	cached(registry, "shared", static, uid.Options{})

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	uidprom "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -156,12 +156,12 @@ func await(t *testing.T, look func() error) {
 // the dashboard.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
-	cached, err := uid.NewCached(t.Context(), &assignertest.Memory{Length: time.Hour}, nil)
+	cached, err := uid.NewCached(t.Context(), &claimtest.Memory{Length: time.Hour}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cached.Close()
-	plain, err := uid.NewDefault(t.Context(), assignertest.Static(1), nil)
+	plain, err := uid.NewDefault(t.Context(), claimtest.Static(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidgorm"
 )
@@ -17,7 +17,7 @@ func BenchmarkGorm(b *testing.B) {
 		Name   string
 	}
 	for _, d := range dialects {
-		gen, err := uid.NewCached(b.Context(), assignertest.Static(5), nil)
+		gen, err := uid.NewCached(b.Context(), claimtest.Static(5), nil)
 		if err != nil {
 			b.Fatal(err)
 		}

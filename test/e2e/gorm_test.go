@@ -14,7 +14,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidgorm"
@@ -355,7 +355,7 @@ func TestGormRefuses(t *testing.T) {
 // id once.
 func TestGormExactlyOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		gen, err := uid.NewCached(t.Context(), assignertest.Static(3), &uid.Options{Layout: geneLayout})
+		gen, err := uid.NewCached(t.Context(), claimtest.Static(3), &uid.Options{Layout: geneLayout})
 		if err != nil {
 			t.Fatal(err)
 		}

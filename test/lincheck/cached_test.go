@@ -18,8 +18,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -186,14 +186,14 @@ func explainSource(t *testing.T, history []porcupine.Operation, last int64) stri
 // restless is an Assigner whose claims are lost at half of their window. The worker ids go up and
 // down.
 type restless struct {
-	memory assignertest.Memory
+	memory claimtest.Memory
 	calls  atomic.Int64
 }
 
 // newRestless returns a restless with windows of the given length.
 func newRestless(window time.Duration) *restless {
-	r := &restless{memory: assignertest.Memory{Length: window}}
-	r.memory.Fail(assigner.ErrClaimLost, assignertest.OpExtend)
+	r := &restless{memory: claimtest.Memory{Length: window}}
+	r.memory.Fail(assigner.ErrClaimLost, claimtest.OpExtend)
 	return r
 }
 
@@ -264,10 +264,10 @@ func TestCached(t *testing.T) {
 		a assigner.Assigner
 		o *uid.Options
 	}{
-		"callers fill the ring":       {assignertest.Static(3), options()},
-		"callers wait for the padder": {assignertest.Static(3), waiting},
-		"runs of one id":              {assignertest.Static(3), single},
-		"ticks of a nanosecond":       {assignertest.Static(1), nanoseconds()},
+		"callers fill the ring":       {claimtest.Static(3), options()},
+		"callers wait for the padder": {claimtest.Static(3), waiting},
+		"runs of one id":              {claimtest.Static(3), single},
+		"ticks of a nanosecond":       {claimtest.Static(1), nanoseconds()},
 		"claims that are lost":        {newRestless(50 * time.Millisecond), lost()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestCached(t *testing.T) {
 func TestCachedClose(t *testing.T) {
 	t.Parallel()
 	for round := range 60 {
-		g := open(t, assignertest.Static(3), options())
+		g := open(t, claimtest.Static(3), options())
 		history := recordSource(t, g, load{goroutines: 4, calls: 60, close: true}, uint64(round))
 		if got := checkSource(history, -1); got != porcupine.Ok {
 			t.Fatalf("round %d is %s, want %s; see %s", round, got, porcupine.Ok, explainSource(t, history, -1))
@@ -312,7 +312,7 @@ func TestCachedLanes(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Lanes = 8
-	g := open(t, assignertest.Static(3), o)
+	g := open(t, claimtest.Static(3), o)
 	var all []stretch
 	disorder := false
 	last := int64(-1)

@@ -15,8 +15,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidtest"
 )
@@ -40,9 +40,9 @@ type mix struct {
 	load       load
 	calm       bool
 	clock      *uidtest.Clock
-	authority  *assignertest.Memory
-	second     *assignertest.Memory // not nil: the authority of every second generator
-	trouble    *trouble             // nil: calm
+	authority  *claimtest.Memory
+	second     *claimtest.Memory // not nil: the authority of every second generator
+	trouble    *trouble          // nil: calm
 
 	mu     sync.Mutex
 	all    []stretch // guarded by mu
@@ -73,7 +73,7 @@ func drawMix(seed uint64) *mix {
 	m.once = !m.cached || rnd.IntN(8) == 0
 	m.load = load{goroutines: 2 + rnd.IntN(3), calls: 60, most: pick(rnd, 2, 12, 200),
 		genes: l.GeneBits, faults: true}
-	m.authority = &assignertest.Memory{
+	m.authority = &claimtest.Memory{
 		Length:   max(pick(rnd, 50*time.Millisecond, time.Second, time.Hour), 3*l.Tick),
 		TellTime: rnd.IntN(2) == 0,
 	}
@@ -141,8 +141,8 @@ func TestMixesFindDuplicates(t *testing.T) {
 	m.cached, m.calm, m.generators, m.lives = true, true, 2, 1
 	m.o = uid.Options{Layout: m.o.Layout}
 	m.load.calls, m.load.most = 100, 2
-	m.authority = &assignertest.Memory{Length: 24 * time.Hour}
-	m.second = &assignertest.Memory{Length: 24 * time.Hour}
+	m.authority = &claimtest.Memory{Length: 24 * time.Hour}
+	m.second = &claimtest.Memory{Length: 24 * time.Hour}
 	m.run(t, 1)
 	if _, ok := m.twice(); !ok {
 		t.Errorf("%d stretches of two authorities, no id twice", len(m.all))

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 )
 
 // errNetwork is what a call of the authority fails with that is refused, or whose answer is lost.
@@ -27,11 +27,11 @@ type trouble struct {
 }
 
 // newTrouble makes the calls of m meet troubles.
-func newTrouble(m *assignertest.Memory, rnd *rand.Rand) *trouble {
+func newTrouble(m *claimtest.Memory, rnd *rand.Rand) *trouble {
 	u := &trouble{rnd: rnd}
-	m.Set(func(m *assignertest.Memory) {
-		m.Before = func(ctx context.Context, _ assignertest.Call) error { return u.meet(ctx, 0, u.down.Load()) }
-		m.After = func(ctx context.Context, _ assignertest.Call) error { return u.meet(ctx, 1, false) }
+	m.Set(func(m *claimtest.Memory) {
+		m.Before = func(ctx context.Context, _ claimtest.Call) error { return u.meet(ctx, 0, u.down.Load()) }
+		m.After = func(ctx context.Context, _ claimtest.Call) error { return u.meet(ctx, 1, false) }
 	})
 	return u
 }

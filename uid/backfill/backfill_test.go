@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/backfill"
 )
@@ -28,7 +28,7 @@ func smallTick() bitsalloc.Layout {
 
 func newGenerator(tb testing.TB, o *backfill.Options) *backfill.Generator {
 	tb.Helper()
-	b, err := backfill.New(tb.Context(), assignertest.Static(5), o)
+	b, err := backfill.New(tb.Context(), claimtest.Static(5), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,21 +137,21 @@ func TestBackfillFull(t *testing.T) {
 // Close.
 func TestBackfillRefused(t *testing.T) {
 	t.Parallel()
-	for _, m := range []*assignertest.Memory{{}, {Length: assignertest.Endless, From: time.Now()}} {
+	for _, m := range []*claimtest.Memory{{}, {Length: claimtest.Endless, From: time.Now()}} {
 		if _, err := backfill.New(t.Context(), m, nil); !errors.Is(err, uid.ErrOptions) ||
 			!strings.Contains(err.Error(), "want all of time") {
 			t.Errorf("a claim that is not all of time: %v", err)
 		}
-		if n := len(m.Calls(assignertest.OpRelease)); n != 1 {
+		if n := len(m.Calls(claimtest.OpRelease)); n != 1 {
 			t.Errorf("the claim was released %d times", n)
 		}
 	}
-	for _, a := range []assigner.Assigner{nil, assignertest.Static(1 << 30)} {
+	for _, a := range []assigner.Assigner{nil, claimtest.Static(1 << 30)} {
 		if _, err := backfill.New(t.Context(), a, nil); err == nil {
 			t.Errorf("assigner %v: no error", a)
 		}
 	}
-	if _, err := backfill.New(t.Context(), assignertest.Static(1),
+	if _, err := backfill.New(t.Context(), claimtest.Static(1),
 		&backfill.Options{Layout: bitsalloc.Layout{TimeBits: -1}}); !errors.Is(err,
 		uid.ErrOptions) {
 		t.Errorf("a bad layout: %v", err)
@@ -181,8 +181,8 @@ func TestBackfillRefused(t *testing.T) {
 func TestBackfillRelease(t *testing.T) {
 	t.Parallel()
 	var b *backfill.Generator
-	m := &assignertest.Memory{Length: assignertest.Endless}
-	m.Before = before(assignertest.OpRelease, func(context.Context) error {
+	m := &claimtest.Memory{Length: claimtest.Endless}
+	m.Before = before(claimtest.OpRelease, func(context.Context) error {
 		if id, err := b.At(t.Context(), time.Now()); !errors.Is(err, uid.ErrClosed) {
 			t.Errorf("At() = %d, %v while the claim is released, want ErrClosed", id, err)
 		}
@@ -199,7 +199,7 @@ func TestBackfillRelease(t *testing.T) {
 	go func() { closed <- b.Close() }()
 	select {
 	case err := <-closed:
-		if n := len(m.Calls(assignertest.OpRelease)); err != nil || n != 1 {
+		if n := len(m.Calls(claimtest.OpRelease)); err != nil || n != 1 {
 			t.Errorf("Close() = %v, the claim was released %d times", err, n)
 		}
 	case <-time.After(20 * time.Second):
@@ -236,15 +236,15 @@ func TestBackfillClaim(t *testing.T) {
 	for _, tc := range []struct {
 		worker int64
 		length time.Duration
-	}{{-1, assignertest.Endless}, {1 << 22, assignertest.Endless}, {1 << 22, time.Minute}} {
-		m := &assignertest.Memory{Length: tc.length}
+	}{{-1, claimtest.Endless}, {1 << 22, claimtest.Endless}, {1 << 22, time.Minute}} {
+		m := &claimtest.Memory{Length: tc.length}
 		a := altered{m, func(c assigner.Claim) assigner.Claim { return misnamed{c, tc.worker} }}
 		_, err := backfill.New(t.Context(), a, nil)
-		if n := len(m.Calls(assignertest.OpRelease)); !errors.Is(err, bitsalloc.ErrRange) || n != 1 {
+		if n := len(m.Calls(claimtest.OpRelease)); !errors.Is(err, bitsalloc.ErrRange) || n != 1 {
 			t.Errorf("worker %d: %v, released %d times, want ErrRange and once", tc.worker, err, n)
 		}
 	}
-	m := &assignertest.Memory{Length: assignertest.Endless}
+	m := &claimtest.Memory{Length: claimtest.Endless}
 	b, err := backfill.New(t.Context(), m, &backfill.Options{Layout: smallTick()})
 	if err != nil {
 		t.Fatal(err)
@@ -257,11 +257,11 @@ func TestBackfillClaim(t *testing.T) {
 		t.Errorf("a claim for no layout: %v, want ErrLayoutMismatch", err)
 	}
 	err = errors.Join(b.Close(), b.Close())
-	released := m.Calls(assignertest.OpRelease)
+	released := m.Calls(claimtest.OpRelease)
 	if err != nil || len(released) != 1 || !released[0].Asked.Equal(l.Expires().Add(-time.Second)) {
 		t.Errorf("Close twice: %v, released %+v, want once, with the last tick", err, released)
 	}
-	m = &assignertest.Memory{Length: assignertest.Endless}
+	m = &claimtest.Memory{Length: claimtest.Endless}
 	if b, err = backfill.New(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestBackfillClaim(t *testing.T) {
 func TestBackfillCloseInUse(t *testing.T) {
 	t.Parallel()
 	for range 50 {
-		a := &assignertest.Memory{Length: assignertest.Endless}
+		a := &claimtest.Memory{Length: claimtest.Endless}
 		b, err := backfill.New(t.Context(), a, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func TestBackfillCloseInUse(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := len(a.Calls(assignertest.OpRelease)); n != 1 {
+		if n := len(a.Calls(claimtest.OpRelease)); n != 1 {
 			t.Errorf("the claim was released %d times", n)
 		}
 	}
@@ -312,8 +312,8 @@ func TestCloseWhileReleaseStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		back := make(chan struct{})
-		m := &assignertest.Memory{Length: assignertest.Endless}
-		m.Before = before(assignertest.OpRelease, func(context.Context) error {
+		m := &claimtest.Memory{Length: claimtest.Endless}
+		m.Before = before(claimtest.OpRelease, func(context.Context) error {
 			<-back
 			return nil
 		})
@@ -358,8 +358,8 @@ func allocator(tb testing.TB, l bitsalloc.Layout) *bitsalloc.Allocator {
 }
 
 // before is what Memory calls before op.
-func before(op assignertest.Op, f func(context.Context) error) func(context.Context, assignertest.Call) error {
-	return func(ctx context.Context, c assignertest.Call) error {
+func before(op claimtest.Op, f func(context.Context) error) func(context.Context, claimtest.Call) error {
+	return func(ctx context.Context, c claimtest.Call) error {
 		if c.Op != op {
 			return nil
 		}

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/utils/tests"
 
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidgorm"
 )
@@ -46,7 +46,7 @@ func BenchmarkCreate(b *testing.B) {
 		User int64
 		Text string
 	}
-	gen, err := uid.NewCached(b.Context(), assignertest.Static(1), &uid.Options{Layout: geneLayout})
+	gen, err := uid.NewCached(b.Context(), claimtest.Static(1), &uid.Options{Layout: geneLayout})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,17 +1,11 @@
-// Package uidtest has what tests of a program use instead of a generator, its clock and its
-// database.
+// Package uidtest has what tests of a program use instead of a generator, its clock and the
+// database of its counters.
 //
 //	gen := &uidtest.Generator{}        // ids 1, 2, 3: for tests that compare ids
 //	gen.Fail(0, uid.ErrClaimExpired)   // and for what the program does without ids
 //
 //	clock := uidtest.NewClock()        // a real generator on a clock that the test sets
 //	gen, err := uid.NewCached(ctx, assigner.Static(1), &uid.Options{Clock: clock.Read})
-//
-// Instead of a database, assignertest.Memory hands out claims, whose windows end:
-//
-//	authority := &assignertest.Memory{}
-//	gen, err := uid.NewCached(ctx, authority, nil)
-//	authority.Fail(errors.New("no route to host"))
 //
 // Timers follow the machine's clock. In a testing/synctest bubble all of these follow the bubble's.
 package uidtest

@@ -2,12 +2,10 @@ package uidtest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidtest"
 )
@@ -57,23 +55,4 @@ func ExampleClock() {
 	_, err = service.place(context.Background())
 	fmt.Println(err, gen.Stats().Lead > 59*time.Minute)
 	// Output: <nil> true
-}
-
-// Real generators whose database loses the network.
-func Example_outage() {
-	authority := &assignertest.Memory{Length: time.Minute}
-	gen, err := uid.NewCached(context.Background(), authority, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer gen.Close()
-	authority.Fail(errors.New("no route to host"))
-	_, err = uid.NewCached(context.Background(), authority, nil)
-	fmt.Println(err)
-	_, err = orders{gen}.place(context.Background()) // within its window
-	fmt.Println(err)
-	// Output:
-	// uid: assigning a worker id: memory: Assign: no route to host
-	// <nil>
 }

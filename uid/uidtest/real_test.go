@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidtest"
 )
@@ -23,12 +23,12 @@ type rig struct {
 // rigs makes the real generators and the fake.
 var rigs = map[string]func(t *testing.T, l bitsalloc.Layout) rig{
 	"cached": func(t *testing.T, l bitsalloc.Layout) rig {
-		return realRig(t, func(m *assignertest.Memory) (uid.Generator, error) {
+		return realRig(t, func(m *claimtest.Memory) (uid.Generator, error) {
 			return uid.NewCached(t.Context(), m, &uid.Options{Layout: l, Clock: uidtest.NewClock().Read})
 		})
 	},
 	"default": func(t *testing.T, l bitsalloc.Layout) rig {
-		return realRig(t, func(m *assignertest.Memory) (uid.Generator, error) {
+		return realRig(t, func(m *claimtest.Memory) (uid.Generator, error) {
 			return uid.NewDefault(t.Context(), m,
 				&uid.DefaultOptions{Layout: l, Clock: uidtest.NewClock().Read})
 		})
@@ -40,15 +40,15 @@ var rigs = map[string]func(t *testing.T, l bitsalloc.Layout) rig{
 }
 
 // realRig makes a real generator. Its window ends a tick after stop.
-func realRig(t *testing.T, open func(*assignertest.Memory) (uid.Generator, error)) rig {
-	m := &assignertest.Memory{Length: time.Minute}
+func realRig(t *testing.T, open func(*claimtest.Memory) (uid.Generator, error)) rig {
+	m := &claimtest.Memory{Length: time.Minute}
 	g, err := open(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.Close() })
 	return rig{g, func() {
-		m.Fail(errAway, assignertest.OpExtend)
+		m.Fail(errAway, claimtest.OpExtend)
 		time.Sleep(time.Until(g.Stats().WindowUntil) - time.Second)
 	}, func() {
 		m.Fail(nil)

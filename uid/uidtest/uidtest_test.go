@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidtest"
 )
@@ -112,7 +112,7 @@ func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := uidtest.NewClock()
 		clock.Set(time.Date(2030, 5, 6, 7, 8, 9, 0, time.UTC))
-		g, err := uid.NewDefault(t.Context(), assignertest.Static(1), &uid.DefaultOptions{Clock: clock.Read})
+		g, err := uid.NewDefault(t.Context(), claimtest.Static(1), &uid.DefaultOptions{Clock: clock.Read})
 		if err != nil {
 			t.Fatal(err)
 		}

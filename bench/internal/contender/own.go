@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -84,7 +84,7 @@ func batches() []Contender {
 func Cached(o *uid.Options) func() (Loop, func(), error) {
 	return func() (Loop, func(), error) {
 		ctx := context.Background()
-		g, err := uid.NewCached(ctx, assignertest.Static(worker), o)
+		g, err := uid.NewCached(ctx, claimtest.Static(worker), o)
 		return func(n int) error {
 			for range n {
 				if _, err := g.Next(ctx); err != nil {
@@ -100,7 +100,7 @@ func Cached(o *uid.Options) func() (Loop, func(), error) {
 func Default(o *uid.DefaultOptions) func() (Loop, func(), error) {
 	return func() (Loop, func(), error) {
 		ctx := context.Background()
-		g, err := uid.NewDefault(ctx, assignertest.Static(worker), o)
+		g, err := uid.NewDefault(ctx, claimtest.Static(worker), o)
 		return func(n int) error {
 			for range n {
 				if _, err := g.Next(ctx); err != nil {
@@ -115,7 +115,7 @@ func Default(o *uid.DefaultOptions) func() (Loop, func(), error) {
 func fill(ids int, o *uid.Options) func() (Loop, func(), error) {
 	return func() (Loop, func(), error) {
 		ctx := context.Background()
-		g, err := uid.NewCached(ctx, assignertest.Static(worker), o)
+		g, err := uid.NewCached(ctx, claimtest.Static(worker), o)
 		bufs := &sync.Pool{New: func() any { s := make([]uid.ID, ids); return &s }}
 		return func(n int) error {
 			buf := bufs.Get().(*[]uid.ID) //nolint:errcheck // all it has

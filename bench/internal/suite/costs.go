@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
@@ -228,7 +228,7 @@ func starts(ctx context.Context, c *Config, f *result.File, dir string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	n := pick(c, 2, 15)
-	handler, err := service.NewHandler(&service.HandlerOptions{Workers: &assignertest.Memory{}})
+	handler, err := service.NewHandler(&service.HandlerOptions{Workers: &claimtest.Memory{}})
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func starts(ctx context.Context, c *Config, f *result.File, dir string) error {
 	defer func() { _ = server.Close() }()
 	err = rounds(ctx, n, func(int) error {
 		start := time.Now()
-		g, err := uid.NewCached(ctx, assignertest.Static(1), nil)
+		g, err := uid.NewCached(ctx, claimtest.Static(1), nil)
 		if err != nil {
 			return err
 		}

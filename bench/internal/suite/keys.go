@@ -10,8 +10,8 @@ import (
 	_ "github.com/go-sql-driver/mysql" // registers "mysql"
 	"github.com/google/uuid"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
@@ -30,7 +30,7 @@ const perInsert, checkpoints = 500, 8
 // sizes several times on the way: those of a single number of rows depend on where the page splits
 // just are.
 func keys(ctx context.Context, c *Config, f *result.File) error {
-	g, err := uid.NewCached(ctx, assignertest.Static(1), nil)
+	g, err := uid.NewCached(ctx, claimtest.Static(1), nil)
 	if err != nil {
 		return err
 	}

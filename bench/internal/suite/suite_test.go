@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -35,7 +35,7 @@ func TestQuick(t *testing.T) {
 // gaps finds the ids that are missing and those that are there twice.
 func TestGaps(t *testing.T) {
 	t.Parallel()
-	g, err := uid.NewCached(t.Context(), assignertest.Static(1), nil)
+	g, err := uid.NewCached(t.Context(), claimtest.Static(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
@@ -59,9 +59,9 @@ func (o *observed) run(ctx context.Context, d time.Duration) error {
 	var g uid.Generator
 	var err error
 	if o.kind == "uid.Cached" {
-		g, err = uid.NewCached(ctx, assignertest.Static(1), &uid.Options{Layout: o.layout})
+		g, err = uid.NewCached(ctx, claimtest.Static(1), &uid.Options{Layout: o.layout})
 	} else {
-		g, err = uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{Layout: o.layout})
+		g, err = uid.NewDefault(ctx, claimtest.Static(1), &uid.DefaultOptions{Layout: o.layout})
 	}
 	if err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/uid"
 )
@@ -19,7 +19,7 @@ import (
 func unique(ctx context.Context, c *Config, f *result.File) error {
 	cached := func(lanes int) func() (uid.Generator, error) {
 		return func() (uid.Generator, error) {
-			return uid.NewCached(ctx, assignertest.Static(1), &uid.Options{Lanes: lanes})
+			return uid.NewCached(ctx, claimtest.Static(1), &uid.Options{Lanes: lanes})
 		}
 	}
 	list := []struct {
@@ -29,7 +29,7 @@ func unique(ctx context.Context, c *Config, f *result.File) error {
 		{contender.OneLane, cached(1)},
 		{contender.ManyLanes, cached(uid.AutoLanes)},
 		{contender.DefaultWide, func() (uid.Generator, error) {
-			return uid.NewDefault(ctx, assignertest.Static(1), &uid.DefaultOptions{
+			return uid.NewDefault(ctx, claimtest.Static(1), &uid.DefaultOptions{
 				Layout: bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}})
 		}},
 	}

@@ -1,4 +1,4 @@
-package assignertest_test
+package claimtest_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/internal/winlog"
 )
 
@@ -42,7 +42,7 @@ func TestMemoryWindows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		m := &assignertest.Memory{Length: time.Minute, From: start}
+		m := &claimtest.Memory{Length: time.Minute, From: start}
 		a := claim(t, m, 0)
 		in(t, a, start, 0, time.Minute)
 		b := claim(t, m, 1)
@@ -74,11 +74,11 @@ func TestMemoryWindows(t *testing.T) {
 		if !errors.Is(err, assigner.ErrClaimLost) {
 			t.Errorf("Extend of a claim that was lost = %v, want ErrClaimLost", err)
 		}
-		m.Set(func(m *assignertest.Memory) {
+		m.Set(func(m *claimtest.Memory) {
 			m.From, m.Length = start.Add(-time.Hour), 2*time.Hour
 		})
 		in(t, claim(t, m, 2), start, -time.Hour, 2*time.Minute+2*time.Hour)
-		m.Set(func(m *assignertest.Memory) { m.Length = time.Minute })
+		m.Set(func(m *claimtest.Memory) { m.Length = time.Minute })
 		m.Step(time.Hour) // its clock sees all of them passed
 		if now := m.Now(); !now.Equal(start.Add(2*time.Minute + time.Hour)) {
 			t.Errorf("Now = %v, want two minutes and an hour", now.Sub(start))
@@ -100,7 +100,7 @@ func TestMemoryReleaseOfMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		m := &assignertest.Memory{Length: time.Minute, From: start}
+		m := &claimtest.Memory{Length: time.Minute, From: start}
 		if err := claim(t, m, 0).Release(t.Context(), start.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestMemoryReleaseOfMore(t *testing.T) {
 // TestMemoryEndless: a window without end is nobody else's until it is given back.
 func TestMemoryEndless(t *testing.T) {
 	t.Parallel()
-	m := &assignertest.Memory{Length: assignertest.Endless}
+	m := &claimtest.Memory{Length: claimtest.Endless}
 	one := m.Range(1, 1)
 	c := claim(t, one, 1)
 	if from, until := c.Window(); !from.IsZero() || !until.IsZero() {
@@ -131,7 +131,7 @@ func TestMemoryEndless(t *testing.T) {
 	if _, err := one.Assign(t.Context(), 1023); !errors.Is(err, assigner.ErrWorkersExhausted) {
 		t.Errorf("Assign of an endless window's worker id = %v, want ErrWorkersExhausted", err)
 	}
-	m = &assignertest.Memory{Length: assignertest.Endless}
+	m = &claimtest.Memory{Length: claimtest.Endless}
 	c = claim(t, m, 0)
 	used := time.Now()
 	if err := c.Release(t.Context(), used); err != nil {
@@ -149,9 +149,9 @@ func TestMemoryFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var before, after error
-		m := &assignertest.Memory{From: start, TellTime: true,
-			Before: func(ctx context.Context, c assignertest.Call) error {
-				if c.Op == assignertest.OpNow {
+		m := &claimtest.Memory{From: start, TellTime: true,
+			Before: func(ctx context.Context, c claimtest.Call) error {
+				if c.Op == claimtest.OpNow {
 					select {
 					case <-time.After(3 * time.Second):
 					case <-ctx.Done():
@@ -160,7 +160,7 @@ func TestMemoryFaults(t *testing.T) {
 				}
 				return before
 			},
-			After: func(context.Context, assignertest.Call) error { return after },
+			After: func(context.Context, claimtest.Call) error { return after },
 		}
 		down, lost := errors.New("down"), errors.New("answer lost")
 		before = down
@@ -197,16 +197,16 @@ func TestMemoryFaults(t *testing.T) {
 		if err := c.Release(t.Context(), start); err != nil {
 			t.Error(err)
 		}
-		var ops []assignertest.Op
+		var ops []claimtest.Op
 		for _, call := range m.Calls() {
 			ops = append(ops, call.Op)
 		}
-		want := []assignertest.Op{"Assign", "Assign", "Extend", "Extend", "Assign", "Now", "Now",
+		want := []claimtest.Op{"Assign", "Assign", "Extend", "Extend", "Assign", "Now", "Now",
 			"Release"}
 		if !slices.Equal(ops, want) {
 			t.Errorf("calls = %v, want %v", ops, want)
 		}
-		extends := m.Calls(assignertest.OpExtend)
+		extends := m.Calls(claimtest.OpExtend)
 		if len(extends) != 2 || !extends[1].Asked.Equal(more) || extends[1].Worker != 0 ||
 			!extends[1].At.Equal(start) {
 			t.Errorf("calls of Extend = %+v, want two at %v for %v", extends, start, more)
@@ -268,8 +268,8 @@ func TestWatch(t *testing.T) {
 	start := time.Now().UTC().Round(0)
 	var order []string
 	var seen []winlog.Window
-	m := &assignertest.Memory{From: start, TellTime: true,
-		Before: func(_ context.Context, c assignertest.Call) error {
+	m := &claimtest.Memory{From: start, TellTime: true,
+		Before: func(_ context.Context, c claimtest.Call) error {
 			order = append(order, string(c.Op))
 			return nil
 		}}
@@ -319,7 +319,7 @@ func TestMemoryGrant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		m := &assignertest.Memory{From: start, Length: time.Minute, Span: time.Hour}
+		m := &claimtest.Memory{From: start, Length: time.Minute, Span: time.Hour}
 		c := claim(t, m, 0)
 		if got := c.(assigner.Windowed).Span(); got != time.Hour {
 			t.Errorf("Span() = %v, want an hour", got)
@@ -327,7 +327,7 @@ func TestMemoryGrant(t *testing.T) {
 		for _, tt := range []struct{ grant, until time.Duration }{
 			{0, time.Minute}, {30 * time.Second, time.Minute}, {2 * time.Hour, 2 * time.Hour},
 		} {
-			m.Set(func(m *assignertest.Memory) {
+			m.Set(func(m *claimtest.Memory) {
 				m.Grant = func(asked time.Time) time.Time {
 					if !asked.Equal(start.Add(time.Hour)) {
 						t.Errorf("Grant(%v), want it asked for an hour", asked)
@@ -347,16 +347,16 @@ func TestMemoryGrant(t *testing.T) {
 // TestMemoryFailOf: calls of some kinds fail, each kind with its own error, and others do not.
 func TestMemoryFailOf(t *testing.T) {
 	t.Parallel()
-	m, errAway := &assignertest.Memory{}, errors.New("no route to host")
+	m, errAway := &claimtest.Memory{}, errors.New("no route to host")
 	c := claim(t, m, 0)
-	m.Fail(assigner.ErrClaimLost, assignertest.OpExtend)
-	m.Fail(errAway, assignertest.OpAssign, assignertest.OpNow)
+	m.Fail(assigner.ErrClaimLost, claimtest.OpExtend)
+	m.Fail(errAway, claimtest.OpAssign, claimtest.OpNow)
 	_, assign := m.Assign(t.Context(), 7)
 	_, extend := c.Extend(t.Context(), time.Time{})
 	if !errors.Is(assign, errAway) || !errors.Is(extend, assigner.ErrClaimLost) {
 		t.Errorf("Assign() = %v, Extend() = %v, want %v and ErrClaimLost", assign, extend, errAway)
 	}
-	m.Fail(nil, assignertest.OpExtend)
+	m.Fail(nil, claimtest.OpExtend)
 	if _, err := c.Extend(t.Context(), time.Time{}); err != nil {
 		t.Errorf("Extend() = %v when only other calls fail", err)
 	}
@@ -368,7 +368,7 @@ func TestMemoryFailOf(t *testing.T) {
 // TestMemoryFail: an outage fails every call, and changes nothing.
 func TestMemoryFail(t *testing.T) {
 	t.Parallel()
-	m, errAway := &assignertest.Memory{}, errors.New("no route to host")
+	m, errAway := &claimtest.Memory{}, errors.New("no route to host")
 	c := claim(t, m, 0)
 	_, until := c.Window()
 	m.Fail(errAway)

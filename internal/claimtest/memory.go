@@ -1,4 +1,5 @@
-package assignertest
+// Package claimtest has authorities in memory, for tests of what uses Assigners.
+package claimtest
 
 import (
 	"context"
@@ -20,8 +21,8 @@ const Endless = time.Duration(-1)
 // its answers fail, come late or get lost, and its claims are taken away when a test says so; it
 // counts its calls and keeps a log of all windows.
 //
-//	m := &assignertest.Memory{Length: time.Minute} // and the program's generator on m
-//	m.Fail(errors.New("no route to host"), assignertest.OpExtend)
+//	m := &claimtest.Memory{Length: time.Minute} // and the program's generator on m
+//	m.Fail(errors.New("no route to host"), claimtest.OpExtend)
 //	// Ids go on to the end of the window, and then calls fail.
 //	m.Fail(nil)
 //	m.Lose(0) // The claim is lost at its next extension, and the program needs another one.

@@ -1,4 +1,4 @@
-package assignertest
+package claimtest
 
 import (
 	"context"
