@@ -35,7 +35,8 @@ func TestHistory(t *testing.T) {
 	}
 	clock := history{}
 	for i := range 20 {
-		clock.add(at(i), uid.Stats{Err: fmt.Errorf("%w by %v", uid.ErrClockBack, time.Hour-time.Duration(i)*time.Second)})
+		by := time.Hour - time.Duration(i)*time.Second
+		clock.add(at(i), uid.Stats{Err: fmt.Errorf("%w by %v", uid.ErrClockBack, by)})
 	}
 	if len(clock.events) != 1 {
 		t.Errorf("events %v, want once that the clock went back", clock.events)

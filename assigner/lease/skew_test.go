@@ -67,7 +67,8 @@ func TestMaxSkew(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, lease.ErrSkew) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "MaxSkew is 2s") {
+			if !errors.Is(err, lease.ErrSkew) || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "MaxSkew is 2s") {
 				t.Fatalf("ahead by %v: Assign = %v, %v, want an ErrSkew with %q", tt.ahead, c, err, tt.want)
 			}
 			if n := strings.Count(log.String(), "clock refused"); n != 1 {

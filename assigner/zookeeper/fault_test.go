@@ -203,7 +203,7 @@ func TestErrorsAreNotHidden(t *testing.T) {
 	for range 2 {
 		a.Close()
 	}
-	if _, err := a.Assign(t.Context(), maxWorker); err == nil || !strings.Contains(err.Error(), "zookeeper: closed") || !lost(err) {
+	if _, err := a.Assign(t.Context(), maxWorker); !lost(err) || !strings.Contains(err.Error(), "zookeeper: closed") {
 		t.Errorf("Assign after Close: %v, want one that says so", err)
 	}
 	extend(t, c, time.Minute) // another Assigner's
