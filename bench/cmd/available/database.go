@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uidring/uidring/bench/internal/server"
+	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -31,12 +33,8 @@ type mariaDB struct {
 }
 
 func newMariaDB() (database, error) {
-	s, err := dbtest.NewMariaDB("--innodb-flush-log-at-trx-commit=1")
+	s, err := server.MariaDB()
 	if err != nil {
-		return nil, err
-	}
-	if _, err = s.TryQuery("", "CREATE DATABASE ids"); err != nil {
-		s.Close()
 		return nil, err
 	}
 	return &mariaDB{Server: s}, nil
@@ -49,7 +47,7 @@ func (m *mariaDB) kill(ctx context.Context) error {
 	if err := m.Kill(); err != nil {
 		return err
 	}
-	sleep(ctx, down)
+	backoff.Wait(ctx, down)
 	return m.Start()
 }
 
@@ -107,7 +105,7 @@ func (g *mySQLGroup) kill(ctx context.Context) error {
 	} else {
 		g.secondaries++
 	}
-	sleep(ctx, down-time.Since(begin))
+	backoff.Wait(ctx, down-time.Since(begin))
 	if err := g.Rejoin(victim); err != nil {
 		return err
 	}

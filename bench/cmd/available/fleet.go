@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/bench/internal/server"
 	"github.com/uidring/uidring/bitsalloc/compat"
+	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -91,7 +92,7 @@ func newFleet(ctx context.Context, addresses []string) (*fleet, error) {
 							return id, nil
 						}
 					}
-					sleep(ctx, 10*time.Millisecond)
+					backoff.Wait(ctx, 10*time.Millisecond)
 				}
 				return 0, err
 			}},
@@ -106,20 +107,7 @@ func newFleet(ctx context.Context, addresses []string) (*fleet, error) {
 func ask(ctx context.Context, url string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/segment/get/order",
-		http.NoBody)
-	if err != nil {
-		return 0, err
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d: %s", resp.StatusCode, text)
-	}
+	text, err := server.Get(ctx, url+"/api/segment/get/order")
 	if err != nil {
 		return 0, err
 	}

@@ -18,16 +18,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/uidring/uidring/bench/internal/server"
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 func main() {
@@ -63,27 +60,24 @@ func run(
 	for _, args := range [][]string{
 		{"segment", "init"}, {"segment", "set", "order", "--step", "100000"},
 	} {
-		cmd := exec.CommandContext(ctx, uid, args...)
-		cmd.Env = env
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("uid %v: %w: %s", args, err, text)
+		if err := server.Run(ctx, env, uid, args...); err != nil {
+			return err
 		}
 	}
-	var servers []*server
+	var servers []*server.Server
 	for range 2 {
-		s, err := keep(ctx, uid, env)
+		s, err := server.Start(ctx, env, uid, "serve", "--addr", "ADDRESS")
 		if err != nil {
 			return err
 		}
-		defer s.close()
+		defer s.Close()
 		servers = append(servers, s)
 	}
-	f, err := newFleet(ctx, []string{servers[0].address, servers[1].address})
+	f, err := newFleet(ctx, []string{servers[0].Address, servers[1].Address})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s, %d processors, commit %s, load before: %s\n", runtime.Version(),
-		runtime.NumCPU(), commit(), load())
+	fmt.Fprintln(out, server.Conditions(ctx))
 	begin := time.Now()
 	calling, end := context.WithDeadline(ctx, begin.Add(length))
 	defer end()
@@ -93,10 +87,10 @@ func run(
 	var broken error // guarded by breaking
 	idle := make(chan struct{}, 1)
 	idle <- struct{}{}
-	for n := 0; sleep(calling, each); n++ {
+	for n := 0; backoff.Wait(calling, each); n++ {
 		if at := n % 3; at < 2 {
-			if servers[1-at].answers(calling) {
-				servers[at].kill()
+			if answers(calling, servers[1-at]) {
+				servers[at].Kill()
 				kills[at]++
 			}
 			continue
@@ -117,114 +111,16 @@ func run(
 	fmt.Fprintf(out, "%v; killed: server one %d times, server two %d times, %s\n",
 		time.Since(begin).Round(time.Second), kills[0], kills[1], db)
 	f.end()
-	fmt.Fprintf(out, "load after: %s\n", load())
+	fmt.Fprintf(out, "load after: %s\n", server.Load())
 	return f.report(out)
 }
 
-// sleep waits, and returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// server is a process that is started again a second after it ended.
-type server struct {
-	address string
-	stop    context.CancelFunc
-	done    sync.WaitGroup
-
-	mu  sync.Mutex // guards cmd
-	cmd *exec.Cmd
-}
-
-// keep starts a server and keeps it running until close.
-func keep(ctx context.Context, uid string, env []string) (*server, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	s := &server{address: l.Addr().String(), stop: stop}
-	l.Close()
-	s.done.Go(func() {
-		for {
-			cmd := exec.CommandContext(ctx, uid, "serve", "--addr", s.address)
-			cmd.Env = env
-			s.mu.Lock()
-			if ctx.Err() != nil {
-				s.mu.Unlock()
-				return
-			}
-			err := cmd.Start()
-			s.cmd = cmd
-			s.mu.Unlock()
-			if err == nil {
-				_ = cmd.Wait() // it was killed, or its database is away
-			}
-			if !sleep(ctx, time.Second) {
-				return
-			}
-		}
-	})
-	return s, nil
-}
-
-// answers reports whether the server is ready.
-func (s *server) answers(ctx context.Context) bool {
+// answers reports whether a server is ready.
+func answers(ctx context.Context, s *server.Server) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/health",
-		http.NoBody)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
-func (s *server) kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Kill()
-	}
-}
-
-func (s *server) close() {
-	s.stop()
-	s.kill()
-	s.done.Wait()
-}
-
-// load returns the machine's load averages, where the system has them.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "not known"
-	}
-	return strings.Join(strings.Fields(string(text))[:3], " ")
-}
-
-// commit returns the commit that this program was built from.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "not known"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "not known"
+	_, err := server.Get(ctx, "http://"+s.Address+"/health")
+	return err == nil
 }
 
 var errTwice = errors.New("an id occurs twice")

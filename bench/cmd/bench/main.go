@@ -40,10 +40,10 @@ func main() {
 
 // run measures what args ask for and writes the report.
 func run(ctx context.Context, args []string, out io.Writer) error {
+	all := result.Suites()
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := fs.Bool("quick", false, "few and short measurements")
-	suites := fs.String("suite", strings.Join(result.Suites(), ","),
-		"comma-separated suites to run")
+	suites := fs.String("suite", strings.Join(all, ","), "comma-separated suites to run")
 	anchors := fs.String("anchors", "",
 		"what bench/anchors/build.sh has built; without it their suite is left out")
 	only := fs.Bool("report", false, "measure nothing, write the report from the results")
@@ -53,30 +53,31 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	root, err := findRoot()
-	if err != nil {
-		return err
+	root, err := os.Getwd()
+	if err == nil {
+		_, err = os.Stat(filepath.Join(root, "bench", "go.mod"))
 	}
-	c := &suite.Config{Quick: *quick, Root: root, Anchors: *anchors, Out: out,
-		Results: filepath.Join(root, "bench", "results"), Command: "go run ./bench/cmd/bench"}
+	if err != nil {
+		return fmt.Errorf("want the repository's root as the working directory: %w", err)
+	}
 	names := strings.Split(*suites, ",")
 	for _, name := range names {
-		if !slices.Contains(result.Suites(), name) {
-			return fmt.Errorf("-suite %s: want one of %s",
-				name, strings.Join(result.Suites(), ", "))
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("-suite %s: want one of %s", name, strings.Join(all, ", "))
 		}
 	}
+	c := &suite.Config{Quick: *quick, Root: root, Anchors: *anchors, Out: out,
+		Results: filepath.Join(root, "bench", "results")}
 	r, err := report.Load(c.Results)
 	if err != nil {
 		return err
 	}
-	if !*quick && !*only {
-		fmt.Fprintf(out, "the suites took %s minutes the last time\n", r.Minutes(names...))
+	if *only {
+		names = nil
+	} else if !*quick {
+		fmt.Fprintf(out, "the suites took %v minutes the last time\n", r.Minutes(names...))
 	}
 	for _, name := range names {
-		if *only {
-			break
-		}
 		if err := c.Run(ctx, name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -89,22 +90,4 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s\nwrote bench/README.md and docs/charts\n", r.TargetTable())
 	return nil
-}
-
-// findRoot returns the nearest directory upwards that holds bench/go.mod.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "bench", "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("no bench/go.mod in this directory or above")
-		}
-		dir = up
-	}
 }

@@ -24,21 +24,23 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/bench/internal/server"
 )
 
-// childEnv makes this program one of the constant servers: its value is the kind and the address.
+// childEnv makes this program one of the constant servers: its value is the kind. The address is its
+// argument.
 const childEnv = "UIDRING_BENCH_SERVER"
 
 // The constant servers.
@@ -49,13 +51,13 @@ const (
 
 // contender is a server and the path that it is asked for.
 type contender struct {
-	name, address, path string
-	pid                 int
+	name, path string
+	*server.Server
 }
 
 func main() {
-	if text := os.Getenv(childEnv); text != "" {
-		fmt.Fprintln(os.Stderr, constant(text))
+	if kind := os.Getenv(childEnv); kind != "" {
+		fmt.Fprintln(os.Stderr, constant(kind, os.Args[1]))
 		os.Exit(1)
 	}
 	uid := flag.String("uid", "", "the command uid, built")
@@ -88,70 +90,55 @@ func main() {
 }
 
 // constant serves a constant until it fails.
-func constant(text string) error {
-	kind, address, _ := strings.Cut(text, "|")
+func constant(kind, address string) error {
 	answer := []byte("2124043021349376000")
-	server := &http.Server{Addr: address}
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	web := &http.Server{Addr: address}
+	web.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(answer)
 	})
 	if kind == careful {
 		debug.SetGCPercent(400)
-		server.ReadTimeout, server.WriteTimeout = 5*time.Second, 10*time.Second
-		server.IdleTimeout, server.MaxHeaderBytes = 2*time.Minute, 16<<10
+		web.ReadTimeout, web.WriteTimeout = 5*time.Second, 10*time.Second
+		web.IdleTimeout, web.MaxHeaderBytes = 2*time.Minute, 16<<10
 		store, sniff, plain := []string{"no-store"}, []string{"nosniff"},
 			[]string{"text/plain; charset=utf-8"}
-		server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		web.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			h := w.Header()
 			h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Type"] = store, sniff, plain
 			_, _ = w.Write(answer)
 		})
 	}
-	return server.ListenAndServe()
+	return web.ListenAndServe()
 }
 
-// server is a server to measure.
-type server struct {
-	name string
-	path []string // what it is asked for; each path is a contender
-	cmd  func(address string) *exec.Cmd
+// served is a server to measure.
+type served struct {
+	name    string
+	paths   []string // what it is asked for; each path is a contender
+	env     []string
+	command []string // as server.Start takes it
 }
 
 // preparation returns the servers to measure with the command uid and this environment, and a
 // function that ends what they need.
-type preparation func(ctx context.Context, uid string, env []string) ([]server, func(), error)
+type preparation func(ctx context.Context, uid string, env []string) ([]served, func(), error)
 
 // constants is the preparation for the constant handlers and the embedded database.
-func constants(ctx context.Context, uid string, env []string) ([]server, func(), error) {
+func constants(ctx context.Context, uid string, env []string) ([]served, func(), error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
 	}
-	constant := func(kind string) server {
-		return server{kind, []string{"/"}, func(address string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self)
-			cmd.Env = append(env, childEnv+"="+kind+"|"+address)
-			return cmd
-		}}
+	var list []served
+	for _, kind := range []string{bare, careful} {
+		list = append(list, served{kind, []string{"/"}, append(slices.Clip(env), childEnv+"="+kind),
+			[]string{self, "ADDRESS"}})
 	}
-	real := server{"uid serve", []string{"/api/segment/get/order", "/api/snowflake/get/any"},
-		func(address string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, uid, "serve", "--addr", address)
-			cmd.Env = env
-			return cmd
-		}}
-	err = command(ctx, env, uid, "segment", "set", "order", "--step", "100000000")
-	return []server{constant(bare), constant(careful), real}, func() {}, err
-}
-
-// command runs a command to its end.
-func command(ctx context.Context, env []string, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = env
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %v: %w: %s", name, args, err, text)
-	}
-	return nil
+	list = append(list, served{"uid serve",
+		[]string{"/api/segment/get/order", "/api/snowflake/get/any"}, env,
+		[]string{uid, "serve", "--addr", "ADDRESS"}})
+	return list, func() {},
+		server.Run(ctx, env, uid, "segment", "set", "order", "--step", "100000000")
 }
 
 // run starts the servers of prepare and measures them.
@@ -170,65 +157,24 @@ func run(
 	}
 	defer end()
 	var contenders []contender
-	for _, s := range servers {
-		address, err := free()
+	for _, x := range servers {
+		s, err := server.Start(ctx, x.env, x.command...)
 		if err != nil {
 			return err
 		}
-		cmd := s.cmd(address)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		defer func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}()
-		for _, path := range s.path {
-			name := s.name
-			if path != "/" {
-				name += " " + path
-			}
-			c := contender{name, address, path, cmd.Process.Pid}
-			if err := c.await(ctx); err != nil {
+		defer s.Close()
+		for _, path := range x.paths {
+			if err := s.Await(ctx, path); err != nil {
 				return err
+			}
+			c := contender{x.name, path, s}
+			if path != "/" {
+				c.name += " " + path
 			}
 			contenders = append(contenders, c)
 		}
 	}
 	return how(contenders)
-}
-
-// free returns an address that nobody listens on.
-func free() (string, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
-
-// await waits until the server answers.
-func (c contender) await(ctx context.Context) error {
-	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+c.path,
-			http.NoBody)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(r)
-		if err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = fmt.Errorf("status %s", response.Status)
-		}
-		if time.Since(begin) > 30*time.Second {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
 }
 
 // figures are what a contender did, by round.
@@ -239,20 +185,19 @@ func measure(
 	ctx context.Context, contenders []contender, rounds int, duration time.Duration, conns int,
 	out io.Writer,
 ) error {
-	fmt.Fprintf(out, "wrk -t1 -c%d -d%v, %d rounds; %d processors, %s, commit %s; load "+
-		"before: %s\n", conns,
-		duration, rounds, runtime.NumCPU(), runtime.Version(), commit(), load())
+	fmt.Fprintf(out, "wrk -t1 -c%d -d%v, %d rounds; %s\n", conns, duration, rounds,
+		server.Conditions(ctx))
 	all := make([]figures, len(contenders))
 	for round := range rounds {
 		for i, c := range contenders {
-			before := cpuTime(c.pid)
+			before := cpuTime(c.PID())
 			text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c"+strconv.Itoa(conns),
 				"-d"+duration.String(), "--latency", "--timeout", "10s",
-				"http://"+c.address+c.path).CombinedOutput()
+				"http://"+c.Address+c.path).CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("wrk: %w: %s", err, text)
 			}
-			cpu := cpuTime(c.pid) - before
+			cpu := cpuTime(c.PID()) - before
 			n, rate, p50, p99, err := parse(string(text))
 			if err != nil {
 				return err
@@ -267,13 +212,13 @@ func measure(
 				round+1, rate, f.cpu[round], p50, p99, c.name)
 		}
 	}
-	fmt.Fprintf(out, "load after: %s\n\nmedians:\n", load())
+	fmt.Fprintf(out, "load after: %s\n\nmedians:\n", server.Load())
 	for i, c := range contenders {
 		f := all[i]
 		fmt.Fprintf(out, "%8.0f/s  %.2f of the first; %5.1f µs of the server, %.2f of the first; "+
 			"p50 %5.0f µs  p99 %5.0f µs  %s\n",
-			median(f.rate), median(f.ratio), median(f.cpu), median(f.cpuRatio), median(f.p50),
-			median(f.p99), c.name)
+			result.Median(f.rate), result.Median(f.ratio), result.Median(f.cpu), result.Median(f.cpuRatio), result.Median(f.p50),
+			result.Median(f.p99), c.name)
 	}
 	return nil
 }
@@ -327,34 +272,4 @@ func parse(text string) (n, rate, p50, p99 float64, err error) {
 		}
 	}
 	return n, rate, p50, p99, nil
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-}
-
-// load returns the machine's load averages, where the system has them.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "not known"
-	}
-	return strings.Join(strings.Fields(string(text))[:3], " ")
-}
-
-// commit returns the commit that this program was built from.
-func commit() string {
-	text := "not known"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				text = s.Value[:min(12, len(s.Value))]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				text += "+changes"
-			}
-		}
-	}
-	return text
 }

@@ -8,12 +8,14 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/uidring/uidring/bench/internal/result"
+	"github.com/uidring/uidring/bench/internal/server"
 )
 
 // openStep is from one rate of the open loop to the next, in requests a second.
@@ -40,9 +42,8 @@ func open(
 		one*time.Duration(len(contenders)), within)
 	begin := time.Now()
 	lost := make([]bool, len(contenders))
-	fmt.Fprintf(out, "open loop, %d connections, %v a rate, %d rounds; %d processors, %s, commit "+
-		"%s; load before: %s\n", conns, duration, rounds, runtime.NumCPU(), runtime.Version(),
-		commit(), load())
+	fmt.Fprintf(out, "open loop, %d connections, %v a rate, %d rounds; %s\n", conns, duration, rounds,
+		server.Conditions(ctx))
 	for rate := openStep; ; rate += openStep {
 		worst := time.Duration(0)
 		for i := range contenders {
@@ -51,7 +52,7 @@ func open(
 			}
 		}
 		if time.Since(begin)+worst > within {
-			fmt.Fprintf(out, "load after: %s; %d/s could take longer than %v in all\n", load(),
+			fmt.Fprintf(out, "load after: %s; %d/s could take longer than %v in all\n", server.Load(),
 				rate, within)
 			return nil
 		}
@@ -78,13 +79,13 @@ func open(
 			}
 			fmt.Fprintf(out, "%6d/s", rate)
 			for k, q := range quantiles {
-				fmt.Fprintf(out, "  p%v %8.0f µs", q, median(late[i][k]))
+				fmt.Fprintf(out, "  p%v %8.0f µs", q, result.Median(late[i][k]))
 			}
-			held := median(took[i]) <= 1.05*duration.Seconds()
+			held := result.Median(took[i]) <= 1.05*duration.Seconds()
 			lost[i] = !held
 			fmt.Fprintf(out, "  %s%s\n", c.name, map[bool]string{false: ": not held"}[held])
 			if i == 0 && !held {
-				fmt.Fprintf(out, "load after: %s\n", load())
+				fmt.Fprintf(out, "load after: %s\n", server.Load())
 				return nil
 			}
 		}
@@ -104,7 +105,7 @@ func (c contender) paced(
 	ctx, cancel := context.WithTimeout(ctx, overtime*duration)
 	defer cancel()
 	total := int(float64(rate) * duration.Seconds())
-	ask := []byte("GET " + c.path + " HTTP/1.1\r\nHost: " + c.address + "\r\n\r\n")
+	ask := []byte("GET " + c.path + " HTTP/1.1\r\nHost: " + c.Address + "\r\n\r\n")
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex // guards what follows
@@ -137,7 +138,7 @@ func (c contender) connection(
 	ctx context.Context, ask []byte, due func(n int) (time.Time, bool),
 ) (*hdrhistogram.Histogram, error) {
 	h := hdrhistogram.New(1, int64(time.Minute), 3)
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.address)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
 		return h, err
 	}

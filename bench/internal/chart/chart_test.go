@@ -13,17 +13,17 @@ import (
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		lo, hi float64
-		want   string
+		longest float64
+		want    string
 	}{
-		{0, 130, "0 20 40 60 80 100 120"}, {0, 1.3, "0 0.2 0.4 0.6 0.8 1 1.2"}, {-2, 1, "-2 -1 0 1"},
+		{130, "0 20 40 60 80 100 120"}, {1.3, "0 0.2 0.4 0.6 0.8 1 1.2"},
 	} {
 		var got []string
-		for _, v := range ticks(tt.lo, tt.hi) {
+		for _, v := range ticks(tt.longest) {
 			got = append(got, human.Short(v))
 		}
 		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%v to %v: ticks %q, want %q", tt.lo, tt.hi, got, tt.want)
+			t.Errorf("up to %v: ticks %q, want %q", tt.longest, got, tt.want)
 		}
 	}
 }

@@ -14,14 +14,12 @@ type Loop func(n int) error
 
 // Contender hands out ids, or stands for the least that handing one out can cost.
 type Contender struct {
-	Name   string
-	Group  Group
-	Module string // module path of another library
-	Bits   int    // of an id: up to 64 for integers, 80 and more for byte strings; 0: a floor
-	Time   bool   // an id carries the time it was made
-	Rate   Rate   // what the id's layout can sustain
-	Allocs bool   // an id costs an allocation, so the garbage collector is part of its price
-	Note   string // what a reader must know to read the row
+	Name  string // of a peer: its module below github.com, without /v2, and what else tells it apart
+	Group Group
+	Floor string // the floor that its price is a multiple of
+	Bits  int    // of an id: up to 64 for integers, 80 and more for byte strings; 0: a floor
+	Rate  Rate   // what the id's layout can sustain
+	Note  string // what a reader must know to read the row
 
 	// New starts a fresh generator. Every measurement has its own. It is nil where Go lacks it.
 	New func() (run Loop, stop func(), err error)
@@ -45,26 +43,21 @@ type Rate struct {
 	Waits     bool // sooner or later, for the clock
 }
 
-// Marks of a measured rate.
-const (
-	AtRate   = "*" // within 15 percent of what the layout can sustain: the row shows the layout
-	OverRate = "†" // above that: the layout cannot sustain it
-)
-
 // perTick returns the rate of a layout with so many ids a tick.
 func perTick(ids int64, tick time.Duration, waits bool) Rate {
 	return Rate{float64(ids) / tick.Seconds(), waits}
 }
 
-// Mark returns the mark of a measured rate, or "".
+// Mark returns the mark of a measured rate: "*" within 15 percent of what the layout can sustain,
+// which the row then shows, "†" above that, which the layout cannot sustain, or "".
 func (r Rate) Mark(perSecond float64) string {
 	switch {
 	case r.PerSecond == 0 || perSecond < 0.85*r.PerSecond:
 		return ""
 	case perSecond <= 1.15*r.PerSecond:
-		return AtRate
+		return "*"
 	}
-	return OverRate
+	return "†"
 }
 
 // Short is how long most measurements of a pace run: short enough for many of them to go by without
@@ -72,14 +65,14 @@ func (r Rate) Mark(perSecond float64) string {
 const Short = 2 * time.Millisecond
 
 // Slice returns for how long one measurement of the contender's pace runs, and in how many of the
-// rounds. What waits for ticks that are long, borrows and waits later, or leaves garbage shows its
-// pace only over a longer time.
+// rounds. What waits for ticks that are long, borrows and waits later, or leaves garbage, as ids of
+// 128 bits do, shows its pace only over a longer time.
 func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 	waits, rate := c.Rate.Waits, c.Rate.PerSecond
 	switch {
 	case waits && rate < 1e4, waits && c.Name == Drifting:
 		return 2 * time.Second, min(rounds, 2)
-	case waits && rate < 1e5, c.Allocs:
+	case waits && rate < 1e5, c.Bits == 128:
 		return 250 * time.Millisecond, min(rounds, 5)
 	case waits && rate < 1e7:
 		return 25 * time.Millisecond, min(rounds, 20)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Names of the floors that targets are measured against.
+// Names of floors that others refer to.
 const (
 	Add       = "floor/add"
 	AddCalled = "floor/add, called"
@@ -21,7 +21,7 @@ const (
 
 func floors() []Contender {
 	row := func(name, note string, start func() Loop) Contender {
-		return Contender{Name: name, Group: Floor, Note: note, New: free(start)}
+		return Contender{name, Floor, AddCalled, 0, Rate{}, note, free(start)}
 	}
 	return []Contender{
 		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word", add),
@@ -34,14 +34,6 @@ func floors() []Contender {
 		row(TimeNow, "reads the wall clock and the monotonic clock",
 			func() Loop { return now }),
 	}
-}
-
-// storeFloors are the floors of the group Batch.
-func storeFloors() []Contender {
-	row := func(name string, ids int) Contender {
-		return Contender{Name: name, Group: Batch, New: free(func() Loop { return store(ids) })}
-	}
-	return []Contender{row(Store256, 256), row(Store1024, 1024)}
 }
 
 // word is a counter that shares its cache lines with nothing.

@@ -32,24 +32,20 @@ const (
 // worker is the worker id of every generator here. They share it, so ids of two may be equal.
 const worker = 1
 
-// narrowBits is the width of the default layout's sequence.
-const narrowBits = 13
-
-// second returns the rate of a layout with one-second ticks.
+// second returns the rate of a layout with one-second ticks; the default layout's sequence has 13
+// bits.
 func second(seqBits int, waits bool) Rate { return perTick(1<<seqBits, time.Second, waits) }
 
 func owns() []Contender {
 	row := func(name string, r Rate, start func() (Loop, func(), error), note string) Contender {
-		return Contender{Name: name, Group: Own, Bits: 63, Time: name != SegmentTag, Rate: r,
-			New: start, Note: note}
+		return Contender{name, Own, AddCalled, 63, r, note, start}
 	}
-	narrow := second(narrowBits, false)
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}
 	twitter := perTick(1<<12, time.Millisecond, true)
 	return []Contender{
-		row(OneLane, narrow, Cached(nil),
+		row(OneLane, second(13, false), Cached(nil),
 			"the default: one lane, strictly increasing ids, layout 28-22-13"),
-		row(ManyLanes, narrow, Cached(&uid.Options{Lanes: uid.AutoLanes}),
+		row(ManyLanes, second(13, false), Cached(&uid.Options{Lanes: uid.AutoLanes}),
 			"`Lanes: uid.AutoLanes`: ids increase per lane"),
 		row(OneLaneWide, second(28, false), Cached(&uid.Options{Layout: wide}),
 			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
@@ -63,21 +59,22 @@ func owns() []Contender {
 		row(DefaultZero, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter(),
 			SeqStart: 1}), "the same with ticks that begin at zero, as Twitter's and "+
 			"bwmarrin's do"),
-		row("uid.Default 28-22-13", second(narrowBits, true), Default(nil),
-			"the default layout"),
-		row(SegmentTag, Rate{}, Segment(0),
-			"`Tag.Next`, ranges from memory; ids carry no time"),
+		row("uid.Default 28-22-13", second(13, true), Default(nil), "the default layout"),
+		row(SegmentTag, Rate{}, Segment(0), "`Tag.Next`, ranges from memory; ids carry no time"),
 	}
 }
 
 func batches() []Contender {
-	row := func(name string, n int, o *uid.Options) Contender {
-		return Contender{Name: name, Group: Batch, Bits: 63, Time: true,
-			Rate: second(narrowBits, false), New: fill(n, o)}
+	own := func(name, floor string, n int, o *uid.Options) Contender {
+		return Contender{name, Batch, floor, 63, second(13, false), "", fill(n, o)}
 	}
-	many := &uid.Options{Lanes: uid.AutoLanes}
-	return append(storeFloors(), row(Fill256, 256, nil), row(Fill1024, 1024, nil),
-		row("uid.Cached, many lanes, Fill of 256", 256, many))
+	least := func(name string, n int) Contender {
+		return Contender{name, Batch, name, 0, Rate{}, "", free(func() Loop { return store(n) })}
+	}
+	return []Contender{least(Store256, 256), least(Store1024, 1024),
+		own(Fill256, Store256, 256, nil), own(Fill1024, Store1024, 1024, nil),
+		own("uid.Cached, many lanes, Fill of 256", Store256, 256,
+			&uid.Options{Lanes: uid.AutoLanes})}
 }
 
 // Cached returns the New of a loop of Next of a uid.Cached.

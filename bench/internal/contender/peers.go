@@ -28,39 +28,29 @@ const (
 // peers returns the libraries that a Go program could use instead. Each is set up as its own
 // documentation shows first; a second row with another layout says so in its name.
 func peers() []Contender {
-	row := func(name, module string, bits int, r Rate, note string,
-		start func() (Loop, func(), error)) Contender {
-		return Contender{Name: name, Module: "github.com/" + module, Bits: bits, Time: true,
-			Rate: r, Note: note, New: start, Group: Peer}
+	row := func(name string, bits int, r Rate, note string, start func() (Loop, func(), error),
+	) Contender {
+		return Contender{name, Peer, AddCalled, bits, r, note, start}
 	}
-	wide := sonyflake.Settings{BitsSequence: 15, BitsMachineID: 7, TimeUnit: time.Millisecond}
-	list := []Contender{
-		row(Bwmarrin, "bwmarrin/snowflake", 63, perTick(1<<12, time.Millisecond, true), "", flake),
-		row("sony/sonyflake", "sony/sonyflake/v2", 63, perTick(1<<8, 10*time.Millisecond, true), "",
-			sony(sonyflake.Settings{})),
-		row(Sony, "sony/sonyflake/v2", 63, perTick(1<<15, time.Millisecond, true), "", sony(wide)),
-		row(Drifting, "yitter/idgenerator-go", 63, perTick(1<<6-5, time.Millisecond, true), "",
-			yitter(6)),
-		row("yitter/idgenerator-go 10-bit seq", "yitter/idgenerator-go", 63,
-			perTick(1<<10-5, time.Millisecond, false), "", yitter(10)),
-		row(WUID, "edwingeng/wuid", 63, Rate{},
-			"a counter below a number from a database; its ids carry no time", wuids),
-		row("muyo/sno", "muyo/sno", 80, perTick(1<<16, 4*time.Millisecond, true), "", snos),
-		row("rs/xid", "rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
+	const ms = time.Millisecond
+	wide := sonyflake.Settings{BitsSequence: 15, BitsMachineID: 7, TimeUnit: ms}
+	return []Contender{
+		row(Bwmarrin, 63, perTick(1<<12, ms, true), "", flake),
+		row("sony/sonyflake", 63, perTick(1<<8, 10*ms, true), "", sony(sonyflake.Settings{})),
+		row(Sony, 63, perTick(1<<15, ms, true), "", sony(wide)),
+		row(Drifting, 63, perTick(1<<6-5, ms, true), "", yitter(6)),
+		row("yitter/idgenerator-go 10-bit seq", 63, perTick(1<<10-5, ms, false), "", yitter(10)),
+		row(WUID, 63, Rate{}, "a counter below a number from a database; its ids carry no time",
+			wuids),
+		row("muyo/sno", 80, perTick(1<<16, 4*ms, true), "", snos),
+		row("rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
 			free(xids)),
-		row("google/uuid v4", "google/uuid", 128, Rate{}, "random: no order, no time",
-			free(uuid4)),
-		row(UUID7, "google/uuid", 128, Rate{}, "", free(uuid7)),
-		row(GoUUID7, "", 128, Rate{}, "the standard library's, since Go 1.27", standard),
-		row("oklog/ulid", "oklog/ulid/v2", 128, Rate{}, "", free(ulids)),
-		row("segmentio/ksuid", "segmentio/ksuid", 160, Rate{}, "", free(ksuids)),
+		row("google/uuid v4", 128, Rate{}, "random: no order, no time", free(uuid4)),
+		row(UUID7, 128, Rate{}, "", free(uuid7)),
+		row(GoUUID7, 128, Rate{}, "the standard library's, since Go 1.27", standard),
+		row("oklog/ulid", 128, Rate{}, "", free(ulids)),
+		row("segmentio/ksuid", 160, Rate{}, "", free(ksuids)),
 	}
-	for i := range list {
-		c := &list[i]
-		c.Allocs = c.Bits == 128
-		c.Time = c.Name != WUID && c.Name != "google/uuid v4"
-	}
-	return list
 }
 
 func flake() (Loop, func(), error) {
@@ -133,10 +123,8 @@ func xids() Loop {
 
 func uuid4() Loop {
 	return func(n int) (err error) {
-		for range n {
-			if _, err = uuid.NewRandom(); err != nil {
-				break
-			}
+		for i := 0; i < n && err == nil; i++ {
+			_, err = uuid.NewRandom()
 		}
 		return err
 	}
@@ -144,10 +132,8 @@ func uuid4() Loop {
 
 func uuid7() Loop {
 	return func(n int) (err error) {
-		for range n {
-			if _, err = uuid.NewV7(); err != nil {
-				break
-			}
+		for i := 0; i < n && err == nil; i++ {
+			_, err = uuid.NewV7()
 		}
 		return err
 	}
@@ -164,10 +150,8 @@ func ulids() Loop {
 
 func ksuids() Loop {
 	return func(n int) (err error) {
-		for range n {
-			if _, err = ksuid.NewRandom(); err != nil {
-				break
-			}
+		for i := 0; i < n && err == nil; i++ {
+			_, err = ksuid.NewRandom()
 		}
 		return err
 	}

@@ -95,7 +95,7 @@ func calibrate(run contender.Loop) (int, error) {
 }
 
 // WithProcs runs f with GOMAXPROCS set to n and sets it back.
-func WithProcs(n int, f func() error) error {
+func WithProcs(n int, f func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	return f()
+	f()
 }

@@ -16,37 +16,30 @@ type grid [][]string
 // String returns the Markdown. The first column is aligned left, the others right unless they have
 // long texts.
 func (g grid) String() string {
-	width := make([]int, len(g[0]))
-	for _, line := range g {
-		for i, c := range line {
-			width[i] = max(3, width[i], utf8.RuneCountInString(c))
+	widths, rule := make([]int, len(g[0])), "|" // negative: aligned left
+	for i := range widths {
+		w := 3
+		for _, line := range g {
+			if i < len(line) {
+				w = max(w, utf8.RuneCountInString(line[i]))
+			}
+		}
+		if widths[i] = w; i == 0 || w > 22 {
+			widths[i] = -w
+			rule += " " + strings.Repeat("-", w) + " |"
+		} else {
+			rule += " " + strings.Repeat("-", w-1) + ": |"
 		}
 	}
 	var b strings.Builder
 	for at, line := range g {
-		for i, w := range width {
-			cell := ""
-			if i < len(line) {
-				cell = line[i]
-			}
-			pad := strings.Repeat(" ", w-utf8.RuneCountInString(cell))
-			if i > 0 && w <= 22 {
-				cell = pad + cell
-			} else {
-				cell += pad
-			}
-			b.WriteString("| " + cell + " ")
+		line = append(line, make([]string, len(widths)-len(line))...)
+		for i, cell := range line {
+			fmt.Fprintf(&b, "| %*s ", widths[i], cell)
 		}
 		b.WriteString("|\n")
-		for i := 0; at == 0 && i < len(width); i++ {
-			rule := strings.Repeat("-", width[i])
-			if i > 0 && width[i] <= 22 {
-				rule = rule[1:] + ":"
-			}
-			b.WriteString("| " + rule + " ")
-		}
 		if at == 0 {
-			b.WriteString("|\n")
+			b.WriteString(rule + "\n")
 		}
 	}
 	return b.String()
@@ -59,8 +52,6 @@ func show(v float64, unit string) string {
 		return "-"
 	case unit == "B":
 		return human.Bytes(int64(v))
-	case unit == "s":
-		return fmt.Sprintf("%.3f s", v)
 	case unit != "ns":
 		return three(v)
 	case v < 1e3:

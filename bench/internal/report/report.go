@@ -3,7 +3,8 @@ package report
 
 import (
 	"bytes"
-	_ "embed" // the templates
+	"embed"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -21,13 +22,13 @@ import (
 
 // Report is what the results say, by suite. Its exported methods are what the templates call.
 type Report struct {
-	files  map[string]*result.File
-	charts map[string][]byte // by name, as the templates ask for them
+	files map[string]*result.File
+	out   map[string][]byte // what Write writes, by path: the templates add the charts
 }
 
 // Load reads all results in dir. A suite without results leaves its part of the report empty.
 func Load(dir string) (*Report, error) {
-	r := &Report{files: map[string]*result.File{}, charts: map[string][]byte{}}
+	r := &Report{files: map[string]*result.File{}, out: map[string][]byte{}}
 	for _, name := range result.Suites() {
 		f, err := result.Load(dir, name)
 		if err != nil {
@@ -38,130 +39,105 @@ func Load(dir string) (*Report, error) {
 	return r, nil
 }
 
-// The templates. They hold the prose; all figures in them are calls of the Report's methods.
-var (
-	//go:embed page.tmpl
-	pageText string
-	//go:embed readme.tmpl
-	readmeText string
-	//go:embed readme.zh-CN.tmpl
-	readmeChineseText string
-)
+// The templates hold the prose; all figures in them are calls of the Report's methods.
+//
+//go:embed *.tmpl
+var templates embed.FS
 
 // Write writes the page and, below docs, the charts and the READMEs' parts, in a repository. The
 // charts that are there are replaced.
 func (r *Report) Write(root string) error {
+	t, err := template.New("").Funcs(template.FuncMap{"three": three, "show": show}).
+		ParseFS(templates, "*.tmpl")
 	charts := filepath.Join(root, "docs", "charts")
-	if err := os.RemoveAll(charts); err != nil {
-		return err
+	err = errors.Join(err, os.RemoveAll(charts), os.MkdirAll(charts, 0o755))
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
 	}
-	if err := os.MkdirAll(charts, 0o755); err != nil {
-		return err
-	}
-	for path, text := range map[string]string{
-		filepath.Join(root, "bench", "README.md"):         pageText,
-		filepath.Join(charts, "README-snippet.txt"):       readmeText,
-		filepath.Join(charts, "README-snippet.zh-CN.txt"): readmeChineseText,
+	for name, path := range map[string]string{
+		"page.tmpl":         "bench/README.md",
+		"readme.tmpl":       "docs/charts/README-snippet.txt",
+		"readme.zh-CN.tmpl": "docs/charts/README-snippet.zh-CN.txt",
 	} {
-		out, err := r.render(text)
-		if err != nil {
-			return err
+		var b bytes.Buffer
+		if err := t.ExecuteTemplate(&b, name, r); err != nil {
+			return fmt.Errorf("report: %w", err)
 		}
-		if err := os.WriteFile(path, out, 0o644); err != nil {
-			return err
-		}
+		r.out[path] = append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
 	}
-	for name, svg := range r.charts {
-		if err := os.WriteFile(filepath.Join(charts, name+".svg"), svg, 0o644); err != nil {
+	for path, text := range r.out {
+		if err := os.WriteFile(filepath.Join(root, path), text, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// render executes a template on r.
-func (r *Report) render(text string) ([]byte, error) {
-	t, err := template.New("").Funcs(template.FuncMap{
-		"list": func(s ...string) []string { return s }, "three": three,
-		"ns":    func(v float64) string { return show(v, "ns") },
-		"bytes": func(v float64) string { return show(v, "B") },
-	}).Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, r); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
-}
-
-// Has reports whether a suite has results.
-func (r *Report) Has(suite string) bool { return len(r.files[suite].Rows) > 0 }
-
 // Meta says what a suite was measured on.
 func (r *Report) Meta(suite string) result.Meta { return r.files[suite].Meta }
 
-// Quick reports whether some of the results are from a quick run.
-func (r *Report) Quick() bool {
-	for _, f := range r.files {
-		if f.Meta.Quick {
-			return true
+// Runs says on what each suite was measured that has results, in the order of the report.
+func (r *Report) Runs() (out []result.Meta) {
+	for _, name := range result.Suites() {
+		if m := r.Meta(name); m.Suite != "" {
+			out = append(out, m)
 		}
 	}
-	return false
+	return out
+}
+
+// Quick reports whether some of the results are from a quick run.
+func (r *Report) Quick() bool {
+	return slices.ContainsFunc(r.Runs(), func(m result.Meta) bool { return m.Quick })
+}
+
+// Minutes returns how long these suites took together, or all of them.
+func (r *Report) Minutes(suites ...string) float64 {
+	total := 0.0
+	for _, m := range r.Runs() {
+		if len(suites) == 0 || slices.Contains(suites, m.Suite) {
+			total += m.Seconds
+		}
+	}
+	return math.Ceil(total / 60)
 }
 
 // Procs returns the number of processors of the throughput suite.
 func (r *Report) Procs() int { return max(1, r.Meta("throughput").CPUs) }
 
-// Median returns the median of a cell.
-func (r *Report) Median(suite, table, name, column string) float64 {
-	return result.Median(r.files[suite].Get(table, name, column).Values)
-}
-
-// Least returns the least value of a cell.
-func (r *Report) Least(suite, table, name, column string) float64 {
-	return result.Quantile(r.files[suite].Get(table, name, column).Values, 0)
+// Quantile returns a quantile of a cell, between 0 and 1.
+func (r *Report) Quantile(suite, table, name, column string, q float64) float64 {
+	return result.Quantile(r.files[suite].Get(table, name, column).Values, q)
 }
 
 // Ns returns the median of wall nanoseconds per id.
 func (r *Report) Ns(name string, goroutines, procs int) float64 {
-	return r.Median("throughput", "pace", name, suite.On(goroutines, procs))
-}
-
-// Worst returns the largest value of a table's column.
-func (r *Report) Worst(suite, table, column string) (worst float64) {
-	for _, row := range r.files[suite].Rows {
-		if row.Table == table && row.Column == column {
-			worst = max(worst, slices.Max(append(row.Values, 0)))
-		}
-	}
-	return worst
+	return r.Quantile("throughput", "pace", name, suite.On(goroutines, procs), 0.5)
 }
 
 // Table writes a table of a suite: a line for each name, a column for each that is asked for, or
 // for all. Cells are medians.
 func (r *Report) Table(suite, table, head string, columns ...string) string {
-	g := grid{{head}}
+	return r.table(suite, table, head, columns).String()
+}
+
+func (r *Report) table(suite, table, head string, columns []string) grid {
 	var names []string
+	all := len(columns) == 0
 	for _, row := range r.files[suite].Rows {
 		if row.Table == table && !slices.Contains(names, row.Name) {
 			names = append(names, row.Name)
 		}
-		if row.Table == table && len(columns) == 0 && !slices.Contains(g[0][1:], row.Column) {
-			g[0] = append(g[0], row.Column)
+		if row.Table == table && all && !slices.Contains(columns, row.Column) {
+			columns = append(columns, row.Column)
 		}
 	}
-	if len(names) == 0 {
-		return "Not measured.\n"
-	}
-	g[0] = append(g[0], columns...)
+	g := grid{append([]string{head}, columns...)}
 	for _, name := range names {
 		line := []string{name}
-		for _, column := range g[0][1:] {
+		for _, column := range columns {
 			row := r.files[suite].Get(table, name, column)
-			cell := show(result.Median(row.Values), row.Unit)
+			cell := show(result.Quantile(row.Values, 0.5), row.Unit)
 			if row.Err != "" {
 				cell = "failed"
 			}
@@ -169,18 +145,16 @@ func (r *Report) Table(suite, table, head string, columns ...string) string {
 		}
 		g = append(g, line)
 	}
-	return g.String()
+	return g
 }
 
 // Sweep is the table of one of Baidu's sweeps, with the figures that it publishes.
 func (r *Report) Sweep(table, head string, published ...float64) string {
-	text := strings.TrimRight(r.Table("anchors", table, head), "\n")
-	line := grid{{"Baidu, published"}}
+	line := []string{"Baidu, published"}
 	for _, v := range published {
-		line[0] = append(line[0], three(v))
+		line = append(line, three(v))
 	}
-	first, _, _ := strings.Cut(line.String(), "\n")
-	return text + "\n" + first + "\n"
+	return append(r.table("anchors", table, head, nil), line).String()
 }
 
 // KeyRatio returns the bytes of a secondary index in units of that of uid.Cached's keys, over all
@@ -195,83 +169,68 @@ func (r *Report) KeyRatio(name string) float64 {
 	return sum[name] / sum["uid.Cached BIGINT"]
 }
 
-// ratio is what one contender costs in units of another, round by round: the median and the 10th
-// percentile of the rounds.
+// ratio is the median and the 10th percentile of the rounds.
 type ratio struct{ median, p10 float64 }
 
-func (r *Report) ratio(name, floor string, goroutines, procs int) ratio {
-	at := suite.On(goroutines, procs)
-	f := r.files["throughput"]
-	v := result.Ratios(f.Get("pace", name, at).Values, f.Get("pace", floor, at).Values)
-	return ratio{result.Median(v), result.Quantile(v, 0.1)}
-}
-
 func (q ratio) String() string {
-	if math.IsNaN(q.median) {
-		return "-"
-	}
 	return fmt.Sprintf("%s (%s)", three(q.median), three(q.p10))
 }
 
-// Times is the median of what a contender costs in units of another.
-func (r *Report) Times(name, floor string, goroutines, procs int) float64 {
-	return r.ratio(name, floor, goroutines, procs).median
+// ratio is what a contender costs under a load in units of a floor under another, round by round.
+func (r *Report) ratio(name, load, floor, other string) ratio {
+	f := r.files["throughput"]
+	v := result.Ratios(f.Get("pace", name, load).Values, f.Get("pace", floor, other).Values)
+	return ratio{result.Quantile(v, 0.5), result.Quantile(v, 0.1)}
 }
 
-// marked returns nanoseconds per id with their mark.
-func (r *Report) marked(x contender.Contender, goroutines, procs int) string {
-	v := r.Ns(x.Name, goroutines, procs)
-	return strings.TrimSpace(show(v, "ns") + " " + x.Rate.Mark(1e9/v))
+// Times is the median of what a contender costs one goroutine on all processors, in units of
+// another.
+func (r *Report) Times(name, floor string) float64 {
+	load := suite.On(1, r.Procs())
+	return r.ratio(name, load, floor, load).median
 }
 
-// sustained returns the ids a second that the layout has room for.
-func sustained(x contender.Contender) string {
-	switch {
-	case x.Bits == 0:
-		return ""
-	case x.Rate.PerSecond == 0:
-		return "no limit"
+// Contenders returns those that have results.
+func (r *Report) Contenders() []contender.Contender {
+	return slices.DeleteFunc(contender.All(), func(x contender.Contender) bool {
+		return math.IsNaN(r.Ns(x.Name, 1, 1))
+	})
+}
+
+// line is a contender's line: nanoseconds per id with their marks, further cells, and the ids a
+// second that its layout has room for.
+func line(name string, x contender.Contender, ns []float64, more ...string) []string {
+	out := []string{name}
+	for _, v := range ns {
+		out = append(out, strings.TrimSpace(show(v, "ns")+" "+x.Rate.Mark(1e9/v)))
 	}
-	return human.Count(int64(math.Round(x.Rate.PerSecond)))
+	sustained := ""
+	switch {
+	case x.Rate.PerSecond > 0:
+		sustained = human.Count(int64(math.Round(x.Rate.PerSecond)))
+	case x.Bits > 0:
+		sustained = "no limit"
+	}
+	return append(append(out, more...), sustained)
 }
 
 // Throughput is the table of all contenders that make one id a call, or of those that make many.
-func (r *Report) Throughput(batches bool) string {
-	n := r.Procs()
-	floor, group := contender.AddCalled, contender.Group("")
-	g := grid{{"time of an id", "1 on 1", suite.On(1, n), suite.On(n, n) + ", wall",
-		"× " + floor, "sustained ids/s"}}
-	if batches {
-		floor = contender.Store256
-		g[0][4] = "× store loop"
-	}
-	for _, x := range contender.All() {
-		if batches != (x.Group == contender.Batch) || math.IsNaN(r.Ns(x.Name, 1, 1)) {
+func (r *Report) Throughput(batches bool, floor string) string {
+	n, group := r.Procs(), contender.Batch
+	g := grid{{"time of an id", "1 on 1", suite.On(1, n), suite.On(n, n) + ", wall", "× " + floor,
+		"sustained ids/s"}}
+	for _, x := range r.Contenders() {
+		if batches != (x.Group == contender.Batch) {
 			continue
 		}
-		if group != x.Group && !batches {
+		if group != x.Group {
 			g, group = append(g, []string{"**" + string(x.Group) + "**"}), x.Group
 		}
-		if strings.HasSuffix(x.Name, "1,024") {
-			floor = contender.Store1024
-		} else if batches {
-			floor = contender.Store256
-		}
-		g = append(g, []string{x.Name, r.marked(x, 1, 1), r.marked(x, 1, n), r.marked(x, n, n),
-			r.ratio(x.Name, floor, 1, n).String(), sustained(x)})
+		ns := []float64{r.Ns(x.Name, 1, 1), r.Ns(x.Name, 1, n), r.Ns(x.Name, n, n)}
+		price := r.ratio(x.Name, suite.On(1, n), x.Floor, suite.On(1, n))
+		g = append(g, line(x.Name, x, ns, price.String()))
 	}
 	return g.String()
-}
-
-// Notes explains the rows that need it.
-func (r *Report) Notes() string {
-	var b strings.Builder
-	for _, x := range contender.All() {
-		if x.Note != "" && !math.IsNaN(r.Ns(x.Name, 1, 1)) {
-			fmt.Fprintf(&b, "- `%s`: %s.\n", x.Name, x.Note)
-		}
-	}
-	return b.String()
 }
 
 // Readme is the README's table. It begins with the layout that borrows nothing. A rate beyond what
@@ -279,88 +238,52 @@ func (r *Report) Notes() string {
 func (r *Report) Readme() string {
 	n := r.Procs()
 	g := grid{{"", "1 goroutine", fmt.Sprintf("%d goroutines", n), "sustained ids/s", "bits"}}
-	for _, x := range contender.Pick(contender.OneLaneWide, contender.ManyLanesWide,
-		contender.DefaultWide, contender.AddCalled, contender.WUID, contender.Bwmarrin,
-		contender.Sony, "rs/xid", contender.UUID7, contender.GoUUID7, "google/uuid v4") {
+	add := func(name string, x contender.Contender, one, all float64) {
 		bits := ""
 		if x.Bits > 0 {
 			bits = fmt.Sprint(x.Bits)
 		}
+		g = append(g, append(line(name, x, []float64{one, all}), bits))
+	}
+	for _, x := range contender.Pick(contender.OneLaneWide, contender.ManyLanesWide,
+		contender.DefaultWide, contender.AddCalled, contender.WUID, contender.Bwmarrin,
+		contender.Sony, "rs/xid", contender.UUID7, contender.GoUUID7, "google/uuid v4") {
 		name := x.Name
-		switch {
-		case strings.HasPrefix(name, "uid."):
+		switch x.Group {
+		case contender.Own:
 			name = "**" + name + "**"
-		case x.Group == contender.Floor:
+		case contender.Floor:
 			name = "*a function that adds one*"
 		}
-		g = append(g, []string{name, r.marked(x, 1, n), r.marked(x, n, n), sustained(x), bits})
+		add(name, x, r.Ns(x.Name, 1, n), r.Ns(x.Name, n, n))
 	}
 	for _, x := range []contender.Contender{
 		{Name: suite.Baidu, Bits: 63, Rate: contender.Rate{PerSecond: 1 << 13}}, // 29-21-13
 		{Name: suite.Chain, Bits: 63}, {Name: suite.Leaf, Bits: 63}} {
-		line := []string{x.Name}
-		for _, threads := range []int{1, n} {
-			rate := r.Median("anchors", "anchors", x.Name, fmt.Sprint(threads))
-			cell := show(1e3/rate, "ns") + " " + x.Rate.Mark(1e6*rate)
-			line = append(line, strings.TrimSpace(cell))
+		ns := func(threads int) float64 {
+			return 1e3 / r.Quantile("anchors", "anchors", x.Name, fmt.Sprint(threads), 0.5)
 		}
-		g = append(g, append(line, sustained(x), fmt.Sprint(x.Bits)))
+		add(x.Name, x, ns(1), ns(n))
 	}
 	return g.String()
 }
 
-// Chart draws ids a second of own generators and other libraries, in the page or in the README.
+// Chart draws ids a second of own generators and other libraries, and returns the chart's path.
 func (r *Report) Chart(name string, goroutines int) string {
+	color := map[contender.Group]string{contender.Own: chart.Blue, contender.Peer: chart.Orange,
+		contender.Floor: chart.Grey}
 	var bars []chart.Bar
-	for _, x := range contender.All() {
-		v := r.Ns(x.Name, goroutines, r.Procs())
-		if x.Group == contender.Batch || x.Group == contender.Floor &&
-			x.Name != contender.AddCalled || math.IsNaN(v) {
+	for _, x := range r.Contenders() {
+		if color[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
 			continue
 		}
-		color := map[contender.Group]int{contender.Own: 0, contender.Peer: 1, contender.Floor: 6}
+		v := r.Ns(x.Name, goroutines, r.Procs())
 		bars = append(bars, chart.Bar{Label: strings.TrimPrefix(x.Name, "floor/"), Value: 1e3 / v,
 			Text:  strings.TrimSpace(three(1e3/v) + " " + x.Rate.Mark(1e9/v)),
-			Color: chart.Palette(color[x.Group])})
+			Color: color[x.Group]})
 	}
-	title := fmt.Sprintf("Ids a second, goroutines: %d", goroutines)
-	r.charts[name] = chart.Bars(title, "million ids a second; * the limit of its layout; "+
-		"† more than its layout can sustain", bars)
-	return fmt.Sprintf("docs/charts/%s.svg", name)
-}
-
-// Runs is the table of when each suite ran, on what and for how long.
-func (r *Report) Runs() string {
-	g := grid{{"suite", "date", "commit", "processor", "Go", "took"}}
-	for _, name := range result.Suites() {
-		if m := r.Meta(name); m.Suite != "" {
-			g = append(g, []string{fmt.Sprintf("[%s](results/%[1]s.json)", m.Suite),
-				m.Date.Format("2006-01-02 15:04"), m.Commit,
-				fmt.Sprintf("%d × %s", m.CPUs, m.Processor), m.GoVersion,
-				fmt.Sprintf("%.0f s", m.Seconds)})
-		}
-	}
-	return g.String()
-}
-
-// Minutes returns how long suites took together, or all of them.
-func (r *Report) Minutes(suites ...string) string {
-	total := 0.0
-	for name, f := range r.files {
-		if len(suites) == 0 || slices.Contains(suites, name) {
-			total += f.Meta.Seconds
-		}
-	}
-	return fmt.Sprintf("%.0f", math.Ceil(total/60))
-}
-
-// Versions names the other libraries with their versions.
-func (r *Report) Versions() string {
-	var out []string
-	for _, x := range contender.All() {
-		if v := r.Meta("throughput").Modules[x.Module]; v != "" {
-			out = append(out, strings.TrimPrefix(x.Module, "github.com/")+" "+v)
-		}
-	}
-	return strings.Join(slices.Compact(out), ", ")
+	path := fmt.Sprintf("docs/charts/%s.svg", name)
+	r.out[path] = chart.Bars(fmt.Sprintf("Ids a second, goroutines: %d", goroutines),
+		"million ids a second; * the limit of its layout; † more than its layout can sustain", bars)
+	return path
 }

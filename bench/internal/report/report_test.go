@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 	if got := r.Table("costs", "start", "of"); !strings.Contains(got, "1.50 µs") {
 		t.Errorf("no 1.50 µs in\n%s", got)
 	}
-	if got := r.Table("costs", "linking", "of"); got != "Not measured.\n" {
+	if got := r.Table("costs", "linking", "of"); got != "| of  |\n| --- |\n" {
 		t.Errorf("a table without rows: %q", got)
 	}
 }
@@ -56,9 +56,8 @@ func TestTable(t *testing.T) {
 // Each target is met at its bound and missed above.
 func TestTargets(t *testing.T) {
 	t.Parallel()
-	f := func(ns, p9999, duplicates, lag float64) *report.Report {
-		through, latency, unique, stamps := file("throughput"), file("latency"), file("unique"),
-			file("time")
+	f := func(ns, p9999 float64) *report.Report {
+		through, latency := file("throughput"), file("latency")
 		for range 5 {
 			for _, load := range []string{"1 on 1", "1 on 2", "2 on 2"} {
 				through.Add("pace", "floor/add", load, "ns", 2, nil)
@@ -69,34 +68,31 @@ func TestTargets(t *testing.T) {
 			latency.Add("closed", "the clock alone", "p99.99", "ns", 100, nil)
 			latency.Add("closed", "uid.Cached", "p99.99", "ns", p9999, nil)
 		}
-		unique.Add("ids", "uid.Cached", "ids", "", 100, nil)
-		unique.Add("ids", "uid.Cached", "duplicates", "", duplicates, nil)
-		stamps.Add("stamps", "uid.Cached", "worst lag", "s", lag, nil)
-		return loaded(t, through, latency, unique, stamps)
+		return loaded(t, through, latency)
 	}
 	verdicts := func(r *report.Report) (met, missed int) {
 		for _, target := range r.Targets() {
-			switch {
-			case target.Known && target.Met:
+			switch target.Result {
+			case "met":
 				met++
-			case target.Known:
+			case "**missed**":
 				missed++
 			}
 		}
 		return met, missed
 	}
-	if met, missed := verdicts(f(2.4, 1100, 0, 2)); met != 6 || missed != 0 {
-		t.Errorf("at the bounds %d are met and %d missed, want 6 and 0", met, missed)
+	if met, missed := verdicts(f(2.4, 1100)); met != 4 || missed != 0 {
+		t.Errorf("at the bounds %d are met and %d missed, want 4 and 0", met, missed)
 	}
-	r := f(2.5, 1200, 1, 2.1)
-	if met, missed := verdicts(r); met != 0 || missed != 6 {
-		t.Errorf("above the bounds %d are met and %d missed, want 0 and 6", met, missed)
+	r := f(2.5, 1200)
+	if met, missed := verdicts(r); met != 0 || missed != 4 {
+		t.Errorf("above the bounds %d are met and %d missed, want 0 and 4", met, missed)
 	}
 	reasons := strings.Join(r.Missed(), "\n")
 	if !strings.Contains(reasons, "loads of the lane") || strings.Contains(reasons, "time.Now") {
 		t.Errorf("the reasons are\n%s", reasons)
 	}
-	if text := r.TargetTable(); strings.Count(text, "**missed**") != 6 {
+	if text := r.TargetTable(); strings.Count(text, "**missed**") != 4 {
 		t.Errorf("the table is\n%s", text)
 	}
 }

@@ -3,7 +3,6 @@
 package result
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -15,46 +14,31 @@ import (
 
 // Meta says what a file was measured on.
 type Meta struct {
-	Suite      string
-	Date       time.Time
-	Seconds    float64 // that the suite took
-	Quick      bool    // few and short measurements
-	Command    string
-	Commit     string // "+changes" when the working tree differed
-	GoVersion  string
-	Platform   string // GOOS/GOARCH
-	Processor  string
-	CPUs       int
-	GOMAXPROCS int
-	Modules    map[string]string // version by module path
+	Suite     string
+	Date      time.Time
+	Seconds   float64 // that the suite took
+	Quick     bool    // few and short measurements
+	Command   string
+	Commit    string // "+changes" when the working tree differed
+	GoVersion string
+	Platform  string // GOOS/GOARCH
+	Processor string
+	CPUs      int               // that Go uses: GOMAXPROCS at the start
+	Modules   map[string]string // version by module path
 }
 
 // NewMeta describes this machine and this program.
-func NewMeta(ctx context.Context, suite, command string, quick bool) Meta {
-	return Meta{
-		Suite:      suite,
-		Date:       time.Now().UTC().Truncate(time.Second),
-		Quick:      quick,
-		Command:    command,
-		Commit:     commit(ctx),
-		GoVersion:  runtime.Version(),
-		Platform:   runtime.GOOS + "/" + runtime.GOARCH,
-		Processor:  processor(ctx),
-		CPUs:       runtime.NumCPU(),
-		GOMAXPROCS: runtime.GOMAXPROCS(0),
-		Modules:    modules(),
-	}
-}
-
-// modules returns the versions that were linked in.
-func modules() map[string]string {
-	out := map[string]string{}
+func NewMeta(ctx context.Context, suite string, quick bool) Meta {
+	m := Meta{Suite: suite, Date: time.Now().UTC().Truncate(time.Second), Quick: quick,
+		Command: "go run ./bench/cmd/bench", Commit: commit(ctx), GoVersion: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Processor: processor(ctx),
+		CPUs: runtime.GOMAXPROCS(0), Modules: map[string]string{}}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
-			out[d.Path] = d.Version
+			m.Modules[d.Path] = d.Version
 		}
 	}
-	return out
+	return m
 }
 
 // commit returns the abbreviated commit, or "unknown". What the bench itself writes does not count
@@ -75,26 +59,16 @@ func commit(ctx context.Context) string {
 	return out
 }
 
-// processor returns the processor's name as the system gives it.
+// processor returns the processor's name as Linux or macOS gives it.
 func processor(ctx context.Context) string {
-	switch runtime.GOOS {
-	case "linux":
-		f, err := os.Open("/proc/cpuinfo")
-		if err != nil {
-			break
-		}
-		defer func() { _ = f.Close() }()
-		for s := bufio.NewScanner(f); s.Scan(); {
-			if key, value, ok := strings.Cut(s.Text(), ":"); ok &&
-				strings.TrimSpace(key) == "model name" {
-				return strings.TrimSpace(value)
-			}
-		}
-	case "darwin":
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, rest, ok := strings.Cut(string(text), "model name\t: ")
+	if !ok {
 		out, err := exec.CommandContext(ctx, "sysctl", "-n", "machdep.cpu.brand_string").Output()
-		if err == nil {
-			return strings.TrimSpace(string(out))
+		if rest = string(out); err != nil {
+			rest = runtime.GOARCH + " processor"
 		}
 	}
-	return runtime.GOARCH + " processor"
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
 }

@@ -27,8 +27,7 @@ type Row struct {
 // Suites returns the suites' names in the order of the report. A name is also the file's, before
 // ".json".
 func Suites() []string {
-	return []string{"throughput", "anchors", "processors", "latency", "unique", "time", "tuning",
-		"costs", "keys"}
+	return []string{"throughput", "anchors", "processors", "latency", "tuning", "costs", "keys"}
 }
 
 // Get returns the cell; one without values if there is none.

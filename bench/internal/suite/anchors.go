@@ -3,6 +3,7 @@ package suite
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,30 +27,30 @@ const (
 
 // anchor is a Java process that runs a generator of another project.
 type anchor struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-	cmd *exec.Cmd
+	name string
+	in   io.WriteCloser
+	out  *bufio.Reader
+	cmd  *exec.Cmd
 }
 
 // newAnchor starts the process, which ends when ctx does.
-func newAnchor(ctx context.Context, dir, name string) (*anchor, error) {
+func newAnchor(ctx context.Context, dir, name, generator string) (*anchor, error) {
 	path, err := os.ReadFile(filepath.Join(dir, "classpath"))
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "java", "-Xmx2g", "-cp", strings.TrimSpace(string(path)),
-		"Anchor", name)
+		"Anchor", generator)
 	cmd.Stderr = os.Stderr
-	a := &anchor{cmd: cmd}
-	if a.in, err = cmd.StdinPipe(); err != nil {
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	a.out = bufio.NewReader(out)
-	return a, cmd.Start()
+	return &anchor{name, in, bufio.NewReader(out), cmd}, cmd.Start()
 }
 
 // ask sends a line and returns millions of ids a second and the refused calls per million ids.
@@ -92,21 +93,18 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 	f.Meta.Modules["java"] = strings.Join(strings.Split(string(version), "\n")[:3], "; ")
 	f.Meta.Modules["baidu/uid-generator, Ahoo-Wang/CosId, Meituan-Dianping/Leaf"] =
 		strings.Join(strings.Fields(string(commits)), " ")
-	names := []struct{ row, name string }{
+	var java []*anchor
+	for _, x := range [][2]string{
 		{Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
-		{Chain, "cosid-chain"},
-		{"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
-		{Leaf, "leaf-segment"},
-		{"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
-	}
-	java := map[string]*anchor{}
-	for _, x := range names {
-		a, err := newAnchor(ctx, c.Anchors, x.name)
+		{Chain, "cosid-chain"}, {"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
+		{Leaf, "leaf-segment"}, {"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
+	} {
+		a, err := newAnchor(ctx, c.Anchors, x[0], x[1])
 		if err != nil {
 			return err
 		}
 		defer a.close()
-		java[x.row] = a
+		java = append(java, a)
 		for _, threads := range []int{1, 8} { // compiles it
 			if _, _, err := a.ask("%d %d", threads, pick(c, 300, 3000)); err != nil {
 				return err
@@ -114,7 +112,7 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 		}
 	}
 	d := pick(c, 50*time.Millisecond, 250*time.Millisecond)
-	err = rounds(ctx, pick(c, 2, 8), func(int) error {
+	return errors.Join(rounds(ctx, pick(c, 2, 8), func(int) error {
 		for _, threads := range []int{1, 2, 4, 8} {
 			column := fmt.Sprint(threads)
 			for _, x := range contender.Pick(contender.OneLane, contender.ManyLanes,
@@ -122,60 +120,53 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 				ns, err := once(x.New, threads, d)
 				f.Add("anchors", x.Name, column, "M/s", 1e3/ns, err)
 			}
-			for _, x := range names {
-				rate, refused, err := java[x.row].ask("%d %d", threads, d.Milliseconds())
-				f.Add("anchors", x.row, column, "M/s", rate, err)
-				if x.row == Baidu {
-					f.Add("refused", x.row, column, "", refused, err)
+			for _, a := range java {
+				rate, refused, err := a.ask("%d %d", threads, d.Milliseconds())
+				f.Add("anchors", a.name, column, "M/s", rate, err)
+				if a.name == Baidu {
+					f.Add("refused", a.name, column, "", refused, err)
 				}
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return rounds(ctx, pick(c, 1, 4), func(int) error { return sweeps(ctx, c, f, java[Baidu]) })
+	}), rounds(ctx, pick(c, 1, 4), func(int) error { return sweeps(ctx, c, f, java[0]) }))
 }
 
 // sweeps measures timeBits 25..32 with workerBits 20 and workerBits 20..29 with timeBits 31, on one
 // goroutine per processor, and 1..8 consumers of a 31-23-9 layout. The epoch is now, so that 25
 // bits of seconds have room for what a measurement borrows.
 func sweeps(ctx context.Context, c *Config, f *result.File, baidu *anchor) error {
-	one := func(table string, x, timeBits, workerBits, goroutines int) error {
-		l := bitsalloc.Layout{TimeBits: timeBits, WorkerBits: workerBits,
-			SeqBits: 63 - timeBits - workerBits, Epoch: time.Now().Truncate(time.Second)}
-		d, column := pick(c, 30*time.Millisecond, 100*time.Millisecond), fmt.Sprint(x)
-		for _, own := range []struct {
-			name  string
-			lanes int
-		}{{contender.OneLane, 1}, {contender.ManyLanes, uid.AutoLanes}} {
-			ns, err := once(contender.Cached(&uid.Options{Layout: l, Lanes: own.lanes}),
-				goroutines, d)
-			f.Add(table, own.name, column, "M/s", 1e3/ns, err)
-		}
-		_, _, err := baidu.ask("layout %d %d %d", l.TimeBits, l.WorkerBits, l.SeqBits)
-		if err != nil {
-			return err
-		}
-		rate, _, err := baidu.ask("%d %d", goroutines, d.Milliseconds())
-		f.Add(table, Baidu, column, "M/s", rate, err)
-		return ctx.Err()
-	}
-	for t := 25; t <= 32; t++ {
-		if err := one("timeBits", t, t, 20, procs()); err != nil {
-			return err
-		}
-	}
-	for w := 20; w <= 29; w++ {
-		if err := one("workerBits", w, 31, w, procs()); err != nil {
-			return err
-		}
-	}
-	for n := 1; n <= 8; n++ {
-		if err := one("consumers", n, 31, 23, n); err != nil {
-			return err
+	d := pick(c, 30*time.Millisecond, 100*time.Millisecond)
+	for _, table := range []struct {
+		name     string
+		from, to int
+	}{{"timeBits", 25, 32}, {"workerBits", 20, 29}, {"consumers", 1, 8}} {
+		for x := table.from; x <= table.to && ctx.Err() == nil; x++ {
+			l := bitsalloc.Layout{TimeBits: 31, WorkerBits: 20,
+				Epoch: time.Now().Truncate(time.Second)}
+			goroutines, column := procs(), fmt.Sprint(x)
+			switch table.name {
+			case "timeBits":
+				l.TimeBits = x
+			case "workerBits":
+				l.WorkerBits = x
+			default:
+				l.WorkerBits, goroutines = 23, x
+			}
+			l.SeqBits = 63 - l.TimeBits - l.WorkerBits
+			o := uid.Options{Layout: l}
+			for _, name := range []string{contender.OneLane, contender.ManyLanes} {
+				ns, err := once(contender.Cached(&o), goroutines, d)
+				f.Add(table.name, name, column, "M/s", 1e3/ns, err)
+				o.Lanes = uid.AutoLanes
+			}
+			_, _, err := baidu.ask("layout %d %d %d", l.TimeBits, l.WorkerBits, l.SeqBits)
+			if err != nil {
+				return err
+			}
+			rate, _, err := baidu.ask("%d %d", goroutines, d.Milliseconds())
+			f.Add(table.name, Baidu, column, "M/s", rate, err)
 		}
 	}
-	return nil
+	return ctx.Err()
 }

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,26 +42,22 @@ func keys(ctx context.Context, c *Config, f *result.File) error {
 		return err
 	}
 	defer srv.Close()
-	db, err := sql.Open("mysql", srv.DSN("")+"&interpolateParams=true")
+	if _, err := srv.TryQuery("", "CREATE DATABASE bench"); err != nil {
+		return err
+	}
+	db, err := sql.Open("mysql", srv.DSN("bench")+"&interpolateParams=true")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE bench"); err != nil {
-		return err
-	}
-	random := func() (any, error) { id, err := uuid.NewRandom(); return id[:], err }
-	timed := func() (any, error) { id, err := uuid.NewV7(); return id[:], err }
-	text := func() (any, error) { id, err := uuid.NewRandom(); return id.String(), err }
 	for i, k := range []key{
-		{"uid.Cached", "BIGINT", func() (any, error) {
-			id, err := g.Next(ctx)
-			return int64(id), err
-		}},
+		{"uid.Cached", "BIGINT", func() (any, error) { id, err := g.Next(ctx); return int64(id), err }},
 		{"AUTO_INCREMENT", "BIGINT", nil},
-		{"UUIDv7", "BINARY(16)", timed},
-		{"UUIDv4", "BINARY(16)", random},
-		{"UUIDv4", "CHAR(36) CHARACTER SET ascii", text},
+		{"UUIDv7", "BINARY(16)", func() (any, error) { id, err := uuid.NewV7(); return id[:], err }},
+		{"UUIDv4", "BINARY(16)",
+			func() (any, error) { id, err := uuid.NewRandom(); return id[:], err }},
+		{"UUIDv4", "CHAR(36) CHARACTER SET ascii",
+			func() (any, error) { id, err := uuid.NewRandom(); return id.String(), err }},
 	} {
 		if err := k.fill(ctx, db, fmt.Sprint("t", i), pick(c, 40_000, 1_000_000), f); err != nil {
 			return err
@@ -78,16 +75,13 @@ func (k key) fill(ctx context.Context, db *sql.DB, table string, n int, f *resul
 	}
 	before, err := splits(ctx, db)
 	if err == nil {
-		_, err = db.ExecContext(ctx, "CREATE TABLE bench."+table+" ("+column+
+		_, err = db.ExecContext(ctx, "CREATE TABLE "+table+" ("+column+
 			", customer INT NOT NULL, note VARCHAR(120) NOT NULL, KEY customer (customer))")
-	}
-	if err != nil {
-		return err
 	}
 	name := k.name + " " + strings.Fields(k.typ)[0]
 	var data, index float64
 	took := time.Duration(0)
-	for part := 1; part <= checkpoints; part++ {
+	for part := 1; part <= checkpoints && err == nil; part++ {
 		start := time.Now()
 		for done := n * (part - 1) / checkpoints; done < n*part/checkpoints; done += perInsert {
 			if err := k.insert(ctx, db, table, done); err != nil {
@@ -95,56 +89,44 @@ func (k key) fill(ctx context.Context, db *sql.DB, table string, n int, f *resul
 			}
 		}
 		took += time.Since(start)
-		if _, err := db.ExecContext(ctx, "ANALYZE TABLE bench."+table); err != nil {
-			return err
-		}
-		err := db.QueryRowContext(ctx, `SELECT DATA_LENGTH, INDEX_LENGTH FROM
+		_, err = db.ExecContext(ctx, "ANALYZE TABLE "+table)
+		err = errors.Join(err, db.QueryRowContext(ctx, `SELECT DATA_LENGTH, INDEX_LENGTH FROM
 			information_schema.TABLES WHERE TABLE_SCHEMA = 'bench' AND TABLE_NAME = ?`, table).
-			Scan(&data, &index)
-		if err != nil {
-			return err
-		}
-		rows := human.Count(int64(n * part / checkpoints))
-		f.Add("secondary index", name, rows, "B", index, nil)
-		f.Add("clustered index", name, rows, "B", data, nil)
+			Scan(&data, &index))
+		f.Add("secondary index", name, human.Count(int64(n*part/checkpoints)), "B", index, err)
 	}
-	after, err := splits(ctx, db)
 	if err != nil {
 		return err
 	}
+	after, err := splits(ctx, db)
 	f.Add("keys", name, "inserts a second", "", float64(n)/took.Seconds(), nil)
 	f.Add("keys", name, "clustered index", "B", data, nil)
 	f.Add("keys", name, "secondary index", "B", index, nil)
-	f.Add("keys", name, "page splits", "", float64(after-before), nil)
-	return nil
+	f.Add("keys", name, "page splits", "", after-before, err)
+	return err
 }
 
 // insert adds perInsert rows in one statement.
 func (k key) insert(ctx context.Context, db *sql.DB, table string, from int) error {
 	const note = "the quick brown fox jumps over the lazy dog, and the lazy dog does not " +
 		"mind at all"
-	columns, values := "(id, customer, note)", "(?,?,?)"
-	if k.next == nil {
-		columns, values = "(customer, note)", "(?,?)"
-	}
+	id, err := any(nil), error(nil) // the server makes a key for NULL
 	args := make([]any, 0, 3*perInsert)
 	for i := range perInsert {
 		if k.next != nil {
-			id, err := k.next()
-			if err != nil {
+			if id, err = k.next(); err != nil {
 				return err
 			}
-			args = append(args, id)
 		}
-		args = append(args, (from+i)*7919%100_003, note)
+		args = append(args, id, (from+i)*7919%100_003, note)
 	}
-	_, err := db.ExecContext(ctx, "INSERT INTO bench."+table+" "+columns+" VALUES "+values+
-		strings.Repeat(","+values, perInsert-1), args...)
+	_, err = db.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?,?,?)"+
+		strings.Repeat(",(?,?,?)", perInsert-1), args...)
 	return err
 }
 
 // splits returns how often the server has split a page of an index so far.
-func splits(ctx context.Context, db *sql.DB) (n int64, err error) {
+func splits(ctx context.Context, db *sql.DB) (n float64, err error) {
 	err = db.QueryRowContext(ctx, "SELECT COUNT FROM information_schema.INNODB_METRICS "+
 		"WHERE NAME = 'index_page_splits'").Scan(&n)
 	return n, err

@@ -1,8 +1,8 @@
 package suite
 
 import (
-	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -22,31 +22,22 @@ import (
 // machine, and what a simulation of the cache lines says up to 128.
 func processors(ctx context.Context, c *Config, f *result.File) error {
 	var loads []load
-	for p := 1; p < 2*runtime.NumCPU(); p *= 2 {
-		loads = append(loads, load{min(p, runtime.NumCPU()), min(p, runtime.NumCPU())})
+	for p := 1; p < 2*procs(); p *= 2 {
+		loads = append(loads, on(min(p, procs()), min(p, procs())))
 	}
 	list := contender.Pick(contender.AddCalled, contender.AddOwn, contender.OneLane,
 		contender.ManyLanes, contender.WUID, contender.Bwmarrin)
-	if err := paces(ctx, f, "measured", list, loads, pick(c, 5, 100)); err != nil {
-		return err
-	}
-	err := rounds(ctx, pick(c, 5, 30), func(int) error {
-		short, err := once(contender.Cached(&uid.Options{RunLength: 1}), 1, contender.Short)
-		if err != nil {
-			return err
-		}
-		long, err := once(contender.Cached(nil), 1, contender.Short)
-		f.Add("cost", "an id, RunLength 1", "ns", "ns", short, err)
-		f.Add("cost", "an id", "ns", "ns", long, err)
-		if procs() > 1 {
-			least := transfer(500)
-			for range 10 {
-				least = min(least, transfer(500))
+	err := errors.Join(paces(ctx, f, "measured", list, loads, pick(c, 5, 100)),
+		rounds(ctx, pick(c, 5, 30), func(int) error {
+			short, err := once(contender.Cached(&uid.Options{RunLength: 1}), 1, contender.Short)
+			f.Add("cost", "an id, RunLength 1", "ns", "ns", short, err)
+			long, err := once(contender.Cached(nil), 1, contender.Short)
+			f.Add("cost", "an id", "ns", "ns", long, err)
+			for i := 0; i < 10 && procs() > 1; i++ {
+				f.Add("cost", "a transfer of a line", "ns", "ns", transfer(500), nil)
 			}
-			f.Add("cost", "a transfer of a line", "ns", "ns", least, nil)
-		}
-		return err
-	})
+			return nil
+		}))
 	if err != nil {
 		return err
 	}
@@ -55,14 +46,10 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 		return slices.Min(append(f.Get("cost", name, "ns").Values, math.Inf(1)))
 	}
 	for _, times := range []float64{1, 4} {
-		for _, many := range []bool{false, true} {
-			name := "one lane"
-			if many {
-				name = "many lanes"
-			}
-			name += fmt.Sprintf(", a transfer %g times as measured", times)
+		for _, lanes := range []string{"one lane", "many lanes"} {
+			name := fmt.Sprintf("%s, a transfer %g times as measured", lanes, times)
 			for p := 1; p <= 128; p *= 2 {
-				m := machine{procs: p, many: many, call: cost("an id"),
+				m := machine{procs: p, many: lanes == "many lanes", call: cost("an id"),
 					refill:   cost("an id, RunLength 1") - cost("an id"),
 					transfer: times * cost("a transfer of a line")}
 				for seed := range uint64(5) {
@@ -133,7 +120,7 @@ func (l *line) use(now float64, processor int, d, transfer float64) float64 {
 
 // run simulates so many calls a processor and returns millions of ids a second. With many lanes, a
 // goroutine's stack picks one of the seats at random; those of one seat stay on one lane, and all
-// others have moved apart, as seats do.
+// others have moved apart, as seats do. The first processor that has made its calls ends the run.
 func (m machine) run(seed uint64, calls int) float64 {
 	calls = max(2000, calls/m.procs)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -142,44 +129,26 @@ func (m machine) run(seed uint64, calls int) float64 {
 		seats, length = 8<<bits.Len(uint(8*m.procs-1)), 512
 	}
 	lanes, ring := map[int]*line{}, line{at: -1}
-	q := make(queue, m.procs)
-	for p := range q {
+	lane, ready := make([]*line, m.procs), make([]float64, m.procs) // by processor
+	for p := range m.procs {
 		seat := random.IntN(seats)
 		if lanes[seat] == nil {
 			lanes[seat] = &line{at: -1}
 		}
-		q[p] = &caller{processor: p, lane: lanes[seat], left: calls, ready: random.Float64()}
+		lane[p], ready[p] = lanes[seat], random.Float64()
 	}
-	heap.Init(&q)
-	for q[0].left > 0 {
-		c := q[0]
-		c.ready = c.lane.use(c.ready, c.processor, m.call, m.transfer)
-		if c.lane.left--; c.lane.left < 0 {
-			c.ready = ring.use(c.ready, c.processor, m.refill, m.transfer)
-			c.lane.free, c.lane.left = c.ready, length
+	made := make([]int, m.procs)
+	for total := 0; ; total++ {
+		p := slices.Index(ready, slices.Min(ready))
+		if made[p] == calls {
+			return 1e3 * float64(total) / ready[p]
 		}
-		c.left--
-		heap.Fix(&q, 0)
+		l := lane[p]
+		ready[p] = l.use(ready[p], p, m.call, m.transfer)
+		if l.left--; l.left < 0 {
+			ready[p] = ring.use(ready[p], p, m.refill, m.transfer)
+			l.free, l.left = ready[p], length
+		}
+		made[p]++
 	}
-	made := 0
-	for _, c := range q {
-		made += calls - c.left
-	}
-	return 1e3 * float64(made) / q[0].ready
 }
-
-// caller is a goroutine on a processor of its own.
-type caller struct {
-	processor, left int
-	lane            *line
-	ready           float64
-}
-
-// queue has the caller that is ready first in front.
-type queue []*caller
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].ready < q[j].ready }
-func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(any)          {}
-func (q *queue) Pop() any          { return nil }

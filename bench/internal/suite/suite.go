@@ -20,7 +20,6 @@ type Config struct {
 	Root    string    // of the repository
 	Anchors string    // what bench/anchors/build.sh has built; "" where it was not
 	Results string    // the directory of the raw results
-	Command string    // as the user gave it
 	Out     io.Writer // for what is under way
 }
 
@@ -28,19 +27,17 @@ type Config struct {
 func (c *Config) Run(ctx context.Context, name string) error {
 	suites := map[string]func(context.Context, *Config, *result.File) error{
 		"throughput": throughput, "anchors": anchors, "processors": processors,
-		"latency": latency, "unique": unique, "time": stamps, "tuning": tuning, "costs": costs,
-		"keys": keys,
+		"latency": latency, "tuning": tuning, "costs": costs, "keys": keys,
 	}
 	fmt.Fprintf(c.Out, "%s: %s", name, time.Now().Format(time.TimeOnly))
-	f := &result.File{Meta: result.NewMeta(ctx, name, c.Command, c.Quick)}
+	f := &result.File{Meta: result.NewMeta(ctx, name, c.Quick)}
 	start := time.Now()
 	err := suites[name](ctx, c, f)
-	took := time.Since(start).Seconds()
-	fmt.Fprintf(c.Out, ", took %.0f s\n", took)
+	f.Meta.Seconds = time.Since(start).Seconds()
+	fmt.Fprintf(c.Out, ", took %.0f s\n", f.Meta.Seconds)
 	if err != nil || len(f.Rows) == 0 {
 		return err
 	}
-	f.Meta.Seconds = took
 	return f.Save(c.Results)
 }
 
@@ -70,18 +67,25 @@ func rounds(ctx context.Context, n int, f func(round int) error) error {
 // starter is the New of a contender.
 type starter = func() (contender.Loop, func(), error)
 
-// once measures the wall nanoseconds per id of a fresh generator, to a picosecond.
-func once(start starter, goroutines int, d time.Duration) (float64, error) {
+// fresh calls take with the loop of a fresh generator.
+func fresh[T any](start starter, take func(contender.Loop) (T, error)) (v T, err error) {
 	run, stop, err := start()
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	defer stop()
+	return take(run)
+}
+
+// once measures the wall nanoseconds per id of a fresh generator, to a picosecond.
+func once(start starter, goroutines int, d time.Duration) (float64, error) {
 	tries := 1
 	if d == contender.Short {
 		tries = measure.Tries
 	}
-	ns, err := measure.Pace(run, goroutines, d, tries)
+	ns, err := fresh(start, func(run contender.Loop) (float64, error) {
+		return measure.Pace(run, goroutines, d, tries)
+	})
 	return float64(int64(ns*1000+0.5)) / 1000, err
 }
 

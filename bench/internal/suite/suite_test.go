@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/bench/internal/result"
-	"github.com/uidring/uidring/internal/claimtest"
-	"github.com/uidring/uidring/uid"
 )
 
 // Every suite has a name in the result package and a function here: a quick run of the short ones.
@@ -29,27 +27,6 @@ func TestQuick(t *testing.T) {
 					row.Err)
 			}
 		}
-	}
-}
-
-// gaps finds the ids that are missing and those that are there twice.
-func TestGaps(t *testing.T) {
-	t.Parallel()
-	g, err := uid.NewCached(t.Context(), claimtest.Static(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = g.Close() }()
-	ids, err := taken(t.Context(), g, 1, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if skipped, duplicates := gaps(g, ids); skipped != 0 || duplicates != 0 {
-		t.Errorf("%d skipped, %d equal, want none", skipped, duplicates)
-	}
-	ids[500] = ids[499]
-	if skipped, duplicates := gaps(g, ids); skipped != 1 || duplicates != 1 {
-		t.Errorf("%d skipped, %d equal, want one of each", skipped, duplicates)
 	}
 }
 
