@@ -39,7 +39,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/server"
 )
 
-// childEnv makes this program one of the constant servers: its value is the kind. The address is its
+// childEnv makes this program one of the constant servers. Its value is the kind; the address is the
 // argument.
 const childEnv = "UIDRING_BENCH_SERVER"
 
@@ -217,8 +217,8 @@ func measure(
 		f := all[i]
 		fmt.Fprintf(out, "%8.0f/s  %.2f of the first; %5.1f µs of the server, %.2f of the first; "+
 			"p50 %5.0f µs  p99 %5.0f µs  %s\n",
-			result.Median(f.rate), result.Median(f.ratio), result.Median(f.cpu), result.Median(f.cpuRatio), result.Median(f.p50),
-			result.Median(f.p99), c.name)
+			result.Median(f.rate), result.Median(f.ratio), result.Median(f.cpu),
+			result.Median(f.cpuRatio), result.Median(f.p50), result.Median(f.p99), c.name)
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ func open(
 		one*time.Duration(len(contenders)), within)
 	begin := time.Now()
 	lost := make([]bool, len(contenders))
-	fmt.Fprintf(out, "open loop, %d connections, %v a rate, %d rounds; %s\n", conns, duration, rounds,
-		server.Conditions(ctx))
+	fmt.Fprintf(out, "open loop, %d connections, %v a rate, %d rounds; %s\n", conns, duration,
+		rounds, server.Conditions(ctx))
 	for rate := openStep; ; rate += openStep {
 		worst := time.Duration(0)
 		for i := range contenders {
@@ -52,8 +52,8 @@ func open(
 			}
 		}
 		if time.Since(begin)+worst > within {
-			fmt.Fprintf(out, "load after: %s; %d/s could take longer than %v in all\n", server.Load(),
-				rate, within)
+			fmt.Fprintf(out, "load after: %s; %d/s could take longer than %v in all\n",
+				server.Load(), rate, within)
 			return nil
 		}
 		took := make([][]float64, len(contenders))

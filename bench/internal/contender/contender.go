@@ -14,7 +14,7 @@ type Loop func(n int) error
 
 // Contender hands out ids, or stands for the least that handing one out can cost.
 type Contender struct {
-	Name  string // of a peer: its module below github.com, without /v2, and what else tells it apart
+	Name  string // of a peer: its module below github.com, and what tells two rows apart
 	Group Group
 	Floor string // the floor that its price is a multiple of
 	Bits  int    // of an id: up to 64 for integers, 80 and more for byte strings; 0: a floor
@@ -100,3 +100,6 @@ func Pick(names ...string) []Contender {
 func free(start func() Loop) func() (Loop, func(), error) {
 	return func() (Loop, func(), error) { return start(), func() {}, nil }
 }
+
+// plain is the New of what needs nothing.
+func plain(run Loop) func() (Loop, func(), error) { return free(func() Loop { return run }) }

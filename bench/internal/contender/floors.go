@@ -20,19 +20,17 @@ const (
 )
 
 func floors() []Contender {
-	row := func(name, note string, start func() Loop) Contender {
-		return Contender{name, Floor, AddCalled, 0, Rate{}, note, free(start)}
+	row := func(name, note string, start func() (Loop, func(), error)) Contender {
+		return Contender{name, Floor, AddCalled, 0, Rate{}, note, start}
 	}
 	return []Contender{
-		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word", add),
-		row(AddCalled, "a function that does nothing but that add, and is not inlined", addCalled),
+		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word", free(add)),
+		row(AddCalled, "a function that does nothing but that add, and is not inlined",
+			free(addCalled)),
 		row(AddStore, "one plain store to another cache line, then the add, both in the loop",
-			addStore),
-		row(AddOwn, "every goroutine adds to a word of its own",
-			func() Loop { return addOwn }),
-		row("floor/mutex", "lock, count, unlock", mutex),
-		row(TimeNow, "reads the wall clock and the monotonic clock",
-			func() Loop { return now }),
+			free(addStore)),
+		row(AddOwn, "every goroutine adds to a word of its own", plain(addOwn)),
+		row(TimeNow, "reads the wall clock and the monotonic clock", plain(now)),
 	}
 }
 
@@ -94,19 +92,6 @@ func addOwn(n int) error {
 //
 //go:noinline
 func escape[T any](p *T) *T { return p }
-
-func mutex() Loop {
-	var mu sync.Mutex
-	w := new(word)
-	return func(n int) error {
-		for range n {
-			mu.Lock()
-			w.s++
-			mu.Unlock()
-		}
-		return nil
-	}
-}
 
 func now(n int) error {
 	t := escape(new(time.Time))

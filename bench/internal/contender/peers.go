@@ -44,12 +44,12 @@ func peers() []Contender {
 			wuids),
 		row("muyo/sno", 80, perTick(1<<16, 4*ms, true), "", snos),
 		row("rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
-			free(xids)),
-		row("google/uuid v4", 128, Rate{}, "random: no order, no time", free(uuid4)),
-		row(UUID7, 128, Rate{}, "", free(uuid7)),
+			plain(xids)),
+		row("google/uuid v4", 128, Rate{}, "random: no order, no time", plain(uuid4)),
+		row(UUID7, 128, Rate{}, "", plain(uuid7)),
 		row(GoUUID7, 128, Rate{}, "the standard library's, since Go 1.27", standard),
-		row("oklog/ulid", 128, Rate{}, "", free(ulids)),
-		row("segmentio/ksuid", 160, Rate{}, "", free(ksuids)),
+		row("oklog/ulid", 128, Rate{}, "", plain(ulids)),
+		row("segmentio/ksuid", 160, Rate{}, "", plain(ksuids)),
 	}
 }
 
@@ -112,47 +112,37 @@ func snos() (Loop, func(), error) {
 	}, func() {}, err
 }
 
-func xids() Loop {
-	return func(n int) error {
-		for range n {
-			xid.New()
-		}
-		return nil
+func xids(n int) error {
+	for range n {
+		xid.New()
 	}
+	return nil
 }
 
-func uuid4() Loop {
-	return func(n int) (err error) {
-		for i := 0; i < n && err == nil; i++ {
-			_, err = uuid.NewRandom()
-		}
-		return err
+func uuid4(n int) (err error) {
+	for i := 0; i < n && err == nil; i++ {
+		_, err = uuid.NewRandom()
 	}
+	return err
 }
 
-func uuid7() Loop {
-	return func(n int) (err error) {
-		for i := 0; i < n && err == nil; i++ {
-			_, err = uuid.NewV7()
-		}
-		return err
+func uuid7(n int) (err error) {
+	for i := 0; i < n && err == nil; i++ {
+		_, err = uuid.NewV7()
 	}
+	return err
 }
 
-func ulids() Loop {
-	return func(n int) error {
-		for range n {
-			ulid.Make()
-		}
-		return nil
+func ulids(n int) error {
+	for range n {
+		ulid.Make()
 	}
+	return nil
 }
 
-func ksuids() Loop {
-	return func(n int) (err error) {
-		for i := 0; i < n && err == nil; i++ {
-			_, err = ksuid.NewRandom()
-		}
-		return err
+func ksuids(n int) (err error) {
+	for i := 0; i < n && err == nil; i++ {
+		_, err = ksuid.NewRandom()
 	}
+	return err
 }

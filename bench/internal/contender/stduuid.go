@@ -5,11 +5,9 @@ package contender
 import "uuid"
 
 // standard is the New of a loop of the standard library's UUIDs, which Go has since 1.27.
-var standard = free(func() Loop {
-	return func(n int) error {
-		for range n {
-			uuid.NewV7()
-		}
-		return nil
+var standard = plain(func(n int) error {
+	for range n {
+		uuid.NewV7()
 	}
+	return nil
 })

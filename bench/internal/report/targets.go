@@ -39,6 +39,8 @@ func (r *Report) Targets() []Target {
 		whyFill    = "A call claims its ids by a compare-and-swap; the store loop has none."
 		whyWUID    = "Both are a call with one locked add. `Next` loads its lane and the end of " +
 			"its run as well, where wuid compares with constants and its ids carry no time."
+		whyShared = "Two processors want one line all the time. Which of them keeps it for how long is " +
+			"chance, and rounds differ by more than what is missed."
 		whyOwn = "A lane's line stays with its processor; what is left is that of the processors."
 	)
 	n := r.Procs()
@@ -66,8 +68,8 @@ func (r *Report) Targets() []Target {
 		{"`Fill` of 256", contender.Fill256, "the store loop", contender.Store256, 1, n, 1.8,
 			whyFill},
 		{"`uid.Default` on 31-4-28", contender.DefaultWide, "`time.Now`", contender.TimeNow, 1, n, 1,
-			""},
-		{next, contender.OneLane, "a shared called add", contender.AddCalled, n, n, 1.1, ""},
+			"A call is a `time.Now` and a compare-and-swap."},
+		{next, contender.OneLane, "a shared called add", contender.AddCalled, n, n, 1.1, whyShared},
 		{"a call of " + many, contender.ManyLanes, "the same alone", "", n, n, 1.05, whyOwn},
 	} {
 		load := suite.On(b.goroutines, b.procs)
@@ -113,10 +115,10 @@ func (r *Report) TargetTable() string {
 	return g.String()
 }
 
-// Missed returns a sentence for each target that is missed for a reason of its own.
+// Missed returns each reason for which targets are missed, once.
 func (r *Report) Missed() (out []string) {
 	for _, t := range r.Targets() {
-		line := t.What + ", against " + t.Against + ". " + t.Why
+		line := "Against " + t.Against + ": " + t.Why
 		if t.Result == verdict(1, 0) && t.Why != "" && !slices.Contains(out, line) {
 			out = append(out, line)
 		}

@@ -51,9 +51,11 @@ func keys(ctx context.Context, c *Config, f *result.File) error {
 	}
 	defer func() { _ = db.Close() }()
 	for i, k := range []key{
-		{"uid.Cached", "BIGINT", func() (any, error) { id, err := g.Next(ctx); return int64(id), err }},
+		{"uid.Cached", "BIGINT",
+			func() (any, error) { id, err := g.Next(ctx); return int64(id), err }},
 		{"AUTO_INCREMENT", "BIGINT", nil},
-		{"UUIDv7", "BINARY(16)", func() (any, error) { id, err := uuid.NewV7(); return id[:], err }},
+		{"UUIDv7", "BINARY(16)",
+			func() (any, error) { id, err := uuid.NewV7(); return id[:], err }},
 		{"UUIDv4", "BINARY(16)",
 			func() (any, error) { id, err := uuid.NewRandom(); return id[:], err }},
 		{"UUIDv4", "CHAR(36) CHARACTER SET ascii",
