@@ -112,17 +112,18 @@ func (k key) fill(ctx context.Context, db *sql.DB, table string, n int, f *resul
 func (k key) insert(ctx context.Context, db *sql.DB, table string, from int) error {
 	const note = "the quick brown fox jumps over the lazy dog, and the lazy dog does not " +
 		"mind at all"
-	id, err := any(nil), error(nil) // the server makes a key for NULL
+	var id any // NULL, for which the server makes a key
 	args := make([]any, 0, 3*perInsert)
 	for i := range perInsert {
 		if k.next != nil {
+			var err error
 			if id, err = k.next(); err != nil {
 				return err
 			}
 		}
 		args = append(args, id, (from+i)*7919%100_003, note)
 	}
-	_, err = db.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?,?,?)"+
+	_, err := db.ExecContext(ctx, "INSERT INTO "+table+" VALUES (?,?,?)"+
 		strings.Repeat(",(?,?,?)", perInsert-1), args...)
 	return err
 }
