@@ -39,7 +39,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/server"
 )
 
-// childEnv makes this program one of the constant servers. Its value is the kind; the address is the
+// childEnv makes this program a constant server. Its value is the kind, the address is the first
 // argument.
 const childEnv = "UIDRING_BENCH_SERVER"
 

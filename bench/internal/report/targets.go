@@ -39,8 +39,8 @@ func (r *Report) Targets() []Target {
 		whyFill    = "A call claims its ids by a compare-and-swap; the store loop has none."
 		whyWUID    = "Both are a call with one locked add. `Next` loads its lane and the end of " +
 			"its run as well, where wuid compares with constants and its ids carry no time."
-		whyShared = "Two processors want one line all the time. Which of them keeps it for how long is " +
-			"chance, and rounds differ by more than what is missed."
+		whyShared = "Two processors want one line all the time. Which of them keeps it for how " +
+			"long is chance, and rounds differ by more than what is missed."
 		whyOwn = "A lane's line stays with its processor; what is left is that of the processors."
 	)
 	n := r.Procs()
