@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -84,6 +85,9 @@ func (c *doctorCmd) peers(ctx context.Context, p *program) (peers []doctor.Peer,
 		if other.fromAuthority(p) {
 			return nil, usagef("--peer %s is no database, --dsn is one: want two of a kind",
 				p.redactor.Redact(name))
+		}
+		if _, err := dsn.Parse(strings.TrimSpace(name)); err != nil {
+			return nil, usagef("--peer: %w", err)
 		}
 		err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
 			peer, err := doctor.NewPeer(ctx, db, s.Place)

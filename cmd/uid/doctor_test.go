@@ -69,6 +69,7 @@ func TestDoctorMySQL(t *testing.T) {
 			"UNTIL_MS, LAYOUT) VALUES ('rolled back', %d, 1, 1, 'elder', %d, '%s')",
 			db, worker, time.Now().Add(time.Hour).UnixMilli(), l))
 	}
+	b.check(t, exitUsage, "", "--peer: not the name of a database", "doctor", "--dsn", s.DSN(db), "--peer", "x")
 	b.check(t, exitOK, "worker 5 of namespace \"rolled back\" stops at 2030-01-01T00:00:00Z", "",
 		"doctor", "--dsn", s.DSN(db))
 	r := b.check(t, exitOK, "worker 0 of namespace \"eras\" stops at 2030-01-01T00:00:00Z, where a layout "+

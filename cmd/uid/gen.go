@@ -41,6 +41,11 @@ func (c *genCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.Gene != nil && layout.alloc.Layout().GeneBits == 0 {
 		return usagef("--gene: the layout %s has no gene bits", layout.alloc.Layout())
 	}
+	for _, era := range layout.eras.All() {
+		if most := era.MaxWorker(); c.Worker != nil && (*c.Worker < 0 || *c.Worker > most) {
+			return usagef("--worker is %d, want 0..%d", *c.Worker, most)
+		}
+	}
 	zone, err := loadZone(c.Zone)
 	if err != nil {
 		return err

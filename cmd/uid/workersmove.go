@@ -27,18 +27,9 @@ func (f *moveFlags) ends(p *program) (from, to string, err error) {
 		return names[0], names[1], nil
 	}
 	if f.From == "" || f.To == "" {
-		return "", "", usagef("--from is %q and --to is %q, want two authorities; or both in "+
-			"UID_DSN", redacted(f.From), redacted(f.To))
+		return "", "", usagef("--from or --to is missing, want two authorities; or both in UID_DSN")
 	}
 	return f.From, f.To, nil
-}
-
-// redacted says whether there is a text, and not which.
-func redacted(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "given"
 }
 
 // moveJSON is what move --json prints.
