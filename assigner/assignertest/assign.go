@@ -3,7 +3,7 @@ package assignertest
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -13,25 +13,17 @@ import (
 const promptly = 10 * time.Second
 
 // checkRange: worker ids are in [0, maxWorker], and do not change.
-func checkRange(ctx context.Context, e env) error {
+func checkRange(ctx context.Context, e env) {
 	for range 3 {
-		c, err := e.assign(ctx)
-		if err != nil {
-			return err
-		}
-		if err := inRange(c, e.MaxWorker); err != nil {
-			return err
-		}
-		if err := e.makeRoom(ctx, c); err != nil {
-			return err
-		}
+		c := e.assign(ctx)
+		inRange(c, e.MaxWorker)
+		e.makeRoom(ctx, c)
 	}
-	return nil
 }
 
 // checkExhausted: with room for few, those that find none get ErrWorkersExhausted, and the others a
 // worker id of their own and in range.
-func checkExhausted(ctx context.Context, e env) error {
+func checkExhausted(ctx context.Context, e env) {
 	const maxWorker, tries = 3, 10
 	full := 0
 	for range tries {
@@ -40,156 +32,132 @@ func checkExhausted(ctx context.Context, e env) error {
 		case errors.Is(err, assigner.ErrWorkersExhausted):
 			full++
 		case err != nil:
-			return fmt.Errorf("Assign(%d) = %w, want a claim or ErrWorkersExhausted",
-				maxWorker, err)
+			failf("Assign(%d) = %w, want a claim or ErrWorkersExhausted", maxWorker, err)
 		default:
-			if err := inRange(c, maxWorker); err != nil {
-				return err
-			}
+			inRange(c, maxWorker)
 		}
 	}
 	if !e.Unguarded && full < tries-(maxWorker+1) {
-		return fmt.Errorf("%d of %d Assign(%d) succeeded at one time, want at most %d",
+		failf("%d of %d Assign(%d) succeeded at one time, want at most %d",
 			tries-full, tries, maxWorker, maxWorker+1)
 	}
-	return nil
 }
 
 // checkNegativeMax: a maxWorker below 0 leaves no worker id to assign.
-func checkNegativeMax(ctx context.Context, e env) error {
-	c, err := e.process().Assign(ctx, -1)
-	if err == nil {
-		return fmt.Errorf("Assign(-1) = worker %d, want an error", c.Worker())
+func checkNegativeMax(ctx context.Context, e env) {
+	if c, err := e.process().Assign(ctx, -1); err == nil {
+		failf("Assign(-1) = worker %d, want an error", c.Worker())
 	}
-	return nil
 }
 
 // checkCancelledAssign: a ctx that has ended is an error that says so, at once.
-func checkCancelledAssign(_ context.Context, e env) error {
+func checkCancelledAssign(_ context.Context, e env) {
 	for _, end := range endedContexts() {
 		a := e.process()
 		begin := time.Now()
 		c, err := a.Assign(end.make(), e.MaxWorker)
-		if err == nil {
-			return fmt.Errorf("Assign with a ctx that is %s = worker %d, want an error",
-				end.name, c.Worker())
-		}
-		if !errors.Is(err, end.want) {
-			return fmt.Errorf("Assign with a ctx that is %s = %w, want an error that wraps %w",
+		switch {
+		case err == nil:
+			failf("Assign with a ctx that is %s = worker %d, want an error", end.name, c.Worker())
+		case !errors.Is(err, end.want):
+			failf("Assign with a ctx that is %s = %w, want an error that wraps %w",
 				end.name, err, end.want)
 		}
 		if d := time.Since(begin); d > promptly {
-			return fmt.Errorf("Assign with a ctx that is %s took %v", end.name, d)
+			failf("Assign with a ctx that is %s took %v", end.name, d)
 		}
 	}
-	return nil
 }
 
 // checkLayout: an authority has claims of one layout only. A claim that names no layout is not one
 // of them: nothing would cut its window where the next layout begins.
-func checkLayout(ctx context.Context, e env) error {
-	const one, two = "28-22-13-0/1s@2026-01-01T00:00:00Z", "29-21-13-0/1s@2016-09-20T00:00:00Z"
-	if _, ok := e.process().(assigner.LayoutBinder); !ok {
-		return nil
+func checkLayout(ctx context.Context, e env) {
+	const other = "29-21-13-0/1s@2016-09-20T00:00:00Z"
+	c, ok, err := e.assignBound(ctx, firstLayout)
+	if !ok {
+		return
 	}
-	assign := func(layout string) (assigner.Claim, error) {
-		b, ok := e.process().(assigner.LayoutBinder)
-		if !ok {
-			return nil, errors.New("one process's Assigner is a LayoutBinder and another " +
-				"one's is not")
+	if err != nil {
+		failf("Assign with the first layout: %w", err)
+	}
+	e.makeRoom(ctx, c)
+	err = e.refused(ctx, other, "with another layout")
+	for _, part := range []string{firstLayout, other} {
+		if !strings.Contains(err.Error(), part) {
+			failf("error %q does not mention %q", err, part)
 		}
-		return e.watch(b.BindLayout(layout)).Assign(ctx, e.MaxWorker)
 	}
-	c, err := assign(one)
-	if err != nil {
-		return fmt.Errorf("Assign with the first layout: %w", err)
+	_, err = e.watch(e.process()).Assign(ctx, e.MaxWorker)
+	mismatch(err, "without a layout, after a claim with one")
+	if _, _, err := e.assignBound(ctx, firstLayout); err != nil {
+		failf("Assign with the first layout, after a refusal of another: %w", err)
 	}
-	if err := e.makeRoom(ctx, c); err != nil {
-		return err
-	}
-	if c, err = assign(two); err == nil {
-		return fmt.Errorf("Assign with layout %s after a claim with layout %s = worker %d, "+
-			"want ErrLayoutMismatch", two, one, c.Worker())
-	}
-	if !errors.Is(err, assigner.ErrLayoutMismatch) {
-		return fmt.Errorf("Assign with another layout = %w, want an error that wraps "+
-			"ErrLayoutMismatch",
-			err)
-	}
-	if err := mentions(err, one, two); err != nil {
-		return err
-	}
-	err = refused(e.watch(e.process()).Assign(ctx, e.MaxWorker))
-	if err != nil {
-		return fmt.Errorf("Assign without a layout after a claim with layout %s = %w", one, err)
-	}
-	if _, err := assign(one); err != nil {
-		return fmt.Errorf("Assign with the first layout, after a refusal of another: %w", err)
-	}
-	return nil
 }
 
 // checkNoLayout: an authority whose claims name no layout has none for a claim that does, while
 // a window is open. Whether it has one later is the authority's choice.
-func checkNoLayout(ctx context.Context, e env) error {
-	b, ok := e.process().(assigner.LayoutBinder)
-	if !ok {
-		return nil
+func checkNoLayout(ctx context.Context, e env) {
+	if _, ok := e.process().(assigner.LayoutBinder); !ok {
+		return
 	}
-	c, err := e.assign(ctx)
-	if err != nil {
-		return err
-	}
-	err = refused(e.watch(b.BindLayout(firstLayout)).Assign(ctx, e.MaxWorker))
-	if err != nil {
-		return fmt.Errorf("Assign with a layout while a claim without one is open = %w", err)
-	}
+	c := e.assign(ctx)
+	e.refused(ctx, firstLayout, "with a layout, while a claim without one is open")
 	_, until := c.Window()
-	if _, err := c.Extend(ctx, until.Add(time.Second)); err != nil {
-		return fmt.Errorf("Extend without a layout, after a refusal of one: %w", err)
-	}
-	if _, err := e.assign(ctx); err != nil {
-		return fmt.Errorf("Assign without a layout, after a refusal of one: %w", err)
-	}
-	return nil
+	extend(ctx, c, until.Add(time.Second))
+	e.assign(ctx)
 }
 
-// refused returns an error unless the Assign whose results it gets failed with ErrLayoutMismatch.
-func refused(c assigner.Claim, err error) error {
-	switch {
-	case err == nil:
-		return fmt.Errorf("worker %d, want ErrLayoutMismatch", c.Worker())
-	case !errors.Is(err, assigner.ErrLayoutMismatch):
-		return fmt.Errorf("%w, want ErrLayoutMismatch", err)
+// assignBound makes a claim for a list of layouts in a new process. ok is false if the Assigner is
+// not bound to layouts.
+func (e env) assignBound(
+	ctx context.Context, list string,
+) (c assigner.Claim, ok bool, err error) {
+	b, ok := e.process().(assigner.LayoutBinder)
+	if !ok {
+		return nil, false, nil
 	}
-	return nil
+	c, err = e.watch(b.BindLayout(list)).Assign(ctx, e.MaxWorker)
+	return c, true, err
+}
+
+// refused fails unless Assign for a list of layouts, which what describes, fails with
+// ErrLayoutMismatch. It returns that error.
+func (e env) refused(ctx context.Context, list, what string) error {
+	_, ok, err := e.assignBound(ctx, list)
+	if !ok {
+		failf("one process's Assigner is a LayoutBinder and another one's is not")
+	}
+	mismatch(err, what)
+	return err
+}
+
+// mismatch fails unless err, of an Assign that what describes, is ErrLayoutMismatch.
+func mismatch(err error, what string) {
+	if !errors.Is(err, assigner.ErrLayoutMismatch) {
+		failf("Assign %s = %v, want ErrLayoutMismatch", what, err)
+	}
 }
 
 // checkClock: a claim that can tell the time tells it, and honours its ctx.
-func checkClock(ctx context.Context, e env) error {
-	c, err := e.assign(ctx)
-	if err != nil {
-		return err
-	}
-	clock, ok := c.(assigner.Clock)
+func checkClock(ctx context.Context, e env) {
+	clock, ok := e.assign(ctx).(assigner.Clock)
 	if !ok {
-		return nil
+		return
 	}
 	now, err := clock.Now(ctx)
 	if err != nil {
-		return fmt.Errorf("Now: %w", err)
+		failf("Now: %w", err)
 	}
 	// Authorities may be wrong by hours; a time that is off by a year is another unit or another
 	// epoch.
 	if d := time.Since(now).Abs(); d > 365*24*time.Hour {
-		return fmt.Errorf("Now() = %v, which is %v from this machine's time", now, d)
+		failf("Now() = %v, which is %v from this machine's time", now, d)
 	}
 	for _, end := range endedContexts() {
 		if _, err := clock.Now(end.make()); err == nil {
-			return fmt.Errorf("Now with a ctx that is %s = nil error, want one", end.name)
+			failf("Now with a ctx that is %s = nil error, want one", end.name)
 		}
 	}
-	return nil
 }
 
 // endedContext is a way for a context to have ended.
@@ -214,11 +182,10 @@ func endedContexts() []endedContext {
 	}
 }
 
-func inRange(c assigner.Claim, maxWorker int64) error {
+func inRange(c assigner.Claim, maxWorker int64) {
 	for range 2 {
 		if w := c.Worker(); w < 0 || w > maxWorker {
-			return fmt.Errorf("worker id = %d, want 0..%d", w, maxWorker)
+			failf("worker id = %d, want 0..%d", w, maxWorker)
 		}
 	}
-	return nil
 }
