@@ -7,13 +7,9 @@ import (
 
 // InNewProcess returns a as a process of its own has it, which knows nothing of this one's claims.
 func InNewProcess(a Assigner) Assigner {
-	switch a := a.(type) {
-	case local:
-		a.open = &holders{}
-		return a
-	case static:
-		a.open = &holders{}
-		return a
+	if l, ok := a.(local); ok {
+		l.open = &holders{}
+		return l
 	}
 	return a
 }

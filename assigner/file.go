@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
@@ -24,20 +23,15 @@ type reservation struct {
 // fileClaim is a claim that a file remembers. A window's end is in the file, and the file on the
 // disk, before Window reports it. The next claim begins at the end that it finds.
 type fileClaim struct {
-	path    string
-	worker  int64
-	layout  string
-	lock    *os.File
-	release func()
-	from    time.Time
+	boundedClaim
+
+	path   string
+	layout string
+	lock   *os.File
 
 	// Owned by the caller of Extend and Release.
-	saved    time.Time // the end that the file has
-	tried    time.Time // the end that the file may have, after a write that failed
-	released bool
-
-	mu    sync.Mutex
-	until time.Time // guarded by mu; only grows
+	saved time.Time // the end that the file has
+	tried time.Time // the end that the file may have, after a write that failed
 }
 
 // newFileClaim locks the file, and reserves a window that begins where the file's ends. release
@@ -62,7 +56,8 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 		}
 	}()
 	now := a.now().UTC().Round(0)
-	c := &fileClaim{path: path, worker: worker, layout: a.layout, lock: lock, release: release}
+	c := &fileClaim{boundedClaim: boundedClaim{worker: worker, release: release}, path: path,
+		layout: a.layout, lock: lock}
 	switch found, err := readReservation(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		// A run without the file, or one whose volume is lost, may have stamped ahead of the clock.
@@ -90,16 +85,6 @@ func newFileClaim(o LocalOptions, a local, worker int64, release func()) (_ *fil
 	return c, nil
 }
 
-// Worker returns the worker id.
-func (c *fileClaim) Worker() int64 { return c.worker }
-
-// Window returns the window as the file has it.
-func (c *fileClaim) Window() (from, until time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.from, c.until
-}
-
 // Extend writes the new end into the file and waits for the disk, and only then reports it. Asked
 // for no more than there is, it does nothing. It does not read ctx while it waits.
 func (c *fileClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
@@ -117,9 +102,7 @@ func (c *fileClaim) Extend(ctx context.Context, until time.Time) (time.Time, err
 	if err != nil {
 		return time.Time{}, fmt.Errorf("assigner: extending worker id %d: %w", c.worker, err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.until = until
+	c.extendTo(until)
 	return until, nil
 }
 

@@ -3,8 +3,9 @@ package assigner
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
+
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 // patience bounds how long one Extend waits for the clock, well within the time that a generator
@@ -23,22 +24,17 @@ const patience = 5 * time.Second
 //	           └─────── lead ───────┐
 //	window                          [from ... until)   until moves on with each step
 type leadClaim struct {
-	worker     int64
+	boundedClaim
+
 	lead, step time.Duration
 	now        func() time.Time
-	release    func()
-	from       time.Time
-
-	released bool // owned by the caller of Extend and Release
-
-	mu    sync.Mutex
-	until time.Time // guarded by mu; only Extend writes it, and it only grows
 }
 
 // newLeadClaim waits until the window is not empty, which takes a step at most.
 func newLeadClaim(ctx context.Context, lead, step time.Duration, now func() time.Time,
 	worker int64, release func()) (*leadClaim, error) {
-	c := &leadClaim{worker: worker, lead: lead, step: step, now: now, release: release}
+	c := &leadClaim{boundedClaim: boundedClaim{worker: worker, release: release}, lead: lead,
+		step: step, now: now}
 	c.from = c.limit(now())
 	c.until = c.from
 	for until := c.from; !until.After(c.from); {
@@ -48,14 +44,6 @@ func newLeadClaim(ctx context.Context, lead, step time.Duration, now func() time
 		}
 	}
 	return c, nil
-}
-
-func (c *leadClaim) Worker() int64 { return c.worker }
-
-func (c *leadClaim) Window() (from, until time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.from, c.until
 }
 
 // Extend moves the window's end to until, or to the limit if that is earlier. At the limit it waits
@@ -79,20 +67,18 @@ func (c *leadClaim) extend(ctx context.Context, until time.Time) error {
 		limit := c.limit(now)
 		left := patience - time.Since(begin)
 		if limit.After(c.until) || !until.After(c.until) || left <= 0 {
-			c.extendTo(until, limit)
+			// A clock that is far ahead for a moment makes the window no longer than was asked for.
+			if limit.Before(until) {
+				until = limit
+			}
+			c.extendTo(until)
 			return nil
 		}
 		if back := c.until.Sub(limit); back > c.step {
 			return fmt.Errorf("the clock went back: it is %v behind the time at which the window "+
 				"reached %v", back, c.until)
 		}
-		wait := min(left, now.Truncate(c.step).Add(c.step).Sub(now))
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		backoff.Wait(ctx, min(left, now.Truncate(c.step).Add(c.step).Sub(now)))
 	}
 }
 
@@ -105,16 +91,3 @@ func (c *leadClaim) Release(context.Context, time.Time) error {
 
 // limit returns the latest end that a window may have at time t.
 func (c *leadClaim) limit(t time.Time) time.Time { return t.UTC().Truncate(c.step).Add(c.lead) }
-
-// extendTo moves the window's end towards until, no further than limit. A clock that is far ahead
-// for a moment makes the window no longer than the caller asked for.
-func (c *leadClaim) extendTo(until, limit time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if limit.Before(until) {
-		until = limit
-	}
-	if until.After(c.until) {
-		c.until = until
-	}
-}

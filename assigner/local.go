@@ -79,6 +79,7 @@ type local struct {
 	name    string // in errors
 	worker  func(maxWorker int64) (int64, error)
 	options *LocalOptions
+	forever bool // the window is all of time, whatever the options say
 	layout  string
 	open    *holders
 	now     func() time.Time
@@ -134,6 +135,8 @@ func (a local) assign(ctx context.Context, maxWorker int64) (Claim, error) {
 	}
 	var claim Claim
 	switch {
+	case a.forever:
+		claim = openClaim{worker: worker, release: release}
 	case o.RepeatsAfterRestart:
 		// Round drops the monotonic reading: a window is a stretch of wall time.
 		claim = openClaim{worker: worker, from: a.now().UTC().Round(0), release: release}
