@@ -24,9 +24,6 @@ func (p *Plugin) Check(db *gorm.DB, models ...any) error {
 			_, err = p.planOf(stmt)
 		}
 		if err == nil {
-			_, err = p.numbersOf(stmt.Schema)
-		}
-		if err == nil {
 			err = checkKeys(db, stmt.Schema)
 		}
 		errs = append(errs, err)

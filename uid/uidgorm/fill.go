@@ -36,33 +36,50 @@ type source struct {
 	key  int64
 }
 
-// fill gives the rows of a Create their ids.
+// fill gives the rows of a Create their ids and numbers.
 func (p *Plugin) fill(tx *gorm.DB, late bool) {
 	stmt := tx.Statement
 	if tx.Error != nil || stmt.DryRun || stmt.Schema == nil {
 		return
 	}
-	plan, err := p.planOf(stmt)
-	up := upsertOf(tx, !late)
-	if late && up == nil { // the others are filled
-		plan = slices.DeleteFunc(slices.Clone(plan), func(t *target) bool { return t.gene == nil })
-	}
-	if err == nil && len(plan) > 0 {
-		s := stmt.Schema
-		b := batch{ctx: stmt.Context, late: late}
-		b.hook = (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks
-		b.columns, b.restricted = stmt.SelectAndOmitColumns(true, false)
-		if b.rows, err = rows(stmt); err == nil {
-			plan = b.stored(stmt, plan)
-			err = b.fill(plan)
-		}
-		if err == nil && late && up != nil {
-			up.readBack(stmt, b, plan)
-		}
+	of, err := p.planOf(stmt)
+	if err == nil {
+		err = of.fill(tx, late)
 	}
 	if err != nil {
 		_ = tx.AddError(err) // which is what it returns
 	}
+}
+
+// fill carries the plan out.
+func (of plan) fill(tx *gorm.DB, late bool) (err error) {
+	stmt, ids, up := tx.Statement, of.ids, upsertOf(tx, !late)
+	if late && up == nil { // the others are filled
+		ids = slices.DeleteFunc(slices.Clone(ids), func(t *target) bool { return t.gene == nil })
+	}
+	if len(ids)+len(of.numbers) == 0 {
+		return nil
+	}
+	s := stmt.Schema
+	b := batch{ctx: stmt.Context, late: late}
+	b.hook = (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks
+	b.columns, b.restricted = stmt.SelectAndOmitColumns(true, false)
+	if b.rows, err = rows(stmt); err != nil {
+		return err
+	}
+	ids = b.stored(stmt, ids)
+	if err = b.fill(ids); err != nil {
+		return err
+	}
+	if late && up != nil {
+		up.readBack(stmt, b, ids)
+	}
+	for _, n := range of.numbers {
+		if err == nil && b.stores(n.field.DBName) {
+			err = b.number(n)
+		}
+	}
+	return err
 }
 
 // stored returns the targets whose columns are stored. An INSERT of chosen columns gets its primary

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/uidring/uidring/number"
@@ -22,33 +21,20 @@ type numbered struct {
 	keys []*schema.Field // in the order of the format
 }
 
-// numberPlan is the numbered fields of a model, or what is wrong with their tags.
-type numberPlan struct {
-	fields []*numbered
-	err    error
-}
-
-// numbersOf returns the numbered fields of a model, read once.
-func (p *Plugin) numbersOf(s *schema.Schema) ([]*numbered, error) {
-	if made, ok := p.numbers.Load(s); ok {
-		plan := made.(numberPlan) //nolint:errcheck // nothing else is stored
-		return plan.fields, plan.err
-	}
-	var plan numberPlan
+// newNumbers reads the tags of numbers.
+func (p *Plugin) newNumbers(s *schema.Schema) (all []*numbered, err error) {
 	for _, f := range s.Fields {
 		tag, tagged := f.Tag.Lookup("number")
-		if !tagged || plan.err != nil {
+		if !tagged {
 			continue
 		}
 		n, err := p.newNumbered(s, f, tag)
 		if err != nil {
-			plan = numberPlan{err: fmt.Errorf("uidgorm: %s.%s: %w", s.Name, f.Name, err)}
-			continue
+			return nil, fmt.Errorf("uidgorm: %s.%s: %w", s.Name, f.Name, err)
 		}
-		plan.fields = append(plan.fields, n)
+		all = append(all, n)
 	}
-	p.numbers.Store(s, plan)
-	return plan.fields, plan.err
+	return all, nil
 }
 
 // newNumbered reads a tag: the name, and key=FIELD for each key of its format.
@@ -84,32 +70,9 @@ func (p *Plugin) newNumbered(s *schema.Schema, f *schema.Field, tag string) (*nu
 	return n, nil
 }
 
-// fillNumbers gives the rows of a Create their numbers, one Fill for each key of the batch. It runs
-// before BEGIN for the rows whose keys are set, and again before the INSERT for the others, whose
-// keys a hook or an association has set meanwhile.
-func (p *Plugin) fillNumbers(tx *gorm.DB, late bool) {
-	stmt := tx.Statement
-	if tx.Error != nil || stmt.DryRun || stmt.Schema == nil {
-		return
-	}
-	fields, err := p.numbersOf(stmt.Schema)
-	if err == nil && len(fields) > 0 {
-		b := batch{ctx: stmt.Context, late: late}
-		b.columns, b.restricted = stmt.SelectAndOmitColumns(true, false)
-		if b.rows, err = rows(stmt); err == nil {
-			for _, n := range fields {
-				if err == nil && b.stores(n.field.DBName) {
-					err = b.number(n)
-				}
-			}
-		}
-	}
-	if err != nil {
-		_ = tx.AddError(err) // which is what it returns
-	}
-}
-
-// number fills a field of the rows that have no number.
+// number fills a field of the rows that have no number, with one Fill for each key. It runs before
+// BEGIN for the rows whose keys are set, and again before the INSERT for the others, whose keys a
+// hook or an association has set meanwhile.
 func (b batch) number(n *numbered) error {
 	cells, err := b.empty(&n.target)
 	if err != nil {

@@ -45,9 +45,16 @@ type target struct {
 	rels []*schema.Relationship
 }
 
-// newPlan reads the tags of a schema. gen fills what no tag names a generator for. A target comes
-// after the one that fills its gene.
-func (p *Plugin) newPlan(s *schema.Schema, gen uid.Generator) ([]*target, error) {
+// newPlan reads the tags of a schema. gen fills what no tag names a generator for.
+func (p *Plugin) newPlan(s *schema.Schema, gen uid.Generator) (of plan) {
+	if of.ids, of.err = p.newTargets(s, gen); of.err == nil {
+		of.numbers, of.err = p.newNumbers(s)
+	}
+	return of
+}
+
+// newTargets reads the tags of ids. A target comes after the one that fills its gene.
+func (p *Plugin) newTargets(s *schema.Schema, gen uid.Generator) ([]*target, error) {
 	if err := unseen(s); err != nil {
 		return nil, err
 	}

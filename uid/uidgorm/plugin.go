@@ -35,9 +35,7 @@ type Options struct {
 type Plugin struct {
 	gen   uid.Generator
 	opts  Options
-	plans sync.Map // planKey to planned
-
-	numbers sync.Map // *schema.Schema to numberPlan
+	plans sync.Map // planKey to plan
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -48,10 +46,11 @@ type planKey struct {
 	gen    uid.Generator
 }
 
-// planned is a plan, or why there is none.
-type planned struct {
-	plan []*target
-	err  error
+// plan is the fields that are filled, or what is wrong with their tags.
+type plan struct {
+	ids     []*target
+	numbers []*numbered
+	err     error
 }
 
 // New returns the plug-in that fills keys with ids of gen. It starts nothing and closes nothing:
@@ -80,15 +79,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	}
 	return errors.Join(
 		create.Before(first).
-			Register("uidgorm:fill", func(tx *gorm.DB) {
-				p.fill(tx, false)
-				p.fillNumbers(tx, false)
-			}),
+			Register("uidgorm:fill", func(tx *gorm.DB) { p.fill(tx, false) }),
 		create.Before("gorm:create").
-			Register("uidgorm:fill_late", func(tx *gorm.DB) {
-				p.fill(tx, true)
-				p.fillNumbers(tx, true)
-			}),
+			Register("uidgorm:fill_late", func(tx *gorm.DB) { p.fill(tx, true) }),
 		create.After("gorm:create").Before("gorm:save_after_associations").
 			Register("uidgorm:conflict", p.conflict))
 }
@@ -122,14 +115,14 @@ func usable(name string, gen uid.Generator) error {
 	return nil
 }
 
-// planOf returns the plan for a statement's model and table, made once.
-func (p *Plugin) planOf(stmt *gorm.Statement) ([]*target, error) {
+// planOf returns the plan for a statement's model and table, made once. Its error is the plan's.
+func (p *Plugin) planOf(stmt *gorm.Statement) (plan, error) {
 	s := stmt.Schema
 	key := planKey{s, cmp.Or(p.opts.Tables[stmt.Table], p.opts.Tables[s.Table], p.gen)}
-	if made, ok := p.plans.Load(key); ok {
-		return made.(planned).plan, made.(planned).err //nolint:errcheck // nothing else is stored
+	made, ok := p.plans.Load(key)
+	if !ok {
+		made, _ = p.plans.LoadOrStore(key, p.newPlan(s, key.gen))
 	}
-	plan, err := p.newPlan(s, key.gen)
-	p.plans.Store(key, planned{plan, err})
-	return plan, err
+	of := made.(plan) //nolint:errcheck // nothing else is stored
+	return of, of.err
 }
