@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -30,12 +29,6 @@ import (
 // module is how the paths of this repository's packages begin, but for the root's.
 const module = "github.com/uidring/uidring/"
 
-// self is a package that is certain to build. It is the probe for the race detector.
-const self = module + "tools/testrun"
-
-// raceOff is the name of the files with tests that are only built without the race detector.
-const raceOff = "race_off_test.go"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -45,14 +38,11 @@ func main() {
 	}
 }
 
-// all is the argument that runs every test.
-const all = "-all"
-
-// longest are the packages whose tests take longest. They wait for servers and for time to pass, so
-// others run beside them when they begin first.
+// longest are the packages whose tests take longest, the longest last. They wait for servers and for
+// time to pass, so others run beside them when they begin first.
 var longest = []string{
-	"uid", "assigner/workernode", "test/faults", "cmd/uid", "test/e2e", "segment/sqltable",
-	"segment", "assigner",
+	"assigner", "segment", "segment/sqltable", "test/e2e", "cmd/uid", "test/faults",
+	"assigner/workernode", "uid",
 }
 
 // met are the packages whose own goroutines share words, or in which calls of many goroutines meet.
@@ -70,33 +60,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "race detector: off: %s\n", why)
 	}
 	r := newReport(stdout)
-	passes, off := [][]string{command(race, args)}, []string(nil)
-	if len(args) == 0 || slices.Equal(args, []string{all}) {
+	stages := [][][]string{{command(race, args)}}
+	if len(args) == 0 || slices.Equal(args, []string{"-all"}) {
 		packages, err := tested(ctx)
 		if err != nil {
 			return err
 		}
-		passes, off = plan(packages, race, len(args) > 0)
-		for _, p := range append(passes, off) {
-			r.total += count(p)
-		}
+		stages, r.total = plan(packages, race, len(args) > 0)
 		fmt.Fprintf(stdout, "compiling and running the tests of %d packages\n", len(packages))
 	}
-	errs := make([]error, len(passes)+1)
-	var wg sync.WaitGroup
-	for i, p := range passes {
-		wg.Go(func() { errs[i] = pass(ctx, r, stderr, p) })
+	var failed error // guarded by r.mu
+	for _, passes := range stages {
+		var wg sync.WaitGroup
+		for _, args := range passes {
+			wg.Go(func() {
+				err := pass(ctx, r, stderr, args)
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				failed = errors.Join(failed, err)
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
-	if off != nil {
-		errs[len(passes)] = pass(ctx, r, stderr, off)
+	if os.Getenv(againEnv) == "1" && r.again(ctx, race) {
+		failed = nil // go test only reported the tests that have passed since
 	}
-	err := errors.Join(errs...)
-	if os.Getenv(againEnv) == "1" && again(ctx, r, stderr, race) {
-		err = nil // go test only reported the tests that have passed since
-	}
-	r.finish()
-	return errors.Join(err, r.err())
+	return errors.Join(failed, r.finish())
 }
 
 // tests is a package that has tests.
@@ -105,9 +94,9 @@ type tests struct {
 	off  []string // those that are only built without the race detector
 }
 
-// plan returns the arguments of go for the tests of packages, the short ones or all: passes that
-// run at once, and off, which has the machine to itself or is nil.
-func plan(packages []tests, race []string, everything bool) (passes [][]string, off []string) {
+// plan returns the arguments of go for the tests of packages, the short ones or all, in stages: the
+// passes of one run at once. total is how many packages they have.
+func plan(packages []tests, race []string, everything bool) (stages [][][]string, total int) {
 	var raced, rest, spoiled, names []string
 	for _, p := range packages {
 		inner := strings.TrimPrefix(p.path, module)
@@ -120,38 +109,25 @@ func plan(packages []tests, race []string, everything bool) (passes [][]string, 
 			spoiled, names = append(spoiled, p.path), append(names, p.off...)
 		}
 	}
-	var short []string
-	if !everything {
-		short = []string{"-short"}
-	}
 	// The tests of the rest wait most of the time: more of them at once than processors.
 	more := 2 * runtime.GOMAXPROCS(0)
+	short := []string{"-short"}
 	if everything {
-		race = slices.Concat(race, []string{fmt.Sprint("-p=", more)})
+		short, race = nil, slices.Concat(race, []string{fmt.Sprint("-p=", more)})
 	}
-	waiting := []string{fmt.Sprint("-parallel=", more)}
-	for _, p := range []struct{ flags, packages []string }{{race, raced}, {waiting, rest}} {
-		if len(p.packages) > 0 {
-			passes = append(passes, command(slices.Concat(p.flags, short), p.packages))
+	add := func(stage int, packages []string, flags ...string) {
+		if len(packages) > 0 {
+			stages[stage] = append(stages[stage], command(append(flags, short...), packages))
+			total += len(packages)
 		}
 	}
+	stages = make([][][]string, 2)
+	add(0, raced, race...)
+	add(0, rest, fmt.Sprint("-parallel=", more))
 	// The tests without the race detector mean nothing under it: those of speed, of memory and of
-	// very large numbers.
-	if len(spoiled) > 0 {
-		only := "-run=^(" + strings.Join(names, "|") + ")$"
-		off = command(append(short, only), spoiled)
-	}
-	return passes, off
-}
-
-// count returns how many packages the arguments of go name.
-func count(args []string) (n int) {
-	for _, a := range args {
-		if strings.HasPrefix(a, module) || a+"/" == module {
-			n++
-		}
-	}
-	return n
+	// very large numbers. They have the machine to themselves.
+	add(1, spoiled, "-run=^("+strings.Join(names, "|")+")$")
+	return stages, total
 }
 
 // pass runs go with args, which make it print test events, and feeds them to r.
@@ -159,56 +135,44 @@ func pass(ctx context.Context, r *report, stderr io.Writer, args []string) error
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = stderr
 	events, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(r.read(events), cmd.Wait())
 	}
-	return errors.Join(r.read(events), cmd.Wait())
+	return err
 }
 
 // testName finds the names of the tests of a file.
 var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// tested returns the packages of the workspace that have tests. By this repository's convention the
-// tests that are only built without the race detector are in files named race_off_test.go.
+// tested returns the packages of the workspace that have tests, in the order in which they begin.
+// By this repository's convention the tests that are only built without the race detector are in
+// files named race_off_test.go.
 func tested(ctx context.Context) ([]tests, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-f",
-		"{{.ImportPath}}\t{{.Dir}}\t{{.TestGoFiles}}{{.XTestGoFiles}}", "work").Output()
+		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}", "work").Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
 	var packages []tests
 	for line := range strings.Lines(string(out)) {
-		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
-		if len(fields) != 3 || fields[2] == "[][]" {
-			continue
-		}
-		p := tests{path: fields[0]}
-		if strings.Contains(fields[2], raceOff) {
-			text, err := os.ReadFile(filepath.Join(fields[1], raceOff))
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
-				p.off = append(p.off, m[1])
-			}
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		p := tests{path: path}
+		text, _ := os.ReadFile(filepath.Join(dir, "race_off_test.go")) // most have none
+		for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
+			p.off = append(p.off, m[1])
 		}
 		packages = append(packages, p)
 	}
+	length := func(p tests) int {
+		return slices.Index(longest, strings.TrimPrefix(p.path, module))
+	}
 	slices.SortStableFunc(packages, func(a, b tests) int {
-		return cmp.Compare(a.begins(), b.begins())
+		return cmp.Compare(length(b), length(a))
 	})
 	return packages, nil
-}
-
-// begins returns the place of a package in the order in which packages begin.
-func (p tests) begins() int {
-	if i := slices.Index(longest, strings.TrimPrefix(p.path, module)); i >= 0 {
-		return i
-	}
-	return len(longest)
 }
 
 // command returns the arguments of go for the flags and packages in args. Vetting is part of
@@ -225,15 +189,9 @@ func command(flags, args []string) []string {
 // raceFlag returns -race, or nothing and the reason why not. It builds a small program to find out,
 // because the race detector depends on the platform, on cgo and on a C compiler that works.
 func raceFlag(ctx context.Context) (flag []string, why string) {
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, self)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		text := strings.Join(strings.Fields(out.String()), " ")
-		if text == "" {
-			text = err.Error()
-		}
-		return nil, text
+	build := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, module+"tools/testrun")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, strings.Join(strings.Fields(fmt.Sprintf("%v: %s", err, out)), " ")
 	}
 	return []string{"-race"}, ""
 }

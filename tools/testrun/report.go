@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +15,7 @@ import (
 )
 
 // event is a line of go test -json; see "go doc test2json" and "go help buildjson".
-type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-}
+type event struct{ Action, Package, Test, Output string }
 
 // report turns the events of several go tests into text and counts. It is for one goroutine at a
 // time, but for read.
@@ -30,9 +26,9 @@ type report struct {
 	passed, failed, skipped int
 
 	packages map[string]*pkg
-	reasons  map[string]int      // skip reason: number of tests
-	failures map[string]*failure // by package and test
-	flaky    []string            // tests that failed, and passed by themselves
+	reasons  map[string]int // skip reason: number of tests
+	failures []event        // of tests and subtests that failed, with what they printed
+	flaky    []string       // tests that failed, and passed by themselves
 
 	begin        time.Time
 	total, ended int // packages; total 0: each has a line
@@ -40,87 +36,74 @@ type report struct {
 
 // pkg is a package whose tests run or have run.
 type pkg struct {
-	output []string            // the package's own output
-	tests  map[string][]string // the output of each test that has not ended
-	failed int                 // tests
+	output map[string][]string // of each test that has not ended; "": the package's own
+	failed bool                // a test has
 	ended  bool
 }
 
 func newReport(w io.Writer) *report {
-	return &report{w: w, begin: time.Now(), packages: map[string]*pkg{}, reasons: map[string]int{},
-		failures: map[string]*failure{}}
+	return &report{w: w, begin: time.Now(), packages: map[string]*pkg{}, reasons: map[string]int{}}
 }
 
 // read consumes events until rd ends. A line that is not an event is passed on as it is.
 func (r *report) read(rd io.Reader) error {
-	lines := bufio.NewReader(rd)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 0 {
-			var e event
-			r.mu.Lock()
-			if json.Unmarshal(line, &e) != nil || e.Action == "" {
-				fmt.Fprintf(r.w, "%s", line)
-			} else {
-				r.add(e)
-			}
-			r.mu.Unlock()
+	lines := bufio.NewScanner(rd)
+	lines.Buffer(nil, 1<<30)
+	for lines.Scan() {
+		var e event
+		r.mu.Lock()
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action == "" {
+			fmt.Fprintln(r.w, lines.Text())
+		} else {
+			r.add(e)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading go test's output: %w", err)
-		}
+		r.mu.Unlock()
 	}
+	return lines.Err()
 }
 
 // add accounts for one event.
 func (r *report) add(e event) {
-	if e.Action == "build-output" {
-		fmt.Fprint(r.w, e.Output)
-		return
-	}
 	if e.Package == "" {
+		fmt.Fprint(r.w, e.Output) // of a build
 		return
 	}
 	p := r.packages[e.Package]
 	if p == nil || p.ended && e.Action == "start" { // a second pass starts over
-		p = &pkg{tests: map[string][]string{}}
+		p = &pkg{output: map[string][]string{}}
 		r.packages[e.Package] = p
 	}
-	switch {
-	case e.Action == "output" && e.Test == "":
-		p.output = append(p.output, e.Output)
-	case e.Action == "output":
+	switch e.Action {
+	case "run":
+		p.output[e.Test] = nil
+	case "output":
 		if !strings.HasPrefix(e.Output, "=== ") {
-			p.tests[e.Test] = append(p.tests[e.Test], e.Output)
+			p.output[e.Test] = append(p.output[e.Test], e.Output)
 		}
-	case e.Action == "run":
-		p.tests[e.Test] = nil
-	case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":
-	case e.Test != "":
-		r.endTest(p, e)
-	default:
-		r.endPackage(p, e.Action == "fail")
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			r.endPackage(p, e.Action == "fail")
+		} else {
+			r.endTest(p, e)
+		}
 	}
 }
 
 // endTest counts a test and prints its output when it failed.
 func (r *report) endTest(p *pkg, e event) {
-	output := p.tests[e.Test]
-	delete(p.tests, e.Test)
+	e.Output = strings.Join(p.output[e.Test], "")
+	delete(p.output, e.Test)
 	switch e.Action {
 	case "pass":
 		r.passed++
 	case "skip":
 		r.skipped++
-		r.reasons[skipReason(e.Test, output)]++
+		r.reasons[skipReason(e.Test, e.Output)]++
 	case "fail":
 		r.failed++
-		p.failed++
-		r.note(e, output)
-		fmt.Fprint(r.w, strings.Join(output, ""))
+		p.failed = true
+		r.failures = append(r.failures, e)
+		fmt.Fprint(r.w, e.Output)
 	}
 }
 
@@ -128,18 +111,19 @@ func (r *report) endTest(p *pkg, e event) {
 // and that of every test that did not end, which has the panic, deadlock or timeout.
 func (r *report) endPackage(p *pkg, failed bool) {
 	p.ended = true
+	own := p.output[""]
+	delete(p.output, "")
 	if failed {
-		for _, name := range slices.Sorted(maps.Keys(p.tests)) {
-			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n%s",
-				name, strings.Join(p.tests[name], ""))
-			r.failed++
-			p.failed++
+		for _, name := range slices.Sorted(maps.Keys(p.output)) {
+			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n%s", name,
+				strings.Join(p.output[name], ""))
 		}
-		if p.failed == 0 {
+		r.failed += len(p.output)
+		if !p.failed && len(p.output) == 0 {
 			r.failed++
 		}
 	}
-	for _, line := range p.output {
+	for _, line := range own {
 		result := strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "?")
 		if failed || result && r.total == 0 {
 			fmt.Fprint(r.w, line)
@@ -155,8 +139,9 @@ func (r *report) endPackage(p *pkg, failed bool) {
 // lines say how far a run is.
 const lines = 10
 
-// finish prints the packages that never ended, the reasons for skipped tests and the counts.
-func (r *report) finish() {
+// finish prints the packages that never ended, the reasons for skipped tests and the counts. It
+// returns an error if a test failed or none ran.
+func (r *report) finish() error {
 	for _, path := range slices.Sorted(maps.Keys(r.packages)) {
 		if p := r.packages[path]; !p.ended {
 			r.endPackage(p, true)
@@ -164,21 +149,12 @@ func (r *report) finish() {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
-		n := r.reasons[reason]
-		tests := "tests"
-		if n == 1 {
-			tests = "test"
-		}
-		fmt.Fprintf(r.w, "%s (%d %s)\n", reason, n, tests)
+		fmt.Fprintf(r.w, "%s (tests: %d)\n", reason, r.reasons[reason])
 	}
 	for _, name := range r.flaky {
 		fmt.Fprintf(r.w, "flaky: %s failed beside other tests and passed alone\n", name)
 	}
 	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
-}
-
-// err returns an error if a test failed or none ran.
-func (r *report) err() error {
 	switch {
 	case r.failed > 0:
 		return fmt.Errorf("%d failed", r.failed)
@@ -188,26 +164,18 @@ func (r *report) err() error {
 	return nil
 }
 
+// logged finds what a test has logged last: the testing package puts "file.go:12: " first.
+var logged = regexp.MustCompile(`(?m)^\s*\S+\.go:\d+: (.*)$`)
+
 // skipReason returns the reason that a test gave to Skip, as one line that begins with "skipped: ".
 // It adds that prefix and the name of the test to a reason that does not have the prefix.
-func skipReason(test string, output []string) string {
-	var reason string
-	for _, line := range output {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "--- SKIP") {
-			continue
-		}
-		// The testing package puts "file.go:12: " first.
-		if pos, text, ok := strings.Cut(line, ": "); ok && strings.Contains(pos, ".go:") {
-			line = text
-		}
-		if strings.HasPrefix(line, "skipped: ") {
-			return line
-		}
-		reason = line
+func skipReason(test, output string) string {
+	reason := "no reason given"
+	for _, m := range logged.FindAllStringSubmatch(output, -1) {
+		reason = m[1]
 	}
-	if reason == "" {
-		reason = "no reason given"
+	if strings.HasPrefix(reason, "skipped: ") {
+		return reason
 	}
 	return "skipped: " + test + ": " + reason
 }

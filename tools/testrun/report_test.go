@@ -101,9 +101,9 @@ func TestReport(t *testing.T) {
 				`{"Action":"pass","Package":"m/a","Test":"TestE"}`,
 				`{"Action":"pass","Package":"m/a"}`,
 			},
-			want: "skipped: MariaDB suite: mariadbd not found in PATH (2 tests)\n" +
-				"skipped: TestC: too long for -short (1 test)\n" +
-				"skipped: TestD: no reason given (1 test)\n" +
+			want: "skipped: MariaDB suite: mariadbd not found in PATH (tests: 2)\n" +
+				"skipped: TestC: too long for -short (tests: 1)\n" +
+				"skipped: TestD: no reason given (tests: 1)\n" +
 				"1 passed, 0 failed, 4 skipped\n",
 		},
 		{
@@ -120,11 +120,10 @@ func TestReport(t *testing.T) {
 			if err := r.read(strings.NewReader(strings.Join(tt.events, "\n") + "\n")); err != nil {
 				t.Fatal(err)
 			}
-			r.finish()
+			err := r.finish()
 			if got.String() != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got.String(), tt.want)
 			}
-			err := r.err()
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("got error %v, want %q", err, tt.err)
 			}
@@ -172,9 +171,8 @@ func TestSecondPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.finish()
-	if r.passed != 1 || r.failed != 1 || r.err() == nil {
-		t.Errorf("%d passed, %d failed, %v; want 1, 1 and an error", r.passed, r.failed, r.err())
+	if err := r.finish(); r.passed != 1 || r.failed != 1 || err == nil {
+		t.Errorf("%d passed, %d failed, %v; want 1, 1 and an error", r.passed, r.failed, err)
 	}
 	if got := out.String(); strings.Count(got, "ok  \tp") != 1 ||
 		strings.Count(got, "FAIL\tp") != 1 || !strings.Contains(got, "broken") {
@@ -212,8 +210,9 @@ func TestPlan(t *testing.T) {
 		{"all", race, true, true, len(packages)},
 		{"short, no race detector", nil, false, false, len(packages)},
 	} {
-		passes, off := plan(packages, tt.race, tt.everything)
-		if (off != nil) != tt.off || count(passes[0]) != tt.raced ||
+		stages, total := plan(packages, tt.race, tt.everything)
+		passes, off := stages[0], stages[1]
+		if (len(off) > 0) != tt.off || count(passes[0]) != tt.raced ||
 			slices.Contains(passes[0], "-race") != (tt.race != nil) ||
 			slices.Contains(passes[0], "-short") == tt.everything {
 			t.Errorf("%s: the first pass is %q, off %q", tt.name, passes[0], off)
@@ -225,7 +224,23 @@ func TestPlan(t *testing.T) {
 		if n != len(packages) {
 			t.Errorf("%s: runs %d packages whole, want %d", tt.name, n, len(packages))
 		}
+		for _, p := range off {
+			n += count(p)
+		}
+		if total != n {
+			t.Errorf("%s: counts %d packages, want %d", tt.name, total, n)
+		}
 	}
+}
+
+// count returns how many packages the arguments of go name.
+func count(args []string) (n int) {
+	for _, a := range args {
+		if strings.HasPrefix(a, module) || a+"/" == module {
+			n++
+		}
+	}
+	return n
 }
 
 // TestProgress: ten lines say how far it is, and packages that pass have none of their own.
