@@ -1,11 +1,8 @@
 package dbtest
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,18 +15,15 @@ import (
 
 // Etcd starts a fresh etcd server of one member for one test, or skips the test. Each arg is passed
 // on to etcd, such as "--cert-file=server.pem". It has no accounts until a test makes them, and
-// tests that share it take a prefix each in place of a database: CreateDB does not work, and Query
-// needs etcdctl.
+// tests that share it take a prefix each in place of a database: CreateDB and Query do not work.
 func Etcd(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	Long(tb, etcd{}.name())
-	s, err := NewEtcd(args...)
-	return test(tb, etcd{}, s, err)
+	return fresh(tb, etcd{args})
 }
 
 // NewEtcd is Etcd outside of a test, such as in TestMain. The error wraps ErrNoServer if etcd is
 // not installed; the caller calls Close.
-func NewEtcd(args ...string) (*Server, error) { return start(etcd{args: args}) }
+func NewEtcd(args ...string) (*Server, error) { return start(etcd{args}) }
 
 type etcd struct{ args []string }
 
@@ -82,26 +76,14 @@ func (e etcd) command(dir string, port int) (*exec.Cmd, error) {
 // ready asks for the server's health, which is bad until there is a leader. With TLS a connection
 // is enough: the first request then waits for the leader.
 func (e etcd) ready(addr string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
 	if e.secure() {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		c, err := net.DialTimeout("tcp", addr, time.Second)
 		if err == nil {
 			c.Close()
 		}
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/health",
-		http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := get("http://" + addr + "/health")
 	if err == nil && !strings.Contains(string(text), `"true"`) {
 		err = fmt.Errorf("health is %s", text)
 	}
@@ -109,9 +91,3 @@ func (e etcd) ready(addr string) error {
 }
 
 func (e etcd) dsn(addr, prefix string) string { return "etcd://" + addr + "/" + prefix }
-
-func (etcd) client(host, port, _, statement string) *exec.Cmd {
-	args := append([]string{"--endpoints=" + net.JoinHostPort(host, port)},
-		strings.Fields(statement)...)
-	return exec.Command("etcdctl", args...)
-}

@@ -98,7 +98,9 @@ func (g *Group) Rejoin(s *Server) error {
 // Close closes the servers.
 func (g *Group) Close() {
 	for _, s := range g.Servers {
-		s.Close()
+		if s != nil { // one that did not start
+			s.Close()
+		}
 	}
 }
 
@@ -111,13 +113,8 @@ func startGroup(kind groupKind, flavours ...flavour) (*Group, error) {
 		wg.Go(func() { g.Servers[i], errs[i] = start(f) })
 	}
 	wg.Wait()
-	err := errors.Join(errs...)
-	if err != nil {
-		for _, s := range g.Servers {
-			if s != nil {
-				s.Close()
-			}
-		}
+	if err := errors.Join(errs...); err != nil {
+		g.Close()
 		return nil, err
 	}
 	return g, nil
@@ -130,7 +127,7 @@ func testGroup(tb testing.TB, f flavour, g *Group, err error) *Group {
 		skip(tb, f, err)
 	}
 	for _, s := range g.Servers {
-		test(tb, f, s, nil)
+		s.closeAfter(tb)
 	}
 	return g
 }
@@ -145,18 +142,24 @@ func (s *Server) run(statements ...string) error {
 	return nil
 }
 
-// wait waits until a query of the server has the answer want.
-func (s *Server) wait(query, want string) error {
-	for end := time.Now().Add(groupPatience); ; time.Sleep(100 * time.Millisecond) {
-		got, err := s.TryQuery("", query)
-		if err == nil && got == want {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("dbtest: %s: %q, %w, want %q after %v", query, got, err, want,
-				groupPatience)
+// within calls try until it succeeds, for as long as a group may take.
+func within(try func() error) error {
+	for end := time.Now().Add(groupPatience); ; time.Sleep(50 * time.Millisecond) {
+		if err := try(); err == nil || time.Now().After(end) {
+			return err
 		}
 	}
+}
+
+// wait waits until a query of the server has the answer want.
+func (s *Server) wait(query, want string) error {
+	return within(func() error {
+		got, err := s.TryQuery("", query)
+		if err == nil && got != want {
+			err = fmt.Errorf("dbtest: %s: %q, want %q", query, got, want)
+		}
+		return err
+	})
 }
 
 // member is a MySQL of a group. Its account and its tables of replication come from an init file
@@ -184,19 +187,15 @@ func (m *member) install(dir string) error {
 	if err := m.mySQL.install(dir); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "init.sql")
-	accounts, err := os.ReadFile(path)
+	accounts, err := os.ReadFile(filepath.Join(dir, "init.sql"))
 	if err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	text := "SET SQL_LOG_BIN = 0;\n" + string(accounts) +
 		"CREATE USER IF NOT EXISTS " + replicator + "@'%' IDENTIFIED BY '" + Password + "';\n" +
 		"GRANT REPLICATION SLAVE, BACKUP_ADMIN, GROUP_REPLICATION_STREAM, CONNECTION_ADMIN ON " +
 		"*.* TO " + replicator + "@'%';\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	return nil
+	return writeInit(dir, text)
 }
 
 func (m *member) command(dir string, port int) (*exec.Cmd, error) {
@@ -214,8 +213,7 @@ func (g *Group) settle(later ...string) error {
 	var errs []error
 	for _, s := range g.Servers {
 		s.flavour.(*member).later = later
-		errs = append(errs, os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("DO 0;\n"),
-			0o600))
+		errs = append(errs, writeInit(s.dir, "DO 0;\n"))
 	}
 	return errors.Join(errs...)
 }

@@ -1,16 +1,16 @@
 package dbtest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
 
-// GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups
-// does: Group Replication, in
-// which each member accepts writes if multi is set, and otherwise one. A member that starts again
-// joins by itself and is read-only until then.
+// GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups does: Group
+// Replication, in which each member accepts writes if multi is set, and otherwise one. A member that
+// starts again joins by itself and is read-only until then.
 func GroupReplication(tb testing.TB, multi bool) *Group {
 	tb.Helper()
 	MySQLGroups(tb)
@@ -29,9 +29,9 @@ func NewGroupReplication(multi bool, args ...string) (*Group, error) {
 		}
 		seeds[i] = fmt.Sprint("127.0.0.1:", port)
 	}
-	single := "ON"
+	single, several := "ON", "OFF"
 	if multi {
-		single = "OFF"
+		single, several = several, single
 	}
 	var members []flavour
 	for i := range seeds {
@@ -44,8 +44,7 @@ func NewGroupReplication(multi bool, args ...string) (*Group, error) {
 			"--group-replication-ip-allowlist=127.0.0.1/8",
 			"--group-replication-recovery-get-public-key=ON",
 			"--group-replication-single-primary-mode=" + single,
-			"--group-replication-enforce-update-everywhere-checks=" + map[bool]string{true: "ON",
-				false: "OFF"}[multi],
+			"--group-replication-enforce-update-everywhere-checks=" + several,
 		}, args...)...))
 	}
 	g, err := startGroup(groupReplication{}, members...)
@@ -98,25 +97,26 @@ const (
 // groupReplication is the kind of group that finds its next primary by itself.
 type groupReplication struct{}
 
-func (groupReplication) promote(g *Group) (int, error) {
-	end := time.Now().Add(groupPatience)
-	for ; time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+func (groupReplication) promote(g *Group) (primary int, err error) {
+	err = within(func() error {
 		for i, s := range g.Servers {
 			if s.flavour.ready(s.Addr()) != nil {
 				continue // a client of a server that is stopped would wait for it
 			}
 			if role, err := s.TryQuery("", ownRole); err == nil && role == "ONLINE PRIMARY 0" {
-				return i, nil
+				primary = i
+				return nil
 			}
 		}
-	}
-	return 0, fmt.Errorf("dbtest: the group has no primary after %v", groupPatience)
+		return errors.New("dbtest: the group has no primary")
+	})
+	return primary, err
 }
 
 // whole has members that the group has expelled join again, as an operator would: by themselves
 // they try again after minutes.
 func (k groupReplication) whole(g *Group) (int, error) {
-	for end := time.Now().Add(groupPatience); ; time.Sleep(time.Second) {
+	err := within(func() error {
 		all := true
 		for _, s := range g.Servers {
 			state, err := s.TryQuery("", ownState)
@@ -126,13 +126,16 @@ func (k groupReplication) whole(g *Group) (int, error) {
 			n, err := s.TryQuery("", onlineMembers)
 			all = all && err == nil && n == fmt.Sprint(len(g.Servers))
 		}
-		if all {
-			return k.promote(g)
+		if !all {
+			time.Sleep(time.Second)
+			return errors.New("dbtest: the group is not whole")
 		}
-		if time.Now().After(end) {
-			return 0, fmt.Errorf("dbtest: the group is not whole after %v", groupPatience)
-		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
+	return k.promote(g)
 }
 
 func (groupReplication) rejoin(g *Group, server int) error {

@@ -96,7 +96,7 @@ func (c *interceptedConn) ExecContext(ctx context.Context, query string,
 	case c.i.Around != nil:
 		err = c.i.Around(query, run)
 	default:
-		return result, run()
+		err = run()
 	}
 	if err != nil {
 		return nil, err

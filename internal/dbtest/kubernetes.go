@@ -38,12 +38,12 @@ const StrangerToken = "stranger-may-do-nothing"
 // runs without its controllers.
 func Kubernetes(tb testing.TB) *APIServer {
 	tb.Helper()
-	Long(tb, kubernetes{}.name())
+	long(tb, kubernetes{})
 	s, err := NewKubernetes()
 	if err != nil {
 		skip(tb, kubernetes{}, err)
 	}
-	test(tb, kubernetes{}, s.Server, nil)
+	s.closeAfter(tb)
 	return s
 }
 
@@ -110,11 +110,11 @@ func (kubernetes) deathSignal() syscall.Signal { return syscall.SIGKILL }
 func (kubernetes) install(dir string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	files := map[string][]byte{
 		"accounts.key": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),
@@ -123,7 +123,7 @@ func (kubernetes) install(dir string) error {
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return fmt.Errorf("dbtest: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -157,30 +157,31 @@ func (k kubernetes) command(dir string, port int) (*exec.Cmd, error) {
 
 // ready asks for the server's own opinion.
 func (kubernetes) ready(addr string) error {
+	_, err := get("https://" + addr + "/readyz")
+	return err
+}
+
+// get returns the answer to a request of the administrator. Any certificate will do.
+func get(url string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+addr+"/readyz",
-		http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+Password)
 	transport := &http.Transport{DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("status %d: %s", resp.StatusCode, tail(text))
 	}
-	return err
+	return text, err
 }
 
 func (kubernetes) dsn(addr, _ string) string { return "https://" + addr }
-
-func (kubernetes) client(host, port, _, statement string) *exec.Cmd {
-	return exec.Command("kubectl", "--server=https://"+host+":"+port, statement)
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,8 +44,7 @@ func SkipOnMySQL(tb testing.TB, what string) {
 // mariadbd, such as "--auto-increment-increment=2".
 func MariaDB(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s, err := NewMariaDB(args...)
-	return test(tb, newMariaDB(nil), s, err)
+	return fresh(tb, newMariaDB(args))
 }
 
 // NewMariaDB is MariaDB outside of a test, such as in TestMain. The error wraps ErrNoServer if
@@ -95,12 +95,13 @@ func asRoot() []string {
 // accepted.
 func writeAccount(dir string) error {
 	account := fmt.Sprintf("'%s'@'%%'", User)
-	initSQL := "CREATE USER IF NOT EXISTS " + account + " IDENTIFIED BY '" + Password + "';\n" +
-		"GRANT ALL ON *.* TO " + account + " WITH GRANT OPTION;\n"
-	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	return nil
+	return writeInit(dir, "CREATE USER IF NOT EXISTS "+account+" IDENTIFIED BY '"+Password+"';\n"+
+		"GRANT ALL ON *.* TO "+account+" WITH GRANT OPTION;\n")
+}
+
+// writeInit writes the init file.
+func writeInit(dir, statements string) error {
+	return os.WriteFile(filepath.Join(dir, "init.sql"), []byte(statements), 0o600)
 }
 
 func (m mariaDB) install(dir string) error {
@@ -127,10 +128,7 @@ func (m mariaDB) install(dir string) error {
 		cmd = exec.Command(installer, append(m.common(dir),
 			"--auth-root-authentication-method=normal", "--skip-test-db")...)
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("dbtest: %s: %w: %s", filepath.Base(cmd.Path), err, tail(out))
-	}
-	return nil
+	return run(cmd)
 }
 
 // systemTables returns the statements with which mariadb-install-db makes the system tables, but
@@ -159,8 +157,7 @@ func (m mariaDB) command(dir string, port int) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exec.Command(server, append(append(m.common(dir), m.serve(dir, port)...), m.args...)...),
-		nil
+	return exec.Command(server, slices.Concat(m.common(dir), m.serve(dir, port), m.args)...), nil
 }
 
 // serve are the settings of the server alone.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -14,9 +15,7 @@ import (
 // does. The server is the one that "make mysql" has fetched, which runs on Linux with amd64 only.
 func MySQL56(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	Long(tb, mySQL56{}.name())
-	s, err := start(mySQL56{mariaDB{args}})
-	return test(tb, mySQL56{}, s, err)
+	return fresh(tb, mySQL56{mariaDB{args}})
 }
 
 // mySQL56 differs from mariaDB in how it is installed: its programs are in a folder of this
@@ -42,23 +41,19 @@ func (m mySQL56) install(dir string) error {
 	}
 	tables, err := os.ReadFile(filepath.Join(home, "share", "mysql_system_tables.sql"))
 	if err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "data", "mysql"), 0o700); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	cmd := m.program(home, append(m.common(home, dir), "--bootstrap"))
 	cmd.Stdin = bytes.NewReader(append([]byte("USE mysql;\n"), tables...))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("dbtest: mysqld --bootstrap: %w: %s", err, tail(out))
+	if err := run(cmd); err != nil {
+		return err
 	}
 	// CREATE USER fails at the second start; GRANT makes the account where it is missing.
-	initSQL := fmt.Sprintf("GRANT ALL ON *.* TO '%s'@'%%' IDENTIFIED BY '%s' WITH GRANT OPTION;\n",
-		User, Password)
-	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	return nil
+	return writeInit(dir, fmt.Sprintf("GRANT ALL ON *.* TO '%s'@'%%' IDENTIFIED BY '%s' "+
+		"WITH GRANT OPTION;\n", User, Password))
 }
 
 func (m mySQL56) command(dir string, port int) (*exec.Cmd, error) {
@@ -66,8 +61,7 @@ func (m mySQL56) command(dir string, port int) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.program(home, append(append(m.common(home, dir), m.serve(dir, port)...), m.args...)),
-		nil
+	return m.program(home, slices.Concat(m.common(home, dir), m.serve(dir, port), m.args)), nil
 }
 
 // program is mysqld with its own libaio, which distributions no longer have under that name.

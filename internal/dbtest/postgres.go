@@ -20,17 +20,13 @@ import (
 // runs as the user postgres or nobody.
 func Postgres(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	Long(tb, postgres{}.name())
-	s, err := NewPostgres(args...)
-	return test(tb, postgres{}, s, err)
+	return fresh(tb, newPostgres(args))
 }
 
 // CurrentPostgres is Postgres with the server that "make servers" has fetched.
 func CurrentPostgres(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	Long(tb, postgres{}.name())
-	s, err := start(postgres{args, true})
-	return test(tb, postgres{}, s, err)
+	return fresh(tb, postgres{args, true})
 }
 
 // NewPostgres is Postgres outside of a test, such as in TestMain. The error wraps ErrNoServer if
@@ -65,9 +61,6 @@ func (p postgres) find(program string) (string, error) {
 }
 
 func (p postgres) install(dir string) error {
-	if _, err := p.find("postgres"); err != nil {
-		return err
-	}
 	installer, err := p.find("initdb")
 	if err != nil {
 		return err
@@ -77,7 +70,7 @@ func (p postgres) install(dir string) error {
 	}
 	pwfile := filepath.Join(dir, "password")
 	if err := os.WriteFile(pwfile, []byte(Password+"\n"), 0o600); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
 	if err := giveAway(pwfile); err != nil {
 		return err
@@ -89,10 +82,7 @@ func (p postgres) install(dir string) error {
 	if err := unprivileged(cmd); err != nil {
 		return err
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("dbtest: initdb: %w: %s", err, tail(out))
-	}
-	return nil
+	return run(cmd)
 }
 
 func (p postgres) command(dir string, port int) (*exec.Cmd, error) {
@@ -113,10 +103,7 @@ func (p postgres) command(dir string, port int) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(server, append(args, p.args...)...)
 	cmd.Dir = dir
-	if err := unprivileged(cmd); err != nil {
-		return nil, err
-	}
-	return cmd, nil
+	return cmd, unprivileged(cmd)
 }
 
 // ready asks for a session and is content with the question for the password: a server that is

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/user"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -30,7 +31,7 @@ func signalAll(p *process, sig syscall.Signal) error {
 func children(parent int) []int {
 	out, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
 	var pids []int
-	for line := range lines(out) {
+	for line := range strings.Lines(string(out)) {
 		var pid, ppid int
 		if n, _ := fmt.Sscan(line, &pid, &ppid); n == 2 && ppid == parent {
 			pids = append(pids, pid)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// SemiSync starts a source of the current MySQL and two replicas, or skips the test as
-// MySQLGroups does. A COMMIT waits
-// for one of the replicas, for an hour: AFTER_SYNC. Each server is read-only when it starts.
+// SemiSync starts a source of the current MySQL and two replicas, or skips the test as MySQLGroups
+// does. A COMMIT waits for one of the replicas, for an hour: AFTER_SYNC. Each server is read-only
+// when it starts.
 func SemiSync(tb testing.TB) *Group {
 	tb.Helper()
 	MySQLGroups(tb)

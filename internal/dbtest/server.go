@@ -2,10 +2,8 @@ package dbtest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"os"
 	"os/exec"
@@ -61,9 +59,13 @@ type flavour interface {
 	ready(addr string) error                         // nil when the server accepts queries
 	stopSignal() syscall.Signal                      // stops the server cleanly
 	deathSignal() syscall.Signal                     // stops it at once, with all its children
-	dsn(addr, db string) string                      //
-	// Runs a statement and prints the bare result.
-	client(host, port, db, statement string) *exec.Cmd
+	dsn(addr, db string) string
+}
+
+// database is a flavour with a command-line client.
+type database interface {
+	flavour
+	client(host, port, db, statement string) *exec.Cmd // prints the bare result
 }
 
 // start makes a data directory and starts a server on it. The caller calls Close.
@@ -93,19 +95,26 @@ func start(f flavour) (*Server, error) {
 	}
 }
 
-// test wraps a constructor for tests: the Server is closed when the test ends.
-func test(tb testing.TB, f flavour, s *Server, err error) *Server {
+// fresh starts a server for one test, or skips the test.
+func fresh(tb testing.TB, f flavour) *Server {
 	tb.Helper()
+	long(tb, f)
+	s, err := start(f)
 	if err != nil {
 		skip(tb, f, err)
 	}
+	s.closeAfter(tb)
+	return s
+}
+
+// closeAfter closes the server when the test ends.
+func (s *Server) closeAfter(tb testing.TB) {
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("%s log:\n%s", f.name(), s.Log())
+			tb.Logf("%s log:\n%s", s.flavour.name(), s.Log())
 		}
 		s.Close()
 	})
-	return s
 }
 
 // Long skips a test of a suite that -short leaves out. MariaDB stands there for all servers: its
@@ -114,6 +123,14 @@ func Long(tb testing.TB, suite string) {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skipf("skipped: %s suite: make test-all runs it", suite)
+	}
+}
+
+// long is Long for the suite of a flavour.
+func long(tb testing.TB, f flavour) {
+	tb.Helper()
+	if f.name() != newMariaDB(nil).name() {
+		Long(tb, f.name())
 	}
 }
 
@@ -275,10 +292,10 @@ func (s *Server) swap(from, to string) error {
 		err = os.RemoveAll(to)
 	}
 	if err == nil {
-		err = exec.CommandContext(context.Background(), "cp", "-a", from, to).Run()
+		err = run(exec.Command("cp", "-a", from, to))
 	}
 	if err != nil {
-		return fmt.Errorf("dbtest: copying the data of %s: %w", s.flavour.name(), err)
+		return err
 	}
 	return s.Start()
 }
@@ -309,7 +326,7 @@ func (s *Server) Query(tb testing.TB, db, statement string) string {
 // TryQuery is Query for a statement that may fail. The error has the server's message, and wraps
 // ErrNoServer if the client is not installed.
 func (s *Server) TryQuery(db, statement string) (string, error) {
-	cmd := s.flavour.client("127.0.0.1", strconv.Itoa(s.port), db, statement)
+	cmd := s.flavour.(database).client("127.0.0.1", strconv.Itoa(s.port), db, statement)
 	if cmd.Err != nil {
 		return "", fmt.Errorf("%w: %s not found in PATH", ErrNoServer, filepath.Base(cmd.Path))
 	}
@@ -342,6 +359,15 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
+// run runs a program to its end.
+func run(cmd *exec.Cmd) error {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("dbtest: %s: %w: %s", filepath.Base(cmd.Path), err, tail(out))
+	}
+	return nil
+}
+
 // tail returns the end of a program's output, for an error message.
 func tail(out []byte) []byte {
 	out = bytes.TrimSpace(out)
@@ -349,15 +375,4 @@ func tail(out []byte) []byte {
 		out = out[len(out)-2048:]
 	}
 	return out
-}
-
-// lines iterates over the lines of a program's output.
-func lines(out []byte) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for l := range bytes.Lines(out) {
-			if !yield(string(l)) {
-				return
-			}
-		}
-	}
 }

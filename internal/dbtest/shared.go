@@ -1,7 +1,6 @@
 package dbtest
 
 import (
-	"errors"
 	"sync"
 	"testing"
 )
@@ -10,67 +9,65 @@ import (
 // asks for it. The zero value is ready to use; TestMain calls Close after m.Run. Tests take a
 // database each (Server.CreateDB) and leave the server running.
 type Shared struct {
-	mariaDB, postgres, zooKeeper, etcd once
-	mu                                 sync.Mutex
+	mu      sync.Mutex
+	servers map[string]shared // by flavour's name
 }
 
-type once struct {
+// shared is a server, or why there is none.
+type shared struct {
 	s   *Server
 	err error
 }
 
-// errNotStarted stands for a server that nobody asked for.
-var errNotStarted = errors.New("dbtest: not started")
-
 // MariaDB returns the shared MariaDB server, or skips the test as the function MariaDB does.
 func (sh *Shared) MariaDB(tb testing.TB) *Server {
 	tb.Helper()
-	return sh.get(tb, &sh.mariaDB, newMariaDB(nil))
+	return sh.get(tb, newMariaDB(nil))
 }
 
 // Postgres returns the shared PostgreSQL server, or skips the test as the function Postgres does.
 func (sh *Shared) Postgres(tb testing.TB) *Server {
 	tb.Helper()
-	Long(tb, postgres{}.name())
-	return sh.get(tb, &sh.postgres, newPostgres(nil))
+	return sh.get(tb, newPostgres(nil))
 }
 
 // ZooKeeper returns the shared ZooKeeper server, or skips the test as the function ZooKeeper does.
 func (sh *Shared) ZooKeeper(tb testing.TB) *Server {
 	tb.Helper()
-	Long(tb, zooKeeper{}.name())
-	return sh.get(tb, &sh.zooKeeper, zooKeeper{})
+	return sh.get(tb, zooKeeper{})
 }
 
 // Etcd returns the shared etcd server, or skips the test as the function Etcd does. Tests take a
 // prefix each (Server.Prefix).
 func (sh *Shared) Etcd(tb testing.TB) *Server {
 	tb.Helper()
-	Long(tb, etcd{}.name())
-	return sh.get(tb, &sh.etcd, etcd{})
+	return sh.get(tb, etcd{})
 }
 
-func (sh *Shared) get(tb testing.TB, o *once, f flavour) *Server {
+func (sh *Shared) get(tb testing.TB, f flavour) *Server {
 	tb.Helper()
+	long(tb, f)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if o.s == nil && o.err == nil {
-		o.s, o.err = start(f)
+	made, ok := sh.servers[f.name()]
+	if !ok {
+		if sh.servers == nil {
+			sh.servers = map[string]shared{}
+		}
+		made.s, made.err = start(f)
+		sh.servers[f.name()] = made
 	}
-	if o.err != nil {
-		skip(tb, f, o.err)
+	if made.err != nil {
+		skip(tb, f, made.err)
 	}
-	return o.s
+	return made.s
 }
 
 // Close stops the servers that were started. Tests must have ended.
 func (sh *Shared) Close() {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	for _, o := range []*once{&sh.mariaDB, &sh.postgres, &sh.zooKeeper, &sh.etcd} {
-		if o.s != nil {
-			o.s.Close()
+	for _, made := range sh.servers {
+		if made.s != nil {
+			made.s.Close()
 		}
-		*o = once{err: errNotStarted}
 	}
 }

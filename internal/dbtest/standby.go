@@ -13,7 +13,7 @@ import (
 // that is connected is synchronous, the other is not.
 func Standbys(tb testing.TB) *Group {
 	tb.Helper()
-	Long(tb, postgres{}.name())
+	long(tb, postgres{})
 	g, err := NewStandbys()
 	return testGroup(tb, postgres{}, g, err)
 }
@@ -79,10 +79,7 @@ func baseBackup(f postgres, s, primary *Server) error {
 	if err := unprivileged(cmd); err != nil {
 		return err
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("dbtest: pg_basebackup: %w: %s", err, tail(out))
-	}
-	return nil
+	return run(cmd)
 }
 
 // streaming is the kind of group in which somebody promotes a standby.

@@ -18,9 +18,7 @@ import (
 // of a database: CreateDB and Query do not work.
 func ZooKeeper(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	Long(tb, zooKeeper{}.name())
-	s, err := NewZooKeeper(args...)
-	return test(tb, zooKeeper{}, s, err)
+	return fresh(tb, zooKeeper{args})
 }
 
 // NewZooKeeper is ZooKeeper outside of a test, such as in TestMain. The error wraps ErrNoServer if
@@ -44,8 +42,6 @@ func (zooKeeper) deathSignal() syscall.Signal { return syscall.SIGKILL }
 func (zooKeeper) dsn(addr, path string) string {
 	return "zookeeper://" + addr + "/" + path
 }
-
-func (zooKeeper) client(_, _, _, _ string) *exec.Cmd { return exec.Command("zookeeper-client") }
 
 func (zooKeeper) install(string) error {
 	if _, err := find("java"); err != nil {
