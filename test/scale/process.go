@@ -90,55 +90,9 @@ func bePod(name string) error {
 
 // first makes a generator and its first id.
 func (j job) first(ctx context.Context) (*uid.Cached, error) {
-	var a assigner.Assigner
-	switch j.Kind {
-	case env:
-		a = assigner.Env(numberEnv, nil)
-	case static:
-		number, err := strconv.ParseInt(os.Getenv(numberEnv), 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		a = assigner.Static(number)
-	case host:
-		a = assigner.Host()
-	case statefulSet:
-		a = assigner.StatefulSet(nil)
-	case overHTTP:
-		var err error
-		if a, err = service.NewClient([]string{j.DSN}, nil); err != nil {
-			return nil, err
-		}
-	case zooKeeper:
-		var err error
-		if a, err = zookeeper.Open(j.DSN, nil); err != nil {
-			return nil, err
-		}
-	case etcdKind:
-		var err error
-		if a, err = etcd.Open(j.DSN, nil); err != nil {
-			return nil, err
-		}
-	case cluster:
-		var err error
-		if a, err = kubeconfig.Open(j.DSN, nil); err != nil {
-			return nil, err
-		}
-	default:
-		db, err := workernode.OpenMySQL(j.DSN)
-		if err != nil {
-			return nil, err
-		}
-		switch j.Kind {
-		case leased:
-			a = workernode.Leased(db, nil)
-		case namespace:
-			a = workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
-		case disposable:
-			a = workernode.Disposable(db, nil)
-		default:
-			return nil, fmt.Errorf("kind is %q", j.Kind)
-		}
+	a, err := j.assigner()
+	if err != nil {
+		return nil, err
 	}
 	g, err := uid.NewCached(ctx, a, nil)
 	if err != nil {
@@ -146,6 +100,41 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 	}
 	_, err = g.Next(ctx)
 	return g, err
+}
+
+func (j job) assigner() (assigner.Assigner, error) {
+	switch j.Kind {
+	case env:
+		return assigner.Env(numberEnv, nil), nil
+	case static:
+		number, err := strconv.ParseInt(os.Getenv(numberEnv), 10, 64)
+		return assigner.Static(number), err
+	case host:
+		return assigner.Host(), nil
+	case statefulSet:
+		return assigner.StatefulSet(nil), nil
+	case overHTTP:
+		return service.NewClient([]string{j.DSN}, nil)
+	case zooKeeper:
+		return zookeeper.Open(j.DSN, nil)
+	case etcdKind:
+		return etcd.Open(j.DSN, nil)
+	case cluster:
+		return kubeconfig.Open(j.DSN, nil)
+	}
+	db, err := workernode.OpenMySQL(j.DSN)
+	if err != nil {
+		return nil, err
+	}
+	switch j.Kind {
+	case leased:
+		return workernode.Leased(db, nil), nil
+	case namespace:
+		return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}), nil
+	case disposable:
+		return workernode.Disposable(db, nil), nil
+	}
+	return nil, fmt.Errorf("kind is %q", j.Kind)
 }
 
 // process is a process of the fleet, as its parent sees it.

@@ -137,7 +137,7 @@ func deletedOf(in *injector, worker int64, _ time.Duration) error {
 
 // during returns the harm of a fault that consists of a step. Processes start after it, to find
 // what it has left.
-func during(s step) func(*injector, time.Duration) (func() error, error) {
+func during(s step) harm {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
 		return func() error { in.newcomers(); return nil }, s(in, none, lasts)
 	}
@@ -147,7 +147,7 @@ func during(s step) func(*injector, time.Duration) (func() error, error) {
 // another process has had its worker id. After the step s it wakes up, at once or later, and a
 // third process starts that wants this worker id, too. The second is paused from before the step
 // until then, because an owner that runs finds out at once what the first is to find.
-func asleep(s step) func(*injector, time.Duration) (func() error, error) {
+func asleep(s step) harm {
 	return func(in *injector, lasts time.Duration) (func() error, error) {
 		p, wake := in.sleep(in.sleeper())
 		if p == nil {

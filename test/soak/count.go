@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -72,14 +71,6 @@ func (o output) count(ctx context.Context, dsn string) error {
 
 // failed writes the kind of an error of package segment or number, and rests.
 func (o output) failed(err error) {
-	text := "segments: database away or busy"
-	for _, known := range []error{segment.ErrRangeWentBack, segment.ErrBadRange,
-		segment.ErrExhausted,
-		segment.ErrUnknownTag, segment.ErrOptions, segment.ErrFormat} {
-		if errors.Is(err, known) {
-			text = "segments: " + err.Error()
-		}
-	}
-	o.Write(frameError, []byte(text))
+	o.Write(frameError, []byte("segments: "+soak.SourceError(err)))
 	time.Sleep(100 * time.Millisecond)
 }

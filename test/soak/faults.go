@@ -31,12 +31,14 @@ type injector struct {
 	gone   time.Time       // when the store last went back, or an entry was deleted
 }
 
-// fault is something that can happen to the server or the network. harm begins it and returns heal,
-// which ends it. lasts is the time between the two.
+// fault is something that can happen to the server or the network.
 type fault struct {
 	name string
-	harm func(in *injector, lasts time.Duration) (heal func() error, err error)
+	harm harm
 }
+
+// harm begins a fault and returns heal, which ends it. lasts is the time between the two.
+type harm = func(in *injector, lasts time.Duration) (heal func() error, err error)
 
 // unreliable returns the faults of the network in front of the server. Requests that change a
 // worker id have text in them.
@@ -87,9 +89,7 @@ func outages() []fault {
 
 // network returns the harm of a fault of a proxy, for every request, or if text is not empty for
 // those that have text in them.
-func network(
-	of func(*injector) *dbtest.Proxy, f dbtest.Fault, text string,
-) func(*injector, time.Duration) (func() error, error) {
+func network(of func(*injector) *dbtest.Proxy, f dbtest.Fault, text string) harm {
 	return func(in *injector, _ time.Duration) (func() error, error) {
 		proxy := of(in)
 		if text == "" {

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -25,7 +21,7 @@ type group struct {
 // newGroupReplication is Group Replication with a single primary, and MySQL's own settings.
 func newGroupReplication() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(false) }}
-	return g.authority(mysqlGroup, append(g.faults(), fault{"group: planned switch-over",
+	return g.authority(mysqlDialect, append(g.faults(), fault{"group: planned switch-over",
 		g.switchOver}))
 }
 
@@ -33,11 +29,11 @@ func newGroupReplication() *authority {
 // with another one, so changes of one row meet, and the group rolls one of them back.
 func newMultiPrimary() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewGroupReplication(true) }}
-	a := g.authority(mysqlGroup, g.faults())
+	a := g.authority(mysqlDialect, g.faults())
 	a.dsnOf = func(slot int) string {
 		all := strings.Split(g.Addrs(), ",")
 		n := slot % len(all)
-		return mysqlGroup.dsn(strings.Join(slices.Concat(all[n:], all[:n]), ","))
+		return mysqlDialect.dsn(strings.Join(slices.Concat(all[n:], all[:n]), ","))
 	}
 	return a
 }
@@ -45,7 +41,7 @@ func newMultiPrimary() *authority {
 // newSemiSync is a source with two semi-synchronous replicas, AFTER_SYNC and without a time-out.
 func newSemiSync() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) { return dbtest.NewSemiSync() }}
-	return g.authority(mysqlGroup, append(g.faults(), g.losses(writable)...))
+	return g.authority(mysqlDialect, append(g.faults(), g.losses(writable)...))
 }
 
 // newAfterCommit is newSemiSync with AFTER_COMMIT, where others see a change before a replica has
@@ -54,53 +50,21 @@ func newAfterCommit() *authority {
 	g := &group{begin: func() (*dbtest.Group, error) {
 		return dbtest.NewSemiSync("--rpl-semi-sync-source-wait-point=AFTER_COMMIT")
 	}}
-	return g.authority(mysqlGroup, append(g.faults(), g.losses(writable)...))
+	return g.authority(mysqlDialect, append(g.faults(), g.losses(writable)...))
 }
 
 // newStandbys is a PostgreSQL with a synchronous and an asynchronous standby.
 func newStandbys() *authority {
 	g := &group{begin: dbtest.NewStandbys}
-	return g.authority(postgresGroup, append(g.faults(), g.losses("SELECT 1")...))
+	return g.authority(postgresDialect, append(g.faults(), g.losses("SELECT 1")...))
 }
 
 // writable makes a MySQL a primary that was restarted.
 const writable = "SET GLOBAL rpl_semi_sync_source_enabled = ON; SET GLOBAL super_read_only = " +
 	"OFF; SET GLOBAL read_only = OFF"
 
-// dialectOf is what differs between the databases.
-type dialectOf struct {
-	accounts []string // statements that make database and account
-	granted  string   // a statement in the database, after the tables
-	dsn      func(addrs string) string
-}
-
-var mysqlGroup = dialectOf{
-	accounts: []string{
-		"CREATE DATABASE " + database,
-		"CREATE USER " + account + "@'%' IDENTIFIED BY '" + dbtest.Password + "'",
-		"GRANT SELECT, INSERT, UPDATE ON " + database + ".* TO " + account + "@'%'",
-		"GRANT SELECT ON performance_schema.replication_group_members TO " + account + "@'%'",
-	},
-	dsn: func(addrs string) string {
-		return account + ":" + dbtest.Password + "@tcp(" + addrs + ")/" + database
-	},
-}
-
-var postgresGroup = dialectOf{
-	accounts: []string{
-		"CREATE DATABASE " + database,
-		"CREATE USER " + account + " PASSWORD '" + dbtest.Password + "'",
-	},
-	granted: "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO " + account +
-		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + account,
-	dsn: func(addrs string) string {
-		return "postgres://" + account + ":" + dbtest.Password + "@" + addrs + "/" + database +
-			"?sslmode=disable&target_session_attrs=read-write"
-	},
-}
-
 // authority returns the authority of the group.
-func (g *group) authority(d dialectOf, faults []fault) *authority {
+func (g *group) authority(d dialect, faults []fault) *authority {
 	return &authority{
 		kinds: []kind{{cached, leased}, {standard, ranged}, {counting, counted}, {runOne, leased},
 			{cached, ranged}, {counting, counted}, {lanes, leased}, {standard, leased},
@@ -110,40 +74,19 @@ func (g *group) authority(d dialectOf, faults []fault) *authority {
 			if g.Group, err = g.begin(); err != nil {
 				return nil, err
 			}
-			return nil, d.prepare(g.Primary())
+			if err = d.prepare(g.Primary()); err == nil && d.group != "" {
+				_, err = g.Primary().TryQuery("", d.group)
+			}
+			return nil, err
 		},
 		end: func() {
 			if g.Group != nil {
 				g.Close()
 			}
 		},
-		dsn:     func(*dbtest.Server, string) string { return d.dsn(g.Addrs()) },
+		dsn:     func(*dbtest.Server, string) string { return d.dsn(g.Addrs()) + d.several },
 		numbers: true,
 	}
-}
-
-// prepare makes the database, its tables and the account.
-func (d dialectOf) prepare(srv *dbtest.Server) error {
-	for _, q := range d.accounts {
-		if _, err := srv.TryQuery("", q); err != nil {
-			return err
-		}
-	}
-	dsn := srv.DSN(database)
-	err := migrate(dsn)
-	if err == nil {
-		err = withDB(dsn, func(db *gorm.DB) error {
-			return sqlsource.Migrate(context.Background(), db)
-		})
-	}
-	if err == nil {
-		_, err = srv.TryQuery(database, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('"+
-			tag+"', 1, 1000)")
-	}
-	if err == nil && d.granted != "" {
-		_, err = srv.TryQuery(database, d.granted)
-	}
-	return err
 }
 
 // faults returns the faults of any group.
@@ -231,8 +174,7 @@ func (g *group) failOver(in *injector) error {
 }
 
 // replaced returns the harm of a fault in which the primary ends.
-func (g *group) replaced(end func(*dbtest.Server) error) func(
-	*injector, time.Duration) (func() error, error) {
+func (g *group) replaced(end func(*dbtest.Server) error) harm {
 	return func(in *injector, _ time.Duration) (func() error, error) {
 		old := g.Primary()
 		err := end(old)

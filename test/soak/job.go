@@ -160,16 +160,14 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 		return assigner.Env(numberEnv, &assigner.LocalOptions{Lead: time.Second}), nil
 	}
 	o := lease.Options{Window: j.Window, Reach: reach(j.Window), First: first, Last: last}
-	if strings.HasPrefix(j.DSN, "etcd:") {
+	switch scheme, _, _ := strings.Cut(j.DSN, ":"); scheme {
+	case "etcd":
 		return etcd.Open(j.DSN, &etcd.Options{Lease: o})
-	}
-	if strings.HasPrefix(j.DSN, "zookeeper:") {
+	case "zookeeper":
 		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: o})
-	}
-	if strings.HasPrefix(j.DSN, "http:") {
+	case "http":
 		return service.NewClient([]string{j.DSN}, nil)
-	}
-	if strings.HasPrefix(j.DSN, "kubernetes:") {
+	case "kubernetes":
 		return kubeconfig.Open(j.DSN, &kubernetes.Options{Lease: o})
 	}
 	db, err := openSQL(j.DSN)

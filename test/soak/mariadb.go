@@ -5,17 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
-)
-
-// The worker processes use an account that has only the documented privileges. A read-only server
-// refuses its changes, as it would not refuse those of an administrator.
-const (
-	database = "soak"
-	account  = "app"
 )
 
 // mariaDB is a MariaDB.
@@ -28,35 +20,14 @@ var mariaDB = authority{
 	faults: slices.Concat(unreliable("WORKER_LEASE SET"), outages(), databaseFaults),
 	// A change is one request instead of two, so that a lost answer is the answer to the change,
 	// and not to its preparation.
-	text: "&interpolateParams=true",
-	start: func() (*dbtest.Server, error) {
-		srv, err := dbtest.NewMariaDB()
-		if err != nil {
-			return nil, err
-		}
-		return srv, prepare(srv)
-	},
-	dsn: func(srv *dbtest.Server, addr string) string {
-		dsn := srv.DSNVia(addr, database)
-		return strings.Replace(dsn, dbtest.User+":", account+":", 1) + "&timeout=2s&readTimeout=2s"
+	text:  "&interpolateParams=true",
+	start: mysqlDialect.start(dbtest.NewMariaDB),
+	dsn: func(_ *dbtest.Server, addr string) string {
+		return mysqlDialect.dsn(addr) + "?parseTime=true&timeout=2s&readTimeout=2s"
 	},
 	backup:  backUp(repairServer),
 	numbers: true,
 	remove:  removeLeases,
-}
-
-// prepare makes the database, its tables and the account.
-func prepare(srv *dbtest.Server) error {
-	for _, q := range []string{
-		"CREATE DATABASE " + database,
-		"CREATE USER " + account + "@'%' IDENTIFIED BY '" + dbtest.Password + "'",
-		"GRANT SELECT, INSERT, UPDATE ON " + database + ".* TO " + account + "@'%'",
-	} {
-		if _, err := srv.TryQuery("", q); err != nil {
-			return err
-		}
-	}
-	return migrate(srv.DSN(database))
 }
 
 // repairServer is the repairFunc of a server with tables.

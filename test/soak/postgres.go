@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
@@ -23,31 +22,9 @@ var postgreSQL = authority{
 		}},
 	}),
 	// Else a change that was prepared before is sent without its text.
-	text: "&default_query_exec_mode=exec",
-	start: func() (*dbtest.Server, error) {
-		srv, err := dbtest.NewPostgres()
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range []string{
-			"CREATE DATABASE " + database,
-			"CREATE USER " + account + " PASSWORD '" + dbtest.Password + "'",
-		} {
-			if _, err := srv.TryQuery("", q); err != nil {
-				return srv, err
-			}
-		}
-		if err := migrate(srv.DSN(database)); err != nil {
-			return srv, err
-		}
-		_, err = srv.TryQuery(database, "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA "+
-			"public TO "+account+"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "+account)
-		return srv, err
-	},
-	dsn: func(srv *dbtest.Server, addr string) string {
-		return strings.Replace(srv.DSNVia(addr, database), "//"+dbtest.User+":", "//"+account+":",
-			1)
-	},
+	text:    "&default_query_exec_mode=exec",
+	start:   postgresDialect.start(dbtest.NewPostgres),
+	dsn:     func(_ *dbtest.Server, addr string) string { return postgresDialect.dsn(addr) },
 	backup:  backUp(repairServer),
 	numbers: true,
 	remove:  removeLeases,

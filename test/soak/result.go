@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -182,26 +181,11 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// commit returns the commit that the program was built from, or if that is unknown the commit of
-// the checkout that it runs in. A plus marks a build with uncommitted changes. It is "unknown"
-// outside of a checkout.
+// commit returns the commit of the checkout that the program runs in, with a plus if there are
+// uncommitted changes. It is "unknown" outside of a checkout.
 func commit() string {
-	var revision, changed string
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				revision = s.Value[:min(12, len(s.Value))]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				changed = "+"
-			}
-		}
-	}
-	if revision != "" {
-		return revision + changed
-	}
-	out, err := exec.CommandContext(context.Background(), "git", "rev-parse", "--short=12",
-		"HEAD").Output()
+	out, err := exec.CommandContext(context.Background(), "git", "describe", "--always",
+		"--exclude=*", "--abbrev=12", "--dirty=+").Output()
 	if err != nil {
 		return "unknown"
 	}

@@ -119,10 +119,7 @@ func (f *Fleet) At(slot int) *Process {
 }
 
 // Running returns the processes of all slots.
-func (f *Fleet) Running() []*Process { return f.running() }
-
-// running returns the processes of all slots.
-func (f *Fleet) running() (all []*Process) {
+func (f *Fleet) Running() (all []*Process) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.slots {
@@ -183,7 +180,7 @@ func (f *Fleet) Summary() Summary {
 func (f *Fleet) Await(after string) {
 	begin := time.Now()
 	before := map[*Process][]int64{}
-	for _, p := range f.running() {
+	for _, p := range f.Running() {
 		before[p], _ = p.count()
 	}
 	for len(before) > 0 && !f.Bad() {
@@ -221,7 +218,7 @@ func (f *Fleet) Await(after string) {
 // Stop ends all processes cleanly, and returns what must not have happened.
 func (f *Fleet) Stop() error {
 	var wg sync.WaitGroup
-	for _, p := range f.running() {
+	for _, p := range f.Running() {
 		wg.Go(func() { f.Failure(p.Stop()) })
 	}
 	wg.Wait()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/uidring/uidring/segment"
 )
 
 // jobEnv is the environment variable that makes this program a worker process. Its value is the
@@ -41,4 +43,16 @@ func Worker[J any](run func(ctx context.Context, job J, out *Output) error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// SourceError returns what a worker process reports of an error of package segment or number: its
+// text if it must not happen.
+func SourceError(err error) string {
+	for _, known := range []error{segment.ErrRangeWentBack, segment.ErrBadRange,
+		segment.ErrExhausted, segment.ErrUnknownTag, segment.ErrOptions, segment.ErrFormat} {
+		if errors.Is(err, known) {
+			return err.Error()
+		}
+	}
+	return "database away or busy"
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -73,17 +72,7 @@ func (o output) pump(ctx context.Context, i byte, k kind, d databases) {
 	}
 }
 
-// fail writes what failed, with err's text if err is one of package segment's errors that must not
-// happen.
+// fail writes what failed.
 func (o output) fail(i byte, what string, err error) {
-	text := "database away or busy"
-	for _, known := range []error{
-		segment.ErrRangeWentBack, segment.ErrBadRange, segment.ErrExhausted, segment.ErrUnknownTag,
-		segment.ErrOptions,
-	} {
-		if errors.Is(err, known) {
-			text = err.Error()
-		}
-	}
-	o.Write(i|failed, []byte(what+": "+text))
+	o.Write(i|failed, []byte(what+": "+soak.SourceError(err)))
 }
