@@ -23,7 +23,6 @@ type hunt struct {
 	stdout io.Writer
 
 	mu       sync.Mutex
-	before   map[string]outcome        // by key: what the record has
 	outcomes map[string]outcome        // by key: what became of the mutants so far
 	killers  map[string]map[string]int // by function: how often each test killed a mutant of it
 }
@@ -36,11 +35,10 @@ type outcome struct {
 
 func newHunt(o options, s *source, record *results, stdout io.Writer) *hunt {
 	h := &hunt{o: o, source: s, suites: suitesOf(s.pkg), stdout: stdout, record: record,
-		before: map[string]outcome{}, outcomes: map[string]outcome{},
-		killers: map[string]map[string]int{}}
-	for _, l := range record.lines {
-		h.before[l.key] = l.outcome
-		h.learn(l.key, l.outcome)
+		outcomes: map[string]outcome{},
+		killers:  map[string]map[string]int{}}
+	for key, l := range record.of {
+		h.learn(key, l.outcome)
 	}
 	return h
 }
@@ -87,7 +85,7 @@ func (h *hunt) hunt(ctx context.Context, all []*mutant) error {
 	}
 	h.bench, h.all = &bench{h.o.root, h.o.work, overlay}, all
 	all = slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool {
-		was, recorded := h.before[m.key]
+		was, recorded := h.record.of[m.key]
 		survived := recorded && (was.suite == "" || strings.HasPrefix(was.by, "("))
 		return h.o.keep && recorded || h.o.survivors && !survived
 	})

@@ -9,70 +9,34 @@ import (
 	"strings"
 )
 
-// explained is a reason for which no test notices some mutants.
-type explained struct {
-	keys   []string
-	reason string
-}
+// The lists of survivors: those that change nothing which a test could notice, those that are wrong
+// where another goroutine runs between two instructions, and those that nobody has explained yet.
+var lists = []string{"equivalent", "unmet", open}
 
-// The lists of survivors that are explained: those that change nothing which a test could notice,
-// and those that are wrong where another goroutine runs between two instructions.
-var lists = []string{"equivalent", "unmet"}
+// open is the list of survivors without a reason.
+const open = "open"
 
-// readList reads a list: blocks of keys, one a line, and then the reason that they share, on lines
-// that begin with a tab.
-func readList(root, list string) ([]explained, error) {
+// readList returns the keys of a list: blocks of keys, one a line, and then the reason that they
+// share, on lines that begin with a tab. Those of the list open have none.
+func readList(root, list string) (keys []string, err error) {
 	name := filepath.Join(root, folder, list+".txt")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	var all []explained
-	var e explained
-	end := func() error {
-		if len(e.keys) == 0 && e.reason == "" {
-			return nil
-		}
-		if len(e.keys) == 0 || e.reason == "" {
-			return fmt.Errorf("%s: %q %q, want keys and then a reason", name, e.keys, e.reason)
-		}
-		all, e = append(all, e), explained{}
-		return nil
-	}
-	for line := range strings.Lines(string(text)) {
+	bare, explained := false, false // the line before is a key; is part of a reason
+	for line := range strings.Lines(string(text) + "\n\n") {
 		line = strings.TrimSuffix(line, "\n")
-		reason, ok := strings.CutPrefix(line, "\t")
+		reason := strings.HasPrefix(line, "\t")
 		switch {
 		case strings.HasPrefix(line, "#"):
-		case ok:
-			e.reason = strings.TrimSpace(e.reason + " " + reason)
-		case line == "":
-			err = end()
-		case e.reason != "":
-			if err = end(); err == nil {
-				e.keys = []string{line}
-			}
-		default:
-			e.keys = append(e.keys, line)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, end()
-}
-
-// readOpen reads open.txt: the keys of survivors that nobody has explained yet, one a line.
-func readOpen(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, folder, "open.txt"))
-	if err != nil {
-		return nil, err
-	}
-	var keys []string
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			continue
+		case reason && !bare && !explained, line == "" && bare && list != open:
+			return nil, fmt.Errorf("%s: %q after %q, want keys and then a reason", name, line, keys)
+		case line != "" && !reason:
 			keys = append(keys, line)
 		}
+		bare, explained = line != "" && !reason, reason
 	}
 	return keys, nil
 }
@@ -81,33 +45,18 @@ func readOpen(root string) ([]string, error) {
 func survivors(root, pkg string) (map[string]string, error) {
 	listed := map[string]string{}
 	var errs []error
-	add := func(key, list string) {
-		file, _, _ := strings.Cut(key, " ")
-		if path.Dir(file) != pkg {
-			return
-		}
-		if listed[key] != "" {
-			errs = append(errs, fmt.Errorf("listed twice: %s", key))
-		}
-		listed[key] = list
-	}
 	for _, list := range lists {
-		all, err := readList(root, list)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range all {
-			for _, key := range e.keys {
-				add(key, list)
+		keys, err := readList(root, list)
+		errs = append(errs, err)
+		for _, key := range keys {
+			if file, _, _ := strings.Cut(key, " "); path.Dir(file) != pkg {
+				continue
 			}
+			if listed[key] != "" {
+				errs = append(errs, fmt.Errorf("listed twice: %s", key))
+			}
+			listed[key] = list
 		}
-	}
-	open, err := readOpen(root)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range open {
-		add(key, "open")
 	}
 	return listed, errors.Join(errs...)
 }

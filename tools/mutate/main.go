@@ -2,9 +2,9 @@
 // the tests on each mutant. A mutant that no test notices shows what the tests do not see. The
 // command fails unless every survivor is listed, with the reason why no test notices it.
 //
-// It writes nothing into the tree but bin/mutants/PACKAGE.txt, from which -keep goes on, and which
-// is not committed: the go command gets the mutants by its
-// -overlay flag.
+// It runs in the repository's folder, and writes nothing into it but bin/mutants/PACKAGE.txt, from
+// which -keep goes on, and which is not committed: the go command gets the mutants by its -overlay
+// flag.
 package main
 
 import (
@@ -29,8 +29,8 @@ var packages = []string{
 
 // options are the command's flags.
 type options struct {
-	root      string
-	work      string
+	root      string // the repository's folder
+	work      string // for binaries and mutants
 	keep      bool
 	survivors bool
 	list      bool
@@ -55,7 +55,6 @@ func main() {
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.StringVar(&o.root, "root", ".", "the repository's folder")
 	flags.StringVar(&o.work, "work", "",
 		"folder for binaries and mutants; default: a new one that is removed")
 	flags.BoolVar(&o.keep, "keep", false, "run only mutants without a recorded outcome")
@@ -76,15 +75,13 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.match, err = regexp.Compile(*match); err != nil {
 		return err
 	}
-	if o.root, err = filepath.Abs(o.root); err != nil {
+	if o.root, err = os.Getwd(); err != nil {
 		return err
 	}
-	if o.work == "" {
-		if o.work, err = os.MkdirTemp("", "mutate"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(o.work)
+	if o.work, err = os.MkdirTemp("", "mutate"); err != nil {
+		return err
 	}
+	defer os.RemoveAll(o.work)
 	if o.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, errLimit)

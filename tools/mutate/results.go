@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,40 +12,34 @@ import (
 	"strings"
 )
 
-// results are the mutants of a package, each with its outcome, in the order of their keys.
+// results are the mutants of a package, by their keys.
 type results struct {
-	pkg   string
-	lines []resultLine
+	pkg string
+	of  map[string]result
 }
 
-type resultLine struct {
-	op, key string
+// result is the operator of a mutant and what became of it.
+type result struct {
+	op string
 	outcome
 }
 
 // join returns the results with what a run found. all are the mutants that there are, as far as
 // their operator and key match: a recorded one that is not among them is gone.
 func (r *results) join(all []*mutant, found map[string]outcome, match *regexp.Regexp) *results {
-	joined := &results{pkg: r.pkg}
-	before := map[string]outcome{}
-	for _, l := range r.lines {
-		before[l.key] = l.outcome
-		if !match.MatchString(l.op + " " + l.key) {
-			joined.lines = append(joined.lines, l)
+	joined := &results{r.pkg, map[string]result{}}
+	for key, l := range r.of {
+		if !match.MatchString(l.op + " " + key) {
+			joined.of[key] = l
 		}
 	}
 	for _, m := range all {
-		was, ok := found[m.key]
-		if !ok {
-			was, ok = before[m.key]
-		}
-		if ok {
-			joined.lines = append(joined.lines, resultLine{m.op, m.key, was})
+		if was, ok := found[m.key]; ok {
+			joined.of[m.key] = result{m.op, was}
+		} else if l, ok := r.of[m.key]; ok {
+			joined.of[m.key] = l
 		}
 	}
-	slices.SortFunc(joined.lines, func(a, b resultLine) int {
-		return strings.Compare(a.key, b.key)
-	})
 	return joined
 }
 
@@ -61,7 +56,7 @@ func resultsFile(root, pkg string) string {
 
 // loadResults returns the recorded outcomes of a package, none if there is no record.
 func loadResults(root, pkg string) (*results, error) {
-	r := &results{pkg: pkg}
+	r := &results{pkg, map[string]result{}}
 	text, err := os.ReadFile(resultsFile(root, pkg))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -76,11 +71,11 @@ func loadResults(root, pkg string) (*results, error) {
 				resultsFile(root, pkg),
 				line)
 		}
-		l := resultLine{op: fields[0], key: fields[2]}
+		l := result{op: fields[0]}
 		if l.suite, l.by, _ = strings.Cut(fields[1], " "); l.suite == "survived" {
 			l.suite = ""
 		}
-		r.lines = append(r.lines, l)
+		r.of[fields[2]] = l
 	}
 	return r, nil
 }
@@ -88,8 +83,8 @@ func loadResults(root, pkg string) (*results, error) {
 // write records the results.
 func (r *results) write(root string) error {
 	var b strings.Builder
-	for _, l := range r.lines {
-		fmt.Fprintf(&b, "%s\t%s\t%s\n", l.op, l.outcome, l.key)
+	for _, key := range slices.Sorted(maps.Keys(r.of)) {
+		fmt.Fprintf(&b, "%s\t%s\t%s\n", r.of[key].op, r.of[key].outcome, key)
 	}
 	name := resultsFile(root, r.pkg)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -118,27 +113,27 @@ func (r *results) judge(root string, mutants int) (tally, error) {
 		return t, err
 	}
 	var errs []error
-	for _, l := range r.lines {
-		as := listed[l.key]
+	for _, key := range slices.Sorted(maps.Keys(r.of)) {
+		l, as := r.of[key], listed[key]
 		switch {
 		case l.suite != "":
 			t.killed++
 			if as != "" {
 				errs = append(errs, fmt.Errorf("listed as %s, but killed by %s: %s",
-					as, l.outcome, l.key))
+					as, l.outcome, key))
 			}
 		case as == "":
-			errs = append(errs, fmt.Errorf("survived: %s", l.key))
-		case as == "open":
+			errs = append(errs, fmt.Errorf("survived: %s", key))
+		case as == open:
 			t.open++
 		default:
 			t.explained++
 		}
-		delete(listed, l.key)
+		delete(listed, key)
 	}
 	// A listed mutant that has not run here is counted as it is listed.
 	for _, list := range listed {
-		if list == "open" {
+		if list == open {
 			t.open++
 		} else {
 			t.explained++
