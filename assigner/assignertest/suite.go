@@ -140,8 +140,8 @@ func (f Factory) applies(c check) bool {
 	return true
 }
 
-// run runs c. Windows do not overlap in it, whatever it is about; those of an Unguarded authority only
-// where claims follow one another.
+// run runs c. Windows do not overlap in it, whatever it is about; those of an Unguarded authority
+// only where claims follow one another.
 func (f Factory) run(tb testing.TB, c check) error {
 	e := env{Factory: f, tb: tb, log: &winlog.Log{}}
 	if e.MaxWorker == 0 {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups does: Group
-// Replication, in which each member accepts writes if multi is set, and otherwise one. A member that
-// starts again joins by itself and is read-only until then.
+// GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups does:
+// Group Replication, in which each member accepts writes if multi is set, and otherwise one. A
+// member that starts again joins by itself and is read-only until then.
 func GroupReplication(tb testing.TB, multi bool) *Group {
 	tb.Helper()
 	MySQLGroups(tb)

@@ -23,8 +23,8 @@ const mostAgain = 3
 var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in common|repeat|leak|` +
 	`goroutine|did not end|ErrClaimLost|went back`)
 
-// again runs the failed tests again, each by itself and three times. If all of them pass they no longer count as
-// failed, and are flaky. It reports whether no failure is left.
+// again runs the failed tests again, each by itself and three times. If all of them pass they no
+// longer count as failed, and are flaky. It reports whether no failure is left.
 func (r *report) again(ctx context.Context, race []string) bool {
 	tests := map[string]string{} // their packages, by package and test
 	for _, e := range r.failures {

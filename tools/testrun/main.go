@@ -38,8 +38,8 @@ func main() {
 	}
 }
 
-// longest are the packages whose tests take longest, the longest last. They wait for servers and for
-// time to pass, so others run beside them when they begin first.
+// longest are the packages whose tests take longest, the longest last. They wait for servers and
+// for time to pass, so others run beside them when they begin first.
 var longest = []string{
 	"assigner", "segment", "segment/sqltable", "test/e2e", "cmd/uid", "test/faults",
 	"assigner/workernode", "uid",
@@ -189,7 +189,8 @@ func command(flags, args []string) []string {
 // raceFlag returns -race, or nothing and the reason why not. It builds a small program to find out,
 // because the race detector depends on the platform, on cgo and on a C compiler that works.
 func raceFlag(ctx context.Context) (flag []string, why string) {
-	build := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, module+"tools/testrun")
+	self := module + "tools/testrun" // which builds for certain
+	build := exec.CommandContext(ctx, "go", "build", "-race", "-o", os.DevNull, self)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, strings.Join(strings.Fields(fmt.Sprintf("%v: %s", err, out)), " ")
 	}
