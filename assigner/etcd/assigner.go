@@ -1,7 +1,7 @@
 package etcd
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,11 +10,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/hosturl"
-)
-
-const (
-	defaultNamespace = "/uidring" // where neither Options nor URL name one
-	maxNamespace     = 255        // bytes
 )
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
@@ -36,15 +31,7 @@ func New(client *clientv3.Client, o *Options) (*lease.Assigner, error) {
 	if client == nil {
 		return nil, errors.New("etcd: the client is nil")
 	}
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	s, err := newStore(client, opts.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return lease.New(s, &opts.Lease)
+	return newAssigner(&store{client: client}, o, "")
 }
 
 // Open connects to the etcd of a URL and returns an Assigner. The client runs goroutines until the
@@ -65,53 +52,26 @@ func Open(url string, o *Options) (*lease.Assigner, error) {
 	if err != nil {
 		return nil, err
 	}
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
-	if opts.Namespace == "" {
-		opts.Namespace = u.Path
-	}
 	client, err := clientv3.New(config(u))
 	if err != nil {
 		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(u.Hosts, ","), err)
 	}
-	var a *lease.Assigner
-	s, err := newStore(client, opts.Namespace)
-	if err == nil {
-		a, err = lease.New(&ownStore{s, client}, &opts.Lease)
-	}
+	a, err := newAssigner(&store{client: client, own: true}, o, u.Path)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	return a, nil
 }
 
-// newStore returns the store of a namespace; empty: defaultNamespace.
-func newStore(client *clientv3.Client, namespace string) (*store, error) {
-	if namespace == "" {
-		namespace = defaultNamespace
+// newAssigner returns an Assigner for the namespace that o names, else path.
+func newAssigner(s *store, o *Options, path string) (_ *lease.Assigner, err error) {
+	var opts Options
+	if o != nil {
+		opts = *o
 	}
-	if !strings.HasPrefix(namespace, "/") || strings.HasSuffix(namespace, "/") ||
-		strings.Contains(namespace, "//") || len(namespace) > maxNamespace {
-		return nil, fmt.Errorf("etcd: Namespace is %q, want a path such as %s of at most %d bytes",
-			namespace, defaultNamespace, maxNamespace)
+	s.namespace, err = hosturl.Namespace("etcd", cmp.Or(opts.Namespace, path))
+	if err != nil {
+		return nil, err
 	}
-	return &store{client.KV, namespace, client.Endpoints()}, nil
-}
-
-// ownStore is the store of an Assigner that Open returned.
-type ownStore struct {
-	*store
-
-	client *clientv3.Client
-}
-
-// Close closes the client that Open made. Another Close does nothing.
-func (s *ownStore) Close() error {
-	err := s.client.Close()
-	if errors.Is(err, context.Canceled) {
-		return nil // closed already
-	}
-	return err
+	return lease.New(s, &opts.Lease)
 }

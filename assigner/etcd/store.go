@@ -21,16 +21,27 @@ const headerName, slotPrefix = "header", "slot-"
 // store holds the entries of a namespace. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.
 type store struct {
-	kv        clientv3.KV
+	client    *clientv3.Client
 	namespace string
-	endpoints []string
+	own       bool // Open made the client
 }
 
 var _ lease.Store = (*store)(nil)
 
 // String says where the keys are.
 func (s *store) String() string {
-	return "etcd at " + strings.Join(s.endpoints, ",") + " under " + s.namespace
+	return "etcd at " + strings.Join(s.client.Endpoints(), ",") + " under " + s.namespace
+}
+
+// Close closes the client that Open made. Another Close does nothing.
+func (s *store) Close() error {
+	if !s.own {
+		return nil
+	}
+	if err := s.client.Close(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // closed already
 }
 
 func (s *store) key(name string) string { return s.namespace + "/" + name }
@@ -44,7 +55,7 @@ func (s *store) entry(kv *mvccpb.KeyValue) lease.Entry {
 // namespace may begin like one too, such as /uidring/slot-1: package lease passes over names that
 // are no slot's.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
-	resp, err := s.kv.Txn(ctx).Then(
+	resp, err := s.client.Txn(ctx).Then(
 		clientv3.OpGet(s.key(headerName)),
 		clientv3.OpGet(s.key(slotPrefix), clientv3.WithPrefix())).Commit()
 	if err != nil {
@@ -61,7 +72,7 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 
 // Get reads a key.
 func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
-	resp, err := s.kv.Get(ctx, s.key(name))
+	resp, err := s.client.Get(ctx, s.key(name))
 	if err != nil {
 		return lease.Entry{}, explain(err)
 	}
@@ -86,7 +97,7 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 			clientv3.Compare(clientv3.Value(key), "=", string(old.Value)),
 		}
 	}
-	resp, err := s.kv.Txn(ctx).If(unchanged...).Then(clientv3.OpPut(key, string(value))).Commit()
+	resp, err := s.client.Txn(ctx).If(unchanged...).Then(clientv3.OpPut(key, string(value))).Commit()
 	switch {
 	case err != nil:
 		return lease.Entry{}, explain(err)

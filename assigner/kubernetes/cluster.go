@@ -105,7 +105,7 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 
 // bearer adds the token in a file to each request.
 type bearer struct {
-	next http.RoundTripper
+	next *http.Transport
 	file string
 }
 
@@ -123,11 +123,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections closes the connections that no request uses.
-func (b bearer) CloseIdleConnections() {
-	if c, ok := b.next.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
+func (b bearer) CloseIdleConnections() { b.next.CloseIdleConnections() }
 
 // token reads the token.
 func (b bearer) token() (string, error) {

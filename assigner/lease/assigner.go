@@ -67,7 +67,7 @@ func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 // BindOwner returns an Assigner with another Options.Owner. It implements assigner.OwnerBinder.
 func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 	bound := *a
-	bound.space.options.Owner = cutOwner(owner)
+	bound.space.options.Owner = owner
 	return &bound
 }
 
@@ -99,6 +99,7 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 		return nil, fmt.Errorf("lease: the layout's text has %d bytes, want at most %d",
 			len(s.layout), maxLayout)
 	}
+	s.options.Owner = s.options.owner()
 	c := newClaimer(&s, first, last)
 	defer c.close()
 	var got *claim

@@ -56,15 +56,20 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	// An owner that is too long, which a host name can make it, is no reason not to start.
-	m, long := &memory{}, strings.Repeat("é", 191)
+	m, long, cut := &memory{}, strings.Repeat("é", 191), strings.Repeat("é", 190)+"~"
 	assign(t, newAssigner(t, m, &lease.Options{Owner: "the server"}).BindOwner(long+"\xffx"))
-	if r := recordOf(t, m, slot0); r.Owner != long {
+	if r := recordOf(t, m, slot0); r.Owner != cut {
 		t.Errorf("the owner is %q, want 191 characters", r.Owner)
 	}
 	m = &memory{}
 	assign(t, newAssigner(t, m, &lease.Options{Owner: long + "\xffx"}))
-	if r := recordOf(t, m, slot0); r.Owner != long {
-		t.Errorf("owner = %q, want the first 191 characters", r.Owner)
+	if r := recordOf(t, m, slot0); r.Owner != cut {
+		t.Errorf("owner = %q, want 191 characters, a tilde among them", r.Owner)
+	}
+	m = &memory{}
+	assign(t, newAssigner(t, m, &lease.Options{Owner: "a\x00\xff\nb"}))
+	if r := recordOf(t, m, slot0); r.Owner != "a???b" {
+		t.Errorf("owner = %q, want a question mark for each that not every store can hold", r.Owner)
 	}
 	if _, err := lease.New(nil, nil); err == nil {
 		t.Error("New(nil) succeeded")

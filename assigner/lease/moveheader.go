@@ -96,21 +96,6 @@ func usedOf(rows []row) used {
 	return all.union(nil)
 }
 
-// union returns the union of u and o, which may be in any order and overlap.
-func (u used) union(o used) used {
-	all := slices.Concat(u, o)
-	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	merged := used{}
-	for _, r := range all {
-		if n := len(merged) - 1; n >= 0 && r[0] <= merged[n][1] {
-			merged[n][1] = max(merged[n][1], r[1])
-		} else {
-			merged = append(merged, r)
-		}
-	}
-	return merged
-}
-
 // without returns what is in u and not in o.
 func (u used) without(o used) used {
 	left := used{}

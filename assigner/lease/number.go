@@ -93,9 +93,7 @@ func (c *claimer) createSlot(
 func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error) {
 	layout, pause := h.Layout, firstForNumber
 	for i := range numberTries {
-		for _, r := range rows {
-			h.Used = h.Used.with(r.worker, r.worker+1) // the header lacks some if it went back
-		}
+		h.Used = h.Used.union(usedOf(rows)) // the header lacks some if it went back
 		worker, ok := h.Used.lowest(c.first, c.last)
 		switch {
 		case !ok && i > 0:

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 )
 
 // The default and the bounds of Options.
@@ -45,7 +45,8 @@ type Options struct {
 	// no process has a version that refuses it.
 	Reach time.Duration
 
-	// Owner describes the process to the operator who reads its slots; cut to 191 characters.
+	// Owner describes the process to the operator who reads its slots; cut to 191 characters,
+	// control characters become question marks.
 	// Default: host, process id and start.
 	Owner string
 
@@ -55,8 +56,8 @@ type Options struct {
 	// Default 0: the clocks are not compared.
 	MaxSkew time.Duration
 
-	// Logger is told of clocks that are refused, of slots that cannot be read and, once for each
-	// Assign, of the wait for a store that is away. Default: none.
+	// Logger is told of clocks that are refused, of an Owner that does not fit, of slots that cannot
+	// be read and, once for each Assign, of the wait for a store that is away. Default: none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed
@@ -79,10 +80,6 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Owner = fmt.Sprintf("%s pid %d since %s", host, os.Getpid(),
 			time.Now().UTC().Format(time.RFC3339))
 	}
-	if n := utf8.RuneCountInString(c.Owner); n > maxOwner {
-		c.Logger.Warn("owner cut", "characters", n, "kept", maxOwner)
-	}
-	c.Owner = cutOwner(c.Owner)
 	least := min(3*c.Window, maxReach)
 	if c.Reach == 0 {
 		c.Reach = max(dayReach, least)
@@ -105,8 +102,20 @@ func (o *Options) withDefaults() (Options, error) {
 	return c, nil
 }
 
-// cutOwner returns the part of an owner's text that fits, as UTF-8.
-func cutOwner(owner string) string {
-	r := []rune(strings.ToValidUTF8(owner, "?"))
-	return string(r[:min(len(r), maxOwner)])
+// owner returns Owner as slots have it: UTF-8 without control characters, which not every store can
+// hold, and with a tilde where it was cut. It logs what it changes.
+func (o *Options) owner() string {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(o.Owner, "?"))
+	if r := []rune(text); len(r) > maxOwner {
+		text = string(r[:maxOwner-1]) + "~"
+	}
+	if text != o.Owner {
+		o.Logger.Warn("owner does not fit its slot and was changed", "owner", text)
+	}
+	return text
 }

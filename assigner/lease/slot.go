@@ -108,10 +108,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		h.Reach = reach // else a store that tells the time grants nothing from the floor on
 	}
 	h.Floor = max(h.Floor, now+reach)
-	h.Used = h.Used.with(0, highest+1)
-	for _, r := range rows {
-		h.Used = h.Used.with(r.worker, r.worker+1)
-	}
+	h.Used = h.Used.with(0, highest+1).union(usedOf(rows))
 	layouts, err := s.restored(h, rows)
 	if err != nil {
 		return err

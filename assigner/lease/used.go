@@ -28,14 +28,16 @@ func (u used) has(n int64) bool {
 }
 
 // with returns the union of u and [first, end). It leaves u as it is.
-func (u used) with(first, end int64) used {
-	all := slices.Clone(u)
-	all = append(all, [2]int64{first, end})
+func (u used) with(first, end int64) used { return u.union(used{{first, end}}) }
+
+// union returns the union of u and o, which may be in any order and overlap.
+func (u used) union(o used) used {
+	all := slices.Concat(u, o)
 	slices.SortFunc(all, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	merged := all[:1]
-	for _, r := range all[1:] {
-		if last := &merged[len(merged)-1]; r[0] <= last[1] {
-			last[1] = max(last[1], r[1])
+	merged := used{}
+	for _, r := range all {
+		if n := len(merged) - 1; n >= 0 && r[0] <= merged[n][1] {
+			merged[n][1] = max(merged[n][1], r[1])
 		} else {
 			merged = append(merged, r)
 		}

@@ -156,7 +156,7 @@ func TestNamespaceLostAll(t *testing.T) {
 	other := pool(t, connect(t, srv.DSN(name)))
 	seen := func(query string, args []driver.NamedValue) {
 		if strings.HasPrefix(query, "INSERT INTO WORKER_LEASE") {
-			if _, err := other.Exec(leaseOf("orders", args[1].Value)); err != nil {
+			if _, err := other.Exec(leaseOf("orders", args[2].Value)); err != nil {
 				t.Error(err)
 			}
 		}

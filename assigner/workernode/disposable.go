@@ -62,35 +62,41 @@ func Disposable(db *gorm.DB, options *DisposableOptions) assigner.Assigner {
 	if options != nil {
 		o = *options
 	}
-	return &disposable{db: db, options: o, machine: workertable.This(),
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &disposable{options: o, machine: workertable.This(), place: workertable.NodeTable,
 		keys: &workertable.Keys{Tables: []string{workertable.NodeTable}}}
+	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err != nil {
+		return a
+	}
+	a.place += ", " + a.db.Place()
+	if !o.AcceptLostUpdates {
+		a.db = a.db.Strict()
+	}
+	return a
 }
 
 // disposable is the Assigner that Disposable returns. It is immutable, and every Assign stands for
 // itself: it remembers nothing but that it has seen the table's key, so it needs no Close.
 type disposable struct {
-	db      *gorm.DB
+	db      *sqldb.DB
+	place   string
+	err     error // of the database
 	options DisposableOptions
 	machine workertable.Machine
 	keys    *workertable.Keys
 }
 
 // String names the table and the database, for Stats.Authority and messages.
-func (a *disposable) String() string {
-	_, _, place, err := sqlgorm.Pool("workernode", a.db)
-	if err != nil {
-		return workertable.NodeTable
-	}
-	return workertable.NodeTable + ", " + place
-}
+func (a *disposable) String() string { return a.place }
 
 // Now returns the database's time. It implements assigner.Clock.
 func (a *disposable) Now(ctx context.Context) (time.Time, error) {
-	d, err := sqlgorm.Open("workernode", a.db, nil)
-	if err != nil {
-		return time.Time{}, err
+	if a.err != nil {
+		return time.Time{}, a.err
 	}
-	return workertable.Time(ctx, d)
+	return workertable.Time(ctx, a.db)
 }
 
 // Assign makes a row. See Disposable.
@@ -99,12 +105,8 @@ func (a *disposable) Now(ctx context.Context) (time.Time, error) {
 // maxWorker last, because only the INSERT tells it: a layout that is too narrow uses up one key for
 // each Assign.
 func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	d, err := sqlgorm.Open("workernode", a.db, a.options.Logger)
-	if err != nil {
-		return nil, err
-	}
-	if !a.options.AcceptLostUpdates {
-		d = d.Strict()
+	if a.err != nil {
+		return nil, a.err
 	}
 	n, err := a.machine.Node(a.options.Host, a.options.Port)
 	if err != nil {
@@ -112,14 +114,16 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 	}
 	n.Warn(a.options.Logger)
 	if maxWorker < 0 {
-		return nil, noWorkers(maxWorker)
+		// A caller's mistake, and no key is used up for it.
+		return nil, fmt.Errorf("%w: the highest worker id is %d, want 0 or above",
+			assigner.ErrWorkersExhausted, maxWorker)
 	}
 	var id int64
-	err = d.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
-		if err := a.keys.Require(ctx, d); err != nil {
+	err = a.db.Retry(ctx, "inserting into WORKER_NODE", func(ctx context.Context) error {
+		if err := a.keys.Require(ctx, a.db); err != nil {
 			return err
 		}
-		return d.Do(ctx, func(q *sqldb.Conn) error {
+		return a.db.Do(ctx, func(q *sqldb.Conn) error {
 			// A key that is leased costs another row. The loop ends, because a lease has a row of
 			// WORKER_LEASE, and the keys rise.
 			for {
@@ -132,11 +136,13 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 				// The row of WORKER_NODE is not committed yet where the session does not commit by
 				// itself. It is by the time Do returns, and until then no other session gets its
 				// key.
-				leased, err := isLeased(ctx, d, q, id)
+				leased, err := isLeased(ctx, q, id)
 				if !leased || err != nil {
 					return err
 				}
-				warnLeased(a.options.Logger, id)
+				// That is safe, and a sign that the counter of WORKER_NODE is behind the leases.
+				a.options.Logger.Warn("new worker id has a lease already and is left alone; were "+
+					"rows of WORKER_NODE deleted, or was it restored from a backup?", "worker", id)
 			}
 		})
 	})
@@ -154,38 +160,21 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 			"worker id is %d; use workernode.Leased, which reuses worker ids",
 			assigner.ErrWorkersExhausted, id, maxWorker)
 	}
-	return disposableClaim{worker: id, db: d}, nil
+	return disposableClaim{worker: id, db: a.db}, nil
 }
 
 // isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where
 // WORKER_LEASE does not exist, it has none: Disposable alone needs no second table. The SELECT
 // locks nothing. A Leased that takes the same worker id at this moment has got it from WORKER_NODE,
 // as a key that no other start gets.
-func isLeased(ctx context.Context, d *sqldb.DB, q *sqldb.Conn, worker int64) (bool, error) {
+func isLeased(ctx context.Context, q *sqldb.Conn, worker int64) (bool, error) {
 	var n int64
 	err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
 		[]any{workertable.DefaultNamespace, worker}, &n)
-	if err != nil && d.Failure(err) == sqldb.Missing {
+	if err != nil && q.Failure(err) == sqldb.Missing {
 		return false, nil
 	}
 	return n > 0, err
-}
-
-// warnLeased logs that a new key of WORKER_NODE is the worker id of a lease. That is safe, because
-// the key is left alone, and a sign that the counter of WORKER_NODE is behind the leases.
-func warnLeased(l *slog.Logger, worker int64) {
-	if l != nil {
-		l.Warn("new worker id has a lease already and is left alone; were rows of WORKER_NODE "+
-			"deleted, or was it restored from a backup?",
-			"worker", worker)
-	}
-}
-
-// noWorkers is the error of a layout without worker ids. A negative maxWorker is a caller's
-// mistake, and no key is used up for it.
-func noWorkers(maxWorker int64) error {
-	return fmt.Errorf("%w: the highest worker id is %d, want 0 or above",
-		assigner.ErrWorkersExhausted, maxWorker)
 }
 
 // disposableClaim is a worker id for all of time. It has no state, so all its methods are safe for

@@ -255,11 +255,15 @@ func TestLogsCuts(t *testing.T) {
 	long := strings.Repeat("ä", 200)
 	host, owner := strings.Repeat("ä", 63)+"~", strings.Repeat("ä", 190)+"~"
 	m := workernode.Machine{Env: env("JPAAS_HOST", long, "JPAAS_HTTP_PORT", "80")}
-	for _, a := range []assigner.Assigner{
-		workernode.Disposable(db, &workernode.DisposableOptions{Host: long, Logger: logger}),
-		workernode.On(workernode.Leased(db, &workernode.LeasedOptions{Logger: logger}), m),
+	for _, start := range []func() assigner.Assigner{
+		func() assigner.Assigner {
+			return workernode.Disposable(db, &workernode.DisposableOptions{Host: long, Logger: logger})
+		},
+		func() assigner.Assigner {
+			return workernode.LeasedOn(m, db, workernode.LeasedOptions{Logger: logger})
+		},
 	} {
-		assign(t, a, 1)
+		assign(t, start(), 1)
 		wantLog(t, &log, "node name does not fit its column and was changed", "host="+host)
 		nodes, err := workerlist.Nodes(t.Context(), db, 1)
 		if err != nil || len(nodes) != 1 || nodes[0].Host != host {
@@ -267,7 +271,7 @@ func TestLogsCuts(t *testing.T) {
 		}
 	}
 	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}), 1)
-	wantLog(t, &log, "owner does not fit its column and was changed", "owner="+owner)
+	wantLog(t, &log, "owner does not fit its slot and was changed", "owner="+owner)
 	leases, err := workerlist.Leases(t.Context(), db)
 	if err != nil || len(leases) != 2 || leases[1].Owner != owner {
 		t.Errorf("Leases = %+v, %v, want the owner %q", leases, err, owner)
@@ -292,7 +296,7 @@ func TestLeasedRow(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	m := workernode.Machine{Env: env("JPAAS_HOST", "h", "JPAAS_HTTP_PORT", "8080")}
-	assign(t, workernode.On(workernode.Leased(connect(t, srv.DSN(name)), nil), m), 1)
+	assign(t, workernode.LeasedOn(m, connect(t, srv.DSN(name)), workernode.LeasedOptions{}), 1)
 	got := srv.Query(t, name, "SELECT HOST_NAME, PORT, TYPE, OWNER FROM WORKER_NODE JOIN WORKER_LEASE "+
 		"ON WORKER_ID = ID")
 	if want := fmt.Sprintf("h\t8080\t1\th pid %d since 2023-11-14T22:13:20Z", os.Getpid()); got != want {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
+	"gorm.io/gorm"
 )
 
 // Machine is what tests put in place of the machine they run on.
@@ -33,9 +33,9 @@ func (m Machine) machine() workertable.Machine {
 }
 
 // Identity returns the host, port and type that a process on m is listed with.
-func (m Machine) Identity(host, port string) (string, string, workerlist.NodeType, error) {
+func (m Machine) Identity(host, port string) (string, string, workertable.NodeType, error) {
 	n, err := m.machine().Node(host, port)
-	return n.Host, n.Port, workerlist.NodeType(n.Type), err
+	return n.Host, n.Port, n.Type, err
 }
 
 // Exists reports whether this machine has a file.
@@ -51,15 +51,15 @@ func Unconnected() string {
 	return n.Host
 }
 
-// On returns an Assigner of this package that believes that it runs on m.
+// On makes a Disposable believe that it runs on m.
 func On(a assigner.Assigner, m Machine) assigner.Assigner {
-	switch a := a.(type) {
-	case *disposable:
-		a.machine = m.machine()
-	case leased:
-		return newLeased(a.gorm, a.options, m.machine())
-	}
+	a.(*disposable).machine = m.machine()
 	return a
+}
+
+// LeasedOn returns a Leased that believes that it runs on m.
+func LeasedOn(m Machine, db *gorm.DB, o LeasedOptions) assigner.Assigner {
+	return newLeased(db, o, m.machine())
 }
 
 // At makes a leased Assigner believe that now is the local clock.

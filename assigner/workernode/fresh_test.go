@@ -135,7 +135,7 @@ func TestNamespaceLostOften(t *testing.T) {
 		if !strings.HasPrefix(query, "INSERT INTO WORKER_LEASE") || len(tried) == losses {
 			return
 		}
-		worker := args[1].Value.(int64)
+		worker := args[2].Value.(int64)
 		tried = append(tried, worker)
 		if _, err := other.Exec(leaseOf("orders", worker)); err != nil {
 			t.Error(err)

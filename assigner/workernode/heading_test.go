@@ -238,7 +238,7 @@ func TestErasOvertaken(t *testing.T) {
 	later := layoutB + until.Add(-10*time.Second).Truncate(time.Second).Format(time.RFC3339Nano)
 	heading(t, db, layoutA+"|"+later)
 	s, own := newAmbush(t, srv.DSN(name))
-	s.set("UPDATE WORKER_LEASE SET LAYOUT", 0, func(run func() error) error {
+	s.set("UPDATE WORKER_LEASE SET OWNER = ?, LAYOUT", 0, func(run func() error) error {
 		release(t, old, time.Now())
 		assign(t, bindTo(db, layoutA+","+later), 1)
 		return run()
@@ -339,7 +339,7 @@ func TestErasDenied(t *testing.T) {
 	srv, name := maria(t)
 	assign(t, bindTo(connect(t, srv.DSN(name)), layoutA), 1)
 	later := layoutB + time.Now().UTC().Add(time.Hour).Format(time.RFC3339Nano)
-	for _, statement := range []string{"SELECT WORKER_ID, UNTIL_MS", "UPDATE WORKER_LEASE SET LAYOUT"} {
+	for _, statement := range []string{"SELECT WORKER_ID, UNTIL_MS", "UPDATE WORKER_LEASE SET OWNER = ?, LAYOUT"} {
 		fails, db := newFailing(t, srv.DSN(name), errDenied)
 		heading(t, db, layoutA+"|"+later)
 		fails[statement] = 1000

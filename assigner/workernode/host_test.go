@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 func TestIdentity(t *testing.T) {
@@ -23,32 +23,32 @@ func TestIdentity(t *testing.T) {
 		m                  workernode.Machine
 		host, port         string // options
 		wantHost, wantPort string
-		wantType           workerlist.NodeType
+		wantType           workertable.NodeType
 		wantErr            string
 	}{
 		{name: "machine", m: workernode.Machine{Addrs: []net.Addr{loopback, lan}},
-			wantHost: "10.1.2.3", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workertable.Actual},
 		{name: "link-local last", m: workernode.Machine{Addrs: []net.Addr{linkLocal, lan}},
-			wantHost: "10.1.2.3", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workertable.Actual},
 		{name: "only link-local", m: workernode.Machine{Addrs: []net.Addr{loopback, linkLocal}},
-			wantHost: "fe80::1", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "fe80::1", wantPort: random, wantType: workertable.Actual},
 		{name: "no network", m: workernode.Machine{Addrs: []net.Addr{loopback}, Name: "box"},
-			wantHost: "box", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "box", wantPort: random, wantType: workertable.Actual},
 		{name: "no answer", m: workernode.Machine{AddrsErr: errors.New("no"), Name: "box"},
-			wantHost: "box", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "box", wantPort: random, wantType: workertable.Actual},
 		{name: "no network and no name", m: workernode.Machine{Name: "half", NameErr: errors.New("no")},
-			wantHost: "unknown", wantPort: random, wantType: workerlist.Actual},
-		{name: "no network and an empty name", wantHost: "unknown", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "unknown", wantPort: random, wantType: workertable.Actual},
+		{name: "no network and an empty name", wantHost: "unknown", wantPort: random, wantType: workertable.Actual},
 		{name: "an address of another kind", m: workernode.Machine{Addrs: []net.Addr{&net.TCPAddr{}, lan}},
-			wantHost: "10.1.2.3", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workertable.Actual},
 		{name: "HOSTNAME of a shell is not a container's",
 			m:        workernode.Machine{Env: env("HOSTNAME", "box"), Addrs: []net.Addr{lan}},
-			wantHost: "10.1.2.3", wantPort: random, wantType: workerlist.Actual},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workertable.Actual},
 		{name: "jpaas", m: workernode.Machine{Env: env("JPAAS_HOST", "j", "JPAAS_HTTP_PORT", "80",
 			"JPAAS_HOST_PORT_8080", "81")},
-			wantHost: "j", wantPort: "80", wantType: workerlist.Container},
+			wantHost: "j", wantPort: "80", wantType: workertable.Container},
 		{name: "jpaas second port", m: workernode.Machine{Env: env("JPAAS_HOST", "j", "JPAAS_HOST_PORT_8080", "81")},
-			wantHost: "j", wantPort: "81", wantType: workerlist.Container},
+			wantHost: "j", wantPort: "81", wantType: workertable.Container},
 		{name: "jpaas without port", m: workernode.Machine{Env: env("JPAAS_HOST", "j")}, wantErr: `JPAAS_HOST is "j"`},
 		{name: "jpaas without host", m: workernode.Machine{Env: env("JPAAS_HTTP_PORT", "80")},
 			wantErr: "both or neither"},
@@ -58,25 +58,25 @@ func TestIdentity(t *testing.T) {
 		{name: "jpaas half set, with options", m: workernode.Machine{Env: env("JPAAS_HOST", "j")},
 			host: "h", port: "p", wantErr: "both or neither"},
 		{name: "pod ip", m: workernode.Machine{Env: env("POD_IP", "10.9.9.9", "POD_NAME", "web-0", "HOSTNAME", "x")},
-			wantHost: "10.9.9.9", wantPort: random, wantType: workerlist.Container},
+			wantHost: "10.9.9.9", wantPort: random, wantType: workertable.Container},
 		{name: "pod name", m: workernode.Machine{Env: env("POD_NAME", "web-0")}, wantHost: "web-0",
-			wantPort: random, wantType: workerlist.Container},
+			wantPort: random, wantType: workertable.Container},
 		{name: "kubernetes without the downward API",
 			m: workernode.Machine{Env: env("KUBERNETES_SERVICE_HOST", "10.0.0.1",
 				"HOSTNAME", "web-0")},
-			wantHost: "web-0", wantPort: random, wantType: workerlist.Container},
+			wantHost: "web-0", wantPort: random, wantType: workertable.Container},
 		{name: "docker", m: workernode.Machine{Files: []string{"/.dockerenv"}, Env: env("HOSTNAME", "4f5e")},
-			wantHost: "4f5e", wantPort: random, wantType: workerlist.Container},
+			wantHost: "4f5e", wantPort: random, wantType: workertable.Container},
 		{name: "podman without HOSTNAME",
 			m:        workernode.Machine{Files: []string{"/run/.containerenv"}, Addrs: []net.Addr{lan}},
-			wantHost: "10.1.2.3", wantPort: random, wantType: workerlist.Container},
+			wantHost: "10.1.2.3", wantPort: random, wantType: workertable.Container},
 		{name: "options first", m: workernode.Machine{Env: env("JPAAS_HOST", "j", "JPAAS_HTTP_PORT",
 			"80")}, host: "h", port: "p",
-			wantHost: "h", wantPort: "p", wantType: workerlist.Container},
+			wantHost: "h", wantPort: "p", wantType: workertable.Container},
 		{name: "too long", host: strings.Repeat("x", 65), port: strings.Repeat("1", 64),
-			wantHost: strings.Repeat("x", 63) + "~", wantPort: strings.Repeat("1", 64), wantType: workerlist.Actual},
+			wantHost: strings.Repeat("x", 63) + "~", wantPort: strings.Repeat("1", 64), wantType: workertable.Actual},
 		{name: "port too long", host: strings.Repeat("x", 64), port: strings.Repeat("1", 65),
-			wantHost: strings.Repeat("x", 64), wantPort: strings.Repeat("1", 63) + "~", wantType: workerlist.Actual},
+			wantHost: strings.Repeat("x", 64), wantPort: strings.Repeat("1", 63) + "~", wantType: workertable.Actual},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func FuzzCut(f *testing.F) {
 
 func TestNodeType(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[workerlist.NodeType]string{1: "CONTAINER", 2: "ACTUAL", 7: "NodeType(7)"} {
+	for kind, want := range map[workertable.NodeType]string{1: "CONTAINER", 2: "ACTUAL", 7: "NodeType(7)"} {
 		if got := kind.String(); got != want {
 			t.Errorf("NodeType(%d) = %q, want %q", int(kind), got, want)
 		}

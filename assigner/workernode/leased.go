@@ -17,9 +17,6 @@ import (
 	"gorm.io/gorm"
 )
 
-// ownerWidth is the width of OWNER, in characters.
-const ownerWidth = 191
-
 // LeasedOptions configures Leased. A nil pointer and zero fields mean the defaults.
 type LeasedOptions struct {
 	// Namespace is a universe of ids: claims in one namespace have different worker ids and one bit
@@ -52,7 +49,7 @@ type LeasedOptions struct {
 	Reach time.Duration
 
 	// Owner describes the process to the operator who reads its rows; cut to 191 characters.
-	// Default: host, process id and the time of the Assign.
+	// Default: host, process id and start.
 	Owner string
 
 	// MaxSkew is how far the local clock may be from the database's when a worker id is claimed, 1
@@ -120,56 +117,53 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	return newLeased(db, o, workertable.This())
 }
 
-// leased is the Assigner that Leased returns: an engine of windows over a namespace's rows. It
-// opens no connection before an Assign, which also reports invalid options.
+// leased is the Assigner that Leased returns: an engine of windows over a namespace's rows, which
+// also tells the database's time without a claim. It opens no connection before an Assign, which
+// reports invalid options as well.
 type leased struct {
-	gorm    *gorm.DB
-	options LeasedOptions
-	node    workertable.Node
-	owner   string // in full
-
-	name   string // of the namespace
-	db     *sqldb.DB
 	engine *lease.Assigner // nil with an err
-	err    error           // of the options or of the database
+	db     *sqldb.DB
+	place  string
+	err    error // of the options or of the database
 }
 
 // newLeased returns the Assigner of a process on m.
 func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
-	a := leased{gorm: db, options: o, name: cmp.Or(o.Namespace, workertable.DefaultNamespace)}
-	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err != nil {
-		return a
+	o.Namespace = cmp.Or(o.Namespace, workertable.DefaultNamespace)
+	a := leased{place: fmt.Sprintf("WORKER_LEASE, namespace %q", o.Namespace)}
+	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err == nil {
+		a.place += ", " + a.db.Place()
+		a.engine, a.err = newEngine(a.db, o, m)
 	}
-	if o.First > 0 && a.name == workertable.DefaultNamespace {
-		a.err = fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
-			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
-			o.First, a.name, a.name)
-		return a
-	}
-	if a.node, a.err = m.Node("", ""); a.err != nil {
-		return a
-	}
-	a.owner = cmp.Or(o.Owner, fmt.Sprintf("%s pid %d since %s", a.node.Host, os.Getpid(),
-		m.Now().UTC().Format(time.RFC3339)))
-	var store *workerstore.Store
-	store, a.err = workerstore.Open(a.db, a.node, workerstore.Options{Namespace: o.Namespace,
-		AcceptLostUpdates: o.AcceptLostUpdates, Logger: o.Logger})
-	if a.err != nil {
-		return a
-	}
-	a.engine, a.err = lease.New(store, &lease.Options{First: o.First, Last: o.Last,
-		Window: o.Window, Reach: o.Reach, MaxSkew: o.MaxSkew, Logger: o.Logger,
-		Owner: workertable.Cut(a.owner, ownerWidth)})
 	return a
 }
 
-// String names the table, the namespace and the database, for Stats.Authority and messages.
-func (a leased) String() string {
-	if a.db == nil {
-		return fmt.Sprintf("WORKER_LEASE, namespace %q", a.name)
+// newEngine returns the engine over a namespace's rows.
+func newEngine(d *sqldb.DB, o LeasedOptions, m workertable.Machine) (*lease.Assigner, error) {
+	if o.First > 0 && o.Namespace == workertable.DefaultNamespace {
+		return nil, fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
+			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
+			o.First, o.Namespace, o.Namespace)
 	}
-	return fmt.Sprintf("WORKER_LEASE, namespace %q, %s", a.name, a.db.Place())
+	node, err := m.Node("", "")
+	if err != nil {
+		return nil, err
+	}
+	node.Warn(o.Logger)
+	store, err := workerstore.Open(d, node, workerstore.Options{Namespace: o.Namespace,
+		AcceptLostUpdates: o.AcceptLostUpdates, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	owner := fmt.Sprintf("%s pid %d since %s", node.Host, os.Getpid(),
+		m.Now().UTC().Format(time.RFC3339))
+	return lease.New(store, &lease.Options{First: o.First, Last: o.Last,
+		Window: o.Window, Reach: o.Reach, MaxSkew: o.MaxSkew, Logger: o.Logger,
+		Owner: cmp.Or(o.Owner, owner)})
 }
+
+// String names the table, the namespace and the database, for Stats.Authority and messages.
+func (a leased) String() string { return a.place }
 
 // Now returns the database's time. It implements assigner.Clock.
 func (a leased) Now(ctx context.Context) (time.Time, error) {
@@ -183,8 +177,8 @@ func (a leased) Now(ctx context.Context) (time.Time, error) {
 // claim of a namespace settles which it is.
 func (a leased) BindLayout(layout string) assigner.Assigner {
 	if a.err == nil {
-		bound := a.engine.BindLayout(layout)
-		a.engine = bound.(*lease.Assigner) //nolint:errcheck,forcetypeassert // as it always is
+		//nolint:errcheck,forcetypeassert // it always is one
+		a.engine = a.engine.BindLayout(layout).(*lease.Assigner)
 	}
 	return a
 }
@@ -192,9 +186,8 @@ func (a leased) BindLayout(layout string) assigner.Assigner {
 // BindOwner returns an Assigner with another Owner. It implements assigner.OwnerBinder.
 func (a leased) BindOwner(owner string) assigner.Assigner {
 	if a.err == nil {
-		a.owner = owner
-		bound := a.engine.BindOwner(workertable.Cut(owner, ownerWidth))
-		a.engine = bound.(*lease.Assigner) //nolint:errcheck,forcetypeassert // as it always is
+		//nolint:errcheck,forcetypeassert // it always is one
+		a.engine = a.engine.BindOwner(owner).(*lease.Assigner)
 	}
 	return a
 }
@@ -203,10 +196,6 @@ func (a leased) BindOwner(owner string) assigner.Assigner {
 func (a leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
 	if a.err != nil {
 		return nil, a.err
-	}
-	a.node.Warn(a.options.Logger)
-	if cut := workertable.Cut(a.owner, ownerWidth); cut != a.owner && a.options.Logger != nil {
-		a.options.Logger.Warn("owner does not fit its column and was changed", "owner", cut)
 	}
 	return a.engine.Assign(ctx, maxWorker)
 }

@@ -1,6 +1,7 @@
 package workernode
 
 import (
+	"cmp"
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
@@ -44,19 +45,11 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workernode: %w", err)
 	}
-	// GORM's driver drops the error of a DSN that does not parse, so MySQL's is asked first. It
-	// does not connect.
-	probe, err := sql.Open(mysql.DefaultDriverName, dsn)
+	cfg, err := driver.ParseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("workernode: the DSN does not parse%s; want "+
 			"user:password@tcp(host:port)/database", safe(err))
 	}
-	probe.Close()
-	dialector, ok := mysql.Open(dsn).(*mysql.Dialector)
-	if !ok || dialector.DSNConfig == nil {
-		return nil, errors.New("workernode: GORM's MySQL driver has no configuration for the DSN")
-	}
-	cfg := dialector.DSNConfig
 	// The driver looks for the last slash and the last at sign before it. Where the database or the
 	// host is missing, it takes them from the password, and would show the parts as a database, a
 	// network and an address.
@@ -78,15 +71,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	cfg.RejectReadOnly = false
 	// The driver has no timeouts of its own: a black hole would hold a connection until the kernel
 	// gives it up, for a quarter of an hour.
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 5 * time.Second
-	}
-	if cfg.ReadTimeout == 0 {
-		cfg.ReadTimeout = 10 * time.Second
-	}
-	if cfg.WriteTimeout == 0 {
-		cfg.WriteTimeout = 10 * time.Second
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.ReadTimeout = cmp.Or(cfg.ReadTimeout, 10*time.Second)
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 10*time.Second)
 	// The parameters of the session, which the driver sets when it connects.
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
@@ -109,8 +96,9 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workernode: the DSN for %s is not usable%s", cfg.Addr, safe(err))
 	}
+	pool := sql.OpenDB(connector)
 	db, err := gorm.Open(mysql.New(mysql.Config{
-		Conn: sql.OpenDB(connector), DSNConfig: cfg,
+		Conn: pool, DSNConfig: cfg,
 		// Asking for the version would connect, without a ctx.
 		SkipInitializeWithVersion: true,
 	}), &gorm.Config{
@@ -120,10 +108,6 @@ func OpenMySQL(dsn string) (*gorm.DB, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("workernode: the DSN for %s is not usable%s", cfg.Addr, safe(err))
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, fmt.Errorf("workernode: %w", err)
 	}
 	pool.SetMaxOpenConns(4)
 	pool.SetMaxIdleConns(1)

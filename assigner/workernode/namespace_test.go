@@ -191,12 +191,12 @@ func TestNamespaceStatements(t *testing.T) {
 			}
 			lost++
 			// The first try is the lowest that is unused, the others are at random among more.
-			if worker := args[1].Value.(int64); lost == 1 && worker != 1 {
+			if worker := args[2].Value.(int64); lost == 1 && worker != 1 {
 				t.Errorf("%d losses: the first try is worker %d, want 1", losses, worker)
 			} else if worker != int64(lost) {
 				lowest = false
 			}
-			if _, err := other.Exec(leaseOf("orders", args[1].Value)); err != nil {
+			if _, err := other.Exec(leaseOf("orders", args[2].Value)); err != nil {
 				t.Error(err)
 			}
 		}

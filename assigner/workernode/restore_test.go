@@ -251,11 +251,16 @@ func TestRestoredNode(t *testing.T) {
 func TestBadNode(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
-	for kind, a := range assigners(connect(t, srv.DSN(name))) {
-		half := workernode.Machine{Env: env("JPAAS_HOST", "j")}
+	db, half := connect(t, srv.DSN(name)), workernode.Machine{Env: env("JPAAS_HOST", "j")}
+	for kind, a := range assigners(db) {
 		_, err := a.Assign(t.Context(), -1)
 		wantError(t, err, "highest worker id is -1, want 0 or above")
-		_, err = workernode.On(a, half).Assign(t.Context(), maxWorker)
+		if kind == "leased" {
+			a = workernode.LeasedOn(half, db, workernode.LeasedOptions{})
+		} else {
+			a = workernode.On(a, half)
+		}
+		_, err = a.Assign(t.Context(), maxWorker)
 		wantError(t, err, `JPAAS_HOST is "j"`)
 		if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "0" {
 			t.Errorf("%s: %s worker ids are used up, want 0", kind, got)

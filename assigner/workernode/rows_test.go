@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
@@ -65,7 +66,7 @@ func TestRows(t *testing.T) {
 	if l := leases[1]; l.Worker != 2 || l.Owner != "me" || l.Free() || l.Left > time.Minute || l.FencingToken != 1 {
 		t.Errorf("the lease that is held = %+v", l)
 	}
-	if !(workerlist.Lease{}).Free() || (workerlist.Lease{Left: 1}).Free() {
+	if !(workerlist.Lease{}).Free() || (workerlist.Lease{Slot: lease.Slot{Left: 1}}).Free() {
 		t.Error("a lease is free when no time is left, and not before")
 	}
 	if now, err := workerlist.Now(t.Context(), db); err != nil || time.Since(now).Abs() > time.Minute {
@@ -132,7 +133,7 @@ func TestUnreadable(t *testing.T) {
 	} {
 		srv.Query(t, name, s)
 	}
-	check := func(what string, err error, want ...workerlist.UnreadableRow) {
+	check := func(what string, err error, want ...workertable.Unreadable) {
 		t.Helper()
 		bad, ok := errors.AsType[*workerlist.UnreadableError](err)
 		if !ok || len(bad.Rows) != len(want) || len(bad.Unwrap()) != len(want) {
@@ -145,9 +146,9 @@ func TestUnreadable(t *testing.T) {
 			wantError(t, err, bad.Rows[i].String(), w.Err.Error())
 		}
 	}
-	row1 := workerlist.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "1",
+	row1 := workertable.Unreadable{Table: "WORKER_LEASE", Namespace: "default", Worker: "1",
 		Err: errors.New("\"soon\"")}
-	row2 := workerlist.UnreadableRow{Table: "WORKER_LEASE", Namespace: "default", Worker: "2", Err: errors.New("NONCE")}
+	row2 := workertable.Unreadable{Table: "WORKER_LEASE", Namespace: "default", Worker: "2", Err: errors.New("NONCE")}
 
 	leases, err := workerlist.Leases(ctx, db)
 	check("Leases", err, row1)
@@ -156,7 +157,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("Leases = %+v, want workers 2 and 3", leases)
 	}
 	nodes, err := workerlist.Nodes(ctx, db, 10)
-	check("Nodes", err, workerlist.UnreadableRow{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
+	check("Nodes", err, workertable.Unreadable{Table: "WORKER_NODE", Worker: "3", Err: errors.New("TYPE")})
 	wantError(t, err, `WORKER_NODE: the row of worker "3" cannot be read`)
 	if len(nodes) != 2 || nodes[0].ID != 2 || nodes[1].ID != 1 {
 		t.Errorf("Nodes = %+v, want 2 and 1", nodes)

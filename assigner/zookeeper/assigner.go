@@ -1,21 +1,16 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/hosturl"
-)
-
-const (
-	defaultNamespace = "/uidring" // where neither Options nor URL name one
-	maxNamespace     = 255        // bytes
 )
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
@@ -36,37 +31,6 @@ type Options struct {
 	Lease lease.Options
 
 	_ struct{} // keeps literals keyed
-}
-
-// newAssigner returns an Assigner for the ensemble of servers, each host:port.
-func newAssigner(servers []string, opts Options) (*lease.Assigner, error) {
-	if opts.Namespace == "" {
-		opts.Namespace = defaultNamespace
-	}
-	if opts.Dial == nil {
-		opts.Dial = new(net.Dialer).DialContext
-	}
-	if opts.Lease.Logger == nil {
-		opts.Lease.Logger = slog.New(slog.DiscardHandler)
-	}
-	switch n := opts.Namespace; {
-	case !strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") || strings.Contains(n, "//") ||
-		len(n) > maxNamespace:
-		return nil, fmt.Errorf("zookeeper: Namespace is %q, want a path such as %s of at most %d "+
-			"bytes", n, defaultNamespace, maxNamespace)
-	case opts.Digest != "" && !strings.Contains(opts.Digest, ":"): // the value is a secret
-		return nil, errors.New("zookeeper: Digest has no colon, want user:password")
-	}
-	s := &session{servers: servers, digest: opts.Digest, dial: opts.Dial, log: opts.Lease.Logger,
-		timeout: sessionTimeout}
-	a, err := lease.New(newStore(s, &opts), &opts.Lease)
-	if err != nil {
-		return nil, err
-	}
-	if s.link, err = s.connect(); err != nil {
-		return nil, err
-	}
-	return a, nil
 }
 
 // Open returns an Assigner for the ZooKeeper of a URL. Its claims are assigner.Clocks. It connects
@@ -90,14 +54,33 @@ func Open(url string, o *Options) (*lease.Assigner, error) {
 	if o != nil {
 		opts = *o
 	}
-	if opts.Namespace == "" {
-		opts.Namespace = u.Path
+	namespace := cmp.Or(opts.Namespace, u.Path)
+	if opts.Namespace, err = hosturl.Namespace("zookeeper", namespace); err != nil {
+		return nil, err
 	}
 	if u.User != "" {
 		opts.Digest = u.User + ":" + u.Password
 	}
-	if u.TLS != nil && opts.Dial == nil {
-		opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
+	if opts.Digest != "" && !strings.Contains(opts.Digest, ":") { // the value is a secret
+		return nil, errors.New("zookeeper: Digest has no colon, want user:password")
 	}
-	return newAssigner(u.Hosts, opts)
+	if opts.Dial == nil {
+		opts.Dial = new(net.Dialer).DialContext
+		if u.TLS != nil {
+			opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
+		}
+	}
+	if opts.Lease.Logger == nil {
+		opts.Lease.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &session{servers: u.Hosts, digest: opts.Digest, dial: opts.Dial, log: opts.Lease.Logger,
+		timeout: sessionTimeout}
+	a, err := lease.New(newStore(s, &opts), &opts.Lease)
+	if err != nil {
+		return nil, err
+	}
+	if s.link, err = s.connect(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }

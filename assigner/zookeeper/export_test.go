@@ -23,12 +23,11 @@ func NewStore(server, namespace string, timeout time.Duration) (lease.Store, fun
 
 // ReadAround calls between in the middle of a read of the header.
 func ReadAround(ctx context.Context, s lease.Store, between func()) error {
-	_, err := s.(*store).read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
+	_, err := read(ctx, s.(*store), func(c *zk.Conn, at time.Time) (lease.Entry, error) {
 		for between(); c.State() != zk.StateHasSession; {
 			time.Sleep(10 * time.Millisecond)
 		}
-		e, err := s.(*store).node(c, "header", at)
-		return []lease.Entry{e}, err
+		return s.(*store).node(c, "header", at)
 	})
 	return err
 }

@@ -64,22 +64,22 @@ func (s *store) path(name string) string { return s.root + "/" + name }
 
 // read calls f, which reads, after a write to the clock. At is ZooKeeper's time then, or zero where
 // nothing has made the clock yet. All of it is in one session: another one may read what is older.
-func (s *store) read(ctx context.Context,
-	f func(c *zk.Conn, at time.Time) ([]lease.Entry, error)) ([]lease.Entry, error) {
-	return call(ctx, s.session, func(c *zk.Conn) ([]lease.Entry, error) {
+func read[T any](ctx context.Context, s *store,
+	f func(c *zk.Conn, at time.Time) (T, error)) (T, error) {
+	return call(ctx, s.session, func(c *zk.Conn) (none T, err error) {
 		session := c.SessionID() // 0: the first one is yet to begin
 		at, err := s.tick(c)
 		if errors.Is(err, zk.ErrNoNode) {
 			_, err = c.Sync(s.root)
 		}
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		all, err := f(c, at)
+		got, err := f(c, at)
 		if now := c.SessionID(); err == nil && session != 0 && session != now {
-			return nil, errors.New("zookeeper: the session ended during a read")
+			return none, errors.New("zookeeper: the session ended during a read")
 		}
-		return all, err
+		return got, err
 	})
 }
 
@@ -94,7 +94,7 @@ func (s *store) tick(c *zk.Conn) (time.Time, error) {
 
 // List reads the header, then the names, and then the nodes of the slots.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
-	return s.read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
+	return read(ctx, s, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
 		header, err := s.node(c, headerName, at)
 		if err != nil {
 			return nil, err
@@ -152,14 +152,9 @@ func (s *store) node(c *zk.Conn, name string, at time.Time) (lease.Entry, error)
 
 // Get reads a node.
 func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
-	all, err := s.read(ctx, func(c *zk.Conn, at time.Time) ([]lease.Entry, error) {
-		e, err := s.node(c, name, at)
-		return []lease.Entry{e}, err
+	return read(ctx, s, func(c *zk.Conn, at time.Time) (lease.Entry, error) {
+		return s.node(c, name, at)
 	})
-	if err != nil {
-		return lease.Entry{}, err
-	}
-	return all[0], nil
 }
 
 func entry(name string, data []byte, version int32, at time.Time) lease.Entry {

@@ -217,10 +217,7 @@ func leasesOf(ctx context.Context, a *authority) ([]workerlist.Lease, error) {
 	all, err := a.Slots(ctx)
 	leases := make([]workerlist.Lease, 0, len(all))
 	for _, s := range all {
-		leases = append(leases, workerlist.Lease{
-			Worker: s.Worker, FencingToken: s.FencingToken, Owner: s.Owner, Until: s.Until,
-			Left: s.Left, Layout: s.Layout, Newest: s.Newest,
-		})
+		leases = append(leases, workerlist.Lease{Slot: s})
 	}
 	return leases, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 type workersCmd struct {
@@ -80,7 +81,7 @@ func (c *workersCmd) Run(ctx context.Context, p *program) error {
 			leases = slices.DeleteFunc(leases,
 				func(l workerlist.Lease) bool { return l.Namespace != c.Namespace })
 			bad = slices.DeleteFunc(bad,
-				func(r workerlist.UnreadableRow) bool { return r.Namespace != c.Namespace })
+				func(r workertable.Unreadable) bool { return r.Namespace != c.Namespace })
 		}
 		if c.Action == "reap" {
 			err = c.reap(ctx, p, db, leases, &bad)
@@ -217,7 +218,7 @@ type restoredJSON struct {
 }
 
 // unreadable are the rows that cannot be read.
-type unreadable []workerlist.UnreadableRow
+type unreadable []workertable.Unreadable
 
 // keep adds the unreadable rows that err reports to u. It returns any other error.
 func (u *unreadable) keep(err error) error {
@@ -226,7 +227,7 @@ func (u *unreadable) keep(err error) error {
 		return err
 	}
 	for _, r := range e.Rows {
-		same := func(o workerlist.UnreadableRow) bool { return o.String() == r.String() }
+		same := func(o workertable.Unreadable) bool { return o.String() == r.String() }
 		if !slices.ContainsFunc(*u, same) {
 			*u = append(*u, r)
 		}

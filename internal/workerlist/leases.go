@@ -7,43 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
-// Lease is a row of WORKER_LEASE: a worker id of a namespace, and its last or current owner. It is
-// a copy: what it says was true when the database answered.
+// Lease is a row of WORKER_LEASE, a slot of a namespace. It is a copy: what it says was true when
+// the database answered. Its Layout is the list that was settled when the row was inserted.
 type Lease struct {
-	// Namespace and Worker are the row's key.
 	Namespace string
-	Worker    int64
+	lease.Slot
 
-	// FencingToken is the fencing token: one more with every claim, extension and release.
-	FencingToken int64
-
-	// Owner describes the process that has the worker id. Empty: it was given back, or reaped.
-	Owner string
-
-	// Until is the end of the reserved window, UTC. Zero: nothing was ever stamped.
-	Until time.Time
-
-	// Left is the time from the database's current time to Until. 0 or less: the worker id is free.
-	Left time.Duration
-
-	// Layout is the list of bit layouts that was settled when the row was inserted.
-	Layout string
-
-	// Newest are all layouts of the namespace, announced ones as well. Empty: unknown.
-	Newest string
-
-	// Created and Modified are UTC, to the second. Zero: unknown.
-	Created, Modified time.Time
+	Created, Modified time.Time // UTC, to the second; zero: unknown
 }
-
-// Free reports whether the worker id can be claimed, at the time the row was read.
-func (l Lease) Free() bool { return l.Left <= 0 }
 
 // Leases returns the rows of WORKER_LEASE, by namespace and worker id. Together with an
 // *UnreadableError it returns the rows that can be read. It waits for a database that is down until
@@ -52,13 +30,9 @@ func (l Lease) Free() bool { return l.Left <= 0 }
 // It reads the rows of all namespaces into memory, with one SELECT that locks nothing: owners
 // extend their claims meanwhile. An error of the database comes without rows.
 func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return nil, err
-	}
 	var leases []Lease
 	bad := workertable.Scan{Table: workertable.LeaseTable}
-	err = do(ctx, d, "listing WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
+	err := do(ctx, db, "listing WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
 		leases, bad.Rows = nil, nil
 		return q.Each(ctx, func(r *sql.Rows) error {
 			var l Lease
@@ -67,8 +41,7 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 			var newest sql.NullString
 			ok, err := bad.Keep(r,
 				r.Scan(&l.Namespace, &l.Worker, &l.FencingToken, &l.Owner, &until, &l.Layout,
-					&newest, &created,
-					&modified, &now))
+					&newest, &created, &modified, &now))
 			if ok {
 				l.Until = millis(until)
 				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
@@ -103,15 +76,11 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 // reaped counts those whose change was answered. It waits for a database that is down until ctx
 // ends.
 func Reap(ctx context.Context, db *gorm.DB, namespace string) (reaped int, err error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return 0, err
-	}
 	// By worker id, because a change whose COMMIT was lost may be made once more.
 	freed := map[int64]struct{}{}
 	// One list for all attempts; each attempt begins it anew.
 	bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: namespace}
-	err = do(ctx, d, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
+	err = do(ctx, db, "reaping WORKER_LEASE", func(ctx context.Context, q *sqldb.Conn) error {
 		var passed []reapable
 		bad.Rows = nil
 		// The database's clock and not the local one: it is what the rows' ends were made with.
@@ -177,11 +146,15 @@ func Now(ctx context.Context, db *gorm.DB) (time.Time, error) {
 	return workertable.Time(ctx, d)
 }
 
-// do calls f in one Do, again and again while the database is down, until ctx ends. f must be safe
-// to repeat, because a Do whose answer is lost is repeated too. what says in an error what was
+// do calls f in one Do of db, again and again while the database is down, until ctx ends. f must be
+// safe to repeat, because a Do whose answer is lost is repeated too. what says in an error what was
 // being done.
-func do(ctx context.Context, d *sqldb.DB, what string,
+func do(ctx context.Context, db *gorm.DB, what string,
 	f func(context.Context, *sqldb.Conn) error) error {
+	d, err := sqlgorm.Open("workernode", db, nil)
+	if err != nil {
+		return err
+	}
 	return d.Retry(ctx, what, func(ctx context.Context) error {
 		return d.Do(ctx, func(q *sqldb.Conn) error { return f(ctx, q) })
 	})

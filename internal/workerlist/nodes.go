@@ -3,36 +3,12 @@ package workerlist
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
-
-// NodeType says what a process runs on. The values are the ones in the column TYPE, which are those
-// of the original, so that both may write to one table.
-type NodeType int
-
-// The node types.
-const (
-	Container NodeType = workertable.Container
-	Actual    NodeType = workertable.Actual
-)
-
-// String returns the name that the original has for the type, and NodeType(n) for a number that it
-// does not have.
-func (t NodeType) String() string {
-	switch t {
-	case Container:
-		return "CONTAINER"
-	case Actual:
-		return "ACTUAL"
-	}
-	return fmt.Sprintf("NodeType(%d)", int(t))
-}
 
 // Node is a row of WORKER_NODE: one start of a process, and the worker id that it got. Restore
 // inserts one as well, whose Host is "restored".
@@ -44,7 +20,7 @@ type Node struct {
 	Host, Port string
 
 	// Type is what the process ran on.
-	Type NodeType
+	Type workertable.NodeType
 
 	// Created and Modified are UTC, to the second, by the database's clock. Nothing changes a row
 	// after its INSERT, so they are equal unless an operator has edited it.
@@ -58,13 +34,9 @@ type Node struct {
 // It is one SELECT by primary key that locks nothing. MySQL and PostgreSQL refuse a negative limit,
 // SQLite reads it as none.
 func Nodes(ctx context.Context, db *gorm.DB, limit int) ([]Node, error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return nil, err
-	}
 	var nodes []Node
 	bad := workertable.Scan{Table: workertable.NodeTable}
-	err = do(ctx, d, "listing WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
+	err := do(ctx, db, "listing WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
 		nodes, bad.Rows = nil, nil
 		return q.Each(ctx, func(r *sql.Rows) error {
 			var n Node
@@ -103,12 +75,8 @@ type Usage struct {
 // Used returns how WORKER_NODE's worker ids are being used up, all in all and over the last stretch
 // of time recent. It waits for a database that is down until ctx ends.
 func Used(ctx context.Context, db *gorm.DB, recent time.Duration) (Usage, error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return Usage{}, err
-	}
 	var u Usage
-	err = do(ctx, d, "reading WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
+	err := do(ctx, db, "reading WORKER_NODE", func(ctx context.Context, q *sqldb.Conn) error {
 		now, err := workertable.Now(ctx, q)
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
@@ -48,51 +47,6 @@ type RestorePlan struct {
 // PlanRestore waits for a database that is down until ctx ends. An argument that is out of range is
 // an error that names it, its value and the bound.
 func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
-	layouts map[string]string) (RestorePlan, error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return RestorePlan{}, err
-	}
-	return planRestore(ctx, d, highest, reach, layouts)
-}
-
-// Restore makes the tables fit for claims after they went back to an older state, before any
-// process connects. A row of WORKER_NODE keeps its new worker ids above highest, over restarts of
-// the server as well, every row of WORKER_LEASE stays unused until reach has passed, and new worker
-// ids of namespaces that count for themselves have windows that begin then. Each namespace gets its
-// list of layouts, and a header that is missing is made anew. Owners that still run
-// work to the ends of their windows and then take other worker ids. The account needs SELECT,
-// INSERT and UPDATE, on PostgreSQL for the sequence of WORKER_NODE too. Running it twice does no
-// harm.
-//
-// Each statement commits itself, and Restore that broke off is run again as a whole. It waits for a
-// database that is down until ctx ends. A highest or a reach that is too low is the one mistake
-// that makes duplicates: worker ids that the tables have forgotten are then given out inside
-// the windows of their owners.
-func Restore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
-	layouts map[string]string) (RestorePlan, error) {
-	d, err := sqlgorm.Open("workernode", db, nil)
-	if err != nil {
-		return RestorePlan{}, err
-	}
-	plan, err := planRestore(ctx, d, highest, reach, layouts)
-	if err != nil {
-		return plan, err
-	}
-	return plan, do(ctx, d, "repairing after a restore",
-		func(ctx context.Context, q *sqldb.Conn) error {
-			for _, s := range plan.Statements {
-				if _, err := q.Exec(ctx, s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-}
-
-// planRestore checks the arguments against the tables and composes the statements. The SELECTs lock
-// nothing: processes that claim meanwhile are what Restore's caller has to rule out.
-func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Duration,
 	layouts map[string]string) (p RestorePlan, err error) {
 	// The next key is highest + 1, which has to be an int64 too.
 	if highest < 1 || highest == math.MaxInt64 {
@@ -107,10 +61,11 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 	// highest is what the operator knows, of which the tables may have forgotten a part. What they
 	// still have must not be above it: then it was read from somewhere else.
 	var worker sql.NullInt64
-	leased := true
-	var all map[string]shown
-	err = do(ctx, d, "reading WORKER_NODE and WORKER_LEASE",
+	var all map[string]shown // nil: there is no WORKER_LEASE, which Disposable alone does not need
+	var d sqldb.Dialect
+	err = do(ctx, db, "reading WORKER_NODE and WORKER_LEASE",
 		func(ctx context.Context, q *sqldb.Conn) error {
+			d = q.Dialect
 			if p.HighestNode, err = workertable.Highest(ctx, q); err != nil {
 				return err
 			}
@@ -119,7 +74,6 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{workertable.DefaultNamespace},
 				&p.Leases, &worker)
 			if err != nil && d.Failure(err) == sqldb.Missing {
-				leased = false // Disposable alone does not need it
 				return nil
 			}
 			if err == nil {
@@ -161,28 +115,62 @@ func planRestore(ctx context.Context, d *sqldb.DB, highest int64, reach time.Dur
 		// SQLite's MAX of two arguments is the others' GREATEST.
 		later = "MAX"
 	}
-	if leased {
-		// Where a namespace counts for itself, the lowest unused worker id may be that of a
-		// forgotten claim. The floor makes its window begin after the forgotten one has ended: see
-		// everywhere.
-		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
-			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
-			"  {nowMillis} + %d, '', {now}, {now})\n  "+conflict,
-			workertable.Everywhere, workertable.Header, reach.Milliseconds(), later))
-		// The rows come after the floor, so that none that Restore has changed ends before it. The
-		// new fencing token ends the claims of all owners, and the end of the window keeps every
-		// worker id unused until the windows of all owners, forgotten ones included, have passed.
-		// The nonce stays: an owner whose token does not match finds out at the token.
-		p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
-			"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
-			reach.Milliseconds()))
-		return p, p.addHeaders(d, all, layouts, reach.Milliseconds(),
-			fmt.Sprintf(conflict, later))
+	conflict = fmt.Sprintf(conflict, later)
+	if all == nil {
+		return p, nil
 	}
-	return p, nil
+	// Where a namespace counts for itself, the lowest unused worker id may be that of a forgotten
+	// claim. The floor makes its window begin after the forgotten one has ended.
+	p.add(d, headerRow(workertable.Everywhere, fmt.Sprintf("{nowMillis} + %d", reach.Milliseconds()),
+		"")+conflict)
+	// The rows come after the floor, so that none that Restore has changed ends before it. The new
+	// fencing token ends the claims of all owners, and the end of the window keeps every worker id
+	// unused until the windows of all owners, forgotten ones included, have passed. The nonce stays: an
+	// owner whose token does not match finds out at the token.
+	p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
+		"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
+		reach.Milliseconds()))
+	return p, p.addHeaders(d, all, layouts, reach.Milliseconds(), conflict)
+}
+
+// Restore makes the tables fit for claims after they went back to an older state, before any
+// process connects. A row of WORKER_NODE keeps its new worker ids above highest, over restarts of
+// the server as well, every row of WORKER_LEASE stays unused until reach has passed, and new worker
+// ids of namespaces that count for themselves have windows that begin then. Each namespace gets its
+// list of layouts, and a header that is missing is made anew. Owners that still run
+// work to the ends of their windows and then take other worker ids. The account needs SELECT,
+// INSERT and UPDATE, on PostgreSQL for the sequence of WORKER_NODE too. Running it twice does no
+// harm.
+//
+// Each statement commits itself, and Restore that broke off is run again as a whole. It waits for a
+// database that is down until ctx ends. A highest or a reach that is too low is the one mistake
+// that makes duplicates: worker ids that the tables have forgotten are then given out inside
+// the windows of their owners.
+func Restore(ctx context.Context, db *gorm.DB, highest int64, reach time.Duration,
+	layouts map[string]string) (RestorePlan, error) {
+	plan, err := PlanRestore(ctx, db, highest, reach, layouts)
+	if err != nil {
+		return plan, err
+	}
+	return plan, do(ctx, db, "repairing after a restore",
+		func(ctx context.Context, q *sqldb.Conn) error {
+			for _, s := range plan.Statements {
+				if _, err := q.Exec(ctx, s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 // add appends a statement in the database's dialect: as it is sent, with nothing left to replace.
-func (p *RestorePlan) add(d *sqldb.DB, statement string) {
+func (p *RestorePlan) add(d sqldb.Dialect, statement string) {
 	p.Statements = append(p.Statements, d.Expand(statement))
+}
+
+// headerRow returns the INSERT of the row that stands for a namespace itself. until is an expression.
+func headerRow(namespace, until, layout string) string {
+	return fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER,\n"+
+		"  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
+		"  %s, '%s', {now}, {now})\n  ", namespace, workertable.Header, until, layout)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
@@ -20,7 +21,7 @@ type shown struct {
 	header  bool
 	moved   bool   // the header has the text of a move, and stays as it is
 	stored  string // the header's text
-	reach   int64  // the header's, in milliseconds
+	reach   int64  // the header's, in milliseconds; 0: there is none
 	layouts string // the longest list that the header or a row has, without announced layouts
 }
 
@@ -61,7 +62,7 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 // to have. A backup may be older than the last era of a namespace, and a process that does not know
 // the era could then claim first and stamp beyond its start. No table shows that, so a namespace
 // whose claims have layouts is refused unless the caller names them.
-func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[string]string,
+func (p *RestorePlan) addHeaders(d sqldb.Dialect, all map[string]shown, layouts map[string]string,
 	reach int64, conflict string) error {
 	var missing []string
 	for namespace := range layouts {
@@ -97,10 +98,7 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 		}
 		// A namespace whose reach is shorter would grant nothing from the floor on. One that is
 		// forgotten is a day at the least.
-		far := max(reach, s.reach)
-		if !s.header {
-			far = max(reach, dayReach.Milliseconds())
-		}
+		far := max(reach, cmp.Or(s.reach, dayReach.Milliseconds()))
 		if s.header && s.stored == to && far == s.reach {
 			continue
 		}
@@ -110,11 +108,9 @@ func (p *RestorePlan) addHeaders(d *sqldb.DB, all map[string]shown, layouts map[
 				namespace, to, workertable.Header)
 		}
 		// A move may have sealed the header since.
-		p.add(d, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
-			"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
-			"  %d, '%s', {now}, {now})\n  %s,\n  LAYOUT = "+
-			"CASE WHEN WORKER_LEASE.LAYOUT LIKE 'mov%%' THEN WORKER_LEASE.LAYOUT ELSE '%s' END",
-			namespace, workertable.Header, far, to, conflict, to))
+		p.add(d, headerRow(namespace, strconv.FormatInt(far, 10), to)+conflict+fmt.Sprintf(",\n"+
+			"  LAYOUT = CASE WHEN WORKER_LEASE.LAYOUT LIKE 'mov%%' THEN WORKER_LEASE.LAYOUT "+
+			"ELSE '%s' END", to))
 	}
 	if missing != nil {
 		return fmt.Errorf("workernode: the tables show the layouts %s, and not whether an era was "+

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // form is the form of the engine's JSON that the columns are translated from and to.
@@ -35,10 +36,10 @@ type slot struct {
 }
 
 // entry returns the row as the engine has it, read at an instant of the database's clock.
-func (r slot) entry(now int64) lease.Entry {
+func (r slot) entry(at time.Time) lease.Entry {
 	r.Form = form
 	return lease.Entry{Name: slotPrefix + strconv.FormatInt(r.worker, 10), Value: encode(r),
-		Version: fmt.Sprintf("%d %d %d", r.Token, r.Nonce, r.Until), At: time.UnixMilli(now)}
+		Version: fmt.Sprintf("%d %d %d", r.Token, r.Nonce, r.Until), At: at}
 }
 
 // settings is the row of a namespace itself. Its reach is in UNTIL_MS. The floor is that of another
@@ -59,15 +60,14 @@ type settings struct {
 
 // entry returns the row as the engine has it. The layout is a part of the version, because an
 // operator may change it by hand.
-func (h settings) entry(now int64) lease.Entry {
+func (h settings) entry(at time.Time) lease.Entry {
 	version := fmt.Sprintf("%d %d %s", h.Nonce, h.Reach, h.Layout)
 	h.Form = form
 	if h.Used == nil {
 		h.Used = [][2]int64{}
 	}
 	h.Reach = min(max(0, h.Reach), maxReach.Milliseconds()) // by hand it may be anything
-	return lease.Entry{Name: headerName, Value: encode(h), Version: version,
-		At: time.UnixMilli(now)}
+	return lease.Entry{Name: headerName, Value: encode(h), Version: version, At: at}
 }
 
 // known returns the placeholders of an SQL list of the layouts that rows of the namespace can have,
@@ -93,12 +93,6 @@ func absent(name string, now int64) lease.Entry {
 	return lease.Entry{Name: name, At: time.UnixMilli(now)}
 }
 
-// unreadable returns the entry of a row that the database has and that cannot be read.
-func unreadable(worker, reason string) lease.Entry {
-	return lease.Entry{Name: slotPrefix + worker, Value: []byte(reason),
-		Version: "unreadable"}
-}
-
 // encode returns v as the engine has it.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
@@ -116,30 +110,19 @@ func decode(value []byte, v any) error {
 	return nil
 }
 
-// version reads what entry has made of the numbers of a row.
-func version(e lease.Entry, parts ...any) error {
-	texts := strings.SplitN(e.Version, " ", len(parts))
-	for i, p := range parts {
-		var err error
-		switch p := p.(type) {
-		case *int64:
-			if i < len(texts) {
-				*p, err = strconv.ParseInt(texts[i], 10, 64)
-			}
-		case *string:
-			if i < len(texts) {
-				*p = texts[i]
-			}
-		}
-		if err != nil || i >= len(texts) {
-			return fmt.Errorf("%w: %s has the version %q", lease.ErrRefused, e.Name, e.Version)
-		}
+// readVersion reads the numbers that an entry's version begins with.
+func readVersion(e lease.Entry, numbers ...any) error {
+	if _, err := fmt.Sscan(e.Version, numbers...); err != nil {
+		return fmt.Errorf("%w: %s has the version %q", lease.ErrRefused, e.Name, e.Version)
 	}
 	return nil
 }
 
-// workerOf returns the worker id of a slot's name.
+// workerOf returns the WORKER_ID of a name's row.
 func workerOf(name string) (int64, error) {
+	if name == headerName {
+		return workertable.Header, nil
+	}
 	worker, err := strconv.ParseInt(strings.TrimPrefix(name, slotPrefix), 10, 64)
 	if err != nil || !strings.HasPrefix(name, slotPrefix) {
 		return 0, fmt.Errorf("%w: %q is not the name of a row", lease.ErrRefused, name)

@@ -111,7 +111,7 @@ func (s *Store) missing(ctx context.Context, q *sqldb.Conn, worker int64) error 
 // by hand: nobody can tell then up to when ids were stamped with it, so it is not given out again.
 // Its WORKER_ID is below those of worker ids and headers, and its UNTIL_MS before those of rows, so
 // no statement about either reads it.
-func noteOf(worker int64) int64 { return header - 1 - worker }
+func noteOf(worker int64) int64 { return workertable.Header - 1 - worker }
 
 // noteUntil is the UNTIL_MS of notes.
 const noteUntil = -1

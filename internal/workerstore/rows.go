@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
@@ -25,14 +26,12 @@ import (
 // which has the row by then: a promotion cannot lose what was read. A Release that is read back
 // rests on nothing else.
 func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error) {
-	worker := int64(header)
-	if name != headerName {
-		if worker, err = workerOf(name); err != nil {
-			return e, err
-		}
+	worker, err := workerOf(name)
+	if err != nil {
+		return e, err
 	}
 	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
-		if worker == header {
+		if worker == workertable.Header {
 			_, e, err = s.settings(ctx, q, q.ForUpdate)
 			return err
 		}
@@ -46,7 +45,7 @@ func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error)
 			e = absent(name, now)
 			return err
 		}
-		e = r.entry(now)
+		e = r.entry(time.UnixMilli(now))
 		return err
 	})
 	return e, err
@@ -67,7 +66,7 @@ func (s *Store) settings(
 	err = q.Row(ctx, `SELECT LAYOUT, NONCE, UNTIL_MS, OWNER, GENERATION, {nowMillis},
 		(SELECT UNTIL_MS FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?)
 		FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?`+lock,
-		[]any{everywhere, header, s.namespace, header},
+		[]any{workertable.Everywhere, workertable.Header, s.namespace, workertable.Header},
 		&h.Layout, &h.Nonce, &h.Reach, &owner, &h.Universe, &now, &floor)
 	if errors.Is(err, sql.ErrNoRows) {
 		now, err = workertable.Now(ctx, q)
@@ -87,7 +86,7 @@ func (s *Store) settings(
 	if err == nil {
 		s.given.Store(&h.Used)
 	}
-	return h, h.entry(now), err
+	return h, h.entry(time.UnixMilli(now)), err
 }
 
 // Put is one INSERT or UPDATE of one row by its primary key, so the database makes comparing and
@@ -101,30 +100,32 @@ func (s *Store) settings(
 func (s *Store) Put(
 	ctx context.Context, old lease.Entry, value []byte,
 ) (e lease.Entry, err error) {
-	change, e, err := s.change(old, value)
+	worker, err := workerOf(old.Name)
 	if err != nil {
-		return lease.Entry{}, err
+		return e, err
 	}
-	slot := old.Name != headerName
-	if !slot {
-		err = s.shorten(ctx, old, value)
+	var c statement
+	if worker == workertable.Header {
+		c, e, err = s.changeSettings(ctx, old, value)
+	} else {
+		c, e, err = s.changeSlot(worker, old, value)
 	}
 	if err != nil {
 		return lease.Entry{}, err
 	}
 	made := false
 	err = s.do(ctx, func(q *sqldb.Conn) error {
-		if slot && old.Version != "" {
-			if err := s.note(ctx, q, change.worker); err != nil {
+		if worker >= 0 && old.Version != "" {
+			if err := s.note(ctx, q, worker); err != nil {
 				return err
 			}
 		}
 		return s.patient(ctx, func(ctx context.Context) error {
-			n, err := q.Changed(ctx, change.query, change.args...)
-			if sqldb.NotInCharset(err) && change.narrow() {
-				n, err = q.Changed(ctx, change.query, change.args...)
+			n, err := q.Changed(ctx, c.query, c.args...)
+			if sqldb.NotInCharset(err) && c.narrow() {
+				n, err = q.Changed(ctx, c.query, c.args...)
 			}
-			if err != nil && old.Version == "" && s.db.Failure(err) == sqldb.Duplicate {
+			if err != nil && s.db.Failure(err) == sqldb.Duplicate {
 				n, err = 0, nil
 			}
 			made = n > 0
@@ -134,70 +135,61 @@ func (s *Store) Put(
 	if err == nil && !made {
 		err = lease.ErrConflict
 	}
-	if err == nil && slot {
-		s.noted.Store(change.worker, nil)
+	if err == nil {
+		s.noted.Store(worker, nil)
 	}
 	return e, err
 }
 
-// statement is a statement and its arguments.
+// statement is a change of one row. OWNER is the first of its arguments.
 type statement struct {
-	query  string
-	args   []any
-	worker int64 // that an UPDATE is about
-	owner  int   // the place of a slot's OWNER in args; 0: it is not among them
+	query string
+	args  []any
 }
 
 // narrow replaces the characters of the owner that a connection's character set may lack, which
 // MySQL 9 refuses. It reports whether there were any. The owner is for people, so that a claim
 // does not fail for it.
 func (c statement) narrow() bool {
-	owner, _ := c.args[c.owner].(string)
+	owner, _ := c.args[0].(string)
 	plain := workertable.ASCII(owner)
-	if c.owner == 0 || plain == owner {
-		return false
-	}
-	c.args[c.owner] = plain
-	return true
+	c.args[0] = plain
+	return plain != owner
 }
 
-// change returns the statement that puts value in place of old, and the entry that it leaves.
-func (s *Store) change(old lease.Entry, value []byte) (c statement, e lease.Entry, err error) {
-	if old.Name == headerName {
-		return s.changeSettings(old, value)
-	}
+// changeSlot returns the statement that puts value in place of old, and the entry that it leaves.
+func (s *Store) changeSlot(
+	worker int64, old lease.Entry, value []byte,
+) (c statement, e lease.Entry, err error) {
 	var r slot
-	if r.worker, err = workerOf(old.Name); err != nil {
-		return c, e, err
-	}
 	if err := errors.Join(decode(value, &r), fits(r.Layout)); err != nil {
 		return c, e, err
 	}
-	e = r.entry(0)
-	e.At = old.At // not when it was written, and before
+	r.worker = worker
+	e = r.entry(old.At) // not when it was written, and before
 	if old.Version == "" {
 		return s.insert(r), e, nil
 	}
-	var token, nonce, until int64
-	if err := version(old, &token, &nonce, &until); err != nil {
+	var was slot
+	if err := readVersion(old, &was.Token, &was.Nonce, &was.Until); err != nil {
 		return c, e, err
 	}
 	// The end is compared as well, so that a row that was changed by hand is not overwritten.
-	return statement{`UPDATE WORKER_LEASE SET GENERATION = ?, NONCE = ?,
-			OWNER = ?, UNTIL_MS = ?, MODIFIED = {now}
+	return statement{`UPDATE WORKER_LEASE SET OWNER = ?, GENERATION = ?, NONCE = ?, UNTIL_MS = ?,
+			MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND GENERATION = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{r.Token, r.Nonce, r.Owner, r.Until, s.namespace, r.worker, token, nonce, until},
-		r.worker, 2}, e, nil
+		[]any{r.Owner, r.Token, r.Nonce, r.Until,
+			s.namespace, worker, was.Token, was.Nonce, was.Until}}, e, nil
 }
 
 // insert is how an INSERT of rows begins. row has what follows.
 const insert = `INSERT INTO WORKER_LEASE
-	(NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES `
+	(OWNER, NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES `
 
 // row returns the values of a row in an INSERT.
 func (s *Store) row(r slot) (values string, args []any) {
 	return "(?, ?, ?, ?, ?, ?, ?, {now}, {now})",
-		[]any{s.namespace, r.worker, r.Token, r.Nonce, r.Owner, r.Until, r.Layout}
+		[]any{r.Owner, s.namespace, r.worker, r.Token, r.Nonce, r.Until, r.Layout}
 }
 
 // insert returns the INSERT of a row, and of the worker id's note. The primary key makes it the
@@ -209,14 +201,15 @@ func (s *Store) insert(r slot) statement {
 		note, more := s.row(slot{worker: noteOf(r.worker), Until: noteUntil})
 		query, args = query+", "+note, append(args, more...)
 	}
-	return statement{insert + query, args, r.worker, 4}
+	return statement{insert + query, args}
 }
 
-// changeSettings is change for the header.
+// changeSettings is changeSlot for the header. A header that has fewer layouts than the one before
+// is prepared for: see shorten.
 func (s *Store) changeSettings(
-	old lease.Entry, value []byte,
+	ctx context.Context, old lease.Entry, value []byte,
 ) (c statement, e lease.Entry, err error) {
-	var h settings
+	var h, was settings
 	if err := errors.Join(decode(value, &h), fits(h.Layout)); err != nil {
 		return c, e, err
 	}
@@ -225,41 +218,37 @@ func (s *Store) changeSettings(
 			"restore run \"uid workers restored\"", lease.ErrRefused)
 	}
 	h.Reach = cmp.Or(h.Reach, dayReach.Milliseconds()) // 0 means the same
-	e = h.entry(0)
-	e.At = old.At
+	e = h.entry(old.At)
 	owner, err := h.note()
 	if err != nil {
 		return c, e, err
 	}
 	if old.Version == "" {
-		r := slot{worker: header, Token: h.Universe, Nonce: h.Nonce, Until: h.Reach,
-			Layout: h.Layout, Owner: owner}
-		return s.insert(r), e, nil
+		return s.insert(slot{worker: workertable.Header, Token: h.Universe, Nonce: h.Nonce,
+			Until: h.Reach, Layout: h.Layout, Owner: owner}), e, nil
 	}
-	var nonce, reach int64
-	var layout string
-	if err := version(old, &nonce, &reach, &layout); err != nil {
+	if err := decode(old.Value, &was); err != nil {
 		return c, e, err
 	}
-	return statement{`UPDATE WORKER_LEASE SET LAYOUT = ?, NONCE = ?, UNTIL_MS = ?, OWNER = ?,
+	if err := readVersion(old, &was.Nonce, &was.Reach); err != nil {
+		return c, e, err
+	}
+	if err := s.shorten(ctx, was, h); err != nil {
+		return c, e, err
+	}
+	return statement{`UPDATE WORKER_LEASE SET OWNER = ?, LAYOUT = ?, NONCE = ?, UNTIL_MS = ?,
 			GENERATION = ?, MODIFIED = {now}
 		WHERE NAMESPACE = ? AND WORKER_ID = ? AND LAYOUT = ? AND NONCE = ? AND UNTIL_MS = ?`,
-		[]any{h.Layout, h.Nonce, h.Reach, owner, h.Universe, s.namespace, header, layout, nonce,
-			reach}, 0, 0,
-	}, e, nil
+		[]any{owner, h.Layout, h.Nonce, h.Reach, h.Universe,
+			s.namespace, workertable.Header, was.Layout, was.Nonce, was.Reach}}, e, nil
 }
 
 // shorten prepares a header that has fewer layouts than the one before: rows that were inserted
 // with one of the layouts that go would not be claimed again. A shorter list says less about a row,
 // and is true whether the header follows or not.
-func (s *Store) shorten(ctx context.Context, old lease.Entry, value []byte) error {
-	var before, after settings
-	if old.Version == "" {
+func (s *Store) shorten(ctx context.Context, before, after settings) error {
+	if !strings.Contains(before.Layout, "~") || strings.ContainsAny(after.Layout, "|~") {
 		return nil
-	}
-	if err := errors.Join(decode(old.Value, &before), decode(value, &after)); err != nil ||
-		!strings.Contains(before.Layout, "~") || strings.ContainsAny(after.Layout, "|~") {
-		return err
 	}
 	_, lists := before.known()
 	for _, list := range lists {
@@ -313,10 +302,10 @@ func (s *Store) Look(
 	if err := s.keys.Require(ctx, s.db); err != nil { // before the first read of all
 		return head, nil, s.judge(err)
 	}
-	bad := workertable.Scan{Table: workertable.LeaseTable, Namespace: s.namespace}
+	var bad []workertable.Unreadable
 	err = s.do(ctx, func(q *sqldb.Conn) error {
 		h, e, err := s.settings(ctx, q, "")
-		head, slots, bad.Rows = e, nil, nil
+		head, slots, bad = e, nil, nil
 		if err != nil || e.Version == "" {
 			return err
 		}
@@ -324,22 +313,15 @@ func (s *Store) Look(
 		if !ask.Reserved {
 			limit = e.At.UnixMilli()
 		}
-		list, args := h.known(s.namespace, limit, ask.First, ask.Last)
-		return q.Each(ctx, func(r *sql.Rows) error {
-			var f slot
-			ok, err := bad.Keep(r, r.Scan(&f.worker, &f.Token, &f.Nonce, &f.Until, &f.Owner))
-			if ok {
-				slots = append(slots, f.entry(e.At.UnixMilli()))
-			}
-			return err
-		}, `SELECT WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER FROM WORKER_LEASE
-			WHERE NAMESPACE = ? AND UNTIL_MS BETWEEN 0 AND ? AND WORKER_ID BETWEEN ? AND ?
-			AND LAYOUT IN (`+list+`) ORDER BY UNTIL_MS LIMIT ? OFFSET ?`,
-			append(args, ask.Limit, ask.Skip)...)
+		list, args := h.known(limit, ask.First, ask.Last)
+		slots, bad, err = s.rows(ctx, q, e.At, `UNTIL_MS BETWEEN 0 AND ?
+			AND WORKER_ID BETWEEN ? AND ? AND LAYOUT IN (`+list+`)
+			ORDER BY UNTIL_MS LIMIT ? OFFSET ?`, append(args, ask.Limit, ask.Skip)...)
+		return err
 	})
-	if err == nil && len(bad.Rows) > 0 {
+	if err == nil && len(bad) > 0 {
 		s.logger.Warn("rows cannot be read and are not claimed", "place", s.db.Place(),
-			"error", bad.Rows)
+			"error", bad)
 	}
 	return head, slots, err
 }
@@ -366,8 +348,7 @@ func (s *Store) Latest(ctx context.Context) (e lease.Entry, err error) {
 		case err == nil && r.Until < chosen:
 			return lease.ErrConflict
 		}
-		e = r.entry(0)
-		e.At = lease.Entry{}.At
+		e = r.entry(time.Time{})
 		return err
 	})
 	return e, err

@@ -18,16 +18,6 @@ import (
 	"github.com/uidring/uidring/internal/workertable"
 )
 
-// header is the WORKER_ID of the row that stands for a namespace itself and keeps its layouts. It
-// is -1 because worker ids begin at 0: every statement about worker ids asks for WORKER_ID >= 0, or
-// for a range or a key that lies there, and so passes over it.
-const header = -1
-
-// everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
-// begin at the earliest, in all namespaces that count for themselves. workerlist.Restore writes it,
-// because a table that went back may have forgotten claims on worker ids that it has no row of.
-const everywhere = ""
-
 // layoutWidth is the width of LAYOUT, in characters.
 const layoutWidth = 191
 

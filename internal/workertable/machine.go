@@ -1,6 +1,7 @@
 package workertable
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -11,12 +12,27 @@ import (
 	"unicode/utf8"
 )
 
-// What a process runs on, in the column TYPE. The values are those of the original, so that both
-// may write to one table.
+// NodeType says what a process runs on. The values are the ones in the column TYPE, which are those
+// of the original, so that both may write to one table.
+type NodeType int
+
+// The node types.
 const (
-	Container = 1
-	Actual    = 2
+	Container NodeType = 1
+	Actual    NodeType = 2
 )
+
+// String returns the name that the original has for the type, and NodeType(n) for a number that it
+// does not have.
+func (t NodeType) String() string {
+	switch t {
+	case Container:
+		return "CONTAINER"
+	case Actual:
+		return "ACTUAL"
+	}
+	return fmt.Sprintf("NodeType(%d)", int(t))
+}
 
 // ColumnWidth is the width of HOST_NAME, PORT and NAMESPACE, in characters. A text that does not
 // fit is refused by a strict server and cut silently by another, so it is cut here before it is
@@ -51,7 +67,7 @@ func This() Machine {
 // operator who reads the table: no rule depends on it, and two processes may have equal ones.
 type Node struct {
 	Host, Port string
-	Type       int
+	Type       NodeType
 	Changed    bool // host or port did not fit its column
 }
 
@@ -66,32 +82,22 @@ type Node struct {
 // and the random number below 100,000, the original's form, which fits the column and tells two
 // starts on one host apart.
 func (m Machine) Node(host, port string) (Node, error) {
-	n := Node{Host: host, Port: port, Type: Actual}
-	jpaasHost, jpaasPort := m.Getenv("JPAAS_HOST"), m.Getenv("JPAAS_HTTP_PORT")
-	if jpaasPort == "" {
-		jpaasPort = m.Getenv("JPAAS_HOST_PORT_8080")
-	}
+	jpaasHost := m.Getenv("JPAAS_HOST")
+	jpaasPort := cmp.Or(m.Getenv("JPAAS_HTTP_PORT"), m.Getenv("JPAAS_HOST_PORT_8080"))
 	// Before anything is cut or replaced, so that the error shows the variables as they are.
 	if (jpaasHost == "") != (jpaasPort == "") {
 		return Node{}, fmt.Errorf("workernode: JPAAS_HOST is %q and JPAAS_HTTP_PORT or "+
 			"JPAAS_HOST_PORT_8080 is %q, want both or neither", jpaasHost, jpaasPort)
 	}
-	pod := first(m.Getenv("POD_IP"), m.Getenv("POD_NAME"))
+	pod := cmp.Or(m.Getenv("POD_IP"), m.Getenv("POD_NAME"))
+	n := Node{Host: cmp.Or(host, jpaasHost, pod), Port: cmp.Or(port, jpaasPort), Type: Actual}
 	if jpaasHost != "" || pod != "" || m.inContainer() {
 		// JPAAS and pods are containers whether or not the files of one are there.
 		n.Type = Container
-	}
-	if n.Host == "" {
-		n.Host = first(jpaasHost, pod)
-	}
-	if n.Host == "" && n.Type == Container {
-		n.Host = m.Getenv("HOSTNAME")
+		n.Host = cmp.Or(n.Host, m.Getenv("HOSTNAME"))
 	}
 	if n.Host == "" {
 		n.Host = m.address()
-	}
-	if n.Port == "" {
-		n.Port = jpaasPort
 	}
 	// A process that serves no port gets the time instead, which also tells its restarts apart.
 	if n.Port == "" {
@@ -128,16 +134,6 @@ func (m Machine) address() string {
 		return name
 	}
 	return "unknown"
-}
-
-// first returns the first of the values that is not empty, and "" if all are.
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // Cut makes s fit a column of width characters. A text that was cut ends in a tilde. Control
