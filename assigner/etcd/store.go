@@ -97,7 +97,8 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 			clientv3.Compare(clientv3.Value(key), "=", string(old.Value)),
 		}
 	}
-	resp, err := s.client.Txn(ctx).If(unchanged...).Then(clientv3.OpPut(key, string(value))).Commit()
+	put := clientv3.OpPut(key, string(value))
+	resp, err := s.client.Txn(ctx).If(unchanged...).Then(put).Commit()
 	switch {
 	case err != nil:
 		return lease.Entry{}, explain(err)

@@ -56,8 +56,9 @@ type Options struct {
 	// Default 0: the clocks are not compared.
 	MaxSkew time.Duration
 
-	// Logger is told of clocks that are refused, of an Owner that does not fit, of slots that cannot
-	// be read and, once for each Assign, of the wait for a store that is away. Default: none.
+	// Logger is told of clocks that are refused, of an Owner that does not fit, of slots that
+	// cannot be read and, once for each Assign, of the wait for a store that is away. Default:
+	// none.
 	Logger *slog.Logger
 
 	_ struct{} // keeps literals keyed

@@ -141,8 +141,8 @@ func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
 // newEngine returns the engine over a namespace's rows.
 func newEngine(d *sqldb.DB, o LeasedOptions, m workertable.Machine) (*lease.Assigner, error) {
 	if o.First > 0 && o.Namespace == workertable.DefaultNamespace {
-		return nil, fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace of "+
-			"your own for it: new worker ids of %q are the keys of WORKER_NODE",
+		return nil, fmt.Errorf("workernode: First is %d in namespace %q, want 0, or a Namespace "+
+			"of your own for it: new worker ids of %q are the keys of WORKER_NODE",
 			o.First, o.Namespace, o.Namespace)
 	}
 	node, err := m.Node("", "")

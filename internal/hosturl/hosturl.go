@@ -150,8 +150,8 @@ func Namespace(pkg, text string) (string, error) {
 	n := cmp.Or(text, "/uidring")
 	if !strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") || strings.Contains(n, "//") ||
 		len(n) > maxNamespace {
-		return "", fmt.Errorf("%s: Namespace is %q, want a path such as /uidring of at most %d bytes",
-			pkg, n, maxNamespace)
+		return "", fmt.Errorf("%s: Namespace is %q, want a path such as /uidring of at most %d "+
+			"bytes", pkg, n, maxNamespace)
 	}
 	return n, nil
 }

@@ -121,15 +121,14 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Dur
 	}
 	// Where a namespace counts for itself, the lowest unused worker id may be that of a forgotten
 	// claim. The floor makes its window begin after the forgotten one has ended.
-	p.add(d, headerRow(workertable.Everywhere, fmt.Sprintf("{nowMillis} + %d", reach.Milliseconds()),
-		"")+conflict)
+	floor := fmt.Sprintf("{nowMillis} + %d", reach.Milliseconds())
+	p.add(d, headerRow(workertable.Everywhere, floor, "")+conflict)
 	// The rows come after the floor, so that none that Restore has changed ends before it. The new
 	// fencing token ends the claims of all owners, and the end of the window keeps every worker id
-	// unused until the windows of all owners, forgotten ones included, have passed. The nonce stays: an
-	// owner whose token does not match finds out at the token.
+	// unused until the windows of all owners, forgotten ones included, have passed. The nonce
+	// stays: an owner whose token does not match finds out at the token.
 	p.add(d, fmt.Sprintf("UPDATE WORKER_LEASE SET GENERATION = GENERATION + 1, OWNER = '',\n"+
-		"  UNTIL_MS = %s(UNTIL_MS, {nowMillis} + %d)\n  WHERE WORKER_ID >= 0", later,
-		reach.Milliseconds()))
+		"  UNTIL_MS = %s(UNTIL_MS, %s)\n  WHERE WORKER_ID >= 0", later, floor))
 	return p, p.addHeaders(d, all, layouts, reach.Milliseconds(), conflict)
 }
 
@@ -168,9 +167,10 @@ func (p *RestorePlan) add(d sqldb.Dialect, statement string) {
 	p.Statements = append(p.Statements, d.Expand(statement))
 }
 
-// headerRow returns the INSERT of the row that stands for a namespace itself. until is an expression.
+// headerRow returns the INSERT of the row that stands for a namespace itself. until is an SQL
+// expression.
 func headerRow(namespace, until, layout string) string {
-	return fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER,\n"+
-		"  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
+	return fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, "+
+		"OWNER,\n  UNTIL_MS, LAYOUT, CREATED, MODIFIED) VALUES ('%s', %d, 0, 0, '',\n"+
 		"  %s, '%s', {now}, {now})\n  ", namespace, workertable.Header, until, layout)
 }

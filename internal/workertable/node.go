@@ -16,14 +16,14 @@ const (
 	LeaseTable = "WORKER_LEASE"
 )
 
-// Header is the WORKER_ID of the row of WORKER_LEASE that stands for a namespace itself and keeps its
-// layouts. It is -1 because worker ids begin at 0: every statement about worker ids asks for
+// Header is the WORKER_ID of the row of WORKER_LEASE that stands for a namespace itself and keeps
+// its layouts. It is -1 because worker ids begin at 0: every statement about worker ids asks for
 // WORKER_ID >= 0, or for a range or a key that lies there, and so passes over it.
 const Header int64 = -1
 
-// Everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids begin
-// at the earliest, in all namespaces that count for themselves. workerlist.Restore writes it, because
-// a table that went back may have forgotten claims on worker ids that it has no row of.
+// Everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
+// begin at the earliest, in all namespaces that count for themselves. workerlist.Restore writes it,
+// because a table that went back may have forgotten claims on worker ids that it has no row of.
 const Everywhere = ""
 
 // DefaultNamespace is the namespace of WORKER_LEASE whose new worker ids are keys of WORKER_NODE.
