@@ -8,21 +8,13 @@ import (
 	"github.com/uidring/uidring/bitsalloc/compat"
 )
 
-func ExampleNewSites() {
-	sites, err := compat.NewSites(compat.Twitter(), 5) // 5 of the 10 worker bits are the data centre
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	worker, err := sites.Join(3, 17)
+func ExampleWorker() {
+	worker, err := compat.Worker(3, 17)
 	fmt.Println(worker, err)
-	center, local := sites.Split(worker)
-	fmt.Println(center, local)
-	_, err = sites.Join(32, 0)
+	_, err = compat.Worker(32, 0)
 	fmt.Println(err)
 	// Output:
 	// 113 <nil>
-	// 3 17
 	// bitsalloc: out of range: data centre is 32, want 0..31
 }
 

@@ -67,8 +67,7 @@ func TestKeyWorkerSign(t *testing.T) {
 		t.Errorf("the original's epoch is %s, want 2378-06-01T17:09:06.579Z", got)
 	}
 	a := mustNew(t, compat.Twitter())
-	s := mustSites(t, compat.Twitter(), 5)
-	worker, err := s.Join(21, 9) // process, machine
+	worker, err := compat.Worker(21, 9) // process, machine
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,11 +52,7 @@ func TestShardGeneLayout(t *testing.T) {
 	if got := a.MaxSeq() + 1; got != 1024 {
 		t.Errorf("ids a millisecond are %d, want 1024", got)
 	}
-	sites, err := compat.NewSites(compat.ShardGene(), 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := sites.Join(9, 21)
+	worker, err := compat.Worker(9, 21)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func Snowflake(epoch time.Time) bitsalloc.Layout {
 // Twitter returns the layout of Twitter's snowflake: 41-10-12, milliseconds since
 // 2010-11-04T01:42:54.657Z. hutool and Leaf have it too, unless an instance has an epoch of its
 // own, and KeyWorker's original meant it. The worker field is 5 bits of data centre and 5 of
-// worker, as Sites divides it; Leaf's is undivided, and KeyWorker's is process over machine. The
+// worker, as Worker joins them; Leaf's is undivided, and KeyWorker's is process over machine. The
 // layout expires at 2080-07-10T17:30:30.209Z. The originals do not check that and go on with
 // negative ids.
 func Twitter() bitsalloc.Layout { return Snowflake(time.UnixMilli(twitterEpoch)) }

@@ -69,7 +69,6 @@ type namedLayout struct {
 	preset
 	alloc *bitsalloc.Allocator // of the first era
 	eras  *bitsalloc.Eras
-	sites compat.Sites // of centreBits
 }
 
 // options returns the options of a generator of the layout.
@@ -98,6 +97,12 @@ func (n *namedLayout) parts(id uid.ID) (uid.Parts, error) {
 			n.eras, most)
 	}
 	return uid.ParseParts(n.eras.Of(int64(id)), id), nil
+}
+
+// site divides a worker id into data centre and worker.
+func (n *namedLayout) site(worker int64) (centre, local int64) {
+	bits := n.alloc.Layout().WorkerBits - n.centreBits
+	return worker >> bits, worker & (1<<bits - 1)
 }
 
 // usable returns an error if the layout has no ticks at now. Commands call it before they claim a
@@ -176,8 +181,7 @@ func (f *layoutFlags) resolve() (n namedLayout, err error) {
 		return n, usageError{err}
 	}
 	n.alloc = n.eras.All()[0]
-	n.sites, err = compat.NewSites(n.alloc.Layout(), n.centreBits)
-	return n, err
+	return n, nil
 }
 
 // parseInstant reads the instant of a flag. It takes no local time: two machines in two zones would

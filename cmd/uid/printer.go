@@ -66,7 +66,7 @@ func (p *printer) json(parts uid.Parts, form idForm) error {
 		Worker: parts.Worker, Seq: parts.Seq,
 	}
 	if p.layout.centreBits > 0 {
-		dc, worker := p.layout.sites.Split(parts.Worker)
+		dc, worker := p.layout.site(parts.Worker)
 		j.DataCentre, j.Worker = &dc, worker
 	}
 	if p.layout.alloc.Layout().GeneBits > 0 {
@@ -130,7 +130,7 @@ func (p *printer) cells(parts uid.Parts, form idForm) (titles, cells []string) {
 	worker := parts.Worker
 	if p.layout.centreBits > 0 {
 		var dc int64
-		dc, worker = p.layout.sites.Split(worker)
+		dc, worker = p.layout.site(worker)
 		number("DC", dc)
 	}
 	number("WORKER", worker)
