@@ -105,14 +105,6 @@ type LayoutBinder interface {
 	BindLayout(layout string) Assigner
 }
 
-// An OwnerBinder is an Assigner that stores who made a claim, for the operator who reads it.
-// Package service calls BindOwner with the text of the client that the claim is for, and uses the
-// Assigner that it returns. A text that does not fit is cut.
-type OwnerBinder interface {
-	Assigner
-	BindOwner(owner string) Assigner
-}
-
 // A Clock is a Claim whose authority tells the time. A generator asks it to confirm a local clock
 // that jumped forward. Now may block on I/O until ctx ends. An Assigner may be a Clock too, which
 // is safe for concurrent use: package service then tells the time without a claim.

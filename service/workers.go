@@ -47,7 +47,9 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 	if b, ok := a.(assigner.LayoutBinder); ok {
 		a = b.BindLayout(ask.Layout)
 	}
-	if b, ok := a.(assigner.OwnerBinder); ok {
+	if b, ok := a.(interface {
+		BindOwner(owner string) assigner.Assigner
+	}); ok {
 		a = b.BindOwner(cmp.Or(ask.Owner, "a client at "+r.RemoteAddr))
 	}
 	made, err := a.Assign(ctx, ask.MaxWorker)

@@ -15,10 +15,7 @@ import (
 // goroutine.
 type Assigner struct{ space space }
 
-var (
-	_ assigner.LayoutBinder = (*Assigner)(nil)
-	_ assigner.OwnerBinder  = (*Assigner)(nil)
-)
+var _ assigner.LayoutBinder = (*Assigner)(nil)
 
 // New returns an Assigner of the worker ids in a store. nil options mean the defaults. It does not
 // call the store.
@@ -64,7 +61,7 @@ func (a *Assigner) BindLayout(layout string) assigner.Assigner {
 	return &bound
 }
 
-// BindOwner returns an Assigner with another Options.Owner. It implements assigner.OwnerBinder.
+// BindOwner returns an Assigner with another Options.Owner. Package service names the client by it.
 func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 	bound := *a
 	bound.space.options.Owner = owner

@@ -21,9 +21,6 @@ type Slot struct {
 	Newest       string        // all layouts of the store, announced ones as well; empty: unknown
 }
 
-// Free reports whether the worker id can be claimed, at the time the slot was read.
-func (s Slot) Free() bool { return s.Left <= 0 }
-
 // Slots returns the slots of the store by worker id. Slots that cannot be read are left out and
 // logged. It waits for a store that is away until ctx ends.
 func (a *Assigner) Slots(ctx context.Context) ([]Slot, error) {

@@ -276,9 +276,11 @@ func TestLogsCuts(t *testing.T) {
 	if err != nil || len(leases) != 2 || leases[1].Owner != owner {
 		t.Errorf("Leases = %+v, %v, want the owner %q", leases, err, owner)
 	}
-	b, ok := workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}).(assigner.OwnerBinder)
+	b, ok := workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}).(interface {
+		BindOwner(owner string) assigner.Assigner
+	})
 	if !ok {
-		t.Fatal("a Leased is no OwnerBinder")
+		t.Fatal("a Leased binds no owner")
 	}
 	assign(t, b.BindOwner(long[:382]), 1)
 	if leases, err := workerlist.Leases(t.Context(), db); err != nil || leases[len(leases)-1].Owner != long[:382] {

@@ -69,8 +69,7 @@ type LeasedOptions struct {
 }
 
 // Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. It also
-// implements assigner.LayoutBinder, because all claims of a namespace have one layout, and
-// assigner.OwnerBinder.
+// implements assigner.LayoutBinder, because all claims of a namespace have one layout.
 //
 // Assign claims one of the worker ids of the namespace that have been free for longest, or a new
 // one. A worker id is free when it was given back, or when its window has passed by the database's
@@ -183,7 +182,7 @@ func (a leased) BindLayout(layout string) assigner.Assigner {
 	return a
 }
 
-// BindOwner returns an Assigner with another Owner. It implements assigner.OwnerBinder.
+// BindOwner returns an Assigner with another Owner. Package service names the client by it.
 func (a leased) BindOwner(owner string) assigner.Assigner {
 	if a.err == nil {
 		//nolint:errcheck,forcetypeassert // it always is one

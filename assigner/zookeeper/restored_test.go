@@ -161,7 +161,7 @@ func TestRestore(t *testing.T) {
 	a := open(t, s.Addr(), "a", lease.Options{})
 	begin := time.Now()
 	do(t, func() error { return a.Restore(within(t, time.Minute), 3, reach, layout) })
-	if got := slot(t, a, 0); got.Free() || got.Until.Before(begin.Add(reach-time.Minute)) {
+	if got := slot(t, a, 0); got.Left <= 0 || got.Until.Before(begin.Add(reach-time.Minute)) {
 		t.Errorf("slot 0 is %+v, want it reserved for %v", got, reach)
 	}
 	c := assign(t, a.BindLayout(layout))

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
-	"github.com/uidring/uidring/segment/sqltable"
+	ddl "github.com/uidring/uidring/sql"
 )
 
 type segmentCmd struct {
@@ -98,8 +98,10 @@ func (c *segmentInitCmd) Run(ctx context.Context, p *program) error {
 		if err := sqlsource.Migrate(ctx, db); err != nil {
 			return err
 		}
-		for _, table := range sqltable.Tables() {
-			fmt.Fprintf(p.out, "%s: there, in %s\n", table, s.Place)
+		for _, table := range ddl.Tables() {
+			if !strings.HasPrefix(table, "WORKER_") {
+				fmt.Fprintf(p.out, "%s: there, in %s\n", table, s.Place)
+			}
 		}
 		return nil
 	})

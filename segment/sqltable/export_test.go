@@ -64,3 +64,6 @@ func (l reading) Fetch(ctx context.Context, tag string, step int64) (r segment.R
 	})
 	return r, err
 }
+
+// Tables returns the names of the tables.
+func Tables() []string { return tables() }

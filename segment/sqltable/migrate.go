@@ -9,30 +9,30 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Tables returns the names of the tables that Migrate creates.
-func Tables() []string {
+// tables returns the names of the tables that Migrate creates.
+func tables() []string {
 	return []string{
 		"leaf_alloc", "number_gapless", "number_name", "segment_moved", "t_sequence", "ticket",
 	}
 }
 
-// Migrate creates the named tables, or all of Tables, if they are missing. It changes and drops
-// nothing that exists. A table without its primary or unique key is an error that wraps
+// Migrate creates the named tables, or all that the package uses, if they are missing. It changes
+// and drops nothing that exists. A table without its primary or unique key is an error that wraps
 // segment.ErrOptions and has the statement that makes it. The DDL is that of package sql. If the
 // database is down, Migrate waits for it until ctx ends.
-func Migrate(ctx context.Context, db DB, tables ...string) error {
+func Migrate(ctx context.Context, db DB, names ...string) error {
 	d, err := db.open("sqltable")
 	if err != nil {
 		return err
 	}
-	if len(tables) == 0 {
-		tables = Tables()
+	if len(names) == 0 {
+		names = tables()
 	}
-	if err := d.Create(ctx, tables...); err != nil {
+	if err := d.Create(ctx, names...); err != nil {
 		return err
 	}
 	err = d.Retry(ctx, "looking for keys", func(ctx context.Context) error {
-		for _, table := range tables {
+		for _, table := range names {
 			if err := d.RequireKey(ctx, table, keyColumn[table]); err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func TestMigrateTogether(t *testing.T) {
 	s := servers.Postgres(t)
 	db := open(t, postgres.Open(s.DSN(s.CreateDB(t))))
 	first := db.Begin()
-	for _, table := range sqltable.Tables() {
+	for _, table := range ddl.Tables() {
 		text, err := ddl.DDL("postgres", table)
 		if err != nil {
 			t.Fatal(err)

@@ -160,11 +160,6 @@ func start(tick, worker, maxSeq int64) int64 {
 	return int64(x % max(1, uint64(maxSeq+1)/2))
 }
 
-// Parse takes an id of the layout apart, as uid.Generator.Parse does. It works after Close too.
-func (g *Generator) Parse(id uid.ID) uid.Parts {
-	return uid.ParseParts(g.eras.Of(int64(id)), id)
-}
-
 // How long Close waits for the authority: first for an answer, then for one that takes no notice of
 // its ctx.
 const (

@@ -222,11 +222,11 @@ func ExampleGenerator() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(id, b.Parse(id).Time)
+		fmt.Println(id)
 	}
 	// Output:
-	// 184689331804382561 2026-03-04 05:06:07 +0000 UTC
-	// 184689331804382562 2026-03-04 05:06:07 +0000 UTC
+	// 184689331804382561
+	// 184689331804382562
 }
 
 // TestBackfillClaim: a claim is bound to the layout, refused if its worker id has no place in every
