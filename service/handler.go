@@ -31,9 +31,9 @@ type HandlerOptions struct {
 
 	// Workers makes the claims of clients. It must keep claims apart that all come from this
 	// process, as workernode.Leased does. If it is an assigner.Clock, clients can ask any server
-	// for the authority's time, and otherwise only the one that made their claim. If it has a method
-	// BindOwner(owner string) assigner.Assigner, that stores which client a claim is for. nil: the
-	// worker routes answer 404.
+	// for the authority's time, and otherwise only the one that made their claim. If it has a
+	// method BindOwner(owner string) assigner.Assigner, that stores which client a claim is for.
+	// nil: the worker routes answer 404.
 	Workers assigner.Assigner
 
 	// Layout is the layout that decodeSnowflakeId reads ids in. nil means Leaf's: 41 bits of
