@@ -23,6 +23,9 @@ type Lease struct {
 	Created, Modified time.Time // UTC, to the second; zero: unknown
 }
 
+// Free reports whether the worker id can be claimed, at the time the slot was read.
+func (l Lease) Free() bool { return l.Left <= 0 }
+
 // Leases returns the rows of WORKER_LEASE, by namespace and worker id. Together with an
 // *UnreadableError it returns the rows that can be read. It waits for a database that is down until
 // ctx ends.
