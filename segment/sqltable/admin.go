@@ -119,7 +119,7 @@ func (t *table) set(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 // Set tries again. The primary key on the tag is what keeps a tag from having two counters.
 func (t *table) insert(ctx context.Context, c *sqldb.Conn, to segment.Row) error {
 	if to.Step == 0 {
-		return fmt.Errorf("%w: Step is 0, want 1 or more for a new tag", segment.ErrOptions)
+		return invalid("Step is 0, want 1 or more for a new tag")
 	}
 	at := t.first
 	if to.Next > 0 {
@@ -144,12 +144,10 @@ func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.R
 	step := cmp.Or(to.Step, now.step)
 	switch {
 	case useless && to.Step == 0:
-		return fmt.Errorf("%w: Step is 0, want 1 or more: the row has %d",
-			segment.ErrOptions, now.step)
+		return invalid("Step is 0, want 1 or more: the row has %d", now.step)
 	case useless && t.ahead && to.Next == 0:
-		return fmt.Errorf("%w: Next is 0, want it above every id in use: "+
-			"with %s %d the row does not tell where its last range ends",
-			segment.ErrOptions, t.step, now.step)
+		return invalid("Next is 0, want it above every id in use: "+
+			"with %s %d the row does not tell where its last range ends", t.step, now.step)
 	case to.Next > 0 && to.Next < t.next(now) && !t.cycle:
 		return fmt.Errorf("%w: Next is %d, want at least %d",
 			segment.ErrRangeWentBack, to.Next, t.next(now))
@@ -220,14 +218,13 @@ func (t *table) Return(ctx context.Context, tag string, rest segment.Range) (boo
 // checkRow checks the argument of Set.
 func (t *table) checkRow(r segment.Row) error {
 	if err := checkTag(r.Tag, t.maxTag); err != nil {
-		return fmt.Errorf("sqltable: %w: %w", segment.ErrOptions, err)
+		return invalid("%v", err)
 	}
 	switch {
 	case r.Next < 0:
-		return fmt.Errorf("sqltable: %w: Next is %d, want 0 or more", segment.ErrOptions, r.Next)
+		return invalid("Next is %d, want 0 or more", r.Next)
 	case r.Step < 0 || r.Step > math.MaxInt32: // the columns are INT
-		return fmt.Errorf("sqltable: %w: Step is %d, want 0..%d",
-			segment.ErrOptions, r.Step, math.MaxInt32)
+		return invalid("Step is %d, want 0..%d", r.Step, math.MaxInt32)
 	}
 	return nil
 }

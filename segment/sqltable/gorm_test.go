@@ -22,13 +22,13 @@ func unbounded(dbs []*gorm.DB) segment.Source {
 func planTables(
 	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions,
 ) ([]ticketplan.Plan, error) {
-	return sqltable.PlanTables(ctx, pools(dbs), o)
+	return sqltable.PlanTables(ctx, sqlsource.Ticket(dbs, o))
 }
 
 func expandTicketsWith(
 	ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions, after func(int, string) error,
 ) ([]ticketplan.Plan, error) {
-	return sqltable.ExpandTicketsWith(ctx, pools(dbs), o, after)
+	return sqltable.ExpandTicketsWith(ctx, sqlsource.Ticket(dbs, o), after)
 }
 
 // planner returns the Planner of ticket servers.
@@ -47,14 +47,4 @@ func expanded(ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions) ([
 
 func abandoned(ctx context.Context, dbs []*gorm.DB, o *sqltable.TicketOptions) (int, error) {
 	return planner(dbs, o).Abandon(ctx)
-}
-
-// pools returns the databases of MySQL servers.
-func pools(dbs []*gorm.DB) []sqltable.DB {
-	all := make([]sqltable.DB, len(dbs))
-	for i, db := range dbs {
-		all[i].Dialect = "mysql"
-		all[i].Pool, all[i].Err = db.DB()
-	}
-	return all
 }

@@ -52,18 +52,15 @@ func move(
 	t, okTo := to.(*table)
 	switch {
 	case !okFrom || !okTo:
-		return segment.Row{}, fmt.Errorf("sqltable: %w: move tag %q from a %T to a %T, want "+
-			"LeafAlloc or Sequence", segment.ErrOptions, tag, from, to)
+		return segment.Row{}, invalid("move tag %q from a %T to a %T, want LeafAlloc or "+
+			"Sequence", tag, from, to)
 	case f.cycle || t.cycle:
-		return segment.Row{}, fmt.Errorf("sqltable: %w: Cycle is true, and a counter that moves "+
-			"must not repeat", segment.ErrOptions)
+		return segment.Row{}, invalid("Cycle is true, and a counter that moves must not repeat")
 	case f.elsewhere() || t.elsewhere():
-		return segment.Row{}, fmt.Errorf("sqltable: %w: the tables are %q and %q, want them"+
-			" without a schema: notes of moves are in segment_moved of the current one",
-			segment.ErrOptions, f.name, t.name)
+		return segment.Row{}, invalid("the tables are %q and %q, want them without a schema: "+
+			"notes of moves are in segment_moved of the current one", f.name, t.name)
 	case place == "" || len(place) > 255:
-		return segment.Row{}, fmt.Errorf("sqltable: %w: place has %d characters, want 1..255",
-			segment.ErrOptions, len(place))
+		return segment.Row{}, invalid("place has %d characters, want 1..255", len(place))
 	}
 	for try := range tries {
 		row, err := f.Find(ctx, tag)
@@ -101,14 +98,12 @@ func (t *table) seal(
 	there, err := to.Find(ctx, row.Tag)
 	switch {
 	case err == nil && there.Next < math.MaxInt64:
-		return fmt.Errorf("sqltable: %w: %s has the tag %q too, and its next id is %d: two "+
-			"counters of one tag may have given equal ids", segment.ErrOptions, place, row.Tag,
-			there.Next)
+		return invalid("%s has the tag %q too, and its next id is %d: two counters of one tag "+
+			"may have given equal ids", place, row.Tag, there.Next)
 	case err != nil && !errors.Is(err, segment.ErrUnknownTag):
 		return err
 	case row.Step < 1 || row.Step > segment.MaxSpan:
-		return fmt.Errorf("sqltable: %w: the step of tag %q is %d, want 1..%d",
-			segment.ErrOptions, row.Tag, row.Step, segment.MaxSpan)
+		return invalid("the step of tag %q is %d, want 1..%d", row.Tag, row.Step, segment.MaxSpan)
 	}
 	err = t.do(ctx, func(c *sqldb.Conn) error {
 		if err := c.RequireKey(ctx, moved, "tag"); err != nil {
@@ -166,11 +161,11 @@ func (t *table) goes(ctx context.Context, tag, place string) (next int64, err er
 	case err != nil:
 		return 0, err
 	case place == "" && where != "" && counters == t.name:
-		return 0, fmt.Errorf("sqltable: %w: the tag %q has been here and gone on to %q since: "+
-			"this move is an old one", segment.ErrOptions, tag, where)
+		return 0, invalid("the tag %q has been here and gone on to %q since: this move is an "+
+			"old one", tag, where)
 	case where != place || counters != t.name:
-		return 0, fmt.Errorf("sqltable: %w: the tag %q of table %s goes to %q, not to %q: finish "+
-			"that move first", segment.ErrOptions, tag, counters, where, place)
+		return 0, invalid("the tag %q of table %s goes to %q, not to %q: finish that move first",
+			tag, counters, where, place)
 	}
 	return next, nil
 }

@@ -104,28 +104,24 @@ func (t *table) checkPeriod(p segment.Period) error {
 	case t.err != nil:
 		return t.err
 	case t.cycle:
-		return fmt.Errorf("sqltable: %w: Cycle is true, and counters of periods must not repeat",
-			segment.ErrOptions)
+		return invalid("Cycle is true, and counters of periods must not repeat")
 	case t.elsewhere():
-		return fmt.Errorf("sqltable: %w: Table is %q, want it without a schema: formats and floors"+
-			" of numbers are in number_name of the current one", segment.ErrOptions, t.name)
+		return invalid("Table is %q, want it without a schema: formats and floors of numbers "+
+			"are in number_name of the current one", t.name)
 	case p.Name == "" || len(p.Name) > 32 || strings.Trim(p.Name, nameChars) != "":
-		return fmt.Errorf("sqltable: %w: Name is %q, want 1..32 of a-z, 0-9, - and _",
-			segment.ErrOptions, p.Name)
+		return invalid("Name is %q, want 1..32 of a-z, 0-9, - and _", p.Name)
 	case len(p.Format) > 255:
-		return fmt.Errorf("sqltable: %w: Format has %d bytes, want at most 255",
-			segment.ErrOptions, len(p.Format))
+		return invalid("Format has %d bytes, want at most 255", len(p.Format))
 	case p.Tag == "":
 		return nil
 	case !strings.HasPrefix(p.Tag, p.Name+"@"):
-		return fmt.Errorf("sqltable: %w: Tag is %q, want %s@ at its start", segment.ErrOptions,
-			p.Tag, p.Name)
+		return invalid("Tag is %q, want %s@ at its start", p.Tag, p.Name)
 	case p.Step < 1 || p.Step > segment.MaxSpan/2 || p.Number < 0:
-		return fmt.Errorf("sqltable: %w: Step is %d and Number %d, want 1..%d and 0 or more",
-			segment.ErrOptions, p.Step, p.Number, segment.MaxSpan/2)
+		return invalid("Step is %d and Number %d, want 1..%d and 0 or more", p.Step, p.Number,
+			segment.MaxSpan/2)
 	}
 	if err := checkTag(p.Tag, t.maxTag); err != nil {
-		return fmt.Errorf("sqltable: %w: %w", segment.ErrOptions, err)
+		return invalid("%v", err)
 	}
 	return nil
 }
@@ -159,9 +155,8 @@ func (t *table) Clear(ctx context.Context, name string, floor int64) (deleted in
 		if err != nil || n == 1 {
 			return err
 		}
-		// MySQL counts no row whose floor was as high already.
-		return c.Row(ctx, "SELECT period_floor FROM "+names+" WHERE name = ? AND counters = ?",
-			[]any{name, t.name}, &floor)
+		floor, err = t.floor(ctx, c, name) // MySQL counts no row whose floor was as high already
+		return err
 	}
 	if err := t.do(ctx, raise); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
@@ -199,6 +194,13 @@ func (t *table) Clear(ctx context.Context, name string, floor int64) (deleted in
 	return deleted, err
 }
 
+// floor returns the floor of a name.
+func (t *table) floor(ctx context.Context, c *sqldb.Conn, name string) (floor int64, err error) {
+	err = c.Row(ctx, "SELECT period_floor FROM "+names+" WHERE name = ? AND counters = ?",
+		[]any{name, t.name}, &floor)
+	return floor, err
+}
+
 // periodOf returns the number of the period that a tag of a name has. A counter that never begins
 // anew has none.
 func periodOf(tag, name string) (number int64, ok bool) {
@@ -217,16 +219,13 @@ func (t *table) refuseDelete(ctx context.Context, c *sqldb.Conn, tag string) err
 	if !ok {
 		return nil
 	}
-	var floor int64
-	err := c.Row(ctx, "SELECT period_floor FROM "+names+" WHERE name = ? AND counters = ?",
-		[]any{name, t.name}, &floor)
+	floor, err := t.floor(ctx, c, name)
 	switch {
 	case err == nil:
 		if n, ok := periodOf(tag, name); ok && n < floor {
 			return nil
 		}
-		return fmt.Errorf("%w: %.128q counts a period of the number %q, which Clear deletes",
-			segment.ErrOptions, tag, name)
+		return invalid("%.128q counts a period of the number %q, which Clear deletes", tag, name)
 	case errors.Is(err, sql.ErrNoRows) || t.db.Failure(err) == sqldb.Missing:
 		return nil
 	}

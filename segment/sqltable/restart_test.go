@@ -14,7 +14,6 @@ import (
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/segment/sqltable"
-	"gorm.io/gorm"
 )
 
 // TestRestart: a restart continues at the source's counter, which leaves a gap. With Checkpoint there is
@@ -77,12 +76,14 @@ func TestStartWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	logged := pools([]*gorm.DB{db})[0]
-	logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	logged.Place = s.Addr()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logged := sqltable.DB{Pool: pool, Dialect: "mysql", Place: s.Addr(), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	err := sqltable.Migrate(ctx, logged)
+	err = sqltable.Migrate(ctx, logged)
 	text := log.String()
 	if err == nil || strings.Count(text, "waiting for the database") != 1 ||
 		!strings.Contains(text, s.Addr()) || strings.Contains(text, dbtest.Password) {

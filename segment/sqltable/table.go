@@ -160,7 +160,7 @@ func (t *table) examine(ctx context.Context) error {
 	case err != nil:
 		return err
 	case typ.Valid && typ.String != "bigint":
-		return fmt.Errorf("%w: column %s is %s, want bigint", segment.ErrOptions, t.at, typ.String)
+		return invalid("column %s is %s, want bigint", t.at, typ.String)
 	}
 	t.examined.Store(true)
 	return nil
@@ -239,8 +239,7 @@ func checkFetch(tag string, step int64, maxTag int) error {
 		return fmt.Errorf("sqltable: %w: %w", segment.ErrUnknownTag, err)
 	}
 	if step < 0 || step > segment.MaxSpan {
-		return fmt.Errorf("sqltable: %w: step is %d, want 0..%d",
-			segment.ErrOptions, step, segment.MaxSpan)
+		return invalid("step is %d, want 0..%d", step, segment.MaxSpan)
 	}
 	return nil
 }

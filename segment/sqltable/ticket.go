@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const (
 	defaultTicketTimeout = 2 * time.Second
 	ticketRest           = 10 * time.Second // how long a server that failed is asked last
 	// Of the column's 64 characters; the rest numbers the rows of a batch, up to 999.
-	maxStub = 60 // of 64; the rest numbers the rows of a batch
+	maxStub = 60
 )
 
 func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
@@ -52,28 +53,19 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 	if o != nil {
 		t = *o
 	}
-	if t.Table == "" {
-		t.Table = "ticket"
-	}
-	if t.Step == 0 {
-		t.Step = int64(servers)
-	}
-	if t.Batch == 0 {
-		t.Batch = defaultBatch
-	}
-	if t.Timeout == 0 {
-		t.Timeout = defaultTicketTimeout
-	}
+	t.Table = cmp.Or(t.Table, "ticket")
+	t.Step = cmp.Or(t.Step, int64(servers))
+	t.Batch = cmp.Or(t.Batch, defaultBatch)
+	t.Timeout = cmp.Or(t.Timeout, defaultTicketTimeout)
 	switch {
 	case servers == 0:
-		return t, fmt.Errorf("%w: Ticket: no servers, want 1 or more", segment.ErrOptions)
+		return t, invalid("Ticket: no servers, want 1 or more")
 	case t.Step < int64(servers) || t.Step > segment.MaxStride:
-		return t, fmt.Errorf("%w: Step is %d, want %d..%d",
-			segment.ErrOptions, t.Step, servers, segment.MaxStride)
+		return t, invalid("Step is %d, want %d..%d", t.Step, servers, segment.MaxStride)
 	case t.Batch < 1 || t.Batch > maxBatch:
-		return t, fmt.Errorf("%w: Batch is %d, want 1..%d", segment.ErrOptions, t.Batch, maxBatch)
+		return t, invalid("Batch is %d, want 1..%d", t.Batch, maxBatch)
 	case t.Timeout < 0:
-		return t, fmt.Errorf("%w: Timeout is %v, want above 0", segment.ErrOptions, t.Timeout)
+		return t, invalid("Timeout is %v, want above 0", t.Timeout)
 	}
 	return t, nil
 }
@@ -92,36 +84,30 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 // invalid option or database.
 func Ticket(dbs []DB, opts *TicketOptions) segment.Source {
 	o, err := opts.withDefaults(len(dbs))
-	t := &ticket{opts: o, dbs: dbs, given: opts}
+	t := &ticket{opts: o}
 	if err != nil {
 		t.err = fmt.Errorf("sqltable: %w", err)
+		return t
 	}
 	for i, db := range dbs {
-		d, err := openServer(i, db, o)
+		d, err := openDB(fmt.Sprint("ticket server ", i), db, o.AcceptLostUpdates)
 		if err != nil {
 			t.err = err
 			return t
 		}
 		t.servers = append(t.servers, &ticketServer{
-			index: i, db: d, table: d.Quote(o.Table), opts: o,
+			index: i, db: d, pool: db.Pool, table: d.Quote(o.Table), opts: o,
 		})
 	}
 	return t
-}
-
-// openServer returns the database of a server.
-func openServer(index int, db DB, o TicketOptions) (*sqldb.DB, error) {
-	return openDB(fmt.Sprint("ticket server ", index), db, o.AcceptLostUpdates)
 }
 
 // ticket is a set of ticket servers. It is the Source that Ticket returns.
 type ticket struct {
 	opts    TicketOptions
 	servers []*ticketServer
-	dbs     []DB           // as Ticket got them, for a Planner
-	given   *TicketOptions // the same
-	err     error          // of the options, or of a database
-	turn    atomic.Uint64  // counts fetches; selects the server that is asked first
+	err     error         // of the options, or of a database
+	turn    atomic.Uint64 // counts fetches; selects the server that is asked first
 
 	mu      sync.Mutex
 	offsets map[[2]int64]int // {step, offset % step} -> index of the server; guarded by mu
@@ -223,7 +209,7 @@ func (t *ticket) Check(ctx context.Context) error {
 		_, planned := errors.AsType[plannedError](err)
 		switch {
 		case errors.Is(err, ErrTicketServer) && !planned, errors.Is(err, segment.ErrRangeWentBack):
-			return fmt.Errorf("sqltable: ticket server %d: %w", s.index, err)
+			return s.named(err)
 		case errors.Is(err, sqldb.ErrUnfit):
 			return fmt.Errorf("%w (%w)", err, segment.ErrOptions)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,44 +18,33 @@ import (
 // before it. Each move and each deletion here is made under a lock of the table, after the plan was
 // read again. The plan of the highest offset is deleted first. So either its counter has moved, and
 // nothing is deleted anywhere, or it never will, and neither will the others.
-func (t *ticket) Abandon(ctx context.Context) (int, error) {
-	dbs, opts := t.dbs, t.given
-	o, err := opts.withDefaults(len(dbs))
-	if err != nil {
-		return 0, fmt.Errorf("sqltable: %w", err)
+func (t *ticket) Abandon(ctx context.Context) (total int, err error) {
+	if t.err != nil {
+		return 0, t.err
 	}
-	servers := make([]*announced, len(dbs))
-	for i, db := range dbs {
-		a := &announced{index: i}
-		if a.db, err = openServer(i, db, o); err != nil {
-			return 0, err
-		}
-		a.table = a.db.Quote(o.Table)
-		if a.db.Name != "mysql" {
-			err = errors.ErrUnsupported
-		} else {
-			err = a.db.Do(ctx, func(c *sqldb.Conn) error { return a.read(ctx, c) })
-		}
+	servers := make([]*announced, len(t.servers))
+	for i, s := range t.servers {
+		a := &announced{ticketServer: s}
+		err := s.changing(ctx, func(c *sqldb.Conn) error { return a.read(ctx, c) })
 		if err != nil {
-			return 0, fmt.Errorf("sqltable: ticket server %d: %w", i, err)
+			return 0, s.named(err)
 		}
 		servers[i] = a
 	}
 	for _, a := range servers {
 		for _, b := range servers {
 			if err := a.begun(b.done); err != nil {
-				return 0, fmt.Errorf("sqltable: ticket server %d: %w", b.index, err)
+				return 0, b.named(err)
 			}
 		}
 	}
 	slices.SortStableFunc(servers, func(a, b *announced) int {
 		return cmp.Compare(b.last(), a.last())
 	})
-	total := 0
 	for _, a := range servers {
 		n, err := a.abandon(ctx)
 		if total += n; err != nil {
-			return total, fmt.Errorf("sqltable: ticket server %d: %w", a.index, err)
+			return total, a.named(err)
 		}
 	}
 	return total, nil
@@ -64,17 +52,14 @@ func (t *ticket) Abandon(ctx context.Context) (int, error) {
 
 // announced is a server with the plans in its table.
 type announced struct {
-	index int
-	db    *sqldb.DB
-	table string // quoted
-	open  []plan // announced, and the counter lies below their start
-	done  []plan // the counter was moved to their start
+	*ticketServer
+	open []plan // announced, and the counter lies below their start
+	done []plan // the counter was moved to their start
 }
 
 // read reads all plans. One that starts at 0 says how the server counts, and is no plan.
 func (a *announced) read(ctx context.Context, c *sqldb.Conn) error {
 	a.open, a.done = nil, nil
-	like := " LIKE '" + planMark + " %'"
 	return c.Each(ctx, func(r *sql.Rows) error {
 		var id int64
 		var stub string
@@ -90,7 +75,7 @@ func (a *announced) read(ctx context.Context, c *sqldb.Conn) error {
 			a.done = append(a.done, p)
 		}
 		return err
-	}, "SELECT id, stub FROM "+a.table+" WHERE stub"+like+" AND CAST(stub AS BINARY)"+like)
+	}, "SELECT id, stub"+plansOf(a.table))
 }
 
 // last returns the highest offset of the plans to take back.
@@ -119,7 +104,7 @@ func (a *announced) abandon(ctx context.Context) (n int, err error) {
 	if a.open == nil {
 		return 0, nil
 	}
-	err = a.db.Do(ctx, func(c *sqldb.Conn) error {
+	err = a.changing(ctx, func(c *sqldb.Conn) error {
 		if n, err = a.delete(ctx, c); err != nil {
 			c.Discard() // the server then unlocks the table
 		}

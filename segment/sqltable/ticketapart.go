@@ -8,47 +8,35 @@ import (
 	"fmt"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/segment"
 )
 
-// apart returns an error if two of dbs are one server. Their names do not tell: 127.0.0.1 and
+// apart returns an error if two of the servers are one. Their names do not tell: 127.0.0.1 and
 // localhost are two. A lock that one session holds by a random name shows on the same server only.
-// It changes no table. A database that is not MySQL's is left to newExpansion.
-func apart(ctx context.Context, dbs []DB, opts *TicketOptions) error {
-	o, err := opts.withDefaults(len(dbs))
-	if err != nil {
-		return fmt.Errorf("sqltable: %w", err)
+// It changes no table.
+func (t *ticket) apart(ctx context.Context) error {
+	if t.err != nil {
+		return t.err
 	}
-	servers := make([]*sqldb.DB, len(dbs))
-	for i, db := range dbs {
-		if servers[i], err = openServer(i, db, o); err != nil {
-			return err
-		}
-		if servers[i].Name != "mysql" {
-			return nil
-		}
-		for j, other := range dbs[:i] {
-			if db.Pool == other.Pool { // which may have one connection
-				return oneServer(j, i)
+	for i, s := range t.servers {
+		for _, other := range t.servers[:i] {
+			if s.pool == other.pool { // which may have one connection
+				return s.named(other.same(s))
 			}
 		}
 	}
-	for i := range servers {
-		err := servers[i].Do(ctx, func(c *sqldb.Conn) error {
-			return alone(ctx, c, i, servers)
+	for i, s := range t.servers {
+		err := s.changing(ctx, func(c *sqldb.Conn) error {
+			return s.alone(ctx, c, t.servers[i+1:])
 		})
-		if err != nil && !errors.Is(err, segment.ErrOptions) {
-			err = fmt.Errorf("sqltable: ticket server %d: %w", i, err)
-		}
 		if err != nil {
-			return err
+			return s.named(err)
 		}
 	}
 	return nil
 }
 
-// alone takes a lock on server i and returns an error if a later server has it too.
-func alone(ctx context.Context, c *sqldb.Conn, i int, servers []*sqldb.DB) error {
+// alone takes a lock on the server and returns an error if one of others has it too.
+func (s *ticketServer) alone(ctx context.Context, c *sqldb.Conn, others []*ticketServer) error {
 	name := "uidring " + rand.Text()
 	var got sql.NullInt64
 	if err := c.Row(ctx, "SELECT GET_LOCK(?, 0)", []any{name}, &got); err != nil {
@@ -58,16 +46,19 @@ func alone(ctx context.Context, c *sqldb.Conn, i int, servers []*sqldb.DB) error
 		return fmt.Errorf("GET_LOCK is %v, want 1", got.Int64)
 	}
 	var err error
-	for j := i + 1; j < len(servers) && err == nil; j++ {
+	for _, other := range others {
 		var holder sql.NullInt64
-		err = servers[j].Do(ctx, func(c *sqldb.Conn) error {
+		err = other.changing(ctx, func(c *sqldb.Conn) error {
 			return c.Row(ctx, "SELECT IS_USED_LOCK(?)", []any{name}, &holder)
 		})
 		switch {
 		case err != nil:
-			err = fmt.Errorf("server %d: %w", j, err)
+			err = fmt.Errorf("server %d: %w", other.index, err)
 		case holder.Valid:
-			err = oneServer(i, j)
+			err = s.same(other)
+		}
+		if err != nil {
+			break
 		}
 	}
 	var released sql.NullInt64
@@ -77,7 +68,20 @@ func alone(ctx context.Context, c *sqldb.Conn, i int, servers []*sqldb.DB) error
 	return err
 }
 
-func oneServer(i, j int) error {
-	return fmt.Errorf("sqltable: %w: ticket servers %d and %d are one server, want each once",
-		segment.ErrOptions, i, j)
+// same returns the error for a server that is other too.
+func (s *ticketServer) same(other *ticketServer) error {
+	return invalid("ticket servers %d and %d are one server, want each once", s.index, other.index)
+}
+
+// changing runs f on a connection, to change how the server counts, which MySQL's alone can.
+func (s *ticketServer) changing(ctx context.Context, f func(c *sqldb.Conn) error) error {
+	if s.db.Name != "mysql" {
+		return fmt.Errorf("the database is %q: %w", s.db.Name, errors.ErrUnsupported)
+	}
+	return s.db.Do(ctx, f)
+}
+
+// named adds the server's index to an error.
+func (s *ticketServer) named(err error) error {
+	return fmt.Errorf("sqltable: ticket server %d: %w", s.index, err)
 }

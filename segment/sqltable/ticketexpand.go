@@ -2,12 +2,11 @@ package sqltable
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"slices"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -23,18 +22,18 @@ import (
 // counted the old way lie below Start, and the ids of different servers from Start on differ by
 // their remainders.
 func (t *ticket) Expand(ctx context.Context) ([]ticketplan.Plan, error) {
-	if err := apart(ctx, t.dbs, t.given); err != nil {
+	if err := t.apart(ctx); err != nil {
 		return nil, err
 	}
-	return expandTickets(ctx, t.dbs, t.given, func(int, string) error { return nil })
+	return t.expand(ctx, func(int, string) error { return nil })
 }
 
-// expandTickets is Expand. It calls after following each statement of a server, with the
-// server's index and the statement. An error of after ends it.
-func expandTickets(
-	ctx context.Context, dbs []DB, opts *TicketOptions, after func(int, string) error,
+// expand is Expand for tables that may be on one server. It calls after following each statement of
+// a server, with the server's index and the statement. An error of after ends it.
+func (t *ticket) expand(
+	ctx context.Context, after func(int, string) error,
 ) ([]ticketplan.Plan, error) {
-	e, err := newExpansion(ctx, dbs, opts)
+	e, err := t.expansion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func expandTickets(
 	for _, phase := range phases {
 		for i, plan := range slices.Backward(plans) { // new servers come first
 			if err := e.run(ctx, i, phase(plan), after); err != nil {
-				return plans, fmt.Errorf("sqltable: ticket server %d: %w", i, err)
+				return plans, t.servers[i].named(err)
 			}
 		}
 	}
@@ -55,49 +54,34 @@ func expandTickets(
 
 // expansion is a set of servers that is being expanded. The slices are indexed by server.
 type expansion struct {
-	opts   TicketOptions
-	dbs    []*sqldb.DB
-	table  []string // quoted
-	states []ticketState
-	start  int64 // of every plan
+	servers []*ticketServer
+	states  []ticketState
+	start   int64 // of every plan
 }
 
-// newExpansion reads the states of the servers. Every server has to answer, because any of them may
+// expansion reads the states of the servers. Every server has to answer, because any of them may
 // have the highest id.
-func newExpansion(
-	ctx context.Context, dbs []DB, opts *TicketOptions,
-) (*expansion, error) {
-	o, err := opts.withDefaults(len(dbs))
+func (t *ticket) expansion(ctx context.Context) (*expansion, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	e := &expansion{servers: t.servers, states: make([]ticketState, len(t.servers))}
+	for i, s := range t.servers {
+		err := s.changing(ctx, func(c *sqldb.Conn) error { return e.states[i].read(ctx, c, s) })
+		if err != nil {
+			return nil, s.named(err)
+		}
+	}
+	start, err := decide(e.states, t.opts.Step)
 	if err != nil {
 		return nil, fmt.Errorf("sqltable: %w", err)
 	}
-	e := &expansion{opts: o, states: make([]ticketState, len(dbs))}
-	for i, db := range dbs {
-		d, err := openServer(i, db, o)
-		if err != nil {
-			return nil, err
-		}
-		if d.Name != "mysql" {
-			return nil, fmt.Errorf("sqltable: ticket server %d: the database is %q: %w",
-				i, d.Name, errors.ErrUnsupported)
-		}
-		table := d.Quote(o.Table)
-		err = d.Do(ctx, func(c *sqldb.Conn) error {
-			return e.states[i].read(ctx, c, o.Table, table)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("sqltable: ticket server %d: %w", i, err)
-		}
-		e.dbs, e.table = append(e.dbs, d), append(e.table, table)
-	}
-	if e.start, err = decide(e.states, o.Step); err != nil {
-		return nil, fmt.Errorf("sqltable: %w", err)
-	}
+	e.start = start
 	return e, nil
 }
 
 // plan returns the plan that server i is to have.
-func (e *expansion) plan(i int) plan { return plan{e.opts.Step, int64(i) + 1, e.start} }
+func (e *expansion) plan(i int) plan { return plan{e.servers[i].opts.Step, int64(i) + 1, e.start} }
 
 // The session's settings during a phase. LOCK TABLES waits for at most two seconds, because
 // programs queue up behind it. In strict mode a value that is too long for its column is an error.
@@ -108,23 +92,23 @@ const (
 )
 
 // The statements of both phases. Each is atomic: a crash leaves all of its effect or none.
-func (e *expansion) lock(i int) string { return "LOCK TABLES " + e.table[i] + " WRITE" }
+func (e *expansion) lock(i int) string { return "LOCK TABLES " + e.servers[i].table + " WRITE" }
 func (e *expansion) probe(i int) string {
-	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%s')", e.table[i], planMark)
+	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%s')", e.servers[i].table, planMark)
 }
 func (e *expansion) mark(i int) string {
-	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%v')", e.table[i], e.plan(i))
+	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%v')", e.servers[i].table, e.plan(i))
 }
 func (e *expansion) move(i int) string {
 	p := e.plan(i)
 	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')",
-		e.table[i], p.start+p.offset, p)
+		e.servers[i].table, p.start+p.offset, p)
 }
 
 // plans returns the plans of all servers, with the statements that are left to run.
 func (e *expansion) plans() []ticketplan.Plan {
 	const unlock = "UNLOCK TABLES"
-	plans := make([]ticketplan.Plan, len(e.dbs))
+	plans := make([]ticketplan.Plan, len(e.states))
 	for i, s := range e.states {
 		p := e.plan(i)
 		plans[i] = ticketplan.Plan{Step: p.step, Offset: p.offset, Start: p.start}
@@ -151,7 +135,7 @@ func (e *expansion) run(
 	if len(statements) == 0 {
 		return nil
 	}
-	return e.dbs[i].Do(ctx, func(c *sqldb.Conn) error {
+	return e.servers[i].changing(ctx, func(c *sqldb.Conn) error {
 		for _, q := range statements {
 			err := e.exec(ctx, c, i, q)
 			if err == nil {
@@ -179,7 +163,7 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 	switch q {
 	case e.lock(i):
 		was := *s
-		if err := s.readPlan(ctx, c, e.table[i]); err != nil {
+		if err := s.readPlan(ctx, c, e.servers[i].table); err != nil {
 			return err
 		}
 		if s.plan != was.plan || s.row != was.row {
@@ -196,7 +180,7 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 				"at %d; call again", sqldb.ErrChanged, id, most, e.start)
 		}
 	case e.mark(i), e.move(i):
-		if err := s.readPlan(ctx, c, e.table[i]); err != nil {
+		if err := s.readPlan(ctx, c, e.servers[i].table); err != nil {
 			return err
 		}
 		if s.plan != e.plan(i) {

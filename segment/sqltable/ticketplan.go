@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -17,15 +18,10 @@ var _ ticketplan.Planner = (*ticket)(nil)
 
 // Plan returns the plans that make the servers one set. It implements ticketplan.Planner.
 func (t *ticket) Plan(ctx context.Context) ([]ticketplan.Plan, error) {
-	if err := apart(ctx, t.dbs, t.given); err != nil {
+	if err := t.apart(ctx); err != nil {
 		return nil, err
 	}
-	return planTickets(ctx, t.dbs, t.given)
-}
-
-// planTickets is Plan for databases that may be on one server.
-func planTickets(ctx context.Context, dbs []DB, opts *TicketOptions) ([]ticketplan.Plan, error) {
-	e, err := newExpansion(ctx, dbs, opts)
+	e, err := t.expansion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +63,17 @@ func isPlan(tag string) bool {
 	return len(tag) >= len(planMark) && strings.EqualFold(tag[:len(planMark)], planMark)
 }
 
-// newestPlan returns the end of a SELECT, from FROM on, of the row of a server's plan. The first
-// condition uses the index, and the second one respects case. The ORDER BY is an expression, so
-// that MySQL does not scan the primary key instead, past the deleted rows that REPLACE left.
-func newestPlan(table string) string {
+// plansOf returns the end of a SELECT, from FROM on, of the rows of a server's plans. The first
+// condition uses the index, and the second one respects case.
+func plansOf(table string) string {
 	like := " LIKE '" + planMark + " %'"
-	return " FROM " + table + " WHERE stub" + like + " AND CAST(stub AS BINARY)" + like +
-		" ORDER BY id + 0 DESC LIMIT 1"
+	return " FROM " + table + " WHERE stub" + like + " AND CAST(stub AS BINARY)" + like
+}
+
+// newestPlan is plansOf for the plan that counts. The ORDER BY is an expression, so that MySQL does
+// not scan the primary key instead, past the deleted rows that REPLACE left.
+func newestPlan(table string) string {
+	return plansOf(table) + " ORDER BY id + 0 DESC LIMIT 1"
 }
 
 // ticketState is the state of a server.
@@ -106,21 +106,21 @@ func (s *ticketState) readPlan(ctx context.Context, c *sqldb.Conn, table string)
 
 // read reads the state of a server. The row of a tag has the tag's last id. The id of a deleted row
 // lies below the counter, unless the server has restarted since.
-func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, name, table string) error {
+func (s *ticketState) read(ctx context.Context, c *sqldb.Conn, of *ticketServer) error {
 	var next int64
-	schema, bare := schemaTable(name)
+	schema, bare := schemaTable(of.opts.Table)
 	if _, err := c.Exec(ctx, sqldb.FreshCounters); err != nil {
 		return err
 	}
 	err := c.Row(ctx, "SELECT COALESCE(MAX(id), 0), (SELECT COALESCE(MAX(auto_increment), 1)"+
 		" FROM information_schema.tables"+
 		" WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?),"+
-		" @@global.auto_increment_increment, @@global.auto_increment_offset FROM "+table,
+		" @@global.auto_increment_increment, @@global.auto_increment_offset FROM "+of.table,
 		[]any{schema, bare}, &s.high, &next, &s.step, &s.offset)
 	if err != nil {
 		return err
 	}
-	if err := s.readPlan(ctx, c, table); err != nil {
+	if err := s.readPlan(ctx, c, of.table); err != nil {
 		return err
 	}
 	s.high = max(s.high, next-1)
@@ -159,7 +159,8 @@ func decide(states []ticketState, step int64) (start int64, err error) {
 		return 0, fmt.Errorf("%d of %d servers have a plan for step %d, and server %d is not "+
 			"among them: it would repeat the ids of the server whose place it takes; "+
 			"add it at the end of the whole list, with another step",
-			ours, last+1, step, missing(states, step))
+			ours, last+1, step,
+			slices.IndexFunc(states, func(s ticketState) bool { return s.plan.step != step }))
 	}
 	for i, s := range states {
 		mine := s.plan.step == step
@@ -174,16 +175,6 @@ func decide(states []ticketState, step int64) (start int64, err error) {
 		}
 	}
 	return plan.start, nil
-}
-
-// missing returns the index of the first server that has no plan for step.
-func missing(states []ticketState, step int64) int {
-	for i, s := range states {
-		if s.plan.step != step {
-			return i
-		}
-	}
-	return 0
 }
 
 // above returns the start of a new plan: a multiple of step, more than ticketGap above high.

@@ -22,7 +22,8 @@ import (
 type ticketServer struct {
 	index  int
 	db     *sqldb.DB
-	table  string // quoted
+	pool   *sql.DB // of db
+	table  string  // quoted
 	opts   TicketOptions
 	good   atomic.Bool               // the server was examined and has not failed since
 	counts atomic.Pointer[counting]  // as of the last examination
