@@ -48,10 +48,6 @@ var errDropped = errors.New("segment: the tag was dropped")
 // isPermanent reports whether err lasts until someone changes the rows of the source. Every other
 // error, of a network or a database, is temporary: fetching is tried again.
 func isPermanent(err error) bool {
-	for _, e := range []error{ErrUnknownTag, ErrRangeWentBack, ErrExhausted, ErrBadRange} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, ErrUnknownTag) || errors.Is(err, ErrRangeWentBack) ||
+		errors.Is(err, ErrExhausted) || errors.Is(err, ErrBadRange)
 }

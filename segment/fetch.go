@@ -85,17 +85,11 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 	if err := g.open(); err != nil {
 		return nil, err
 	}
-	if g.unknown.has(name, time.Now()) {
-		return nil, fmt.Errorf("segment: tag %.128q: %w", name, ErrUnknownTag)
+	if err := g.refuse(name); err != nil {
+		return nil, err
 	}
 	if g.find(name) != nil {
 		return func() {}, nil
-	}
-	if g.opts.Listed {
-		return nil, errUnlisted(name)
-	}
-	if !utf8.ValidString(name) {
-		return nil, errNotText(name)
 	}
 	select {
 	case g.firsts <- struct{}{}:
@@ -106,14 +100,19 @@ func (g *Generator) enter(ctx context.Context, name string) (leave func(), err e
 	}
 }
 
-// errNotText is the error for a name that no source is asked for, because neither logs nor metrics
-// could show it.
-func errNotText(name string) error {
-	return fmt.Errorf("segment: tag %.128q: %w: it is not UTF-8", name, ErrUnknownTag)
-}
-
-// errUnlisted is the error for a name that is not in the list, with Options.Listed.
-func errUnlisted(name string) error {
-	return fmt.Errorf("segment: tag %.128q: %w: it is not in the source's list",
-		name, ErrUnknownTag)
+// refuse returns an error for a name that the source is not asked for.
+func (g *Generator) refuse(name string) error {
+	why := ""
+	switch {
+	case g.unknown.has(name, time.Now()):
+	case g.find(name) != nil:
+		return nil
+	case g.opts.Listed:
+		why = ": it is not in the source's list"
+	case !utf8.ValidString(name): // neither logs nor metrics could show it
+		why = ": it is not UTF-8"
+	default:
+		return nil
+	}
+	return fmt.Errorf("segment: tag %.128q: %w%s", name, ErrUnknownTag, why)
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/internal/loglimit"
 )
@@ -135,8 +135,14 @@ func (g *Generator) Fill(ctx context.Context, tag string, ids []int64) (int, err
 // returns ErrUnknownTag if the source does not have the tag, and otherwise the errors of Tag.Next.
 // The same name gives the same handle for as long as the Generator is open.
 func (g *Generator) Tag(ctx context.Context, tag string) (*Tag, error) {
+	return begun(ctx, func() (*Tag, error) { return g.lookUp(tag) })
+}
+
+// begun returns the tag of lookUp once it has a range. It repeats lookUp if the tag is dropped
+// meanwhile.
+func begun(ctx context.Context, lookUp func() (*Tag, error)) (*Tag, error) {
 	for {
-		t, err := g.lookUp(tag)
+		t, err := lookUp()
 		// A tag that has had a range keeps a buffer of some length, unless the source has lost it.
 		if err != nil || t.cur.Load().len > 0 {
 			return t, err
@@ -157,19 +163,13 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 	if t := g.find(name); t != nil {
 		return t, nil
 	}
-	if g.unknown.has(name, time.Now()) {
-		return nil, fmt.Errorf("segment: tag %.128q: %w", name, ErrUnknownTag)
-	}
-	if !utf8.ValidString(name) {
-		return nil, errNotText(name)
+	if err := g.refuse(name); err != nil {
+		return nil, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, ErrClosed
-	}
-	if g.opts.Listed {
-		return nil, errUnlisted(name)
 	}
 	t := g.add(name)
 	t.prefetch()
@@ -265,48 +265,54 @@ const (
 // giveAllBack gives back what the tags have left, over several connections at once: a commit each
 // takes long where there are many tags. It stops when ctx ends.
 func giveAllBack(ctx context.Context, tags []*Tag, returner Returner) error {
+	tags = slices.DeleteFunc(tags, func(t *Tag) bool { return len(t.rest) == 0 })
 	var (
-		mu      sync.Mutex // guards what follows
-		next    int        // the first tag that no worker has taken
-		failed  int
-		errs    []error
-		workers sync.WaitGroup
+		mu     sync.Mutex // guards what follows
+		failed int
+		errs   []error
 	)
-	take := func() *Tag {
+	left := each(ctx, maxReturns, tags, func(t *Tag) {
+		err := t.giveBack(ctx, returner)
+		if err == nil {
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		for ; next < len(tags) && ctx.Err() == nil; next++ {
-			if len(tags[next].rest) > 0 {
-				next++
-				return tags[next-1]
-			}
+		if failed++; failed <= maxErrors {
+			errs = append(errs, fmt.Errorf("segment: tag %.128q: %w", t.name, err))
 		}
-		return nil
-	}
-	for range min(maxReturns, len(tags)) {
-		workers.Go(func() {
-			for t := take(); t != nil; t = take() {
-				err := t.giveBack(ctx, returner)
-				mu.Lock()
-				if err != nil {
-					if failed++; failed <= maxErrors {
-						errs = append(errs, fmt.Errorf("segment: tag %.128q: %w", t.name, err))
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	workers.Wait()
+	})
 	if failed > maxErrors {
 		errs = append(errs, fmt.Errorf("segment: and the same or another error of %d more tags",
 			failed-maxErrors))
 	}
-	if left := len(tags) - next; left > 0 {
+	if left > 0 {
 		errs = append(errs, fmt.Errorf("segment: the time for giving back is over; "+
 			"nothing of %d more tags was given back", left))
 	}
 	return errors.Join(errs...)
+}
+
+// each calls f for each tag, at most so many at a time. It calls f for no further tag after ctx has
+// ended, waits for the calls under way and returns how many tags are left.
+func each(ctx context.Context, most int, tags []*Tag, f func(*Tag)) (left int) {
+	var (
+		taken   atomic.Int64 // tags, and at the end also workers that found none
+		workers sync.WaitGroup
+	)
+	for range min(most, len(tags)) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(taken.Add(1)) - 1
+				if i >= len(tags) {
+					return
+				}
+				f(tags[i])
+			}
+		})
+	}
+	workers.Wait()
+	return max(len(tags)-int(taken.Load()), 0)
 }
 
 // giveBack returns the ids that the tag had left when it ended. The newest range goes first,
@@ -325,11 +331,7 @@ func (t *Tag) giveBack(ctx context.Context, returner Returner) error {
 // logger returns the logger for a line about the tag. It is silent if a line of this kind was
 // logged within the last second.
 func (t *Tag) logger(l *loglimit.Limit) *slog.Logger {
-	unlogged, ok := l.Pass(time.Now())
-	if !ok {
-		return slog.New(slog.DiscardHandler)
-	}
-	return t.g.opts.Logger.With("tag", fmt.Sprintf("%.128s", t.name), "unlogged", unlogged)
+	return l.Logger(t.g.opts.Logger.With("tag", fmt.Sprintf("%.128s", t.name)))
 }
 
 // all returns all tags, sorted by name. It takes no lock of the Generator: tags that are added

@@ -78,18 +78,7 @@ func (g *Generator) Begin(ctx context.Context, p Period) (*Tag, error) {
 	if p.Tag == "" {
 		return nil, nil //nolint:nilnil // there is no tag, as was asked for
 	}
-	for {
-		t, err := g.adopt(p)
-		if err != nil || t.cur.Load().len > 0 {
-			return t, err
-		}
-		if _, err = t.wait(ctx, 0); err == nil {
-			return t, nil
-		}
-		if err != errDropped {
-			return nil, err
-		}
-	}
+	return begun(ctx, func() (*Tag, error) { return g.adopt(p) })
 }
 
 // beginOnce asks the source once.

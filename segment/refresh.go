@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/uidring/uidring/internal/backoff"
@@ -29,13 +28,10 @@ import (
 func (g *Generator) Refresh(ctx context.Context) error {
 	g.unknown.forget()
 	tags := g.all() // read before the list, so that a newer tag does not count as gone
-	g.mu.Lock()
-	closed := g.closed
-	g.mu.Unlock()
-	if closed {
-		return ErrClosed
+	err := g.open()
+	if err != nil {
+		return err
 	}
-	var err error
 	if lister, ok := g.src.(Lister); ok {
 		var rows map[string]Row
 		if rows, err = g.list(ctx, lister); err == nil {
@@ -76,30 +72,14 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 		}
 	}
 	if len(added) > 0 { // not after Close, which waits for what was started before
-		g.spawn(func(ctx context.Context) { warmUp(ctx, added) })
-	}
-	return rows, nil
-}
-
-// warmUp fetches the first range of each tag, a few at a time, because each takes a connection to
-// the database. A call for a tag whose turn has not come starts the fetch itself. It returns when
-// each tag has a range or a lasting error, or ctx ends.
-func warmUp(ctx context.Context, tags []*Tag) {
-	next := make(chan *Tag)
-	var workers sync.WaitGroup
-	for range min(maxFirsts, len(tags)) {
-		workers.Go(func() {
-			for t := range next {
-				// The tag keeps its error and reports it to its callers.
-				_, _ = t.wait(ctx, 0)
-			}
+		g.spawn(func(ctx context.Context) {
+			// A few at a time, because each takes a connection to the database. A call for a tag
+			// whose turn has not come starts the fetch itself. A tag keeps its error and reports it
+			// to its callers.
+			each(ctx, maxFirsts, added, func(t *Tag) { _, _ = t.wait(ctx, 0) })
 		})
 	}
-	for _, t := range tags {
-		next <- t
-	}
-	close(next)
-	workers.Wait()
+	return rows, nil
 }
 
 // compare gives each tag its row. A tag that is not in the list is looked up before it counts as
@@ -201,9 +181,7 @@ func (g *Generator) refreshLoop(ctx context.Context) {
 		err := g.Refresh(one)
 		cancel()
 		if err != nil && !failed && ctx.Err() == nil {
-			if unlogged, ok := limit.Pass(time.Now()); ok {
-				g.opts.Logger.Warn("segment: list failed", "unlogged", unlogged, "error", err)
-			}
+			limit.Logger(g.opts.Logger).Warn("segment: list failed", "error", err)
 		}
 		failed = err != nil
 	}

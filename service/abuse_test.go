@@ -162,7 +162,8 @@ func TestLogLimit(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		var unlogged []string
 		for _, line := range lines {
-			_, n, _ := strings.Cut(line, "unlogged=")
+			_, rest, _ := strings.Cut(line, "unlogged=")
+			n, _, _ := strings.Cut(rest, " ")
 			unlogged = append(unlogged, n)
 		}
 		if got, want := fmt.Sprint(unlogged), "[0 999 999]"; got != want {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
@@ -128,10 +127,8 @@ func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err
 		status, limit = http.StatusInternalServerError, &h.limits[1]
 	}
 	if r.Context().Err() == nil {
-		if unlogged, ok := limit.Pass(time.Now()); ok {
-			h.Logger.Error("service: no id", "key", fmt.Sprintf("%.128s", key), "status", status,
-				"error", err, "unlogged", unlogged)
-		}
+		limit.Logger(h.Logger).Error("service: no id", "key", fmt.Sprintf("%.128s", key),
+			"status", status, "error", err)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
@@ -147,12 +144,6 @@ func permanent(err error) bool {
 // everywhere reports whether err is the same on all servers, because its cause is in the row or in
 // the layout, which they share.
 func everywhere(err error) bool {
-	for _, e := range []error{
-		segment.ErrRangeWentBack, segment.ErrExhausted, segment.ErrBadRange, uid.ErrExhausted,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, segment.ErrRangeWentBack) || errors.Is(err, segment.ErrExhausted) ||
+		errors.Is(err, segment.ErrBadRange) || errors.Is(err, uid.ErrExhausted)
 }

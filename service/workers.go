@@ -26,20 +26,13 @@ const reach = 24 * time.Hour
 // a layout would pass the authority's check of layouts, so it is refused. Where the worker ids were
 // moved to another authority the answer is that of one that is away: clients, of every version, ask
 // the next server.
-func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
-	var ask wire.Assign
-	if !h.worker(w, r, &ask) {
-		return
-	}
-	if ask.Layout == "" {
-		inFailure(w, "layout is missing, want that of the "+
-			"ids, such as 41-10-12-0/1ms@2026-01-01T00:00:00Z")
-		return
-	}
-	if ask.MaxWorker < 0 {
-		inFailure(w,
-			fmt.Sprintf("max_worker is %d, want 0 or more", ask.MaxWorker))
-		return
+func (h *handler) assign(r *http.Request, ask wire.Assign) (any, error) {
+	switch {
+	case ask.Layout == "":
+		return nil, malformed("layout is missing, want that of the ids, such as " +
+			"41-10-12-0/1ms@2026-01-01T00:00:00Z")
+	case ask.MaxWorker < 0:
+		return nil, malformed("max_worker is %d, want 0 or more", ask.MaxWorker)
 	}
 	ctx, cancel := detached(r)
 	defer cancel()
@@ -62,12 +55,11 @@ func (h *handler) assign(w http.ResponseWriter, r *http.Request) {
 		err = errors.New(err.Error())
 	}
 	if err != nil {
-		h.refuseClaim(w, r, "service: no worker id", err)
-		return
+		return nil, err
 	}
 	out := window(made)
 	out.Key = h.claims.add(made)
-	writeJSON(w, http.StatusOK, out)
+	return out, nil
 }
 
 // window returns c as it is sent, without a Key.
@@ -85,11 +77,7 @@ func window(c assigner.Claim) wire.Claim {
 }
 
 // extend moves the end of a claim's window.
-func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
-	var ask wire.Extend
-	if !h.worker(w, r, &ask) {
-		return
-	}
+func (h *handler) extend(r *http.Request, ask wire.Extend) (any, error) {
 	var out wire.Claim
 	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
 		until, err := within(c, ask.Until, time.Now())
@@ -104,7 +92,7 @@ func (h *handler) extend(w http.ResponseWriter, r *http.Request) {
 		// another worker id while it lasts, from a server of the other authority: see assign.
 		err = fmt.Errorf("%w: %w", assigner.ErrClaimLost, err)
 	}
-	h.answer(w, r, "service: window not extended", err, &out)
+	return out, err
 }
 
 // within returns until, or the furthest instant that is granted at now if that is earlier. An
@@ -134,11 +122,7 @@ func within(c assigner.Claim, until, now time.Time) (time.Time, error) {
 
 // release gives a claim back. It succeeds for a claim that is lost, which leaves nothing to give
 // back.
-func (h *handler) release(w http.ResponseWriter, r *http.Request) {
-	var ask wire.Release
-	if !h.worker(w, r, &ask) {
-		return
-	}
+func (h *handler) release(r *http.Request, ask wire.Release) (any, error) {
 	err := h.claims.use(r, ask.Key, ask.Worker, func(ctx context.Context, c assigner.Claim) error {
 		return c.Release(ctx, ask.Used.Time)
 	})
@@ -146,16 +130,12 @@ func (h *handler) release(w http.ResponseWriter, r *http.Request) {
 		h.claims.forget(ask.Key)
 		err = nil
 	}
-	h.answer(w, r, "service: worker id not given back", err, struct{}{})
+	return struct{}{}, err
 }
 
 // now answers with the authority's time. If Workers is a Clock, any server tells it, for a claim
 // that another one made too. Otherwise only the claim tells it.
-func (h *handler) now(w http.ResponseWriter, r *http.Request) {
-	var ask wire.Now
-	if !h.worker(w, r, &ask) {
-		return
-	}
+func (h *handler) now(r *http.Request, ask wire.Now) (any, error) {
 	var out wire.Time
 	tell := func(ctx context.Context, from any) (err error) {
 		clock, ok := from.(assigner.Clock)
@@ -174,54 +154,76 @@ func (h *handler) now(w http.ResponseWriter, r *http.Request) {
 		err = h.claims.use(r, ask.Key, ask.Worker,
 			func(ctx context.Context, c assigner.Claim) error { return tell(ctx, c) })
 	}
-	h.answer(w, r, "service: no time", err, &out)
+	return out, err
 }
 
-// answer answers with out, or with what err means. line is for the log then.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, line string, err error, out any) {
-	if err != nil {
-		h.refuseClaim(w, r, line, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, out)
+// asked answers a request about a worker id with what do returns. do gets the object in the
+// request's body. line is for the log, if do fails.
+func asked[T any](
+	h *handler, line string, do func(r *http.Request, ask T) (any, error),
+) http.HandlerFunc {
+	return only("", inFailure, func(w http.ResponseWriter, r *http.Request) {
+		var (
+			ask T
+			out any
+		)
+		err := h.worker(r, &ask)
+		if err == nil {
+			out, err = do(r, ask)
+		}
+		if err != nil {
+			h.refuseClaim(w, r, line, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, out)
+	})
 }
 
-// worker decodes the body of a request about a worker id into ask. If it cannot, or if worker ids
-// are not served, it answers the request and returns false. It wants the body's type to be JSON: a
-// browser lets a page of another origin send a body of that type only where a server allows it.
-func (h *handler) worker(w http.ResponseWriter, r *http.Request, ask any) bool {
+// badAsk is why a request is refused before the authority is asked.
+type badAsk struct {
+	status int
+	code   wire.Code
+	text   string
+}
+
+func (b badAsk) Error() string { return b.text }
+
+func malformed(format string, args ...any) error {
+	return badAsk{http.StatusBadRequest, wire.BadRequest, fmt.Sprintf(format, args...)}
+}
+
+// worker decodes the body of a request about a worker id into ask. It wants the body's type to be
+// JSON: a browser lets a page of another origin send a body of that type only where a server allows
+// it.
+func (h *handler) worker(r *http.Request, ask any) error {
 	if h.Workers == nil {
-		refuse(w, http.StatusNotFound, wire.NotServed, "worker ids are not served here")
-		return false
+		return badAsk{http.StatusNotFound, wire.NotServed, "worker ids are not served here"}
 	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" with an error
 	if kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, wire.BadRequest,
-			fmt.Sprintf("Content-Type is %.64q, want application/json", kind))
-		return false
+		return badAsk{http.StatusUnsupportedMediaType, wire.BadRequest,
+			fmt.Sprintf("Content-Type is %.64q, want application/json", kind)}
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil { // whose text names the addresses of the connection
-		inFailure(w,
-			fmt.Sprintf("the body did not arrive in time, or is above %d bytes", maxBody))
-		return false
+		return malformed("the body did not arrive in time, or is above %d bytes", maxBody)
 	}
 	if err := wire.Decode(body, ask); err != nil {
-		inFailure(w,
-			fmt.Sprintf("the body is not a JSON object of this route: %.200s", err))
-		return false
+		return malformed("the body is not a JSON object of this route: %.200s", err.Error())
 	}
-	return true
+	return nil
 }
 
 // refuseClaim logs line with err and answers with its code. The client sees the text of an error
 // about layouts or about the number of worker ids. Other texts name hosts and go to the log only.
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line string, err error) {
+	if bad, ok := errors.AsType[badAsk](err); ok {
+		refuse(w, bad.status, bad.code, bad.text)
+		return
+	}
 	if r.Context().Err() == nil && !errors.Is(err, errUnknownClaim) {
-		if unlogged, ok := h.limits[2].Pass(time.Now()); ok {
-			//nolint:sloglint // line is a constant of the caller's
-			h.Logger.Error(line, "error", err, "unlogged", unlogged)
-		}
+		//nolint:sloglint // line is a constant of the caller's
+		h.limits[2].Logger(h.Logger).Error(line, "error", err)
 	}
 	for _, kind := range []struct {
 		err  error

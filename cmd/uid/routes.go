@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -39,6 +40,9 @@ type route struct {
 	tags  []string  // a name, or with a * at its end the start of names; none: the default
 
 	create func(context.Context) error // makes the table; of a db
+
+	late   atomic.Bool               // it was away at a check: its table may be missing
+	silent atomic.Pointer[time.Time] // until when it is asked for its own tags only; nil: it is not
 }
 
 // routed is a source over several databases. A list says which one a tag is in, and the first is
@@ -49,19 +53,13 @@ type route struct {
 // have given equal ids. One that is in another database than the list says, because it was moved or
 // because the list was changed, is served from where it is, and the log says so.
 type routed struct {
-	all    []route
+	all    []*route
 	logger *slog.Logger
 
 	away, elsewhere loglimit.Limit // one for each line in the log
 
 	mu sync.Mutex
-	// at has the tags whose counter was found since the last list, and where. Guarded by mu.
-	at map[string]int
-	// late has the databases that were away at a check: their tables may be missing. Guarded by mu.
-	late map[int]bool
-	// silent has until when a database that kept silent is asked for its own tags only. Guarded by
-	// mu.
-	silent map[int]time.Time
+	at map[string]*route // by tag whose counter was found since the last list; guarded by mu
 }
 
 // newRouted returns a source over the databases of a file, in addition to the default one. The
@@ -73,8 +71,8 @@ func (f *sourceFlags) newRouted(
 	if err != nil {
 		return nil, nil, fmt.Errorf("--routes: %w", err)
 	}
-	r = newRoutes(logger)
-	if err := r.add(first, route{place: place}); err != nil {
+	r = &routed{logger: logger, at: map[string]*route{}}
+	if err := r.add(first, &route{place: place}); err != nil {
 		return nil, nil, err
 	}
 	seen := map[string]bool{}
@@ -96,7 +94,7 @@ func (f *sourceFlags) newRouted(
 			return nil, dbs, usagef("%s: %w", where, err)
 		}
 		p.redactor.Secret(s.Secrets...)
-		at := slices.IndexFunc(r.all, func(r route) bool { return r.place == s.Place })
+		at := slices.IndexFunc(r.all, func(r *route) bool { return r.place == s.Place })
 		if at < 0 {
 			db, err := s.Pool()
 			if err != nil {
@@ -107,7 +105,7 @@ func (f *sourceFlags) newRouted(
 			if err != nil {
 				return nil, dbs, err
 			}
-			one := route{place: s.Place, create: func(ctx context.Context) error {
+			one := &route{place: s.Place, create: func(ctx context.Context) error {
 				return migrateSegments(ctx, db, logger, []string{f.table()})
 			}}
 			if one.db, err = sqlgorm.Open("uid serve", db, logger); err == nil {
@@ -123,13 +121,8 @@ func (f *sourceFlags) newRouted(
 	return r, dbs, nil
 }
 
-func newRoutes(logger *slog.Logger) *routed {
-	return &routed{logger: logger, at: map[string]int{}, late: map[int]bool{},
-		silent: map[int]time.Time{}}
-}
-
 // add adds a database.
-func (r *routed) add(src segment.Source, one route) error {
+func (r *routed) add(src segment.Source, one *route) error {
 	t, ok := src.(tagTable)
 	if !ok {
 		return usagef("--routes wants --source leaf or sequence: a %T has no tags to route", src)
@@ -141,16 +134,16 @@ func (r *routed) add(src segment.Source, one route) error {
 
 // home returns the database that the list names for a tag. A whole name comes before the start of
 // one, and a longer start before a shorter one.
-func (r *routed) home(tag string) int {
-	best, length := 0, -1
-	for i, one := range r.all {
+func (r *routed) home(tag string) *route {
+	best, length := r.all[0], -1
+	for _, one := range r.all {
 		for _, name := range one.tags {
 			start, group := strings.CutSuffix(name, "*")
 			switch {
 			case !group && name == tag:
-				return i
+				return one
 			case group && strings.HasPrefix(tag, start) && len(start) > length:
-				best, length = i, len(start)
+				best, length = one, len(start)
 			}
 		}
 	}
@@ -161,9 +154,9 @@ func (r *routed) home(tag string) int {
 // segment.ErrBadRange if two have. A tag that the list's database has is there, even if another
 // does not answer, which is a line in the log; for any other tag all have to answer. While a tag
 // moves there is a moment in which none has ids left, so that is an error that passes.
-func (r *routed) where(ctx context.Context, tag string) (int, error) {
+func (r *routed) where(ctx context.Context, tag string) (*route, error) {
 	if strings.Contains(tag, "@") { // the counter of a number, beside the row of its name
-		return 0, nil
+		return r.all[0], nil
 	}
 	home := r.home(tag)
 	r.mu.Lock()
@@ -178,22 +171,20 @@ func (r *routed) where(ctx context.Context, tag string) (int, error) {
 	}
 	switch {
 	case len(found) > 1:
-		return 0, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may have "+
+		return nil, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may have "+
 			"given equal ids; put one counter above the other, and delete the other's row",
-			segment.ErrBadRange, r.all[found[0]].place, r.all[found[1]].place, tag)
+			segment.ErrBadRange, found[0].place, found[1].place, tag)
 	case !sure && (len(found) == 0 || found[0] != home):
-		return 0, fmt.Errorf("not every database of --routes says whether it has the tag %q, and "+
-			"%s, which is named for it, has no ids of it", tag, r.all[home].place)
+		return nil, fmt.Errorf("not every database of --routes says whether it has the tag %q, and "+
+			"%s, which is named for it, has no ids of it", tag, home.place)
 	case len(found) == 0 && ends:
-		return 0, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
+		return nil, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
 			"is moving to another database, or used up", tag)
 	case len(found) == 0:
 		return home, nil // which says what is wrong
 	case found[0] != home:
-		if unlogged, ok := r.elsewhere.Pass(time.Now()); ok {
-			r.logger.Warn("uid: a tag is not in the database that --routes names", "tag", tag,
-				"named", r.all[home].place, "is_in", r.all[found[0]].place, "unlogged", unlogged)
-		}
+		r.elsewhere.Logger(r.logger).Warn("uid: a tag is not in the database that --routes names",
+			"tag", tag, "named", home.place, "is_in", found[0].place)
 	}
 	if sure {
 		r.mu.Lock()
@@ -217,7 +208,7 @@ func (r *routed) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	if err != nil {
 		return segment.Range{}, err
 	}
-	got, err := r.all[at].Fetch(ctx, tag, step)
+	got, err := at.Fetch(ctx, tag, step)
 	if errors.Is(err, segment.ErrExhausted) || errors.Is(err, segment.ErrUnknownTag) {
 		r.forget(tag)
 		again, whereErr := r.where(ctx, tag)
@@ -225,7 +216,7 @@ func (r *routed) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 		case whereErr != nil:
 			return segment.Range{}, whereErr
 		case again != at:
-			return r.all[again].Fetch(ctx, tag, step)
+			return again.Fetch(ctx, tag, step)
 		}
 	}
 	return got, err
@@ -237,7 +228,7 @@ func (r *routed) Find(ctx context.Context, tag string) (segment.Row, error) {
 	if err != nil {
 		return segment.Row{}, err
 	}
-	return r.all[at].Find(ctx, tag)
+	return at.Find(ctx, tag)
 }
 
 // Return gives ids back to the database that has the counter.
@@ -246,7 +237,7 @@ func (r *routed) Return(ctx context.Context, tag string, rest segment.Range) (bo
 	if err != nil {
 		return false, err
 	}
-	return r.all[at].Return(ctx, tag, rest)
+	return at.Return(ctx, tag, rest)
 }
 
 // List lists the tags of all databases, each once: a counter with ids left comes before one at its
@@ -257,9 +248,9 @@ func (r *routed) List(ctx context.Context) ([]segment.Row, error) {
 		errs []error
 	)
 	index := map[string]int{}
-	for i, one := range r.all {
+	for _, one := range r.all {
 		list, err := one.List(ctx)
-		if err != nil && r.made(ctx, i, err) {
+		if err != nil && r.made(ctx, one, err) {
 			list, err = one.List(ctx)
 		}
 		if err != nil {
@@ -301,13 +292,9 @@ func (r *routed) Check(ctx context.Context) error {
 			case !one.away(bounded):
 				errs[i] = fmt.Errorf("%s: %w", one.place, err)
 			default:
-				r.mu.Lock()
-				r.late[i] = true
-				r.mu.Unlock()
-				if unlogged, ok := r.away.Pass(time.Now()); ok {
-					r.logger.Warn("uid: a database of --routes does not answer", "database",
-						one.place, "error", err, "unlogged", unlogged)
-				}
+				one.late.Store(true)
+				r.away.Logger(r.logger).Warn("uid: a database of --routes does not answer",
+					"database", one.place, "error", err)
 			}
 		})
 	}
@@ -320,7 +307,7 @@ const checkTime = 4 * time.Second
 
 // away reports whether a database of the list does not answer, which may pass. One that refuses the
 // account, or is not there, is not away.
-func (r route) away(ctx context.Context) bool {
+func (r *route) away(ctx context.Context) bool {
 	if r.db == nil {
 		return false
 	}

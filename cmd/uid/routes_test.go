@@ -189,8 +189,8 @@ func TestRouted(t *testing.T) {
 	const end = 1<<63 - 1
 	one := &tags{rows: map[string]int64{"moved": end, "both": 1, "first": 1, "stays": 1}}
 	two := &tags{rows: map[string]int64{"moved": 500, "both": 1, "second": 1}}
-	r := newRoutes(slog.New(slog.DiscardHandler))
-	r.all = []route{
+	r := &routed{logger: slog.New(slog.DiscardHandler), at: map[string]*route{}}
+	r.all = []*route{
 		{tagTable: one, place: "one"}, {tagTable: two, place: "two", tags: []string{"second", "stays", "s*", "both"}},
 	}
 	for tag, want := range map[string]int64{"moved": 500, "first": 1, "second": 1, "stays": 1} {
@@ -233,9 +233,9 @@ func TestRouted(t *testing.T) {
 			t.Errorf("while the first is away, %q of its own is fetched from another: %v", tag, got)
 		}
 	}
-	for tag, want := range map[string]int{"order": 0, "s": 1, "stays": 1, "sx": 1, "": 0} {
-		if got := r.home(tag); got != want {
-			t.Errorf("%q is in %d, want %d", tag, got, want)
+	for tag, want := range map[string]string{"order": "one", "s": "two", "stays": "two", "sx": "two", "": "one"} {
+		if got := r.home(tag).place; got != want {
+			t.Errorf("%q is in %q, want %q", tag, got, want)
 		}
 	}
 }
@@ -253,9 +253,9 @@ func (hung) Find(ctx context.Context, _ string) (segment.Row, error) {
 func TestRoutedSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoutes(slog.New(slog.DiscardHandler))
+		r := &routed{logger: slog.New(slog.DiscardHandler), at: map[string]*route{}}
 		one := &tags{rows: map[string]int64{"order": 1}}
-		r.all = []route{{tagTable: one, place: "one"}, {tagTable: hung{}, place: "two", tags: []string{"user"}}}
+		r.all = []*route{{tagTable: one, place: "one"}, {tagTable: hung{}, place: "two", tags: []string{"user"}}}
 		fetch := func(tag string) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

@@ -2,6 +2,7 @@
 package loglimit
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -14,14 +15,17 @@ type Limit struct {
 	unlogged int        // lines held back since the last one that passed
 }
 
-// Pass reports whether a line may pass at now, and if so, how many were held back since the last.
-func (l *Limit) Pass(now time.Time) (unlogged int, ok bool) {
+// Logger returns log with the number of lines that were held back since the last one that passed,
+// for a line to log now. It returns a silent Logger if a line passed within the last second.
+func (l *Limit) Logger(log *slog.Logger) *slog.Logger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Now()
 	if now.Before(l.next) {
 		l.unlogged++
-		return 0, false
+		return slog.New(slog.DiscardHandler)
 	}
-	unlogged, l.unlogged, l.next = l.unlogged, 0, now.Add(time.Second)
-	return unlogged, true
+	log = log.With("unlogged", l.unlogged)
+	l.unlogged, l.next = 0, now.Add(time.Second)
+	return log
 }
