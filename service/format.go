@@ -7,22 +7,13 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/segment"
 )
 
 // group formats n with a narrow space between groups of three digits, so that long ids are easy to
 // read.
-func group(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
-}
+func group(n int64) string { return strings.ReplaceAll(human.Count(n), ",", "\u202f") }
 
 // ago formats how long before now t was.
 func ago(now, t time.Time) string {

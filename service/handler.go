@@ -141,16 +141,16 @@ type route struct {
 func (h *handler) routes() []route {
 	get, post, head := http.MethodGet, http.MethodPost, http.MethodHead
 	id := func(f http.HandlerFunc) http.HandlerFunc { return only("count", inText, f) }
-	claim := func(f http.HandlerFunc) http.HandlerFunc { return only("", inFailure, f) }
 	return []route{
 		{"/api/segment/get/{key}", []string{get, post}, id(h.segment)},
 		{"/api/snowflake/get/{key}", []string{get, post}, id(h.snowflake)},
 		{"/api/number/get/{name}", []string{get, post}, h.number},
 		{wire.RangePath + "{key}", []string{post}, only("count", inFailure, h.ranges)},
-		{wire.AssignPath, []string{post}, claim(h.assign)},
-		{wire.ExtendPath, []string{post}, claim(h.extend)},
-		{wire.ReleasePath, []string{post}, claim(h.release)},
-		{wire.NowPath, []string{post}, claim(h.now)},
+		{wire.AssignPath, []string{post}, asked(h, "service: no worker id", h.assign)},
+		{wire.ExtendPath, []string{post}, asked(h, "service: window not extended", h.extend)},
+		{wire.ReleasePath, []string{post},
+			asked(h, "service: worker id not given back", h.release)},
+		{wire.NowPath, []string{post}, asked(h, "service: no time", h.now)},
 		{"/decodeSnowflakeId", []string{get, head, post},
 			only("snowflakeId", inErrorMsg, h.decode)},
 		{"/openapi.json", []string{get, head}, openAPI},

@@ -95,7 +95,7 @@ func (v *view) tagCounts() []string {
 
 // until returns, for a degraded generator, when its ids end or what is wrong with its clock. The
 // error of an extension is shown on the page only, because /health may need no token.
-func (v *snowflakeView) until() string {
+func (v *generatorView) until() string {
 	switch h := v.Health(); {
 	case h.Status != uid.Degraded:
 		return ""

@@ -36,22 +36,20 @@ func (h *handler) number(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	keys, wanted := n.Keys(), r.URL.Query()
-	for _, key := range keys {
+	values := make([]string, len(keys))
+	for i, key := range keys {
 		if !wanted.Has(key) {
 			inText(w, fmt.Sprintf("the parameter %s is missing, want %s", key,
 				strings.Join(keys, ", ")))
 			return
 		}
+		values[i] = wanted.Get(key)
 	}
 	if r.URL.RawQuery != "" {
 		if err := check(r.URL.RawQuery, append(keys, "count")...); err != nil {
 			inText(w, err.Error())
 			return
 		}
-	}
-	values := make([]string, len(keys))
-	for i, key := range keys {
-		values[i] = wanted.Get(key)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()

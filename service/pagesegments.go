@@ -24,6 +24,9 @@ type tagList struct {
 	Left           int64     // ids of all tags that can be handed out without the source
 	Refreshed      time.Time
 	ListErr        error
+
+	Ranges   []string // keys for which clients cannot fetch ranges
+	RangeErr error    // of the last fetch for a client, if it failed
 }
 
 type tagView struct {
@@ -70,12 +73,10 @@ type segmentsView struct {
 	tagList
 
 	Name, State string
-	Ranges      []string // keys for which clients cannot fetch ranges
-	RangeErr    error    // of the last fetch for a client, if it failed
-	Rows        []row    // one page of the tags
-	Unused      int      // tags in the source that nobody has asked for yet
-	Found       int      // tags that the search found, or all
-	Page        int      // from 1
+	Rows        []row // one page of the tags
+	Unused      int   // tags in the source that nobody has asked for yet
+	Found       int   // tags that the search found, or all
+	Page        int   // from 1
 	Pages       int
 	Over        time.Duration // the time that the paces are averages over
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/uid"
 )
 
 // view is what the page and the health check show.
@@ -16,15 +15,8 @@ type view struct {
 
 	State     string
 	At        time.Time
-	Ranges    []string // keys for which clients cannot fetch ranges
-	RangeErr  error    // of the last fetch for a client, if it failed
 	Segment   bool
-	Snowflake *snowflakeView
-}
-
-type snowflakeView struct {
-	uid.Stats
-	State string
+	Snowflake *generatorView
 }
 
 // view takes a snapshot.
@@ -35,8 +27,8 @@ func (h *handler) view() view {
 		v.Ranges, v.RangeErr = h.troubles.look(v.At)
 	}
 	if h.Snowflake != nil {
-		v.Snowflake = &snowflakeView{Stats: h.Snowflake.Stats()}
-		v.Snowflake.State = string(v.Snowflake.Health().Status)
+		g := newGeneratorView("Time-ordered ids", h.Snowflake.Stats(), v.At, h.ErrorText)
+		v.Snowflake = &g
 	}
 	v.State = v.state()
 	return v
@@ -49,12 +41,10 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	s := newSheet(q, v.State, v.At, v.At.Sub(h.begin))
 	s.Place, s.Links = h.Place, append([]string{"/health", "/openapi.json"}, h.Links...)
 	if v.Snowflake != nil {
-		s.Generators = append(s.Generators,
-			newGeneratorView("Time-ordered ids", v.Snowflake.Stats, v.At, h.ErrorText))
+		s.Generators = append(s.Generators, *v.Snowflake)
 	}
 	if v.Segment {
 		of := newSegmentsView("Number segments", v.tagList, h.Segment, &h.paces, q, v.At)
-		of.Ranges, of.RangeErr = v.Ranges, v.RangeErr
 		if len(of.Ranges) > 0 && of.State == up || of.State == down && v.State != down {
 			of.State = degraded // one exhausted tag has no ids on any server
 		}
