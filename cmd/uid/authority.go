@@ -65,7 +65,7 @@ func (f *dsnFlags) fromAuthority(p *program) bool {
 func (f *dsnFlags) useAuthority(
 	ctx context.Context, p *program, do func(context.Context, *authority) error,
 ) error {
-	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	within, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	a, err := f.openAuthority(p, lease.Options{})
 	if err != nil {
@@ -81,9 +81,6 @@ func (f *dsnFlags) useAuthority(
 }
 
 func (f *dsnFlags) openAuthority(p *program, o lease.Options) (*authority, error) {
-	if f.Timeout <= 0 {
-		return nil, usagef("--timeout is %v, want above 0", f.Timeout)
-	}
 	address, origin := f.address(p)
 	a, err := openerOf(address)(address, o)
 	if err != nil {
@@ -102,7 +99,7 @@ func (f *dsnFlags) authorityGenerator(
 		return nil, usagef("--namespace and --assigner are for databases; the address in --dsn " +
 			"names the universe of ids")
 	}
-	start, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	start, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	a, err := f.openAuthority(p, lease.Options{Window: o.window, Logger: o.logger})
 	if err != nil {
@@ -148,11 +145,7 @@ func (c *workersCmd) ofAuthority(ctx context.Context, p *program, zone *time.Loc
 		case "restored":
 			return c.restoreAuthority(ctx, p, a, condition, layout)
 		case "take-back":
-			if err := a.TakeBack(ctx, layout); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(p.out, "done: the layouts are %s\n", layout)
-			return err
+			return p.takeBack(ctx, a.Assigner, layout)
 		}
 		leases, err := leasesOf(ctx, a)
 		switch {

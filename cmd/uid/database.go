@@ -56,7 +56,7 @@ func (f *dsnFlags) pool(_ context.Context, p *program) (*gorm.DB, dsn.Source, er
 func (f *dsnFlags) use(
 	ctx context.Context, p *program, do func(context.Context, *gorm.DB, dsn.Source) error,
 ) (err error) {
-	within, cancel := context.WithTimeout(ctx, max(f.Timeout, 0))
+	within, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	db, s, err := f.open(within, p)
 	if err != nil {
@@ -81,9 +81,6 @@ func (f *dsnFlags) use(
 
 // resolve finds and parses the data source name. The redactor learns its passwords.
 func (f *dsnFlags) resolve(p *program) (dsn.Source, error) {
-	if f.Timeout <= 0 {
-		return dsn.Source{}, usagef("--timeout is %v, want above 0", f.Timeout)
-	}
 	text, origin := f.address(p)
 	if text == "" {
 		return p.embedded()

@@ -152,8 +152,6 @@ func (f *layoutFlags) resolve() (n namedLayout, err error) {
 	switch {
 	case n.decode != nil && (f.Epoch != "" || f.Tick != 0):
 		return n, usagef("--layout %s has its own epoch and tick", n.name)
-	case f.Tick < 0:
-		return n, usagef("--tick is %v, want above 0", f.Tick)
 	case f.Tick > 0:
 		layout.Tick = f.Tick
 	}

@@ -44,7 +44,6 @@ func TestLayoutFlagsErrors(t *testing.T) {
 		{layoutFlags{Layout: "28-22"}, "2 widths"},
 		{layoutFlags{Layout: "28-22-x"}, "SeqBits"},
 		{layoutFlags{Layout: "41-22-13"}, "63"},
-		{layoutFlags{Layout: "28-22-13", Tick: -1}, "--tick"},
 		{layoutFlags{Epoch: "yesterday"}, "--epoch"},
 		{layoutFlags{Epoch: "2026-02-30"}, "--epoch"},
 		{layoutFlags{Layout: "keyworker-original", Tick: time.Second}, "own epoch"},

@@ -60,20 +60,27 @@ type commands struct {
 	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show the help of a command."`
 }
 
-// AfterApply refuses a flag that is given an empty value, as in --dsn "$DSN" with a variable that
-// is not set. Its default would be another database, an address that everybody reaches or a
-// namespace that everybody uses.
+// AfterApply refuses an argument or a flag that is given an empty value, as in --dsn "$DSN" with a
+// variable that is not set. Its default would be another database, an address that everybody
+// reaches or a namespace that everybody uses. It also refuses a length of time that is not above 0;
+// only one whose default is 0s may be 0.
 func (*commands) AfterApply(kctx *kong.Context) error {
 	for _, step := range kctx.Path {
+		if arg := step.Positional; arg != nil && arg.Target.Interface() == "" {
+			return usagef("the %s is empty", arg.Name)
+		}
 		if step.Flag == nil {
 			continue
 		}
-		switch value := kctx.FlagValue(step.Flag); {
+		value := kctx.FlagValue(step.Flag)
+		d, isTime := value.(time.Duration)
+		switch mayBe0 := step.Flag.Default == "0s"; {
 		case value == "":
 			return usagef("--%s is empty; leave it out for its default", step.Flag.Name)
-		case value == time.Duration(0) && !step.Flag.HasDefault:
-			return usagef("--%s is 0s, want above 0, or leave it out for its default",
-				step.Flag.Name)
+		case isTime && d < 0 && mayBe0:
+			return usagef("--%s is %v, want 0 or more", step.Flag.Name, d)
+		case isTime && d <= 0 && !mayBe0:
+			return usagef("--%s is %v, want above 0", step.Flag.Name, d)
 		}
 	}
 	return nil

@@ -126,9 +126,6 @@ func (g *goalFlags) check() error {
 			return usagef("%s is %v, want %v..%v", f.name, f.v, f.min, f.max)
 		}
 	}
-	if g.Burst < 0 {
-		return usagef("--burst is %v, want above 0", g.Burst)
-	}
 	return nil
 }
 

@@ -118,8 +118,6 @@ type segmentSetCmd struct {
 func (c *segmentSetCmd) Run(ctx context.Context, p *program) error {
 	row := segment.Row{Tag: c.Tag}
 	switch {
-	case c.Tag == "":
-		return usagef("the tag is empty")
 	case c.Step == nil && c.Next == nil:
 		return usagef("set changes nothing without --step or --next")
 	case c.Step != nil && (*c.Step < 1 || *c.Step > math.MaxInt32):
@@ -160,9 +158,6 @@ const maxFetch = 1 << 30
 func (c *segmentNextCmd) Run(ctx context.Context, p *program) error {
 	if c.Count < 1 {
 		return usagef("-n is %d, want 1 or more", c.Count)
-	}
-	if c.Tag == "" {
-		return usagef("the tag is empty")
 	}
 	// The ctx that ends with --timeout is not for printing.
 	return c.with(ctx, p, func(_ context.Context, src segment.Source) error {

@@ -18,9 +18,6 @@ type segmentDeleteCmd struct {
 
 // Run deletes the tag, or prints what would be lost. A tag whose counter moves in between stays.
 func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
-	if c.Tag == "" {
-		return usagef("the tag is empty")
-	}
 	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
 		finder, canFind := src.(segment.Finder)
 		deleter, canDelete := src.(segment.Deleter)

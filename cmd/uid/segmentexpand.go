@@ -36,9 +36,6 @@ func (*segmentExpandCmd) Help() string {
 
 // Run plans the change, and with --yes carries it out.
 func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
-	if c.Timeout <= 0 {
-		return usagef("--timeout is %v, want above 0", c.Timeout)
-	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	names := c.Server

@@ -32,9 +32,6 @@ type rowJSON struct {
 
 // Run lists the tags.
 func (c *segmentListCmd) Run(ctx context.Context, p *program) error {
-	if c.Pace < 0 {
-		return usagef("--pace is %v, want above 0", c.Pace)
-	}
 	if c.Pace > 0 && c.Source == "ticket" {
 		return usagef("--pace is not for --source ticket: all tags of a server share its counter")
 	}

@@ -25,7 +25,9 @@ import (
 
 type serveCmd struct {
 	sourceFlags   `embed:""`
-	segmentFlags  `embed:""`
+	Listed        bool          `help:"Fetch for every tag of the table at the start, and answer 404 for any other key without asking the table."`
+	MaxStep       int64         `placeholder:"N" help:"The most that a step grows to. 1 keeps each tag's own. Default: 1000000, or twice the tag's own step."`
+	Wait          time.Duration `default:"1s" help:"How long a call waits for an id when there is none."`
 	assignerFlags `embed:"" set:"namespace=serve, or default if of the two only that has this layout. Disposable worker ids are in default"`
 	layoutFlags   `embed:""`
 	Addr          string `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one. One that is not loopback needs UID_TOKEN, --token-file or --open."`
@@ -93,9 +95,6 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	network, err := listenNetwork(c.Addr)
-	if err == nil {
-		err = c.check()
-	}
 	if err != nil {
 		return err
 	}
@@ -110,8 +109,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 			"say --only snowflake")
 	case c.Only == "snowflake" && c.Numbers+c.Routes != "":
 		return usagef("--numbers and --routes need the tags, and --only snowflake leaves them out")
-	case c.Drain < 0:
-		return usagef("--drain is %v, want 0 or more", c.Drain)
+	case c.MaxStep < 0 || c.MaxStep > segment.MaxSpan:
+		return usagef("--max-step is %d, want 1..%d", c.MaxStep, segment.MaxSpan)
 	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, network, c.Addr)
@@ -258,7 +257,7 @@ func (c *serveCmd) generators(
 		o.Snowflake = g
 		return source, func(context.Context) error { return g.Close() }, nil
 	}
-	start, cancel := context.WithTimeout(ctx, max(c.Timeout, 0))
+	start, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	open := c.open
 	if c.Source == "ticket" && c.Only == "segment" {

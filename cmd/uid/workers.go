@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/workerlist"
@@ -146,12 +147,17 @@ func (c *workersCmd) takeBack(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		if err := a.TakeBack(ctx, n.eras.String()); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(p.out, "done: the layouts are %s\n", n.eras)
-		return err
+		return p.takeBack(ctx, a, n.eras.String())
 	})
+}
+
+// takeBack makes layout the list of an authority, and says so.
+func (p *program) takeBack(ctx context.Context, a *lease.Assigner, layout string) error {
+	if err := a.TakeBack(ctx, layout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.out, "done: the layouts are %s\n", layout)
+	return err
 }
 
 // restored makes the tables safe for claims after a backup was restored, or shows how.

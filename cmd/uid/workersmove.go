@@ -122,9 +122,6 @@ type end struct {
 func (c *workersCmd) openEnd(
 	ctx context.Context, p *program, flag, address, namespace string,
 ) (e end, err error) {
-	if c.Timeout <= 0 {
-		return e, usagef("--timeout is %v, want above 0", c.Timeout)
-	}
 	address = strings.TrimSpace(address)
 	p.redactor.Learn(address)
 	if open := openerOf(address); open != nil {

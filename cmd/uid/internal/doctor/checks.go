@@ -113,8 +113,7 @@ var columns = map[string][]string{
 // table checks with a SELECT of no row that the table has all its columns.
 func (p *Patient) table(name string) func(context.Context) ([]Finding, error) {
 	return func(ctx context.Context) ([]Finding, error) {
-		text := "SELECT " + strings.Join(columns[name], ", ") + " FROM " + name + " WHERE 1 = 0"
-		if err := p.DB.WithContext(ctx).Exec(text).Error; err != nil {
+		if err := p.probe(ctx, strings.Join(columns[name], ", "), name); err != nil {
 			return []Finding{fail(p.Text(err), fmt.Sprintf("uid schema --dialect %s --table %s "+
 				"prints the statement that creates it", p.DB.Name(), name))}, nil
 		}

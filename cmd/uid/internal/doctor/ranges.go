@@ -37,18 +37,15 @@ const newest = 10_000
 
 // NewPeer reads the worker ids that a database has handed out.
 func NewPeer(ctx context.Context, db *gorm.DB, place string) (Peer, error) {
-	peer := Peer{place: place, workers: map[string][]int64{}}
 	leases, err := workerlist.Leases(ctx, db)
 	if err != nil {
-		return peer, err
-	}
-	for _, l := range leases {
-		peer.workers[l.Namespace] = append(peer.workers[l.Namespace], l.Worker)
+		return Peer{}, err
 	}
 	nodes, err := workerlist.Nodes(ctx, db, newest)
 	if err != nil {
-		return peer, err
+		return Peer{}, err
 	}
+	peer := NewSlotsPeer(leases, place, lease.Condition{})
 	// Disposable leaves no lease.
 	shared := peer.workers[workertable.DefaultNamespace]
 	for _, n := range nodes {

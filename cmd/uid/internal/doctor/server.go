@@ -26,38 +26,33 @@ func (p *Patient) server(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := []Finding{ok("%s", product)}
 	switch product {
 	case sqldb.MySQL, sqldb.MariaDB, sqldb.Postgres, sqldb.SQLite:
-		return found, nil
+		return []Finding{ok("%s", product)}, nil
 	case sqldb.Dolt, sqldb.Doltgres:
 		return []Finding{fail(
 			fmt.Sprintf("%s is known to lose one of two changes at the same time", product),
 			"use another database: worker ids and windows would be handed out twice")}, nil
 	}
-	found[0] = warn(fmt.Sprintf("%s, not tested with this library", product),
-		"docs/workers.md says what a server must keep, and what the tests run on")
-	var more *Finding
+	var more []Finding
 	switch product {
 	case sqldb.TiDB:
 		more, err = p.autoIDCache(ctx)
 	case sqldb.OceanBase:
 		more, err = p.cacheSize(ctx)
 	case sqldb.Vitess:
-		f := warn("AUTO_INCREMENT counts in each shard for itself",
-			"keep WORKER_NODE and WORKER_LEASE in a keyspace that is not sharded")
-		more = &f
+		more = []Finding{warn("AUTO_INCREMENT counts in each shard for itself",
+			"keep WORKER_NODE and WORKER_LEASE in a keyspace that is not sharded")}
 	}
-	if more != nil {
-		found = append(found, *more)
-	}
-	return found, err
+	untested := warn(fmt.Sprintf("%s, not tested with this library", product),
+		"docs/workers.md says what a server must keep, and what the tests run on")
+	return append([]Finding{untested}, more...), err
 }
 
 // autoIDCache checks how TiDB makes the keys of WORKER_NODE. Either each of its servers has a cache
 // of keys, which a restart skips, or one service makes them all, which in some versions repeats
 // keys.
-func (p *Patient) autoIDCache(ctx context.Context) (*Finding, error) {
+func (p *Patient) autoIDCache(ctx context.Context) ([]Finding, error) {
 	var version, name, create string
 	if err := p.query(ctx, []any{&version}, "SELECT VERSION()"); err != nil {
 		return nil, err
@@ -74,15 +69,14 @@ var (
 )
 
 // tidbKeys judges the keys of a table by the server's VERSION() and by SHOW CREATE TABLE.
-func tidbKeys(version, create string) *Finding {
+func tidbKeys(version, create string) []Finding {
 	cache := "30000"
 	if m := idCache.FindStringSubmatch(create); m != nil {
 		cache = m[1]
 	}
 	if cache != "1" {
-		f := warn("every server of TiDB skips up to "+cache+" keys at a restart",
-			"lease worker ids: that uses them again")
-		return &f
+		return []Finding{warn("every server of TiDB skips up to "+cache+" keys at a restart",
+			"lease worker ids: that uses them again")}
 	}
 	// An unknown version counts as one that repeats keys.
 	release := 605
@@ -94,13 +88,12 @@ func tidbKeys(version, create string) *Finding {
 	if release < 605 || release > 801 {
 		return nil
 	}
-	f := fail("AUTO_ID_CACHE is 1, with which TiDB 6.5 to 8.1 may hand out a key twice",
-		"upgrade TiDB, or create WORKER_NODE without AUTO_ID_CACHE")
-	return &f
+	return []Finding{fail("AUTO_ID_CACHE is 1, with which TiDB 6.5 to 8.1 may hand out a key twice",
+		"upgrade TiDB, or create WORKER_NODE without AUTO_ID_CACHE")}
 }
 
 // cacheSize checks how many keys a change of OceanBase's leader skips.
-func (p *Patient) cacheSize(ctx context.Context) (*Finding, error) {
+func (p *Patient) cacheSize(ctx context.Context) ([]Finding, error) {
 	var name, size string
 	err := p.query(ctx, []any{&name, &size},
 		"SHOW GLOBAL VARIABLES LIKE 'auto_increment_cache_size'")
@@ -110,8 +103,7 @@ func (p *Patient) cacheSize(ctx context.Context) (*Finding, error) {
 	if strings.TrimSpace(size) == "1" {
 		return nil, nil
 	}
-	f := warn("OceanBase skips up to "+human.Printable(size)+
+	return []Finding{warn("OceanBase skips up to "+human.Printable(size)+
 		" keys when its leader changes ("+name+")",
-		"lease worker ids, or SET GLOBAL "+name+" = 1")
-	return &f, nil
+		"lease worker ids, or SET GLOBAL "+name+" = 1")}, nil
 }

@@ -36,7 +36,7 @@ func TestTiDBKeys(t *testing.T) {
 		{"8.0.11-TiDB-None", one, Fail},
 	} {
 		got := OK
-		if f := tidbKeys(tt.version, tt.create); f != nil {
+		for _, f := range tidbKeys(tt.version, tt.create) {
 			got = f.Verdict
 		}
 		if got != tt.want {
