@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/uidring/uidring/segment"
 )
 
 // The bounds of a format.
@@ -264,4 +266,10 @@ func (f *format) addPart(p part, at int) {
 	chars, _ := newAlphabet("digits") // it is one
 	f.fields = append(f.fields, field{kind: date, part: p, chars: chars, min: n, max: n, at: at})
 	f.parts[p] = 0
+}
+
+// usedUp returns the error for a counter that has no number of the format left.
+func (f *format) usedUp(tag string) error {
+	return fmt.Errorf("number: %s: the %d numbers of %d characters are used up: %w",
+		tag, f.capacity, f.counter.max, segment.ErrExhausted)
 }

@@ -119,8 +119,7 @@ func (g *Gapless) Next(ctx context.Context, tx Tx, key ...string) (string, error
 	case err != nil:
 		return "", fmt.Errorf("number: %s: %w", tag, err)
 	case count > g.n.f.capacity:
-		return "", fmt.Errorf("number: %s: the %d numbers of %d characters are used up: %w",
-			tag, g.n.f.capacity, g.n.f.counter.max, segment.ErrExhausted)
+		return "", g.n.f.usedUp(tag)
 	}
 	return string(g.n.append(make([]byte, 0, maxText), p, &entry{}, key, count)), nil
 }

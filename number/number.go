@@ -171,8 +171,7 @@ func (n *Number) failed(p *page, e *entry, err error) error {
 	switch {
 	case err == nil:
 		e.full.Store(true)
-		return fmt.Errorf("number: %s: the %d numbers of %d characters are used up: %w",
-			e.tag.Name(), n.f.capacity, n.f.counter.max, segment.ErrExhausted)
+		return n.f.usedUp(e.tag.Name())
 	case errors.Is(err, segment.ErrClosed):
 		p.book.drop(e)
 		return nil

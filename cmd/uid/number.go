@@ -32,7 +32,7 @@ type formatFlags struct {
 func (f *formatFlags) numbers(
 	ctx context.Context, p *program, name string, do func(context.Context, *number.Number) error,
 ) error {
-	return f.periods(ctx, p, func(ctx context.Context, src segment.Periods) (err error) {
+	return f.tags(ctx, p, noPeriods, func(ctx context.Context, src tagTable) (err error) {
 		format, zone, err := f.kept(ctx, src, name)
 		if err != nil {
 			return err
@@ -51,19 +51,6 @@ func (f *formatFlags) numbers(
 			return err
 		}
 		return do(ctx, n)
-	})
-}
-
-// periods calls do with a source that keeps periods.
-func (f *sourceFlags) periods(
-	ctx context.Context, p *program, do func(context.Context, segment.Periods) error,
-) error {
-	return f.with(ctx, p, func(ctx context.Context, src segment.Source) error {
-		periods, ok := src.(segment.Periods)
-		if !ok {
-			return usagef("--source %s has no periods, want leaf or sequence", f.Source)
-		}
-		return do(ctx, periods)
 	})
 }
 
@@ -92,6 +79,9 @@ func (f *formatFlags) kept(
 	}
 	return format, zone, nil
 }
+
+// noPeriods is what ticket servers lack.
+const noPeriods = "periods, want leaf or sequence"
 
 type numberNextCmd struct {
 	Name        string   `arg:"" help:"The name, such as order."`
@@ -161,7 +151,7 @@ type numberListCmd struct {
 
 // Run lists the names.
 func (c *numberListCmd) Run(ctx context.Context, p *program) error {
-	return c.periods(ctx, p, func(ctx context.Context, src segment.Periods) error {
+	return c.tags(ctx, p, noPeriods, func(ctx context.Context, src tagTable) error {
 		names, err := src.Names(ctx)
 		if err != nil {
 			return err
@@ -185,12 +175,8 @@ func (c *numberListCmd) Run(ctx context.Context, p *program) error {
 }
 
 // periodsOf returns the numbers of the periods that each name has counters of.
-func periodsOf(ctx context.Context, src segment.Source) (map[string][]int64, error) {
-	lister, ok := src.(segment.Lister)
-	if !ok {
-		return nil, usagef("the source has no list of tags")
-	}
-	rows, err := lister.List(ctx)
+func periodsOf(ctx context.Context, src tagTable) (map[string][]int64, error) {
+	rows, err := src.List(ctx)
 	found := map[string][]int64{}
 	for _, r := range rows {
 		name, rest, _ := strings.Cut(r.Tag, "@")
@@ -211,7 +197,7 @@ type numberDeleteCmd struct {
 
 // Run deletes the counters of old periods, or prints how many there are.
 func (c *numberDeleteCmd) Run(ctx context.Context, p *program) error {
-	return c.periods(ctx, p, func(ctx context.Context, src segment.Periods) error {
+	return c.tags(ctx, p, noPeriods, func(ctx context.Context, src tagTable) error {
 		names, err := src.Names(ctx)
 		if err != nil {
 			return err

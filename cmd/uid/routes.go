@@ -22,15 +22,6 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// tagTable is what routed wants of the sources of its databases.
-type tagTable interface {
-	segment.Periods
-	segment.Lister
-	segment.Finder
-	segment.Returner
-	segment.Checker
-}
-
 // route is a database of a list.
 type route struct {
 	tagTable

@@ -71,6 +71,30 @@ func (f *sourceFlags) with(
 	})
 }
 
+// tagTable is a Source with a row for each tag, as leaf and sequence are.
+type tagTable interface {
+	segment.Periods
+	segment.Lister
+	segment.Finder
+	segment.Setter
+	segment.Deleter
+	segment.Returner
+	segment.Checker
+}
+
+// tags is with for a tagTable. lacks is what ticket servers do not have.
+func (f *sourceFlags) tags(
+	ctx context.Context, p *program, lacks string, do func(context.Context, tagTable) error,
+) error {
+	return f.with(ctx, p, func(ctx context.Context, src segment.Source) error {
+		t, ok := src.(tagTable)
+		if !ok {
+			return usagef("--source %s has no %s", f.Source, lacks)
+		}
+		return do(ctx, t)
+	})
+}
+
 // withHint adds to an error about a missing table or tag how to make it.
 func withHint(err error) error {
 	if err == nil {
@@ -131,12 +155,9 @@ func (c *segmentSetCmd) Run(ctx context.Context, p *program) error {
 	if c.Next != nil {
 		row.Next = *c.Next
 	}
-	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
-		setter, ok := src.(segment.Setter)
-		if !ok {
-			return usagef("--source %s has no tags to set: it takes any", c.Source)
-		}
-		err := setter.Set(ctx, row)
+	const lacks = "tags to set: it takes any"
+	return c.tags(ctx, p, lacks, func(ctx context.Context, src tagTable) error {
+		err := src.Set(ctx, row)
 		if errors.Is(err, segment.ErrOptions) {
 			return usageError{err}
 		}

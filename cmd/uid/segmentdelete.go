@@ -18,14 +18,9 @@ type segmentDeleteCmd struct {
 
 // Run deletes the tag, or prints what would be lost. A tag whose counter moves in between stays.
 func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
-	return c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
-		finder, canFind := src.(segment.Finder)
-		deleter, canDelete := src.(segment.Deleter)
-		if !canFind || !canDelete {
-			return usagef("--source %s has no tags to delete: old servers would repeat ids "+
-				"without their rows", c.Source)
-		}
-		row, err := finder.Find(ctx, c.Tag)
+	const lacks = "tags to delete: old servers would repeat ids without their rows"
+	return c.tags(ctx, p, lacks, func(ctx context.Context, src tagTable) error {
+		row, err := src.Find(ctx, c.Tag)
 		if errors.Is(err, segment.ErrUnknownTag) {
 			return fmt.Errorf("tag %q: %w", c.Tag, segment.ErrUnknownTag)
 		}
@@ -35,7 +30,7 @@ func (c *segmentDeleteCmd) Run(ctx context.Context, p *program) error {
 		head := "-- a dry run: nothing is changed; --yes deletes the tag"
 		if c.Yes {
 			head = "-- deleted"
-			if err := deleter.Delete(ctx, row); err != nil {
+			if err := src.Delete(ctx, row); err != nil {
 				return err
 			}
 		}

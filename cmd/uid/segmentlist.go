@@ -64,12 +64,8 @@ func (c *segmentListCmd) look(ctx context.Context, p *program) (rows []segment.R
 	if c.Source == "ticket" {
 		return c.tickets(ctx, p)
 	}
-	err = c.with(ctx, p, func(ctx context.Context, src segment.Source) error {
-		lister, ok := src.(segment.Lister)
-		if !ok {
-			return usagef("--source %s has no list of tags: it takes any", c.Source)
-		}
-		rows, err = lister.List(ctx)
+	err = c.tags(ctx, p, "list of tags", func(ctx context.Context, src tagTable) error {
+		rows, err = src.List(ctx)
 		return err
 	})
 	return rows, err

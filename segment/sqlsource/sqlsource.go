@@ -29,21 +29,16 @@ func Sequence(db *gorm.DB, opts *sqltable.SequenceOptions) segment.Source {
 
 // Ticket is sqltable.Ticket.
 func Ticket(dbs []*gorm.DB, opts *sqltable.TicketOptions) segment.Source {
-	return sqltable.Ticket(servers(dbs), opts)
+	all := make([]sqltable.DB, len(dbs))
+	for i, db := range dbs {
+		all[i] = of(fmt.Sprint("ticket server ", i), db)
+	}
+	return sqltable.Ticket(all, opts)
 }
 
 // Migrate is sqltable.Migrate.
 func Migrate(ctx context.Context, db *gorm.DB, tables ...string) error {
 	return sqltable.Migrate(ctx, of("Migrate", db), tables...)
-}
-
-// servers returns the databases of ticket servers.
-func servers(dbs []*gorm.DB) []sqltable.DB {
-	all := make([]sqltable.DB, len(dbs))
-	for i, db := range dbs {
-		all[i] = of(fmt.Sprint("ticket server ", i), db)
-	}
-	return all
 }
 
 // of returns the database of db for its user, which errors name.
