@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
-
 )
 
 // view is what the page and the health check show.
