@@ -162,12 +162,12 @@ func (r *routed) where(ctx context.Context, tag string) (*route, error) {
 	}
 	switch {
 	case len(found) > 1:
-		return nil, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may have "+
-			"given equal ids; put one counter above the other, and delete the other's row",
+		return nil, fmt.Errorf("%w: %s and %s both have the tag %q, with ids left: both may "+
+			"have given equal ids; put one counter above the other, and delete the other's row",
 			segment.ErrBadRange, found[0].place, found[1].place, tag)
 	case !sure && (len(found) == 0 || found[0] != home):
-		return nil, fmt.Errorf("not every database of --routes says whether it has the tag %q, and "+
-			"%s, which is named for it, has no ids of it", tag, home.place)
+		return nil, fmt.Errorf("not every database of --routes says whether it has the tag %q, "+
+			"and %s, which is named for it, has no ids of it", tag, home.place)
 	case len(found) == 0 && ends:
 		return nil, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
 			"is moving to another database, or used up", tag)

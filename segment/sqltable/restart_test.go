@@ -80,7 +80,8 @@ func TestStartWithoutDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logged := sqltable.DB{Pool: pool, Dialect: "mysql", Place: s.Addr(), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	logged := sqltable.DB{Pool: pool, Dialect: "mysql", Place: s.Addr()}
+	logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err = sqltable.Migrate(ctx, logged)
