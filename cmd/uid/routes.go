@@ -169,8 +169,8 @@ func (r *routed) where(ctx context.Context, tag string) (*route, error) {
 		return nil, fmt.Errorf("not every database of --routes says whether it has the tag %q, "+
 			"and %s, which is named for it, has no ids of it", tag, home.place)
 	case len(found) == 0 && ends:
-		return nil, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: it "+
-			"is moving to another database, or used up", tag)
+		return nil, fmt.Errorf("the counter of tag %q is at its end, and there is no other yet: "+
+			"it is moving to another database, or used up", tag)
 	case len(found) == 0:
 		return home, nil // which says what is wrong
 	case found[0] != home:
