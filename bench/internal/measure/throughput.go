@@ -36,15 +36,16 @@ func pace(run contender.Loop, goroutines, batch int, d time.Duration) (float64, 
 		ready atomic.Int64
 		begin atomic.Bool
 		start time.Time
-		parts = make([]part, goroutines)
+		rates = make([]float64, goroutines) // ids a nanosecond
+		errs  = make([]error, goroutines)
 	)
-	for g := range parts {
+	for g := range goroutines {
 		wg.Go(func() {
 			ready.Add(1)
 			for !begin.Load() {
 				runtime.Gosched() // a channel would start them one after another
 			}
-			parts[g].work(run, batch, start, d)
+			rates[g], errs[g] = work(run, batch, start, d)
 		})
 	}
 	for ready.Load() < int64(goroutines) {
@@ -53,28 +54,23 @@ func pace(run contender.Loop, goroutines, batch int, d time.Duration) (float64, 
 	start = time.Now()
 	begin.Store(true)
 	wg.Wait()
-	var perNs float64
-	var errs []error
-	for _, p := range parts {
-		perNs += float64(p.ids) / float64(p.took)
-		errs = append(errs, p.err)
+	all := 0.0
+	for _, rate := range rates {
+		all += rate
 	}
-	return 1 / perNs, errors.Join(errs...)
+	return 1 / all, errors.Join(errs...)
 }
 
-// part is one goroutine's share.
-type part struct {
-	ids  int64
-	took time.Duration // since the common start, so that waiting for a processor counts
-	err  error
-}
-
-// work makes batches until d has passed since start.
-func (p *part) work(run contender.Loop, batch int, start time.Time, d time.Duration) {
-	for p.took < d && p.err == nil {
-		p.err = run(batch)
-		p.ids += int64(batch)
-		p.took = time.Since(start)
+// work makes batches until d has passed since the common start, so that waiting for a processor
+// counts, and returns ids a nanosecond.
+func work(run contender.Loop, batch int, start time.Time, d time.Duration) (float64, error) {
+	for ids := batch; ; ids += batch {
+		if err := run(batch); err != nil {
+			return 0, err
+		}
+		if took := time.Since(start); took >= d {
+			return float64(ids) / float64(took), nil
+		}
 	}
 }
 

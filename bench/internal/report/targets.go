@@ -10,29 +10,29 @@ import (
 	"github.com/uidring/uidring/bench/internal/suite"
 )
 
-// Target is a bound that the results meet or miss.
-type Target struct {
-	What, Against, Load, Want, Measured string
-
-	Called string // the ratio to a called add; empty where that says nothing
-	Result string // met, missed, not measured
-	Why    string // the reason, if it is missed
+// Targets is the table of bounds that the results meet or miss, and why they miss some.
+type Targets struct {
+	grid
+	Reasons []string // each once
 }
 
-// verdict returns the result of a target.
-func verdict(v, most float64) string {
-	switch {
+// add adds the line of a target: v is at most so much.
+func (t *Targets) add(v, most float64, why string, line ...string) {
+	verdict := "**missed**"
+	switch against := line[1]; {
 	case math.IsNaN(v):
-		return "not measured"
+		verdict = "not measured"
 	case v <= most:
-		return "met"
+		verdict = "met"
+	case !slices.Contains(t.Reasons, "Against "+against+": "+why):
+		t.Reasons = append(t.Reasons, "Against "+against+": "+why)
 	}
-	return "**missed**"
+	t.grid = append(t.grid, append(line, verdict))
 }
 
 // Targets works all targets out. A ratio meets its target by the median of its rounds. Those of one
 // goroutine's Next are of one processor and of all.
-func (r *Report) Targets() []Target {
+func (r *Report) Targets() *Targets {
 	const (
 		next, many = "`Next`, one lane", "`Next`, many lanes"
 		loop       = "an add in the loop"
@@ -50,8 +50,9 @@ func (r *Report) Targets() []Target {
 		"the loads of the lane and of the end of its run.",
 		three(r.Times(contender.AddCalled, contender.Add)),
 		three(r.Times(contender.AddStore, contender.Add)))
-	var out []Target
-	for _, b := range []struct {
+	t := &Targets{grid: grid{{"what", "against", "load", "at most", "median (p10)", "× called add",
+		"result"}}}
+	for i, b := range []struct {
 		what, own, against, floor string
 		goroutines, procs         int
 		most                      float64
@@ -72,56 +73,30 @@ func (r *Report) Targets() []Target {
 		{next, contender.OneLane, "a shared called add", contender.AddCalled, n, n, 1.1, whyShared},
 		{"a call of " + many, contender.ManyLanes, "the same alone", "", n, n, 1.05, whyOwn},
 	} {
+		if n == 1 && i < 3 {
+			continue // the next three are the same
+		}
 		load := suite.On(b.goroutines, b.procs)
 		q := r.ratio(b.own, load, b.floor, load)
 		if b.floor == "" { // what a call costs, not the wall time of an id
 			q = r.ratio(b.own, load, b.own, suite.On(1, n))
 			q = ratio{float64(n) * q.median, float64(n) * q.p10}
 		}
-		t := Target{What: b.what, Against: b.against, Load: load, Want: three(b.most) + " ×",
-			Measured: q.String(), Result: verdict(q.median, b.most), Why: b.why}
+		called := ""
 		if b.floor == contender.Add {
-			t.Called = r.ratio(b.own, load, contender.AddCalled, load).String()
+			called = r.ratio(b.own, load, contender.AddCalled, load).String()
 		}
-		if !slices.Contains(out, t) { // as with one processor
-			out = append(out, t)
-		}
+		t.add(q.median, b.most, b.why, b.what, b.against, load, three(b.most)+" ×", q.String(), called)
 	}
-	return append(out, r.tail())
-}
-
-// tail is about the p99.99 of Next, one call after the other.
-func (r *Report) tail() Target {
 	f := r.files["latency"]
 	clock := f.Get("closed", suite.ClockAlone, "p99.99").Values
 	above := slices.Clone(f.Get("closed", contender.OneLane, "p99.99").Values)
 	for i := range min(len(clock), len(above)) {
 		above[i] -= clock[i]
 	}
-	median := result.Quantile(above, 0.5)
-	return Target{What: "p99.99 of `Next`, one lane", Against: "the clock's own",
-		Load: suite.On(1, r.Procs()), Want: "1 µs more", Result: verdict(median, 1000),
-		Measured: show(median, "ns") + " (" + show(result.Quantile(above, 0.1), "ns") + ")",
-		Why: "The first call of a run takes it from the ring, and now and then composes the next " +
-			"ones."}
-}
-
-// TargetTable is the table of targets.
-func (r *Report) TargetTable() string {
-	g := grid{{"what", "against", "load", "at most", "median (p10)", "× called add", "result"}}
-	for _, t := range r.Targets() {
-		g = append(g, []string{t.What, t.Against, t.Load, t.Want, t.Measured, t.Called, t.Result})
-	}
-	return g.String()
-}
-
-// Missed returns each reason for which targets are missed, once.
-func (r *Report) Missed() (out []string) {
-	for _, t := range r.Targets() {
-		line := "Against " + t.Against + ": " + t.Why
-		if t.Result == verdict(1, 0) && t.Why != "" && !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	return out
+	median, p10 := result.Quantile(above, 0.5), result.Quantile(above, 0.1)
+	t.add(median, 1000, "The first call of a run takes it from the ring, and now and then composes "+
+		"the next ones.", "p99.99 of `Next`, one lane", "the clock's own", suite.On(1, n),
+		"1 µs more", show(median, "ns")+" ("+show(p10, "ns")+")", "")
+	return t
 }
