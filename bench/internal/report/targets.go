@@ -86,7 +86,8 @@ func (r *Report) Targets() *Targets {
 		if b.floor == contender.Add {
 			called = r.ratio(b.own, load, contender.AddCalled, load).String()
 		}
-		t.add(q.median, b.most, b.why, b.what, b.against, load, three(b.most)+" ×", q.String(), called)
+		t.add(q.median, b.most, b.why, b.what, b.against, load, three(b.most)+" ×", q.String(),
+			called)
 	}
 	f := r.files["latency"]
 	clock := f.Get("closed", suite.ClockAlone, "p99.99").Values
@@ -95,8 +96,8 @@ func (r *Report) Targets() *Targets {
 		above[i] -= clock[i]
 	}
 	median, p10 := result.Quantile(above, 0.5), result.Quantile(above, 0.1)
-	t.add(median, 1000, "The first call of a run takes it from the ring, and now and then composes "+
-		"the next ones.", "p99.99 of `Next`, one lane", "the clock's own", suite.On(1, n),
+	t.add(median, 1000, "The first call of a run takes it from the ring, and now and then composes"+
+		" the next ones.", "p99.99 of `Next`, one lane", "the clock's own", suite.On(1, n),
 		"1 µs more", show(median, "ns")+" ("+show(p10, "ns")+")", "")
 	return t
 }
