@@ -84,9 +84,9 @@ func NewCached(ctx context.Context, a assigner.Assigner, o *Options) (*Cached, e
 	return newCached(ctx, a, o, o.clocks())
 }
 
-// newCached is NewCached, reading the clocks by read. The order matters: the claim, the composer,
-// which needs the claim's window, the keeper, which needs the composer's front, and the padder
-// last. Nothing before the keeper starts a goroutine, so an error leaves none behind.
+// newCached makes what NewCached returns. read reads the clocks. The order matters: the claim, the
+// composer, which needs the claim's window, the keeper, which needs the composer's front, and the
+// padder last. Nothing before the keeper starts a goroutine, so an error leaves none behind.
 func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 	read readClocks) (*Cached, error) {
 	co, err := newCore(ctx, a, o, read)

@@ -121,7 +121,7 @@ proctype Caller(byte me) {
 		b = cur;
 		p = LEN;
 		if
-		:: BROKEN == 4 // without a second look the caller may wait while the range is open
+		:: BROKEN == 4 // without a second check the caller may wait while the range is open
 		:: BROKEN != 4 && next[b] >= LEN
 		:: BROKEN != 4 && next[b] < LEN ->
 			atomic {
