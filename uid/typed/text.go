@@ -3,6 +3,7 @@ package typed
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/uidring/uidring/uid"
 )
@@ -25,7 +26,9 @@ func cut(prefix, text string) (string, error) {
 	case at < 0 || at > maxPrefix || text[at] != '_':
 		return "", fmt.Errorf("typed: %w: %s is not %q, _ and %d characters",
 			uid.ErrBadID, quote(text), prefix, digitsLen)
-	case !equalFold(text[:at], prefix):
+	case at != len(prefix) || !strings.EqualFold(text[:at], prefix):
+		// What folds to a letter of the prefix from beyond ASCII, such as the sign of kelvin, has more
+		// bytes.
 		return "", fmt.Errorf("typed: %w: %s has the prefix %q, want %q",
 			uid.ErrBadID, quote(text), text[:at], prefix)
 	}
@@ -62,23 +65,6 @@ func checkPrefix(prefix string) error {
 			uid.ErrBadID, quote(prefix), maxPrefix, wantName)
 	}
 	return nil
-}
-
-// equalFold compares a text with a prefix, which has no upper case.
-func equalFold(text, prefix string) bool {
-	if len(text) != len(prefix) {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != prefix[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // quote returns at most the first 32 bytes of a text, escaped: it may be anything.

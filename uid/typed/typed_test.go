@@ -131,6 +131,10 @@ func TestRefused(t *testing.T) {
 	if _, err := typed.ParseShown[order](code); !errors.Is(err, opaque.ErrVersion) {
 		t.Errorf("ParseShown of version 2 = %v, want ErrVersion", err)
 	}
+	// A long s is an s in upper case.
+	if id, err := typed.Parse[user]("u\u017fr_01kmfjypewdwg"); !errors.Is(err, uid.ErrBadID) {
+		t.Errorf("Parse with a long s in the prefix = %v, %v, want ErrBadID", id, err)
+	}
 }
 
 // TestBadPrefix: a prefix that could not be read back gives no text.
