@@ -121,7 +121,7 @@ model: ## The models in docs/model, checked by spin.
 
 soak: ## Faults, crashes and clock steps for SOAKTIME (10m), of worker ids and of segments, then SOAKIDS (10^9) ids in one process; every id checked.
 	$(GO) run ./test/soak -duration $(SOAKTIME)
-	$(GO) run ./test/segment/soak -duration $(SOAKTIME)
+	$(GO) run ./test/soak segments -duration $(SOAKTIME)
 	$(GO) test ./uid -count=1 -timeout=24h -v -run='^TestSoak$$' -soak.ids=$(SOAKIDS)
 
 groups: servers ## Fail-overs of MySQL groups: their tests, which take minutes and have the machine to themselves.

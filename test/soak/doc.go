@@ -7,6 +7,9 @@
 //
 //	go run ./test/soak -duration 10m
 //	go run ./test/soak -duration 10m -authority etcd
+//	go run ./test/soak segments -duration 10m
+//
+// The third one is the soak of segments: see package segments. This page is about the other.
 //
 // The authorities group-replication, semisync, semisync-after-commit and standbys are three servers
 // each, of which one can be written to: see group. Their faults end and stop servers, and another

@@ -96,7 +96,7 @@ func (f *fleet) startJob(slot int, worker *int64) error {
 		j.DSN = f.service
 	}
 	return f.Start(slot, func(serial int) soak.Job {
-		return soak.Job{Name: k.kind, Work: j, Frame: f.reader(serial),
+		return soak.Job{Name: k.kind, Worker: workerName, Work: j, Frame: f.reader(serial),
 			Env: []string{fmt.Sprint(numberEnv, "=", firstNumber+slot), "GOMAXPROCS=2"}}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/soak/segments"
 )
 
 // config is what the flags say.
@@ -23,9 +24,17 @@ type config struct {
 	commit    string
 }
 
+// workerName is the name of the worker processes.
+const workerName = "ids"
+
 func main() {
-	soak.Worker(work)
-	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
+	soak.Worker(workerName, work)
+	segments.Worker()
+	args := os.Args[1:]
+	if len(args) > 0 && args[0] == "segments" {
+		os.Exit(segments.Command(args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(command(args, os.Stdout, os.Stderr))
 }
 
 // command is the main function without the process's own arguments and streams. It returns the exit

@@ -14,7 +14,7 @@ import (
 
 // TestMain runs the tests, or in a process that a run has started the job of that process.
 func TestMain(m *testing.M) {
-	soak.Worker(work)
+	soak.Worker(workerName, work)
 	os.Exit(m.Run())
 }
 

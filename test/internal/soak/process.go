@@ -16,9 +16,10 @@ import (
 
 // Job is what a worker process is to do.
 type Job struct {
-	Name string   // in errors
-	Work any      // what Worker's function gets, as JSON
-	Env  []string // added to the environment
+	Name   string   // in errors
+	Worker string   // the name that Worker was called with
+	Work   any      // what Worker's function gets, as JSON
+	Env    []string // added to the environment
 
 	// Frame takes what the process writes, on one goroutine.
 	Frame func(p *Process, f Frame) error
@@ -52,7 +53,7 @@ func start(j Job, kinds int) (*Process, error) {
 	}
 	p := &Process{Job: j, cmd: exec.CommandContext(context.Background(), self),
 		ended: make(chan struct{}), frames: make([]int64, kinds)}
-	p.cmd.Env = append(append(os.Environ(), jobEnv+"="+string(text)), j.Env...)
+	p.cmd.Env = append(append(os.Environ(), jobEnv+j.Worker+"="+string(text)), j.Env...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = dieWithParent()
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {

@@ -13,14 +13,15 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// jobEnv is the environment variable that makes this program a worker process. Its value is the
-// work, as JSON.
-const jobEnv = "UIDRING_SOAK_JOB"
+// jobEnv begins the name of the environment variable that makes this program a worker process, and
+// that of the worker ends it. Its value is the work, as JSON.
+const jobEnv = "UIDRING_SOAK_JOB_"
 
-// Worker does the work of a worker process and exits, if this is one, else it returns. run is to
-// return when ctx ends, which it does with the standard input. Its error does not count then.
-func Worker[J any](run func(ctx context.Context, job J, out *Output) error) {
-	text := os.Getenv(jobEnv)
+// Worker does the work of a worker process of that name and exits, if this is one, else it returns.
+// run is to return when ctx ends, which it does with the standard input. Its error does not count
+// then.
+func Worker[J any](name string, run func(ctx context.Context, job J, out *Output) error) {
+	text := os.Getenv(jobEnv + name)
 	if text == "" {
 		return
 	}

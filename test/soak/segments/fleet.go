@@ -1,4 +1,4 @@
-package main
+package segments
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func (f *fleet) start(slot int) error {
 	places := f.places
 	f.mu.Unlock()
 	return f.Start(slot, func(int) soak.Job {
-		return soak.Job{Name: "segments", Work: places, Frame: f.reader()}
+		return soak.Job{Name: "segments", Worker: "segments", Work: places, Frame: f.reader()}
 	})
 }
 

@@ -1,4 +1,4 @@
-package main
+package segments
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // good run.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	r := soak.Shown[result](t, "../../..", "segments", "test/segment/soak", "test/segment/results/soak.json")
+	r := soak.Shown[result](t, "../../..", "segments", "test/soak segments", "test/segment/results/soak.json")
 	if r.Twice != 0 || r.Falls != 0 || len(r.Failures) != 0 || len(r.IDs) != len(kinds) {
 		t.Errorf("the report shows a bad run: %+v", r)
 	}

@@ -1,4 +1,4 @@
-package main
+package segments
 
 import (
 	"os"
@@ -10,14 +10,14 @@ import (
 
 // TestMain runs the tests, or in a process that a run has started the job of that process.
 func TestMain(m *testing.M) {
-	soak.Worker(work)
+	Worker()
 	os.Exit(m.Run())
 }
 
 // try runs the program and returns its exit status, its output and its result.
 func try(t *testing.T, args ...string) (status int, said string, r *result) {
 	t.Helper()
-	return soak.Try[result](t, dbtest.NewPostgres, command, args...)
+	return soak.Try[result](t, dbtest.NewPostgres, Command, args...)
 }
 
 // TestSoak is a short run: no id is repeated, there are faults of both sorts, and a third ticket
@@ -51,5 +51,5 @@ func TestSoakDetects(t *testing.T) {
 // TestFlags: flags out of range are refused before anything is started.
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	soak.Refused(t, command, "-broken=x")
+	soak.Refused(t, Command, "-broken=x")
 }
