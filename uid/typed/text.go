@@ -27,8 +27,7 @@ func cut(prefix, text string) (string, error) {
 		return "", fmt.Errorf("typed: %w: %s is not %q, _ and %d characters",
 			uid.ErrBadID, quote(text), prefix, digitsLen)
 	case at != len(prefix) || !strings.EqualFold(text[:at], prefix):
-		// What folds to a letter of the prefix from beyond ASCII, such as the sign of kelvin, has more
-		// bytes.
+		// A letter beyond ASCII that folds to one of the prefix has more bytes.
 		return "", fmt.Errorf("typed: %w: %s has the prefix %q, want %q",
 			uid.ErrBadID, quote(text), text[:at], prefix)
 	}
