@@ -1,5 +1,5 @@
-// Package segments is the soak of segments: processes that take ids from every source of segments at
-// once. For a given time it injects faults into the processes and the servers.
+// Package segments is the soak of segments: processes that take ids from every source of segments
+// at once. For a given time it injects faults into the processes and the servers.
 //
 //	go run ./test/soak segments -duration 10m
 //
