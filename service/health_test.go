@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -227,7 +228,7 @@ func TestHealthSnowflake(t *testing.T) {
 		body   string
 	}{
 		{nil, 200, `{"status":"up","tags":1,"problems":[]}`},
-		{uid.ErrClaimLost, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
+		{assigner.ErrClaimLost, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
 		{uid.ErrClaimExpired, 503, `{"status":"down","tags":1,"problems":["snowflake: down"]}`},
 		{uid.ErrExhausted, 200, `{"status":"degraded","tags":1,"problems":["snowflake: down"]}`},
 	} {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uid"
 )
@@ -138,7 +139,7 @@ func (h *handler) report(w http.ResponseWriter, r *http.Request, key string, err
 
 // permanent reports whether err lasts until an operator has looked into it.
 func permanent(err error) bool {
-	return errors.Is(err, uid.ErrClaimLost) || everywhere(err)
+	return errors.Is(err, assigner.ErrClaimLost) || everywhere(err)
 }
 
 // everywhere reports whether err is the same on all servers, because its cause is in the row or in

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
-	"github.com/uidring/uidring/uid"
 )
 
 // schema is the part of JSON Schema that the description uses.
@@ -128,7 +128,7 @@ func TestOpenAPI(t *testing.T) {
 	away := &claimtest.Memory{}
 	away.Fail(errAway)
 	broken := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{err: errAway}, Workers: away})
-	lost := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{err: uid.ErrClaimLost}})
+	lost := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{err: assigner.ErrClaimLost}})
 	stopping := make(chan struct{})
 	close(stopping)
 	stopped := newHandler(t, &service.HandlerOptions{Snowflake: &snowflake{}, Stopping: stopping})

@@ -124,7 +124,7 @@ func TestAuthorityReassigns(t *testing.T) {
 		func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			a.Fail(errDown, claimtest.OpAssign)
 			for ids := make([]uid.ID, 1<<16); ; time.Sleep(time.Millisecond) {
-				if _, err := g.Fill(t.Context(), ids); errors.Is(err, uid.ErrClaimLost) {
+				if _, err := g.Fill(t.Context(), ids); errors.Is(err, assigner.ErrClaimLost) {
 					break
 				}
 			}

@@ -134,9 +134,9 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 // does not wait.
 //
 // It fails with ErrClosed after Close, ErrExhausted at the end of the time bits, ErrClaimExpired,
-// ErrClaimLost or ErrSuperseded at the end of a window that cannot be extended, ErrLead or ErrEmpty
-// with TakeReject, the error of a TakeFunc, and, if ctx ends while it waits, an error that wraps
-// ctx's.
+// assigner.ErrClaimLost or assigner.ErrSuperseded at the end of a window that cannot be extended,
+// ErrLead or ErrEmpty with TakeReject, the error of a TakeFunc, and, if ctx ends while it waits, an
+// error that wraps ctx's.
 func (c *Cached) Next(ctx context.Context) (ID, error) {
 	l, seat := c.first, uint64(0)
 	if c.seats.mask != 0 {

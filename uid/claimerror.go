@@ -3,6 +3,8 @@ package uid
 import (
 	"context"
 	"errors"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // claimError is why a claim covers no further tick: the authority's error, as judge has found it.
@@ -59,7 +61,7 @@ func kindOf(reason error) error {
 		return e.kind
 	}
 	for _, kind := range [...]error{ErrLead, ErrExhausted, ErrEmpty, errExtending, ErrClockBack,
-		ErrClosed, ErrClaimLost, ErrClaimExpired, ErrSuperseded} {
+		ErrClosed, assigner.ErrClaimLost, ErrClaimExpired, assigner.ErrSuperseded} {
 		if errors.Is(reason, kind) {
 			return kind
 		}

@@ -187,7 +187,7 @@ func TestErrorAs(t *testing.T) {
 		a.Fail(assigner.ErrSuperseded, claimtest.OpExtend)
 		ended := errors.New("enough")
 		c := uid.Open(t, uid.NewCachedAt, a, uid.Both{TakeFunc: func(ctx context.Context, err error) error {
-			if !errors.Is(err, uid.ErrSuperseded) {
+			if !errors.Is(err, assigner.ErrSuperseded) {
 				return err
 			}
 			return ended

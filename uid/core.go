@@ -147,10 +147,10 @@ func (c *core) wait(ctx context.Context, ready <-chan struct{}, d time.Duration)
 // wait, if the caller should try again, and otherwise the error that the caller's call fails with.
 // d bounds a wait, 0 for no bound. What each reason leads to, in this order:
 //
-//	ErrExhausted, ErrClosed                        the error, whatever the policy is
-//	any other, with a TakeFunc                     what the function says
-//	ErrClaimLost, ErrClaimExpired, ErrSuperseded    the error: a wait could last for hours
-//	any other                                      TakeReject: the error; else a wait
+//	ErrExhausted, ErrClosed       the error, whatever the policy is
+//	any other, with a TakeFunc    what the function says
+//	lost, expired, superseded     the error: a wait could last for hours
+//	any other                     TakeReject: the error; else a wait
 //
 // The reasons left for a wait are ErrLead, which ends with the clock, ErrEmpty, which ends with the
 // padder, and errExtending, which ends with the answer of the authority or becomes ErrClaimExpired.
@@ -177,7 +177,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 			return fmt.Errorf("%w: %w: %w", errCtxEnded, reason, err)
 		}
 		return nil
-	case kind == ErrClaimLost, kind == ErrClaimExpired, kind == ErrSuperseded:
+	case kind == assigner.ErrClaimLost, kind == ErrClaimExpired, kind == assigner.ErrSuperseded:
 		return c.reject(reason)
 	// TakePad waits here too: its caller has tried to compose, and the reason is what forbade it.
 	case c.opts.TakePolicy != TakeReject:
@@ -192,7 +192,7 @@ func (c *core) refuse(ctx context.Context, reason error, ready <-chan struct{},
 // once.
 func (c *core) reject(reason error) error {
 	switch kindOf(reason) {
-	case ErrClaimLost, ErrClaimExpired, ErrSuperseded:
+	case assigner.ErrClaimLost, ErrClaimExpired, assigner.ErrSuperseded:
 		c.rejClaim.Add(1)
 	case ErrLead:
 		c.rejLead.Add(1)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/assigner"
 )
 
 // TestSameKind: a bound is news to callers that wait unless it is of the kind of the one before.
 func TestSameKind(t *testing.T) {
 	t.Parallel()
-	kinds := []error{nil, ErrLead, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded,
+	kinds := []error{nil, ErrLead, ErrExhausted, assigner.ErrClaimLost, ErrClaimExpired, assigner.ErrSuperseded,
 		errExtending}
 	for i, a := range kinds {
 		for k, b := range kinds {

@@ -107,9 +107,10 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 // lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
 // sequence is used up. It allocates nothing while it does not wait.
 //
-// It fails with ErrClosed, ErrExhausted, ErrClaimLost, ErrClaimExpired, ErrSuperseded, with a
-// ErrClockBack as Rollback says, with ErrLead at MaxLead with TakeReject, with the error of a
-// TakeFunc, and with one that wraps ctx's when ctx ends during a wait.
+// It fails with ErrClosed, ErrExhausted, ErrClaimExpired, assigner.ErrClaimLost or
+// assigner.ErrSuperseded, with ErrClockBack as Rollback says, with ErrLead at MaxLead with
+// TakeReject, with the error of a TakeFunc, and with one that wraps ctx's when ctx ends during a
+// wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
 	return d.keyless(n), err

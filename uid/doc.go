@@ -41,8 +41,8 @@
 //	ErrExhausted                      the time bits are used up; permanent
 //	ErrNoGene                         NextGene or FillGene on a layout without GeneBits; permanent
 //	ErrClaimExpired                   the authority has not answered for a whole window; temporary
-//	ErrSuperseded                      an era has begun that this process does not know; permanent
-//	ErrClaimLost                      another owner has the worker id
+//	assigner.ErrSuperseded            an era has begun that is not known here; permanent
+//	assigner.ErrClaimLost             another owner has the worker id; temporary
 //	ErrLead                           MaxLead ahead of the clock, with TakeReject; temporary
 //	ErrEmpty                          no id is ready, with TakeReject; temporary
 //	ErrClockBack                      the clock went back, Default only; temporary
@@ -56,7 +56,7 @@
 //
 //	the authority is away      ids to the window's end, then ErrClaimExpired until it answers
 //	the worker id is lost      ids of a new worker id from a new tick on; without one, ids to the
-//	                           window's end, then ErrClaimLost
+//	                           window's end, then assigner.ErrClaimLost
 //	a burst                    Cached: ids ahead of the clock, as far as MaxLead permits
 //	                           Default: callers wait for the next tick
 //	the clock goes back        Cached: ids go on, with a larger lead

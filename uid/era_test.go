@@ -257,8 +257,8 @@ func TestErasUnknown(t *testing.T) {
 					for i, g := range gens {
 						id, err := g.Next(t.Context())
 						if i == 0 && err != nil && stopped.IsZero() {
-							if stopped = time.Now(); !errors.Is(err, uid.ErrSuperseded) ||
-								uid.Temporary(err) || errors.Is(err, uid.ErrClaimLost) ||
+							if stopped = time.Now(); !errors.Is(err, assigner.ErrSuperseded) ||
+								uid.Temporary(err) || errors.Is(err, assigner.ErrClaimLost) ||
 								errors.Is(err, uid.ErrClaimExpired) {
 								t.Fatalf("%s without the era: %v, want ErrSuperseded", kind, err)
 							}
@@ -288,7 +288,7 @@ func TestErasUnknown(t *testing.T) {
 				}
 				// A process that starts without it is refused, one with it is not.
 				if _, err := start(t.Context(), m, &uid.Both{Layout: first},
-					uid.NewTestClock()); !errors.Is(err, uid.ErrSuperseded) {
+					uid.NewTestClock()); !errors.Is(err, assigner.ErrSuperseded) {
 					t.Errorf("a start without the era: %v", err)
 				}
 			})

@@ -9,7 +9,8 @@ import (
 )
 
 // The errors that a caller may want to tell apart, with errors.Is. Permanent ones stay until the
-// generator is replaced.
+// generator is replaced. Two more are the authority's: assigner.ErrClaimLost, which is temporary,
+// as the generator claims another worker id, and assigner.ErrSuperseded, which is permanent.
 var (
 	// ErrClosed: the generator was closed. Permanent.
 	ErrClosed = errors.New("uid: generator is closed")
@@ -38,19 +39,11 @@ var (
 	// says how far it is behind the newest id. Temporary, until the clock has caught up.
 	ErrClockBack = errors.New("uid: clock went back")
 
-	// ErrClaimLost: another owner has the worker id, and the old window is used up. The generator
-	// claims another worker id. Temporary.
-	ErrClaimLost = assigner.ErrClaimLost
-
 	// ErrClaimExpired: the window is used up and could not be extended, mostly because the
 	// authority did not answer for a whole window. The generator keeps trying. Temporary. It is
 	// never context.DeadlineExceeded as well, even if the authority's answer was: only the end of
 	// the caller's own ctx is.
 	ErrClaimExpired = errors.New("uid: claim expired")
-
-	// ErrSuperseded: other processes know an era that this one does not, and it has begun.
-	// Permanent.
-	ErrSuperseded = assigner.ErrSuperseded
 )
 
 // clockBackError says how far the clock is behind the newest id. It is of the clock as it is
@@ -78,11 +71,11 @@ var errRingFull = errors.New("uid: the ring is full")
 // help. A server answers such errors with 503 and a Retry-After. It is false for nil, for the end
 // of the caller's ctx, and for errors that are not a generator's, and for the permanent ones.
 func Temporary(err error) bool {
-	if errors.Is(err, errCtxEnded) || errors.Is(err, ErrSuperseded) {
+	if errors.Is(err, errCtxEnded) || errors.Is(err, assigner.ErrSuperseded) {
 		return false
 	}
 	for _, passing := range []error{ErrLead, ErrEmpty, ErrClockBack, ErrClaimExpired,
-		ErrClaimLost} {
+		assigner.ErrClaimLost} {
 		if errors.Is(err, passing) {
 			return true
 		}

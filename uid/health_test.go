@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
@@ -174,11 +175,11 @@ func TestTemporary(t *testing.T) {
 	for err, want := range map[error]bool{
 		nil: false, uid.ErrClosed: false, uid.ErrExhausted: false, uid.ErrNoGene: false,
 		uid.ErrOptions: false, io.EOF: false,
-		uid.ErrLead: true, uid.ErrEmpty: true, uid.ErrClaimExpired: true, uid.ErrClaimLost: true,
+		uid.ErrLead: true, uid.ErrEmpty: true, uid.ErrClaimExpired: true, assigner.ErrClaimLost: true,
 		&uid.ClockBackError{}:                  true,
 		fmt.Errorf("wrapped: %w", uid.ErrLead): true,
 
-		fmt.Errorf("%w: %w", uid.ErrClaimLost, uid.ErrSuperseded): false, // one of them is permanent
+		fmt.Errorf("%w: %w", assigner.ErrClaimLost, assigner.ErrSuperseded): false, // one of them is permanent
 	} {
 		if uid.Temporary(err) != want {
 			t.Errorf("Temporary(%v) = %v, want %v", err, !want, want)

@@ -147,7 +147,7 @@ func TestClaimLostForGood(t *testing.T) {
 			for {
 				time.Sleep(time.Second)
 				if _, err := g.Next(t.Context()); err != nil {
-					if !errors.Is(err, uid.ErrClaimLost) {
+					if !errors.Is(err, assigner.ErrClaimLost) {
 						t.Fatalf("Next() = %v, want ErrClaimLost", err)
 					}
 					break

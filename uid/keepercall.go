@@ -100,7 +100,7 @@ type said struct {
 
 func judge(err error) *said {
 	return &said{err, err.Error(), errors.Is(err, assigner.ErrClaimLost),
-		errors.Is(err, ErrSuperseded), errors.Is(err, assigner.ErrBeyondReach)}
+		errors.Is(err, assigner.ErrSuperseded), errors.Is(err, assigner.ErrBeyondReach)}
 }
 
 func (e *said) Error() string { return e.text }
@@ -109,7 +109,7 @@ func (e *said) Is(target error) bool {
 	switch target {
 	case assigner.ErrClaimLost:
 		return e.lost
-	case ErrSuperseded:
+	case assigner.ErrSuperseded:
 		return e.superseded
 	case assigner.ErrBeyondReach:
 		return e.beyond

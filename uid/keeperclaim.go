@@ -158,11 +158,11 @@ func (k *keeper) fail(ctx context.Context, w *window, err error) error {
 	lost := errors.Is(err, assigner.ErrClaimLost)
 	why := claimError{kind: ErrClaimExpired, cause: err, head: "uid"}
 	switch {
-	case errors.Is(err, ErrSuperseded):
-		why.kind = ErrSuperseded
+	case errors.Is(err, assigner.ErrSuperseded):
+		why.kind = assigner.ErrSuperseded
 		why.text = fmt.Sprintf("worker id %d stops at %v: %v", w.worker, w.until, err)
 	case lost:
-		why.kind = ErrClaimLost
+		why.kind = assigner.ErrClaimLost
 		why.text = fmt.Sprintf("worker id %d: %v", w.worker, err)
 	default:
 		// One of the clocks is wrong, and the authority answers: what waits, waits for the clock.

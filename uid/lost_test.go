@@ -24,7 +24,7 @@ func TestLostError(t *testing.T) {
 		bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 			a.Fail(errDown, claimtest.OpAssign)
 			time.Sleep(11 * time.Minute)
-			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) ||
+			if _, err := g.Next(t.Context()); !errors.Is(err, assigner.ErrClaimLost) ||
 				errors.Is(err, uid.ErrClaimExpired) || !uid.Temporary(err) {
 				t.Errorf("%s: Next() = %v, temporary: %v, want ErrClaimLost alone, true", kind, err,
 					uid.Temporary(err))

@@ -95,7 +95,8 @@ func TestRenewalInOutage(t *testing.T) {
 			most > 15*time.Second || most-least < time.Second {
 			t.Errorf("the attempts are %v to %v apart, want 5 s to 15 s, spread", least, most)
 		}
-		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimExpired) || errors.Is(err, uid.ErrClaimLost) {
+		if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimExpired) ||
+			errors.Is(err, assigner.ErrClaimLost) {
 			t.Errorf("Next() = %v, want ErrClaimExpired", err)
 		}
 		a.Fail(nil)
@@ -222,7 +223,8 @@ func TestRenewalGivenUp(t *testing.T) {
 				t.Errorf("the log is %v, want that ids have stopped", logs.counts)
 			}
 			time.Sleep(time.Minute)
-			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrClaimLost) || errors.Is(err, uid.ErrClaimExpired) {
+			if _, err := g.Next(t.Context()); !errors.Is(err, assigner.ErrClaimLost) ||
+				errors.Is(err, uid.ErrClaimExpired) {
 				t.Errorf("Next() = %v, want ErrClaimLost", err)
 			}
 			before := clock.Reads.Load()

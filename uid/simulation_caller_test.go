@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -97,7 +98,7 @@ func (l *life) probe(rnd *rand.Rand) {
 
 // lasting reports whether a call failed for what no caller waits out.
 func lasting(err error) bool {
-	for _, e := range []error{uid.ErrClaimLost, uid.ErrClaimExpired, uid.ErrSuperseded, uid.ErrClosed,
+	for _, e := range []error{assigner.ErrClaimLost, uid.ErrClaimExpired, assigner.ErrSuperseded, uid.ErrClosed,
 		uid.ErrExhausted} {
 		if errors.Is(err, e) {
 			return true
@@ -119,7 +120,7 @@ func (l *life) call(ctx context.Context, ids []uid.ID) (n int, err error) {
 
 // allowed reports whether a call may fail so.
 func allowed(err error) bool {
-	for _, e := range []error{nil, uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, uid.ErrClaimLost,
+	for _, e := range []error{nil, uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, assigner.ErrClaimLost,
 		uid.ErrClaimExpired, uid.ErrClosed, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return true

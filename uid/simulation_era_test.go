@@ -7,7 +7,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/uid"
 )
 
 // succeed gives some worlds an era that begins while they last, of other widths and another tick.
@@ -42,7 +41,7 @@ func (l *life) learns(calm bool) {
 }
 
 // unknowing reports whether a call failed because the life does not know an era that has begun.
-func (l *life) unknowing(err error) bool { return !l.knows && errors.Is(err, uid.ErrSuperseded) }
+func (l *life) unknowing(err error) bool { return !l.knows && errors.Is(err, assigner.ErrSuperseded) }
 
 // cutOff reports whether a life's window ends where an era begins that it does not know. The
 // authority, whose clock may be hours behind, grants no more.

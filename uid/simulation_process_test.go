@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/uid"
 )
@@ -355,9 +356,9 @@ func (p *process) settle(l *life) {
 	case (early || errors.Is(err, uid.ErrClaimExpired)) && w.authority.Grant != nil &&
 		behind.Abs() > w.window/4: // less than the difference is granted
 	case l.unknowing(err), l.cutOff():
-	case errors.Is(err, uid.ErrClaimLost) && l.none:
+	case errors.Is(err, assigner.ErrClaimLost) && l.none:
 	// its window is over before it looks
-	case errors.Is(err, uid.ErrClaimLost) && behind > w.window/4: // its window is over for the others
+	case errors.Is(err, assigner.ErrClaimLost) && behind > w.window/4: // its window is over for the others
 	default:
 		w.problem("process %d (%s) hands out no ids in calm times: %v; %+v", p.n, p.kind, err,
 			l.g.Stats())

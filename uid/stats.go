@@ -98,8 +98,8 @@ type Stats struct {
 	Waits  int64
 	Waited time.Duration
 
-	// Calls that failed, by their error. RejectsClaim counts ErrClaimLost, ErrClaimExpired and
-	// ErrSuperseded. A call that an ended ctx has broken off is not among them.
+	// Calls that failed, by their error. RejectsClaim counts ErrClaimExpired, assigner.ErrClaimLost
+	// and assigner.ErrSuperseded. A call that an ended ctx has broken off is not among them.
 	RejectsEmpty     int64 // ErrEmpty
 	RejectsLead      int64 // ErrLead
 	RejectsClaim     int64

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -68,8 +69,8 @@ func TestTicksOfWindow(t *testing.T) {
 				t.Errorf("the window from %v to %v permits tick %d: %v, want %v", tc.from, tc.until, tick, err, want)
 			}
 		}
-		g.err = ErrClaimLost
-		if err := line.covers(g, uint64(tc.end)<<20); tc.end < 1024 && !errors.Is(err, ErrClaimLost) {
+		g.err = assigner.ErrClaimLost
+		if err := line.covers(g, uint64(tc.end)<<20); tc.end < 1024 && !errors.Is(err, assigner.ErrClaimLost) {
 			t.Errorf("after the end of a lost claim: %v", err)
 		}
 	}

@@ -50,7 +50,7 @@ func TestRestoredGenerators(t *testing.T) {
 				id, err := g.Next(ctx)
 				if err == nil {
 					stamped[i] = append(stamped[i], id)
-				} else if ctx.Err() == nil && !errors.Is(err, uid.ErrClaimLost) &&
+				} else if ctx.Err() == nil && !errors.Is(err, assigner.ErrClaimLost) &&
 					!errors.Is(err, uid.ErrClaimExpired) {
 					t.Errorf("generator %d: %v", i, err)
 					return
@@ -142,7 +142,7 @@ func TestRestoredStop(t *testing.T) {
 			last = id
 			continue
 		}
-		if !errors.Is(err, uid.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
+		if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) {
 			t.Errorf("Next = %v, want ErrClaimLost and ErrWentBack", err)
 		}
 		break

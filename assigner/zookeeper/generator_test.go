@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/dbtest"
@@ -110,7 +111,7 @@ func stamp(t *testing.T, g *uid.Cached, stop <-chan struct{}) (ids []uid.ID, exp
 		ids = append(ids, batch[:n]...)
 		switch {
 		case err == nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, uid.ErrLead):
-		case errors.Is(err, uid.ErrClaimExpired), errors.Is(err, uid.ErrClaimLost):
+		case errors.Is(err, uid.ErrClaimExpired), errors.Is(err, assigner.ErrClaimLost):
 			expired = true
 		default:
 			t.Errorf("Fill: %v", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/uid"
@@ -57,7 +58,7 @@ func TestOutage(t *testing.T) {
 				}
 				return stopped != nil
 			})
-			if !errors.Is(stopped, uid.ErrClaimExpired) && !errors.Is(stopped, uid.ErrClaimLost) {
+			if !errors.Is(stopped, uid.ErrClaimExpired) && !errors.Is(stopped, assigner.ErrClaimLost) {
 				t.Errorf("error at the window's end = %v, want ErrClaimExpired", stopped)
 			}
 			// A tick that reaches beyond the window's end is not used, and ticks are a second long.

@@ -91,7 +91,7 @@ func (j job) run() (err error) {
 			return err
 		}
 		left -= int64(n)
-		if errors.Is(fillErr, uid.ErrSuperseded) {
+		if errors.Is(fillErr, assigner.ErrSuperseded) {
 			return errors.Join(fillErr, g.Close())
 		}
 		if fillErr != nil && ctx.Err() == nil && j.Window != 0 {

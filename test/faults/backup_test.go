@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/test/internal/page"
@@ -110,7 +111,7 @@ func TestRestoredClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, srv, name, restore...)
-	if _, err := c.Extend(t.Context(), later.Add(time.Hour)); !errors.Is(err, uid.ErrClaimLost) {
+	if _, err := c.Extend(t.Context(), later.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
 		t.Errorf("Extend on an older row = %v, want ErrClaimLost", err)
 	}
 	if _, end := c.Window(); !end.Equal(later) {

@@ -202,7 +202,7 @@ func (u *user) note(n int, err error) {
 	}
 	u.last = err
 	switch {
-	case errors.Is(err, uid.ErrClaimLost):
+	case errors.Is(err, assigner.ErrClaimLost):
 		u.errs["lost"]++
 	case errors.Is(err, uid.ErrClaimExpired):
 		u.errs["expired"]++

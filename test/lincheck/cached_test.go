@@ -40,7 +40,7 @@ type load struct {
 }
 
 // failed are the errors that faults may cause.
-var failed = []error{uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, uid.ErrClaimLost,
+var failed = []error{uid.ErrEmpty, uid.ErrLead, uid.ErrClockBack, assigner.ErrClaimLost,
 	uid.ErrClaimExpired, context.DeadlineExceeded}
 
 // allows reports whether a call may fail with err.
@@ -121,7 +121,7 @@ func recordSource(t *testing.T, g generator, l load, seed uint64) []porcupine.Op
 					add(refused, stretch{})
 				case l.allows(err):
 					pause(l)
-				case errors.Is(err, uid.ErrClaimLost):
+				case errors.Is(err, assigner.ErrClaimLost):
 					time.Sleep(time.Millisecond) // until there is another
 				case err != nil || got != want:
 					t.Errorf("got %d ids, %v, want %d", got, err, want)

@@ -245,7 +245,7 @@ func kindOf(err error) string {
 		name string
 		err  error
 	}{
-		{"ErrClaimLost", uid.ErrClaimLost}, {"ErrClaimExpired", uid.ErrClaimExpired},
+		{"ErrClaimLost", assigner.ErrClaimLost}, {"ErrClaimExpired", uid.ErrClaimExpired},
 		{"ErrLead", uid.ErrLead}, {"ErrEmpty", uid.ErrEmpty},
 		{"ErrClockBack", uid.ErrClockBack}, {"ErrExhausted", uid.ErrExhausted},
 	} {

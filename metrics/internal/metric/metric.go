@@ -184,7 +184,8 @@ func held(s uid.Stats) bool {
 			return false
 		}
 	}
-	return !errors.Is(s.ExtendErr, uid.ErrClaimLost) && !errors.Is(s.ExtendErr, uid.ErrSuperseded)
+	return !errors.Is(s.ExtendErr, assigner.ErrClaimLost) &&
+		!errors.Is(s.ExtendErr, assigner.ErrSuperseded)
 }
 
 // seconds returns t in unix seconds. It returns false for the zero time.
