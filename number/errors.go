@@ -1,6 +1,9 @@
 package number
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The errors that a caller can test for with errors.Is.
 var (
@@ -15,3 +18,8 @@ var (
 	// mistyped.
 	ErrText = errors.New("number: bad number")
 )
+
+// invalid returns an error that wraps ErrFormat and says what is wrong.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}

@@ -63,8 +63,7 @@ func parseFormat(text string) (*format, error) {
 		f.parts[p] = -1
 	}
 	if len(text) > maxFormat {
-		return nil, fmt.Errorf("%w: it has %d characters, want at most %d",
-			ErrFormat, len(text), maxFormat)
+		return nil, invalid("it has %d characters, want at most %d", len(text), maxFormat)
 	}
 	for at := 0; at < len(text); {
 		end := at + 1

@@ -47,12 +47,12 @@ func NewGapless(
 	case err != nil:
 		return nil, err
 	case !n.f.gapless:
-		return nil, fmt.Errorf("%w: the counter of %q is not gapless, want the word gapless, as "+
-			"in {n 6 year gapless}, or New", ErrFormat, name)
+		return nil, invalid("the counter of %q is not gapless, want the word gapless, as "+
+			"in {n 6 year gapless}, or New", name)
 	}
 	if t := reflect.TypeOf(db); t == nil || hasMethod(t, "Commit") && !hasMethod(t, "BeginTx") {
-		return nil, fmt.Errorf("%w: db is a %v, want a database, such as a *sql.DB: a name that "+
-			"is rolled back is kept nowhere", ErrFormat, t)
+		return nil, invalid("db is a %v, want a database, such as a *sql.DB: a name that "+
+			"is rolled back is kept nowhere", t)
 	}
 	g := &Gapless{n, dialect}
 	insert, ok := map[string]string{
@@ -63,8 +63,7 @@ func NewGapless(
 			" ON CONFLICT (name) DO NOTHING",
 	}[dialect]
 	if !ok {
-		return nil, fmt.Errorf("%w: dialect is %q, want mysql, postgres or sqlite", ErrFormat,
-			dialect)
+		return nil, invalid("dialect is %q, want mysql, postgres or sqlite", dialect)
 	}
 	if dialect == "mysql" {
 		if err := keyed(ctx, db); err != nil {
@@ -107,7 +106,7 @@ func (g *Gapless) Next(ctx context.Context, tx Tx, key ...string) (string, error
 		return "", err
 	}
 	if t := reflect.TypeOf(tx); t == nil || hasMethod(t, "BeginTx") {
-		return "", fmt.Errorf("%w: %v is no transaction, want a *sql.Tx", ErrFormat, t)
+		return "", invalid("%v is no transaction, want a *sql.Tx", t)
 	}
 	p, err := g.n.newPage(g.n.opts.Clock().In(g.n.opts.Zone))
 	if err != nil {

@@ -24,16 +24,16 @@ func newHider(keys []opaque.Key) (*hider, error) {
 	h := &hider{current: keys[0].Version}
 	for _, k := range keys {
 		if k.Version < 1 || k.Version > maxVersion {
-			return nil, fmt.Errorf("%w: Version of a key is %d, want 1..%d", ErrFormat, k.Version,
+			return nil, invalid("Version of a key is %d, want 1..%d", k.Version,
 				maxVersion)
 		}
 		if h.keys[k.Version] != nil {
-			return nil, fmt.Errorf("%w: Version %d is given twice", ErrFormat, k.Version)
+			return nil, invalid("Version %d is given twice", k.Version)
 		}
 		block, err := aes.NewCipher(k.Secret)
 		if err != nil {
-			return nil, fmt.Errorf("%w: Secret of version %d has %d bytes, want 16, 24 or 32",
-				ErrFormat, k.Version, len(k.Secret))
+			return nil, invalid("Secret of version %d has %d bytes, want 16, 24 or 32",
+				k.Version, len(k.Secret))
 		}
 		h.keys[k.Version] = block
 	}

@@ -41,8 +41,7 @@ func New(
 		return nil, err
 	}
 	if n.f.gapless {
-		return nil, fmt.Errorf("%w: the counter of %q is gapless, want NewGapless", ErrFormat,
-			name)
+		return nil, invalid("the counter of %q is gapless, want NewGapless", name)
 	}
 	n.gen = gen
 	// The format first: a process that is refused for it leaves no fingerprint of a key.

@@ -2,7 +2,6 @@ package number
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -42,16 +41,13 @@ func (o *Options) withDefaults(f *format) (Options, error) {
 	c.Keys = slices.Clone(c.Keys)
 	switch {
 	case c.Zone == time.Local || c.Zone.String() == "" || len(c.Zone.String()) > 64:
-		return c, fmt.Errorf("%w: Zone is %q, want a zone by its name, such as Asia/Shanghai",
-			ErrFormat, c.Zone)
+		return c, invalid("Zone is %q, want a zone by its name, such as Asia/Shanghai", c.Zone)
 	case f.hidden && len(c.Keys) == 0:
-		return c, fmt.Errorf("%w: Keys is empty, and the counter is hidden", ErrFormat)
+		return c, invalid("Keys is empty, and the counter is hidden")
 	case !f.hidden && len(c.Keys) > 0:
-		return c, fmt.Errorf("%w: Keys has %d keys, and the counter is not hidden", ErrFormat,
-			len(c.Keys))
+		return c, invalid("Keys has %d keys, and the counter is not hidden", len(c.Keys))
 	case !f.version && len(c.Keys) > 1:
-		return c, fmt.Errorf("%w: Keys has %d keys, want one: the numbers have no {version}",
-			ErrFormat, len(c.Keys))
+		return c, invalid("Keys has %d keys, want one: the numbers have no {version}", len(c.Keys))
 	}
 	return c, nil
 }
@@ -63,16 +59,16 @@ const maxTag = 50
 func checkName(name string, f *format) error {
 	const chars = "abcdefghijklmnopqrstuvwxyz0123456789-"
 	if name == "" || len(name) > 24 || strings.Trim(name, chars) != "" {
-		return fmt.Errorf("%w: the name is %.64q, want 1..24 of a-z, 0-9 and -", ErrFormat, name)
+		return invalid("the name is %.64q, want 1..24 of a-z, 0-9 and -", name)
 	}
 	longest := len(name) + len("@20261122")
 	for _, k := range f.keys {
 		longest += 1 + k.max
 	}
 	if longest > maxTag {
-		return fmt.Errorf("%w: the tags of %q have up to %d characters, name@period@keys, want at "+
-			"most %d: a shorter name, or fewer characters of keys", ErrFormat, name, longest,
-			maxTag)
+		return invalid("the tags of %q have up to %d characters, name@period@keys, want at "+
+			"most %d: a shorter name, or fewer characters of keys", name,
+			longest, maxTag)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // one way.
 func (f *format) complete() error {
 	if f.counter.max == 0 {
-		return fmt.Errorf("%w: %q has no counter, want one such as {n 6 day}", ErrFormat, f.source)
+		return invalid("%q has no counter, want one such as {n 6 day}", f.source)
 	}
 	longest := 0
 	for i, field := range f.fields {
@@ -37,14 +37,12 @@ func (f *format) complete() error {
 	}
 	switch {
 	case longest > maxText:
-		return fmt.Errorf("%w: its numbers have up to %d characters, want at most %d",
-			ErrFormat, longest, maxText)
+		return invalid("its numbers have up to %d characters, want at most %d", longest, maxText)
 	case !f.parts.whole(f.period):
 		return f.wrong(f.counter, "it begins anew each "+f.period.String()+", and the number does "+
 			"not say which, with its year")
 	case f.version && !f.hidden:
-		return fmt.Errorf("%w: {version} is that of the key of a hidden counter: {n 8 day hidden}",
-			ErrFormat)
+		return invalid("{version} is that of the key of a hidden counter: {n 8 day hidden}")
 	}
 	return f.checkable()
 }

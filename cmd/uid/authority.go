@@ -215,47 +215,12 @@ func leasesOf(ctx context.Context, a *authority) ([]workerlist.Lease, error) {
 	return leases, err
 }
 
-// examineAuthority returns the doctor's findings about the authority that the flags name.
-func (c *doctorCmd) examineAuthority(
-	ctx context.Context, p *program, patient doctor.Patient,
-) (place string, found []doctor.Finding, err error) {
-	for _, name := range c.Peer {
-		peer, err := c.peerAuthority(ctx, p, name)
-		if err != nil {
-			return "", nil, err
-		}
-		patient.Peers = append(patient.Peers, peer)
+// peerOf reads the worker ids of an authority for the doctor.
+func peerOf(ctx context.Context, a *authority) (doctor.Peer, error) {
+	leases, err := leasesOf(ctx, a)
+	if err != nil {
+		return doctor.Peer{}, err
 	}
-	err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
-		place = a.place
-		patient.Place = place
-		patient.Leases = func(ctx context.Context) ([]workerlist.Lease, error) {
-			return leasesOf(ctx, a)
-		}
-		patient.Condition = a.Examine
-		found = patient.ExamineSlots(ctx)
-		return nil
-	})
-	return place, found, err
-}
-
-// peerAuthority reads another authority that hands out worker ids of the same universe.
-func (c *doctorCmd) peerAuthority(
-	ctx context.Context, p *program, name string,
-) (peer doctor.Peer, err error) {
-	other := dsnFlags{DSN: name, Timeout: c.Timeout}
-	if !other.fromAuthority(p) {
-		return peer, usagef("--peer %s is a database, --dsn is not: want two of a kind",
-			p.redactor.Redact(name))
-	}
-	err = other.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
-		leases, err := leasesOf(ctx, a)
-		if err != nil {
-			return err
-		}
-		condition, err := a.Examine(ctx)
-		peer = doctor.NewSlotsPeer(leases, a.place, condition)
-		return err
-	})
-	return peer, err
+	condition, err := a.Examine(ctx)
+	return doctor.NewSlotsPeer(leases, a.place, condition), err
 }

@@ -30,13 +30,7 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 	}
 	patient := doctor.Patient{Layout: layout.alloc, Eras: layout.eras, Now: p.now(), Text: p.text,
 		Namespace: c.Namespace}
-	var place string
-	var found []doctor.Finding
-	if c.fromAuthority(p) {
-		place, found, err = c.examineAuthority(ctx, p, patient)
-	} else {
-		place, found, err = c.examine(ctx, p, patient)
-	}
+	found, err := c.examine(ctx, p, &patient)
 	if isUsage(err) {
 		return err
 	}
@@ -47,7 +41,7 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 		}
 		found = append(found, f)
 	}
-	report := doctor.NewReport(place, c.Strict, found)
+	report := doctor.NewReport(patient.Place, c.Strict, found)
 	if c.JSON {
 		err = json.NewEncoder(p.out).Encode(report)
 	} else {
@@ -59,41 +53,64 @@ func (c *doctorCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// examine returns the doctor's findings about the database that the flags name.
+// examine returns the doctor's findings about the database or the authority that the flags name.
 func (c *doctorCmd) examine(
-	ctx context.Context, p *program, patient doctor.Patient,
-) (place string, found []doctor.Finding, err error) {
+	ctx context.Context, p *program, patient *doctor.Patient,
+) (found []doctor.Finding, err error) {
 	if patient.Peers, err = c.peers(ctx, p); err != nil {
-		return "", nil, err
+		return nil, err
+	}
+	if c.fromAuthority(p) {
+		err = c.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
+			patient.Place, patient.Condition = a.place, a.Examine
+			patient.Leases = func(ctx context.Context) ([]workerlist.Lease, error) {
+				return leasesOf(ctx, a)
+			}
+			found = patient.ExamineSlots(ctx)
+			return nil
+		})
+		return found, err
 	}
 	err = c.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
-		place = s.Place
-		patient.DB, patient.Place = db, place
+		patient.Place, patient.DB = s.Place, db
 		patient.Leases = func(ctx context.Context) ([]workerlist.Lease, error) {
 			return workerlist.Leases(ctx, db)
 		}
 		found = patient.Examine(ctx)
 		return nil
 	})
-	return place, found, err
+	return found, err
 }
 
-// peers reads the databases that --peer names.
+// peers reads the databases or the authorities that --peer names.
 func (c *doctorCmd) peers(ctx context.Context, p *program) (peers []doctor.Peer, err error) {
+	here := c.fromAuthority(p)
 	for _, name := range c.Peer {
 		other := dsnFlags{DSN: name, Timeout: c.Timeout}
-		if other.fromAuthority(p) {
+		there := other.fromAuthority(p)
+		_, malformed := dsn.Parse(strings.TrimSpace(name))
+		switch {
+		case there && !here:
 			return nil, usagef("--peer %s is no database, --dsn is one: want two of a kind",
 				p.redactor.Redact(name))
+		case here && !there:
+			return nil, usagef("--peer %s is a database, --dsn is not: want two of a kind",
+				p.redactor.Redact(name))
+		case !there && malformed != nil:
+			return nil, usagef("--peer: %w", malformed)
+		case there:
+			err = other.useAuthority(ctx, p, func(ctx context.Context, a *authority) error {
+				peer, err := peerOf(ctx, a)
+				peers = append(peers, peer)
+				return err
+			})
+		default:
+			err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
+				peer, err := doctor.NewPeer(ctx, db, s.Place)
+				peers = append(peers, peer)
+				return err
+			})
 		}
-		if _, err := dsn.Parse(strings.TrimSpace(name)); err != nil {
-			return nil, usagef("--peer: %w", err)
-		}
-		err = other.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
-			peer, err := doctor.NewPeer(ctx, db, s.Place)
-			peers = append(peers, peer)
-			return err
-		})
 		if err != nil {
 			return nil, err
 		}
