@@ -68,21 +68,17 @@ func unprivilegedUser() (uid, gid int, err error) {
 	if os.Geteuid() != 0 {
 		return -1, -1, nil
 	}
-	for _, name := range []string{"postgres", "nobody"} {
-		u, lookupErr := user.Lookup(name)
-		if lookupErr != nil {
-			err = lookupErr
-			continue
-		}
-		if uid, err = strconv.Atoi(u.Uid); err != nil {
-			continue
-		}
-		if gid, err = strconv.Atoi(u.Gid); err != nil {
-			continue
-		}
-		return uid, gid, nil
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
 	}
-	return -1, -1, fmt.Errorf("dbtest: running as root and no unprivileged user to hand "+
-		"over to: %w",
-		err)
+	if err != nil {
+		return -1, -1, fmt.Errorf("dbtest: running as root, with no unprivileged user to start a "+
+			"server: %w", err)
+	}
+	uid, err = strconv.Atoi(u.Uid)
+	if err == nil {
+		gid, err = strconv.Atoi(u.Gid)
+	}
+	return uid, gid, err
 }
