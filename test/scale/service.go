@@ -1,15 +1,10 @@
 package main
 
 import (
-	"context"
 	"database/sql"
-	"net"
-	"net/http"
-	"sync/atomic"
-	"time"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/service"
+	"github.com/uidring/uidring/test/internal/idservice"
 )
 
 // idService is a source of worker ids that a server hands out over HTTP, as uid serve does, from
@@ -17,26 +12,16 @@ import (
 type idService struct {
 	mariaDB
 
-	server  *http.Server
-	addr    string
-	handler atomic.Pointer[http.Handler]
-	pool    *sql.DB // the handler's; nil before the first reset
+	http *idservice.Service
+	pool *sql.DB // the service's; nil before the first reset
 }
 
 func newService(db mariaDB) (*idService, error) {
-	s := &idService{mariaDB: db}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s.addr = l.Addr().String()
-	s.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) })}
-	go func() { _ = s.server.Serve(l) }() // until it is closed
-	return s, nil
+	s, err := idservice.Start()
+	return &idService{mariaDB: db, http: s}, err
 }
 
-func (s *idService) job(kind string) job { return job{Kind: kind, DSN: "http://" + s.addr} }
+func (s *idService) job(kind string) job { return job{Kind: kind, DSN: "http://" + s.http.Addr} }
 
 // reset makes the tables anew, for a handler that knows nothing.
 func (s *idService) reset() error {
@@ -66,16 +51,12 @@ func (s *idService) restart() error {
 	if s.pool, err = db.DB(); err != nil {
 		return err
 	}
-	h, err := service.NewHandler(&service.HandlerOptions{Workers: workernode.Leased(db, nil)})
-	if err == nil {
-		s.handler.Store(&h)
-	}
-	return err
+	return s.http.Restart(workernode.Leased(db, nil))
 }
 
 // stop ends the service and leaves its database alone. The processes have ended.
 func (s *idService) stop() {
-	_ = s.server.Close()
+	s.http.Close()
 	if s.pool != nil {
 		s.pool.Close()
 	}

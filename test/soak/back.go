@@ -24,8 +24,15 @@ type backup func(in *injector, highest func() int64, reach time.Duration) error
 // backUp returns the function that backs up a server's data. repair does what the documents tell
 // the operator, on a server that no process can reach.
 func backUp(repair repairFunc) func(in *injector) (backup, error) {
+	return backUpBy(func(in *injector) (func() error, error) { return in.srv.Backup() }, repair)
+}
+
+// backUpBy is backUp for data that save backs up.
+func backUpBy(
+	save func(in *injector) (restore func() error, err error), repair repairFunc,
+) func(in *injector) (backup, error) {
 	return func(in *injector) (backup, error) {
-		restore, err := in.srv.Backup()
+		restore, err := save(in)
 		return func(in *injector, highest func() int64, reach time.Duration) error {
 			in.proxy.Set(dbtest.Refuse)
 			defer in.proxy.Set(dbtest.None)

@@ -58,21 +58,11 @@ func newCluster() *authority {
 			}
 			return text
 		},
-		backup: func(*injector) (backup, error) {
+		backup: backUpBy(func(*injector) (func() error, error) {
 			restore, err := s.Etcd.Backup()
-			return func(in *injector, highest func() int64, reach time.Duration) error {
-				in.proxy.Set(dbtest.Refuse)
-				defer in.proxy.Set(dbtest.None)
-				// The API server's cache has the state before the restore.
-				err := errors.Join(s.Kill(), restore(), s.Start())
-				if err != nil || in.fleet.broken == unrepaired {
-					return err
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
-				defer cancel()
-				return repairLeases(open)(ctx, in, highest(), reach)
-			}, err
-		},
+			// The API server's cache has the state before the restore.
+			return func() error { return errors.Join(s.Kill(), restore(), s.Start()) }, err
+		}, repairLeases(open)),
 		remove: func(_ *injector, workers ...int64) error {
 			for _, worker := range workers {
 				if err := removeObject(s, worker); err != nil {

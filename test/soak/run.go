@@ -40,12 +40,12 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	}
 	faults, kinds := a.faults, a.kinds[:min(len(a.kinds), c.Processes)]
 	if slices.ContainsFunc(kinds, func(k kind) bool { return k.from == served }) {
-		service, err := newService(dsn, c.window)
+		addr, closeAll, err := newService(dsn, c.window)
 		if err != nil {
 			return nil, err
 		}
-		defer service.close()
-		front = dbtest.NewProxy(&clean, service.addr)
+		defer closeAll()
+		front = dbtest.NewProxy(&clean, addr)
 		address = "http://" + front.Addr()
 		faults = slices.Concat(faults, unreliableService())
 	}
