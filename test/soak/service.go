@@ -12,7 +12,8 @@ import (
 // forgetEvery is how often the service forgets the claims that it made, as a restart would.
 const forgetEvery = 5 * time.Second
 
-// newService starts a service that hands out the worker ids of a database. The caller calls closeAll.
+// newService starts a service that hands out the worker ids of a database. The caller calls
+// closeAll.
 func newService(dsn string, window time.Duration) (addr string, closeAll func(), err error) {
 	db, err := openSQL(dsn)
 	if err != nil {
