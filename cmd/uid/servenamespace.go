@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/workerlist"
@@ -58,6 +59,10 @@ func (c *serveCmd) snowflake(
 		}
 		a := flags.assigner(db, serveClaim(logger))
 		g, err := newSnowflake(ctx, a, layout, logger)
+		if free && errors.Is(err, assigner.ErrMoved) {
+			err = fmt.Errorf("%w; if its ids were not those of this service, name another "+
+				"namespace for all servers by --namespace", err)
+		}
 		if err != nil {
 			return nil, nil, errors.Join(err, migrateErr)
 		}
@@ -92,12 +97,15 @@ func findHomes(ctx context.Context, db *gorm.DB, layout namedLayout) (h homes, e
 	if err != nil {
 		return h, err
 	}
-	has := func(c *sqldb.Conn, namespace string) (bool, error) {
+	has := func(c *sqldb.Conn, namespace string, inMove bool) (bool, error) {
 		var text string
 		err := c.Row(ctx, "SELECT LAYOUT FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = -1",
 			[]any{namespace}, &text)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
+		}
+		if lease.InMove(text) {
+			return inMove, err
 		}
 		// Layouts that are announced or taken back count: they are of the same universe.
 		text = strings.TrimPrefix(strings.NewReplacer("|", ",", "~", ",").Replace(text), ",")
@@ -105,8 +113,10 @@ func findHomes(ctx context.Context, db *gorm.DB, layout namedLayout) (h homes, e
 		return err == nil && mismatch == nil, err
 	}
 	err = d.Do(ctx, func(c *sqldb.Conn) (err error) {
-		if h.own, err = has(c, serveNamespace); err == nil {
-			h.shared, err = has(c, workertable.DefaultNamespace)
+		// A header does not say which layout it had before its universe moved away. It counts, or
+		// this service would begin anew, with equal ids; its claim says where they are.
+		if h.own, err = has(c, serveNamespace, true); err == nil {
+			h.shared, err = has(c, workertable.DefaultNamespace, !h.own)
 		}
 		return err
 	})

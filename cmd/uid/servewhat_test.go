@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -152,7 +153,8 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 }
 
 // TestServeNamespace: "gen" and "serve" have different layouts by default, and do not refuse each other.
-// A server stays in the namespace that has its layout, its own first, and says which it is.
+// A server stays in the namespace that has its layout, its own first, and says which it is. It begins no
+// other one where its ids were moved away.
 func TestServeNamespace(t *testing.T) {
 	t.Parallel()
 	const fresh, leaf, both = `namespace "serve", layout 41-10-12-0/1ms@2010-`, `namespace "default", layout 41-10-12-0/1ms@2010-`,
@@ -195,6 +197,27 @@ func TestServeNamespace(t *testing.T) {
 		b.check(t, exitOK, "", "", "gen")
 		b.check(t, exitOK, "", "", "gen", "--namespace", "serve")
 		b.check(t, exitFailure, "", "--namespace", "serve", "--only", "snowflake", "--addr", "127.0.0.1:0")
+	})
+	t.Run("moved", func(t *testing.T) {
+		t.Parallel()
+		for _, namespace := range []string{"default", "serve"} {
+			b := newBench(t)
+			b.now = time.Now()
+			file := filepath.Join(t.TempDir(), "ids.db")
+			b.env["UID_DSN"] = file
+			b.check(t, exitOK, "", "", "gen", "--layout", "leaf", "--namespace", namespace)
+			b.check(t, exitOK, "", "", "workers", "move", "--from", file, "--namespace", namespace, "--to", file,
+				"--to-namespace", "orders")
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			r := b.run(ctx, "serve", "--only", "snowflake", "--addr", "127.0.0.1:0")
+			if r.code != exitFailure || !strings.Contains(r.stderr, "were moved to another authority") {
+				t.Errorf("serve = %d, %s, want it to say that the ids were moved", r.code, r.stderr)
+			}
+			s := b.serve(t, "--only", "snowflake", "--namespace", "orders")
+			s.ok(t, "/api/snowflake/get/x")
+			s.stop()
+		}
 	})
 	t.Run("together", func(t *testing.T) {
 		t.Parallel()
