@@ -97,6 +97,8 @@ func TestMoveFlags(t *testing.T) {
 	b.env["UID_DSN"] = file + " " + file
 	b.check(t, exitOK, `"dry_run":false`, "", "workers", "move", "--to-namespace", "orders", "--json")
 	b.check(t, exitFailure, "", "were moved to another authority", "gen", "--dsn", file)
+	b.check(t, exitOK, `WORKER_NODE gives out none any more: the namespace "default" was moved`, "", "doctor", "--dsn",
+		file)
 	b.check(t, exitOK, "", "", "gen", "--dsn", file, "--namespace", "orders")
 	b.check(t, exitOK, "uid workers move", "", "workers", "restored", "--dsn", file, "--highest", "9", "--reach", "1h",
 		"--layout", "default")

@@ -200,6 +200,10 @@ func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	used = max(used, u.Highest)
+	if used >= workertable.Raised {
+		return []Finding{ok("WORKER_NODE gives out none any more: the namespace %q was moved",
+			workertable.DefaultNamespace)}, nil
+	}
 	highest := p.Layout.MaxWorker()
 	left := max(0, highest-used)
 	f := ok("%s of %s left", human.Count(left), human.Count(highest))
