@@ -123,6 +123,9 @@ func (g *Gapless) Next(ctx context.Context, tx Tx, key ...string) (string, error
 	return string(g.n.append(make([]byte, 0, maxText), p, &entry{}, key, count)), nil
 }
 
+// Keys returns the names of the keys that Next wants, in their order.
+func (g *Gapless) Keys() []string { return g.n.Keys() }
+
 // Parse takes a number apart, as Number.Parse does.
 func (g *Gapless) Parse(text string) (Parts, error) { return g.n.Parse(text) }
 

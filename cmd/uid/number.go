@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gorm.io/gorm"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
 )
@@ -33,7 +37,11 @@ func (f *formatFlags) numbers(
 	ctx context.Context, p *program, name string, do func(context.Context, *number.Number) error,
 ) error {
 	return f.tags(ctx, p, noPeriods, func(ctx context.Context, src tagTable) (err error) {
-		format, zone, err := f.kept(ctx, src, name)
+		names, err := src.Names(ctx)
+		if err != nil {
+			return err
+		}
+		format, zone, err := f.kept(names, name)
 		if err != nil {
 			return err
 		}
@@ -55,16 +63,9 @@ func (f *formatFlags) numbers(
 }
 
 // kept returns the format and the zone of a name: those of the flags, or else of the database.
-func (f *formatFlags) kept(
-	ctx context.Context, src segment.Periods, name string,
-) (format, zone string, err error) {
-	names, err := src.Names(ctx)
-	if err != nil {
-		return "", "", err
-	}
+func (f *formatFlags) kept(names []segment.Name, name string) (format, zone string, err error) {
 	format, zone = f.Format, "UTC"
-	at := slices.IndexFunc(names, func(n segment.Name) bool { return n.Name == name })
-	if at >= 0 {
+	if at := indexOf(names, name); at >= 0 {
 		last := strings.LastIndexByte(names[at].Format, ' ')
 		zone = names[at].Format[last+1:]
 		if format == "" {
@@ -75,9 +76,35 @@ func (f *formatFlags) kept(
 		zone = f.Zone
 	}
 	if format == "" {
-		return "", "", usagef("the name %q was never used, want --format", name)
+		return "", "", usagef("the name %q was never used with --source %s, want --format", name,
+			f.Source)
 	}
 	return format, zone, nil
+}
+
+// indexOf returns the index of a name, -1 if it is not there.
+func indexOf(names []segment.Name, name string) int {
+	return slices.IndexFunc(names, func(n segment.Name) bool { return n.Name == name })
+}
+
+// gapless calls do with the names of gapless counters. They are in a table of their own, which no
+// source reads.
+func (f *sourceFlags) gapless(
+	ctx context.Context, p *program,
+	do func(ctx context.Context, db *gorm.DB, dialect string, names []segment.Name) error,
+) error {
+	return f.use(ctx, p, func(ctx context.Context, db *gorm.DB, s dsn.Source) error {
+		db = db.WithContext(ctx)
+		var names []segment.Name
+		if m := db.Migrator(); m.HasTable("number_name") && m.HasTable("number_gapless") {
+			err := db.Raw("SELECT name, format FROM number_name" +
+				" WHERE counters = 'number_gapless'").Scan(&names).Error
+			if err != nil {
+				return err
+			}
+		}
+		return do(ctx, db, s.Dialect, names)
+	})
 }
 
 // noPeriods is what ticket servers lack.
@@ -128,21 +155,60 @@ func (*numberParseCmd) Help() string { return numberKeysHelp }
 
 // Run prints the parts of a number.
 func (c *numberParseCmd) Run(ctx context.Context, p *program) error {
-	return c.numbers(ctx, p, c.Name, func(_ context.Context, n *number.Number) error {
-		parts, err := n.Parse(c.Number)
+	there := false
+	err := c.gapless(ctx, p, func(ctx context.Context, db *gorm.DB, dialect string,
+		names []segment.Name) error {
+		if there = indexOf(names, c.Name) >= 0; !there {
+			return nil
+		}
+		format, zone, err := c.kept(names, c.Name)
 		if err != nil {
 			return err
 		}
-		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-		for i, name := range n.Keys() {
-			fmt.Fprintf(t, "%s\t%s\n", name, parts.Keys[i])
+		location, err := time.LoadLocation(zone)
+		if err != nil {
+			return usagef("--zone: %v", err)
 		}
-		if !parts.Start.IsZero() {
-			fmt.Fprintf(t, "period\tbegins %s\n", parts.Start.Format(time.DateOnly))
+		pool, err := db.DB()
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(t, "count\t%d\ncounter\t%s\n", parts.Count, parts.Tag)
-		return t.Flush()
+		n, err := number.NewGapless(ctx, pool, dialect, c.Name, format,
+			&number.Options{Zone: location})
+		if errors.Is(err, number.ErrFormat) || errors.Is(err, segment.ErrFormat) {
+			return usageError{err}
+		}
+		if err != nil {
+			return err
+		}
+		return c.print(p, n)
 	})
+	if there || err != nil {
+		return err
+	}
+	return c.numbers(ctx, p, c.Name, func(_ context.Context, n *number.Number) error {
+		return c.print(p, n)
+	})
+}
+
+// print prints the parts of a number of n.
+func (c *numberParseCmd) print(p *program, n interface {
+	Keys() []string
+	Parse(text string) (number.Parts, error)
+}) error {
+	parts, err := n.Parse(c.Number)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for i, name := range n.Keys() {
+		fmt.Fprintf(t, "%s\t%s\n", name, parts.Keys[i])
+	}
+	if !parts.Start.IsZero() {
+		fmt.Fprintf(t, "period\tbegins %s\n", parts.Start.Format(time.DateOnly))
+	}
+	fmt.Fprintf(t, "count\t%d\ncounter\t%s\n", parts.Count, parts.Tag)
+	return t.Flush()
 }
 
 type numberListCmd struct {
@@ -151,6 +217,18 @@ type numberListCmd struct {
 
 // Run lists the names.
 func (c *numberListCmd) Run(ctx context.Context, p *program) error {
+	var gapless []segment.Name
+	var tags []string
+	err := c.gapless(ctx, p, func(_ context.Context, db *gorm.DB, _ string,
+		names []segment.Name) error {
+		if gapless = names; len(names) == 0 {
+			return nil
+		}
+		return db.Raw("SELECT tag FROM number_gapless").Scan(&tags).Error
+	})
+	if err != nil {
+		return err
+	}
 	return c.tags(ctx, p, noPeriods, func(ctx context.Context, src tagTable) error {
 		names, err := src.Names(ctx)
 		if err != nil {
@@ -160,6 +238,11 @@ func (c *numberListCmd) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
+		for _, tag := range tags {
+			addPeriod(found, tag)
+		}
+		names = append(names, gapless...)
+		slices.SortFunc(names, func(a, b segment.Name) int { return cmp.Compare(a.Name, b.Name) })
 		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "NAME\tCOUNTERS\tOLDEST\tNEWEST\tFLOOR\tFORMAT")
 		for _, n := range names {
@@ -179,13 +262,18 @@ func periodsOf(ctx context.Context, src tagTable) (map[string][]int64, error) {
 	rows, err := src.List(ctx)
 	found := map[string][]int64{}
 	for _, r := range rows {
-		name, rest, _ := strings.Cut(r.Tag, "@")
-		digits, _, _ := strings.Cut(rest, "@")
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-			found[name] = append(found[name], n)
-		}
+		addPeriod(found, r.Tag)
 	}
 	return found, err
+}
+
+// addPeriod adds the number of the period that a tag is of, if it is one.
+func addPeriod(found map[string][]int64, tag string) {
+	name, rest, _ := strings.Cut(tag, "@")
+	digits, _, _ := strings.Cut(rest, "@")
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		found[name] = append(found[name], n)
+	}
 }
 
 type numberDeleteCmd struct {
@@ -202,8 +290,7 @@ func (c *numberDeleteCmd) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(names, func(n segment.Name) bool { return n.Name == c.Name })
-		if at < 0 {
+		if indexOf(names, c.Name) < 0 {
 			return fmt.Errorf("name %q: %w", c.Name, segment.ErrUnknownTag)
 		}
 		found, err := periodsOf(ctx, src)

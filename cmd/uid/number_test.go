@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/number"
 )
 
 // TestNumber: a name's format is given once. Numbers are taken and taken apart, old counters are listed
@@ -35,12 +38,61 @@ func TestNumber(t *testing.T) {
 			b.now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 			b.check(t, exitOK, "SH-20261201-000001-", "", "number", "next", "order", "SH")
 			b.check(t, exitOK, "order  2         20261122  20261201  0      "+format, "", "number", "list")
+			// As after a restored backup that lacks the counter.
+			b.check(t, exitOK, "", "", "segment", "set", "order@20261201@GZ", "--next", "20001", "--step", "100")
+			b.check(t, exitOK, "GZ-20261201-020001-", "", "number", "next", "order", "GZ")
 			b.check(t, exitUsage, "", "want 1..20261201", "number", "delete", "order", "--before", "202612010", "--yes")
 			b.check(t, exitOK, "a dry run", "", "number", "delete", "order", "--before", "20261201")
 			b.check(t, exitOK, "deleted 1 counters", "", "number", "delete", "order", "--before", "20261201", "--yes")
 			b.now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 			b.check(t, exitFailure, "", "over for good", "number", "next", "order", "BJ")
 			b.check(t, exitUsage, "", "has no periods", "number", "list", "--source", "ticket")
+			invoice(t, b.env["UID_DSN"])
+			r = b.check(t, exitOK, "invoice  1         2026      2026      0         {shop upper 2}{2006}-{n 4 year gapless} UTC\n",
+				"", "number", "list")
+			if !strings.Contains(r.stdout, "\norder    2         20261201  20261201  20261201  ") {
+				t.Errorf("list prints\n%s\nwant order as well", r.stdout)
+			}
+			r = b.check(t, exitOK, "", "", "number", "parse", "invoice", "BJ2026-0001")
+			if want := "shop     BJ\nperiod   begins 2026-01-01\ncount    1\ncounter  invoice@2026@BJ\n"; r.stdout != want {
+				t.Errorf("parse prints\n%s\nwant\n%s", r.stdout, want)
+			}
+			b.check(t, exitFailure, "", "after its end", "number", "parse", "invoice", "BJ2026-0001X")
+			b.check(t, exitUsage, "", "another format", "number", "parse", "invoice", "BJ2026-0001", "--zone", "Asia/Shanghai")
+			b.check(t, exitUsage, "", "never used with --source leaf", "number", "next", "invoice", "BJ")
 		})
+	}
+}
+
+// invoice takes a gapless number of the name invoice, of the year 2026.
+func invoice(t *testing.T, name string) {
+	t.Helper()
+	s, err := dsn.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dsn.Close(db)
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := number.NewGapless(t.Context(), pool, s.Dialect, "invoice", "{shop upper 2}{2006}-{n 4 year gapless}",
+		&number.Options{Clock: func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Next(t.Context(), tx, "BJ"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -41,7 +41,8 @@ func (p *program) newNumber(
 	ctx context.Context, g *segment.Generator, name, format string, zone *time.Location,
 ) (*number.Number, error) {
 	options := &number.Options{Zone: zone, Clock: p.now}
-	if strings.Contains(format, " hidden") { // literal text has no spaces
+	spaced := strings.Join(strings.Fields(format), " ") // literal text has no spaces
+	if strings.Contains(spaced, " hidden") {
 		keys, err := p.numberKeys()
 		switch {
 		case err != nil:
@@ -49,7 +50,7 @@ func (p *program) newNumber(
 		case len(keys) == 0:
 			return nil, usagef("the counter of %q is hidden, and UID_NUMBER_KEYS is not set, want "+
 				"VERSION:HEX", name)
-		case !strings.Contains(format, "{version}"):
+		case !strings.Contains(strings.ReplaceAll(spaced, " ", ""), "{version}"):
 			keys = keys[:1]
 		}
 		options.Keys = keys

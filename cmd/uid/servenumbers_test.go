@@ -21,7 +21,7 @@ func TestServeNumbers(t *testing.T) {
 		}
 	}
 	write("# ours\n\norder  Asia/Shanghai  {shop upper 2}-{20060102}-{n 6 day}-{check mod37,36}\n" +
-		"coupon UTC {n plain 8 never hidden}{version}\n")
+		"coupon UTC {n plain 8 never\thidden}{ version }\n")
 	b.check(t, exitUsage, "", `line 4: the counter of "coupon" is hidden, and UID_NUMBER_KEYS is not set`, "serve", "--addr",
 		"127.0.0.1:0", "--only", "segment", "--numbers", file)
 	b.env["UID_NUMBER_KEYS"] = "2:" + strings.Repeat("ab", 16) + ",1:" + strings.Repeat("cd", 32)
@@ -53,8 +53,10 @@ func TestServeNumbers(t *testing.T) {
 		t.Errorf("a coupon is %s, want version 2 at its end", coupon)
 	}
 	b.check(t, exitOK, "count    3\n", "", "number", "parse", "coupon", coupon)
-	b.env["UID_NUMBER_KEYS"] = "2:" + strings.Repeat("ef", 16)
-	b.check(t, exitUsage, "", "coupon_key2", "number", "next", "coupon")
+	for _, version := range []string{"1", "2"} {
+		b.env["UID_NUMBER_KEYS"] = version + ":" + strings.Repeat("ef", 16)
+		b.check(t, exitUsage, "", "coupon_key"+version, "number", "next", "coupon")
+	}
 	for keys, want := range map[string]string{
 		"2:xyz": "key 1 is not VERSION:HEX", "9:abab": "key 1 is not VERSION:HEX", "ab": "key 1 is not VERSION:HEX",
 		"": "UID_NUMBER_KEYS is not set",
