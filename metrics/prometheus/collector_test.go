@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,6 +129,45 @@ uidring_segment_fetches_total{generator="numbers",tag="(other)"} `
 	want(series + "15\n")
 	g.first = 1
 	want(series + "38\n")
+}
+
+// days is a source of tags that leave.
+type days []segment.TagStats
+
+func (d *days) Stats() segment.Stats { return segment.Stats{Tags: *d} }
+
+// TestTagsLeave: a tag that the generator has forgotten leaves its series to others, as the numbers of a day
+// do. The sum of the others does not decrease when a tag leaves it.
+func TestTagsLeave(t *testing.T) {
+	t.Parallel()
+	d := &days{}
+	c := uidprom.NewSegments("numbers", d, 2)
+	for _, step := range []struct {
+		tags string
+		want string
+	}{
+		{"1@A 10 1@B 20 1@C 30", "1@A 10 1@B 20 (other) 30"},
+		{"1@B 20 2@A 11 2@B 21", "1@B 20 2@A 11 (other) 51"},
+		{"2@A 12 2@B 22", "2@A 12 2@B 22"},
+		{"2@A 12 2@B 22 2@C 5", "2@A 12 2@B 22 (other) 56"},
+		{"2@A 12 2@B 22 2@C 1", "2@A 12 2@B 22 (other) 57"}, // forgotten and found again
+	} {
+		*d = nil
+		for words := strings.Fields(step.tags); len(words) > 0; words = words[2:] {
+			n, err := strconv.ParseInt(words[1], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*d = append(*d, segment.TagStats{Tag: words[0], Fetches: n})
+		}
+		want := "# HELP uidring_segment_fetches_total Ranges that arrived.\n# TYPE uidring_segment_fetches_total counter\n"
+		for words := strings.Fields(step.want); len(words) > 0; words = words[2:] {
+			want += fmt.Sprintf("uidring_segment_fetches_total{generator=\"numbers\",tag=%q} %s\n", words[0], words[1])
+		}
+		if err := testutil.CollectAndCompare(c, strings.NewReader(want), "uidring_segment_fetches_total"); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // odd is a source whose tags have names that no label, or no label of its own, can have.

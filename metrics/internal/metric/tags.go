@@ -14,29 +14,30 @@ const Other = "(other)"
 const MaxTags = 100
 
 // Tags bounds how many tags of a generator have their own series: the first Max that it saw. A tag
-// keeps its series, so that no counter decreases. A tag called Other, and one that is not UTF-8 and
-// could be no label, has none of its own. Tags is safe for concurrent use.
+// keeps its series as long as the generator has it; the counters of a day leave one, for others to
+// have. No counter decreases, that of Other neither. A tag called Other, and one that is not UTF-8
+// and could be no label, has no series of its own. Tags is safe for concurrent use.
 type Tags struct {
 	Max int // 0: MaxTags
 
-	mu   sync.Mutex
-	seen map[string]bool // guarded by mu
+	mu     sync.Mutex
+	seen   map[string]bool             // guarded by mu: whether a tag with a series is there
+	others map[string]segment.TagStats // guarded by mu: the counters of those in Other
+	left   segment.TagStats            // guarded by mu: of those that are in Other no more
 }
 
 // Fold returns the tags with their own series, and Other with the sum of the rest, if there is any.
 func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.seen == nil {
-		t.seen = make(map[string]bool)
-	}
+	t.leave(all)
 	most := t.Max
 	if most == 0 {
 		most = MaxTags
 	}
 	var own []segment.TagStats
 	other := segment.TagStats{Tag: Other}
-	folded := false
+	others := map[string]segment.TagStats{}
 	for _, s := range all {
 		if !t.seen[s.Tag] && len(t.seen) < most && s.Tag != Other && utf8.ValidString(s.Tag) {
 			t.seen[s.Tag] = true
@@ -45,13 +46,31 @@ func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 			own = append(own, s)
 			continue
 		}
-		folded = true
+		others[s.Tag] = segment.TagStats{Issued: s.Issued, Fetches: s.Fetches,
+			Failures: s.Failures, Waits: s.Waits}
 		add(&other, s)
 	}
-	if folded {
+	for tag, was := range t.others {
+		if now, ok := others[tag]; !ok || now.Fetches < was.Fetches {
+			add(&t.left, was)
+		}
+	}
+	if t.others = others; len(others) > 0 {
+		add(&other, t.left)
 		own = append(own, other)
 	}
 	return own
+}
+
+// leave takes the series of tags that are not in all. The caller holds mu.
+func (t *Tags) leave(all []segment.TagStats) {
+	there := make(map[string]bool, len(t.seen))
+	for _, s := range all {
+		if t.seen[s.Tag] {
+			there[s.Tag] = true
+		}
+	}
+	t.seen = there
 }
 
 // add adds s to sum. LastFetch becomes the newer one, and Err that of s if it has one.
