@@ -94,8 +94,9 @@ type fleet struct {
 	stop    chan struct{}
 	once    sync.Once // closes stop
 	seats   []atomic.Pointer[uid.Cached]
-	ids     [][]uid.ID // by seat
-	longest atomic.Int64
+	ids     [][]uid.ID   // by seat
+	longest atomic.Int64 // how long a process was without ids
+	stalled atomic.Int64 // how long one that needs none did not run
 }
 
 // newFleet starts n processes.
@@ -106,6 +107,7 @@ func newFleet(t *testing.T, p place, n int, window time.Duration) *fleet {
 		f.seats[i].Store(f.start(p))
 		f.wg.Go(func() { f.take(i) })
 	}
+	f.wg.Go(f.watch)
 	t.Cleanup(f.halt) // a test that failed has not
 	return f
 }
@@ -138,9 +140,28 @@ func (f *fleet) take(i int) {
 			return
 		}
 		f.ids[i] = append(f.ids[i], ids[:n]...)
-		f.longest.Store(max(f.longest.Load(), int64(time.Since(last))))
+		raise(&f.longest, time.Since(last))
 		last = time.Now()
 		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// watch measures how long the machine keeps a process waiting that takes no ids.
+func (f *fleet) watch() {
+	for {
+		begin := time.Now()
+		select {
+		case <-f.stop:
+			return
+		case <-time.After(2 * time.Millisecond):
+			raise(&f.stalled, time.Since(begin))
+		}
+	}
+}
+
+// raise raises a to d, unless it is as high.
+func raise(a *atomic.Int64, d time.Duration) {
+	for old := a.Load(); old < int64(d) && !a.CompareAndSwap(old, int64(d)); old = a.Load() {
 	}
 }
 
@@ -246,13 +267,20 @@ func TestMoveAuthorities(t *testing.T) {
 		if name := f.seats[0].Load().Stats().Universe; name != universe {
 			t.Errorf("%s: the universe is called %q, want %q as before", to.name, name, universe)
 		}
-		t.Logf("%s to %s: all replaced after %v of a Window of %v", from.name, to.name, time.Since(begin), window)
+		took := time.Since(begin)
+		t.Logf("%s to %s: all replaced after %v of a Window of %v", from.name, to.name, took, window)
+		if took > window/2 {
+			t.Errorf("%s to %s: all replaced after %v, want half a Window", from.name, to.name, took)
+		}
 		_, err := from.open(t, lease.Options{}).Assign(t.Context(), 7)
 		if !errors.Is(err, assigner.ErrMoved) {
 			t.Errorf("%s: Assign after the move = %v, want ErrMoved", from.name, err)
 		}
 	}
 	f.end()
+	if longest, stalled := time.Duration(f.longest.Load()), time.Duration(f.stalled.Load()); longest > time.Second+stalled {
+		t.Errorf("a process had no id for %v, want a second at most; the machine stalled for %v", longest, stalled)
+	}
 }
 
 // TestMoveDefault: worker ids without an end move with those of the namespace "default". A transaction that
