@@ -48,21 +48,24 @@ func TestNumber(t *testing.T) {
 			b.check(t, exitFailure, "", "over for good", "number", "next", "order", "BJ")
 			b.check(t, exitUsage, "", "has no periods", "number", "list", "--source", "ticket")
 			invoice(t, b.env["UID_DSN"])
-			r = b.check(t, exitOK, "invoice  1         2026      2026      0         {shop upper 2}{2006}-{n 4 year gapless} UTC\n",
-				"", "number", "list")
+			r = b.check(t, exitOK, "invoice  1         2026      2026      0         "+gapless+" UTC\n", "", "number", "list")
 			if !strings.Contains(r.stdout, "\norder    2         20261201  20261201  20261201  ") {
 				t.Errorf("list prints\n%s\nwant order as well", r.stdout)
 			}
 			r = b.check(t, exitOK, "", "", "number", "parse", "invoice", "BJ2026-0001")
-			if want := "shop     BJ\nperiod   begins 2026-01-01\ncount    1\ncounter  invoice@2026@BJ\n"; r.stdout != want {
+			want := "shop     BJ\nperiod   begins 2026-01-01\ncount    1\ncounter  invoice@2026@BJ\n"
+			if r.stdout != want {
 				t.Errorf("parse prints\n%s\nwant\n%s", r.stdout, want)
 			}
 			b.check(t, exitFailure, "", "after its end", "number", "parse", "invoice", "BJ2026-0001X")
-			b.check(t, exitUsage, "", "another format", "number", "parse", "invoice", "BJ2026-0001", "--zone", "Asia/Shanghai")
+			b.check(t, exitUsage, "", "another format", "number", "parse", "invoice", "BJ2026-0001", "--zone",
+				"Asia/Shanghai")
 			b.check(t, exitUsage, "", "never used with --source leaf", "number", "next", "invoice", "BJ")
 		})
 	}
 }
+
+const gapless = "{shop upper 2}{2006}-{n 4 year gapless}"
 
 // invoice takes a gapless number of the name invoice, of the year 2026.
 func invoice(t *testing.T, name string) {
@@ -80,7 +83,7 @@ func invoice(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := number.NewGapless(t.Context(), pool, s.Dialect, "invoice", "{shop upper 2}{2006}-{n 4 year gapless}",
+	n, err := number.NewGapless(t.Context(), pool, s.Dialect, "invoice", gapless,
 		&number.Options{Clock: func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }})
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,8 @@ func TestTagsLeave(t *testing.T) {
 			}
 			*d = append(*d, segment.TagStats{Tag: words[0], Fetches: n})
 		}
-		want := "# HELP uidring_segment_fetches_total Ranges that arrived.\n# TYPE uidring_segment_fetches_total counter\n"
+		want := "# HELP uidring_segment_fetches_total Ranges that arrived.\n" +
+			"# TYPE uidring_segment_fetches_total counter\n"
 		for words := strings.Fields(step.want); len(words) > 0; words = words[2:] {
 			want += fmt.Sprintf("uidring_segment_fetches_total{generator=\"numbers\",tag=%q} %s\n", words[0], words[1])
 		}

@@ -278,7 +278,8 @@ func TestMoveAuthorities(t *testing.T) {
 		}
 	}
 	f.end()
-	if longest, stalled := time.Duration(f.longest.Load()), time.Duration(f.stalled.Load()); longest > time.Second+stalled {
+	longest, stalled := time.Duration(f.longest.Load()), time.Duration(f.stalled.Load())
+	if longest > time.Second+stalled {
 		t.Errorf("a process had no id for %v, want a second at most; the machine stalled for %v", longest, stalled)
 	}
 }
