@@ -48,7 +48,8 @@ func TestNumber(t *testing.T) {
 			b.check(t, exitFailure, "", "over for good", "number", "next", "order", "BJ")
 			b.check(t, exitUsage, "", "has no periods", "number", "list", "--source", "ticket")
 			invoice(t, b.env["UID_DSN"])
-			r = b.check(t, exitOK, "invoice  1         2026      2026      0         "+gapless+" UTC\n", "", "number", "list")
+			r = b.check(t, exitOK, "invoice  1         2026      2026      0         "+gapless+" UTC\n", "", "number",
+				"list")
 			if !strings.Contains(r.stdout, "\norder    2         20261201  20261201  20261201  ") {
 				t.Errorf("list prints\n%s\nwant order as well", r.stdout)
 			}
