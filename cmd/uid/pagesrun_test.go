@@ -55,9 +55,6 @@ var pagesRun = map[string]struct{ as, prints string }{
 	"uid schema": {
 		"", "CREATE TABLE IF NOT EXISTS",
 	},
-	"uid schema --functions": {
-		"uid schema --functions --dialect mysql", "CREATE",
-	},
 	"uid workers": {
 		"", "WORKER_LEASE",
 	},
