@@ -81,18 +81,16 @@ func start(f flavour) (*Server, error) {
 	}
 	// The port is free when it is chosen and may be taken a moment later, so a server that does not
 	// come up gets another one.
-	for try := 0; ; try++ {
+	for range 3 {
 		if s.port, err = freePort(); err == nil {
 			err = s.Start()
 		}
 		if err == nil {
 			return s, nil
 		}
-		if try == 2 {
-			s.Close()
-			return nil, err
-		}
 	}
+	s.Close()
+	return nil, err
 }
 
 // fresh starts a server for one test, or skips the test.

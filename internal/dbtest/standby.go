@@ -27,7 +27,10 @@ func NewStandbys() (*Group, error) {
 	})
 	g, err := startGroup(streaming{f}, f)
 	for err == nil && len(g.Servers) < groupSize {
-		err = g.addStandby(f)
+		var s *Server
+		if s, err = start(standby{f, g.Primary()}); err == nil {
+			g.Servers = append(g.Servers, s)
+		}
 	}
 	if err == nil {
 		err = g.Whole()
@@ -41,41 +44,34 @@ func NewStandbys() (*Group, error) {
 	return g, nil
 }
 
-// addStandby starts one more standby.
-func (g *Group) addStandby(f postgres) error {
-	dir, err := os.MkdirTemp("", "uidring-")
-	if err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	s := &Server{flavour: f, dir: dir}
-	g.Servers = append(g.Servers, s)
+// standby differs from postgres in how it is installed: its data are those of a primary.
+type standby struct {
+	postgres
+	primary *Server
+}
+
+func (s standby) install(dir string) error {
 	if err := giveAway(dir); err != nil {
 		return err
 	}
-	if s.port, err = freePort(); err != nil {
-		return err
-	}
-	if err := baseBackup(f, s, g.Primary()); err != nil {
-		return err
-	}
-	return s.Start()
+	return s.follow(s.primary, dir)
 }
 
-// baseBackup makes a standby of a server that is down.
-func baseBackup(f postgres, s, primary *Server) error {
-	program, err := f.find("pg_basebackup")
+// follow makes a standby of a server that is down, and whose folder is dir.
+func (p postgres) follow(primary *Server, dir string) error {
+	program, err := p.find("pg_basebackup")
 	if err != nil {
 		return err
 	}
-	data := filepath.Join(s.dir, "data")
+	data := filepath.Join(dir, "data")
 	if err := os.RemoveAll(data); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
+		return err
 	}
-	conn := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s application_name=p%d",
-		primary.port, User, Password, s.port)
+	conn := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s application_name=%s",
+		primary.port, User, Password, filepath.Base(dir))
 	cmd := exec.Command(program, "--pgdata="+data, "--dbname="+conn, "--write-recovery-conf",
 		"--checkpoint=fast", "--no-sync", "--wal-method=stream")
-	cmd.Dir = s.dir
+	cmd.Dir = dir
 	if err := unprivileged(cmd); err != nil {
 		return err
 	}
@@ -136,7 +132,7 @@ func (streaming) promote(g *Group) (int, error) {
 func (k streaming) rejoin(g *Group, server int) error {
 	s := g.Servers[server]
 	_ = s.Stop() // one that does not stop soon was killed
-	if err := baseBackup(k.postgres, s, g.Primary()); err != nil {
+	if err := k.follow(g.Primary(), s.dir); err != nil {
 		return err
 	}
 	if err := s.Start(); err != nil {

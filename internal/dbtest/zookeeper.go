@@ -101,11 +101,8 @@ func ZooKeeperCounters(addr string) (string, error) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Second))
 	if _, err := io.WriteString(conn, "mntr"); err != nil {
-		return "", fmt.Errorf("dbtest: %w", err)
+		return "", err
 	}
 	answer, err := io.ReadAll(conn)
-	if err != nil {
-		return "", fmt.Errorf("dbtest: %w", err)
-	}
-	return string(answer), nil
+	return string(answer), err
 }
