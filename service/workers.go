@@ -179,17 +179,17 @@ func asked[T any](
 	})
 }
 
-// badAsk is why a request is refused before the authority is asked.
-type badAsk struct {
+// askError is why a request is refused before the authority is asked.
+type askError struct {
 	status int
 	code   wire.Code
 	text   string
 }
 
-func (b badAsk) Error() string { return b.text }
+func (b askError) Error() string { return b.text }
 
 func malformed(format string, args ...any) error {
-	return badAsk{http.StatusBadRequest, wire.BadRequest, fmt.Sprintf(format, args...)}
+	return askError{http.StatusBadRequest, wire.BadRequest, fmt.Sprintf(format, args...)}
 }
 
 // worker decodes the body of a request about a worker id into ask. It wants the body's type to be
@@ -197,11 +197,11 @@ func malformed(format string, args ...any) error {
 // it.
 func (h *handler) worker(r *http.Request, ask any) error {
 	if h.Workers == nil {
-		return badAsk{http.StatusNotFound, wire.NotServed, "worker ids are not served here"}
+		return askError{http.StatusNotFound, wire.NotServed, "worker ids are not served here"}
 	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" with an error
 	if kind != "application/json" {
-		return badAsk{http.StatusUnsupportedMediaType, wire.BadRequest,
+		return askError{http.StatusUnsupportedMediaType, wire.BadRequest,
 			fmt.Sprintf("Content-Type is %.64q, want application/json", kind)}
 	}
 	body, err := io.ReadAll(r.Body)
@@ -217,7 +217,7 @@ func (h *handler) worker(r *http.Request, ask any) error {
 // refuseClaim logs line with err and answers with its code. The client sees the text of an error
 // about layouts or about the number of worker ids. Other texts name hosts and go to the log only.
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line string, err error) {
-	if bad, ok := errors.AsType[badAsk](err); ok {
+	if bad, ok := errors.AsType[askError](err); ok {
 		refuse(w, bad.status, bad.code, bad.text)
 		return
 	}

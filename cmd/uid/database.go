@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,23 +142,9 @@ func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 			what = "no success"
 		}
 		return fmt.Errorf("%s: %s within %v (--timeout): %w", s.Place, what, f.Timeout,
-			withoutDeadline(err))
+			lateReasons(err))
 	}
 	return fmt.Errorf("%s: %w", s.Place, err)
-}
-
-// withoutDeadline returns err without the words "context deadline exceeded", for a message that
-// explains the deadline. If err has no other words, it keeps them, once. Of several errors in one,
-// each keeps a reason.
-func withoutDeadline(err error) error {
-	text, late := strings.TrimSpace(err.Error()), context.DeadlineExceeded.Error()
-	if strings.Contains(text, "\n") {
-		return lateReasons(err)
-	}
-	for _, words := range []string{late + "; last error: ", ": " + late, late} {
-		text = strings.ReplaceAll(text, words, "")
-	}
-	return errors.New(cmp.Or(strings.TrimRight(text, ": \n"), late))
 }
 
 // lateReasons returns err with words for people in place of "context deadline exceeded".

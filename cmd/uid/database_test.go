@@ -8,21 +8,19 @@ import (
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
-// TestWithoutDeadline: the words of the deadline are removed, and no others.
-func TestWithoutDeadline(t *testing.T) {
+// TestLateReasons: the words of the deadline become words for people, and no others change.
+func TestLateReasons(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"context deadline exceeded":                                                    "context deadline exceeded",
-		"a: context deadline exceeded":                                                 "a",
-		"a: context deadline exceeded; last error: b refused":                          "a: b refused",
-		"a: context deadline exceeded; last error: timeout: context deadline exceeded": "a: timeout",
-		"a: context deadline exceeded; last error: context deadline exceeded":          "a",
+		"context deadline exceeded": "no answer in time",
+		"a: context deadline exceeded; last error: timeout: context deadline exceeded": "a: no answer in time; " +
+			"last error: timeout: no answer in time",
 		"a: tls: context deadline exceeded\n\tb: dial: context deadline exceeded": "a: tls: no answer in time\n" +
 			"\tb: dial: no answer in time",
 		"a refused": "a refused",
 	} {
-		if got := withoutDeadline(errors.New(text)).Error(); got != want {
-			t.Errorf("withoutDeadline(%q) = %q, want %q", text, got, want)
+		if got := lateReasons(errors.New(text)).Error(); got != want {
+			t.Errorf("lateReasons(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
