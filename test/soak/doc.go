@@ -14,8 +14,8 @@
 // The authorities group-replication, semisync, semisync-after-commit and standbys are three servers
 // each, of which one can be written to: see group. Their faults end and stop servers, and another
 // one takes over. Of group-replication-multi all three can be written to, and are. Processes with
-// ids of segments and numbers run beside the generators. The longest recovery is that after a new
-// primary is there.
+// ids of segments and numbers run beside the generators. The time after a new primary is there is
+// recorded by itself.
 //
 // It starts everything it needs, on loopback and in temporary folders. Its exit status is 0 if
 //

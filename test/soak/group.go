@@ -164,11 +164,14 @@ func (g *group) each(f func(*dbtest.Server) error) error {
 	return errors.Join(errs...)
 }
 
+// promoted stands for a fault, in what the soak says of the time after a fail-over.
+const promoted = "a new primary was there"
+
 // failOver waits for the next primary, and until every process has followed it.
 func (g *group) failOver(in *injector) error {
 	err := g.FailOver()
 	if err == nil {
-		in.fleet.Await("a new primary was there")
+		in.fleet.Await(promoted)
 	}
 	return err
 }

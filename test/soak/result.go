@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -50,6 +51,7 @@ type result struct {
 	StallOf    string           `json:"longest_stall_of"`
 	Recovery   float64          `json:"longest_recovery_seconds"`
 	RecoveryOf string           `json:"longest_recovery_after"`
+	Followed   float64          `json:"longest_after_a_new_primary_seconds,omitempty"`
 	Failures   []string         `json:"failures"`
 }
 
@@ -64,7 +66,7 @@ func newResult(c config, begin time.Time, in *injector) *result {
 		IDs: s.IDs, Duplicates: s.Duplicates, Foreign: s.Foreign, Examples: s.First,
 		Workers: s.Workers, Shared: s.Shared, Starts: sum.Starts, Faults: in.counts.All(),
 		Errors: sum.Errors, Recovery: soak.Seconds(sum.Recovery), RecoveryOf: sum.RecoveryOf,
-		Failures: sum.Failures,
+		Followed: soak.Seconds(sum.Longest[promoted]), Failures: sum.Failures,
 	}
 	r.Counted, r.Again = f.counted()
 	f.mu.Lock()
@@ -165,7 +167,7 @@ func (r result) groupRow() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %d | %s | %.2f s | %.2f s |",
 		r.Authority, r.Duration, human.Count(r.IDs), human.Count(r.Counted),
 		r.Duplicates+r.Again+r.Outside, human.Count(int64(r.Windows)), next, human.Count(failed),
-		r.Stall, r.Recovery)
+		r.Stall, cmp.Or(r.Followed, r.Recovery))
 }
 
 // processor returns the name of the machine's processor, or the architecture where the system does

@@ -22,18 +22,18 @@ var errEnded = errors.New("the process ended by itself")
 type Fleet struct {
 	kinds []string // of ids: their names
 
-	mu       sync.Mutex       // guards the fields below
-	slots    []*Process       // nil while the slot is between two processes
-	started  int              // how many processes were started
-	errs     map[string]int64 // how many errors of each kind callers got
-	recovery time.Duration    // the longest recovery
-	after    string           // the fault before it
-	bad      []error          // what must not happen, and did
+	mu      sync.Mutex               // guards the fields below
+	slots   []*Process               // nil while the slot is between two processes
+	started int                      // how many processes were started
+	errs    map[string]int64         // how many errors of each kind callers got
+	longest map[string]time.Duration // the longest recovery after each fault
+	bad     []error                  // what must not happen, and did
 }
 
 // NewFleet returns a fleet of n empty slots, whose processes have ids of the given kinds.
 func NewFleet(n int, kinds ...string) *Fleet {
-	return &Fleet{kinds: kinds, slots: make([]*Process, n), errs: map[string]int64{}}
+	return &Fleet{kinds: kinds, slots: make([]*Process, n), errs: map[string]int64{},
+		longest: map[string]time.Duration{}}
 }
 
 // Start starts a process in an empty slot. job gets the process's number, from 1 on.
@@ -157,17 +157,24 @@ func (f *Fleet) Bad() bool {
 // Summary is what a fleet has recorded.
 type Summary struct {
 	Starts     int
-	Errors     map[string]int64 // how many errors of each kind callers got
-	Recovery   time.Duration    // the longest time that Await took
-	RecoveryOf string           // the fault before it
-	Failures   []string         // what must not happen, and did; never nil
+	Errors     map[string]int64         // how many errors of each kind callers got
+	Recovery   time.Duration            // the longest time that Await took
+	RecoveryOf string                   // the fault before it
+	Longest    map[string]time.Duration // the same for each fault
+	Failures   []string                 // what must not happen, and did; never nil
 }
 
 // Summary returns what was recorded so far.
 func (f *Fleet) Summary() Summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Summary{f.started, maps.Clone(f.errs), f.recovery, f.after, []string{}}
+	s := Summary{Starts: f.started, Errors: maps.Clone(f.errs), Longest: maps.Clone(f.longest),
+		Failures: []string{}}
+	for after, d := range f.longest {
+		if d > s.Recovery {
+			s.Recovery, s.RecoveryOf = d, after
+		}
+	}
 	for _, err := range f.bad {
 		s.Failures = append(s.Failures, err.Error())
 	}
@@ -210,9 +217,7 @@ func (f *Fleet) Await(after string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if d := time.Since(begin); d > f.recovery {
-		f.recovery, f.after = d, after
-	}
+	f.longest[after] = max(f.longest[after], time.Since(begin))
 }
 
 // Stop ends all processes cleanly, and returns what must not have happened.
