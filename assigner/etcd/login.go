@@ -3,7 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -18,9 +18,7 @@ import (
 type login struct {
 	user, password string
 
-	mu    sync.Mutex
-	known bool   // guarded by mu: token is the server's answer
-	token string // guarded by mu; empty: the server asks for none
+	token atomic.Pointer[string] // the server's answer; nil: none yet, empty: it asks for no token
 }
 
 // unary is a grpc.UnaryClientInterceptor. It repeats a request once whose token was stale.
@@ -36,13 +34,13 @@ func (l *login) unary(ctx context.Context, method string, req, reply any, cc *gr
 			return tokenErr
 		}
 		with := ctx
-		if token != "" {
-			with = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, token)
+		if *token != "" {
+			with = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token)
 		}
 		if err = invoker(with, method, req, reply, cc, opts...); !stale(err) {
 			return err
 		}
-		l.drop(token)
+		l.token.CompareAndSwap(token, nil) // unless another one has replaced it
 	}
 	return err
 }
@@ -56,11 +54,8 @@ func stale(err error) bool {
 
 // get returns the token, and asks the server for one first if none is known. Callers that come at
 // the same time may each ask.
-func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (string, error) {
-	l.mu.Lock()
-	known, token := l.known, l.token
-	l.mu.Unlock()
-	if known {
+func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (*string, error) {
+	if token := l.token.Load(); token != nil {
 		return token, nil
 	}
 	resp, err := pb.NewAuthClient(cc).Authenticate(ctx,
@@ -69,19 +64,9 @@ func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (string, error) {
 		resp, err = &pb.AuthenticateResponse{}, nil
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.known, l.token = true, resp.GetToken()
-	return l.token, nil
-}
-
-// drop forgets token unless another one has replaced it.
-func (l *login) drop(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.token == token {
-		l.known = false
-	}
+	token := resp.GetToken()
+	l.token.Store(&token)
+	return &token, nil
 }

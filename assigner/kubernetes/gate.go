@@ -68,28 +68,25 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// date is the server's time as the last answer told it. Its methods are safe for concurrent use.
-type date struct {
-	mu    sync.Mutex
-	value time.Time // guarded by mu; zero: no answer yet
-	at    time.Time // guarded by mu: when the answer arrived, by the monotonic clock
+// told is the server's time as an answer told it.
+type told struct {
+	date time.Time
+	at   time.Time // when the answer arrived, by the monotonic clock
 }
 
-// note keeps the Date of an answer that has just arrived.
-func (d *date) note(h http.Header) {
-	t, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		return
+// noteDate keeps the Date of an answer that has just arrived.
+func (s *store) noteDate(h http.Header) {
+	if t, err := http.ParseTime(h.Get("Date")); err == nil {
+		s.told.Store(&told{t, time.Now()})
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.value, d.at = t, time.Now()
 }
 
 // now returns the server's time. ok reports whether an answer of the last second has told it.
-func (d *date) now() (t time.Time, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	past := time.Since(d.at)
-	return d.value.Add(past).UTC(), !d.value.IsZero() && past <= time.Second
+func (s *store) now() (t time.Time, ok bool) {
+	last := s.told.Load()
+	if last == nil {
+		return t, false
+	}
+	past := time.Since(last.at)
+	return last.date.Add(past).UTC(), past <= time.Second
 }

@@ -85,7 +85,7 @@ func (s *store) do(ctx context.Context, method, target string, in, out any) erro
 		return err
 	}
 	defer answer.Body.Close()
-	s.date.note(answer.Header)
+	s.noteDate(answer.Header)
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
 		return err

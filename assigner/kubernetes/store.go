@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner/lease"
@@ -19,7 +20,7 @@ type store struct {
 	leases  string // the collection's URL
 	client  *http.Client
 	gate    gate
-	date    date
+	told    atomic.Pointer[told] // nil: no answer yet
 }
 
 func newStore(c *Cluster, name string) *store {
@@ -66,18 +67,15 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	var l leaseObject
 	err := s.do(ctx, http.MethodGet, s.leases+"/"+s.object(name), nil, &l)
-	var e lease.Entry
-	if err == nil {
-		e, err = s.entry(l)
-	}
 	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusNotFound &&
 		a.kind != "" {
 		return lease.Entry{Name: name}, nil
 	}
-	if err != nil {
-		return e, s.explain("reading lease "+s.object(name), err)
+	e := lease.Entry{}
+	if err == nil {
+		e, err = s.entry(l)
 	}
-	return e, nil
+	return e, s.explain("reading lease "+s.object(name), err)
 }
 
 // Put creates or updates an entry's object. The API server compares resourceVersion and uid, and
@@ -101,22 +99,19 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 	if a, ok := errors.AsType[*answerError](err); ok && a.conflict(method) {
 		err = fmt.Errorf("%w: %w", lease.ErrConflict, err)
 	}
-	if err != nil {
-		return e, s.explain(what+s.object(old.Name), err)
-	}
-	return e, nil
+	return e, s.explain(what+s.object(old.Name), err)
 }
 
 // Now returns the API server's time, to the second. It asks only if the last answer is older than
 // that.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
-	if t, ok := s.date.now(); ok {
+	if t, ok := s.now(); ok {
 		return t, nil
 	}
 	if _, err := s.Get(ctx, "header"); err != nil {
 		return time.Time{}, err
 	}
-	t, ok := s.date.now()
+	t, ok := s.now()
 	if !ok {
 		return t, errors.New("kubernetes: the API server's answer has no Date")
 	}
@@ -125,6 +120,9 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 
 // explain adds to err what was tried, and what to do if the account lacks a right.
 func (s *store) explain(what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	hint := ""
 	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusForbidden {
 		hint = "; the account needs get, list, create and update on leases.coordination.k8s.io " +
