@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/ff1"
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -252,7 +253,7 @@ func (n *Number) begin(ctx context.Context, p *page, name string, key []string) 
 	tag := n.tag(p.period, key)
 	t, err := n.gen.Begin(ctx, segment.Period{
 		Name: n.name, Format: n.kept(), Number: p.period, Tag: tag,
-		Step: min(most, 100), MaxStep: min(most, segment.MaxSpan),
+		Step: min(most, 100), MaxStep: min(most, segbound.Span),
 	})
 	if err != nil {
 		if errors.Is(err, segment.ErrPastPeriod) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/uidring/uidring/internal/segbound"
 )
 
 // Fetch returns a range straight from the source, for a program that counts through it itself. It
@@ -23,8 +25,8 @@ import (
 // Errors wrap ErrOptions for a step that is out of range, ErrUnknownTag, ErrExhausted, ErrBadRange,
 // ErrClosed, the source's error, or that of ctx. After an error a range may be lost: it is a gap.
 func (g *Generator) Fetch(ctx context.Context, tag string, step int64) (Range, error) {
-	if step < 0 || step > MaxSpan {
-		return Range{}, fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, MaxSpan)
+	if step < 0 || step > segbound.Span {
+		return Range{}, fmt.Errorf("%w: step is %d, want 0..%d", ErrOptions, step, segbound.Span)
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.opts.FetchTimeout)
 	defer cancel()
@@ -63,7 +65,7 @@ func (g *Generator) cut(ctx context.Context, tag string, step int64) (int64, err
 		if err != nil {
 			return 0, err
 		}
-		p.base = min(row.Step, MaxSpan)
+		p.base = min(row.Step, segbound.Span)
 	}
 	return min(step, p.max()), nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -40,7 +41,7 @@ func TestFetch(t *testing.T) {
 				t.Errorf("Fetch(step %d) = %v, %v, want %d ids", step, r, err, want)
 			}
 		}
-		for _, step := range []int64{-1, segment.MaxSpan + 1} {
+		for _, step := range []int64{-1, segbound.Span + 1} {
 			if r, err := g.Fetch(t.Context(), "a", step); !errors.Is(err, segment.ErrOptions) {
 				t.Errorf("Fetch(step %d) = %v, %v, want ErrOptions", step, r, err)
 			}
@@ -95,9 +96,9 @@ func TestFetchCut(t *testing.T) {
 	}{
 		{0, 10, million, million, 0},
 		{0, 10, million + 1, million, 1},
-		{0, 10, segment.MaxSpan, million, 1},
-		{0, 700_000, segment.MaxSpan, 1_400_000, 1},
-		{0, segment.MaxSpan, segment.MaxSpan, segment.MaxSpan, 1},
+		{0, 10, segbound.Span, million, 1},
+		{0, 700_000, segbound.Span, 1_400_000, 1},
+		{0, segbound.Span, segbound.Span, segbound.Span, 1},
 		{500, 10, 500, 500, 0},
 		{500, 10, 501, 500, 1},
 		{500, 10, 0, 10, 0},
@@ -111,7 +112,7 @@ func TestFetchCut(t *testing.T) {
 			t.Errorf("Fetch(step %d) with MaxStep %d of a row with step %d = %v, %v after %d looks at the row, "+
 				"want %d ids after %d", tt.step, tt.max, tt.own, r, err, f.finds, tt.want, tt.finds)
 		}
-		if _, err := g.Fetch(t.Context(), "nobody", segment.MaxSpan); !errors.Is(err, segment.ErrUnknownTag) {
+		if _, err := g.Fetch(t.Context(), "nobody", segbound.Span); !errors.Is(err, segment.ErrUnknownTag) {
 			t.Errorf("Fetch of an unknown tag = %v, want ErrUnknownTag", err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/uidring/uidring/internal/segbound"
 )
 
 // Options are the options of New. nil means the defaults, as does a zero field. New copies them; a
@@ -70,8 +72,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Prefetch < 1 || c.Prefetch > 99 {
 		return c, fmt.Errorf("%w: Prefetch is %d, want 1..99", ErrOptions, c.Prefetch)
 	}
-	if c.MaxStep < 0 || c.MaxStep > MaxSpan {
-		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, MaxSpan)
+	if c.MaxStep < 0 || c.MaxStep > segbound.Span {
+		return c, fmt.Errorf("%w: MaxStep is %d, want 0..%d", ErrOptions, c.MaxStep, segbound.Span)
 	}
 	for _, d := range []struct {
 		name string

@@ -3,6 +3,8 @@ package segment
 import (
 	"context"
 	"fmt"
+
+	"github.com/uidring/uidring/internal/segbound"
 )
 
 // A Source hands out disjoint ranges of ids, tag by tag: no id is ever in two ranges of one tag, on
@@ -26,13 +28,8 @@ type Source interface {
 	Fetch(ctx context.Context, tag string, step int64) (Range, error)
 }
 
-// The bounds of a Range.
-const (
-	MaxStride = 65535          // the largest Stride, that of MySQL's auto_increment_increment
-	MaxSpan   = int64(1) << 31 // the largest To-From, and so the largest step
-
-	maxOrigin = MaxStride // no more counters than steps keep apart
-)
+// maxOrigin bounds Range.Origin: there are no more counters than steps keep apart.
+const maxOrigin = segbound.Stride
 
 // Range is a half-open interval of ids: From, From+Stride, From+2*Stride and so on, all below To.
 // The article on Leaf writes the first range of 1000 ids as "1~1000"; here it is [1, 1001), as in
@@ -80,10 +77,10 @@ func (r Range) Validate() error {
 	switch {
 	case r.From < 0 || r.To <= r.From:
 		return fmt.Errorf("%w: %v, want 0 <= From < To", ErrBadRange, r)
-	case r.Stride < 0 || r.Stride > MaxStride:
-		return fmt.Errorf("%w: Stride is %d, want 0..%d", ErrBadRange, r.Stride, MaxStride)
-	case r.To-r.From > MaxSpan:
-		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From, MaxSpan)
+	case r.Stride < 0 || r.Stride > segbound.Stride:
+		return fmt.Errorf("%w: Stride is %d, want 0..%d", ErrBadRange, r.Stride, segbound.Stride)
+	case r.To-r.From > segbound.Span:
+		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From, segbound.Span)
 	case r.Origin < 0 || r.Origin > maxOrigin:
 		return fmt.Errorf("%w: Origin is %d, want 0..%d", ErrBadRange, r.Origin, maxOrigin)
 	case r.Step < 0:

@@ -1,6 +1,10 @@
 package segment
 
-import "time"
+import (
+	"time"
+
+	"github.com/uidring/uidring/internal/segbound"
+)
 
 // pace decides how many ids to ask for. Guarded by Tag.mu.
 //
@@ -32,7 +36,7 @@ func (p *pace) max() int64 {
 	if limit == 0 {
 		limit = defaultMaxStep
 		if p.base > limit/2 {
-			limit = min(p.base, MaxSpan/2) * 2
+			limit = min(p.base, segbound.Span/2) * 2
 		}
 	}
 	return max(limit, p.base)
@@ -75,6 +79,6 @@ func (p *pace) fetched(r Range, now time.Time) {
 // lowered one the adapted step only shrinks by halving, so that a range that lasted long is what
 // shortens it.
 func (p *pace) setBase(base int64) {
-	p.base = min(base, MaxSpan) // a larger one could not be asked for
+	p.base = min(base, segbound.Span) // a larger one could not be asked for
 	p.step = max(p.step, p.base)
 }

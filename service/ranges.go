@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service/internal/wire"
 )
@@ -22,7 +23,7 @@ func (h *handler) ranges(w http.ResponseWriter, r *http.Request) {
 	step := int64(0)
 	if counts(r) {
 		var err error
-		if step, err = count(r, segment.MaxSpan); err != nil {
+		if step, err = count(r, segbound.Span); err != nil {
 			inFailure(w, err.Error())
 			return
 		}

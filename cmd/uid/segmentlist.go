@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -133,8 +134,8 @@ func left(r segment.Row) int64 { return math.MaxInt64 - max(r.Next, 0) }
 // invalid returns why no range can be fetched from a row, or "".
 func invalid(r segment.Row) string {
 	switch {
-	case r.Step < 1 || r.Step > segment.MaxSpan:
-		return fmt.Sprintf("step is %d, want 1..%d", r.Step, segment.MaxSpan)
+	case r.Step < 1 || r.Step > segbound.Span:
+		return fmt.Sprintf("step is %d, want 1..%d", r.Step, segbound.Span)
 	case r.Next < 0:
 		return fmt.Sprintf("next is %d, want 0 or more", r.Next)
 	case left(r) < r.Step:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/segbound"
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
@@ -109,8 +110,8 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 			"say --only snowflake")
 	case c.Only == "snowflake" && c.Numbers+c.Routes != "":
 		return usagef("--numbers and --routes need the tags, and --only snowflake leaves them out")
-	case c.MaxStep < 0 || c.MaxStep > segment.MaxSpan:
-		return usagef("--max-step is %d, want 1..%d", c.MaxStep, segment.MaxSpan)
+	case c.MaxStep < 0 || c.MaxStep > segbound.Span:
+		return usagef("--max-step is %d, want 1..%d", c.MaxStep, segbound.Span)
 	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, network, c.Addr)

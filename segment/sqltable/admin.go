@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -140,7 +141,7 @@ func (t *table) insert(ctx context.Context, c *sqldb.Conn, to segment.Row) error
 // given, lies above the last range. change returns errNotSo if the condition does not hold, and
 // nil without a statement if there is nothing to change.
 func (t *table) change(ctx context.Context, c *sqldb.Conn, now row, to segment.Row) error {
-	useless := now.step < 1 || now.step > segment.MaxSpan
+	useless := now.step < 1 || now.step > segbound.Span
 	step := cmp.Or(to.Step, now.step)
 	switch {
 	case useless && to.Step == 0:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -100,16 +101,16 @@ func (t *table) claimRead(
 // arithmetic on what was read; the statement that follows checks the row again. No sum in it
 // overflows: room is what is left below the largest int64.
 func (t *table) length(now row, ids int64) (int64, error) {
-	if now.step < 1 || now.step > segment.MaxSpan || t.next(now) < 0 {
+	if now.step < 1 || now.step > segbound.Span || t.next(now) < 0 {
 		return 0, fmt.Errorf("%w: %s is %d and %s is %d, want 1..%d and no id below 0",
-			segment.ErrBadRange, t.step, now.step, t.at, now.at, segment.MaxSpan)
+			segment.ErrBadRange, t.step, now.step, t.at, now.at, segbound.Span)
 	}
 	// Whole blocks, rounded up, or exactly the ids that were asked for. Near its end a counter
 	// hands out single blocks.
 	n, room := now.step, math.MaxInt64-t.next(now)
 	switch {
 	case t.blocks:
-		n *= max(min((ids+n-1)/n, segment.MaxSpan/n), 1)
+		n *= max(min((ids+n-1)/n, segbound.Span/n), 1)
 		if n > room {
 			n = now.step
 		}
@@ -143,7 +144,7 @@ func (t *table) advance(
 	if step > 0 {
 		where += fmt.Sprint(" AND ", t.step, " = ", step)
 	} else { // a row that was edited to an invalid step gives no range
-		where += fmt.Sprint(" AND ", t.step, " BETWEEN 1 AND ", segment.MaxSpan)
+		where += fmt.Sprint(" AND ", t.step, " BETWEEN 1 AND ", segbound.Span)
 	}
 	to, err := t.answer(ctx, c, end, fmt.Sprint(ahead), where, tag)
 	if err != nil {

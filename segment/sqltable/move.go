@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -70,7 +71,7 @@ func move(
 		if row.Next < math.MaxInt64 {
 			ahead := int64(0)
 			if try > 0 && row.Step > 0 {
-				ahead = min(row.Step<<try, segment.MaxSpan, math.MaxInt64-1-row.Next)
+				ahead = min(row.Step<<try, segbound.Span, math.MaxInt64-1-row.Next)
 			}
 			err := f.seal(ctx, t, row, row.Next+ahead, place, after)
 			if errors.Is(err, errNotSo) { // the counter has moved on
@@ -102,8 +103,8 @@ func (t *table) seal(
 			"may have given equal ids", place, row.Tag, there.Next)
 	case err != nil && !errors.Is(err, segment.ErrUnknownTag):
 		return err
-	case row.Step < 1 || row.Step > segment.MaxSpan:
-		return invalid("the step of tag %q is %d, want 1..%d", row.Tag, row.Step, segment.MaxSpan)
+	case row.Step < 1 || row.Step > segbound.Span:
+		return invalid("the step of tag %q is %d, want 1..%d", row.Tag, row.Step, segbound.Span)
 	}
 	err = t.do(ctx, func(c *sqldb.Conn) error {
 		if err := c.RequireKey(ctx, moved, "tag"); err != nil {

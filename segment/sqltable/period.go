@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -116,9 +117,9 @@ func (t *table) checkPeriod(p segment.Period) error {
 		return nil
 	case !strings.HasPrefix(p.Tag, p.Name+"@"):
 		return invalid("Tag is %q, want %s@ at its start", p.Tag, p.Name)
-	case p.Step < 1 || p.Step > segment.MaxSpan/2 || p.Number < 0:
+	case p.Step < 1 || p.Step > segbound.Span/2 || p.Number < 0:
 		return invalid("Step is %d and Number %d, want 1..%d and 0 or more", p.Step, p.Number,
-			segment.MaxSpan/2)
+			segbound.Span/2)
 	}
 	if err := checkTag(p.Tag, t.maxTag); err != nil {
 		return invalid("%v", err)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -238,8 +239,8 @@ func checkFetch(tag string, step int64, maxTag int) error {
 	if err := checkTag(tag, maxTag); err != nil {
 		return fmt.Errorf("sqltable: %w: %w", segment.ErrUnknownTag, err)
 	}
-	if step < 0 || step > segment.MaxSpan {
-		return invalid("step is %d, want 0..%d", step, segment.MaxSpan)
+	if step < 0 || step > segbound.Span {
+		return invalid("step is %d, want 0..%d", step, segbound.Span)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 )
@@ -60,8 +61,8 @@ func (o *TicketOptions) withDefaults(servers int) (TicketOptions, error) {
 	switch {
 	case servers == 0:
 		return t, invalid("Ticket: no servers, want 1 or more")
-	case t.Step < int64(servers) || t.Step > segment.MaxStride:
-		return t, invalid("Step is %d, want %d..%d", t.Step, servers, segment.MaxStride)
+	case t.Step < int64(servers) || t.Step > segbound.Stride:
+		return t, invalid("Step is %d, want %d..%d", t.Step, servers, segbound.Stride)
 	case t.Batch < 1 || t.Batch > maxBatch:
 		return t, invalid("Batch is %d, want 1..%d", t.Batch, maxBatch)
 	case t.Timeout < 0:

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/ticketplan"
-	"github.com/uidring/uidring/segment"
 )
 
 // Expand carries out the plans. It implements ticketplan.Planner.
@@ -175,7 +175,7 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 		if err != nil {
 			return err
 		}
-		if most := e.start - 2*segment.MaxStride; id > most { // the plan's row takes the next id
+		if most := e.start - 2*segbound.Stride; id > most { // the plan's row takes the next id
 			return fmt.Errorf("%w: the counter is at %d, want at most %d for a plan that starts "+
 				"at %d; call again", sqldb.ErrChanged, id, most, e.start)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/segment"
@@ -107,9 +108,9 @@ func tagFindings(rows []segment.Row, counter string) (found []Finding) {
 func tagFinding(r segment.Row, counter string) Finding {
 	left := math.MaxInt64 - max(0, r.Next)
 	switch {
-	case r.Step < 1 || r.Step > segment.MaxSpan:
+	case r.Step < 1 || r.Step > segbound.Span:
 		return fail(fmt.Sprintf("has step %d, want 1..%d: it gives no range",
-			r.Step, segment.MaxSpan),
+			r.Step, segbound.Span),
 			"uid segment set TAG --step N")
 	case r.Next < 0:
 		return fail(fmt.Sprintf("has %s %d, want 1 or more: it gives no range", counter,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/human"
+	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
@@ -25,7 +26,7 @@ func (p *Patient) tickets(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if step < 1 || offset < 1 || offset > step || step > segment.MaxStride {
+	if step < 1 || offset < 1 || offset > step || step > segbound.Stride {
 		return []Finding{fail(fmt.Sprintf("the server counts by %d from %d, want an offset of "+
 			"1..%d", step, offset, max(step, 1)),
 			"auto_increment_increment is the number of ticket servers or more, and each has an "+
