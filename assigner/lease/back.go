@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // believe makes a store that went back safe, as far as this process knows of it. found is a slot as
@@ -50,7 +51,7 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	to.FencingToken = max(found.FencingToken, known.FencingToken)
 	to = to.next("", known.Layout, max(gap, found.Until, h.floor(), s.memory.begin()))
 	there, err = s.swap(ctx, found, to)
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRolledBack) {
+	if errors.Is(err, ErrConflict) || errors.Is(err, storekind.ErrRolledBack) {
 		return there, nil, err
 	}
 	s.memory.forgot(gap)

@@ -56,22 +56,6 @@ type Numberer interface {
 	Used(ctx context.Context, worker int64) (bool, error)
 }
 
-// A Sessioner is a Store whose calls of one attempt, which come one after another, may share what
-// is dear to make, such as a connection.
-type Sessioner interface {
-	Store
-
-	// Session returns a ctx for the calls of one attempt. Nothing waits inside of it for anything
-	// but the Store. end is called after the last call.
-	Session(ctx context.Context) (calls context.Context, end func())
-}
-
 // ErrBusy says that another session has held the entry that Put was to change for longer than the
 // store waits. The change may be made later. A start tries another slot then.
 var ErrBusy = errors.New("lease: another session holds the entry")
-
-// ErrRolledBack says that the store has rolled back a change and says so. Like every error but
-// ErrConflict it proves nothing about the entry, and other than a lost answer it does not let a
-// slot that is behind count as evidence that the store went back: a member of a cluster that lags
-// rolls back what is built on its old entries.
-var ErrRolledBack = errors.New("lease: the store rolled the change back")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // ErrMoveRefused says that Move has changed nothing in the source, because one of the two stores is
@@ -78,7 +79,7 @@ type Moved struct {
 // in the source has ended, and no clock takes part: a clock only chooses which slots are copied and
 // which are below the floor.
 //
-// Windows without an end cannot be copied. Where a store gives such worker ids out (a Mover), it
+// Windows without an end cannot be copied. Where a store gives such worker ids out (storekind.Mover), it
 // stops that for good after the seal, until which a move may be refused, and waits for those that
 // are being given out. All worker ids up to the highest count as used in the target.
 //
@@ -298,7 +299,7 @@ func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
 // stop is the rest of (b): no more worker ids without an end are given out. It comes after the
 // seal, because it is for good, and a move may be refused until then.
 func (m *mover) stop(ctx context.Context) error {
-	mv, ok := m.from.store.(Mover)
+	mv, ok := m.from.store.(storekind.Mover[Entry])
 	if !ok {
 		return nil
 	}

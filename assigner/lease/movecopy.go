@@ -9,34 +9,15 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storekind"
 )
-
-// A Mover is a Store that knows more about itself than a List tells, for Move from it.
-type Mover interface {
-	Store
-
-	// Running returns the header, and the slots whose windows end after an instant, for universes
-	// in which most do not. Like Get it shows every change that was answered before the call began.
-	Running(ctx context.Context, after time.Time) (header Entry, slots []Entry, err error)
-
-	// Deleted returns worker ids from first on that were given out, are not in the header's list,
-	// and have no slot any more: nobody knows when their windows end. It looks at some of them; the
-	// next call begins at next, which is 0 after the last one.
-	Deleted(ctx context.Context, first int64) (ids []int64, next int64, err error)
-
-	// Endless returns the highest worker id that was given out for a window without an end, -1
-	// where the store gives out none. With stop set, no more are given out for good from then on,
-	// and the answer comes when those that were being given out are in it. It may be called again.
-	// Without stop it changes nothing, and fails where stop would be refused.
-	Endless(ctx context.Context, stop bool) (highest int64, err error)
-}
 
 // runsLate is how long ago a window may have ended that still counts as one that runs: it is
 // copied, and the floor, below which no new worker id's window begins, lies that far back.
 const runsLate = time.Minute
 
 // endless calls mv.Endless.
-func (m *mover) endless(ctx context.Context, mv Mover, stop bool) (int64, error) {
+func (m *mover) endless(ctx context.Context, mv storekind.Mover[Entry], stop bool) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return mv.Endless(ctx, stop)
@@ -66,7 +47,7 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	highest := m.highest
 	var entries []Entry
 	var head Entry
-	mv, isMover := m.from.store.(Mover)
+	mv, isMover := m.from.store.(storekind.Mover[Entry])
 	if isMover {
 		if !m.stopped { // else rows may have been deleted since
 			if highest, err = m.endless(ctx, mv, false); err != nil {
@@ -115,7 +96,7 @@ const lookedLine = 500_000
 
 // deleted finds the worker ids whose slots were deleted by hand. It takes the longest of all steps
 // where there are millions, so another try goes on where one has ended, and it says how far it is.
-func (m *mover) deleted(ctx context.Context, mv Mover) error {
+func (m *mover) deleted(ctx context.Context, mv storekind.Mover[Entry]) error {
 	for m.looked >= 0 {
 		within, cancel := context.WithTimeout(ctx, requestTimeout)
 		ids, next, err := mv.Deleted(within, m.looked)
@@ -137,7 +118,7 @@ func (m *mover) deleted(ctx context.Context, mv Mover) error {
 }
 
 // running calls mv.Running.
-func (m *mover) running(ctx context.Context, mv Mover, after int64) (Entry, []Entry, error) {
+func (m *mover) running(ctx context.Context, mv storekind.Mover[Entry], after int64) (Entry, []Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return mv.Running(ctx, time.UnixMilli(after))
@@ -166,7 +147,7 @@ func (s *share) count(all []row, highest int64, to *space) {
 // examine refuses what must not be moved, before the seal.
 func (m *mover) examine(ctx context.Context, f, t header) error {
 	from, to := place(m.from.store), place(m.to.store)
-	if mv, ok := m.to.store.(Mover); ok {
+	if mv, ok := m.to.store.(storekind.Mover[Entry]); ok {
 		highest, err := m.endless(ctx, mv, false)
 		if err != nil {
 			return err
@@ -243,7 +224,7 @@ func (u used) below(end int64) int64 {
 // copy is (c): it makes the target count with every window that the source has granted. f is the
 // source's header as the seal was answered.
 func (m *mover) copy(ctx context.Context, f, t header) (header, error) {
-	if mv, ok := m.from.store.(Mover); ok {
+	if mv, ok := m.from.store.(storekind.Mover[Entry]); ok {
 		if err := m.deleted(ctx, mv); err != nil {
 			return t, err
 		}

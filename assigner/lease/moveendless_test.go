@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // contextFor returns the test's context, which ends after d.
@@ -25,7 +26,7 @@ type keyed struct {
 	stopped bool
 }
 
-var _ lease.Mover = (*keyed)(nil)
+var _ storekind.Mover[lease.Entry] = (*keyed)(nil)
 
 func (k *keyed) String() string { return "default" }
 
@@ -69,7 +70,7 @@ func TestMoveStop(t *testing.T) {
 		from.edit(lease.HeaderName, strings.Replace(moveTwo, ",", "|", 1), moveOne)
 
 		from.once(1, "endless", "true", func(run func() error) error {
-			if layout := recordOf(t, from.memory, lease.HeaderName).Layout; !lease.InMove(layout) {
+			if layout := recordOf(t, from.memory, lease.HeaderName).Layout; !storekind.InMove(layout) {
 				t.Errorf("it is stopped before the seal, with the layouts %q", layout)
 			}
 			from.highest = 9

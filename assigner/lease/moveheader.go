@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/uidring/uidring/internal/storekind"
 )
 
-// What a header's text of layouts begins with while or after its universe moves. No list of layouts
-// begins with either, so processes of a version that knows nothing of moves start nothing and
-// confirm nothing: the texts are compared, and differ.
+// The marks of a move.
 const (
-	sealed = "moved to " // in the source; the place of the target follows
-	closed = "moving:"   // in a target that is not open yet; the layouts follow
+	sealed = storekind.Sealed
+	closed = storekind.Closed
 )
 
 // The widths of texts in a header, in characters. The table WORKER_LEASE has 191 for either column.
@@ -35,12 +35,6 @@ type move struct {
 	Token string `json:"token"`          // of the move, in both headers
 	From  string `json:"from,omitempty"` // in the target: which store it is from, see originOf
 	Done  bool   `json:"done,omitempty"` // in the source: the target was opened
-}
-
-// InMove reports whether the text that a header has in place of its layouts is that of a move: its
-// ids were moved away, or are being moved in.
-func InMove(layouts string) bool {
-	return strings.HasPrefix(layouts, sealed) || strings.HasPrefix(layouts, closed)
 }
 
 // sealed reports whether the ids of h were moved away.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/backoff"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 const (
@@ -191,7 +192,7 @@ func (s *space) slots(entries []Entry) (rows []row) {
 
 // attempt calls do once, in a session of the store if it has any.
 func (s *space) attempt(ctx context.Context, do func(context.Context) error) error {
-	if store, ok := s.store.(Sessioner); ok {
+	if store, ok := s.store.(storekind.Sessioner); ok {
 		with, end := store.Session(ctx)
 		defer end()
 		ctx = with

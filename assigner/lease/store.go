@@ -19,8 +19,7 @@ import (
 // An error that wraps ErrRefused is an answer that another try does not change, such as missing
 // rights. After any other error the call is tried again, and the outcome of a Put is read back.
 //
-// A Store that holds many slots may be an Index, and a Numberer. One whose calls share a connection
-// may be a Sessioner.
+// A Store that holds many slots may be an Index, and a Numberer.
 //
 // The clock of a Store that implements assigner.Clock decides when a slot is free, and its claims
 // tell the time. Without one, the process's clock decides. A Store that implements fmt.Stringer

@@ -32,10 +32,9 @@ type Options struct {
 }
 
 // New returns the store of a namespace, for lease.New. It is safe for concurrent use, keeps no
-// connection between two calls, and holds nothing that has to be closed. It has everything that
-// the engine finds by assertion: lease.Index, lease.Numberer, lease.Mover, lease.Sessioner and
-// assigner.Clock. dialect is "mysql", also for MariaDB, "postgres" or "sqlite". nil options mean
-// the defaults. It does not connect.
+// connection between two calls, and holds nothing that has to be closed. It is a lease.Index, a
+// lease.Numberer and an assigner.Clock. dialect is "mysql", also for MariaDB, "postgres" or
+// "sqlite". nil options mean the defaults. It does not connect.
 func New(db *sql.DB, dialect string, options *Options) (lease.Store, error) {
 	o, d, err := open(db, dialect, options)
 	if err != nil {

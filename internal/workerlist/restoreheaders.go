@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/storekind"
 	"github.com/uidring/uidring/internal/workertable"
 )
 
@@ -38,10 +38,10 @@ func showsLayouts(ctx context.Context, q *sqldb.Conn) (map[string]shown, error) 
 		}
 		s := all[namespace]
 		if lowest == workertable.Header {
-			s.header, s.stored, s.moved = true, layout, lease.InMove(layout)
+			s.header, s.stored, s.moved = true, layout, storekind.InMove(layout)
 			s.reach = cmp.Or(reach.Int64, dayReach.Milliseconds())
 		}
-		if lease.InMove(layout) {
+		if storekind.InMove(layout) {
 			all[namespace] = s
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/storekind"
 	"github.com/uidring/uidring/internal/workertable"
 )
 
@@ -50,11 +51,11 @@ type Store struct {
 }
 
 var (
-	_ lease.Index     = (*Store)(nil)
-	_ lease.Numberer  = (*Store)(nil)
-	_ lease.Mover     = (*Store)(nil)
-	_ lease.Sessioner = (*Store)(nil)
-	_ assigner.Clock  = (*Store)(nil)
+	_ lease.Index                  = (*Store)(nil)
+	_ lease.Numberer               = (*Store)(nil)
+	_ storekind.Mover[lease.Entry] = (*Store)(nil)
+	_ storekind.Sessioner          = (*Store)(nil)
+	_ assigner.Clock               = (*Store)(nil)
 )
 
 // Open returns the Store of a namespace, for a process that WORKER_NODE shows as node. It does not
@@ -88,7 +89,8 @@ func (s *Store) String() string {
 	return fmt.Sprintf("WORKER_LEASE, namespace %q, %s", s.namespace, s.db.Place())
 }
 
-// Session returns a ctx under which all calls use one connection. It implements lease.Sessioner.
+// Session returns a ctx under which all calls use one connection. It implements
+// storekind.Sessioner.
 func (s *Store) Session(ctx context.Context) (calls context.Context, end func()) {
 	return s.db.Session(ctx)
 }
@@ -118,7 +120,7 @@ func (s *Store) judge(err error) error {
 	case err == nil:
 		return nil
 	case s.db.RolledBack(err):
-		return fmt.Errorf("%w: %w", lease.ErrRolledBack, err)
+		return fmt.Errorf("%w: %w", storekind.ErrRolledBack, err)
 	}
 	for _, known := range []error{assigner.ErrWorkersExhausted, lease.ErrConflict, lease.ErrBusy,
 		lease.ErrRefused} {

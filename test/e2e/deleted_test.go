@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/storekind"
 	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 	"gorm.io/gorm"
@@ -111,7 +112,7 @@ func TestDeletedPages(t *testing.T) {
 			var found []int64
 			for next, calls := int64(0), 0; next > 0 || calls == 0; calls++ {
 				var ids []int64
-				if ids, next, err = s.(lease.Mover).Deleted(t.Context(), next); err != nil || calls > len(noted) {
+				if ids, next, err = s.(storekind.Mover[lease.Entry]).Deleted(t.Context(), next); err != nil || calls > len(noted) {
 					t.Fatalf("Deleted = next %d, %v, after %d calls", next, err, calls)
 				}
 				found = append(found, ids...)
