@@ -11,9 +11,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/storekind"
 	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
@@ -104,7 +104,7 @@ func findHomes(ctx context.Context, db *gorm.DB, layout namedLayout) (h homes, e
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}
-		if lease.InMove(text) {
+		if storekind.InMove(text) {
 			return inMove, err
 		}
 		// Layouts that are announced or taken back count: they are of the same universe.
