@@ -80,7 +80,8 @@ func (r Range) Validate() error {
 	case r.Stride < 0 || r.Stride > segbound.Stride:
 		return fmt.Errorf("%w: Stride is %d, want 0..%d", ErrBadRange, r.Stride, segbound.Stride)
 	case r.To-r.From > segbound.Span:
-		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From, segbound.Span)
+		return fmt.Errorf("%w: %v spans %d, want at most %d", ErrBadRange, r, r.To-r.From,
+			segbound.Span)
 	case r.Origin < 0 || r.Origin > maxOrigin:
 		return fmt.Errorf("%w: Origin is %d, want 0..%d", ErrBadRange, r.Origin, maxOrigin)
 	case r.Step < 0:

@@ -118,7 +118,9 @@ func (m *mover) deleted(ctx context.Context, mv storekind.Mover[Entry]) error {
 }
 
 // running calls mv.Running.
-func (m *mover) running(ctx context.Context, mv storekind.Mover[Entry], after int64) (Entry, []Entry, error) {
+func (m *mover) running(
+	ctx context.Context, mv storekind.Mover[Entry], after int64,
+) (Entry, []Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return mv.Running(ctx, time.UnixMilli(after))

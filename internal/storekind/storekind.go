@@ -37,8 +37,8 @@ type Sessioner interface {
 }
 
 // ErrRolledBack says that the store has rolled back a change and says so. Like every error but
-// lease.ErrConflict it proves nothing about the entry, and other than a lost answer it does not let a
-// slot that is behind count as evidence that the store went back: a member of a cluster that lags
+// lease.ErrConflict it proves nothing about the entry, and other than a lost answer it does not let
+// a slot that is behind count as evidence that the store went back: a member of a cluster that lags
 // rolls back what is built on its old entries.
 var ErrRolledBack = errors.New("lease: the store rolled the change back")
 

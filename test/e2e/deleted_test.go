@@ -112,7 +112,8 @@ func TestDeletedPages(t *testing.T) {
 			var found []int64
 			for next, calls := int64(0), 0; next > 0 || calls == 0; calls++ {
 				var ids []int64
-				if ids, next, err = s.(storekind.Mover[lease.Entry]).Deleted(t.Context(), next); err != nil || calls > len(noted) {
+				ids, next, err = s.(storekind.Mover[lease.Entry]).Deleted(t.Context(), next)
+				if err != nil || calls > len(noted) {
 					t.Fatalf("Deleted = next %d, %v, after %d calls", next, err, calls)
 				}
 				found = append(found, ids...)
