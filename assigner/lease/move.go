@@ -80,8 +80,9 @@ type Moved struct {
 // which are below the floor.
 //
 // Windows without an end cannot be copied. Where a store gives such worker ids out, as a
-// storekind.Mover may, it stops that for good after the seal, until which a move may be refused, and
-// waits for those that are being given out. All worker ids up to the highest count as used in the target.
+// storekind.Mover may, it stops that for good after the seal, until which a move may be refused,
+// and waits for those that are being given out. All worker ids up to the highest count as used
+// in the target.
 //
 // What was read back is not what was answered: a store may show what it has not made safe yet. So
 // a run that finds the steps of an earlier one writes them once more, and waits for the answers.
