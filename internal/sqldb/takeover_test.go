@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
 )
 
@@ -176,4 +178,46 @@ func TestTakeOverIdle(t *testing.T) {
 			t.Errorf("a statement = %v after %v, want at most 1.5s", err, time.Since(begin))
 		}
 	})
+}
+
+// TestTakeOverMySQL: the same with MySQL's driver, whose read timeout is 10 seconds. The statement takes
+// a second, and its server stops meanwhile.
+func TestTakeOverMySQL(t *testing.T) {
+	t.Parallel()
+	stopped, next := dbtest.MariaDB(t), dbtest.MariaDB(t)
+	next.Exec(t, "SET GLOBAL read_only = 1")
+	cfg, err := mysqldriver.ParseDSN(stopped.DSN("") + "&readTimeout=10s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := sqldb.MySQLHosts(cfg, []string{stopped.Addr(), next.Addr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(h)
+	defer pool.Close()
+	d, err := sqldb.Open("tester", pool, "mysql", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error, 1)
+	go func() {
+		errs <- d.Retry(t.Context(), "sleeping", func(ctx context.Context) error {
+			return d.Do(ctx, func(c *sqldb.Conn) error {
+				_, err := c.Exec(ctx, "DO SLEEP(1)")
+				return err
+			})
+		})
+	}()
+	time.Sleep(300 * time.Millisecond)
+	if err := stopped.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Resume()
+	next.Exec(t, "SET GLOBAL read_only = 0")
+	begin := time.Now()
+	if err := <-errs; err != nil || time.Since(begin) > 3*time.Second {
+		t.Errorf("a statement of a second = %v, %v after the next server could be written to, want 3s at most",
+			err, time.Since(begin))
+	}
 }
