@@ -208,6 +208,46 @@ func TestForgotten(t *testing.T) {
 	made.add(t, next(t, p.Number, "AA"))
 }
 
+// TestForgottenListed: with a list of tags, counters of periods are not in it: those of days that are over do not
+// come back into the memory, and no process uses up a range of each.
+func TestForgottenListed(t *testing.T) {
+	t.Parallel()
+	src := &uidtest.Counters{}
+	for _, tag := range []string{"user@1", "order@", "order@x"} {
+		if err := src.Set(t.Context(), segment.Row{Tag: tag, Step: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock := uidtest.NewClock()
+	clock.Set(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	for range 2 {
+		gen, err := segment.New(t.Context(), src, &segment.Options{Listed: true, Refresh: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gen.Close()
+		n, err := number.New(t.Context(), gen, "order", "{20060102}-{n 6 day}", &number.Options{Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			next(t, n)
+			clock.Step(24 * time.Hour)
+			if err := gen.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tags := gen.Stats().Tags; len(tags) != 5 {
+			t.Errorf("%d tags are in memory, want three of the list, and those of two days", len(tags))
+		}
+		for _, tag := range []string{"user@1", "order@", "order@x"} {
+			if _, err := gen.Next(t.Context(), tag); err != nil {
+				t.Errorf("Next(%q) = %v", tag, err)
+			}
+		}
+	}
+}
+
 // TestFloor: after a deletion a process a month behind, a restored VM, begins no deleted day anew, and
 // what it holds of one is used up and not fetched again.
 func TestFloor(t *testing.T) {

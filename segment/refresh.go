@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/backoff"
@@ -53,12 +55,17 @@ func (g *Generator) Refresh(ctx context.Context) error {
 	return err
 }
 
-// list returns the source's rows by tag. With Listed it adds the new tags, and fetches their first
-// ranges in the background. mu is not held while the source is asked.
+// list returns the source's rows by tag. With Listed it adds the new tags, but for the counters of
+// periods, and fetches their first ranges in the background. mu is not held while the source is
+// asked.
 func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, error) {
 	list, err := lister.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("segment: list the tags: %w", err)
+	}
+	names, err := g.numbers(ctx, list)
+	if err != nil {
+		return nil, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +74,7 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 	var added []*Tag
 	for _, r := range list {
 		rows[r.Tag] = r
-		if g.opts.Listed && !g.closed && g.find(r.Tag) == nil {
+		if g.opts.Listed && !g.closed && g.find(r.Tag) == nil && !countsPeriod(r.Tag, names) {
 			added = append(added, g.add(r.Tag))
 		}
 	}
@@ -80,6 +87,33 @@ func (g *Generator) list(ctx context.Context, lister Lister) (map[string]Row, er
 		})
 	}
 	return rows, nil
+}
+
+// numbers returns the names of the source's periods, if tags are added that may be their counters.
+// Those are added by Begin alone: the counters of all past days would fill the memory, and each
+// process would use up a range of every one.
+func (g *Generator) numbers(ctx context.Context, list []Row) (map[string]bool, error) {
+	src, ok := g.src.(Periods)
+	may := func(r Row) bool { return strings.Contains(r.Tag, "@") }
+	if !ok || !g.opts.Listed || !slices.ContainsFunc(list, may) {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	all, err := src.Names(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("segment: list the numbers: %w", err)
+	}
+	names := make(map[string]bool, len(all))
+	for _, n := range all {
+		names[n.Name] = true
+	}
+	return names, nil
+}
+
+// countsPeriod reports whether a tag is the counter of a period of one of names.
+func countsPeriod(tag string, names map[string]bool) bool {
+	name, rest, _ := strings.Cut(tag, "@")
+	number, _, _ := strings.Cut(rest, "@")
+	return names[name] && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // compare gives each tag its row. A tag that is not in the list is looked up before it counts as

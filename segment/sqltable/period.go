@@ -130,15 +130,21 @@ func (t *table) checkPeriod(p segment.Period) error {
 // nameChars are the characters of names: every collation and every command line tells them apart.
 const nameChars = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// Names returns the rows of all names, whose counters are in this table.
+// Names returns the rows of all names, whose counters are in this table. Without a table of names
+// there are none.
 func (t *table) Names(ctx context.Context) (list []segment.Name, err error) {
 	err = t.do(ctx, func(c *sqldb.Conn) error {
-		return c.Each(ctx, func(rows *sql.Rows) error {
+		list = nil
+		err := c.Each(ctx, func(rows *sql.Rows) error {
 			var n segment.Name
 			err := rows.Scan(&n.Name, &n.Format, &n.Floor)
 			list = append(list, n)
 			return err
 		}, "SELECT name, format, period_floor FROM "+names+" WHERE counters = ?", t.name)
+		if err != nil && t.db.Failure(err) == sqldb.Missing {
+			return nil
+		}
+		return err
 	})
 	slices.SortFunc(list, func(a, b segment.Name) int { return strings.Compare(a.Name, b.Name) })
 	return list, err

@@ -100,6 +100,11 @@ func TestPeriodsRefused(t *testing.T) {
 		if err := deleter.Delete(t.Context(), segment.Row{Tag: "plain@1", Next: 1, Step: 5}); err != nil {
 			t.Errorf("Delete of a tag with an @ = %v", err)
 		}
+		// A database of tags alone, which a Listed generator reads, may have tags with an @.
+		execAll(t, db, "DROP TABLE number_name")
+		if names, err := leaf.Names(t.Context()); names != nil || err != nil {
+			t.Errorf("Names without their table = %v, %v, want none", names, err)
+		}
 	})
 }
 
