@@ -40,7 +40,7 @@ func TestFillEach(t *testing.T) {
 		t.Errorf("a closed generator gives %v and the id %d, want ErrClosed and none", err,
 			int64(fresh[0].id))
 	}
-	if err := uid.FillEach(context.Background(), gen, fresh[:0], key); err != nil {
-		t.Errorf("no rows: %v, want nothing", err)
+	if err := uid.FillEach(context.Background(), nil, fresh[:0], key); err != nil {
+		t.Errorf("no rows: %v, want nothing, and no call of the generator", err)
 	}
 }

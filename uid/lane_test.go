@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"unsafe"
+
+	"github.com/uidring/uidring/ringbuffer"
 )
 
 // TestLaneSize checks that the hot words of neighbouring lanes are two cache lines apart, and that
@@ -22,6 +24,50 @@ func TestLaneSize(t *testing.T) {
 	}
 	if got := unsafe.Offsetof(lane{}.end); got != laneHalf {
 		t.Errorf("end is at %d, want %d", got, laneHalf)
+	}
+}
+
+// TestLaneRefill: a used-up lane takes runs from the ring and keeps what the caller does not get. One that
+// has numbers takes none, and only an empty ring is called one.
+func TestLaneRefill(t *testing.T) {
+	t.Parallel()
+	ring, err := ringbuffer.New(4, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring.TryPutN([]int64{100, 200, 300})
+	l := &newLanes(1)[0]
+	l.skip = 3
+	heads := make([]int64, 2)
+	for i, want := range []struct {
+		n          uint64 // numbers that the caller wants
+		runs       int
+		skip       uint64
+		empty      bool
+		next, left uint64 // the lane's afterwards; next has no meaning without any left
+	}{
+		{15, 2, 3, false, 208, 2}, // 17 numbers
+		{15, 0, 0, false, 208, 2}, // another caller has refilled it
+		{10, 1, 0, false, 0, 0}, // the caller gets all
+		{10, 0, 0, true, 0, 0},
+	} {
+		if i == 2 {
+			l.takeN(2)
+		}
+		runs, skip, empty := l.refill(ring, 10, heads, want.n)
+		if runs != want.runs || skip != want.skip || empty != want.empty {
+			t.Errorf("turn %d: refill = %d, %d, %v, want %+v", i, runs, skip, empty, want)
+		}
+		next, left := l.next.Load(), l.end.Load()-l.next.Load()
+		if l.isUsedUp() {
+			next, left = 0, 0
+		}
+		if next != want.next || left != want.left {
+			t.Errorf("turn %d: the lane has %d numbers from %d on, want %+v", i, left, next, want)
+		}
+	}
+	if runs, n := l.issued(); runs != 3 || n != 27 {
+		t.Errorf("the lane took %d runs and handed out %d numbers, want 3 and 27", runs, n)
 	}
 }
 
