@@ -48,7 +48,7 @@ func TestLaneRefill(t *testing.T) {
 	}{
 		{15, 2, 3, false, 208, 2}, // 17 numbers
 		{15, 0, 0, false, 208, 2}, // another caller has refilled it
-		{10, 1, 0, false, 0, 0}, // the caller gets all
+		{10, 1, 0, false, 0, 0},   // the caller gets all
 		{10, 0, 0, true, 0, 0},
 	} {
 		if i == 2 {
