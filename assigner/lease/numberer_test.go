@@ -141,3 +141,36 @@ func TestIndexRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestSpareFloor: a worker id that is left over from before a Restore may have had a slot and an
+// owner since, so its window begins at the floor, unlike that of one that was never numbered before.
+func TestSpareFloor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, true)
+		a := newAssigner(t, s, nil)
+		assign(t, a)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.set(func() {
+			s.fault = func(op, name string) (bool, error) {
+				if op == "put" && strings.HasPrefix(name, lease.SlotPrefix) {
+					cancel()
+					return false, errLost
+				}
+				return true, nil
+			}
+		})
+		if c, err := a.Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Assign = %v, %v, want its ctx's error", c, err)
+		}
+		s.set(func() { s.fault = nil })
+		floor := time.Now().Add(time.Hour)
+		s.edit(lease.HeaderName, `"v":1`, fmt.Sprintf(`"v":1,"counted_ms":%d`, floor.UnixMilli()))
+		if c := assign(t, a); c.Worker() != 2 || from(c).Before(floor) {
+			t.Errorf("worker %d begins at %v, want 2, which was left over, at the floor, %v", c.Worker(), from(c), floor)
+		}
+		if c := assign(t, a); c.Worker() != 3 || !from(c).IsZero() {
+			t.Errorf("worker %d begins at %v, want 3 without a beginning", c.Worker(), from(c))
+		}
+	})
+}
