@@ -167,7 +167,8 @@ func TestSpareFloor(t *testing.T) {
 		floor := time.Now().Add(time.Hour)
 		s.edit(lease.HeaderName, `"v":1`, fmt.Sprintf(`"v":1,"counted_ms":%d`, floor.UnixMilli()))
 		if c := assign(t, a); c.Worker() != 2 || from(c).Before(floor) {
-			t.Errorf("worker %d begins at %v, want 2, which was left over, at the floor, %v", c.Worker(), from(c), floor)
+			t.Errorf("worker %d begins at %v, want 2, which was left over, at the floor, %v", c.Worker(),
+				from(c), floor)
 		}
 		if c := assign(t, a); c.Worker() != 3 || !from(c).IsZero() {
 			t.Errorf("worker %d begins at %v, want 3 without a beginning", c.Worker(), from(c))
