@@ -212,6 +212,32 @@ func TestClockPanics(t *testing.T) {
 	}
 }
 
+// TestNowPanics has the authority panic when it is asked for the time once the claim is made: the panic is one
+// of the constructor's, whose caller may recover it, and the claim is given back.
+func TestNowPanics(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		a := &claimtest.Memory{TellTime: true, Before: func(_ context.Context, c claimtest.Call) error {
+			if c.Op == claimtest.OpNow {
+				panic("no time")
+			}
+			return nil
+		}}
+		func() {
+			defer func() {
+				if got := recover(); got != "no time" {
+					t.Errorf("%s: the constructor panics with %v, want the authority's panic", kind, got)
+				}
+			}()
+			g, err := start(t.Context(), a, nil, uid.NewTestClock())
+			t.Errorf("%s: the constructor returns %v, %v", kind, g, err)
+		}()
+		if n := len(a.Calls(claimtest.OpRelease)); n != 1 {
+			t.Errorf("%s: the claim is given back %d times", kind, n)
+		}
+	}
+}
+
 // TestExtendEndsItsGoroutine has an Extend end the goroutine that it runs on, as t.FailNow does: it
 // counts as failed, and the next one is made.
 func TestExtendEndsItsGoroutine(t *testing.T) {
