@@ -69,6 +69,7 @@ func newAssigner(s *store, o *Options, path string) (_ *lease.Assigner, err erro
 	if o != nil {
 		opts = *o
 	}
+	s.endpoints = s.client.Endpoints()
 	s.namespace, err = hosturl.Namespace("etcd", cmp.Or(opts.Namespace, path))
 	if err != nil {
 		return nil, err

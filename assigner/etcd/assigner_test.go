@@ -55,6 +55,22 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+// TestPlaceStays: the name of an Assigner, by which a move that broke off is known again, does not
+// change with the client's list of endpoints.
+func TestPlaceStays(t *testing.T) {
+	t.Parallel()
+	c := client(t, servers.Etcd(t))
+	a, err := etcd.New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := a.String()
+	c.SetEndpoints("127.0.0.1:1", "127.0.0.1:2")
+	if after := a.String(); after != before || !strings.HasSuffix(after, " under /uidring") {
+		t.Errorf("the place is %q, and %q with other endpoints, want one under /uidring", before, after)
+	}
+}
+
 // TestOpenErrors: a wrong URL or option is an error that says so and does not show the password.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()

@@ -8,5 +8,5 @@ import (
 
 // NewStore returns the Store of a namespace.
 func NewStore(c *clientv3.Client, namespace string) lease.Store {
-	return &store{client: c, namespace: namespace}
+	return &store{client: c, endpoints: c.Endpoints(), namespace: namespace}
 }

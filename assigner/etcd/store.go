@@ -22,6 +22,7 @@ const headerName, slotPrefix = "header", "slot-"
 // client asks for unless it is told otherwise.
 type store struct {
 	client    *clientv3.Client
+	endpoints []string // the client's at first: a move knows the store by them
 	namespace string
 	own       bool // Open made the client
 }
@@ -30,7 +31,7 @@ var _ lease.Store = (*store)(nil)
 
 // String says where the keys are.
 func (s *store) String() string {
-	return "etcd at " + strings.Join(s.client.Endpoints(), ",") + " under " + s.namespace
+	return "etcd at " + strings.Join(s.endpoints, ",") + " under " + s.namespace
 }
 
 // Close closes the client that Open made. Another Close does nothing.
