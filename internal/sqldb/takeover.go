@@ -36,7 +36,9 @@ func (h *Hosts) move(n int) {
 // watch returns a ctx for one statement, and answered, which the caller calls with its error when
 // it has ended. A statement may take as long as its ctx permits, unless another host takes over:
 // then the ctx ends, and answered returns errTakenOver. So a request that a stopped or unreachable
-// server has does not hold its caller when there is a new primary. A nil h watches nothing.
+// server has does not hold its caller when there is a new primary. It returns that also when the
+// statement has succeeded: a COMMIT of PostgreSQL that is cancelled while it waits for a standby
+// succeeds, and the standby may have taken over without it. A nil h watches nothing.
 func (h *Hosts) watch(ctx context.Context) (_ context.Context, answered func(error) error) {
 	if h == nil {
 		return ctx, func(err error) error { return err }
@@ -57,7 +59,7 @@ func (h *Hosts) watch(ctx context.Context) (_ context.Context, answered func(err
 		if !timer.Stop() {
 			<-done
 		}
-		if err != nil && errors.Is(context.Cause(within), errTakenOver) {
+		if errors.Is(context.Cause(within), errTakenOver) {
 			return errTakenOver
 		}
 		return err

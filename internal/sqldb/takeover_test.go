@@ -22,6 +22,7 @@ type member struct {
 	stops   time.Time     // zero: never
 	primary time.Time     // zero: from the start
 	done    int           // statements that were answered
+	yields  bool          // a statement whose ctx ends is answered as done
 }
 
 func (*member) Driver() driver.Driver { return nil }
@@ -68,7 +69,7 @@ func (c *memberConn) ExecContext(ctx context.Context, query string, _ []driver.N
 	if strings.Contains(query, "COMMIT") {
 		takes = 0
 	}
-	if err := c.member.answer(ctx, takes); err != nil {
+	if err := c.member.answer(ctx, takes); err != nil && !c.member.yields {
 		return nil, err
 	}
 	c.member.done++
@@ -140,6 +141,22 @@ func TestTakeOver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTakeOverYields: a statement that its host calls done when it is cancelled, as PostgreSQL does with
+// a COMMIT that waits for a standby, is carried out by the one that has taken over, which lacks it.
+func TestTakeOverYields(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		old := &member{takes: time.Second, stops: begin.Add(time.Millisecond), yields: true}
+		next := &member{primary: begin.Add(2 * time.Millisecond)}
+		d, _ := members(t, old, next)
+		if err := change(t.Context(), d); err != nil || next.done != 2 {
+			t.Errorf("a statement = %v, %d carried out by the next host, want 2, with that which begins",
+				err, next.done)
+		}
+	})
 }
 
 // TestTakeOverSlow: a statement that takes long is waited for, as long as no other host can be written
