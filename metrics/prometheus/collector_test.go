@@ -137,7 +137,8 @@ type days []segment.TagStats
 func (d *days) Stats() segment.Stats { return segment.Stats{Tags: *d} }
 
 // TestTagsLeave: a tag that the generator has forgotten leaves its series to others, as the numbers of a day
-// do. The sum of the others does not decrease when a tag leaves it.
+// do. The sum of the others does not decrease when a tag leaves it or is made anew, and does not leap when two
+// scrapes change places.
 func TestTagsLeave(t *testing.T) {
 	t.Parallel()
 	d := &days{}
@@ -150,7 +151,10 @@ func TestTagsLeave(t *testing.T) {
 		{"1@B 20 2@A 11 2@B 21", "1@B 20 2@A 11 (other) 51"},
 		{"2@A 12 2@B 22", "2@A 12 2@B 22"},
 		{"2@A 12 2@B 22 2@C 5", "2@A 12 2@B 22 (other) 56"},
-		{"2@A 12 2@B 22 2@C 1", "2@A 12 2@B 22 (other) 57"}, // forgotten and found again
+		{"2@A 12 2@B 22 2@C 1", "2@A 12 2@B 22 (other) 56"}, // forgotten and found again
+		{"2@A 12 2@B 22 2@C 9", "2@A 12 2@B 22 (other) 64"},
+		{"2@A 12 2@B 22 2@C 8", "2@A 12 2@B 22 (other) 64"}, // a scrape that began before the last
+		{"2@A 12 2@B 22 2@C 9", "2@A 12 2@B 22 (other) 65"},
 	} {
 		*d = nil
 		for words := strings.Fields(step.tags); len(words) > 0; words = words[2:] {
@@ -167,6 +171,41 @@ func TestTagsLeave(t *testing.T) {
 		}
 		if err := testutil.CollectAndCompare(c, strings.NewReader(want), "uidring_segment_fetches_total"); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestTagsAnew: no counter of the sum of the others decreases when a tag of it is forgotten and made anew
+// between two scrapes, whichever of its counters is lower then.
+func TestTagsAnew(t *testing.T) {
+	t.Parallel()
+	for name, low := range map[string]segment.TagStats{
+		"ids_issued":     {Issued: 1, Fetches: 5, Failures: 5, Waits: 5},
+		"fetches":        {Issued: 5, Fetches: 1, Failures: 5, Waits: 5},
+		"fetch_failures": {Issued: 5, Fetches: 5, Failures: 1, Waits: 5},
+		"waits":          {Issued: 5, Fetches: 5, Failures: 5, Waits: 1},
+	} {
+		d := &days{{Tag: "A"}, {Tag: "B", Issued: 5, Fetches: 5, Failures: 5, Waits: 5}}
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(uidprom.NewSegments("numbers", d, 1))
+		if _, err := registry.Gather(); err != nil {
+			t.Fatal(err)
+		}
+		low.Tag = "B"
+		(*d)[1] = low
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetType().String() != "COUNTER" {
+				continue
+			}
+			for _, m := range f.GetMetric() {
+				if v := m.GetCounter().GetValue(); v < 5 && strings.Contains(m.String(), "(other)") {
+					t.Errorf("with less %s, %s of the others is %v after 5", name, f.GetName(), v)
+				}
+			}
 		}
 	}
 }

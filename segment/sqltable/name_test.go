@@ -189,3 +189,25 @@ func TestCharset(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesElsewhere: the list of a table that is named with its schema needs no table of names, which would be in
+// the session's own schema. This session has none.
+func TestNamesElsewhere(t *testing.T) {
+	t.Parallel()
+	_, db := counters(t)
+	run(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('a@1', 1, 10)")
+	var schema string
+	if err := db.Raw("SELECT DATABASE()").Row().Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	src := sqlsource.LeafAlloc(open(t, servers.MariaDB(t).DSN("")),
+		&sqltable.LeafAllocOptions{Table: schema + ".leaf_alloc"})
+	g, err := segment.New(t.Context(), src, &segment.Options{Listed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Next(t.Context(), "a@1"); err != nil {
+		t.Error(err)
+	}
+}

@@ -131,8 +131,11 @@ func (t *table) checkPeriod(p segment.Period) error {
 const nameChars = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // Names returns the rows of all names, whose counters are in this table. Without a table of names
-// there are none.
+// there are none, and in a table that is named with its schema Begin makes none.
 func (t *table) Names(ctx context.Context) (list []segment.Name, err error) {
+	if t.elsewhere() {
+		return nil, t.err
+	}
 	err = t.do(ctx, func(c *sqldb.Conn) error {
 		list = nil
 		err := c.Each(ctx, func(rows *sql.Rows) error {

@@ -15,15 +15,15 @@ const MaxTags = 100
 
 // Tags bounds how many tags of a generator have their own series: the first Max that it saw. A tag
 // keeps its series as long as the generator has it; the counters of a day leave one, for others to
-// have. No counter decreases, that of Other neither. A tag called Other, and one that is not UTF-8
-// and could be no label, has no series of its own. Tags is safe for concurrent use.
+// have. The counters of Other never decrease. A tag called Other, and one that is not UTF-8 and
+// could be no label, has no series of its own. Tags is safe for concurrent use.
 type Tags struct {
 	Max int // 0: MaxTags
 
 	mu     sync.Mutex
 	seen   map[string]bool             // guarded by mu: whether a tag with a series is there
 	others map[string]segment.TagStats // guarded by mu: the counters of those in Other
-	left   segment.TagStats            // guarded by mu: of those that are in Other no more
+	left   segment.TagStats            // guarded by mu: what others have lost; see lacking
 }
 
 // Fold returns the tags with their own series, and Other with the sum of the rest, if there is any.
@@ -51,15 +51,22 @@ func (t *Tags) Fold(all []segment.TagStats) []segment.TagStats {
 		add(&other, s)
 	}
 	for tag, was := range t.others {
-		if now, ok := others[tag]; !ok || now.Fetches < was.Fetches {
-			add(&t.left, was)
-		}
+		add(&t.left, lacking(others[tag], was))
 	}
 	if t.others = others; len(others) > 0 {
 		add(&other, t.left)
 		own = append(own, other)
 	}
 	return own
+}
+
+// lacking returns what the counters of now lack of those before: all of a tag that has left, and
+// part of one that was forgotten and made anew. Of two scrapes at a time the later one may have the
+// older counters, of the same tags: they lack what was counted in between, and no more.
+func lacking(now, was segment.TagStats) segment.TagStats {
+	return segment.TagStats{Issued: max(was.Issued-now.Issued, 0),
+		Fetches: max(was.Fetches-now.Fetches, 0), Failures: max(was.Failures-now.Failures, 0),
+		Waits: max(was.Waits-now.Waits, 0)}
 }
 
 // leave takes the series of tags that are not in all. The caller holds mu.
