@@ -30,7 +30,7 @@ var packages = []string{
 // options are the command's flags.
 type options struct {
 	root      string // the repository's folder
-	work      string // for binaries and mutants
+	work      string // a new folder for binaries and mutants, which is removed
 	keep      bool
 	survivors bool
 	list      bool
@@ -55,8 +55,6 @@ func main() {
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.StringVar(&o.work, "work", "",
-		"folder for binaries and mutants; default: a new one that is removed")
 	flags.BoolVar(&o.keep, "keep", false, "run only mutants without a recorded outcome")
 	flags.BoolVar(&o.survivors, "survivors", false, "run only mutants that are recorded "+
 		"as survivors, or as killed without a test that failed")

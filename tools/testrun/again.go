@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -24,7 +25,8 @@ var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in c
 	`goroutine|did not end|ErrClaimLost|went back`)
 
 // again runs the failed tests again, each by itself and three times. If all of them pass they no
-// longer count as failed, and are flaky. It reports whether no failure is left.
+// longer count as failed, and are flaky. It reports whether no failure is left. A test that is
+// skipped, or not built with these flags, has not passed.
 func (r *report) again(ctx context.Context, race []string) bool {
 	tests := map[string]string{} // their packages, by package and test
 	for _, e := range r.failures {
@@ -40,12 +42,13 @@ func (r *report) again(ctx context.Context, race []string) bool {
 	}
 	names := slices.Sorted(maps.Keys(tests))
 	for _, name := range names {
-		run := "-run=^" + strings.TrimPrefix(name, tests[name]+".") + "$"
-		args := append([]string{"test", "-vet=off", "-count=3", run}, race...)
-		out, err := exec.CommandContext(ctx, "go", append(args, tests[name])...).CombinedOutput()
+		test := strings.TrimPrefix(name, tests[name]+".")
+		args := slices.Concat([]string{"test", "-vet=off", "-v", "-count=3", "-run=^" + test + "$"},
+			race, []string{tests[name]})
+		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 		fmt.Fprintf(r.w, "again, alone: %s\n", name)
-		if err != nil {
-			fmt.Fprintf(r.w, "%s%v\n", out, err)
+		if n := bytes.Count(out, []byte("--- PASS: "+test+" (")); err != nil || n != 3 {
+			fmt.Fprintf(r.w, "%spassed %d times of 3: %v\n", out, n, err)
 			return false
 		}
 	}

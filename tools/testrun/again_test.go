@@ -10,7 +10,8 @@ import (
 )
 
 // TestAgain: a test that fails among others but passes by itself is named and does not fail the run. A
-// test that fails again fails the run, and so does one whose output a slow machine does not explain.
+// test that fails again fails the run, and so does one that is skipped then, or not built, and one
+// whose output a slow machine does not explain.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -26,6 +27,8 @@ func TestFirst(t *testing.T) {
 	if f, err := os.OpenFile("ran", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		f.Close()
 		t.Run("late", func(t *testing.T) { t.Error("too " + os.Getenv("WHY")) })
+	} else if os.Getenv("SKIP") != "" {
+		t.Skip("not alone")
 	}
 }
 
@@ -43,13 +46,14 @@ func TestAlways(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "")
 	for _, tt := range []struct {
-		again, why, always string
-		flaky, failed      bool
+		again, why, always, skip string
+		flaky, failed            bool
 	}{
 		{again: "1", why: "late", flaky: true},
 		{again: "", why: "late", failed: true},
 		{again: "1", why: "many ids were repeated", failed: true},
 		{again: "1", why: "late", always: "1", failed: true},
+		{again: "1", why: "late", skip: "1", failed: true},
 	} {
 		if err := os.Remove("ran"); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
@@ -57,6 +61,7 @@ func TestAlways(t *testing.T) {
 		t.Setenv(againEnv, tt.again)
 		t.Setenv("WHY", tt.why)
 		t.Setenv("ALWAYS", tt.always)
+		t.Setenv("SKIP", tt.skip)
 		var out bytes.Buffer
 		err := run(t.Context(), []string{"-race=false", "."}, &out, io.Discard)
 		text := out.String()
