@@ -185,5 +185,8 @@ func TestFetchClosed(t *testing.T) {
 		if r, err := g.Fetch(t.Context(), "a", 0); !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("Fetch after Close = %v, %v, want ErrClosed", r, err)
 		}
+		if _, err := g.Next(t.Context(), "b"); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("Next of a tag that is not listed, after Close = %v, want ErrClosed", err)
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (g *Generator) lookUp(name string) (*Tag, error) {
 		return t, nil
 	}
 	if err := g.refuse(name); err != nil {
-		return nil, err
+		return nil, cmp.Or(g.open(), err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -156,7 +156,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 	started := refuseWhileStarting(l, encryption, logger)
 	defer started()
 	source, closeAll, err := c.generators(ctx, p, layout, options, trusted)
-	if err != nil && ctx.Err() != nil {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		fmt.Fprintln(p.stderr, "uid: stopped before it served")
 		return nil
 	}

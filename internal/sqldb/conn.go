@@ -133,10 +133,10 @@ func (d *DB) free(ctx context.Context, idle bool, patience time.Duration, stale 
 
 // exec runs a statement that does not outlast a change of the host.
 func exec(ctx context.Context, hosts *Hosts, c *sql.Conn, query string, args ...any) (
-	sql.Result, error) {
+	_ sql.Result, err error) {
 	within, answered := hosts.watch(ctx)
-	result, err := c.ExecContext(within, query, args...)
-	return result, answered(err)
+	defer func() { err = answered(err) }() // also after a panic of the driver
+	return c.ExecContext(within, query, args...)
 }
 
 // rollbackTimeout bounds a ROLLBACK, which is sent even if ctx has ended.
@@ -197,11 +197,12 @@ func (c *Conn) Row(ctx context.Context, query string, args []any, dest ...any) e
 
 // Each calls scan for every row of a query, until scan returns an error.
 func (c *Conn) Each(ctx context.Context, scan func(*sql.Rows) error, query string,
-	args ...any) error {
+	args ...any) (err error) {
 	c.open = true
 	c.changed = c.changed || c.ForUpdate != "" && strings.HasSuffix(query, c.ForUpdate)
 	within, answered := c.hosts.watch(ctx)
-	return answered(c.each(within, scan, query, args...))
+	defer func() { err = answered(err) }() // also after a panic of scan
+	return c.each(within, scan, query, args...)
 }
 
 func (c *Conn) each(ctx context.Context, scan func(*sql.Rows) error, query string,
