@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -160,7 +163,32 @@ func TestDoctorStandbys(t *testing.T) {
 	await(t, "the primary to have no standby", func() bool {
 		return s.Query(t, "", "SELECT COUNT(*) FROM pg_stat_replication") == "0"
 	})
-	sick(t, b, s, "fail no standby is connected: every COMMIT waits")
+	sick(t, b, s, "fail every COMMIT waits for 1 standby, and of 0 that are connected it counts 0")
+}
+
+// TestDoctorOtherStandby: a standby that is connected and that no COMMIT waits for does not count.
+func TestDoctorOtherStandby(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Postgres(t)
+	b := newBench(t)
+	db := s.CreateDB(t)
+	b.env["UID_DSN"] = s.DSN(db)
+	b.check(t, exitOK, "", "", "gen")
+	other, err := pgconn.Connect(t.Context(), s.DSN(db)+"&replication=true&application_name=other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close(context.WithoutCancel(t.Context())) })
+	for names, finding := range map[string]string{
+		"FIRST 2 (a, other)": "every COMMIT waits for 2 standbys, and of 1 that are connected it counts 0",
+		"a, b":               "every COMMIT waits for 1 standby, and of 1 that are connected it counts 0",
+	} {
+		s.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = '"+names+"'", "SELECT pg_reload_conf()")
+		await(t, "the server to wait for "+names, func() bool {
+			return s.Query(t, "", "SHOW synchronous_standby_names") == names
+		})
+		b.check(t, exitFailure, finding, "", "doctor")
+	}
 }
 
 // TestDoctorPromoted: the doctor finds out that a PostgreSQL was promoted.

@@ -220,10 +220,14 @@ func (p *Patient) groupMember(ctx context.Context, m member) ([]Finding, error) 
 func (p *Patient) postgresReplication(ctx context.Context) (found []Finding, err error) {
 	var standby bool
 	var names, commit string
-	var standbys int64
-	err = p.query(ctx, []any{&standby, &names, &commit, &standbys}, "SELECT pg_is_in_recovery(), "+
-		"current_setting('synchronous_standby_names'), current_setting('synchronous_commit'), "+
-		"(SELECT COUNT(*) FROM pg_stat_replication)")
+	var standbys, syncing, wanted int64
+	// An account that may not see a standby's state counts it as one that commits wait for.
+	err = p.query(ctx, []any{&standby, &names, &commit, &standbys, &syncing, &wanted}, "SELECT "+
+		"pg_is_in_recovery(), current_setting('synchronous_standby_names'), "+
+		"current_setting('synchronous_commit'), COUNT(pid), "+
+		"COUNT(pid) FILTER (WHERE COALESCE(sync_state, 'sync') IN ('sync', 'quorum')), "+
+		"COALESCE(SUBSTRING(current_setting('synchronous_standby_names') "+
+		`FROM '^\D*(\d+)\s*\('), '1')::int FROM pg_stat_replication`)
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +242,9 @@ func (p *Patient) postgresReplication(ctx context.Context) (found []Finding, err
 	}
 	number, _ := strconv.ParseInt(timeline, 16, 64)
 	switch sync := names != ""; {
-	case sync && standbys == 0 && commit != "local" && commit != "off":
-		found = append(found, fail("no standby is connected: every COMMIT waits for one",
+	case sync && syncing < wanted && commit != "local" && commit != "off":
+		found = append(found, fail(fmt.Sprintf("every COMMIT waits for %s, and of %d that are "+
+			"connected it counts %d", human.Plural(int(wanted), "standby"), standbys, syncing),
 			"bring a standby back, or change synchronous_standby_names"))
 	case !sync && standbys > 0:
 		found = append(found, warn(fmt.Sprintf("the server waits for none of its %s: %s",
