@@ -27,12 +27,13 @@ import (
 // Assign fails where neither is there, and where one of them is not the host name: under
 // hostNetwork the host name is the node's, so that all pods on node-3 would be worker 3. It fails
 // outside Kubernetes, when the name has no ordinal, and when the ordinal may be that of a pod of
-// another kind: a random suffix that happens to be a number, an index of a Job. For those, give the
-// worker id with Env; for static pods as well, which are not found out: they have no token, and the
-// name of one, also in POD_NAME, ends in its node's, so that web-pool-a-3 and web-pool-b-3 would
-// both be worker 3. It fails with ErrWorkersExhausted when the ordinal is above maxWorker, or
-// when another open claim of this process has the same worker id and layout. It waits up to a
-// second, or a tick if that is longer, for the window to begin.
+// another kind: a random suffix that happens to be a number, or an index of a Job, which two pods
+// may have at a time: those need an authority. Static pods are not found out: they have no token,
+// and the name of one, also in POD_NAME, ends in its node's, so that web-pool-a-3 and web-pool-b-3
+// would both be worker 3. Give the worker id of such a one with Env. It fails with
+// ErrWorkersExhausted when the ordinal is above maxWorker, or when another open claim of this
+// process has the same worker id and layout. It waits up to a second, or a tick if that is longer,
+// for the window to begin.
 func StatefulSet(options *LocalOptions) Assigner {
 	return newLocal("stateful set", pod{os.Hostname, os.LookupEnv, readFact}.worker, options)
 }
