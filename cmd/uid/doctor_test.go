@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/dbtest"
 )
@@ -328,8 +330,8 @@ func TestDoctorKeys(t *testing.T) {
 	}
 }
 
-// query runs a statement in the database that name names, of any kind.
-func query(t *testing.T, name, statement string) {
+// opened opens the database that name names, of any kind, for the test.
+func opened(t *testing.T, name string) (dsn.Source, *gorm.DB) {
 	t.Helper()
 	s, err := dsn.Parse(name)
 	if err != nil {
@@ -339,7 +341,18 @@ func query(t *testing.T, name, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dsn.Close(db)
+	t.Cleanup(func() {
+		if err := dsn.Close(db); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, db
+}
+
+// query runs a statement in the database that name names, of any kind.
+func query(t *testing.T, name, statement string) {
+	t.Helper()
+	_, db := opened(t, name)
 	if err := db.Exec(statement).Error; err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}

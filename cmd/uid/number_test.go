@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/number"
 )
 
@@ -71,15 +70,7 @@ const gapless = "{shop upper 2}{2006}-{n 4 year gapless}"
 // invoice takes a gapless number of the name invoice, of the year 2026.
 func invoice(t *testing.T, name string) {
 	t.Helper()
-	s, err := dsn.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dsn.Close(db)
+	s, db := opened(t, name)
 	pool, err := db.DB()
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
-
-	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 )
 
 // TestWorkersUnreadable: SQLite may store text in a column of numbers. Such rows are named one by one,
@@ -176,20 +174,7 @@ func TestWorkersRestored(t *testing.T) {
 				"workers", "restored", "--highest", "9", "--reach", "25m", "--layout", list, "--json", "--dry-run")
 			b.check(t, exitOK, "", "", "doctor")
 
-			source, err := dsn.Parse(b.env["UID_DSN"])
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := source.Open(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := db.Exec("DELETE FROM WORKER_NODE WHERE ID > 1").Error; err != nil {
-				t.Fatal(err)
-			}
-			if err := dsn.Close(db); err != nil {
-				t.Fatal(err)
-			}
+			query(t, b.env["UID_DSN"], "DELETE FROM WORKER_NODE WHERE ID > 1")
 			b.check(t, exitFailure, "worker 2 is leased and WORKER_NODE ends at 1", "", "doctor")
 		})
 	}

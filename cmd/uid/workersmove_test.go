@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/internal/dbtest"
 )
 
@@ -22,15 +21,7 @@ func TestMovePage(t *testing.T) {
 	db, etc := dbtest.MariaDB(t), dbtest.Etcd(t)
 	created := db.CreateDB(t)
 	name := db.DSN(created)
-	s, err := dsn.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dsn.Close(pool)
+	s, pool := opened(t, name)
 	if err := workernode.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
