@@ -109,8 +109,13 @@ cross-test: ## The core's short tests on 386, where they run.
 		GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./bitsalloc ./ringbuffer ./assigner ./uid ./segment; \
 	else echo "skipped: 386 tests: they run on linux/amd64 only"; fi
 
-minimum: ## The root module with exactly the Go release that its go line names, which the go command downloads.
-	GOTOOLCHAIN=go$$($(alone) list -m -f '{{.GoVersion}}') $(alone) vet ./...
+minimum: ## The modules with the library's go line, vetted with exactly that Go release, which the go command downloads, and the core's quick tests.
+	@set -e; least=$$($(alone) list -m -f '{{.GoVersion}}'); \
+	for m in $$($(GO) list -m -f "{{if eq .GoVersion \"$$least\"}}{{.Dir}}{{end}}"); do \
+		echo "go$$least: $$m"; \
+		GOTOOLCHAIN=go$$least $(alone) -C "$$m" vet ./...; \
+	done; \
+	GOTOOLCHAIN=go$$least $(alone) test -vet=off -count=1 -short -skip='Simulation|Soak|Exact|Traffic|Issued|Close' ./bitsalloc ./ringbuffer ./uid
 
 newest: ## All modules vetted with Go NEWEST (1.27.4), which the go command downloads, and the short tests that start no server.
 	GOTOOLCHAIN=go$(NEWEST) $(GO) vet work

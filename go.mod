@@ -1,10 +1,10 @@
 module github.com/uidring/uidring
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.47.0
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/gorm v1.31.2
 )

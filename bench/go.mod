@@ -16,7 +16,7 @@ require (
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/uidring/uidring v0.0.0
 	github.com/yitter/idgenerator-go v1.3.3
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.47.0
 )
 
 require (

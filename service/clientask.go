@@ -69,11 +69,12 @@ type failures []error
 func (f failures) lasting() bool {
 	tokens := 0
 	for _, err := range f {
-		r, ok := errors.AsType[*refusal](err)
+		var r *refusal
 		switch {
-		case ok && r.final():
+		case !errors.As(err, &r):
+		case r.final():
 			return true
-		case ok && r.status == http.StatusUnauthorized:
+		case r.status == http.StatusUnauthorized:
 			tokens++
 		}
 	}
@@ -111,12 +112,13 @@ func round[T any](
 			return got, at, nil
 		}
 		errs = append(errs, err)
-		r, ok := errors.AsType[*refusal](err)
-		if ok && r.final() && (i == 0 || r.Code != wire.UnknownClaim) {
+		var r *refusal
+		final := errors.As(err, &r) && r.final()
+		if final && (i == 0 || r.Code != wire.UnknownClaim) {
 			c.answered(at, home)
 			return got, at, failures{err}
 		}
-		if !(ok && r.final()) && !errors.Is(ctx.Err(), context.Canceled) {
+		if !final && !errors.Is(ctx.Err(), context.Canceled) {
 			c.rests[at].record(true, time.Now())
 		}
 		if ctx.Err() != nil {
@@ -190,7 +192,8 @@ func (c *Client) post(ctx context.Context, base, path string, body []byte, out a
 
 // bare returns err without the method and the URL that net/http adds. The caller names the server.
 func bare(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
+	var u *url.Error
+	if errors.As(err, &u) {
 		return u.Err
 	}
 	return err
@@ -212,7 +215,8 @@ func repeat(ctx context.Context, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		if f, ok := errors.AsType[failures](err); ok && f.lasting() {
+		var f failures
+		if errors.As(err, &f) && f.lasting() {
 			return err
 		}
 		if ctx.Err() == nil || last == nil {

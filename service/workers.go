@@ -217,7 +217,8 @@ func (h *handler) worker(r *http.Request, ask any) error {
 // refuseClaim logs line with err and answers with its code. The client sees the text of an error
 // about layouts or about the number of worker ids. Other texts name hosts and go to the log only.
 func (h *handler) refuseClaim(w http.ResponseWriter, r *http.Request, line string, err error) {
-	if bad, ok := errors.AsType[askError](err); ok {
+	var bad askError
+	if errors.As(err, &bad) {
 		refuse(w, bad.status, bad.code, bad.text)
 		return
 	}

@@ -18,6 +18,7 @@ var (
 
 func TestIDScan(t *testing.T) {
 	t.Parallel()
+	most := uid.ID(math.MaxInt64)
 	for _, tc := range []struct {
 		src  any
 		want uid.ID
@@ -29,7 +30,7 @@ func TestIDScan(t *testing.T) {
 		{[]byte("9007199254740993"), 9007199254740993},
 		{[]byte("0"), 0},
 		{new(uid.ID), 0},
-		{new(uid.ID(math.MaxInt64)), math.MaxInt64},
+		{&most, math.MaxInt64},
 	} {
 		id := ^tc.want
 		if err := id.Scan(tc.src); err != nil || id != tc.want {
@@ -40,13 +41,14 @@ func TestIDScan(t *testing.T) {
 
 func TestIDScanRefuses(t *testing.T) {
 	t.Parallel()
+	negative := uid.ID(-1)
 	for _, tc := range []struct {
 		src  any
 		want string
 	}{
 		{nil, "column is NULL; scan into sql.Null[uid.ID] or *uid.ID"},
 		{(*uid.ID)(nil), "column is NULL"},
-		{new(uid.ID(-1)), "-1 is negative"},
+		{&negative, "-1 is negative"},
 		{int64(-1), "-1 is negative"},
 		{int64(math.MinInt64), "-9223372036854775808 is negative"},
 		{uint64(1 << 63), "column is 9223372036854775808, want 0..9223372036854775807"},

@@ -67,8 +67,8 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	var l leaseObject
 	err := s.do(ctx, http.MethodGet, s.leases+"/"+s.object(name), nil, &l)
-	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusNotFound &&
-		a.kind != "" {
+	var a *answerError
+	if errors.As(err, &a) && a.code == http.StatusNotFound && a.kind != "" {
 		return lease.Entry{Name: name}, nil
 	}
 	e := lease.Entry{}
@@ -96,7 +96,8 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 	if err == nil && (e.Name != old.Name || string(e.Value) != string(value)) {
 		err = errors.New("the answer has another lease than the one that was sent")
 	}
-	if a, ok := errors.AsType[*answerError](err); ok && a.conflict(method) {
+	var a *answerError
+	if errors.As(err, &a) && a.conflict(method) {
 		err = fmt.Errorf("%w: %w", lease.ErrConflict, err)
 	}
 	return e, s.explain(what+s.object(old.Name), err)
@@ -124,7 +125,8 @@ func (s *store) explain(what string, err error) error {
 		return nil
 	}
 	hint := ""
-	if a, ok := errors.AsType[*answerError](err); ok && a.code == http.StatusForbidden {
+	var a *answerError
+	if errors.As(err, &a) && a.code == http.StatusForbidden {
 		hint = "; the account needs get, list, create and update on leases.coordination.k8s.io " +
 			"in this namespace"
 	}

@@ -95,7 +95,8 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	if c.got == nil {
 		c.got, err = c.find(ctx)
 	}
-	if b, ok := errors.AsType[*behindError](err); ok {
+	var b *behindError
+	if errors.As(err, &b) {
 		return nil, c.refuse(ctx, b)
 	}
 	if err != nil {

@@ -50,8 +50,8 @@ func listRetried(t *testing.T, session string, fault dbtest.Fault) {
 	db := connect(t, srv.DSNVia(proxy.Addr(), name)+"&"+session)
 	check := func(what string, n int, err error) {
 		t.Helper()
-		bad, ok := errors.AsType[*workerlist.UnreadableError](err)
-		if n != 2 || !ok || len(bad.Rows) != 1 || bad.Rows[0].Worker != "2" {
+		var bad *workerlist.UnreadableError
+		if n != 2 || !errors.As(err, &bad) || len(bad.Rows) != 1 || bad.Rows[0].Worker != "2" {
 			t.Errorf("%s = %d rows, %v, want 2 and an UnreadableError of one", what, n, err)
 		}
 	}

@@ -135,8 +135,8 @@ func TestUnreadable(t *testing.T) {
 	}
 	check := func(what string, err error, want ...workertable.Unreadable) {
 		t.Helper()
-		bad, ok := errors.AsType[*workerlist.UnreadableError](err)
-		if !ok || len(bad.Rows) != len(want) || len(bad.Unwrap()) != len(want) {
+		var bad *workerlist.UnreadableError
+		if !errors.As(err, &bad) || len(bad.Rows) != len(want) || len(bad.Unwrap()) != len(want) {
 			t.Fatalf("%s: error = %v, want an UnreadableError of %d rows", what, err, len(want))
 		}
 		for i, w := range want {

@@ -102,7 +102,8 @@ func (d Dialect) Failure(err error) Failure {
 	if strings.Contains(err.Error(), "sql: database is closed") || Unreadable(err) {
 		return Permanent
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+	var cert *tls.CertificateVerificationError
+	if errors.As(err, &cert) {
 		return Permanent
 	}
 	for _, text := range driverRefusals {
@@ -112,8 +113,8 @@ func (d Dialect) Failure(err error) Failure {
 	}
 	switch d.Name {
 	case "mysql":
-		e, ok := errors.AsType[*mysql.MySQLError](err)
-		if !ok {
+		var e *mysql.MySQLError
+		if !errors.As(err, &e) {
 			return Transient
 		}
 		if e.Number == engineError {
@@ -164,7 +165,8 @@ func engine(text string) Failure {
 
 // MySQLCode returns the code of a MySQL server's error, and 0 for any other error.
 func MySQLCode(err error) uint16 {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
 		return e.Number
 	}
 	return 0

@@ -34,7 +34,8 @@ func (e *KeyError) Unwrap() error { return ErrUnfit }
 // *KeyError.
 func (d *DB) RequireKey(ctx context.Context, table string, columns ...string) error {
 	err := d.Do(ctx, func(c *Conn) error { return c.RequireKey(ctx, table, columns...) })
-	if e, ok := errors.AsType[*KeyError](err); ok {
+	var e *KeyError
+	if errors.As(err, &e) {
 		return Final(fmt.Errorf("%s: %s: %w", d.name, d.place, e))
 	}
 	return err

@@ -60,7 +60,8 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 		if err == nil {
 			return nil
 		}
-		if f, ok := errors.AsType[*finalError](err); ok {
+		var f *finalError
+		if errors.As(err, &f) {
 			return f.error
 		}
 		err = d.broken(err)
@@ -85,7 +86,8 @@ func (d *DB) retry(ctx context.Context, what string, tries int,
 // Judge returns an error of an attempt as Retry would: without Final, and with advice where another
 // attempt would fail as well. again reports whether another attempt may succeed.
 func (d *DB) Judge(err error) (_ error, again bool) {
-	if f, ok := errors.AsType[*finalError](err); ok {
+	var f *finalError
+	if errors.As(err, &f) {
 		return f.error, false
 	}
 	if err = d.broken(err); d.Failure(err) == Transient {

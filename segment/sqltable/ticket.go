@@ -207,9 +207,10 @@ func (t *ticket) Check(ctx context.Context) error {
 			s.rest(err) // without an error it is asked in turn again
 		}
 		cancel()
-		_, planned := errors.AsType[plannedError](err)
+		var planned plannedError
 		switch {
-		case errors.Is(err, ErrTicketServer) && !planned, errors.Is(err, segment.ErrRangeWentBack):
+		case errors.Is(err, ErrTicketServer) && !errors.As(err, &planned),
+			errors.Is(err, segment.ErrRangeWentBack):
 			return s.named(err)
 		case errors.Is(err, sqldb.ErrUnfit):
 			return fmt.Errorf("%w (%w)", err, segment.ErrOptions)

@@ -65,7 +65,8 @@ func (s *ticketServer) examineTable(ctx context.Context, c *sqldb.Conn) error {
 // table grow by a row per id.
 func (s *ticketServer) examineKey(ctx context.Context, c *sqldb.Conn) error {
 	err := c.RequireKey(ctx, s.table, "stub")
-	if e, ok := errors.AsType[*sqldb.KeyError](err); ok {
+	var e *sqldb.KeyError
+	if errors.As(err, &e) {
 		return wrong("table %s has no UNIQUE key on stub alone, and would grow by a row per id: %s",
 			s.opts.Table, e.Repair)
 	}

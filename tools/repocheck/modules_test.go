@@ -54,13 +54,19 @@ func goOutput(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestModules holds the modules together: one go line, no toolchain line, a local replace of each
-// module of this repository that one requires, and all of them but those below tools
-// in the workspace. Kubernetes' own replacements are its module's, which no other module requires.
+// TestModules holds the modules together: the go line of go.work or the library's, which README
+// names, no toolchain line, a local replace of each module of this repository that one requires, and
+// all of them but those below tools in the workspace. Kubernetes' own replacements are its module's,
+// which no other module requires.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	var work goWork
 	goJSON(t, &work, "work", "edit", "-json")
+	var library goMod
+	goJSON(t, &library, "mod", "edit", "-json", "go.mod")
+	if want := "Go " + strings.TrimSuffix(library.Go, ".0") + " or newer"; !strings.Contains(read(t, english), want) {
+		t.Errorf("%s lacks %q, the go line of go.mod", english, want)
+	}
 	var used []string
 	for _, u := range work.Use {
 		used = append(used, path.Clean(filepath.ToSlash(u.DiskPath)))
@@ -76,8 +82,8 @@ func TestModules(t *testing.T) {
 		if want := path.Join(module, dir); mod.Module.Path != want {
 			t.Errorf("%s: module is %s, want %s", file, mod.Module.Path, want)
 		}
-		if mod.Go != work.Go {
-			t.Errorf("%s: go line is %s, go.work has %s", file, mod.Go, work.Go)
+		if mod.Go != work.Go && mod.Go != library.Go {
+			t.Errorf("%s: go line is %s, go.work has %s, and go.mod %s", file, mod.Go, work.Go, library.Go)
 		}
 		if mod.Toolchain != "" {
 			t.Errorf("%s: toolchain line %s: it would hide what the go line needs", file, mod.Toolchain)

@@ -1,6 +1,6 @@
 module github.com/uidring/uidring/uid/uident
 
-go 1.26.0
+go 1.25.0
 
 require (
 	entgo.io/ent v0.14.5
@@ -28,7 +28,7 @@ require (
 	github.com/zclconf/go-cty-yaml v1.1.0 // indirect
 	golang.org/x/mod v0.27.0 // indirect
 	golang.org/x/sync v0.17.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.29.0 // indirect
 	golang.org/x/tools v0.36.0 // indirect
 )

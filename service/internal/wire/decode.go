@@ -33,7 +33,8 @@ func Decode(body []byte, out any) error {
 		return errors.New("it is null, want an object")
 	}
 	of := reflect.TypeOf(out).Elem()
-	for field := range of.Fields() {
+	for i := range of.NumField() {
+		field := of.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		value, ok := members[name]
 		switch {
