@@ -1,4 +1,4 @@
-// Package hosturl reads the URLs of servers that come in groups, such as
+// Package hosturl reads the URLs of servers that come in groups. One of etcd is
 //
 //	etcd://user:password@host1:2379,host2:2379/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
 package hosturl
