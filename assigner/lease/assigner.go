@@ -31,7 +31,7 @@ func New(store Store, options *Options) (*Assigner, error) {
 		return nil, fmt.Errorf("lease: MaxSkew is %v, want 0: %s tells no time",
 			o.MaxSkew, place(store))
 	}
-	s := space{store: store, options: o, memory: &memory{}, local: time.Now}
+	s := space{store: store, options: o, memory: newMemory(), local: time.Now}
 	if options != nil {
 		s.asked = options.Reach
 	}
@@ -82,10 +82,6 @@ func (a *Assigner) Assign(ctx context.Context, maxWorker int64) (assigner.Claim,
 	first, last := s.options.First, s.options.Last
 	if last == 0 {
 		last = maxWorker
-	}
-	if maxWorker < 0 {
-		return nil, fmt.Errorf("%w: the layout's highest worker id is %d, want 0 or above",
-			assigner.ErrWorkersExhausted, maxWorker)
 	}
 	if last > maxWorker || first > last {
 		return nil, fmt.Errorf("%w: lease: First is %d and Last %d, the layout's highest "+

@@ -36,7 +36,7 @@ type claim struct {
 	// End of the window in Unix milliseconds; only confirm stores it, and it only grows.
 	until atomic.Int64
 
-	universe atomic.Pointer[string] // the header's, nil before the first confirm
+	universe atomic.Pointer[string] // the header's; confirm stores it before a caller has the claim
 }
 
 // clockClaim is a claim on a slot of a store that tells the time.
@@ -66,12 +66,7 @@ func (c *claim) Window() (from, until time.Time) {
 }
 
 // Universe returns the name that the store's header has. It implements assigner.Named.
-func (c *claim) Universe() string {
-	if name := c.universe.Load(); name != nil {
-		return *name
-	}
-	return ""
-}
+func (c *claim) Universe() string { return *c.universe.Load() }
 
 // Span returns Options.Window.
 func (c *claim) Span() time.Duration { return c.options.Window }
@@ -131,7 +126,7 @@ func (c *claim) reserve(ctx context.Context, want int64) error {
 		return err
 	}
 	to := c.header.end(min(max(want, v.now+c.window), c.limit(c.header, v.now)))
-	if to <= c.row.Until && v.found.is(c.row) && !v.behind {
+	if to <= c.row.Until && v.found.is(c.row) {
 		return c.beyond(c.header, v.now, want)
 	}
 	return c.change(ctx, v, c.row.Owner, max(to, v.base.Until))
@@ -239,7 +234,7 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	v.known.Until = end
 	v.behind = found.behind(v.known)
 	switch {
-	case c.back != nil && (!v.behind || found.is(c.repaired)): // or it is where it was again
+	case c.back != nil && !v.behind: // it is repaired, or where it was again
 		if found.is(c.repaired) {
 			c.memory.note(found)
 		}
@@ -279,9 +274,7 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 	if back == nil {
 		return err
 	}
-	if c.repaired = there; c.back == nil {
-		c.back = back
-	}
+	c.repaired, c.back = there, back
 	if err != nil && !permanent(err) {
 		return err // the next try may find the slot repaired
 	}

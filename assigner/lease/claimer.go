@@ -46,7 +46,7 @@ func newClaimer(s *space, first, last int64) *claimer {
 	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),
 		sent: map[string]attempt{}, busy: map[int64]bool{},
 		number: number{own: none, among: 1}}
-	if spare := s.memory.takeSpare(first, last); spare.kept {
+	if spare := s.memory.takeSpare(last); spare.kept {
 		c.number.own = spare.worker
 		for _, a := range spare.sent {
 			c.sent[a.mine.Token] = a
@@ -223,7 +223,7 @@ func (c *claimer) made(ctx context.Context, slots []row) (r row, from int64, ok 
 // within returns an error unless a window that begins at from can be a second long. The store's
 // reach bounds it, and from may lie that far ahead in a store that went back.
 func (c *claimer) within(h header, now, from int64) error {
-	end := max(now, from, c.space.memory.begin()) + minWindow.Milliseconds()
+	end := max(from, c.space.memory.begin()) + minWindow.Milliseconds()
 	if end > c.space.limit(h, now) {
 		return c.space.beyond(h, now, end)
 	}

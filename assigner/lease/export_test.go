@@ -28,7 +28,10 @@ func Clone(c assigner.Claim) assigner.Claim {
 func (a *Assigner) SetClock(now func() time.Time) { a.space.local = now }
 
 // Memory is what one Assigner knows of the slots of its claims.
-type Memory struct{ m memory }
+type Memory struct{ m *memory }
+
+// NewMemory returns a memory of nothing.
+func NewMemory() Memory { return Memory{newMemory()} }
 
 // MemoryToken is the token of the slots that Note keeps.
 const MemoryToken = "token"

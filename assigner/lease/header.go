@@ -117,7 +117,7 @@ func (s *space) compare(h header) (header, error) {
 	settled, announced := h.settled()
 	var cut, added time.Time
 	var err error
-	if h.Layout != "" || s.layout == "" {
+	if h.Layout != "" {
 		cut, added, err = assigner.CompareLayouts(h.all(), s.layout)
 		if err != nil {
 			return h, fmt.Errorf("%w; use the same layout and epoch, or other entries of the store",
@@ -163,15 +163,6 @@ func (h header) settled() (layouts string, more bool) {
 
 // floor returns where every window ends that the store may have forgotten.
 func (h header) floor() int64 { return max(h.Floor, h.Counted) }
-
-// longer returns the longer one of the header's list and another, of which one begins with the
-// other.
-func (h header) longer(layouts string) string {
-	if all := h.all(); len(all) > len(layouts) {
-		return all
-	}
-	return layouts
-}
 
 // end returns until, or where the space's windows end if that is earlier.
 func (h header) end(until int64) int64 {

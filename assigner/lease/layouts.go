@@ -48,28 +48,22 @@ func (s *space) addLayouts(ctx context.Context) error {
 		return err
 	}
 	before, announced := h.settled()
-	at, err := begin(before, s.layout)
-	if err != nil {
-		return err
-	}
 	var refused error
 	if !strings.Contains(h.Layout, takingBack) { // else they were settled
-		refused = s.reaches(ctx, h, at)
+		refused = s.reaches(ctx, h, millis(h.cut))
 	}
 	switch {
 	case refused != nil && (!announced || !errors.Is(refused, assigner.ErrLayoutMismatch)):
 		return refused
-	case refused != nil:
+	case refused != nil: // as the next look says again
 		h.Layout = before
 	case announced:
 		h.Layout = h.all()
 	default:
 		h.Layout = before + announcing + strings.TrimPrefix(s.layout[len(before):], ",")
 	}
-	if _, err := s.putHeader(ctx, h); err != nil {
-		return err
-	}
-	return refused
+	_, err = s.putHeader(ctx, h)
+	return err
 }
 
 // reaches returns an error that wraps assigner.ErrLayoutMismatch if a window reaches beyond at,
@@ -77,17 +71,16 @@ func (s *space) addLayouts(ctx context.Context) error {
 // those reach up to the floor.
 func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
 	if at.UnixMilli() < h.floor() && (h.Move != nil || len(h.Used) > 0) {
-		return fmt.Errorf("%w: a layout of %q begins at %v, and windows that %s does not have may "+
-			"reach %v; let it begin later", assigner.ErrLayoutMismatch, h.longer(s.layout), at,
-			place(s.store), millis(h.floor()))
+		return fmt.Errorf("%w: a layout begins at %v, and windows that %s does not have may reach "+
+			"%v; let it begin later", assigner.ErrLayoutMismatch, at, place(s.store),
+			millis(h.floor()))
 	}
 	r, there, err := s.latest(ctx, h)
 	if err != nil || !there || r.Until <= at.UnixMilli() {
 		return err
 	}
-	return fmt.Errorf("%w: a layout of %q begins at %v, and the window of worker %d reaches %v; "+
-		"let it begin later", assigner.ErrLayoutMismatch, h.longer(s.layout), at, r.worker,
-		millis(r.Until))
+	return fmt.Errorf("%w: a layout begins at %v, and the window of worker %d reaches %v; let it "+
+		"begin later", assigner.ErrLayoutMismatch, at, r.worker, millis(r.Until))
 }
 
 // TakeBack takes back all layouts of the store beyond the list layout, such as an era that was
@@ -146,9 +139,6 @@ func (s *space) takeBack(ctx context.Context) error {
 		}
 		if _, err := s.putHeader(ctx, h); err != nil {
 			return err
-		}
-		if refused != nil {
-			return refused
 		}
 	}
 }

@@ -15,6 +15,8 @@ type memory struct {
 	sealed bool  // the store was seen sealed; guarded by mu
 }
 
+func newMemory() *memory { return &memory{rows: map[int64]row{}} }
+
 // spare is a new worker id that an Assign got as its own and did not come to use, because its ctx
 // ended or because a slot became free meanwhile. Nobody else gets it, so an Assign that is repeated
 // for hours must not take another one each time.
@@ -32,12 +34,12 @@ func (m *memory) keepSpare(worker int64, sent []attempt) {
 	m.spare = spare{worker, sent, true}
 }
 
-// takeSpare returns the worker id that was kept, if it is in the range, and forgets it, so that no
-// two Assigns have it.
-func (m *memory) takeSpare(first, last int64) (s spare) {
+// takeSpare returns the worker id that was kept, if it is not above last, and forgets it, so that
+// no two Assigns have it.
+func (m *memory) takeSpare(last int64) (s spare) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.spare.kept && m.spare.worker >= first && m.spare.worker <= last {
+	if m.spare.worker <= last {
 		s, m.spare = m.spare, spare{}
 	}
 	return s
@@ -55,9 +57,6 @@ func (m *memory) longest(reach int64) int64 {
 func (m *memory) note(r row) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.rows == nil {
-		m.rows = map[int64]row{}
-	}
 	m.rows[r.worker] = r
 }
 
@@ -67,7 +66,7 @@ func (m *memory) note(r row) {
 func (m *memory) lower(r row, end int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.rows[r.worker]; ok && known.changedBy(r) {
+	if known := m.rows[r.worker]; known.changedBy(r) {
 		known.Until = min(known.Until, end)
 		m.rows[r.worker] = known
 	}
@@ -85,7 +84,7 @@ func (m *memory) row(worker int64) (r row, ok bool) {
 func (m *memory) empty() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.rows) == 0 && m.gap == 0
+	return len(m.rows) == 0
 }
 
 // forgot takes note that windows up to end may not be in the store any more.

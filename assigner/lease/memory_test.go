@@ -12,7 +12,7 @@ import (
 func TestMemoryTogether(t *testing.T) {
 	t.Parallel()
 	const rounds = 10000
-	var m lease.Memory
+	m := lease.NewMemory()
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for i := range int64(2) {
@@ -64,7 +64,7 @@ func TestMemoryLower(t *testing.T) {
 		{"the slot of another claim", 1, "other", 50, 100},
 		{"another worker id's", 2, lease.MemoryToken, 50, 100},
 	} {
-		var m lease.Memory
+		m := lease.NewMemory()
 		m.Lower(1, 50) // nothing is known
 		m.Note(1, 100)
 		m.LowerOf(tt.worker, tt.token, tt.until)

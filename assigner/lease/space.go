@@ -120,18 +120,15 @@ func (s *space) latest(ctx context.Context, h header) (r row, there bool, err er
 	if s.index != nil {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		e, err := s.index.Latest(ctx)
-		if e.Version == "" || err != nil {
-			return r, false, err
+		var e Entry
+		if e, err = s.index.Latest(ctx); e.Version != "" {
+			rows = s.slots([]Entry{e})
 		}
-		rows = s.slots([]Entry{e})
 	} else {
 		var shown header
-		if shown, rows, err = s.rows(ctx); err != nil {
-			return r, false, err
-		}
-		if shown.entry.Version != h.entry.Version {
-			return r, false, fmt.Errorf("the list is old: %w", ErrConflict)
+		shown, rows, err = s.rows(ctx)
+		if err == nil && shown.entry.Version != h.entry.Version {
+			err = fmt.Errorf("the list is old: %w", ErrConflict)
 		}
 	}
 	for _, found := range rows {
@@ -139,7 +136,7 @@ func (s *space) latest(ctx context.Context, h header) (r row, there bool, err er
 			r, there = found, true
 		}
 	}
-	return r, there, nil
+	return r, there, err
 }
 
 func (s *space) put(ctx context.Context, old Entry, value []byte) (Entry, error) {
@@ -183,7 +180,7 @@ func (s *space) slots(entries []Entry) (rows []row) {
 		r, err := parseRow(e)
 		if err != nil {
 			s.options.Logger.Warn("slot left alone", "place", place(s.store), "error", err)
-			r = row{Until: maxMillis, Owner: "?", worker: r.worker, entry: e}
+			r = row{Until: maxMillis, worker: r.worker}
 		}
 		rows = append(rows, r)
 	}

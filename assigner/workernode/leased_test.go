@@ -215,7 +215,7 @@ func TestLeasedOptions(t *testing.T) {
 		{o: workernode.LeasedOptions{Namespace: own, First: 5, Last: 4}, want: "Last is 4, want 5, which is First"},
 		{o: workernode.LeasedOptions{Namespace: own, First: 8}, max: 7, want: "First is 8 and Last 7"},
 		{o: workernode.LeasedOptions{Namespace: own, Last: 8}, max: 7, want: "First is 0 and Last 8"},
-		{max: -1, want: "highest worker id is -1, want 0 or above"},
+		{max: -1, want: "First is 0 and Last -1, the layout's highest worker id is -1"},
 		{layout: long + "x", want: "192 characters, want at most 191"},
 	} {
 		_, err := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout).Assign(
