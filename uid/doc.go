@@ -100,8 +100,8 @@
 // generator that asks the clock, with tickcache.go and rollback.go. Both stand on core.go:
 // timeline.go turns positions into ids and times, keeper*.go and window.go keep the claim, whose
 // errors are in claimerror.go, clock.go reads the clock, and gate.go is where callers wait.
-// blocked.go, stats.go and health.go say how a generator is, journal.go logs it. id.go, id_json.go,
-// id_sql.go, base32.go and base62.go are the forms of an id.
+// blocked.go, stats*.go, health.go and fullring.go say how a generator is, journal.go logs it.
+// id*.go, encoding.go and scatter.go are the forms of an id, filleach.go fills a slice of rows.
 //
 // docs/design.md says why ids are unique, docs/concurrency.md has every word that goroutines share.
 package uid

@@ -9,6 +9,10 @@
 // runs, takes nothing but the change. Any other namespace of Leased is a universe of ids of its
 // own, whose ids may equal those of others.
 //
+// The glossary of [github.com/uidring/uidring/uid] has the words: claim, window, lease, fencing
+// token, namespace, era. A node is a row of WORKER_NODE, and a header the row of WORKER_LEASE that
+// is about a namespace itself.
+//
 // The tables are made by Migrate, or by hand from package sql. The application's
 // account and pool will do: the account needs SELECT, INSERT and UPDATE on the two tables, and one
 // connection at a time is used.
