@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -102,6 +103,9 @@ func exported(t *testing.T) map[string][]string {
 	return lines
 }
 
+// iotaWord stands for the number of a constant within its group.
+var iotaWord = regexp.MustCompile(`\biota\b`)
+
 // api collects lines.
 type api struct {
 	files    *token.FileSet
@@ -116,7 +120,7 @@ func (a *api) text(node any) string {
 	if err := printer.Fprint(&b, a.files, node); err != nil {
 		panic(err)
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return strings.ReplaceAll(strings.Join(strings.Fields(b.String()), " "), "( ", "(")
 }
 
 // add enters what a declaration exports.
@@ -135,12 +139,16 @@ func (a *api) add(decl ast.Decl) {
 		}
 		a.lines = append(a.lines, line)
 	case *ast.GenDecl:
-		for _, spec := range d.Specs {
+		var before *ast.ValueSpec // what a constant without a value repeats
+		for i, spec := range d.Specs {
 			switch s := spec.(type) {
 			case *ast.ValueSpec:
-				for _, id := range s.Names {
+				if s.Type != nil || s.Values != nil || before == nil {
+					before = s
+				}
+				for k, id := range s.Names {
 					if id.IsExported() {
-						a.lines = append(a.lines, d.Tok.String()+" "+id.Name)
+						a.lines = append(a.lines, d.Tok.String()+" "+id.Name+a.value(before, i, k))
 					}
 				}
 			case *ast.TypeSpec:
@@ -152,19 +160,37 @@ func (a *api) add(decl ast.Decl) {
 	}
 }
 
+// value returns the type and the value of name k of a declaration, which is entry i of its group.
+func (a *api) value(s *ast.ValueSpec, i, k int) (text string) {
+	if s.Type != nil {
+		text = " " + a.text(s.Type)
+	}
+	if k < len(s.Values) {
+		text += " = " + iotaWord.ReplaceAllString(a.text(s.Values[k]), strconv.Itoa(i))
+	}
+	return text
+}
+
 // typ enters a type with its exported fields or its methods.
 func (a *api) typ(s *ast.TypeSpec) {
-	name := s.Name.Name
+	name, params := s.Name.Name, ""
+	if s.TypeParams != nil { // as the printer writes those of a function
+		f := a.text(&ast.FuncType{TypeParams: s.TypeParams, Params: &ast.FieldList{}})
+		params = strings.TrimSuffix(strings.TrimPrefix(f, "func"), "()")
+	}
+	if s.Assign.IsValid() {
+		params += " ="
+	}
 	var list *ast.FieldList
 	switch typ := s.Type.(type) {
 	case *ast.StructType:
 		list = typ.Fields
-		a.lines = append(a.lines, "type "+name+" struct")
+		a.lines = append(a.lines, "type "+name+params+" struct")
 	case *ast.InterfaceType:
 		list = typ.Methods
-		a.lines = append(a.lines, "type "+name+" interface")
+		a.lines = append(a.lines, "type "+name+params+" interface")
 	default:
-		a.lines = append(a.lines, "type "+name+" "+a.text(s.Type))
+		a.lines = append(a.lines, "type "+name+params+" "+a.text(s.Type))
 		return
 	}
 	for _, field := range list.List {
