@@ -12,11 +12,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/cmd/uid/internal/tickets"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/segment/sqlsource"
-	"github.com/uidring/uidring/segment/sqltable"
 )
 
 type segmentExpandCmd struct {
@@ -55,34 +53,32 @@ func (c *segmentExpandCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
+	set, err := tickets.New(dbs, c.Step)
+	if err != nil {
+		return usageError{err}
+	}
 	if c.Abandon {
-		n, err := planner(dbs, 0).Abandon(ctx)
+		n, err := set.Abandon(ctx)
 		if err != nil {
 			return withHint(err)
 		}
 		return c.printAbandoned(p, n)
 	}
-	run := planner(dbs, c.Step).Plan
+	run := set.Plan
 	if c.Yes {
-		run = planner(dbs, c.Step).Expand
+		run = set.Expand
 	}
-	plans, err := run(ctx)
+	work, err := run(ctx)
 	switch {
 	case errors.Is(err, segment.ErrOptions):
 		return usageError{err}
 	case err != nil:
 		return withHint(err)
 	case c.JSON:
-		return json.NewEncoder(p.out).Encode(expandJSON(plans, places, c.Yes))
+		return json.NewEncoder(p.out).Encode(expandJSON(work, places, c.Yes))
 	}
-	c.print(p, plans, places)
+	c.print(p, work, places)
 	return nil
-}
-
-// planner returns the planner of ticket servers that are to count by step.
-func planner(dbs []*gorm.DB, step int64) ticketplan.Planner {
-	src := sqlsource.Ticket(dbs, &sqltable.TicketOptions{Step: step})
-	return src.(ticketplan.Planner) //nolint:errcheck,forcetypeassert // as it always is
 }
 
 // ticketServers opens the databases of several servers. A server that is down is not an error.
@@ -116,10 +112,10 @@ func closeServers(dbs []*gorm.DB) error {
 }
 
 // print prints the plans as SQL with comments.
-func (c *segmentExpandCmd) print(p *program, plans []ticketplan.Plan, places []string) {
+func (c *segmentExpandCmd) print(p *program, work []tickets.Work, places []string) {
 	left := false
-	for _, plan := range plans {
-		left = left || len(plan.Announce)+len(plan.Change) > 0
+	for _, w := range work {
+		left = left || len(w.Announce)+len(w.Change) > 0
 	}
 	switch {
 	case !left:
@@ -129,24 +125,25 @@ func (c *segmentExpandCmd) print(p *program, plans []ticketplan.Plan, places []s
 	default:
 		fmt.Fprintln(p.out, "-- a dry run: nothing is changed; --yes carries it out")
 	}
-	fmt.Fprintf(p.out, "-- from id %d on the servers count by %d\n", plans[0].Start, plans[0].Step)
+	fmt.Fprintf(p.out, "-- from id %d on the servers count by %d\n", work[0].Plan.Start,
+		work[0].Plan.Step)
 	for _, phase := range []struct {
 		name       string
-		statements func(ticketplan.Plan) []string
+		statements func(tickets.Work) []string
 	}{
-		{"announce the plan on", func(p ticketplan.Plan) []string { return p.Announce }},
-		{"change", func(p ticketplan.Plan) []string { return p.Change }},
+		{"announce the plan on", func(w tickets.Work) []string { return w.Announce }},
+		{"change", func(w tickets.Work) []string { return w.Change }},
 	} {
-		for i, plan := range slices.Backward(plans) {
-			if statements := phase.statements(plan); len(statements) > 0 {
+		for i, w := range slices.Backward(work) {
+			if statements := phase.statements(w); len(statements) > 0 {
 				fmt.Fprintf(p.out, "-- %s server %d, %s\n%s;\n", phase.name, i, places[i],
 					strings.Join(statements, ";\n"))
 			}
 		}
 	}
-	for i, plan := range plans {
+	for i, w := range work {
 		fmt.Fprintf(p.out, "-- for the configuration file of server %d: "+
-			"auto_increment_increment=%d auto_increment_offset=%d\n", i, plan.Step, plan.Offset)
+			"auto_increment_increment=%d auto_increment_offset=%d\n", i, w.Plan.Step, w.Plan.Offset)
 	}
 }
 
@@ -160,7 +157,7 @@ func (c *segmentExpandCmd) printAbandoned(p *program, n int) error {
 }
 
 // expandJSON is what --json prints.
-func expandJSON(plans []ticketplan.Plan, places []string, yes bool) any {
+func expandJSON(work []tickets.Work, places []string, yes bool) any {
 	type server struct {
 		Place    string   `json:"place"`
 		Offset   int64    `json:"offset"`
@@ -172,11 +169,11 @@ func expandJSON(plans []ticketplan.Plan, places []string, yes bool) any {
 		Start   int64    `json:"start,string"`
 		Step    int64    `json:"step"`
 		Servers []server `json:"servers"`
-	}{DryRun: !yes, Start: plans[0].Start, Step: plans[0].Step}
-	for i, p := range plans {
-		s := server{places[i], p.Offset, []string{}, []string{}}
+	}{DryRun: !yes, Start: work[0].Plan.Start, Step: work[0].Plan.Step}
+	for i, w := range work {
+		s := server{places[i], w.Plan.Offset, []string{}, []string{}}
 		out.Servers = append(out.Servers, server{s.Place, s.Offset,
-			append(s.Announce, p.Announce...), append(s.Change, p.Change...)})
+			append(s.Announce, w.Announce...), append(s.Change, w.Change...)})
 	}
 	return out
 }

@@ -38,5 +38,5 @@
 // db.go is a database. table.go is a table of counters, with its methods in fetch.go and admin.go.
 // leafalloc.go and sequence.go define its columns, and period.go the counters of periods. ticket.go
 // is the set of ticket servers and ticketserver.go one of them. ticketexam.go examines a server
-// before it is used. ticketplan.go and ticketexpand.go add servers to a set.
+// before it is used, and ticketback.go tells that one went back.
 package sqltable

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -15,27 +14,8 @@ func Reading(leafAlloc segment.Source) segment.Source {
 	return reading{t}
 }
 
-// ExpandTicketsWith is Expand of a Ticket with a function that is called after each statement. An error
-// of the function ends it. The tables may be on one server.
-func ExpandTicketsWith(
-	ctx context.Context, tickets segment.Source, after func(int, string) error,
-) ([]ticketplan.Plan, error) {
-	t, _ := tickets.(*ticket)
-	return t.expand(ctx, after)
-}
-
 // MoveWith is Move with a function that is called after each step. An error of the function ends it.
 var MoveWith = move
-
-// PlanTables is Plan of a Ticket for tables that may be on one server.
-func PlanTables(ctx context.Context, tickets segment.Source) ([]ticketplan.Plan, error) {
-	t, _ := tickets.(*ticket)
-	e, err := t.expansion(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.plans(), nil
-}
 
 // Unbounded is a Ticket without the bound at the start of a plan: it trusts the servers' settings.
 func Unbounded(tickets segment.Source) segment.Source {

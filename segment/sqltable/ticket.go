@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -21,8 +23,8 @@ type TicketOptions struct {
 
 	// Step is the distance between neighbouring ids of one server: the auto_increment_increment
 	// that every server must have, at least the number of servers and at most 65535. 0 means the
-	// number of servers. A larger step leaves room for more servers. A server that Expand
-	// has changed counts by its plan, whatever Step says.
+	// number of servers. A larger step leaves room for more servers. A server that "uid segment
+	// expand" has changed counts by its plan, whatever Step says.
 	Step int64
 
 	// Batch is the most ids that one Fetch takes from a MySQL server, in one REPLACE of as many
@@ -97,7 +99,7 @@ func Ticket(dbs []DB, opts *TicketOptions) segment.Source {
 			return t
 		}
 		t.servers = append(t.servers, &ticketServer{
-			index: i, db: d, pool: db.Pool, table: d.Quote(o.Table), opts: o,
+			index: i, db: d, table: d.Quote(o.Table), opts: o,
 		})
 	}
 	return t
@@ -126,7 +128,7 @@ func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	if isPlan(tag) {
 		return segment.Range{}, fmt.Errorf(
 			"sqltable: %w: the tag begins with %q, which is reserved for plans",
-			segment.ErrUnknownTag, planMark)
+			segment.ErrUnknownTag, ticketplan.Mark)
 	}
 	n := min(max(step, 1), int64(t.opts.Batch))
 	var errs []error
@@ -142,6 +144,12 @@ func (t *ticket) Fetch(ctx context.Context, tag string, step int64) (segment.Ran
 	}
 	err := errors.Join(append(curable(errs), ctx.Err())...)
 	return segment.Range{}, fmt.Errorf("sqltable: table %s: %w", t.opts.Table, err)
+}
+
+// isPlan reports whether a tag is reserved for plans, in any case: a collation may ignore case.
+func isPlan(tag string) bool {
+	const mark = ticketplan.Mark
+	return len(tag) >= len(mark) && strings.EqualFold(tag[:len(mark)], mark)
 }
 
 // order returns all servers, beginning with the one whose turn it is. Servers that failed recently

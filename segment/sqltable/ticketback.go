@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -25,7 +26,7 @@ import (
 func (s *ticketServer) compare(r segment.Range, given int64) error {
 	floor := s.floor.Load()
 	if r.From < max(given, floor) {
-		s.floor.CompareAndSwap(0, s.high.Load()+ticketGap)
+		s.floor.CompareAndSwap(0, s.high.Load()+ticketplan.Gap)
 		return s.wentBack(r.From)
 	}
 	if floor > 0 { // and not one that another call has set since

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 )
 
 // examine returns how the server counts, or why it must not be used. Two servers whose offsets
@@ -30,7 +31,7 @@ func (s *ticketServer) examine(ctx context.Context) (k counting, err error) {
 				return err
 			}
 			k, err = s.examineSettings(ctx, c)
-			if err == nil && k.plan == (plan{}) {
+			if err == nil && k.plan == (ticketplan.Plan{}) {
 				if err = s.keepSettings(ctx, c); err == nil {
 					k, err = s.examineSettings(ctx, c) // another program may have written the row
 				}
@@ -99,32 +100,32 @@ func (s *ticketServer) examineSettings(ctx context.Context, c *sqldb.Conn) (k co
 	)
 	err = c.Row(ctx, "SELECT @@session.auto_increment_increment, @@session.auto_increment_offset,"+
 		" @@global.auto_increment_increment, @@global.auto_increment_offset,"+
-		" (SELECT stub"+newestPlan(s.table)+")", nil,
+		" (SELECT stub"+ticketplan.FromNewest(s.table)+")", nil,
 		&inc, &offset, &globalInc, &globalOffset, &stub)
 	if err != nil {
 		return k, err
 	}
-	if k.plan, err = parsePlan(stub.String); err != nil {
-		return k, err
+	if k.plan, err = ticketplan.Parse(stub.String); err != nil {
+		return k, wrong("%v", err)
 	}
 	k.step, k.offset, k.below = globalInc, globalOffset%globalInc, math.MaxInt64
 	p := k.plan
-	asPlanned := globalInc == p.step && globalOffset == p.offset
+	asPlanned := globalInc == p.Step && globalOffset == p.Offset
 	switch {
-	case p.start > 0 && asPlanned:
-		k.from = p.start
-	case p.start > 0 && (p.step == s.opts.Step || globalInc != s.opts.Step):
+	case p.Start > 0 && asPlanned:
+		k.from = p.Start
+	case p.Start > 0 && (p.Step == s.opts.Step || globalInc != s.opts.Step):
 		return k, plannedError{wrong("the server counts by %d from %d, want %d from %d by its plan",
-			globalInc, globalOffset, p.step, p.offset)}
+			globalInc, globalOffset, p.Step, p.Offset)}
 	case globalInc != s.opts.Step:
 		return k, wrong("auto_increment_increment is %d, want %d", globalInc, s.opts.Step)
 	case globalOffset < 1 || globalOffset > s.opts.Step:
 		return k, wrong("auto_increment_offset is %d, want 1..%d", globalOffset, s.opts.Step)
-	case p.start > 0:
-		k.below = p.start
-	case p != plan{} && !asPlanned:
+	case p.Start > 0:
+		k.below = p.Start
+	case p != ticketplan.Plan{} && !asPlanned:
 		return k, wrong("the server counts by %d from %d, want %d from %d as in the table's row "+
-			"with the id 0, or a call of Expand", globalInc, globalOffset, p.step, p.offset)
+			"with the id 0, or uid segment expand", globalInc, globalOffset, p.Step, p.Offset)
 	}
 	if inc != globalInc || offset != globalOffset {
 		return k, staleError{wrong("the session counts by %d from %d, the server by %d from %d, "+
@@ -143,10 +144,10 @@ const (
 // with the id 0. So a server that restarts with other settings is detected. If stub is too narrow
 // for the row, the table has none.
 func (s *ticketServer) keepSettings(ctx context.Context, c *sqldb.Conn) error {
-	var p plan
+	var p ticketplan.Plan
 	err := c.Row(ctx,
 		"SELECT @@session.auto_increment_increment, @@session.auto_increment_offset",
-		nil, &p.step, &p.offset)
+		nil, &p.Step, &p.Offset)
 	for _, q := range []string{
 		"SET @uidring_sql_mode = @@session.sql_mode",
 		// With this mode an id of 0 is stored as it is and does not move the counter.

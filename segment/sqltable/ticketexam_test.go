@@ -1,7 +1,6 @@
 package sqltable_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -154,9 +153,16 @@ func TestTicketOptions(t *testing.T) {
 			t.Errorf("Fetch = %v, want ErrOptions with %q", err, want)
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := planned(ctx, one, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("PlanTickets with a cancelled ctx = %v, want context.Canceled", err)
+}
+
+// TestTicketPlanTags: a tag that would look like a plan is refused.
+func TestTicketPlanTags(t *testing.T) {
+	t.Parallel()
+	_, db := database(t)
+	src := sqlsource.Ticket([]*gorm.DB{db}, nil)
+	for _, tag := range []string{"uid-ticket-plan", "uid-ticket-plan 1/1/5", "UID-Ticket-Plan 1/1/5"} {
+		if r, err := src.Fetch(t.Context(), tag, 1); !errors.Is(err, segment.ErrUnknownTag) {
+			t.Errorf("Fetch(%q) = %v, %v, want ErrUnknownTag", tag, r, err)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/internal/backoff"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -22,8 +23,7 @@ import (
 type ticketServer struct {
 	index  int
 	db     *sqldb.DB
-	pool   *sql.DB // of db
-	table  string  // quoted
+	table  string // quoted
 	opts   TicketOptions
 	good   atomic.Bool               // the server was examined and has not failed since
 	counts atomic.Pointer[counting]  // as of the last examination
@@ -35,9 +35,14 @@ type ticketServer struct {
 // counting says which ids are a server's own.
 type counting struct {
 	step        int64
-	offset      int64 // modulo step
-	from, below int64 // bounds of the ids that may be used: from <= id < below
-	plan        plan  // the server's plan, whether or not it counts by it
+	offset      int64           // modulo step
+	from, below int64           // bounds of the ids that may be used: from <= id < below
+	plan        ticketplan.Plan // the server's plan, whether or not it counts by it
+}
+
+// named adds the server's index to an error.
+func (s *ticketServer) named(err error) error {
+	return fmt.Errorf("sqltable: ticket server %d: %w", s.index, err)
 }
 
 // resting reports whether the server failed less than ticketRest ago.
@@ -143,7 +148,7 @@ func (s *ticketServer) rangeFrom(first, n int64, k counting) (segment.Range, err
 			"its counter is not moved yet", first, k.from)
 	case last >= k.below:
 		return segment.Range{}, wrong("it gave %d, want ids below %d, "+
-			"where its plan for step %d starts", last, k.below, k.plan.step)
+			"where its plan for step %d starts", last, k.below, k.plan.Step)
 	}
 	return segment.Range{From: first, To: last + 1, Stride: k.step, Origin: s.index}, nil
 }

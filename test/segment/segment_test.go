@@ -19,7 +19,6 @@ import (
 
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/segtest"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/segment/sqlsource"
@@ -308,10 +307,6 @@ func TestTicket(t *testing.T) {
 		two := sqlsource.Ticket([]*gorm.DB{db, open(t)}, nil)
 		if err := two.(segment.Checker).Check(t.Context()); !errors.Is(err, sqltable.ErrTicketServer) {
 			t.Errorf("Check of two servers that count by 1 = %v, want ErrTicketServer", err)
-		}
-		_, err := sqlsource.Ticket([]*gorm.DB{db}, nil).(ticketplan.Planner).Plan(t.Context())
-		if !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("PlanTickets = %v, want errors.ErrUnsupported", err)
 		}
 	})
 }

@@ -1,19 +1,18 @@
 package segments
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/ticketplan"
-	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/test/internal/soak"
 )
 
@@ -21,7 +20,8 @@ import (
 type injector struct {
 	fleet   *fleet
 	servers []server
-	tickets []*gorm.DB    // on all three ticket servers
+	tickets []string      // DSNs of all three ticket servers
+	command string        // the path of uid
 	most    time.Duration // the longest time that a fault lasts
 
 	counts soak.Counts
@@ -78,20 +78,17 @@ func (in *injector) expand() {
 	ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 	defer cancel()
 	for {
-		//nolint:errcheck,forcetypeassert // as it always is
-		servers := sqlsource.Ticket(in.tickets, nil).(ticketplan.Planner)
-		plans, err := servers.Expand(ctx)
+		cmd := exec.CommandContext(ctx, in.command, "segment", "expand", "--yes")
+		cmd.Env = append(os.Environ(), "UID_DSN="+strings.Join(in.tickets, " "))
+		out, err := cmd.CombinedOutput()
 		if err == nil {
-			for _, p := range plans {
-				if len(p.Announce)+len(p.Change) > 0 {
-					in.counts.Add("ticket servers: a plan carried out, or settings repaired")
-					break
-				}
+			if bytes.HasPrefix(out, []byte("-- done")) {
+				in.counts.Add("ticket servers: a plan carried out, or settings repaired")
 			}
 			return
 		}
 		if ctx.Err() != nil {
-			in.fleet.Failure(fmt.Errorf("ExpandTickets: %w", err))
+			in.fleet.Failure(fmt.Errorf("uid segment expand: %w: %s", err, out))
 			return
 		}
 		in.counts.Add("ticket servers: an expansion that ended with an error and was called again")

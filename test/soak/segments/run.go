@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -28,7 +29,12 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	in := &injector{most: c.Most}
+	in := &injector{most: c.Most, command: filepath.Join(dir, "uid")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", in.command,
+		"github.com/uidring/uidring/cmd/uid")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
 	defer func() {
 		for _, s := range in.servers {
 			s.Close()
@@ -44,7 +50,7 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.tickets = d.tickets
+	in.tickets = all.Tickets
 	if err := prepare(d); err != nil {
 		return nil, err
 	}

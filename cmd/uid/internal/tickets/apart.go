@@ -1,29 +1,19 @@
-package sqltable
+package tickets
 
 import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/segment"
 )
 
 // apart returns an error if two of the servers are one. Their names do not tell: 127.0.0.1 and
 // localhost are two. A lock that one session holds by a random name shows on the same server only.
 // It changes no table.
-func (t *ticket) apart(ctx context.Context) error {
-	if t.err != nil {
-		return t.err
-	}
-	for i, s := range t.servers {
-		for _, other := range t.servers[:i] {
-			if s.pool == other.pool { // which may have one connection
-				return s.named(other.same(s))
-			}
-		}
-	}
+func (t *Set) apart(ctx context.Context) error {
 	for i, s := range t.servers {
 		err := s.changing(ctx, func(c *sqldb.Conn) error {
 			return s.alone(ctx, c, t.servers[i+1:])
@@ -36,7 +26,7 @@ func (t *ticket) apart(ctx context.Context) error {
 }
 
 // alone takes a lock on the server and returns an error if one of others has it too.
-func (s *ticketServer) alone(ctx context.Context, c *sqldb.Conn, others []*ticketServer) error {
+func (s *server) alone(ctx context.Context, c *sqldb.Conn, others []*server) error {
 	name := "uidring " + rand.Text()
 	var got sql.NullInt64
 	if err := c.Row(ctx, "SELECT GET_LOCK(?, 0)", []any{name}, &got); err != nil {
@@ -55,7 +45,8 @@ func (s *ticketServer) alone(ctx context.Context, c *sqldb.Conn, others []*ticke
 		case err != nil:
 			err = fmt.Errorf("server %d: %w", other.index, err)
 		case holder.Valid:
-			err = s.same(other)
+			err = fmt.Errorf("%w: ticket servers %d and %d are one server, want each once",
+				segment.ErrOptions, s.index, other.index)
 		}
 		if err != nil {
 			break
@@ -66,22 +57,4 @@ func (s *ticketServer) alone(ctx context.Context, c *sqldb.Conn, others []*ticke
 		c.Discard() // the server then drops the lock
 	}
 	return err
-}
-
-// same returns the error for a server that is other too.
-func (s *ticketServer) same(other *ticketServer) error {
-	return invalid("ticket servers %d and %d are one server, want each once", s.index, other.index)
-}
-
-// changing runs f on a connection, to change how the server counts, which MySQL's alone can.
-func (s *ticketServer) changing(ctx context.Context, f func(c *sqldb.Conn) error) error {
-	if s.db.Name != "mysql" {
-		return fmt.Errorf("the database is %q: %w", s.db.Name, errors.ErrUnsupported)
-	}
-	return s.db.Do(ctx, f)
-}
-
-// named adds the server's index to an error.
-func (s *ticketServer) named(err error) error {
-	return fmt.Errorf("sqltable: ticket server %d: %w", s.index, err)
 }

@@ -1,9 +1,8 @@
-package sqltable_test
+package tickets
 
 import (
 	"errors"
 	"fmt"
-	"github.com/uidring/uidring/internal/ticketplan"
 	"maps"
 	"os"
 	"path/filepath"
@@ -131,7 +130,7 @@ type ticketStep struct {
 }
 
 // ticketSteps returns the statements of the plans in the order in which an expansion runs them.
-func ticketSteps(plans []ticketplan.Plan) (steps []ticketStep) {
+func ticketSteps(plans []Work) (steps []ticketStep) {
 	for _, phase := range []string{"announce", "change"} {
 		for i, p := range slices.Backward(plans) {
 			n := len(p.Announce)
@@ -213,13 +212,13 @@ func expandAndCrash(
 	crashed = map[ticketStep]bool{}
 	var start int64
 	for calls := 0; ; calls++ {
-		plans, err := planned(t.Context(), all, nil)
+		plans, err := set(t, all).Plan(t.Context())
 		left := ticketSteps(plans)
 		if steps == nil {
 			steps = left
 		}
 		if err == nil {
-			plans, err = expandTicketsWith(t.Context(), all, nil, func(i int, q string) error {
+			plans, err = set(t, all).expand(t.Context(), func(i int, q string) error {
 				if len(left) == 0 || left[0].server != i {
 					t.Fatalf("server %d ran %q, want the statements %+v", i, q, left)
 				}
@@ -240,7 +239,7 @@ func expandAndCrash(
 			})
 		}
 		if err == nil {
-			start = plans[0].Start
+			start = plans[0].Plan.Start
 			break
 		}
 		if !errors.Is(err, crash) {
@@ -276,34 +275,4 @@ func expandAndCrash(
 	}
 	segtest.Distinct(t, append(f.ids["old"], f.ids["new"]...))
 	return steps, crashed
-}
-
-// TestTicketExpansionUnbounded: what the bound at the start of a plan is good for. After the expansion
-// an old server restarts with its old settings, which its configuration file still has. Programs with
-// the bound get no id twice, because they leave that server out. Programs that trust the settings get
-// ids from it that the other servers have given.
-func TestTicketExpansionUnbounded(t *testing.T) {
-	t.Parallel()
-	servers, all := startConfigured(t)
-	segtest.Fetch(t, sqlsource.Ticket(all[:2], nil), "a", 10)
-	if _, err := expanded(t.Context(), all, nil); err != nil {
-		t.Fatal(err)
-	}
-	servers[0].configure(t, oldStep(0), 1)
-	servers[0].restart(t)
-	take := func(programs ...segment.Source) (ids []int64) {
-		for range 100 {
-			for _, src := range programs {
-				ids = append(ids, segtest.Fetch(t, src, "a", 1).From)
-			}
-		}
-		return ids
-	}
-	bounded := take(sqlsource.Ticket(all[:2], nil), sqlsource.Ticket(all, nil))
-	segtest.Distinct(t, bounded)
-	unbounded := take(unbounded(all[:2]), unbounded(all))
-	twice := slices.DeleteFunc(unbounded, func(id int64) bool { return !slices.Contains(bounded, id) })
-	if t.Logf("%d of 200 ids were repeated without the bound", len(twice)); len(twice) == 0 {
-		t.Error("no id was repeated without the bound, so this test and that of the restarts show nothing")
-	}
 }

@@ -1,4 +1,4 @@
-package sqltable
+package tickets
 
 import (
 	"context"
@@ -10,7 +10,18 @@ import (
 	"github.com/uidring/uidring/internal/ticketplan"
 )
 
-// Expand carries out the plans. It implements ticketplan.Planner.
+// Expand does the work of Plan and returns it. The servers stay in service. After an error it may
+// be called again, with the same servers in the same order: it continues where it stopped. Abandon
+// takes the plans back instead.
+//
+// A server may restart at any moment, with the old settings, the new ones or none. Until its
+// settings are those of its plan, no program uses its ids from Start on. Another call of Expand
+// repairs the settings. They must be in the servers' configuration files all the same, or every
+// restart takes the server out of service.
+//
+// Expand needs MySQL or MariaDB, and the privileges to lock the table and to set global variables.
+// The variables affect every table of the server. It locks each table twice, for as long as three
+// statements take.
 //
 // # Why no id is given twice
 //
@@ -21,7 +32,7 @@ import (
 // server is changed before the plan is announced on all of them. So on every server, ids that are
 // counted the old way lie below Start, and the ids of different servers from Start on differ by
 // their remainders.
-func (t *ticket) Expand(ctx context.Context) ([]ticketplan.Plan, error) {
+func (t *Set) Expand(ctx context.Context) ([]Work, error) {
 	if err := t.apart(ctx); err != nil {
 		return nil, err
 	}
@@ -30,58 +41,52 @@ func (t *ticket) Expand(ctx context.Context) ([]ticketplan.Plan, error) {
 
 // expand is Expand for tables that may be on one server. It calls after following each statement of
 // a server, with the server's index and the statement. An error of after ends it.
-func (t *ticket) expand(
-	ctx context.Context, after func(int, string) error,
-) ([]ticketplan.Plan, error) {
+func (t *Set) expand(ctx context.Context, after func(int, string) error) ([]Work, error) {
 	e, err := t.expansion(ctx)
 	if err != nil {
 		return nil, err
 	}
-	plans := e.plans()
-	phases := []func(ticketplan.Plan) []string{
-		func(p ticketplan.Plan) []string { return p.Announce },
-		func(p ticketplan.Plan) []string { return p.Change },
+	all := e.work()
+	phases := []func(Work) []string{
+		func(w Work) []string { return w.Announce },
+		func(w Work) []string { return w.Change },
 	}
 	for _, phase := range phases {
-		for i, plan := range slices.Backward(plans) { // new servers come first
-			if err := e.run(ctx, i, phase(plan), after); err != nil {
-				return plans, t.servers[i].named(err)
+		for i, w := range slices.Backward(all) { // new servers come first
+			if err := e.run(ctx, i, phase(w), after); err != nil {
+				return all, t.servers[i].named(err)
 			}
 		}
 	}
-	return plans, nil
+	return all, nil
 }
 
-// expansion is a set of servers that is being expanded. The slices are indexed by server.
+// expansion is a set of servers that is being expanded.
 type expansion struct {
-	servers []*ticketServer
-	states  []ticketState
-	start   int64 // of every plan
+	*Set
+	states []state // of the servers
+	start  int64   // of every plan
 }
 
 // expansion reads the states of the servers. Every server has to answer, because any of them may
 // have the highest id.
-func (t *ticket) expansion(ctx context.Context) (*expansion, error) {
-	if t.err != nil {
-		return nil, t.err
-	}
-	e := &expansion{servers: t.servers, states: make([]ticketState, len(t.servers))}
+func (t *Set) expansion(ctx context.Context) (*expansion, error) {
+	e := &expansion{Set: t, states: make([]state, len(t.servers))}
 	for i, s := range t.servers {
-		err := s.changing(ctx, func(c *sqldb.Conn) error { return e.states[i].read(ctx, c, s) })
+		err := s.changing(ctx, func(c *sqldb.Conn) error { return e.states[i].read(ctx, c) })
 		if err != nil {
 			return nil, s.named(err)
 		}
 	}
-	start, err := decide(e.states, t.opts.Step)
-	if err != nil {
-		return nil, fmt.Errorf("sqltable: %w", err)
-	}
+	start, err := decide(e.states, t.step)
 	e.start = start
-	return e, nil
+	return e, err
 }
 
 // plan returns the plan that server i is to have.
-func (e *expansion) plan(i int) plan { return plan{e.servers[i].opts.Step, int64(i) + 1, e.start} }
+func (e *expansion) plan(i int) ticketplan.Plan {
+	return ticketplan.Plan{Step: e.step, Offset: int64(i) + 1, Start: e.start}
+}
 
 // The session's settings during a phase. LOCK TABLES waits for at most two seconds, because
 // programs queue up behind it. In strict mode a value that is too long for its column is an error.
@@ -92,40 +97,37 @@ const (
 )
 
 // The statements of both phases. Each is atomic: a crash leaves all of its effect or none.
-func (e *expansion) lock(i int) string { return "LOCK TABLES " + e.servers[i].table + " WRITE" }
-func (e *expansion) probe(i int) string {
-	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%s')", e.servers[i].table, planMark)
+const (
+	lock  = "LOCK TABLES " + table + " WRITE"
+	probe = "REPLACE INTO " + table + " (stub) VALUES ('" + ticketplan.Mark + "')"
+)
+
+func mark(p ticketplan.Plan) string {
+	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%v')", table, p)
 }
-func (e *expansion) mark(i int) string {
-	return fmt.Sprintf("REPLACE INTO %s (stub) VALUES ('%v')", e.servers[i].table, e.plan(i))
-}
-func (e *expansion) move(i int) string {
-	p := e.plan(i)
-	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')",
-		e.servers[i].table, p.start+p.offset, p)
+func move(p ticketplan.Plan) string {
+	return fmt.Sprintf("REPLACE INTO %s (id, stub) VALUES (%d, '%v')", table, p.Start+p.Offset, p)
 }
 
-// plans returns the plans of all servers, with the statements that are left to run.
-func (e *expansion) plans() []ticketplan.Plan {
+// work returns the work of all servers, with the statements that are left to run.
+func (e *expansion) work() []Work {
 	const unlock = "UNLOCK TABLES"
-	plans := make([]ticketplan.Plan, len(e.states))
+	all := make([]Work, len(e.states))
 	for i, s := range e.states {
 		p := e.plan(i)
-		plans[i] = ticketplan.Plan{Step: p.step, Offset: p.offset, Start: p.start}
+		all[i].Plan = p
 		if s.plan != p {
-			plans[i].Announce = []string{
-				carefully, e.lock(i), e.probe(i), e.mark(i), unlock, asBefore,
-			}
+			all[i].Announce = []string{carefully, lock, probe, mark(p), unlock, asBefore}
 		}
-		if s.plan != p || !s.moved() || s.step != p.step || s.offset != p.offset {
-			plans[i].Change = []string{
-				carefully, e.lock(i), e.move(i), unlock, asBefore,
-				fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", p.offset),
-				fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", p.step),
+		if s.plan != p || !s.moved() || s.step != p.Step || s.offset != p.Offset {
+			all[i].Change = []string{
+				carefully, lock, move(p), unlock, asBefore,
+				fmt.Sprintf("SET GLOBAL auto_increment_offset = %d", p.Offset),
+				fmt.Sprintf("SET GLOBAL auto_increment_increment = %d", p.Step),
 			}
 		}
 	}
-	return plans
+	return all
 }
 
 // run runs statements of a server on one connection.
@@ -159,18 +161,18 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 	if err != nil {
 		return err
 	}
-	s := &e.states[i]
+	s, p := &e.states[i], e.plan(i)
 	switch q {
-	case e.lock(i):
+	case lock:
 		was := *s
-		if err := s.readPlan(ctx, c, e.servers[i].table); err != nil {
+		if err := s.readPlan(ctx, c); err != nil {
 			return err
 		}
 		if s.plan != was.plan || s.row != was.row {
 			return fmt.Errorf("%w: another call has announced or carried out a plan; call again",
 				sqldb.ErrChanged)
 		}
-	case e.probe(i):
+	case probe:
 		id, err := result.LastInsertId()
 		if err != nil {
 			return err
@@ -179,13 +181,13 @@ func (e *expansion) exec(ctx context.Context, c *sqldb.Conn, i int, q string) er
 			return fmt.Errorf("%w: the counter is at %d, want at most %d for a plan that starts "+
 				"at %d; call again", sqldb.ErrChanged, id, most, e.start)
 		}
-	case e.mark(i), e.move(i):
-		if err := s.readPlan(ctx, c, e.servers[i].table); err != nil {
+	case mark(p), move(p):
+		if err := s.readPlan(ctx, c); err != nil {
 			return err
 		}
-		if s.plan != e.plan(i) {
-			return wrong("the table did not store the plan %q, want VARCHAR(64) for stub",
-				e.plan(i))
+		if s.plan != p {
+			return wrong(fmt.Errorf(
+				"the table did not store the plan %q, want VARCHAR(64) for stub", p))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package sqltable_test
+package tickets
 
 import (
 	"errors"
@@ -8,30 +8,17 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/segtest"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
-	"github.com/uidring/uidring/segment/sqltable"
 )
-
-// ticketTables creates n databases with the table on the shared server. All tests share the server's
-// settings, so no plan may be carried out there.
-func ticketTables(t *testing.T, n int) (dbs []*gorm.DB) {
-	t.Helper()
-	for range n {
-		_, db := database(t)
-		dbs = append(dbs, db)
-	}
-	return dbs
-}
 
 // TestTicketPlanStart: a plan starts above the ids of every server, those of deleted rows included, and
 // above an older plan.
 func TestTicketPlanStart(t *testing.T) {
 	t.Parallel()
-	dbs := ticketTables(t, 2)
+	dbs := databases(t, 2)
 	src := sqlsource.Ticket(dbs[:1], nil)
 	segtest.Fetch(t, src, "a", 1)
 	var last segment.Range
@@ -39,14 +26,14 @@ func TestTicketPlanStart(t *testing.T) {
 		last = segtest.Fetch(t, src, "old", 100)
 	}
 	run(t, dbs[0], "DELETE FROM ticket WHERE stub LIKE 'old%'")
-	plans, err := planTables(t.Context(), dbs, nil)
-	if err != nil || plans[1].Start < last.To+1_000_000 {
+	plans, err := planTables(t, dbs, 0)
+	if err != nil || plans[1].Plan.Start < last.To+1_000_000 {
 		t.Errorf("the plan after rows up to %d were deleted is %+v, %v, want it to start 1,000,000 above",
 			last.To-1, plans, err)
 	}
 	run(t, dbs[1], "REPLACE INTO ticket (id, stub) VALUES (5000007, 'uid-ticket-plan 7/2/5000000')")
-	plans, err = planTables(t.Context(), dbs, nil)
-	if err != nil || plans[0].Start < 6_000_000 {
+	plans, err = planTables(t, dbs, 0)
+	if err != nil || plans[0].Plan.Start < 6_000_000 {
 		t.Errorf("the plan after one that starts at 5,000,000 is %+v, %v, want it to start 1,000,000 above", plans, err)
 	}
 }
@@ -92,17 +79,17 @@ func TestTicketPlans(t *testing.T) {
 		{"an invalid row", [3]string{"REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan 3/x')", none, none},
 			"is no plan", 0},
 	} {
-		dbs := ticketTables(t, 3)
+		dbs := databases(t, 3)
 		for i, statement := range tt.tables {
 			run(t, dbs[i], statement)
 		}
-		plans, err := planTables(t.Context(), dbs, nil)
+		plans, err := planTables(t, dbs, 0)
 		switch {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: PlanTickets = %+v, %v, want an error with %q", tt.name, plans, err, tt.want)
-		case tt.want == "" && (err != nil || tt.start > 0 && plans[0].Start != tt.start ||
-			tt.start == 0 && plans[0].Start <= start+1_000_000 && tt.name != "none"):
-			t.Errorf("%s: PlanTickets = %+v, %v, want it to start at %d, or at a new start if that is 0",
+			t.Errorf("%s: Plan = %+v, %v, want an error with %q", tt.name, plans, err, tt.want)
+		case tt.want == "" && (err != nil || tt.start > 0 && plans[0].Plan.Start != tt.start ||
+			tt.start == 0 && plans[0].Plan.Start <= start+1_000_000 && tt.name != "none"):
+			t.Errorf("%s: Plan = %+v, %v, want it to start at %d, or at a new start if that is 0",
 				tt.name, plans, err, tt.start)
 		}
 	}
@@ -112,10 +99,10 @@ func TestTicketPlans(t *testing.T) {
 // changed a table since it read the table.
 func TestTicketExpandTogether(t *testing.T) {
 	t.Parallel()
-	dbs := ticketTables(t, 3)
+	dbs := databases(t, 3)
 	failed := errors.New("as told")
-	_, err := expandTicketsWith(t.Context(), dbs[:2], nil, func(i int, statement string) error {
-		if _, err := expandTicketsWith(t.Context(), dbs, nil, func(i int, statement string) error {
+	_, err := set(t, dbs[:2]).expand(t.Context(), func(i int, statement string) error {
+		if _, err := set(t, dbs).expand(t.Context(), func(i int, statement string) error {
 			if i < 2 && strings.HasPrefix(statement, "UNLOCK") {
 				return failed
 			}
@@ -128,11 +115,11 @@ func TestTicketExpandTogether(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("the outer call = %v, want %v", err, failed)
 	}
-	_, err = planTables(t.Context(), dbs[:2], nil)
+	_, err = planTables(t, dbs[:2], 0)
 	if err == nil || !strings.Contains(err.Error(), "not carried out") {
-		t.Errorf("PlanTickets of two servers, one of them in a plan for three = %v, want an error that says so", err)
+		t.Errorf("Plan of two servers, one of them in a plan for three = %v, want an error that says so", err)
 	}
-	_, err = expandTicketsWith(t.Context(), dbs, nil, func(i int, statement string) error {
+	_, err = set(t, dbs).expand(t.Context(), func(i int, statement string) error {
 		if i == 0 && strings.HasPrefix(statement, "SET @") {
 			// Another call has announced a plan with another start since the tables were read.
 			run(t, dbs[0], "REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan 3/1/77000000')")
@@ -140,19 +127,7 @@ func TestTicketExpandTogether(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, sqldb.ErrChanged) {
-		t.Errorf("ExpandTickets over a plan that was announced since = %v, want ErrChanged", err)
-	}
-}
-
-// TestTicketPlanTags: a tag that would look like a plan is refused.
-func TestTicketPlanTags(t *testing.T) {
-	t.Parallel()
-	dbs := ticketTables(t, 1)
-	src := sqlsource.Ticket(dbs, nil)
-	for _, tag := range []string{"uid-ticket-plan", "uid-ticket-plan 1/1/5", "UID-Ticket-Plan 1/1/5"} {
-		if r, err := src.Fetch(t.Context(), tag, 1); !errors.Is(err, segment.ErrUnknownTag) {
-			t.Errorf("Fetch(%q) = %v, %v, want ErrUnknownTag", tag, r, err)
-		}
+		t.Errorf("Expand over a plan that was announced since = %v, want ErrChanged", err)
 	}
 }
 
@@ -160,51 +135,27 @@ func TestTicketPlanTags(t *testing.T) {
 // not left locked.
 func TestTicketNarrowStub(t *testing.T) {
 	t.Parallel()
-	dbs := ticketTables(t, 2)
+	dbs := databases(t, 2)
 	for _, db := range dbs {
 		run(t, db, "ALTER TABLE ticket MODIFY stub VARCHAR(20) NOT NULL")
 	}
-	if _, err := expandTicketsWith(t.Context(), dbs, nil,
-		func(int, string) error { return nil }); sqldb.MySQLCode(err) != 1406 {
-		t.Errorf("ExpandTickets over a narrow column = %v, want error 1406", err)
+	if _, err := set(t, dbs).expand(t.Context(), func(int, string) error { return nil }); sqldb.MySQLCode(err) != 1406 {
+		t.Errorf("Expand over a narrow column = %v, want error 1406", err)
 	}
 	segtest.Fetch(t, sqlsource.Ticket(dbs[1:], nil), "a", 1)
 }
 
-// testTicketTwice: a server that is named twice, under two addresses or with two databases, is refused
-// before anything is written.
-func testTicketTwice(t *testing.T, a, b *dbtest.Server) {
-	dsn, db := ticketDB(t, a)
-	_, second := ticketDB(t, a)
-	_, other := ticketDB(t, b)
-	alias := open(t, strings.Replace(dsn, "127.0.0.1", "localhost", 1))
-	for name, dbs := range map[string][]*gorm.DB{
-		"two addresses": {other, db, alias}, "two databases": {db, other, second}, "one pool": {db, db},
-	} {
-		_, err := expanded(t.Context(), dbs, nil)
-		if !errors.Is(err, segment.ErrOptions) || !strings.Contains(fmt.Sprint(err), "are one server") {
-			t.Errorf("%s: ExpandTickets = %v, want ErrOptions", name, err)
-		}
-		if _, err := planned(t.Context(), dbs, nil); !errors.Is(err, segment.ErrOptions) {
-			t.Errorf("%s: PlanTickets = %v, want ErrOptions", name, err)
-		}
-	}
-	if n := number(t, db, "SELECT COUNT(*) FROM ticket"); n != 0 {
-		t.Errorf("%d rows after servers were refused, want none", n)
-	}
-}
-
-// TestTicketAbandon: plans that were announced are taken back, wherever ExpandTickets stopped, as long
+// TestTicketAbandon: plans that were announced are taken back, wherever Expand stopped, as long
 // as no counter has moved. Afterwards another plan can be made.
 func TestTicketAbandon(t *testing.T) {
 	t.Parallel()
 	stopped := errors.New("as told")
 	var all int // statements of a whole call
 	for stop := 1; ; stop++ {
-		dbs := ticketTables(t, 3)
+		dbs := databases(t, 3)
 		run(t, dbs[0], "REPLACE INTO ticket (id, stub) VALUES (3000002, 'uid-ticket-plan 2/1/3000000')")
 		moved, n := false, 0
-		_, err := expandTicketsWith(t.Context(), dbs, nil, func(_ int, statement string) error {
+		_, err := set(t, dbs).expand(t.Context(), func(_ int, statement string) error {
 			n++
 			moved = moved || strings.HasPrefix(statement, "REPLACE INTO `ticket` (id,")
 			if n == stop || strings.HasPrefix(statement, "UNLOCK") && moved { // no setting is changed
@@ -213,26 +164,26 @@ func TestTicketAbandon(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, stopped) {
-			t.Fatalf("ExpandTickets = %v, want it stopped after %d statements", err, stop)
+			t.Fatalf("Expand = %v, want it stopped after %d statements", err, stop)
 		}
-		_, err = abandoned(t.Context(), dbs, nil)
+		_, err = set(t, dbs).Abandon(t.Context())
 		left := 0
 		for _, db := range dbs {
 			left += int(number(t, db, "SELECT COUNT(*) FROM ticket WHERE stub LIKE 'uid-ticket-plan 3/%'"))
 		}
 		if moved {
 			if err == nil || !strings.Contains(err.Error(), "has moved") || left != 3 {
-				t.Errorf("AbandonTickets after a counter moved = %v, and %d plans are left, want an error and 3",
+				t.Errorf("Abandon after a counter moved = %v, and %d plans are left, want an error and 3",
 					err, left)
 			}
 			break
 		}
 		if err != nil || left != 0 {
-			t.Errorf("AbandonTickets after %d statements = %v, and %d plans are left, want none", stop, err, left)
+			t.Errorf("Abandon after %d statements = %v, and %d plans are left, want none", stop, err, left)
 		}
-		plans, err := planTables(t.Context(), dbs[:2], &sqltable.TicketOptions{Step: 5})
-		if err != nil || plans[0].Step != 5 {
-			t.Errorf("PlanTickets after AbandonTickets = %+v, %v, want another plan", plans, err)
+		plans, err := planTables(t, dbs[:2], 5)
+		if err != nil || plans[0].Plan.Step != 5 {
+			t.Errorf("Plan after Abandon = %+v, %v, want another plan", plans, err)
 		}
 		if n := number(t, dbs[0], "SELECT COUNT(*) FROM ticket WHERE stub = 'uid-ticket-plan 2/1/3000000'"); n != 1 {
 			t.Errorf("%d rows of the plan that was carried out long ago, want 1", n)
@@ -243,12 +194,12 @@ func TestTicketAbandon(t *testing.T) {
 		t.Errorf("%d statements before a counter moves, want those of three servers", all)
 	}
 	// One server that an earlier version took for two has two plans in one table.
-	db := ticketTables(t, 1)[0]
+	db := databases(t, 1)[0]
 	for _, p := range []string{"2/2/4000000", "2/1/4000000"} {
 		run(t, db, "REPLACE INTO ticket (stub) VALUES ('uid-ticket-plan "+p+"')")
 	}
-	if n, err := abandoned(t.Context(), []*gorm.DB{db}, nil); n != 2 || err != nil {
-		t.Errorf("AbandonTickets of a server that was named twice = %d, %v, want 2 plans", n, err)
+	if n, err := set(t, []*gorm.DB{db}).Abandon(t.Context()); n != 2 || err != nil {
+		t.Errorf("Abandon of a server that was named twice = %d, %v, want 2 plans", n, err)
 	}
 	segtest.Fetch(t, sqlsource.Ticket([]*gorm.DB{db}, nil), "a", 1)
 }

@@ -1,4 +1,4 @@
-package sqltable
+package tickets
 
 import (
 	"cmp"
@@ -8,23 +8,26 @@ import (
 	"slices"
 
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/ticketplan"
 )
 
-// Abandon takes back the plans. It implements ticketplan.Planner.
+// Abandon takes back the plans that Expand announced, and returns how many there were. It fails
+// once a counter of the set has moved to its plan's start: ids are counted by the plan then, and
+// Expand has to finish it. Programs stay in service, and the servers count on as before.
+//
+// The servers are all of the plan, in any order, each once or under several names. It needs what
+// Expand needs. After an error it may be called again.
 //
 // # Why no id is given twice
 //
-// Expand moves the counter of the server with the highest offset first, and no server's
-// before it. Each move and each deletion here is made under a lock of the table, after the plan was
-// read again. The plan of the highest offset is deleted first. So either its counter has moved, and
+// Expand moves the counter of the server with the highest offset first, and no server's before it.
+// Each move and each deletion here is made under a lock of the table, after the plan was read
+// again. The plan of the highest offset is deleted first. So either its counter has moved, and
 // nothing is deleted anywhere, or it never will, and neither will the others.
-func (t *ticket) Abandon(ctx context.Context) (total int, err error) {
-	if t.err != nil {
-		return 0, t.err
-	}
+func (t *Set) Abandon(ctx context.Context) (total int, err error) {
 	servers := make([]*announced, len(t.servers))
 	for i, s := range t.servers {
-		a := &announced{ticketServer: s}
+		a := &announced{server: s}
 		err := s.changing(ctx, func(c *sqldb.Conn) error { return a.read(ctx, c) })
 		if err != nil {
 			return 0, s.named(err)
@@ -52,9 +55,9 @@ func (t *ticket) Abandon(ctx context.Context) (total int, err error) {
 
 // announced is a server with the plans in its table.
 type announced struct {
-	*ticketServer
-	open []plan // announced, and the counter lies below their start
-	done []plan // the counter was moved to their start
+	*server
+	open []ticketplan.Plan // announced, and the counter lies below their start
+	done []ticketplan.Plan // the counter was moved to their start
 }
 
 // read reads all plans. One that starts at 0 says how the server counts, and is no plan.
@@ -66,33 +69,35 @@ func (a *announced) read(ctx context.Context, c *sqldb.Conn) error {
 		if err := r.Scan(&id, &stub); err != nil {
 			return err
 		}
-		p, err := parsePlan(stub)
+		p, err := ticketplan.Parse(stub)
 		switch {
-		case err != nil || p.start == 0:
-		case id < p.start:
+		case err != nil:
+			return wrong(err)
+		case p.Start == 0:
+		case id < p.Start:
 			a.open = append(a.open, p)
 		default:
 			a.done = append(a.done, p)
 		}
-		return err
-	}, "SELECT id, stub"+plansOf(a.table))
+		return nil
+	}, "SELECT id, stub"+ticketplan.From(table))
 }
 
 // last returns the highest offset of the plans to take back.
 func (a *announced) last() (offset int64) {
 	for _, p := range a.open {
-		offset = max(offset, p.offset)
+		offset = max(offset, p.Offset)
 	}
 	return offset
 }
 
 // begun returns an error if a plan of done belongs to the set of a plan to take back.
-func (a *announced) begun(done []plan) error {
+func (a *announced) begun(done []ticketplan.Plan) error {
 	for _, p := range a.open {
 		for _, d := range done {
-			if p.step == d.step && p.start == d.start {
+			if p.Step == d.Step && p.Start == d.Start {
 				return fmt.Errorf("the counter has moved to %d, where the plan for step %d "+
-					"starts, want Expand to finish it", d.start, d.step)
+					"starts, want Expand to finish it", d.Start, d.Step)
 			}
 		}
 	}
@@ -124,7 +129,7 @@ func (a *announced) delete(ctx context.Context, c *sqldb.Conn) (n int, err error
 		return nil
 	}
 	was := *a
-	if err = exec(carefully, "LOCK TABLES "+a.table+" WRITE"); err == nil {
+	if err = exec(carefully, "LOCK TABLES "+table+" WRITE"); err == nil {
 		err = a.read(ctx, c)
 	}
 	if err == nil {
@@ -132,7 +137,7 @@ func (a *announced) delete(ctx context.Context, c *sqldb.Conn) (n int, err error
 	}
 	for _, p := range a.open {
 		if err == nil {
-			err = exec(fmt.Sprintf("DELETE FROM %s WHERE stub = '%v'", a.table, p))
+			err = exec(fmt.Sprintf("DELETE FROM %s WHERE stub = '%v'", table, p))
 			n++
 		}
 	}
