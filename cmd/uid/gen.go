@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/uidring/uidring/internal/progress"
+	"github.com/uidring/uidring/cmd/uid/internal/progress"
 	"github.com/uidring/uidring/uid"
 )
 

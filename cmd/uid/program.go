@@ -17,8 +17,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/cmd/uid/internal/progress"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/progress"
 )
 
 // Exit statuses. A signal gives 128 plus its number instead.
