@@ -21,9 +21,11 @@ type Contender struct {
 	Rate  Rate   // what the id's layout can sustain
 	Note  string // what a reader must know to read the row
 
-	// New starts a fresh generator. Every measurement has its own. It is nil where Go lacks it.
-	New func() (run Loop, stop func(), err error)
+	New Start // nil where Go lacks it
 }
+
+// Start starts a fresh generator. Every measurement has its own. stop is nil for what needs none.
+type Start func() (run Loop, stop func() error, err error)
 
 // Group is a contender's place in the tables.
 type Group string
@@ -96,10 +98,17 @@ func Pick(names ...string) []Contender {
 	return out
 }
 
-// free is the New of what starts without an error and needs no stop.
-func free(start func() Loop) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) { return start(), func() {}, nil }
-}
+// plain is the Start of what needs nothing.
+func plain(run Loop) Start { return func() (Loop, func() error, error) { return run, nil, nil } }
 
-// plain is the New of what needs nothing.
-func plain(run Loop) func() (Loop, func(), error) { return free(func() Loop { return run }) }
+// repeat calls next n times, until it fails. The compiler inlines repeat and next into the loop
+// that calls repeat, but not into the copies that it makes of a loop when it inlines the function
+// around: such a function must not be inlined.
+func repeat(n int, next func() error) error {
+	for range n {
+		if err := next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

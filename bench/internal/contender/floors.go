@@ -20,17 +20,32 @@ const (
 )
 
 func floors() []Contender {
-	row := func(name, note string, start func() (Loop, func(), error)) Contender {
+	row := func(name, note string, start Start) Contender {
 		return Contender{name, Floor, AddCalled, 0, Rate{}, note, start}
 	}
+	shared := new(word) // of the goroutines
 	return []Contender{
-		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word", free(add)),
+		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word",
+			plain(func(n int) error {
+				return repeat(n, func() error { shared.v.Add(1); return nil })
+			})),
 		row(AddCalled, "a function that does nothing but that add, and is not inlined",
-			free(addCalled)),
+			plain(func(n int) error {
+				return repeat(n, func() error { called(&shared.v); return nil })
+			})),
 		row(AddStore, "one plain store to another cache line, then the add, both in the loop",
-			free(addStore)),
-		row(AddOwn, "every goroutine adds to a word of its own", plain(addOwn)),
-		row(TimeNow, "reads the wall clock and the monotonic clock", plain(now)),
+			plain(func(n int) error {
+				own := escape(new(word))
+				return repeat(n, func() error { own.s = 1; shared.v.Add(1); return nil })
+			})),
+		row(AddOwn, "every goroutine adds to a word of its own", plain(func(n int) error {
+			own := escape(new(word))
+			return repeat(n, func() error { own.v.Add(1); return nil })
+		})),
+		row(TimeNow, "reads the wall clock and the monotonic clock", plain(func(n int) error {
+			t := escape(new(time.Time))
+			return repeat(n, func() error { *t = time.Now(); return nil })
+		})),
 	}
 }
 
@@ -43,74 +58,24 @@ type word struct {
 	_ [2]cpu.CacheLinePad
 }
 
-func add() Loop {
-	w := new(word)
-	return func(n int) error {
-		for range n {
-			w.v.Add(1)
-		}
-		return nil
-	}
-}
-
-func addCalled() Loop {
-	w := new(word)
-	return func(n int) error {
-		for range n {
-			called(&w.v)
-		}
-		return nil
-	}
-}
-
 //go:noinline
 func called(v *atomic.Int64) int64 { return v.Add(1) }
-
-func addStore() Loop {
-	w := new(word)
-	return func(n int) error {
-		var own word // on the goroutine's stack
-		s := escape(&own)
-		for i := range n {
-			s.s = int64(i)
-			w.v.Add(1)
-		}
-		return nil
-	}
-}
-
-func addOwn(n int) error {
-	var own word // on the goroutine's stack
-	w := escape(&own)
-	for range n {
-		w.v.Add(1)
-	}
-	return nil
-}
 
 // escape returns p, which the compiler then believes to be shared: no store to it is removed.
 //
 //go:noinline
 func escape[T any](p *T) *T { return p }
 
-func now(n int) error {
-	t := escape(new(time.Time))
-	for range n {
-		*t = time.Now()
-	}
-	return nil
-}
-
-func store(ids int) Loop {
+func store(ids int) Start {
 	bufs := &sync.Pool{New: func() any { s := make([]int64, ids); return &s }}
-	return func(n int) error {
+	return plain(func(n int) error {
 		buf := bufs.Get().(*[]int64) //nolint:errcheck // all it has
 		for id := int64(0); n > 0; n, id = n-ids, id+int64(ids) {
 			count((*buf)[:min(n, ids)], id)
 		}
 		bufs.Put(buf)
 		return nil
-	}
+	})
 }
 
 // count stores consecutive numbers. It is a call, as Fill is. The compiler does not unroll.

@@ -3,4 +3,4 @@
 package contender
 
 // standard is nil: the standard library makes UUIDs since Go 1.27.
-var standard func() (Loop, func(), error)
+var standard Start

@@ -37,7 +37,7 @@ const worker = 1
 func second(seqBits int, waits bool) Rate { return perTick(1<<seqBits, time.Second, waits) }
 
 func owns() []Contender {
-	row := func(name string, r Rate, start func() (Loop, func(), error), note string) Contender {
+	row := func(name string, r Rate, start Start, note string) Contender {
 		return Contender{name, Own, AddCalled, 63, r, note, start}
 	}
 	wide := bitsalloc.Layout{TimeBits: 31, WorkerBits: 4, SeqBits: 28}
@@ -69,7 +69,7 @@ func batches() []Contender {
 		return Contender{name, Batch, floor, 63, second(13, false), "", fill(n, o)}
 	}
 	least := func(name string, n int) Contender {
-		return Contender{name, Batch, name, 0, Rate{}, "", free(func() Loop { return store(n) })}
+		return Contender{name, Batch, name, 0, Rate{}, "", store(n)}
 	}
 	return []Contender{least(Store256, 256), least(Store1024, 1024),
 		own(Fill256, Store256, 256, nil), own(Fill1024, Store1024, 1024, nil),
@@ -77,40 +77,34 @@ func batches() []Contender {
 			&uid.Options{Lanes: uid.AutoLanes})}
 }
 
-// Cached returns the New of a loop of Next of a uid.Cached.
-func Cached(o *uid.Options) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) {
+// Cached is the Start of a loop of Next of a uid.Cached.
+//
+//go:noinline
+func Cached(o *uid.Options) Start {
+	return func() (Loop, func() error, error) {
 		ctx := context.Background()
 		g, err := uid.NewCached(ctx, claimtest.Static(worker), o)
 		return func(n int) error {
-			for range n {
-				if _, err := g.Next(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, func() { _ = g.Close() }, err
+			return repeat(n, func() error { _, err := g.Next(ctx); return err })
+		}, g.Close, err
 	}
 }
 
-// Default returns the New of a loop of Next of a uid.Default.
-func Default(o *uid.DefaultOptions) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) {
+// Default is the Start of a loop of Next of a uid.Default.
+//
+//go:noinline
+func Default(o *uid.DefaultOptions) Start {
+	return func() (Loop, func() error, error) {
 		ctx := context.Background()
 		g, err := uid.NewDefault(ctx, claimtest.Static(worker), o)
 		return func(n int) error {
-			for range n {
-				if _, err := g.Next(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, func() { _ = g.Close() }, err
+			return repeat(n, func() error { _, err := g.Next(ctx); return err })
+		}, g.Close, err
 	}
 }
 
-func fill(ids int, o *uid.Options) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) {
+func fill(ids int, o *uid.Options) Start {
+	return func() (Loop, func() error, error) {
 		ctx := context.Background()
 		g, err := uid.NewCached(ctx, claimtest.Static(worker), o)
 		bufs := &sync.Pool{New: func() any { s := make([]uid.ID, ids); return &s }}
@@ -123,7 +117,7 @@ func fill(ids int, o *uid.Options) func() (Loop, func(), error) {
 			}
 			bufs.Put(buf)
 			return nil
-		}, func() { _ = g.Close() }, err
+		}, g.Close, err
 	}
 }
 
@@ -142,12 +136,14 @@ func (a *away) Fetch(ctx context.Context, tag string, step int64) (segment.Range
 	}
 }
 
-// Segment returns the New of a loop of Next of a tag, whose database is so far away.
-func Segment(after time.Duration) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) {
-		ctx := context.Background()
-		src := &away{after: after}
-		if err := src.Set(ctx, segment.Row{Tag: "order", Step: 1000}); err != nil {
+// Segment is the Start of a loop of Next of a tag, whose database is so far away.
+//
+//go:noinline
+func Segment(after time.Duration) Start {
+	return func() (Loop, func() error, error) {
+		ctx, src := context.Background(), &away{after: after}
+		err := src.Set(ctx, segment.Row{Tag: "order", Step: 1000})
+		if err != nil {
 			return nil, nil, err
 		}
 		g, err := segment.New(ctx, src, nil)
@@ -156,19 +152,16 @@ func Segment(after time.Duration) func() (Loop, func(), error) {
 		}
 		tag, err := g.Tag(ctx, "order")
 		return func(n int) error {
-			for range n {
-				if _, err := tag.Next(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, func() { _ = g.Close() }, err
+			return repeat(n, func() error { _, err := tag.Next(ctx); return err })
+		}, g.Close, err
 	}
 }
 
-// Number returns the New of a loop of Next of a number, whose database is so far away.
-func Number(after time.Duration) func() (Loop, func(), error) {
-	return func() (Loop, func(), error) {
+// Number is the Start of a loop of Next of a number, whose database is so far away.
+//
+//go:noinline
+func Number(after time.Duration) Start {
+	return func() (Loop, func() error, error) {
 		ctx := context.Background()
 		g, err := segment.New(ctx, &away{after: after}, nil)
 		if err != nil {
@@ -177,12 +170,7 @@ func Number(after time.Duration) func() (Loop, func(), error) {
 		const format = "{shop upper 2}-{20060102}-{n 12 day}-{check mod37,36}"
 		orders, err := number.New(ctx, g, "order", format, nil)
 		return func(n int) error {
-			for range n {
-				if _, err := orders.Next(ctx, "BJ"); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, func() { _ = g.Close() }, err
+			return repeat(n, func() error { _, err := orders.Next(ctx, "BJ"); return err })
+		}, g.Close, err
 	}
 }

@@ -28,8 +28,7 @@ const (
 // peers returns the libraries that a Go program could use instead. Each is set up as its own
 // documentation shows first; a second row with another layout says so in its name.
 func peers() []Contender {
-	row := func(name string, bits int, r Rate, note string, start func() (Loop, func(), error),
-	) Contender {
+	row := func(name string, bits int, r Rate, note string, start Start) Contender {
 		return Contender{name, Peer, AddCalled, bits, r, note, start}
 	}
 	const ms = time.Millisecond
@@ -44,105 +43,65 @@ func peers() []Contender {
 			wuids),
 		row("muyo/sno", 80, perTick(1<<16, 4*ms, true), "", snos),
 		row("rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
-			plain(xids)),
-		row("google/uuid v4", 128, Rate{}, "random: no order, no time", plain(uuid4)),
-		row(UUID7, 128, Rate{}, "", plain(uuid7)),
+			plain(func(n int) error {
+				return repeat(n, func() error { xid.New(); return nil })
+			})),
+		row("google/uuid v4", 128, Rate{}, "random: no order, no time", plain(func(n int) error {
+			return repeat(n, func() error { _, err := uuid.NewRandom(); return err })
+		})),
+		row(UUID7, 128, Rate{}, "", plain(func(n int) error {
+			return repeat(n, func() error { _, err := uuid.NewV7(); return err })
+		})),
 		row(GoUUID7, 128, Rate{}, "the standard library's, since Go 1.27", standard),
-		row("oklog/ulid", 128, Rate{}, "", plain(ulids)),
-		row("segmentio/ksuid", 160, Rate{}, "", plain(ksuids)),
+		row("oklog/ulid", 128, Rate{}, "", plain(func(n int) error {
+			return repeat(n, func() error { ulid.Make(); return nil })
+		})),
+		row("segmentio/ksuid", 160, Rate{}, "", plain(func(n int) error {
+			return repeat(n, func() error { _, err := ksuid.NewRandom(); return err })
+		})),
 	}
 }
 
-func flake() (Loop, func(), error) {
+func flake() (Loop, func() error, error) {
 	g, err := snowflake.NewNode(worker)
 	return func(n int) error {
-		for range n {
-			g.Generate()
-		}
-		return nil
-	}, func() {}, err
+		return repeat(n, func() error { g.Generate(); return nil })
+	}, nil, err
 }
 
-func sony(set sonyflake.Settings) func() (Loop, func(), error) {
+//go:noinline
+func sony(set sonyflake.Settings) Start {
 	set.MachineID = func() (int, error) { return worker, nil }
-	return func() (Loop, func(), error) {
+	return func() (Loop, func() error, error) {
 		g, err := sonyflake.New(set)
 		return func(n int) error {
-			for range n {
-				if _, err := g.NextID(); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, func() {}, err
+			return repeat(n, func() error { _, err := g.NextID(); return err })
+		}, nil, err
 	}
 }
 
-func yitter(seqBits byte) func() (Loop, func(), error) {
-	return free(func() Loop {
+//go:noinline
+func yitter(seqBits byte) Start {
+	return func() (Loop, func() error, error) {
 		o := idgen.NewIdGeneratorOptions(worker)
 		o.SeqBitLength = seqBits
 		g := idgen.NewDefaultIdGenerator(o)
 		return func(n int) error {
-			for range n {
-				g.NewLong()
-			}
-			return nil
-		}
-	})
+			return repeat(n, func() error { g.NewLong(); return nil })
+		}, nil, nil
+	}
 }
 
-func wuids() (Loop, func(), error) {
+func wuids() (Loop, func() error, error) {
 	g := wuid.NewWUID("bench", wuidslog.NewDumbLogger())
 	return func(n int) error {
-		for range n {
-			g.Next()
-		}
-		return nil
-	}, func() {}, g.LoadH28WithCallback(func() (int64, func(), error) { return 1, nil, nil })
+		return repeat(n, func() error { g.Next(); return nil })
+	}, nil, g.LoadH28WithCallback(func() (int64, func(), error) { return 1, nil, nil })
 }
 
-func snos() (Loop, func(), error) {
+func snos() (Loop, func() error, error) {
 	g, err := sno.NewGenerator(nil, nil)
 	return func(n int) error {
-		for range n {
-			g.New(0)
-		}
-		return nil
-	}, func() {}, err
-}
-
-func xids(n int) error {
-	for range n {
-		xid.New()
-	}
-	return nil
-}
-
-func uuid4(n int) (err error) {
-	for i := 0; i < n && err == nil; i++ {
-		_, err = uuid.NewRandom()
-	}
-	return err
-}
-
-func uuid7(n int) (err error) {
-	for i := 0; i < n && err == nil; i++ {
-		_, err = uuid.NewV7()
-	}
-	return err
-}
-
-func ulids(n int) error {
-	for range n {
-		ulid.Make()
-	}
-	return nil
-}
-
-func ksuids(n int) (err error) {
-	for i := 0; i < n && err == nil; i++ {
-		_, err = ksuid.NewRandom()
-	}
-	return err
+		return repeat(n, func() error { g.New(0); return nil })
+	}, nil, err
 }

@@ -17,8 +17,8 @@ const ClockAlone = "the clock alone"
 // latency measures the distribution of a single call, in rounds: one after the other, and in an
 // open loop.
 func latency(ctx context.Context, c *Config, f *result.File) error {
-	nothing := func() (contender.Loop, func(), error) {
-		return func(int) error { return nil }, func() {}, nil
+	nothing := func() (contender.Loop, func() error, error) {
+		return func(int) error { return nil }, nil, nil
 	}
 	closed := append([]contender.Contender{{Name: ClockAlone, New: nothing}},
 		contender.Pick(contender.OneLane)...)

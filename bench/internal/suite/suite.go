@@ -65,7 +65,7 @@ func rounds(ctx context.Context, n int, f func(round int) error) error {
 }
 
 // starter is the New of a contender.
-type starter = func() (contender.Loop, func(), error)
+type starter = contender.Start
 
 // fresh calls take with the loop of a fresh generator.
 func fresh[T any](start starter, take func(contender.Loop) (T, error)) (v T, err error) {
@@ -73,7 +73,9 @@ func fresh[T any](start starter, take func(contender.Loop) (T, error)) (v T, err
 	if err != nil {
 		return v, err
 	}
-	defer stop()
+	if stop != nil {
+		defer func() { _ = stop() }()
+	}
 	return take(run)
 }
 
