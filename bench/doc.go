@@ -1,5 +1,6 @@
-// Package bench is the home of the measurements. It holds no code: the program is cmd/bench, what
-// Java generators are measured with is in anchors, and what the program is made of is in internal.
+// Package bench is the home of the measurements. Its Go benchmarks measure what takes no turns with
+// anything; cmd/bench runs them and everything else. What Java generators are measured with is in
+// anchors, and what the program is made of is in internal.
 //
 // Run it from the repository's root:
 //

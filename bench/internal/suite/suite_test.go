@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/uidring/uidring/bench/internal/result"
@@ -51,5 +53,33 @@ func TestMachine(t *testing.T) {
 	m := machine{procs: 128, many: true, call: 2, refill: 30, transfer: 50}
 	if got, limit := m.run(1, 2_000_000), 1e3*512/80.0; math.Abs(got/limit-1) > 0.1 {
 		t.Errorf("128 processors on many lanes make %.0f million a second, want %.0f", got, limit)
+	}
+}
+
+// Of what go test prints, the metrics of the benchmarks become cells, in rounds.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	end := ""
+	if procs() > 1 {
+		end = fmt.Sprintf("-%d", procs())
+	}
+	f := &result.File{}
+	err := parse("goos: linux\n"+
+		"BenchmarkX/a_table/of__all,_31-4-28"+end+" \t 1\t 5 ns/op\t -120.0 1,000_rows-B\t 3 n\n"+
+		"BenchmarkX/a_table#02/b/c_d#01"+end+" 1 5 ns/op 1.5 first_id-ns\n"+
+		"BenchmarkX/a_table#02/b/c_d#01"+end+" 1 5 ns/op 2.5 first_id-ns\nPASS\n", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := f.Get("a table", "of_all, 31-4-28", "1,000 rows"); r.Unit != "B" ||
+		!slices.Equal(r.Values, []float64{-120}) {
+		t.Errorf("bytes: %+v of %d rows", r, len(f.Rows))
+	}
+	if r := f.Get("a table", "of_all, 31-4-28", "n"); r.Unit != "" || len(f.Rows) != 3 {
+		t.Errorf("a number: %+v of %d rows", r, len(f.Rows))
+	}
+	if r := f.Get("a table", "b/c d", "first id"); r.Unit != "ns" || !slices.Equal(r.Values,
+		[]float64{1.5, 2.5}) {
+		t.Errorf("two rounds: %+v", r)
 	}
 }
