@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// Backoff returns the pause after a number of failures in a row.
-func Backoff(failures int, least, most time.Duration) time.Duration {
-	return pause(failures, least, most)
-}
-
 // Buffer is a range in use.
 type Buffer = buffer
 

@@ -44,7 +44,8 @@ func (t *Tag) due() bool {
 // that comes back is not flooded. loading is set from before it starts until it has decided to end,
 // under mu, so there is never a second one.
 func (t *Tag) load(ctx context.Context) {
-	for failures := 0; ; {
+	failures := 0
+	for pause := t.g.opts.RetryMin; ; pause = backoff.Twice(pause, t.g.opts.RetryMax) {
 		leave, ok := t.enter(ctx)
 		if !ok {
 			return
@@ -59,7 +60,7 @@ func (t *Tag) load(ctx context.Context) {
 		if !t.fail(err, failures) {
 			return
 		}
-		if !backoff.Wait(ctx, pause(failures, t.g.opts.RetryMin, t.g.opts.RetryMax)) {
+		if !backoff.Wait(ctx, backoff.Jitter(pause)) {
 			t.mu.Lock()
 			t.loading = false
 			t.mu.Unlock()
@@ -184,20 +185,4 @@ func (t *Tag) fail(err error, failures int) (again bool) {
 		t.logger(&t.g.failed).Warn("segment: fetch failed", "permanent", permanent, "error", err)
 	}
 	return again
-}
-
-// pause returns the pause after a number of failures in a row. It is random, between half of a
-// bound and the bound, which doubles with each failure from least to most. Processes that lost the
-// database together do not retry together. The bound is compared with half of most before it is
-// doubled, so it does not overflow for any number of failures.
-func pause(failures int, least, most time.Duration) time.Duration {
-	d := least
-	for range failures - 1 {
-		if d >= most/2 {
-			d = most
-			break
-		}
-		d *= 2
-	}
-	return backoff.Jitter(d)
 }

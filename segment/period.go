@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uidring/uidring/internal/backoff"
 )
@@ -60,20 +61,19 @@ func (g *Generator) Begin(ctx context.Context, p Period) (*Tag, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %T has no periods", ErrOptions, g.src)
 	}
-	for failures := 0; ; {
+	err := backoff.Retry(ctx, g.opts.RetryMin, func() (time.Duration, error) {
 		if err := g.open(); err != nil {
-			return nil, err
+			return 0, err
 		}
 		err := g.beginOnce(ctx, src, p)
-		if err == nil {
-			break
-		}
-		failures++
 		if isPermanent(err) || errors.Is(err, ErrOptions) || errors.Is(err, ErrFormat) ||
-			errors.Is(err, ErrPastPeriod) ||
-			!backoff.Wait(ctx, pause(failures, g.opts.RetryMin, g.opts.RetryMax)) {
-			return nil, fmt.Errorf("segment: period %.128q of %.128q: %w", p.Tag, p.Name, err)
+			errors.Is(err, ErrPastPeriod) {
+			return 0, err
 		}
+		return g.opts.RetryMax, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("segment: period %.128q of %.128q: %w", p.Tag, p.Name, err)
 	}
 	if p.Tag == "" {
 		return nil, nil //nolint:nilnil // there is no tag, as was asked for

@@ -205,28 +205,14 @@ const (
 	pauseMax = 2 * time.Second
 )
 
-// repeat calls try until it succeeds, is refused for good, or ctx ends. The pause between two calls
-// doubles up to pauseMax. A random part of it, at most half, is left out, so that clients that lost
-// the service together do not return together. When ctx ends, the error wraps the last failure too.
+// repeat calls try until it succeeds, is refused for good, or ctx ends.
 func repeat(ctx context.Context, try func() error) error {
-	var last error
-	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {
+	return backoff.Retry(ctx, pauseMin, func() (time.Duration, error) {
 		err := try()
-		if err == nil {
-			return nil
-		}
 		var f failures
 		if errors.As(err, &f) && f.lasting() {
-			return err
+			return 0, err
 		}
-		if ctx.Err() == nil || last == nil {
-			last = err
-		}
-		if !backoff.Wait(ctx, backoff.Jitter(pause)) {
-			if errors.Is(last, ctx.Err()) {
-				return last
-			}
-			return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
-		}
-	}
+		return pauseMax, err
+	})
 }

@@ -26,9 +26,9 @@ const (
 	// few is how often Extend tries. Its callers have a schedule of their own for more.
 	few = 3
 
-	// releaseTimeout bounds a Release, whose caller has no other try. After the first two its
-	// tries are spread: a server that refuses connections while a fleet stops has a place for all
-	// of them, one after another.
+	// releaseTimeout bounds a Release, whose caller has no other try. Its tries are spread: a
+	// server that refuses connections while a fleet stops has a place for all of them, one after
+	// another.
 	releaseTimeout, spread = 5 * time.Second, time.Second
 
 	closing = -1 // stands for as many tries as a Release has time for
@@ -202,45 +202,34 @@ func (s *space) attempt(ctx context.Context, do func(context.Context) error) err
 // ended it.
 func (s *space) retry(ctx context.Context, what string, tries int,
 	do func(context.Context) error) error {
-	var last error // other than a conflict
-	pause := firstPause
-	for n := 1; ; n++ {
-		err := ctx.Err()
-		if err == nil {
-			err = s.attempt(ctx, do)
-		}
-		if err == nil {
-			return nil
-		}
-		if ended := ctx.Err(); ended != nil {
-			if last == nil && !errors.Is(err, ended) {
-				last = err
-			}
-			if last != nil {
-				ended = fmt.Errorf("%w; last error: %w", ended, last)
-			}
-			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), ended)
-		}
+	least, n, warned := firstPause, 0, tries != 0
+	if tries == closing {
+		least = spread
+	}
+	err := backoff.Retry(ctx, least, func() (time.Duration, error) {
+		n++
+		err := s.attempt(ctx, do)
 		// A clock that is wrong is not right a moment later. An Assign has all of its ctx.
 		beyond := tries > 0 && errors.Is(err, assigner.ErrBeyondReach)
-		if permanent(err) || beyond || n == tries {
-			return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)
-		}
-		limit := lastForChange
 		switch {
-		case errors.Is(err, ErrBusy):
-			last = err
-		case !errors.Is(err, ErrConflict):
-			limit = lastPause
-			if last == nil && tries == 0 {
-				s.options.Logger.Warn("waiting for the store",
-					"doing", what, "place", place(s.store), "error", err)
-			}
-			last = err
+		case err == nil:
+			return 0, nil
+		case ctx.Err() == nil && (permanent(err) || beyond || n == tries):
+			return 0, err
+		case tries == closing:
+			return spread, err
+		case errors.Is(err, ErrConflict) || errors.Is(err, ErrBusy):
+			return lastForChange, err
 		}
-		backoff.Wait(ctx, backoff.Jitter(pause))
-		if pause = min(2*pause, limit); tries == closing {
-			pause = spread
+		if !warned && ctx.Err() == nil {
+			s.options.Logger.Warn("waiting for the store",
+				"doing", what, "place", place(s.store), "error", err)
+			warned = true
 		}
+		return lastPause, err
+	})
+	if err != nil {
+		return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)
 	}
+	return nil
 }

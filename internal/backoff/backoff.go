@@ -4,9 +4,45 @@ package backoff
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
+
+// Retry calls try until it succeeds, until it returns an error with most zero, which another
+// attempt would not change, or until ctx ends. The first pause is least, and each next one twice as
+// long, but none longer than the most that the try before it returned; Jitter takes a part of it
+// away. When ctx ends, the error wraps ctx's error, and the last failure before that: one after it
+// may be ctx's doing.
+func Retry(ctx context.Context, least time.Duration,
+	try func() (most time.Duration, err error)) error {
+	var last error
+	for pause := least; ctx.Err() == nil; {
+		most, err := try()
+		if err == nil || most == 0 {
+			return err
+		}
+		if ended := ctx.Err(); ended == nil || last == nil && !errors.Is(err, ended) {
+			last = err
+		}
+		pause = min(pause, most)
+		Wait(ctx, Jitter(pause))
+		pause = Twice(pause, most)
+	}
+	if last == nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
+}
+
+// Twice returns twice d, or most if that is less.
+func Twice(d, most time.Duration) time.Duration {
+	if d > most/2 { // 2*d may overflow
+		return most
+	}
+	return 2 * d
+}
 
 // Jitter returns a random time between half of d and d. d is not negative.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

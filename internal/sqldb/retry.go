@@ -50,37 +50,34 @@ func (d *DB) Few(ctx context.Context, what string, do func(context.Context) erro
 // retry calls do at most tries times; 0 means no limit.
 func (d *DB) retry(ctx context.Context, what string, tries int,
 	do func(context.Context) error) error {
-	var last error
-	pause := firstPause
-	for n := 1; ; n++ {
-		if ctx.Err() != nil {
-			return d.gaveUp(ctx, what, last)
-		}
+	n := 0
+	err := backoff.Retry(ctx, firstPause, func() (time.Duration, error) {
+		n++
 		err := attempt(ctx, do)
-		if err == nil {
-			return nil
-		}
 		var f *finalError
-		if errors.As(err, &f) {
-			return f.error
+		if err == nil || errors.As(err, &f) {
+			return 0, err
 		}
 		err = d.broken(err)
 		if ctx.Err() != nil {
-			if last == nil && !errors.Is(err, ctx.Err()) {
-				last = err
-			}
-			return d.gaveUp(ctx, what, last)
+			return lastPause, err
 		}
 		if n == tries || d.Failure(err) != Transient {
-			return d.refused(what, err)
+			return 0, &finalError{d.refused(what, err)}
 		}
-		if last == nil && d.logger != nil && tries == 0 {
+		if n == 1 && d.logger != nil && tries == 0 {
 			d.logger.Warn("waiting for the database", "doing", what, "place", d.place, "error", err)
 		}
-		last = err
-		backoff.Wait(ctx, backoff.Jitter(pause))
-		pause = min(2*pause, lastPause)
+		return lastPause, err
+	})
+	var f *finalError
+	if errors.As(err, &f) {
+		return f.error
 	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: %s: %w", d.name, what, d.place, err)
+	}
+	return nil
 }
 
 // Judge returns an error of an attempt as Retry would: without Final, and with advice where another
@@ -114,16 +111,6 @@ func attempt(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	return f(ctx)
-}
-
-// gaveUp returns the error of an operation whose ctx ended. last is the error of an earlier attempt
-// or nil. It alone says what is wrong: the database may be there, and a row locked.
-func (d *DB) gaveUp(ctx context.Context, what string, last error) error {
-	if last == nil {
-		return fmt.Errorf("%s: %s: %s: %w", d.name, what, d.place, ctx.Err())
-	}
-	return fmt.Errorf("%s: %s: %s: %w; last error: %w",
-		d.name, what, d.place, ctx.Err(), last)
 }
 
 // refused returns the error of an operation that would fail again, with advice.
