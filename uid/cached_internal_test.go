@@ -349,3 +349,20 @@ func TestReportJumpOver(t *testing.T) {
 		}
 	})
 }
+
+// TestLookReportsJump: the check that finds a jump of the clock reports it.
+func TestLookReportsJump(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		clock := NewTestClock()
+		c := Open(t, NewCachedAt, claimtest.Static(1), Both{Logger: slog.New(slog.NewTextHandler(&log, nil))}, clock)
+		c.StopPadder()
+		clock.Step(5 * time.Hour)
+		c.look()
+		synctest.Wait()
+		if !strings.Contains(log.String(), "jumped") {
+			t.Errorf("the clock jumped, and the log is %s", log.String())
+		}
+	})
+}

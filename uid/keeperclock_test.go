@@ -408,3 +408,28 @@ func TestClockJumpNotConfirmed(t *testing.T) {
 			}
 		})
 }
+
+// TestClockAheadAsked starts generators whose clock is hours ahead: the log says so at once, before any call and
+// any check, and the authority is not asked again within a second.
+func TestClockAheadAsked(t *testing.T) {
+	t.Parallel()
+	for kind := range kinds {
+		logger, log := newLogged()
+		a := endless()
+		bubbleAt(t, kind, a, uid.Both{Logger: logger, MaxLag: time.Hour}, 5*time.Hour,
+			func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+				synctest.Wait()
+				if said := log.of("clock jumped ahead and is held back"); said != 1 {
+					t.Errorf("%s: the jump was logged %d times", kind, said)
+				}
+				time.Sleep(time.Second - 1)
+				if n := len(a.Calls(claimtest.OpNow)); n != 1 {
+					t.Errorf("%s: asked %d times in the first second, want once", kind, n)
+				}
+				time.Sleep(time.Second)
+				if n := len(a.Calls(claimtest.OpNow)); n != 2 {
+					t.Errorf("%s: asked %d times in two seconds, want twice", kind, n)
+				}
+			})
+	}
+}

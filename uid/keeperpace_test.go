@@ -78,3 +78,47 @@ func TestPaceOfShortSpan(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceOfSecondOutage has an outage of an hour and another one later: the attempts of the second one
+// begin as close together as those of any, so that a fail-over is followed at once.
+func TestPaceOfSecondOutage(t *testing.T) {
+	t.Parallel()
+	a := newMemory(10 * time.Minute)
+	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		var got []extension
+		for range 2 {
+			time.Sleep(time.Hour)
+			known := len(extensions(a))
+			a.Fail(errDown, claimtest.OpExtend)
+			time.Sleep(time.Hour)
+			a.Fail(nil)
+			got = extensions(a)[known:]
+		}
+		if pause := got[1].at - got[0].at; pause > 150*time.Millisecond {
+			t.Errorf("the second attempt of the second outage came after %v", pause)
+		}
+		for i := range got[1:] {
+			pause := got[i+1].at - got[i].at
+			if got[i].at-got[0].at < time.Minute && pause > 1500*time.Millisecond {
+				t.Errorf("an attempt of the second outage's first minute came after %v", pause)
+			}
+		}
+	})
+}
+
+// TestPaceOfBurst has an authority grant ten seconds at a time, which a burst uses up at once: more is
+// asked for after a second, not when half of the ten have passed by the clock.
+func TestPaceOfBurst(t *testing.T) {
+	t.Parallel()
+	a := newMemory(10 * time.Second)
+	a.Span = 10 * time.Minute
+	a.Grant = func(asked time.Time) time.Time { return asked.Add(10*time.Second - a.Span) }
+	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+		time.Sleep(100 * time.Millisecond)
+		begin := time.Now()
+		mustFill(t, g, make([]uid.ID, 32*8192))
+		if took, n := time.Since(begin), len(extensions(a)); took > 3*time.Second || n != 3 {
+			t.Errorf("32 ticks took %v and %d extensions, want two seconds and three", took, n)
+		}
+	})
+}

@@ -25,7 +25,8 @@ func TestLostError(t *testing.T) {
 			a.Fail(errDown, claimtest.OpAssign)
 			time.Sleep(11 * time.Minute)
 			if _, err := g.Next(t.Context()); !errors.Is(err, assigner.ErrClaimLost) ||
-				errors.Is(err, uid.ErrClaimExpired) || !uid.Temporary(err) {
+				errors.Is(err, uid.ErrClaimExpired) || !uid.Temporary(err) ||
+				!strings.HasPrefix(err.Error(), "uid: worker id 0: ") {
 				t.Errorf("%s: Next() = %v, temporary: %v, want ErrClaimLost alone, true", kind, err,
 					uid.Temporary(err))
 			}
