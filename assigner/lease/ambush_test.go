@@ -69,12 +69,12 @@ func (a *ambush) once(n int, op, name string, f func(run func() error) error) (m
 	return met
 }
 
-// timed is an ambush that tells the time, which is the bubble's.
+// timed is an ambush that tells the time, which is the bubble's, next to errors too.
 type timed struct{ *ambush }
 
-func (s timed) Now(ctx context.Context) (now time.Time, err error) {
-	err = s.through("now", "", func() error { now = time.Now(); return ctx.Err() })
-	return now, err
+func (s timed) Now(ctx context.Context) (time.Time, error) {
+	err := s.through("now", "", func() error { return ctx.Err() })
+	return time.Now(), err
 }
 
 // The answers of calls.

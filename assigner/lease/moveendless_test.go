@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,13 +23,14 @@ func contextFor(tb testing.TB, d time.Duration) (context.Context, context.Cancel
 // keyed is a store that gives out worker ids for windows without an end as well, up to highest.
 type keyed struct {
 	*ambush
+	name    string
 	highest int64 // as its rows show it
 	stopped bool
 }
 
 var _ storekind.Mover[lease.Entry] = (*keyed)(nil)
 
-func (k *keyed) String() string { return "default" }
+func (k *keyed) String() string { return cmp.Or(k.name, "default") }
 
 func (k *keyed) Running(ctx context.Context, _ time.Time) (head lease.Entry, slots []lease.Entry, err error) {
 	all, err := k.List(ctx)
@@ -42,7 +44,9 @@ func (k *keyed) Running(ctx context.Context, _ time.Time) (head lease.Entry, slo
 	return head, slots, err
 }
 
-func (k *keyed) Deleted(context.Context, int64) ([]int64, int64, error) { return nil, 0, nil }
+func (k *keyed) Deleted(context.Context, int64) ([]int64, int64, error) {
+	return nil, 0, k.through("deleted", "", func() error { return nil })
+}
 
 func (k *keyed) Endless(_ context.Context, stop bool) (int64, error) {
 	err := k.through("endless", fmt.Sprint(stop), func() error { return nil })
