@@ -80,7 +80,7 @@ require (
 	github.com/uidring/uidring/metrics/prometheus v0.0.0
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
-	gorm.io/driver/mysql v1.6.0 // indirect
+	gorm.io/driver/mysql v1.6.0
 	modernc.org/libc v1.74.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
