@@ -274,7 +274,9 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 	if back == nil {
 		return err
 	}
-	c.repaired, c.back = there, back
+	if c.repaired = there; c.back == nil { // else it says how the slot was found at first
+		c.back = back
+	}
 	if err != nil && !permanent(err) {
 		return err // the next try may find the slot repaired
 	}
