@@ -4,27 +4,34 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// ambush is a memory with a hook around its calls. The hook may use the memory itself. run makes the
-// call, and what the hook returns is the call's error.
-type ambush struct {
-	*memory
+// hook is around the calls of a store, which it may use itself. run makes the call, and what around
+// returns is the call's error.
+type hook struct {
 	around func(op, name string, run func() error) error // nil: none
 }
 
-func newAmbush() *ambush { return &ambush{memory: &memory{}} }
-
-func (a *ambush) through(op, name string, run func() error) error {
-	if a.around == nil {
+func (h *hook) through(op, name string, run func() error) error {
+	if h.around == nil {
 		return run()
 	}
-	return a.around(op, name, run)
+	return h.around(op, name, run)
 }
+
+// ambush is a memory with a hook around its calls.
+type ambush struct {
+	*memory
+	hook
+}
+
+func newAmbush() *ambush { return &ambush{memory: &memory{}} }
 
 func (a *ambush) List(ctx context.Context) (all []lease.Entry, err error) {
 	err = a.through("list", "", func() (err error) { all, err = a.memory.List(ctx); return err })
@@ -51,10 +58,10 @@ func (a *ambush) Put(ctx context.Context, old lease.Entry, value []byte) (e leas
 }
 
 // once has f take the place of the n-th call from now on that is op of name.
-func (a *ambush) once(n int, op, name string, f func(run func() error) error) (met *bool) {
-	before := a.around
+func (h *hook) once(n int, op, name string, f func(run func() error) error) (met *bool) {
+	before := h.around
 	met = new(bool)
-	a.around = func(o, called string, run func() error) error {
+	h.around = func(o, called string, run func() error) error {
 		if o == op && called == name && !*met {
 			if n--; n == 0 {
 				*met = true
@@ -81,6 +88,7 @@ func (s timed) Now(ctx context.Context) (time.Time, error) {
 func notDone(func() error) error     { return errLost }
 func done(run func() error) error    { return errors.Join(run(), errLost) }
 func refused(func() error) error     { return lease.ErrRefused }
+func conflict(func() error) error    { return lease.ErrConflict }
 func doubled(run func() error) error { return errors.Join(run(), lease.ErrConflict) }
 
 // record is what is stored under a name.
@@ -121,3 +129,8 @@ func remove(m *memory, names ...string) {
 		}
 	})
 }
+
+// slotOf returns the name of a claim's slot.
+func slotOf(c assigner.Claim) string { return lease.SlotPrefix + itoa(c.Worker()) }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

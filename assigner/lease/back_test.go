@@ -49,6 +49,7 @@ func TestWentBack(t *testing.T) {
 		since  func(*testing.T, *world) // what happens after the restore
 		is     string                   // what the error says of the slot
 		shared bool                     // another process has stamped in the owner's window
+		ahead  bool                     // and the slot's fencing token is beyond the owner's
 	}{
 		{name: "an extension", before: claim,
 			after: func(t *testing.T, w *world) { extend(t, w.claim, time.Minute) },
@@ -58,7 +59,7 @@ func TestWentBack(t *testing.T) {
 		{name: "the claim, and another made one", before: given, after: claim, shared: true,
 			since: func(t *testing.T, w *world) { other(t, w, 100) }, is: "is at fencing token 3 of owner"},
 		{name: "the claim, and another made, extended and gave back one", before: given, after: claim,
-			shared: true, is: `is at fencing token 5 of owner ""`,
+			shared: true, ahead: true, is: `is at fencing token 5 of owner ""`,
 			since: func(t *testing.T, w *world) {
 				c := other(t, w, 100)
 				extend(t, c, time.Minute)
@@ -84,7 +85,8 @@ func TestWentBack(t *testing.T) {
 			for range 2 {
 				_, err := w.claim.Extend(t.Context(), end.Add(window))
 				if !errors.Is(err, assigner.ErrClaimLost) || !errors.Is(err, assigner.ErrWentBack) ||
-					!strings.Contains(err.Error(), tt.is) || strings.Count(err.Error(), "lease:") != 1 {
+					!strings.Contains(err.Error(), tt.is) || strings.Count(err.Error(), "lease:") != 1 ||
+					strings.Contains(err.Error(), "and the slot claimed from since") != tt.ahead {
 					t.Fatalf("Extend = %v, want ErrClaimLost, ErrWentBack and %q", err, tt.is)
 				}
 			}
@@ -399,19 +401,22 @@ func TestRepairFails(t *testing.T) {
 }
 
 // TestWentBackAgain: a store that goes back once more, from the repaired slot to the claim, is found
-// out as well.
+// out as well, also where the answer to the repair was lost.
 func TestWentBackAgain(t *testing.T) {
 	t.Parallel()
-	for _, by := range []string{"Extend", "Assign"} {
+	for _, by := range []string{"Extend", "Extend, unanswered", "Assign"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newAmbush()
 			a := newAssigner(t, s, nil)
 			c := assign(t, a)
 			restore := s.backup()
+			if by == "Extend, unanswered" {
+				s.once(2, "put", slot0, done)
+			}
 			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
 			end := until(c)
 			var err error
-			if by == "Extend" {
+			if by != "Assign" {
 				_, err = c.Extend(t.Context(), end.Add(time.Hour))
 			} else {
 				_, err = a.Assign(t.Context(), maxWorker)

@@ -42,6 +42,13 @@ func TestExtend(t *testing.T) {
 		if got, err := c.Extend(t.Context(), far); err != nil || !got.Equal(far) {
 			t.Errorf("Extend = %v, %v, want %v", got, err, far)
 		}
+		used := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		if err := c.Release(t.Context(), used); err != nil {
+			t.Error(err)
+		}
+		if r := recordOf(t, s.memory, slot0); r.Until != used.UnixMilli() {
+			t.Errorf("the slot is %+v, want end %d", r, used.UnixMilli())
+		}
 	})
 }
 
@@ -60,6 +67,7 @@ func TestExtendFails(t *testing.T) {
 		{"put", slot0, notDone, 2},
 		{"put", slot0, done, 3},
 		{"put", slot0, doubled, 3},
+		{"put", slot0, conflict, 2},
 		{"get", lease.HeaderName, notDone, 2},
 	} {
 		t.Run(tt.op+" "+tt.name, func(t *testing.T) {
@@ -80,6 +88,31 @@ func TestExtendFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExtendKeepsEnd: an extension does not move the end of its slot back to what it asks for, where
+// one before it was made and got no answer.
+func TestExtendKeepsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		c := assign(t, newAssigner(t, s, nil))
+		far := until(c).Add(10 * time.Hour)
+		s.around = func(op, _ string, run func() error) error {
+			if op == "put" {
+				return done(run)
+			}
+			return run()
+		}
+		if _, err := c.Extend(t.Context(), far); !errors.Is(err, errLost) {
+			t.Errorf("Extend = %v, want its lost answer", err)
+		}
+		s.around = nil
+		extend(t, c, time.Minute)
+		if r := recordOf(t, s.memory, slot0); r.Until < far.UnixMilli() || until(c).Before(far) {
+			t.Errorf("the slot is %+v and the window ends at %v, want %v or later", r, until(c), far)
+		}
+	})
 }
 
 // TestExtendMoved: a slot whose version differs and whose text does not, as after a move of the store,

@@ -263,6 +263,17 @@ func TestSentChanged(t *testing.T) {
 	})
 }
 
+// TestSlotSentTwice: an Assign whose new slot was in conflict with its own write has that slot.
+func TestSlotSentTwice(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	assign(t, newAssigner(t, s, nil))
+	met := s.once(1, "put", lease.SlotPrefix+"1", doubled)
+	if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || !*met {
+		t.Errorf("worker = %d, want 1", c.Worker())
+	}
+}
+
 // TestConfirmKept: an Assign that has its slot and cannot read the header yet does not look again.
 func TestConfirmKept(t *testing.T) {
 	t.Parallel()
@@ -408,6 +419,7 @@ func TestConflictTime(t *testing.T) {
 		s.around = func(op, name string, run func() error) error {
 			if op == "put" {
 				if puts++; puts == 1 {
+					time.Sleep(10 * time.Minute)
 					return lease.ErrConflict
 				}
 			}
@@ -488,6 +500,90 @@ func TestLateTaken(t *testing.T) {
 		c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Second}))
 		if took := time.Since(start); c.Worker() != 2 || took > 3*time.Second || !*met {
 			t.Errorf("worker %d after %v, want 2 after 2 s", c.Worker(), took)
+		}
+	})
+}
+
+// TestLateExact: a window that has passed at the very instant of its confirmation is none.
+func TestLateExact(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		met := s.once(1, "get", lease.HeaderName, func(run func() error) error {
+			time.Sleep(time.Second)
+			return run()
+		})
+		c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Second}))
+		if !until(c).After(time.Now()) || !*met {
+			t.Errorf("at %v the window ends at %v, want later", time.Now(), until(c))
+		}
+	})
+}
+
+// TestLateSpare: an Assign whose window on a free slot has passed before it was confirmed keeps the new
+// worker id that it got before.
+func TestLateSpare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		held := assign(t, newAssigner(t, s, nil))
+		s.once(1, "put", lease.SlotPrefix+"1", func(func() error) error {
+			if err := held.Release(t.Context(), time.Now()); err != nil {
+				t.Error(err)
+			}
+			s.once(1, "put", slot0, func(run func() error) error {
+				err := run()
+				time.Sleep(2 * time.Second)
+				return err
+			})
+			return errLost
+		})
+		a := newAssigner(t, s, &lease.Options{Window: time.Second})
+		if one, two := assign(t, a).Worker(), assign(t, a).Worker(); one != 0 || two != 1 {
+			t.Errorf("workers %d and %d, want 0, which was given back, and 1, which was left over", one, two)
+		}
+		if r := recordOf(t, s.memory, lease.HeaderName); r.Used[0] != [2]int64{0, 2} {
+			t.Errorf("%v are used, want 0 and 1", r.Used)
+		}
+	})
+}
+
+// TestFirstToken: a slot without a fencing token, and without a token, is one like others.
+func TestFirstToken(t *testing.T) {
+	t.Parallel()
+	for _, token := range []string{"", "t"} {
+		for _, first := range []int64{0, 1} {
+			s := newAmbush()
+			assign(t, newAssigner(t, s, nil))
+			put(s.memory, slot0, `{"v":1,"gen":0,"token":"`+token+`","owner":"","until_ms":0}`)
+			c := assign(t, newAssigner(t, s, &lease.Options{First: first}))
+			if c.Worker() != first || !from(c).IsZero() {
+				t.Errorf("token %q: worker %d from %v, want %d from the beginning of time", token, c.Worker(),
+					from(c), first)
+			}
+		}
+	}
+}
+
+// TestMadeAndCut: a slot that an Assign has made and got no answer for keeps its end, although a layout
+// was announced meanwhile that cuts the window.
+func TestMadeAndCut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		a := newAssigner(t, s, nil).BindLayout(layoutOld)
+		assign(t, a)
+		end, begin := time.Now().Add(20*time.Minute), time.Now().Add(10*time.Minute)
+		s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
+			headerIs(s.memory, layoutOld, layoutOld+"|"+beginning(begin))
+			return done(run)
+		})
+		c := assign(t, a)
+		r := recordOf(t, s.memory, slotOf(c))
+		if c.Worker() != 1 || !until(c).Equal(begin) || r.Until < end.UnixMilli() {
+			t.Errorf("the window of worker %d ends at %v and its slot is %+v, want worker 1, %v and %v", c.Worker(),
+				until(c), r, begin, end)
 		}
 	})
 }

@@ -4,18 +4,25 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/uidring/uidring/assigner/lease"
 )
 
 // TestExamine: Examine tells an empty store from one that lost its header, finds slots that cannot be
-// read, and changes nothing.
+// read, and changes nothing. It waits for answers.
 func TestExamine(t *testing.T) {
 	t.Parallel()
-	m := &memory{}
-	a := newAssigner(t, m, nil)
+	synctest.Test(t, testExamine)
+}
+
+func testExamine(t *testing.T) {
+	s := newAmbush()
+	m, a := s.memory, newAssigner(t, s, nil)
 	examine := func(header bool, slots int, used int64, faults ...string) {
 		t.Helper()
+		s.once(1, "list", "", notDone)
+		s.once(1, "get", lease.HeaderName, notDone)
 		c, err := a.Examine(t.Context())
 		if err != nil || c.Header != header || c.Slots != slots || c.Used != used || len(c.Faults) != len(faults) {
 			t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used, faults)
@@ -35,6 +42,8 @@ func TestExamine(t *testing.T) {
 	examine(true, 2, 3, "slot-1: invalid character")
 	m.set(func() { delete(m.entries, lease.HeaderName) })
 	examine(false, 2, 0, "slot-1: invalid character", "the header is missing, slots: 3")
+	remove(m, slot0, lease.SlotPrefix+"2")
+	examine(false, 0, 0, "slot-1: invalid character", "the header is missing, slots: 1")
 	m.set(func() {
 		m.entries[lease.HeaderName] = lease.Entry{Name: lease.HeaderName, Value: []byte("garbage"), Version: "9"}
 	})

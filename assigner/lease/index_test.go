@@ -1,11 +1,13 @@
 package lease_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +47,10 @@ func newIndexed(lag time.Duration, own bool) indexed {
 	return s
 }
 
-func (s indexed) Now(ctx context.Context) (time.Time, error) { return s.clock.now(), ctx.Err() }
+func (s indexed) Now(ctx context.Context) (now time.Time, err error) {
+	s.set(func() { _, err = s.call(ctx, "now", "") })
+	return s.clock.now(), err
+}
 
 // at returns e as it is read now.
 func (s indexed) at(e lease.Entry) lease.Entry {
@@ -139,6 +144,7 @@ func (s indexed) Look(
 func (s indexed) Latest(ctx context.Context) (e lease.Entry, err error) {
 	s.set(func() {
 		_, err = s.call(ctx, "latest", "")
+		e.Name = slot0 // and no Version: there is none
 		if all := s.slots(s.entries, 0, 1<<62); len(all) > 0 {
 			e = all[len(all)-1].Entry
 		}
@@ -183,8 +189,9 @@ func (s indexed) Owns(ctx context.Context, worker int64) (bool, error) {
 	return worker <= s.counter.Load(), err
 }
 
-func (s indexed) Used(ctx context.Context, worker int64) (bool, error) {
-	return s.counter != nil && worker <= s.counter.Load(), ctx.Err()
+func (s indexed) Used(ctx context.Context, worker int64) (used bool, err error) {
+	s.set(func() { _, err = s.call(ctx, "used", "") })
+	return s.counter != nil && worker <= s.counter.Load(), err
 }
 
 // TestIndexed runs the suite on stores with an index that counts for itself or not, is up to date or
@@ -272,7 +279,8 @@ func TestSpareKept(t *testing.T) {
 				if !numbered {
 					store = s.memory
 				}
-				a := newAssigner(t, store, nil)
+				var log bytes.Buffer
+				a := newAssigner(t, store, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				first := assign(t, a).Worker()
 				ctx, cancel := context.WithCancel(t.Context())
 				s.set(func() {
@@ -294,6 +302,9 @@ func TestSpareKept(t *testing.T) {
 				one, two := assign(t, a).Worker(), assign(t, a).Worker()
 				if one != first+1 || two != first+2 {
 					t.Errorf("workers %d and %d, want %d, which was left over, and %d", one, two, first+1, first+2)
+				}
+				if strings.Contains(log.String(), "left alone") {
+					t.Errorf("the log is %q, want no worker id that is left alone", &log)
 				}
 			})
 		}

@@ -175,3 +175,26 @@ func TestSpareFloor(t *testing.T) {
 		}
 	})
 }
+
+// TestLateNumber: an Assign whose window has passed before it was confirmed, and whose new slot another
+// process has claimed since, does not take that for a number that the store gives out again.
+func TestLateNumber(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched(true)
+		assign(t, newAssigner(t, s, nil))
+		s.once(1, "put", lease.SlotPrefix+"2", func(run func() error) error {
+			err := run()
+			time.Sleep(2 * time.Second)
+			if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 2 {
+				t.Errorf("the other has worker %d, want 2", c.Worker())
+			}
+			return err
+		})
+		var log bytes.Buffer
+		o := lease.Options{Window: time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		if c := assign(t, newAssigner(t, s, &o)); c.Worker() != 3 || log.Len() > 0 {
+			t.Errorf("worker %d, and the log is %q, want 3 and nothing", c.Worker(), &log)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,6 +45,10 @@ func TestReach(t *testing.T) {
 		k.step(-2 * reach)
 		if got, err := c.Extend(t.Context(), until(c).Add(time.Second)); !errors.Is(err, assigner.ErrBeyondReach) {
 			t.Errorf("Extend on an authority that is two days behind = %v, %v, want ErrBeyondReach", got, err)
+		}
+		s.edit(slot0, `"until_ms":`, `"until_ms":0,"was":`)
+		if _, err := c.Extend(t.Context(), until(c).Add(time.Second)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend of a slot that went back as well = %v, want ErrWentBack", err)
 		}
 		// Without a clock there is nothing to compare with.
 		c = assign(t, newAssigner(t, &memory{}, nil))
@@ -174,6 +179,126 @@ func TestReachRestored(t *testing.T) {
 				t.Errorf("Restore with %v by an Assigner that asks for %v leaves %s, %v, want %s",
 					tt.reach, tt.asks, e.Value, err, want)
 			}
+		}
+	})
+}
+
+// TestReachConfirmed: an extension beyond the reach confirms what one before it has reserved.
+func TestReachConfirmed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		c := assign(t, newAssigner(t, s, nil))
+		far := time.Now().Add(10 * reach)
+		s.around = func(op, name string, run func() error) error {
+			if op == "get" && name == lease.HeaderName {
+				return errLost
+			}
+			return run()
+		}
+		if _, err := c.Extend(t.Context(), far); !errors.Is(err, errLost) {
+			t.Errorf("Extend without the header = %v, want its error", err)
+		}
+		s.around = nil
+		want := time.Now().Add(reach).Truncate(time.Millisecond)
+		if end, err := c.Extend(t.Context(), far); err != nil || !end.Equal(want) {
+			t.Errorf("Extend = %v, %v, want %v", end, err, want)
+		}
+	})
+}
+
+// TestReachExact: after a store went back, a process claims as soon as its window can be a second
+// long, and changes no slot before.
+func TestReachExact(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		a := newAssigner(t, s, nil)
+		c, other := assign(t, a), assign(t, newAssigner(t, s, nil))
+		if err := other.Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		remove(s.memory, slot0)
+		begin, soon := time.Now().Add(reach), time.Now().Add(time.Second)
+		if _, err := c.Extend(t.Context(), until(c).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Fatalf("Extend = %v, want ErrWentBack", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if _, err := a.Assign(ctx, maxWorker); !errors.Is(err, assigner.ErrBeyondReach) {
+			t.Errorf("Assign at once = %v, want ErrBeyondReach", err)
+		}
+		time.Sleep(time.Until(soon))
+		next := assign(t, a)
+		if next.Worker() != 1 || !from(next).Equal(begin) || !until(next).Equal(begin.Add(time.Second)) ||
+			!time.Now().Equal(soon) {
+			t.Errorf("after %v worker %d from %v to %v, want 1 for a second from %v", time.Since(soon),
+				next.Worker(), from(next), until(next), begin)
+		}
+		if r := recordOf(t, s.memory, slotOf(next)); r.FencingToken != 3 {
+			t.Errorf("the slot is %+v, want fencing token 3", r)
+		}
+	})
+}
+
+// TestReachRaised: a claim of a free slot raises the reach of the store to its process's, and costs no
+// second slot by it. No process lowers it.
+func TestReachRaised(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	header := func() string { return string(s.entries[lease.HeaderName].Value) }
+	free := assign(t, newAssigner(t, s, nil))
+	if err := free.Release(t.Context(), time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if v := header(); strings.Contains(v, "reach_ms") {
+		t.Errorf("the header is %s, want no reach, which stands for a day", v)
+	}
+	c := assign(t, newAssigner(t, s, &lease.Options{Reach: 732 * 24 * time.Hour}))
+	if r := recordOf(t, s.memory, slot0); c.Worker() != 0 || r.FencingToken != 3 {
+		t.Errorf("worker %d, and its slot is %+v, want 0 and fencing token 3", c.Worker(), r)
+	}
+	assign(t, newAssigner(t, s, nil))
+	if v := header(); !strings.Contains(v, `"reach_ms":63244800000`) || len(s.entries) != 3 {
+		t.Errorf("the header is %s, want a reach of 732 days", v)
+	}
+}
+
+// TestReachGone: while a header is gone, what the store has forgotten may reach a day. That is not the
+// store's reach once the header is back, neither for claims nor for a list of layouts that is taken
+// back.
+func TestReachGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := told{&memory{}, &clock{}}
+		const short = `"reach_ms":3600000`
+		o := &lease.Options{Reach: time.Hour}
+		a := newAssigner(t, s, o)
+		both := layoutOld + "," + beginning(time.Now().Add(30*24*time.Hour))
+		lost, kept := assign(t, a.BindLayout(both)), assign(t, a.BindLayout(both))
+		back := s.backup()
+		remove(s.memory, lease.HeaderName, slotOf(lost))
+		if _, err := lost.Extend(t.Context(), until(lost).Add(time.Second)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend = %v, want ErrWentBack", err)
+		}
+		back()
+		far := time.Now().Add(48 * time.Hour)
+		if end, err := kept.Extend(t.Context(), far); err != nil || !end.Equal(time.Now().Add(time.Hour)) {
+			t.Errorf("Extend = %v, %v, want an hour from now", end, err)
+		}
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); err != nil {
+			t.Error(err)
+		}
+		if v := string(s.entries[lease.HeaderName].Value); !strings.Contains(v, short) {
+			t.Errorf("the header is %s, want %s in it", v, short)
+		}
+		// Restore by a process with a short reach does not make what was forgotten shorter.
+		remove(s.memory, lease.HeaderName)
+		if err := newAssigner(t, s, o).Restore(t.Context(), 1, 0, layoutOld); err != nil {
+			t.Error(err)
+		}
+		if v := string(s.entries[lease.HeaderName].Value); strings.Contains(v, "reach_ms") {
+			t.Errorf("the header is %s, want no reach, which stands for a day", v)
 		}
 	})
 }

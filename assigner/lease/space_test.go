@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 )
 
@@ -84,5 +85,81 @@ func TestEndedMeanwhile(t *testing.T) {
 	if c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
 		!errors.Is(err, errLost) {
 		t.Errorf("Assign = %v, %v, want its ctx's error and the store's", c, err)
+	}
+}
+
+// TestPlace: an Assigner says where its entries are.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	if got := newAssigner(t, &memory{}, nil).String(); got != "the test's memory" {
+		t.Errorf("String = %q", got)
+	}
+}
+
+// TestEnded: an Assign whose ctx has ended calls no store, and one whose ctx ends in a conflict says
+// what else the store has answered before.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		s.around = func(string, string, func() error) error {
+			if calls++; calls == 1 {
+				return errLost
+			}
+			cancel()
+			return lease.ErrConflict
+		}
+		if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
+			!errors.Is(err, errLost) || errors.Is(err, lease.ErrConflict) {
+			t.Errorf("Assign = %v, want its ctx's error and the lost answer", err)
+		}
+		s.around = nil
+		const want = "lease: claiming a worker id: the test's memory: context canceled"
+		if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); err == nil || err.Error() != want || s.calls > 0 {
+			t.Errorf("Assign = %v with %d calls, want %s without", err, s.calls, want)
+		}
+	})
+}
+
+// TestReleaseSpread: the tries of a Release are spread over its time from the third on, and those of an
+// extension are soon over. Neither logs that it waits: their callers know.
+func TestReleaseSpread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		var log bytes.Buffer
+		c := assign(t, newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+		var at []time.Time
+		s.around = func(string, string, func() error) error { at = append(at, time.Now()); return errLost }
+		if _, err := c.Extend(t.Context(), until(c).Add(time.Hour)); !errors.Is(err, errLost) || len(at) != 3 {
+			t.Errorf("Extend = %v after %d calls, want 3", err, len(at))
+		}
+		at = nil
+		if err := c.Release(t.Context(), time.Now()); !errors.Is(err, errLost) || len(at) < 6 || len(at) > 12 {
+			t.Fatalf("Release = %v after %d calls, want 6 to 12", err, len(at))
+		}
+		for i := range at[1:] {
+			if d := at[i+1].Sub(at[i]); (d < time.Second/2 || d > time.Second) != (i == 0) {
+				t.Errorf("try %d comes %v after the one before", i+2, d)
+			}
+		}
+		if log.Len() > 0 {
+			t.Errorf("the log is %q, want nothing", &log)
+		}
+	})
+}
+
+// TestNothingStamped: a slot in which nothing was stamped shows as well that there was a header.
+func TestNothingStamped(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	if err := assign(t, newAssigner(t, s, nil)).Release(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	remove(s.memory, lease.HeaderName)
+	if _, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
+		t.Errorf("Assign = %v, want ErrWentBack", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,8 +45,8 @@ func (m *memory) List(ctx context.Context) ([]lease.Entry, error) {
 		return nil, err
 	}
 	var all []lease.Entry
-	for _, e := range m.entries {
-		all = append(all, e)
+	for _, name := range slices.Sorted(maps.Keys(m.entries)) {
+		all = append(all, m.entries[name])
 	}
 	return all, nil
 }
@@ -56,7 +57,9 @@ func (m *memory) Get(ctx context.Context, name string) (lease.Entry, error) {
 	if _, err := m.call(ctx, "get", name); err != nil {
 		return lease.Entry{}, err
 	}
-	return m.entries[name], nil
+	e := m.entries[name]
+	e.Name = "" // the caller knows it
+	return e, nil
 }
 
 func (m *memory) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
@@ -75,6 +78,7 @@ func (m *memory) Put(ctx context.Context, old lease.Entry, value []byte) (lease.
 		m.entries = map[string]lease.Entry{}
 	}
 	m.entries[old.Name] = e
+	e.Name = ""
 	return e, err
 }
 

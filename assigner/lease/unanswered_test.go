@@ -167,15 +167,16 @@ func TestExtendUnanswered(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newAmbush()
+		s := timed{newAmbush()}
 		a := newAssigner(t, s, nil)
 		c := assign(t, a)
 		restore := s.backup()
 		remove(s.memory, lease.HeaderName)
+		s.once(2, "now", "", notDone)
 		if _, err := c.Extend(t.Context(), until(c).Add(time.Minute)); !errors.Is(err, assigner.ErrWentBack) {
 			t.Fatalf("Extend without a header = %v, want ErrWentBack", err)
 		}
-		least := time.Now().Add(reach)
+		least := time.Now().Add(reach).Truncate(time.Millisecond)
 		restore()
 		if next, err := a.Assign(t.Context(), maxWorker); err == nil && from(next).Before(least) {
 			t.Errorf("the next window begins at %v, want %v or later", from(next), least)
