@@ -1,7 +1,10 @@
 package lease_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -158,4 +161,149 @@ func TestTakeBackRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// written returns the layouts that the header gets from now on.
+func written(s *ambush) *[]string {
+	var got []string
+	before := s.around
+	s.around = func(op, name string, run func() error) error {
+		if before != nil {
+			inner := run
+			run = func() error { return before(op, name, inner) }
+		}
+		err := run()
+		if op == "put" && name == lease.HeaderName && err == nil {
+			var r record
+			_ = json.Unmarshal(s.entries[name].Value, &r)
+			got = append(got, r.Layout)
+		}
+		return err
+	}
+	return &got
+}
+
+// TestLayoutSteps: a layout is added and taken back in the steps that there are, whichever call gets no
+// answer, and a refusal ends it.
+func TestLayoutSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, c := beginning(time.Now().Add(100*time.Hour)), beginning(time.Now().Add(200*time.Hour))
+		const a = layoutOld
+		take := func(s timed) error { return newAssigner(t, s, nil).TakeBack(t.Context(), a) }
+		add := func(s timed) error {
+			c, err := newAssigner(t, s, nil).BindLayout(a+","+b).Assign(t.Context(), maxWorker)
+			if err == nil && c.Worker() != 1 {
+				t.Errorf("worker = %d, want 1", c.Worker())
+			}
+			return err
+		}
+		for _, tt := range []struct {
+			what   string
+			layout string
+			do     func(timed) error
+			n      int // the call that meets answer
+			call   string
+			answer func(func() error) error
+			want   []string
+			err    error
+		}{
+			{"add", a, add, 2, "list ", notDone, []string{a + "|" + b, a + "," + b, a + "," + b}, nil},
+			{"add", a, add, 1, "put header", refused, nil, lease.ErrRefused},
+			{"settle", a + "|" + b, add, 2, "list ", notDone, []string{a + "," + b, a + "," + b}, nil},
+			{"settle", a + "|" + b, add, 1, "put header", refused, nil, lease.ErrRefused},
+			{"take back", a + "," + b, take, 1, "get header", notDone, []string{a + "~" + b, a}, nil},
+			{"take back", a + "," + b, take, 1, "list ", notDone, []string{a + "~" + b, a}, nil},
+			{"take back", a + "," + b, take, 2, "list ", notDone, []string{a + "~" + b, a}, nil},
+			{"take back", a + "," + b, take, 1, "put header", notDone, []string{a + "~" + b, a}, nil},
+			{"take back", a + "," + b, take, 1, "put header", refused, nil, lease.ErrRefused},
+			{"take back what is announced", a + "|" + b, take, 1, "list ", notDone, []string{a}, nil},
+			{"take back two", a + "," + b + "|" + c, take, 1, "list ", notDone,
+				[]string{a + "," + b, a + "~" + b, a}, nil},
+			{"take back what has begun", a + ",28-22-13-0/1s@1999-12-31T23:59:59Z", take, 1, "now ", notDone,
+				nil, assigner.ErrLayoutMismatch},
+			{"take back what begins now", a + ",28-22-13-0/1s@2000-01-01T00:00:00Z", take, 9, "", nil, nil,
+				assigner.ErrLayoutMismatch},
+		} {
+			s := timed{newAmbush()}
+			assign(t, newAssigner(t, s, nil).BindLayout(a))
+			headerIs(s.memory, a, tt.layout)
+			op, name, _ := strings.Cut(tt.call, " ")
+			s.once(tt.n, op, name, tt.answer)
+			got := written(s.ambush)
+			if err := tt.do(s); !errors.Is(err, tt.err) || !slices.Equal(*got, tt.want) {
+				t.Errorf("%s after %s failed: %v, and the header had %q, want %v and %q", tt.what, tt.call, err,
+					*got, tt.err, tt.want)
+			}
+		}
+	})
+}
+
+// TestTakingBackKnown: a claim that knows a layout which is being taken back settles it again, however
+// far windows reach: it was settled, so they may.
+func TestTakingBackKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		a := newAssigner(t, s, nil)
+		begin := time.Now().Add(2 * time.Hour)
+		both := layoutOld + "," + beginning(begin)
+		extend(t, assign(t, a.BindLayout(both)), 3*time.Hour)
+		headerIs(s.memory, both, layoutOld+"~"+beginning(begin))
+		extend(t, assign(t, a.BindLayout(both)), 3*time.Hour)
+		layoutIs(t, s.memory, both)
+	})
+}
+
+// TestLayoutRefused: a layout is refused where a window may reach beyond its start, be it one that the
+// store shows or one that it does not have: then the header stays as it was. A list that is older
+// than the header proves nothing.
+func TestLayoutRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now().Add(2 * time.Hour)
+		both := layoutOld + "," + beginning(begin)
+		for text, want := range map[string]error{
+			`"used":[]`:       nil,
+			`"used":[[0,1]]`:  assigner.ErrLayoutMismatch,
+			`"used":[[7,12]]`: assigner.ErrLayoutMismatch,
+			`"used":[],"move":{"token":"t","from":"x","done":false}`: assigner.ErrLayoutMismatch,
+		} {
+			for _, early := range []time.Duration{1, 0} {
+				s := newAmbush()
+				put(s.memory, lease.HeaderName, fmt.Sprintf(`{"v":1,"token":"t","layout":%q,"floor_ms":%d,"universe":"u",%s}`,
+					layoutOld, begin.UnixMilli()+early.Nanoseconds(), text))
+				before := s.entries[lease.HeaderName].Version
+				_, err := newAssigner(t, s, nil).BindLayout(both).Assign(t.Context(), maxWorker)
+				refused := want != nil && early > 0
+				if (err != nil) != refused || refused && !errors.Is(err, want) ||
+					(s.entries[lease.HeaderName].Version == before) != refused {
+					t.Errorf("%s, %v early: Assign = %v, want it refused: %v", text, early, err, refused)
+				}
+			}
+		}
+		s := newAmbush()
+		c := assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
+		extend(t, c, 10*time.Hour)
+		before := s.entries[lease.HeaderName].Version
+		_, err := newAssigner(t, s, nil).BindLayout(both).Assign(t.Context(), maxWorker)
+		if !errors.Is(err, assigner.ErrLayoutMismatch) || s.entries[lease.HeaderName].Version != before {
+			t.Errorf("Assign = %v, and the header is %s, want ErrLayoutMismatch and it as it was", err,
+				s.entries[lease.HeaderName].Value)
+		}
+		old := s.backup()
+		if err := c.Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s.edit(lease.HeaderName, "used", "used")
+		now := s.backup()
+		met := s.once(2, "list", "", func(run func() error) error {
+			old()
+			defer now()
+			return run()
+		})
+		if c, err := newAssigner(t, s, nil).BindLayout(both).Assign(t.Context(), maxWorker); err != nil || !*met {
+			t.Errorf("Assign after an old list = %v, %v, want a claim", c, err)
+		}
+	})
 }

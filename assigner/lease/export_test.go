@@ -52,3 +52,23 @@ func (m *Memory) Until(worker int64) int64 { r, _ := m.m.row(worker); return r.U
 
 func (m *Memory) Forgot(end int64) { m.m.forgot(end) }
 func (m *Memory) Begin() int64     { return m.m.begin() }
+
+// Lock locks what the methods of a memory read and change.
+func (m *Memory) Lock() (unlock func()) { m.m.mu.Lock(); return m.m.mu.Unlock }
+
+// Methods returns all methods of a memory.
+func (m *Memory) Methods() map[string]func() {
+	return map[string]func(){
+		"keepSpare": func() { m.m.keepSpare(0, nil) },
+		"takeSpare": func() { m.m.takeSpare(0) },
+		"longest":   func() { m.m.longest(0) },
+		"note":      func() { m.m.note(row{}) },
+		"lower":     func() { m.m.lower(row{}, 0) },
+		"row":       func() { m.m.row(0) },
+		"empty":     func() { m.m.empty() },
+		"forgot":    func() { m.m.forgot(0) },
+		"begin":     func() { m.m.begin() },
+		"seal":      m.m.seal,
+		"wasSealed": func() { m.m.wasSealed() },
+	}
+}

@@ -151,3 +151,65 @@ func TestUniverseEmptied(t *testing.T) {
 		}
 	})
 }
+
+// TestUniverseNamed: a header of a version that knew no universes gets a name with the next extension.
+func TestUniverseNamed(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	c := assign(t, newAssigner(t, s, nil))
+	old := c.(assigner.Named).Universe()
+	s.edit(lease.HeaderName, `,"universe":"`+old+`"`, "")
+	extend(t, c, time.Minute)
+	name := c.(assigner.Named).Universe()
+	if v := string(s.entries[lease.HeaderName].Value); name == "" || name == old ||
+		!strings.Contains(v, `"universe":"`+name+`"`) {
+		t.Errorf("the claim's universe is %q, was %q, and the header is %s", name, old, v)
+	}
+}
+
+// TestMovedSlots: a store whose ids were moved away has no layouts.
+func TestMovedSlots(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	a := newAssigner(t, s, nil)
+	assign(t, a)
+	headerIs(s.memory, "", "moved to elsewhere")
+	if all, err := a.Slots(t.Context()); err != nil || len(all) != 1 || all[0].Newest != "" {
+		t.Errorf("Slots = %+v, %v, want one of no layouts", all, err)
+	}
+}
+
+// TestEarlyLayout: a layout that began at the beginning of Unix time, or before, has begun.
+func TestEarlyLayout(t *testing.T) {
+	t.Parallel()
+	const early = "28-22-13-0/1s@1950-01-01T00:00:00Z"
+	for _, begin := range []string{"1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z"} {
+		s := newAmbush()
+		a := newAssigner(t, s, nil)
+		assign(t, a.BindLayout(early+",28-22-13-0/1s@"+begin))
+		if c, err := a.BindLayout(early).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrSuperseded) {
+			t.Errorf("Assign without the layout of %s = %v, %v, want ErrSuperseded", begin, c, err)
+		}
+	}
+}
+
+// TestOtherAnnounced: a claim of another layout than the one that is announced is refused, and changes
+// nothing.
+func TestOtherAnnounced(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	a := newAssigner(t, s, nil)
+	assign(t, a)
+	headerIs(s.memory, "", "|"+layoutA)
+	before := s.entries[lease.HeaderName].Version
+	for _, layout := range []string{layoutOld, ""} {
+		_, err := a.BindLayout(layout).Assign(t.Context(), maxWorker)
+		if !errors.Is(err, assigner.ErrLayoutMismatch) ||
+			!strings.Contains(err.Error(), "use the same layout and epoch") {
+			t.Errorf("Assign with layout %q = %v, want ErrLayoutMismatch", layout, err)
+		}
+	}
+	if e := s.entries[lease.HeaderName]; e.Version != before {
+		t.Errorf("the header is %s, want it as it was", e.Value)
+	}
+}

@@ -241,6 +241,8 @@ func TestUnreadableHeader(t *testing.T) {
 		`{"v":2,"layout":"","used":[]}`:                             "the header has version 2, want 1",
 		`{"v":1,"layout":"","used":[],"floor_ms":-1}`:               "floor_ms -1",
 		`{"v":1,"layout":"","used":[],"floor_ms":9007199254740993}`: "floor_ms 9007199254740993",
+		`{"v":1,"layout":"","used":[],"reach_ms":-1}`:               "reach_ms -1",
+		`{"v":1,"layout":"","used":[],"reach_ms":63244800001}`:      "reach_ms 63244800001",
 		`{"v":1,"layout":"","used":[[0,0]]}`:                        "used [[0 0]]",
 		`{"v":1,"layout":"","used":[[-1,3]]}`:                       "used [[-1 3]]",
 		`{"v":1,"layout":"","used":[[5,6],[0,1]]}`:                  "used [[5 6] [0 1]]",

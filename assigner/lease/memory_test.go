@@ -3,6 +3,7 @@ package lease_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/assigner/lease"
 )
@@ -71,5 +72,37 @@ func TestMemoryLower(t *testing.T) {
 		if got := m.Until(1); got != tt.want {
 			t.Errorf("%s: the end is %d, want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestMemoryRows: what is known of one slot is kept when another is noted.
+func TestMemoryRows(t *testing.T) {
+	t.Parallel()
+	m := lease.NewMemory()
+	m.Note(1, 100)
+	m.Note(2, 200)
+	if one, two := m.Until(1), m.Until(2); one != 100 || two != 200 {
+		t.Errorf("the ends are %d and %d, want 100 and 200", one, two)
+	}
+}
+
+// TestMemoryLocked: each method waits for another one that is at work.
+func TestMemoryLocked(t *testing.T) {
+	t.Parallel()
+	m := lease.NewMemory()
+	methods := m.Methods()
+	unlock := m.Lock()
+	done := make(chan string, len(methods))
+	for name, do := range methods {
+		go func() { do(); done <- name }()
+	}
+	select {
+	case name := <-done:
+		t.Errorf("%s did not wait", name)
+	case <-time.After(20 * time.Millisecond): // a method that does not wait takes no time
+	}
+	unlock()
+	for range methods {
+		<-done
 	}
 }
