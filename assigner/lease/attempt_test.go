@@ -238,13 +238,15 @@ func (s unnumbered) Look(ctx context.Context, q lease.Query) (lease.Entry, []lea
 // TestUnnumbered: an Index that is no Numberer has the list of used worker ids in its header.
 func TestUnnumbered(t *testing.T) {
 	t.Parallel()
-	s := newIndexed(0, false)
-	for want := range int64(3) {
-		if c := assign(t, newAssigner(t, unnumbered{s}, nil)); c.Worker() != want {
-			t.Errorf("worker = %d, want %d", c.Worker(), want)
+	synctest.Test(t, func(t *testing.T) {
+		s, start := newIndexed(0, false), time.Now()
+		for want := range int64(3) {
+			if c := assign(t, newAssigner(t, unnumbered{s}, nil)); c.Worker() != want || !time.Now().Equal(start) {
+				t.Errorf("worker = %d after %v, want %d at once", c.Worker(), time.Since(start), want)
+			}
 		}
-	}
-	if r := recordOf(t, s.memory, lease.HeaderName); len(r.Used) != 1 || r.Used[0] != [2]int64{0, 3} {
-		t.Errorf("the header is %+v, want 0 to 2 used", r)
-	}
+		if r := recordOf(t, s.memory, lease.HeaderName); len(r.Used) != 1 || r.Used[0] != [2]int64{0, 3} {
+			t.Errorf("the header is %+v, want 0 to 2 used", r)
+		}
+	})
 }

@@ -61,6 +61,9 @@ func TestAssignFails(t *testing.T) {
 					a := newAssigner(t, s, nil)
 					n := tt.n
 					s.around = func(op, name string, run func() error) error {
+						if op == "get" && name != lease.HeaderName {
+							t.Errorf("%s is read, although the list shows it", name)
+						}
 						if op == tt.op && strings.HasPrefix(name, tt.name) {
 							if n--; n == 0 {
 								return tt.how(run)

@@ -22,7 +22,10 @@ func testExamine(t *testing.T) {
 	examine := func(header bool, slots int, used int64, faults ...string) {
 		t.Helper()
 		s.once(1, "list", "", notDone)
-		s.once(1, "get", lease.HeaderName, notDone)
+		s.once(2, "get", lease.HeaderName, notDone)
+		if _, err := a.Examine(t.Context()); err != nil {
+			t.Errorf("Examine = %v", err)
+		}
 		c, err := a.Examine(t.Context())
 		if err != nil || c.Header != header || c.Slots != slots || c.Used != used || len(c.Faults) != len(faults) {
 			t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used, faults)

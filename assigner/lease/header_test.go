@@ -213,3 +213,13 @@ func TestOtherAnnounced(t *testing.T) {
 		t.Errorf("the header is %s, want it as it was", e.Value)
 	}
 }
+
+// TestGreatest: the greatest floor and reach of a header can be read.
+func TestGreatest(t *testing.T) {
+	t.Parallel()
+	s := newAmbush()
+	put(s.memory, lease.HeaderName, `{"v":1,"used":[],"floor_ms":9007199254740992,"reach_ms":63244800000}`)
+	if c, err := newAssigner(t, s, nil).Examine(t.Context()); err != nil || !c.Header || len(c.Faults) > 0 {
+		t.Errorf("Examine = %+v, %v, want a header without a fault", c, err)
+	}
+}

@@ -75,8 +75,8 @@ func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
 			"%v; let it begin later", assigner.ErrLayoutMismatch, at, place(s.store),
 			millis(h.floor()))
 	}
-	r, there, err := s.latest(ctx, h)
-	if err != nil || !there || r.Until <= at.UnixMilli() {
+	r, _, err := s.latest(ctx, h)
+	if err != nil || r.Until <= at.UnixMilli() {
 		return err
 	}
 	return fmt.Errorf("%w: a layout begins at %v, and the window of worker %d reaches %v; let it "+

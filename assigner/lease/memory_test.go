@@ -93,8 +93,9 @@ func TestMemoryLocked(t *testing.T) {
 	methods := m.Methods()
 	unlock := m.Lock()
 	done := make(chan string, len(methods))
+	var wg sync.WaitGroup
 	for name, do := range methods {
-		go func() { do(); done <- name }()
+		wg.Go(func() { do(); done <- name })
 	}
 	select {
 	case name := <-done:
@@ -102,7 +103,5 @@ func TestMemoryLocked(t *testing.T) {
 	case <-time.After(20 * time.Millisecond): // a method that does not wait takes no time
 	}
 	unlock()
-	for range methods {
-		<-done
-	}
+	wg.Wait()
 }

@@ -94,7 +94,10 @@ func TestBehindForAMoment(t *testing.T) {
 			extend(t, c, time.Millisecond)
 			restore := s.backup()
 			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
-			met := s.once(tt.n, "put", slot0, func(func() error) error { restore(); return tt.answer })
+			met := s.once(tt.n, "put", slot0, func(func() error) error {
+				s.once(1, "get", slot0, func(run func() error) error { restore(); return run() })
+				return tt.answer
+			})
 			extend(t, c, time.Hour)
 			if r := recordOf(t, s.memory, slot0); r.FencingToken != 3 || r.Until != until(c).UnixMilli() || !*met {
 				t.Errorf("%+v: the slot is %+v, want fencing token 3 and end %v", tt, r, until(c))
@@ -150,31 +153,81 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// TestOldSlot: a slot that a list shows behind is no evidence while it cannot be read.
+// TestOldSlot: a slot that a list shows behind is no evidence while there is no answer what it is, or
+// one that cannot be read.
 func TestOldSlot(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newAmbush()
-		a := newAssigner(t, s, nil)
-		var old func()
-		for range 2 {
-			c := assign(t, a)
-			if err := c.Release(t.Context(), time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			if old == nil {
-				old = s.backup()
-			}
+	for _, spoiled := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { testOldSlot(t, spoiled) })
+	}
+}
+
+func testOldSlot(t *testing.T, spoiled bool) {
+	s := newAmbush()
+	a := newAssigner(t, s, nil)
+	var old func()
+	for range 2 {
+		c := assign(t, a)
+		if err := c.Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
 		}
-		now := s.backup()
-		s.once(1, "list", "", func(run func() error) error {
-			old()
-			defer now()
-			return run()
-		})
-		met := s.once(1, "get", slot0, notDone)
-		if c := assign(t, a); c.Worker() != 0 || !*met {
-			t.Errorf("worker = %d, want 0", c.Worker())
+		if old == nil {
+			old = s.backup()
 		}
+	}
+	now := s.backup()
+	s.once(1, "list", "", func(run func() error) error {
+		old()
+		defer now()
+		return run()
 	})
+	answer, want, generation := notDone, int64(0), int64(5)
+	if spoiled {
+		want, generation = 1, 1
+		answer = func(run func() error) error {
+			put(s.memory, slot0, `{"v":2,"gen":1,"token":"t","owner":"","until_ms":5}`)
+			return run()
+		}
+	}
+	met := s.once(1, "get", slot0, answer)
+	c := assign(t, a)
+	if r := recordOf(t, s.memory, slot0); c.Worker() != want || r.FencingToken != generation || !*met {
+		t.Errorf("worker %d and slot %+v, want %d and fencing token %d", c.Worker(), r, want, generation)
+	}
+}
+
+// TestRepairEnd: a repaired slot ends where it ended or later, not before the floor of a Restore, and
+// not before what the process has found out of other slots.
+func TestRepairEnd(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"the slot", "the floor", "another slot"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAmbush()
+			a := newAssigner(t, s, nil)
+			c, other := assign(t, a), assign(t, a)
+			extend(t, c, time.Millisecond)
+			far := time.Now().Add(10 * reach)
+			end := time.Unix(0, 0)
+			switch by {
+			case "the slot":
+				end = far
+			case "the floor":
+				s.edit(lease.HeaderName, `"used"`, `"floor_ms":`+itoa(far.UnixMilli())+`,"used"`)
+			default:
+				extend(t, other, 10*reach)
+				far = until(other)
+				remove(s.memory, slotOf(other))
+				if _, err := other.Extend(t.Context(), far.Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+					t.Errorf("Extend of the other claim = %v, want ErrWentBack", err)
+				}
+			}
+			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":`+itoa(end.UnixMilli())+`}`)
+			if _, err := c.Extend(t.Context(), until(c).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+				t.Errorf("%s: Extend = %v, want ErrWentBack", by, err)
+			}
+			if r := recordOf(t, s.memory, slot0); r.FencingToken != 3 || r.Until != far.UnixMilli() {
+				t.Errorf("%s: the slot is %+v, want fencing token 3 and end %d", by, r, far.UnixMilli())
+			}
+		})
+	}
 }

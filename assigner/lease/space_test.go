@@ -14,14 +14,19 @@ import (
 	"github.com/uidring/uidring/assigner/lease"
 )
 
-// TestWaiting: an Assign that waits for its store asks about every second and a half, and logs once
-// that it waits.
+// TestWaiting: an Assign that waits for its store asks more often at first, then about every second and
+// a half, and logs once that it waits.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
-		calls := 0
-		s.around = func(string, string, func() error) error { calls++; return errLost }
+		calls, soon, start := 0, 0, time.Now()
+		s.around = func(string, string, func() error) error {
+			if calls++; time.Since(start) < time.Second {
+				soon++
+			}
+			return errLost
+		}
 		var log bytes.Buffer
 		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -29,8 +34,8 @@ func TestWaiting(t *testing.T) {
 		if c, err := a.Assign(ctx, maxWorker); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) {
 			t.Errorf("Assign = %v, %v, want its ctx's error and the store's", c, err)
 		}
-		if calls < 1800 || calls > 3700 {
-			t.Errorf("%d calls in an hour, want 1800 to 3700", calls)
+		if calls < 1800 || calls > 3700 || soon < 7 || soon > 10 {
+			t.Errorf("%d calls in an hour and %d in the first second, want 1800 to 3700 and 7 to 10", calls, soon)
 		}
 		if n := strings.Count(log.String(), "waiting for the store"); n != 1 {
 			t.Errorf("the log has %d lines about it, want 1:\n%.1000s", n, &log)
@@ -101,24 +106,27 @@ func TestPlace(t *testing.T) {
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newAmbush()
-		ctx, cancel := context.WithCancel(t.Context())
-		calls := 0
-		s.around = func(string, string, func() error) error {
-			if calls++; calls == 1 {
-				return errLost
+		for _, answer := range []error{errLost, lease.ErrBusy} {
+			s := newAmbush()
+			ctx, cancel := context.WithCancel(t.Context())
+			calls := 0
+			s.around = func(string, string, func() error) error {
+				if calls++; calls == 1 {
+					return answer
+				}
+				cancel()
+				return lease.ErrConflict
 			}
-			cancel()
-			return lease.ErrConflict
-		}
-		if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
-			!errors.Is(err, errLost) || errors.Is(err, lease.ErrConflict) {
-			t.Errorf("Assign = %v, want its ctx's error and the lost answer", err)
-		}
-		s.around = nil
-		const want = "lease: claiming a worker id: the test's memory: context canceled"
-		if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); err == nil || err.Error() != want || s.calls > 0 {
-			t.Errorf("Assign = %v with %d calls, want %s without", err, s.calls, want)
+			if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
+				!errors.Is(err, answer) || errors.Is(err, lease.ErrConflict) {
+				t.Errorf("Assign = %v, want its ctx's error and %v", err, answer)
+			}
+			s.around = nil
+			const want = "lease: claiming a worker id: the test's memory: context canceled"
+			if _, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); err == nil || err.Error() != want ||
+				s.calls > 0 {
+				t.Errorf("Assign = %v with %d calls, want %s without", err, s.calls, want)
+			}
 		}
 	})
 }
