@@ -391,7 +391,8 @@ func TestSlotAhead(t *testing.T) {
 					t.Fatalf("%s: Assign = %v, %v, want worker %d", name, c, err, 1-want)
 				}
 				if want == 1 && (!from(c).Equal(until(last)) || time.Since(start) > time.Minute) {
-					t.Errorf("%s: after %v the window begins at %v, want %v", name, time.Since(start), from(c), until(last))
+					t.Errorf("%s: after %v the window begins at %v, want %v",
+						name, time.Since(start), from(c), until(last))
 				}
 			}
 			if c, err := newAssigner(t, s, nil).Assign(t.Context(), 1); !errors.Is(err, assigner.ErrWorkersExhausted) {

@@ -39,7 +39,8 @@ func TestRepairUnanswered(t *testing.T) {
 			remove(m, slot)
 			met := h.once(tt.n, tt.op, tt.name, notDone)
 			begin := time.Now().Add(reach)
-			if _, err := c.Extend(t.Context(), until(c).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) || !*met {
+			_, err := c.Extend(t.Context(), until(c).Add(time.Hour))
+			if !errors.Is(err, assigner.ErrWentBack) || !*met {
 				t.Errorf("%+v: Extend = %v, want ErrWentBack", tt, err)
 			}
 			if e := m.entries[slot]; e.Version != "" {
