@@ -21,18 +21,16 @@ func testExamine(t *testing.T) {
 	m, a := s.memory, newAssigner(t, s, nil)
 	examine := func(header bool, slots int, used int64, faults ...string) {
 		t.Helper()
-		s.once(1, "list", "", notDone)
-		s.once(2, "get", lease.HeaderName, notDone)
-		if _, err := a.Examine(t.Context()); err != nil {
-			t.Errorf("Examine = %v", err)
-		}
-		c, err := a.Examine(t.Context())
-		if err != nil || c.Header != header || c.Slots != slots || c.Used != used || len(c.Faults) != len(faults) {
-			t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used, faults)
-		}
-		for i, want := range faults {
-			if got := c.Faults[i].Error(); !strings.HasPrefix(got, "lease: ") || !strings.Contains(got, want) {
-				t.Errorf("fault %d is %q, want one with %q", i, got, want)
+		for call, name := range map[string]string{"list": "", "get": lease.HeaderName} {
+			s.once(1, call, name, notDone)
+			c, err := a.Examine(t.Context())
+			if err != nil || c.Header != header || c.Slots != slots || c.Used != used || len(c.Faults) != len(faults) {
+				t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used, faults)
+			}
+			for i, want := range faults {
+				if got := c.Faults[i].Error(); !strings.HasPrefix(got, "lease: ") || !strings.Contains(got, want) {
+					t.Errorf("fault %d is %q, want one with %q", i, got, want)
+				}
 			}
 		}
 	}
