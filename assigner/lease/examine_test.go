@@ -25,7 +25,8 @@ func testExamine(t *testing.T) {
 			s.once(1, call, name, notDone)
 			c, err := a.Examine(t.Context())
 			if err != nil || c.Header != header || c.Slots != slots || c.Used != used || len(c.Faults) != len(faults) {
-				t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used, faults)
+				t.Fatalf("Examine = %+v, %v, want header %v, %d slots, %d used, %q", c, err, header, slots, used,
+					faults)
 			}
 			for i, want := range faults {
 				if got := c.Faults[i].Error(); !strings.HasPrefix(got, "lease: ") || !strings.Contains(got, want) {

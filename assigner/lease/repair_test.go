@@ -232,3 +232,24 @@ func TestRepairEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestFoundFirst: the error of a slot that went back says what it was when that was believed, although
+// it is another one when the repair is made.
+func TestFoundFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		_, c := behind(t, s, s.memory, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
+		met := s.once(2, "put", slot0, func(func() error) error {
+			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"y","until_ms":5}`)
+			return errLost
+		})
+		_, err := c.Extend(t.Context(), until(c).Add(time.Hour))
+		if !errors.Is(err, assigner.ErrWentBack) || !strings.Contains(err.Error(), `of owner "x"`) || !*met {
+			t.Errorf("Extend = %v, want ErrWentBack of the owner x", err)
+		}
+		if r := recordOf(t, s.memory, slot0); r.FencingToken != 3 || r.Owner != "" {
+			t.Errorf("the slot is %+v, want fencing token 3 and no owner", r)
+		}
+	})
+}

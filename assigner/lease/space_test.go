@@ -81,15 +81,22 @@ func TestRestoreUsed(t *testing.T) {
 	}
 }
 
-// TestEndedMeanwhile: an Assign whose ctx ends during the first call says what the store answered.
+// TestEndedMeanwhile: an Assign whose ctx ends during the first call says so, and what the store
+// answered. It logs no wait.
 func TestEndedMeanwhile(t *testing.T) {
 	t.Parallel()
-	s := newAmbush()
-	ctx, cancel := context.WithCancel(t.Context())
-	s.around = func(string, string, func() error) error { cancel(); return errLost }
-	if c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) ||
-		!errors.Is(err, errLost) {
-		t.Errorf("Assign = %v, %v, want its ctx's error and the store's", c, err)
+	for _, answer := range []error{errLost, lease.ErrRefused} {
+		s := newAmbush()
+		var log bytes.Buffer
+		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, cancel := context.WithCancel(t.Context())
+		s.around = func(string, string, func() error) error { cancel(); return answer }
+		if c, err := a.Assign(ctx, maxWorker); !errors.Is(err, context.Canceled) || !errors.Is(err, answer) {
+			t.Errorf("Assign = %v, %v, want its ctx's error and %v", c, err, answer)
+		}
+		if log.Len() > 0 {
+			t.Errorf("the log is %q, want nothing", &log)
+		}
 	}
 }
 
