@@ -2,7 +2,7 @@ package assigner
 
 import "math"
 
-// exactDraws is the number of draws up to which CollisionProbability adds term by term.
+// exactDraws is the number of draws up to which collisionProbability adds term by term.
 const exactDraws = 1 << 16
 
 // collisionProbability returns the probability that at least two of n instances drew the same
