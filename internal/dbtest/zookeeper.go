@@ -60,11 +60,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// command has a long listen backlog: beyond the 50 connections of the default, each of a fleet that
+// starts at once waits a second until the kernel sends its SYN again.
 func (z zooKeeper) command(dir string, port int) (*exec.Cmd, error) {
 	config := filepath.Join(dir, "zoo.cfg")
 	text := fmt.Sprintf("tickTime=200\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
 		"admin.enableServer=false\nminSessionTimeout=400\nmaxSessionTimeout=60000\n"+
-		"maxClientCnxns=0\n"+
+		"maxClientCnxns=0\nclientPortListenBacklog=1000\n"+
 		"4lw.commands.whitelist=mntr\n", filepath.Join(dir, "data"), port)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", err)
