@@ -10,16 +10,16 @@ import (
 
 // GroupReplication starts a group of the current MySQL, or skips the test as MySQLGroups does:
 // Group Replication, in which each member accepts writes if multi is set, and otherwise one. A
-// member that starts again joins by itself and is read-only until then.
-func GroupReplication(tb testing.TB, multi bool) *Group {
+// member that starts again joins by itself and is read-only until then. Each arg is passed on to
+// mysqld.
+func GroupReplication(tb testing.TB, multi bool, args ...string) *Group {
 	tb.Helper()
 	MySQLGroups(tb)
-	g, err := NewGroupReplication(multi)
+	g, err := NewGroupReplication(multi, args...)
 	return testGroup(tb, mySQL{}, g, err)
 }
 
-// NewGroupReplication is GroupReplication outside of a test. Each arg is passed on to mysqld. The
-// caller calls Close.
+// NewGroupReplication is GroupReplication outside of a test. The caller calls Close.
 func NewGroupReplication(multi bool, args ...string) (*Group, error) {
 	seeds := make([]string, groupSize)
 	for i := range seeds {

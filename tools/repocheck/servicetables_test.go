@@ -137,7 +137,7 @@ func availableFigures(t *testing.T, words map[string]string) string {
 			label = ""
 		}
 		var calls, failed int64
-		for _, m := range matches(t, one.file, `(?m)^(Go programs, .*?|HTTP for each id, .*?)`+
+		for _, m := range matches(t, one.file, `(?m)^ *(Go programs, .*?|HTTP for each id, .*?)`+
 			` +(\d+) calls, +(\d+) failed, .* longest call (\S+)$`, 4) {
 			longest, err := time.ParseDuration(m[4])
 			if err != nil {
@@ -154,7 +154,7 @@ func availableFigures(t *testing.T, words map[string]string) string {
 			calls, failed = calls+c, failed+f
 			row(name, c, f, fmt.Sprint(longest.Milliseconds(), " ms"))
 		}
-		matches(t, one.file, `(?m)^\d+ ids, time-ordered: (true|false), none twice$`, 2)
+		matches(t, one.file, `(?m)^ *\d+ ids, time-ordered: (true|false), none twice$`, 2)
 	}
 	return text.String()
 }
