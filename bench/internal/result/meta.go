@@ -4,6 +4,7 @@ package result
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -71,4 +72,20 @@ func processor(ctx context.Context) string {
 	}
 	name, _, _ := strings.Cut(rest, "\n")
 	return name
+}
+
+// Conditions says in a line what is measured on, and how busy it is.
+func Conditions(ctx context.Context) string {
+	m := NewMeta(ctx, "", false)
+	return fmt.Sprintf("%d processors, %s, commit %s; load before: %s", m.CPUs, m.GoVersion,
+		m.Commit, LoadAverage())
+}
+
+// LoadAverage returns the machine's load averages, where the system has them.
+func LoadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "not known"
+	}
+	return strings.TrimSpace(string(text))
 }
