@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,7 @@ func TestOptions(t *testing.T) {
 	for want, o := range map[string]lease.Options{
 		"First is -1, want 0 or above":                          {First: -1},
 		"Last is 2, want 3, which is First, or above":           {First: 3, Last: 2},
+		"Last is -1, want 0, which is First, or above":          {Last: -1},
 		"Window is 1ms, want 1s to 8784h0m0s":                   {Window: time.Millisecond},
 		"Window is 9000h0m0s, want 1s to 8784h0m0s":             {Window: 9000 * time.Hour},
 		"Reach is 59m0s, want 1h0m0s, which is three Windows, ": {Reach: 59 * time.Minute},
@@ -53,6 +55,13 @@ func TestOptions(t *testing.T) {
 	} {
 		if _, err := lease.New(&memory{}, &o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%+v) = %v, want an error with %q", o, err, want)
+		}
+	}
+	// The greatest, and the defaults that follow from them.
+	for _, window := range []time.Duration{10 * time.Hour, 366 * 24 * time.Hour} {
+		_, err := lease.New(told{&memory{}, &clock{}}, &lease.Options{Window: window, MaxSkew: 366 * 24 * time.Hour})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 	// An owner that is too long, which a host name can make it, is no reason not to start.
@@ -66,10 +75,15 @@ func TestOptions(t *testing.T) {
 	if r := recordOf(t, m, slot0); r.Owner != cut {
 		t.Errorf("owner = %q, want 191 characters, a tilde among them", r.Owner)
 	}
-	m = &memory{}
-	assign(t, newAssigner(t, m, &lease.Options{Owner: "a\x00\xff\nb"}))
-	if r := recordOf(t, m, slot0); r.Owner != "a???b" {
-		t.Errorf("owner = %q, want a question mark for each that not every store can hold", r.Owner)
+	for owner, want := range map[string]string{"a\x00\xff\nb": "a???b", long: long} {
+		var log strings.Builder
+		m = &memory{}
+		assign(t, newAssigner(t, m, &lease.Options{Owner: owner, Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+		logged := strings.Contains(log.String(), "was changed")
+		if r := recordOf(t, m, slot0); r.Owner != want || logged != (owner != want) {
+			t.Errorf("owner = %q, want a question mark for each that not every store can hold; logged: %v",
+				r.Owner, logged)
+		}
 	}
 	if _, err := lease.New(nil, nil); err == nil {
 		t.Error("New(nil) succeeded")
@@ -323,6 +337,27 @@ func TestUnreadable(t *testing.T) {
 	if _, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, lease.ErrRefused) ||
 		!strings.Contains(err.Error(), "the header has version 2, want 1") {
 		t.Errorf("Assign under a header of version 2 = %v", err)
+	}
+}
+
+// TestSlotsCalls: a listing asks for the time where there are slots, and goes on where an answer was lost.
+func TestSlotsCalls(t *testing.T) {
+	t.Parallel()
+	s := timed{newAmbush()}
+	a := newAssigner(t, s, nil)
+	asked := s.once(1, "now", "", refused)
+	if all, err := a.Slots(t.Context()); err != nil || len(all) != 0 || *asked {
+		t.Errorf("Slots of an empty store = %v, %v; the time was asked for: %v", all, err, *asked)
+	}
+	s.around = nil
+	assign(t, a)
+	s.once(1, "now", "", refused)
+	if all, err := a.Slots(t.Context()); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("Slots without the time = %v, %v, want ErrRefused", all, err)
+	}
+	s.once(1, "list", "", notDone)
+	if all, err := a.Slots(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("Slots with an answer lost = %v, %v, want one", all, err)
 	}
 }
 

@@ -209,10 +209,72 @@ func TestRestore(t *testing.T) {
 	if c.Worker() != 8 || from(c).Before(begin.Add(reach).Truncate(time.Millisecond)) {
 		t.Errorf("the next claim is worker %d from %v, want 8 from %v", c.Worker(), from(c), begin.Add(reach))
 	}
-	for _, err := range []error{a.Restore(t.Context(), -1, reach, layout), a.Restore(t.Context(), 1, -1, layout)} {
-		if err == nil || !strings.Contains(err.Error(), "want 0 to ") {
-			t.Errorf("Restore out of range = %v", err)
+}
+
+// TestRestoreBounds: the greatest values that Restore takes, and those beyond them.
+func TestRestoreBounds(t *testing.T) {
+	t.Parallel()
+	const highest, reach, length = 1 << 53, 2 * 366 * 24 * time.Hour, 2048
+	restore := func(highest int64, reach time.Duration, length int) error {
+		layout := layoutA + "," + strings.Repeat("x", length-len(layoutA)-1)
+		return newAssigner(t, &memory{}, nil).Restore(t.Context(), highest, reach, layout)
+	}
+	for _, err := range []error{restore(highest, 0, 99), restore(0, reach, 99), restore(0, 0, length)} {
+		if err != nil {
+			t.Errorf("Restore of the greatest = %v", err)
 		}
+	}
+	for want, err := range map[string]error{
+		"is -1, want 0 to 9007199254740992":               restore(-1, 0, 99),
+		"is 9007199254740993, want 0 to 9007199254740992": restore(highest+1, 0, 99),
+		"is -1ns, want 0 to 17568h0m0s":                   restore(0, -1, 99),
+		"is 17568h0m0.000000001s, want 0 to 17568h0m0s":   restore(0, reach+1, 99),
+		"has 2049 bytes, want at most 2048":               restore(0, 0, length+1),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Restore out of range = %v, want %q", err, want)
+		}
+	}
+}
+
+// TestRestoreShorter: Restore moves nothing back, neither the floor of an earlier one nor an end. A slot
+// that cannot be read is left alone, and those after it are not.
+func TestRestoreShorter(t *testing.T) {
+	t.Parallel()
+	s := timed{newAmbush()}
+	a := newAssigner(t, s, nil)
+	for range 2 {
+		assign(t, a)
+	}
+	put(s.memory, slot0, `{"v":7}`)
+	if err := a.Restore(t.Context(), 1, 3*time.Hour, ""); err != nil {
+		t.Fatal(err)
+	}
+	floor := func() (text string) {
+		s.set(func() { text = string(s.entries[lease.HeaderName].Value) })
+		_, text, _ = strings.Cut(text, `"floor_ms":`)
+		text, _, _ = strings.Cut(text, ",")
+		return text
+	}
+	was, end := floor(), recordOf(t, s.memory, "slot-1").Until
+	if err := a.Restore(t.Context(), 1, time.Hour, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := recordOf(t, s.memory, "slot-1").Until; got != end || end < time.Now().Add(2*time.Hour).UnixMilli() ||
+		was == "" || floor() != was {
+		t.Errorf("the end is %d, and the floor %s, want %d and %s as before", got, floor(), end, was)
+	}
+	if s.set(func() {
+		if got := string(s.entries[slot0].Value); got != `{"v":7}` || len(s.entries) != 3 {
+			t.Errorf("slot-0 is %s among %v, want it left alone", got, s.entries)
+		}
+	}); s.version == 0 {
+		t.Error("nothing was changed")
+	}
+	puts := s.version
+	s.once(1, "now", "", refused)
+	if err := a.Restore(t.Context(), 1, time.Hour, ""); !errors.Is(err, lease.ErrRefused) || s.version != puts {
+		t.Errorf("Restore without the time = %v, and %d changes, want none", err, s.version-puts)
 	}
 }
 

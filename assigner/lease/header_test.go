@@ -113,13 +113,17 @@ func TestRestoreHeader(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
 	a := newAssigner(t, m, nil)
-	for range 9 {
-		assign(t, a.BindLayout(layoutA))
-	}
 	const both = layoutA + ",36-14-13-0/1s+9@2060-01-01T00:00:00Z"
-	assign(t, a.BindLayout(both))
+	for i := range 10 {
+		layout := layoutA
+		if i == 4 {
+			layout = both
+		}
+		assign(t, a.BindLayout(layout))
+	}
 	m.set(func() { delete(m.entries, lease.HeaderName) })
-	if err := a.Restore(t.Context(), 9, time.Hour, ""); !errors.Is(err, assigner.ErrLayoutMismatch) {
+	if err := a.Restore(t.Context(), 9, time.Hour, ""); !errors.Is(err, assigner.ErrLayoutMismatch) ||
+		!strings.Contains(err.Error(), "Restore needs the list") {
 		t.Errorf("Restore without a layout = %v, want ErrLayoutMismatch", err)
 	}
 	if err := newAssigner(t, m, nil).Restore(t.Context(), 9, time.Hour, layoutA); err != nil {

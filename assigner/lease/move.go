@@ -153,7 +153,7 @@ func (m *mover) move(ctx context.Context) error {
 	}
 	m.again = t.exists() && !t.closed()
 	switch {
-	case f.sealed() && t.exists() && t.Move == nil: // Restore has made the target's header anew
+	case f.sealed() && t.Move == nil: // Restore has made the target's header anew
 		t.Move = &move{Token: f.Move.Token, From: originOf(m.from)}
 	case f.sealed() && m.again && (f.Move.Done || t.sealed()):
 		if !m.options.DryRun { // WORKER_NODE alone may have gone back
@@ -169,7 +169,8 @@ func (m *mover) move(ctx context.Context) error {
 		}
 	}
 	if m.options.DryRun {
-		return m.announce(f, t)
+		m.announce(f, t)
+		return nil
 	}
 	if t, err = m.close(ctx, f, t); err != nil {
 		return err
@@ -194,11 +195,13 @@ func (m *mover) move(ctx context.Context) error {
 // compare refuses headers that are not those of this move.
 func (m *mover) compare(ctx context.Context, f, t header) error {
 	from, to := place(m.from.store), place(m.to.store)
-	here := f.sealed() && f.Layout == sealOf(m.to)
+	here := f.Layout == sealOf(m.to)
 	mine := t.Move != nil && t.Move.From == originOf(m.from)
 	switch {
 	case f.exists() && f.Token == t.Token: // which is random
 		return refuse("%s is the source as well, or a copy of it", to)
+	case f.sealed() && f.Move == nil: // it was changed by hand
+		return refuse("%s is sealed, and its header says nothing of the move", from)
 	case t.sealed() && (!mine || f.sealed() && !here):
 		return refuse("%s was moved itself, to %s", to, t.movedTo())
 	case t.sealed() || !f.sealed() && !t.exists():
@@ -236,7 +239,7 @@ func (m *mover) restored(ctx context.Context, t header) error {
 }
 
 // announce reports what is to be done.
-func (m *mover) announce(f, t header) error {
+func (m *mover) announce(f, t header) {
 	from, to := place(m.from.store), place(m.to.store)
 	if !t.exists() {
 		m.report("to do: close %s to claims, with the layouts %q", to, f.Layout)
@@ -244,7 +247,7 @@ func (m *mover) announce(f, t header) error {
 	switch {
 	case !f.sealed() && m.again:
 		m.report("to do: seal %s once more: it went back to before this move", from)
-		return nil
+		return
 	case !f.sealed():
 		m.report("to do: seal %s; its processes go on to the ends of their windows", from)
 		m.report("to do: copy %d slots whose windows may still run; windows of the other worker "+
@@ -253,21 +256,19 @@ func (m *mover) announce(f, t header) error {
 		m.report("%s is sealed", from)
 		m.report("to do: copy the slots whose windows may still run")
 	}
-	if m.result.Left >= 0 && !f.sealed() {
+	if m.result.Left >= 0 { // else it is sealed, or not known
 		m.report("worker ids left in the target: %d", m.result.Left)
 	}
 	m.report("to do: open %s", to)
-	return nil
 }
 
 // close is (a): the target's header, closed to claims. A target that is open stays so.
 func (m *mover) close(ctx context.Context, f, t header) (header, error) {
-	if t.exists() && !t.closed() {
+	if m.again {
 		return t, nil
 	}
 	if !t.exists() {
-		t.Used, t.Move = used{}, &move{Token: newToken(), From: originOf(m.from)}
-		t.Reach = f.Reach
+		t.Move, t.Reach = &move{Token: newToken(), From: originOf(m.from)}, f.Reach
 	}
 	if !f.sealed() {
 		t.Layout, t.Universe = closed+f.Layout, cmp.Or(f.Universe, t.Universe)
@@ -286,9 +287,7 @@ func (m *mover) seal(ctx context.Context, f, t header) (header, error) {
 	if f.Move != nil {
 		next.From = f.Move.From
 	}
-	f.Used = f.Used.union(nil)
 	f.Layout, f.Move = sealOf(m.to), next
-	f.Universe = cmp.Or(f.Universe, t.Universe)
 	f, err := m.from.putHeader(ctx, f)
 	if err == nil {
 		m.report("sealed %s: its processes go on to the ends of their windows; start new ones "+

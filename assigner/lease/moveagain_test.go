@@ -66,7 +66,11 @@ func TestMoveAgain(t *testing.T) {
 					!strings.Contains(strings.Join(lines, "\n"), "once more") {
 					t.Errorf("the dry run = %v, %q, want that the source is to be sealed once more", err, lines)
 				}
+				was = to.version
 				mustMove(t, from, to)
+				if tt.onward && to.version != was {
+					t.Errorf("%d entries of a store that was moved on were changed, want none", to.version-was)
+				}
 				if _, err := bound(t, from, moveOne, nil).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
 					t.Errorf("Assign on the source that is sealed again = %v, want ErrMoved", err)
 				}
@@ -88,17 +92,22 @@ func TestMoveAgain(t *testing.T) {
 func TestMoveChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first, second, third := named{&memory{}, "first"}, named{&memory{}, "second"}, named{&memory{}, "third"}
+		first, second, third := place{newAmbush(), "first"}, named{&memory{}, "second"}, named{&memory{}, "third"}
 		mustAssign(t, bound(t, first, moveOne, nil))
 		restore := first.backup()
-		mustMove(t, first, second)
+		first.once(2, "put", lease.HeaderName, refused) // the note that the second was opened
+		stopped(t, first, second)
 		closed := second.backup()
 		mustMove(t, second, third)
 		closed()
 		mustMove(t, second, third)
+		was := first.version
+		if mustMove(t, first, second); first.version != was {
+			t.Errorf("%d entries of the first were changed, want none: it was moved", first.version-was)
+		}
 		restore()
 		mustMove(t, first, second)
-		for _, s := range []named{first, second} {
+		for _, s := range []lease.Store{first, second} {
 			if _, err := bound(t, s, moveOne, nil).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
 				t.Errorf("%s: Assign = %v, want ErrMoved", s, err)
 			}
@@ -149,6 +158,19 @@ func TestMoveUniverse(t *testing.T) {
 	}
 }
 
+// TestMoveRenamed: a move that broke off goes on under another address of its source.
+func TestMoveRenamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := named{&memory{}, "localhost"}, place{newAmbush(), "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		to.once(2, "put", lease.HeaderName, refused)
+		stopped(t, from, to)
+		mustMove(t, named{from.memory, "127.0.0.1"}, to)
+		mustAssign(t, bound(t, to, moveOne, nil))
+	})
+}
+
 // TestMoveSameStore: one store under two names is not moved.
 func TestMoveSameStore(t *testing.T) {
 	t.Parallel()
@@ -183,8 +205,72 @@ func TestMoveReach(t *testing.T) {
 			mustAssign(t, bound(t, from.memory, moveOne, &lease.Options{Reach: 72 * time.Hour}))
 			return run()
 		})
+		restore := from.backup()
 		mustMove(t, from, to)
 		reach(72)
+		restore() // and the target keeps a reach of its own when the source is sealed again
+		mustAssign(t, bound(t, to, moveOne, &lease.Options{Reach: 96 * time.Hour}))
+		mustMove(t, from, to)
+		reach(96)
+	})
+}
+
+// TestMoveElsewhere: a move that has closed its target before the source was moved to another store does
+// not go on.
+func TestMoveElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := place{newAmbush(), "old"}, named{&memory{}, "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		from.once(1, "put", lease.HeaderName, refused)
+		stopped(t, from, to)
+		mustMove(t, from, named{&memory{}, "third"})
+		_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), nil)
+		if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "it was moved to third") {
+			t.Errorf("Move = %v, want it refused", err)
+		}
+		// An operator has changed what the header says.
+		from.edit(lease.HeaderName, `"move"`, `"gone"`)
+		_, err = lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), nil)
+		if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "says nothing of the move") {
+			t.Errorf("Move of a header without its move = %v, want it refused", err)
+		}
+	})
+}
+
+// TestMoveHeaderAnew: a target whose header Restore has made anew has its move again, and the claims
+// that were made since go on. It may be moved on, and the source is sealed again for it.
+func TestMoveHeaderAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := named{&memory{}, "old"}, named{&memory{}, "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		restore := from.backup()
+		mustMove(t, from, to)
+		to.set(func() { to.entries = nil })
+		b := bound(t, to, moveOne, nil)
+		if err := b.Restore(t.Context(), 0, time.Hour, moveOne); err != nil {
+			t.Fatal(err)
+		}
+		c := mustAssign(t, b)
+		time.Sleep(time.Hour)
+		mustMove(t, from, to)
+		if _, err := c.Extend(t.Context(), until(c).Add(time.Minute)); err != nil {
+			t.Errorf("Extend = %v, want it to go on", err)
+		}
+		token := func(s named) (text string) {
+			s.set(func() {
+				_, text, _ = strings.Cut(string(s.entries[lease.HeaderName].Value), `"move":{"token":"`)
+				text, _, _ = strings.Cut(text, `"`)
+			})
+			return text
+		}
+		if token(from) == "" || token(from) != token(to) {
+			t.Errorf("the tokens of the move are %q and %q, want one", token(from), token(to))
+		}
+		mustMove(t, to, named{&memory{}, "third"})
+		restore()
+		mustMove(t, from, to)
 	})
 }
 

@@ -43,7 +43,7 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		}
 		now = min(now, told)
 	}
-	s.floor = max(0, now-runsLate.Milliseconds())
+	s.floor = now - runsLate.Milliseconds()
 	highest := m.highest
 	var entries []Entry
 	var head Entry
@@ -61,7 +61,6 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	if err != nil {
 		return s, err
 	}
-	head.Name = headerName
 	var all []row
 	for _, e := range entries {
 		if e.Name == headerName {
@@ -111,7 +110,7 @@ func (m *mover) deleted(ctx context.Context, mv storekind.Mover[Entry]) error {
 			m.report("looked for deleted slots up to worker id %d", next)
 		}
 		if m.looked = next; next == 0 {
-			m.looked, m.gone = none, m.gone.union(nil)
+			m.looked = none
 		}
 	}
 	return nil
@@ -210,7 +209,7 @@ func maxWorkerOf(layouts string) int64 {
 	least := int64(62)
 	for layout := range strings.SplitSeq(layouts, ",") {
 		var first, worker int64
-		if n, err := fmt.Sscanf(layout, "%d-%d-", &first, &worker); n != 2 || err != nil {
+		if _, err := fmt.Sscanf(layout, "%d-%d-", &first, &worker); err != nil {
 			return 0
 		}
 		least = min(least, worker)
@@ -282,8 +281,7 @@ func (m *mover) copySlot(ctx context.Context, t header, r row, until, least int6
 	if _, _, err := assigner.CompareLayouts(layout, r.Layout); err != nil && r.Layout != "" {
 		layout = r.Layout // no claim may judge the ids of its owner
 	}
-	to := row{worker: r.worker, FencingToken: r.FencingToken,
-		entry: Entry{Name: slotName(r.worker)}}
+	to := row{FencingToken: r.FencingToken, entry: Entry{Name: slotName(r.worker)}}
 	_, err := m.to.swap(ctx, to, to.next(r.Owner, layout, max(until, least)))
 	if !errors.Is(err, ErrConflict) {
 		return err

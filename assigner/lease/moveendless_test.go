@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,7 +60,7 @@ func (k *keyed) Endless(_ context.Context, stop bool) (int64, error) {
 func TestMoveStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		from, to := &keyed{ambush: newAmbush(), highest: 3}, named{&memory{}, "new"}
+		from, to := &keyed{ambush: newAmbush(), highest: 3}, place{newAmbush(), "new"}
 		mustAssign(t, bound(t, from, moveOne, nil))
 		a, b := bound(t, from, moveOne, nil), bound(t, to, moveOne, nil)
 
@@ -83,8 +84,9 @@ func TestMoveStop(t *testing.T) {
 			}()
 			return run()
 		})
-		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped {
-			t.Fatal(err, from.stopped)
+		again := to.once(2, "put", lease.HeaderName, notDone) // so that it is stopped once more
+		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped || !*again {
+			t.Fatal(err, from.stopped, *again)
 		}
 		if used := recordOf(t, to.memory, lease.HeaderName).Used; len(used) != 1 || used[0] != [2]int64{0, 10} {
 			t.Errorf("used in the target: %v, want 0 to 9", used)
@@ -97,6 +99,44 @@ func TestMoveStop(t *testing.T) {
 		}
 		if _, err := lease.Move(t.Context(), a, b, nil); err != nil || !from.stopped {
 			t.Errorf("the same Move = %v, and no worker id is given out any more: %v", err, from.stopped)
+		}
+	})
+}
+
+// TestMoveKeysAlone: a source whose worker ids have no end, and which has no entry, is moved: all are used
+// in the target. Move says so where there are any.
+func TestMoveKeysAlone(t *testing.T) {
+	t.Parallel()
+	for _, highest := range []int64{-1, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			from, to := &keyed{ambush: newAmbush(), highest: highest}, named{&memory{}, "new"}
+			if highest < 0 {
+				mustAssign(t, bound(t, from, moveOne, nil))
+			}
+			var lines []string
+			o := &lease.MoveOptions{Report: func(line string) { lines = append(lines, line) }}
+			_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const stop = "no new worker id without an end is given out in default any more; the highest is 0"
+			if used := recordOf(t, to.memory, lease.HeaderName).Used; slices.Contains(lines, stop) != (highest == 0) ||
+				strings.Contains(strings.Join(lines, "\n"), "is -1") || len(used) != 1 || used[0] != [2]int64{0, 1} {
+				t.Errorf("used in the target: %v, want 0; it reports %q", used, lines)
+			}
+		})
+	}
+}
+
+// TestMoveIntoKeys: a store that gives out worker ids without an end is no target, and goes on doing so.
+func TestMoveIntoKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := named{&memory{}, "old"}, &keyed{ambush: newAmbush(), highest: 0}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), nil)
+		if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "default gives out") || to.stopped {
+			t.Errorf("Move = %v, and the target gives out none any more: %v, want it refused", err, to.stopped)
 		}
 	})
 }
@@ -137,8 +177,14 @@ func TestMoveTargetForgets(t *testing.T) {
 			}
 		}
 		refused("into a target that is gone")
-		if err := b.Restore(t.Context(), 0, time.Hour, moveOne); err != nil {
-			t.Fatal(err)
+		for last := range 2 {
+			if err := b.Restore(t.Context(), 0, time.Hour, moveOne); err != nil {
+				t.Fatal(err)
+			}
+			if last == 0 {
+				time.Sleep(24 * time.Hour)
+				refused("when the floor has passed, as those of other universes have")
+			}
 		}
 		mustMove(t, from, to)
 		for i := range int64(8) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/internal/storekind"
 )
@@ -51,15 +50,17 @@ func (h header) movedTo() string { return strings.TrimPrefix(h.Layout, sealed) }
 
 // sealOf returns the text that stands for layouts in the header of a store that was moved to s. It
 // holds no secret, as no Store's String does.
-func sealOf(s *space) string { return cut(sealed+plain(place(s.store)), sealWidth) }
+func sealOf(s *space) string {
+	text := sealed + plain(place(s.store))
+	return text[:min(sealWidth, len(text))]
+}
 
 // originOf returns what the target of a move keeps of s, to know the same move again: the end of
 // the place, for people, and a hash of all of it, because long addresses may have one end.
 func originOf(s *space) string {
 	text := plain(place(s.store))
 	sum := fmt.Sprintf(" #%x", sha256.Sum256([]byte(text)))[:originHash]
-	r := []rune(text)
-	return string(r[max(0, len(r)-originWidth+originHash):]) + sum
+	return text[max(0, len(text)-originWidth+originHash):] + sum
 }
 
 // plain returns a text without what has a meaning in a list of layouts, and without what not every
@@ -71,14 +72,6 @@ func plain(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// cut returns at most width characters of a text.
-func cut(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
-		return text
-	}
-	return string([]rune(text)[:width])
 }
 
 // usedOf returns the set of the worker ids of rows.
@@ -96,13 +89,10 @@ func (u used) without(o used) used {
 	for _, r := range u {
 		first := r[0]
 		for _, gone := range o {
-			if gone[1] <= first || gone[0] >= r[1] {
-				continue
+			if end := min(gone[0], r[1]); first < end {
+				left = append(left, [2]int64{first, end})
 			}
-			if gone[0] > first {
-				left = append(left, [2]int64{first, gone[0]})
-			}
-			first = gone[1]
+			first = max(first, gone[1])
 		}
 		if first < r[1] {
 			left = append(left, [2]int64{first, r[1]})
@@ -113,13 +103,10 @@ func (u used) without(o used) used {
 
 // within returns u with the smallest gaps filled, so that at most n ranges are left.
 func (u used) within(n int) used {
-	if len(u) <= n {
-		return u
-	}
-	gaps := make([][2]int64, 0, len(u)-1)
-	for i := range u[1:] {
+	var gaps [][2]int64
+	for i := range len(u) - 1 {
 		gaps = append(gaps, [2]int64{u[i][1], u[i+1][0]})
 	}
 	slices.SortFunc(gaps, func(a, b [2]int64) int { return cmp.Compare(a[1]-a[0], b[1]-b[0]) })
-	return u.union(gaps[:len(u)-n])
+	return u.union(gaps[:max(0, len(u)-n)])
 }

@@ -49,7 +49,7 @@ func TestMaxWorkerOf(t *testing.T) {
 	for layouts, want := range map[string]int64{
 		"28-22" + rest: 1<<22 - 1, "28-22" + rest + ",30-20" + rest: 1<<20 - 1,
 		"30-20" + rest + ",28-22" + rest: 1<<20 - 1,
-		"":                               0, "a layout": 0, "28-22" + rest + ",x": 0, "28--5" + rest: 0,
+		"":                               0, "a layout": 0, "28-22" + rest + ",x": 0, "28--5" + rest: 0, "28-22": 0,
 	} {
 		if got := maxWorkerOf(layouts); got != want {
 			t.Errorf("maxWorkerOf(%q) = %d, want %d", layouts, got, want)

@@ -90,18 +90,14 @@ func slotName(worker int64) string { return slotPrefix + strconv.FormatInt(worke
 
 // slotWorker returns the worker id of a slot's name.
 func slotWorker(name string) (worker int64, ok bool) {
-	digits, found := strings.CutPrefix(name, slotPrefix)
-	n, err := strconv.ParseInt(digits, 10, 64)
-	return n, found && err == nil && n >= 0 && n <= maxMillis && name == slotName(n)
+	n, _ := strconv.ParseInt(strings.TrimPrefix(name, slotPrefix), 10, 64)
+	return n, n >= 0 && n <= maxMillis && name == slotName(n) // which no other text is
 }
 
 // parseRow reads a slot. A slot that does not exist is a row with fencing token 0.
 func parseRow(e Entry) (row, error) {
-	worker, ok := slotWorker(e.Name)
+	worker, _ := slotWorker(e.Name)
 	r := row{worker: worker, entry: e}
-	if !ok {
-		return r, fmt.Errorf("%q is not the name of a slot", e.Name)
-	}
 	if e.Version == "" {
 		return r, nil
 	}

@@ -3,6 +3,7 @@ package lease
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSlotNames: a worker id has one name, and no other text is one.
@@ -41,6 +42,7 @@ func TestRows(t *testing.T) {
 		}, false, false, true},
 		{"an earlier one", func(r *row) { r.FencingToken, r.Token = 4, "b" }, false, false, true},
 		{"an earlier one with its token", func(r *row) { r.FencingToken = 4 }, false, false, true},
+		{"a copy under another name", func(r *row) { r.worker = 2 }, false, false, false},
 		{"nothing", func(r *row) { *r = row{worker: 1} }, false, false, true},
 	} {
 		r := known
@@ -53,6 +55,19 @@ func TestRows(t *testing.T) {
 		}
 		if got := r.behind(known); got != tt.behind {
 			t.Errorf("%s: behind = %v", tt.name, got)
+		}
+	}
+}
+
+// TestCeilMillis: an end is stored as the first millisecond that is not before it, from 0 on.
+func TestCeilMillis(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[time.Time]int64{
+		{}: 0, time.Unix(-1, 0): 0, time.Unix(0, 0): 0, time.Unix(0, 1): 1, time.Unix(0, 1e6): 1,
+		time.Unix(0, 1e6+1): 2,
+	} {
+		if got := ceilMillis(at); got != want {
+			t.Errorf("ceilMillis(%v) = %d, want %d", at, got, want)
 		}
 	}
 }

@@ -81,6 +81,18 @@ func TestMaxSkew(t *testing.T) {
 	}
 }
 
+// TestMaxSkewOnce: an Assign compares the clocks once, however often it tries.
+func TestMaxSkewOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, local := timed{newAmbush()}, &clock{}
+		a := newAssigner(t, s, &lease.Options{MaxSkew: time.Second})
+		a.SetClock(local.now)
+		s.once(1, "put", slot0, func(func() error) error { local.step(time.Minute); return errLost })
+		assign(t, a)
+	})
+}
+
 // TestMaxSkewOption: a store without a clock refuses MaxSkew, and every store one out of range.
 func TestMaxSkewOption(t *testing.T) {
 	t.Parallel()

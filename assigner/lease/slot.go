@@ -101,9 +101,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		h.entry.Name = headerName
 		reach = max(reach, s.reach(h)) // what the store's was is forgotten
 	}
-	if reach > s.reach(h) {
-		h.Reach = reach // else a store that tells the time grants nothing from the floor on
-	}
+	h.Reach = max(reach, s.reach(h)) // else a store with a clock grants nothing from the floor on
 	h.Floor = max(h.Floor, now+reach)
 	h.Used = h.Used.with(0, highest+1).union(usedOf(rows))
 	layouts, err := s.restored(h, rows)
