@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/textonly"
 	"github.com/uidring/uidring/service/internal/wire"
 )
 
@@ -178,7 +179,7 @@ func (c *held) Extend(ctx context.Context, until time.Time) (time.Time, error) {
 // not answered: it may know the claim still, whatever the others say.
 func notLost(err error) error {
 	if errors.Is(err, assigner.ErrClaimLost) {
-		return errors.New(err.Error())
+		return textonly.Error(err)
 	}
 	return err
 }

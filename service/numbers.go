@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uidring/uidring/internal/textonly"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
 )
@@ -83,7 +84,7 @@ func (h *handler) noNumber(w http.ResponseWriter, r *http.Request, name string, 
 	case errors.Is(err, number.ErrKey):
 		inText(w, err.Error())
 	case errors.Is(err, segment.ErrUnknownTag): // a counter that was deleted meanwhile
-		h.fail(w, r, name, errors.New(err.Error()))
+		h.fail(w, r, name, textonly.Error(err))
 	default:
 		h.fail(w, r, name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/textonly"
 	"github.com/uidring/uidring/service/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func (h *handler) assign(r *http.Request, ask wire.Assign) (any, error) {
 	if errors.Is(err, assigner.ErrWentBack) {
 		// This process knows more than the authority, and has repaired the entry. There is no claim
 		// that is lost: the client asks again, as after an outage.
-		err = errors.New(err.Error())
+		err = textonly.Error(err)
 	}
 	if err != nil {
 		return nil, err

@@ -133,9 +133,11 @@ func newConnector(cfg *driver.Config, addrs []string) (sqldriver.Connector, erro
 // before it, and otherwise nothing. The others quote parts of the DSN, and in one that is malformed
 // any part may be the password.
 func safe(err error) string {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if reason, ok := strings.CutPrefix(err.Error(), "invalid DSN: "); ok {
-			return ": " + reason
+	for _, fault := range []string{"x", "@tcp(x/", "@tcp(x)x/",
+		"/?interpolateParams=true&collation=big5_chinese_ci"} {
+		// The driver does not export its errors, but returns the same one for the same fault.
+		if _, fixed := driver.ParseDSN(fault); errors.Is(err, fixed) {
+			return ": " + fixed.Error()
 		}
 	}
 	return ""

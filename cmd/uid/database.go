@@ -141,14 +141,7 @@ func (f *dsnFlags) explain(ctx context.Context, s dsn.Source, err error) error {
 		if dsn.Answered(err) { // such as a server that is read-only
 			what = "no success"
 		}
-		return fmt.Errorf("%s: %s within %v (--timeout): %w", s.Place, what, f.Timeout,
-			lateReasons(err))
+		return fmt.Errorf("%s: %s within %v (--timeout): %w", s.Place, what, f.Timeout, err)
 	}
 	return fmt.Errorf("%s: %w", s.Place, err)
-}
-
-// lateReasons returns err with words for people in place of "context deadline exceeded".
-func lateReasons(err error) error {
-	return errors.New(strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(),
-		"no answer in time"))
 }

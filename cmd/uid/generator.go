@@ -107,7 +107,7 @@ func (g ownedGenerator) Close() error {
 	if err := g.Generator.Close(); err != nil {
 		g.p.complain(fmt.Errorf("note: the worker id was not given back (%w); nothing need be "+
 			"done: the ids are good, and the worker id is free again when its window ends",
-			lateReasons(err)))
+			err))
 	}
 	return g.closeSource()
 }

@@ -130,13 +130,16 @@ func (p *program) complain(err error) {
 	fmt.Fprintf(p.stderr, "uid: %s\n", strings.TrimPrefix(p.text(err), "uid: "))
 }
 
-// text returns the text of err on one line, without passwords and without repeated lines.
-// PostgreSQL's driver tries an address with and without TLS, and reports the same error twice.
-// Several errors in one get semicolons between them.
+// text returns how err is printed: on one line, without passwords, with words for people in place
+// of "context deadline exceeded", and without repeated lines, because PostgreSQL's driver tries an
+// address with and without TLS and reports the same error twice. Several errors in one get
+// semicolons between them. The errors themselves keep their text, and nothing is decided by it.
 func (p *program) text(err error) string {
 	var lines []string
+	printed := strings.ReplaceAll(p.redactor.Redact(err.Error()),
+		context.DeadlineExceeded.Error(), "no answer in time")
 	text := ""
-	for line := range strings.Lines(p.redactor.Redact(err.Error())) {
+	for line := range strings.Lines(printed) {
 		line = strings.Join(strings.Fields(line), " ")
 		if line == "" || slices.Contains(lines, line) {
 			continue

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	ddl "github.com/uidring/uidring/sql"
@@ -103,11 +104,8 @@ func withHint(err error) error {
 	if errors.Is(err, segment.ErrUnknownTag) {
 		return fmt.Errorf(`%w; "uid segment set TAG --step N" makes a tag`, err)
 	}
-	// As MySQL, PostgreSQL and SQLite say it.
-	for _, missing := range []string{"Error 1146 (42S02)", "(SQLSTATE 42P01)", "no such table"} {
-		if strings.Contains(err.Error(), missing) {
-			return fmt.Errorf(`%w; "uid segment init" makes the tables that are missing`, err)
-		}
+	if sqldb.Lacks(err) {
+		return fmt.Errorf(`%w; "uid segment init" makes the tables that are missing`, err)
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func (c *serveCmd) Run(ctx context.Context, p *program) (err error) {
 		if closeErr := inTime(stop, closeAll); closeErr != nil {
 			p.complain(fmt.Errorf("stopped, but not everything was given back (%w); nothing need "+
 				"be done: the worker id is free again when its window ends, and the rest of a "+
-				"range is a gap", lateReasons(closeErr)))
+				"range is a gap", closeErr))
 		}
 	}()
 	options.Place = c.serves(p, source, layout, options)

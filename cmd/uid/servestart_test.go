@@ -87,7 +87,7 @@ func TestSeveralErrors(t *testing.T) {
 	p := &program{redactor: dsn.Redactor{}}
 	err := errors.Join(errors.New(`tag "a": context deadline exceeded`), errors.New("hosts:\n\tone\n\ttwo"))
 	const want = `tag "a": no answer in time; hosts: one; two`
-	if got := p.text(lateReasons(err)); got != want {
+	if got := p.text(err); got != want {
 		t.Errorf("the text is %s, want %s", got, want)
 	}
 }

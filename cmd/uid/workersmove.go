@@ -93,7 +93,7 @@ func (c *workersCmd) move(ctx context.Context, p *program) (err error) {
 	}
 	moved, err := lease.Move(within, from.Assigner, to.Assigner, o)
 	if cause := context.Cause(within); err != nil && errors.Is(cause, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %v (--timeout): %w", c.Timeout, lateReasons(err))
+		err = fmt.Errorf("no answer within %v (--timeout): %w", c.Timeout, err)
 	}
 	if err != nil {
 		return err

@@ -163,6 +163,16 @@ func engine(text string) Failure {
 	return Permanent
 }
 
+// Lacks reports whether err says that a table or a column does not exist, in any of the dialects.
+func Lacks(err error) bool {
+	for _, d := range dialects {
+		if d.Failure(err) == Missing {
+			return true
+		}
+	}
+	return false
+}
+
 // MySQLCode returns the code of a MySQL server's error, and 0 for any other error.
 func MySQLCode(err error) uint16 {
 	var e *mysql.MySQLError

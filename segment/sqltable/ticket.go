@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/internal/segbound"
 	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/textonly"
 	"github.com/uidring/uidring/internal/ticketplan"
 	"github.com/uidring/uidring/segment"
 )
@@ -178,7 +179,7 @@ func curable(errs []error) []error {
 	}
 	for i, err := range errs {
 		if isAnswer(err) {
-			errs[i] = errors.New(err.Error())
+			errs[i] = textonly.Error(err)
 		}
 	}
 	return errs

@@ -161,7 +161,8 @@ func (s *ticketServer) spent(ctx context.Context, err error) error {
 	case "mysql":
 		code := sqldb.MySQLCode(err)
 		over = slices.Contains([]uint16{167, 1264, 1467}, code)
-		if code == 1062 { // MySQL 5.6 reports the last id as a duplicate
+		if code == 1062 {
+			// MySQL 5.6 reports the last id as a duplicate, and nothing but the text says which id.
 			_, text, _ := strings.Cut(err.Error(), "Duplicate entry '")
 			digits, _, _ := strings.Cut(text, "'")
 			id, _ := strconv.ParseInt(digits, 10, 64)
