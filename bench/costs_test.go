@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/segment"
-	"github.com/uidring/uidring/uid/uidtest"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // The benchmarks of this package measure what takes no turns with anything: what a generator costs
@@ -53,7 +53,7 @@ func BenchmarkMemory(b *testing.B) {
 		})
 	}
 	b.Run("memory/segment, a tag of 10,000", func(b *testing.B) {
-		ctx, src := b.Context(), &uidtest.Counters{}
+		ctx, src := b.Context(), &segmenttest.Counters{}
 		for i := range tags {
 			check(b, src.Set(ctx, segment.Row{Tag: fmt.Sprint("tag-", i), Step: 1000}))
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/number"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/opaque"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // BenchmarkNext measures a number beside its floor: time.Now, Tag.Next and the same text made by hand,
@@ -20,7 +20,7 @@ func BenchmarkNext(b *testing.B) {
 	const plain = "{shop upper 2}-{20060102}-{n 12 day}-{check mod37,36}"
 	ctx := b.Context()
 	benchmark := func(name, format string, keys ...opaque.Key) {
-		gen := generator(b, &uidtest.Counters{})
+		gen := generator(b, &segmenttest.Counters{})
 		n, err := number.New(ctx, gen, "order", format, &number.Options{Keys: keys})
 		if err != nil {
 			b.Fatal(err)
@@ -36,7 +36,7 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 	b.Run("floor_by_hand", func(b *testing.B) {
-		gen := generator(b, &uidtest.Counters{})
+		gen := generator(b, &segmenttest.Counters{})
 		n, err := number.New(ctx, gen, "order", plain, nil)
 		if err != nil {
 			b.Fatal(err)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid/opaque"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // memory returns a Generator that counts in memory. A program has sqlsource.LeafAlloc(db, nil).
 func memory() *segment.Generator {
-	gen, _ := segment.New(context.Background(), &uidtest.Counters{}, nil)
+	gen, _ := segment.New(context.Background(), &segmenttest.Counters{}, nil)
 	return gen
 }
 

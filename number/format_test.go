@@ -8,8 +8,8 @@ import (
 
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid/opaque"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // generator returns a Generator over src that the test closes. It does not refresh by itself.
@@ -30,7 +30,7 @@ func generator(tb testing.TB, src segment.Source) *segment.Generator {
 // numbers returns the numbers of a format, in memory, with keys if it has a hidden counter.
 func numbers(tb testing.TB, format string, at time.Time, keys ...opaque.Key) (*number.Number, error) {
 	tb.Helper()
-	return number.New(tb.Context(), generator(tb, &uidtest.Counters{}), "order", format, &number.Options{
+	return number.New(tb.Context(), generator(tb, &segmenttest.Counters{}), "order", format, &number.Options{
 		Keys: keys, Clock: func() time.Time { return at },
 	})
 }
@@ -215,7 +215,7 @@ func TestRefusedOptions(t *testing.T) {
 		"underscore":  {"a_b", "{n 6 never}", number.Options{}, "1..24 of a-z, 0-9 and -"},
 		"a long name": {strings.Repeat("a", 25), "{n 6 never}", number.Options{}, "the name"},
 	} {
-		_, err := number.New(t.Context(), generator(t, &uidtest.Counters{}), tt.name, tt.format, &tt.opts)
+		_, err := number.New(t.Context(), generator(t, &segmenttest.Counters{}), tt.name, tt.format, &tt.opts)
 		if !errors.Is(err, number.ErrFormat) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want ErrFormat with %q", name, err, tt.want)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid/opaque"
 	"github.com/uidring/uidring/uid/uidtest"
 )
@@ -100,7 +101,7 @@ func TestTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := start(t, &uidtest.Counters{}, tt.format, at, number.Options{Zone: zone(t, tt.zone)})
+		p := start(t, &segmenttest.Counters{}, tt.format, at, number.Options{Zone: zone(t, tt.zone)})
 		last := next(t, p.Number)
 		p.clock.Set(at.Add(time.Second))
 		first := next(t, p.Number)
@@ -117,7 +118,7 @@ func TestTurns(t *testing.T) {
 	}
 	// The day of 23 hours is one period from its first second to its last.
 	york := zone(t, "America/New_York")
-	p := start(t, &uidtest.Counters{}, "{20060102}-{n 3 day}", time.Date(2026, 3, 8, 0, 0, 0, 0, york),
+	p := start(t, &segmenttest.Counters{}, "{20060102}-{n 3 day}", time.Date(2026, 3, 8, 0, 0, 0, 0, york),
 		number.Options{Zone: york})
 	for h := range 23 {
 		if got, want := next(t, p.Number), fmt.Sprintf("20260308-%03d", h+1); got != want {
@@ -134,7 +135,7 @@ func TestTurns(t *testing.T) {
 // nothing, whichever way a clock goes.
 func TestTwoClocks(t *testing.T) {
 	t.Parallel()
-	src, midnight := &uidtest.Counters{}, time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	src, midnight := &segmenttest.Counters{}, time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	var made log
 	var all []process
 	for i := range 4 {
@@ -164,7 +165,7 @@ func TestTwoClocks(t *testing.T) {
 // wakes up, and a goroutine that was about to take a number as well.
 func TestSleepOverMidnight(t *testing.T) {
 	t.Parallel()
-	src, at := &uidtest.Counters{}, time.Date(2026, 11, 22, 23, 59, 0, 0, time.UTC)
+	src, at := &segmenttest.Counters{}, time.Date(2026, 11, 22, 23, 59, 0, 0, time.UTC)
 	p := start(t, src, "{shop upper 2}{20060102}-{n 6 day}", at, number.Options{})
 	awake := start(t, src, "{shop upper 2}{20060102}-{n 6 day}", at, number.Options{})
 	var made log
@@ -186,7 +187,7 @@ func TestSleepOverMidnight(t *testing.T) {
 // TestForgotten: tags of periods that are over leave the memory, and their counters do not begin anew.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	src, at := &uidtest.Counters{}, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	src, at := &segmenttest.Counters{}, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	p := start(t, src, "{shop upper 2}{20060102}-{n 6 day}", at, number.Options{})
 	var made log
 	for day := range 10 {
@@ -212,7 +213,7 @@ func TestForgotten(t *testing.T) {
 // come back into the memory, and no process uses up a range of each.
 func TestForgottenListed(t *testing.T) {
 	t.Parallel()
-	src := &uidtest.Counters{}
+	src := &segmenttest.Counters{}
 	for _, tag := range []string{"user@1", "order@", "order@x"} {
 		if err := src.Set(t.Context(), segment.Row{Tag: tag, Step: 1}); err != nil {
 			t.Fatal(err)
@@ -252,7 +253,7 @@ func TestForgottenListed(t *testing.T) {
 // what it holds of one is used up and not fetched again.
 func TestFloor(t *testing.T) {
 	t.Parallel()
-	src, at := &uidtest.Counters{}, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	src, at := &segmenttest.Counters{}, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	const format = "{20060102}-{n 6 day}"
 	var made log
 	old := start(t, src, format, at.AddDate(0, -1, 0), number.Options{})
@@ -290,7 +291,7 @@ func TestFloor(t *testing.T) {
 // Next and Fill. Each number is handed out once, and each goroutine sees the day change once.
 func TestManyGoroutines(t *testing.T) {
 	t.Parallel()
-	src := &uidtest.Counters{}
+	src := &segmenttest.Counters{}
 	p := start(t, src, "{shop upper 1}{20060102}-{n 6 day}", time.Date(2026, 11, 22, 23, 59, 58, 0, time.UTC),
 		number.Options{})
 	var made log
@@ -336,7 +337,7 @@ func TestManyGoroutines(t *testing.T) {
 // hundredth.
 func TestUsedUp(t *testing.T) {
 	t.Parallel()
-	src := &uidtest.Counters{}
+	src := &segmenttest.Counters{}
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	a := start(t, src, "{20060102}{n 3 day}", at, number.Options{})
 	b := start(t, src, "{20060102}{n 3 day}", at, number.Options{})
@@ -375,7 +376,7 @@ func TestUsedUp(t *testing.T) {
 // TestSteps: later fetches take more, and never more than a hundredth of the width.
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	p := start(t, &uidtest.Counters{}, "{n 5 never}", time.Now(), number.Options{})
+	p := start(t, &segmenttest.Counters{}, "{n 5 never}", time.Now(), number.Options{})
 	most := int64(0)
 	for range 20000 {
 		next(t, p.Number)
@@ -390,7 +391,7 @@ func TestSteps(t *testing.T) {
 // TestFirstUse: a name keeps the format, the zone and the keys of its first use.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
-	src := &uidtest.Counters{}
+	src := &segmenttest.Counters{}
 	gen := generator(t, src)
 	other := opaque.Key{Version: 1, Secret: []byte("another key here")}
 	second := opaque.Key{Version: 2, Secret: other.Secret}
@@ -437,7 +438,7 @@ func TestFirstUse(t *testing.T) {
 // one each day and shop. Parse gives the count back, and a new key's numbers differ from the old's.
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	src, at := &uidtest.Counters{}, time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	src, at := &segmenttest.Counters{}, time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	const format = "{shop upper 2}{20060102}-{version}{n 6 day hidden}"
 	p := start(t, src, format, at, number.Options{Keys: []opaque.Key{secret}})
 	var made log
@@ -482,7 +483,7 @@ func TestHidden(t *testing.T) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src := &uidtest.Counters{}
+		src := &segmenttest.Counters{}
 		gen, err := segment.New(t.Context(), src, &segment.Options{Refresh: -1})
 		if err != nil {
 			t.Fatal(err)
@@ -521,7 +522,7 @@ func TestOutage(t *testing.T) {
 // TestNoPeriods: a source that cannot keep periods is refused.
 func TestNoPeriods(t *testing.T) {
 	t.Parallel()
-	gen := generator(t, struct{ segment.Source }{&uidtest.Counters{}})
+	gen := generator(t, struct{ segment.Source }{&segmenttest.Counters{}})
 	if _, err := number.New(t.Context(), gen, "order", "{n 6 never}", nil); !errors.Is(err, segment.ErrOptions) {
 		t.Errorf("New = %v, want ErrOptions", err)
 	}
@@ -550,7 +551,7 @@ func TestAllocs(t *testing.T) {
 		if strings.Contains(format, "hidden") {
 			o.Keys = []opaque.Key{secret}
 		}
-		p := start(t, &uidtest.Counters{}, format, time.Now(), o)
+		p := start(t, &segmenttest.Counters{}, format, time.Now(), o)
 		for range 1000 {
 			next(t, p.Number, "BJ")
 		}

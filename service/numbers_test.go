@@ -6,14 +6,14 @@ import (
 
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/service"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // numbers returns the numbers "order", with a key, "plain" without and "short", of which there are 9.
-func numbers(t *testing.T) (map[string]*number.Number, *uidtest.Counters) {
+func numbers(t *testing.T) (map[string]*number.Number, *segmenttest.Counters) {
 	t.Helper()
-	src := &uidtest.Counters{}
+	src := &segmenttest.Counters{}
 	g, err := segment.New(t.Context(), src, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestNumbers(t *testing.T) {
 // counting returns numbers whose key is called count.
 func counting(t *testing.T) *number.Number {
 	t.Helper()
-	g, err := segment.New(t.Context(), &uidtest.Counters{}, nil)
+	g, err := segment.New(t.Context(), &segmenttest.Counters{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

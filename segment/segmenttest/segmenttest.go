@@ -1,5 +1,5 @@
 // Package segmenttest is the conformance suite of segment.Source. Authors of a source call Run in a
-// test. The counters must not be cyclic (Range.Cyclic).
+// test. The counters must not be cyclic (Range.Cyclic). Counters is a source for tests of programs.
 package segmenttest
 
 import (

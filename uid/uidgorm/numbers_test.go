@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid"
 	"github.com/uidring/uidring/uid/uidgorm"
 	"github.com/uidring/uidring/uid/uidtest"
@@ -74,7 +75,7 @@ func (h *shopping) BeforeCreate(*gorm.DB) error {
 // Fill looks at the clock once.
 func numbering(t *testing.T) (*gorm.DB, *uidgorm.Plugin, *int) {
 	t.Helper()
-	g, err := segment.New(t.Context(), &uidtest.Counters{}, nil)
+	g, err := segment.New(t.Context(), &segmenttest.Counters{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Package uidtest has what tests of a program use instead of a generator, its clock and the
-// database of its counters.
+// Package uidtest has what tests of a program use instead of a generator and its clock.
 //
 //	gen := &uidtest.Generator{}        // ids 1, 2, 3: for tests that compare ids
 //	gen.Fail(0, uid.ErrClaimExpired)   // and for what the program does without ids

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 	"github.com/uidring/uidring/uid"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // Names of the library's rows that others refer to.
@@ -123,7 +123,7 @@ func fill(ids int, o *uid.Options) Start {
 
 // away is a source of ranges in memory that answers after a while, as a database does.
 type away struct {
-	uidtest.Counters
+	segmenttest.Counters
 	after time.Duration
 }
 

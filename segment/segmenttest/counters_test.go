@@ -1,4 +1,4 @@
-package uidtest_test
+package segmenttest_test
 
 import (
 	"errors"
@@ -6,13 +6,12 @@ import (
 
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
-	"github.com/uidring/uidring/uid/uidtest"
 )
 
 // TestCounters runs the conformance suites over Counters.
 func TestCounters(t *testing.T) {
 	t.Parallel()
-	c := &uidtest.Counters{}
+	c := &segmenttest.Counters{}
 	if err := c.Set(t.Context(), segment.Row{Tag: "a", Step: 10}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package uidtest
+package segmenttest
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // package number. The zero value is empty. Generators that share it are processes on one database,
 // and one that lives on is a database after a restart. It is safe for concurrent use.
 //
-//	gen, err := segment.New(ctx, &uidtest.Counters{}, nil)
+//	gen, err := segment.New(ctx, &segmenttest.Counters{}, nil)
 //	orders, err := number.New(ctx, gen, "order", "{20060102}-{n 6 day}", nil)
 type Counters struct {
 	mu    sync.Mutex
