@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 )
 
 // oldEnv names a test binary of this package, of an older version, whose processes TestMoveProcesses runs
-// on the source. rowsEnv is how many rows TestMoveMillions moves.
-const oldEnv, rowsEnv = "UIDRING_MOVE_OLD", "UIDRING_MOVE_ROWS"
+// on the source.
+const oldEnv = "UIDRING_MOVE_OLD"
 
 // inEtcd returns a prefix of the shared etcd.
 func inEtcd(prefix string) place {
@@ -88,42 +87,41 @@ func moveProcesses(t *testing.T, d dialect) {
 	t.Logf("%+v; %d ids of %d worker ids, each once", moved, total, workers)
 }
 
-// TestMoveMillions moves a namespace of millions of rows of which a hundred are in use.
-func TestMoveMillions(t *testing.T) {
-	rows, _ := strconv.Atoi(os.Getenv(rowsEnv))
-	if rows == 0 {
-		t.Skip("set " + rowsEnv + " to the number of rows")
-	}
-	d := dialects[0]
-	dsn := d.migrated(t)
-	db := d.connect(t, dsn)
-	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
-	assign := func() {
-		if _, err := a.Assign(t.Context(), 1<<22-1); err != nil {
-			t.Fatal(err)
+// BenchmarkMoveMillions moves a namespace of four million rows of which a hundred are in use, in some
+// minutes: go test ./test/e2e -run='^$' -bench=MoveMillions -benchtime=1x -timeout=1h
+func BenchmarkMoveMillions(b *testing.B) {
+	const rows, chunk = 4_000_000, 20_000
+	for range b.N {
+		b.StopTimer()
+		d := dialects[0]
+		dsn := d.migrated(b)
+		db := d.connect(b, dsn)
+		a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
+		assign := func() {
+			if _, err := a.Assign(b.Context(), 1<<22-1); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
-	assign()
-	begin := time.Now()
-	const chunk = 20_000
-	for first := 1; first < rows; first += chunk {
-		for _, row := range []string{
-			"seq, 3, 4711, '', 1767225600000 + seq", "-2 - CAST(seq AS SIGNED), 0, 0, '', -1",
-		} {
-			execAll(t, db, fmt.Sprintf(`INSERT IGNORE INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE,
-				OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) SELECT 'orders', %s,
-				'', UTC_TIMESTAMP(), UTC_TIMESTAMP() FROM seq_%d_to_%d`, row, first, min(first+chunk, rows)-1))
-		}
-	}
-	t.Logf("%d rows made in %v", rows, time.Since(begin))
-	for range 99 {
 		assign()
+		for first := 1; first < rows; first += chunk {
+			for _, row := range []string{
+				"seq, 3, 4711, '', 1767225600000 + seq", "-2 - CAST(seq AS SIGNED), 0, 0, '', -1",
+			} {
+				execAll(b, db, fmt.Sprintf(`INSERT IGNORE INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE,
+					OWNER, UNTIL_MS, LAYOUT, CREATED, MODIFIED) SELECT 'orders', %s,
+					'', UTC_TIMESTAMP(), UTC_TIMESTAMP() FROM seq_%d_to_%d`, row, first, min(first+chunk, rows)-1))
+			}
+		}
+		for range 99 {
+			assign()
+		}
+		to := inEtcd(fmt.Sprintf("millions%d", time.Now().UnixNano()))
+		b.StartTimer()
+		moved, err := lease.Move(b.Context(), d.in(dsn, "orders").open(b, lease.Options{}),
+			to.open(b, lease.Options{}), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("%d rows moved to etcd: %+v", rows, moved)
 	}
-	begin = time.Now()
-	moved, err := lease.Move(t.Context(), d.in(dsn, "orders").open(t, lease.Options{}),
-		inEtcd("millions").open(t, lease.Options{}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d rows moved to etcd in %v: %+v", rows, time.Since(begin).Round(time.Millisecond), moved)
 }

@@ -28,7 +28,7 @@ func restoredPage(t *testing.T, d dialect, highest int64, reach time.Duration) [
 }
 
 // execAll runs statements, and fails the test if one of them fails.
-func execAll(t *testing.T, db *gorm.DB, statements ...string) {
+func execAll(t testing.TB, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
 		if err := db.Exec(s).Error; err != nil {

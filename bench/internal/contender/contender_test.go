@@ -22,11 +22,11 @@ func TestContenders(t *testing.T) {
 			t.Errorf("two contenders are called %q", c.Name)
 		}
 		seen[c.Name] = true
+		if c.New == nil { // not on this Go
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			if c.New == nil {
-				t.Skip("not on this Go")
-			}
 			run, stop, err := c.New()
 			if err != nil {
 				t.Fatal(err)
