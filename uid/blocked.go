@@ -89,7 +89,7 @@ func (c *core) lasting(err error, wait time.Duration) error {
 // refused is for a call that finds no id: if ids have stopped, the log says so, once. The load
 // keeps it cheap for calls that find out again and again; report decides.
 func (k *keeper) refused() {
-	if !k.journal.halted.Load() {
+	if !k.journal.halted() {
 		k.report()
 	}
 }
@@ -97,29 +97,30 @@ func (k *keeper) refused() {
 // resumed is for a call that made ids, once a batch or a tick: if the log says that ids have
 // stopped, it says that they are back.
 func (k *keeper) resumed() {
-	if k.journal.halted.Load() {
+	if k.journal.halted() {
 		k.report()
 	}
 }
 
 // report logs whether ids have stopped or are back, if the log's last word is another one. No lock
 // is held, so others may make ids between the check and the line, and find that the log needs no
-// line of theirs. Hence the second check, after halted has changed: a call that makes ids after
-// that sees halted.
+// line of theirs. Hence the second check, after the line is queued: a call that makes ids after
+// that sees halted. Or others may log between the two, which makes the check an old one.
 func (k *keeper) report() {
+	seen := k.journal.halts.Load()
 	err := k.blocked()
 	if err == ErrClosed || err != nil && k.starting(err) {
 		return
 	}
 	worker := k.window.Load().worker
-	news := k.journal.halt(err != nil, func(l *slog.Logger) {
+	again := k.journal.halt(seen, err != nil, func(l *slog.Logger) {
 		if err != nil {
 			l.Error("ids have stopped", "worker", worker, "error", err)
 		} else {
 			l.Info("ids are back", "worker", worker)
 		}
 	})
-	if news {
+	if again {
 		k.report()
 	}
 }

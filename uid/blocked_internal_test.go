@@ -18,7 +18,9 @@ func TestReportLooksAgain(t *testing.T) {
 		var text strings.Builder
 		k := &keeper{journal: &journal{logger: slog.New(slog.NewTextHandler(&text, nil))}}
 		k.window.Store(&window{})
-		k.journal.halted.Store(!stopped)
+		if !stopped {
+			k.journal.halts.Store(1)
+		}
 		looks := 0
 		k.blocked = func() error {
 			if looks++; (looks == 1) == stopped {
@@ -29,9 +31,31 @@ func TestReportLooksAgain(t *testing.T) {
 		k.report()
 		k.journal.close()
 		// "stopped" within a second of "back" is left to the next check: see stopLines.
-		if looks != 2 && !stopped || looks != 3 && stopped || k.journal.halted.Load() {
-			t.Errorf("stopped %v: %d looks, halted %v:\n%s", stopped, looks, k.journal.halted.Load(), &text)
+		if looks != 2 && !stopped || looks != 3 && stopped || k.journal.halted() {
+			t.Errorf("stopped %v: %d looks, halted %v:\n%s", stopped, looks, k.journal.halted(), &text)
 		}
+	}
+}
+
+// TestReportHeedsNewerLine has ids stop, and the log say so, between a check that still finds them and its line:
+// the older check does not say that they are back.
+func TestReportHeedsNewerLine(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	k := &keeper{journal: &journal{logger: slog.New(slog.NewTextHandler(&text, nil))}}
+	k.window.Store(&window{})
+	looks := 0
+	k.blocked = func() error {
+		if looks++; looks > 1 {
+			return errors.New("stopped")
+		}
+		k.report() // another goroutine's
+		return nil
+	}
+	k.report()
+	k.journal.close()
+	if n := k.journal.halts.Load(); n != 1 || strings.Contains(text.String(), "ids are back") {
+		t.Errorf("%d lines, want one that ids have stopped:\n%s", n, &text)
 	}
 }
 

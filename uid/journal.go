@@ -27,7 +27,9 @@ type journal struct {
 	closed bool                 // guarded by mu: lines are dropped from now on
 	last   time.Time            // guarded by mu: when halt queued a line
 
-	halted atomic.Bool // the last line of the two says that ids have stopped; written under mu
+	// How many lines halt has queued: odd while the last one says that ids have stopped. Written
+	// under mu.
+	halts atomic.Int64
 }
 
 // log has line called soon, with the logger. It never blocks. line must not use what may change
@@ -38,17 +40,25 @@ func (j *journal) log(line func(*slog.Logger)) {
 	j.add(line)
 }
 
-// halt has line called like log, if it is news that ids have stopped, or that they are back, and
-// reports whether it was. It changes halted under the lock under which the line is queued, so the
-// two lines alternate. A line that does not fit changes nothing, so it is news again the next time.
-func (j *journal) halt(stopped bool, line func(*slog.Logger)) (news bool) {
+// halted reports whether the last line of halt's says that ids have stopped.
+func (j *journal) halted() bool { return j.halts.Load()&1 != 0 }
+
+// halt has line called like log, if it is news that ids have stopped, or that they are back. seen is
+// halts from before the caller looked whether they have. halt reports whether halts is another one
+// by now, and the caller looks again then: a look from before the log's last word says nothing
+// against that. It changes halts under the lock under which it queues the line, so the two lines
+// alternate. A line that does not fit changes nothing, so it is news again the next time.
+func (j *journal) halt(seen int64, stopped bool, line func(*slog.Logger)) (again bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.halted.Load() == stopped || stopped && time.Since(j.last) < stopLines || !j.add(line) {
+	switch {
+	case j.halts.Load() != seen:
+		return true
+	case stopped == j.halted(), stopped && time.Since(j.last) < stopLines, !j.add(line):
 		return false
 	}
 	j.last = time.Now()
-	j.halted.Store(stopped)
+	j.halts.Store(seen + 1)
 	return true
 }
 

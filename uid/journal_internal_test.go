@@ -31,7 +31,7 @@ func TestJournalLines(t *testing.T) {
 		for i := 1; i < 2*journalLines; i++ {
 			log(i)
 		}
-		if j.halt(true, func(*slog.Logger) {}) || j.halted.Load() {
+		if j.halt(0, true, func(*slog.Logger) {}) || j.halted() {
 			t.Error("ids are said to have stopped by a line that was dropped")
 		}
 		for i := range written + journalLines {
@@ -48,7 +48,7 @@ func TestJournalLines(t *testing.T) {
 			t.Errorf("close returned after %v, want all %d lines, one a second", took, len(want))
 		}
 		log(-2)
-		if j.halt(true, func(*slog.Logger) {}) {
+		if j.halt(0, true, func(*slog.Logger) {}) {
 			t.Error("ids are said to have stopped after close")
 		}
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestJournalHalts(t *testing.T) {
 		lines := 0
 		halt := func(stopped, want bool) {
 			t.Helper()
-			if got := j.halt(stopped, func(*slog.Logger) { lines++ }); got != want {
+			if got := j.halt(j.halts.Load(), stopped, func(*slog.Logger) { lines++ }); got != want {
 				t.Errorf("after %d lines halt(%v) = %v, want %v", lines, stopped, got, want)
 			}
 			synctest.Wait()
@@ -95,16 +95,16 @@ func TestJournalContended(t *testing.T) {
 	t.Parallel()
 	for round := range 5000 / slow {
 		var j journal
-		var lines, news, here atomic.Int32
+		var lines, here atomic.Int32
 		line := func(*slog.Logger) { lines.Add(1) }
-		j.halted.Store(true)
+		j.halts.Store(1)
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
 				here.Add(1)
 				spin(func() bool { return here.Load() == 2 })
-				if j.halt(false, line) {
-					news.Add(1)
+				if !j.halt(1, false, line) {
+					t.Error("halt does not say that its caller looks again")
 				}
 				for range 8 {
 					j.log(line)
@@ -115,9 +115,9 @@ func TestJournalContended(t *testing.T) {
 		wg.Go(func() { j.log(func(*slog.Logger) {}) }) // meets close, which may drop it
 		j.close()
 		wg.Wait()
-		if lines.Load() != 17 || news.Load() != 1 {
-			t.Fatalf("round %d: %d lines of 17 were written, and it was news to %d of two", round,
-				lines.Load(), news.Load())
+		if halts := j.halts.Load(); lines.Load() != 17 || halts != 2 {
+			t.Fatalf("round %d: %d lines of 17 were written, %d of them that ids are back, want one", round,
+				lines.Load(), halts-1)
 		}
 	}
 }
