@@ -32,10 +32,7 @@ func (c *Cached) blocked() error {
 		return nil
 	}
 	now := c.clock.now()
-	// A batch that is composed now begins at the clock and not at a position of long ago.
-	if pos < max(w.from, p.oldestAllowed(now)) { // composing jumps first
-		pos = max(w.from, c.at(now))
-	}
+	pos = p.upcoming(w, pos, now)
 	return c.lasting(c.permits(w, pos, now), c.untilLead(pos))
 }
 

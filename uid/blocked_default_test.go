@@ -203,3 +203,21 @@ func TestExtendsWhileBack(t *testing.T) {
 		mustNext(t, d)
 	})
 }
+
+// TestErrOfNextTick sets the clock back by a tick, and by more: a call that waits for the next tick is
+// not an error.
+func TestErrOfNextTick(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{time.Second, time.Second + 1} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := uid.NewTestClock()
+			d := defaultAt(t, uid.Both{Rollback: uid.RollbackWait(time.Hour)}, clock)
+			time.Sleep(10 * time.Second)
+			mustNext(t, d)
+			clock.Step(-back)
+			if err := d.Stats().Err; errors.Is(err, uid.ErrClockBack) != (back > time.Second) {
+				t.Errorf("%v back: Err = %v", back, err)
+			}
+		})
+	}
+}

@@ -88,6 +88,10 @@ func TestBlockedAtTick(t *testing.T) {
 		if err := c.blocked(); !errors.Is(err, ErrLead) {
 			t.Errorf("a window that begins ten seconds ahead: %v, want ErrLead", err)
 		}
+		time.Sleep(3 * time.Second) // the position is too old now, too
+		if err := c.composer.bound(); !errors.Is(err, ErrLead) {
+			t.Errorf("a window that begins seven seconds ahead: %v, want ErrLead", err)
+		}
 	})
 }
 

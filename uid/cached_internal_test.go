@@ -103,6 +103,50 @@ func TestTopAsksForMore(t *testing.T) {
 		if c.composer.top() {
 			t.Error("at the bound the padder is asked for more")
 		}
+		c = stoppedCached(t, Both{RunLength: 512, MaxLead: time.Nanosecond})
+		c.Empty()
+		time.Sleep(time.Second)
+		if more := c.composer.top(); more || c.composer.ring.Len() != 16 {
+			t.Errorf("the bound has cut a batch down to %d runs, want 16, and more is %v", c.composer.ring.Len(), more)
+		}
+	})
+}
+
+// TestFillWhileEnds fills a ring in one ring's worth of runs: it is full then, and is filled no further
+// where it has been emptied meanwhile.
+func TestFillWhileEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := stoppedCached(t, Both{RunLength: 512})
+		for _, emptied := range []bool{false, true} {
+			batches := 0
+			c.Empty()
+			full, err := c.composer.fillWhile(func() bool {
+				if batches++; emptied {
+					c.Empty()
+				}
+				return true
+			})
+			if full == emptied || err != nil || batches != 2 {
+				t.Errorf("emptied %v: full is %v, %v, after %d batches, want 2", emptied, full, err, batches)
+			}
+		}
+	})
+}
+
+// TestJumpWithinWindow has the clock reach the end of a window: the position does not jump there.
+func TestJumpWithinWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := stoppedCached(t, Both{MaxLead: time.Nanosecond})
+		time.Sleep(10 * time.Second)
+		p, w := c.composer, *c.keeper.window.Load()
+		w.end = c.at(time.Now())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.jump(&w, time.Now()); p.pos.Load() >= w.end {
+			t.Errorf("the position is %v, where the window ends", c.time(p.pos.Load()))
+		}
 	})
 }
 
@@ -328,6 +372,9 @@ func TestLookRefills(t *testing.T) {
 		if ring := c.composer.ring; ring.Len() != ring.Cap() || c.Stats().RunsStale == 0 {
 			t.Errorf("a check left %d of %d runs in the ring and dropped %d", ring.Len(), ring.Cap(),
 				c.Stats().RunsStale)
+		}
+		if id, err := c.Next(t.Context()); err != nil || !c.Parse(id).Time.Equal(time.Now()) {
+			t.Errorf("Next() = %+v, %v, want an id of the current tick", c.Parse(id), err)
 		}
 	})
 }

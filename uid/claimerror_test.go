@@ -181,6 +181,9 @@ func TestErrorAs(t *testing.T) {
 		if !errors.As(err, &u) || u.host != "db-1" {
 			t.Errorf("Next() = %v, want an error that wraps the authority's", err)
 		}
+		if errors.As(err, new(curious)) {
+			t.Errorf("Next() = %v wraps an error that the authority did not return", err)
+		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a := newPlace(10 * time.Second)

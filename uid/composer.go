@@ -159,13 +159,19 @@ func (p *composer) bound() error {
 	return p.allows(p.keeper.window.Load(), p.pos.Load(), now)
 }
 
-// allows is permits for the next batch, which is of the clock's tick where the position is too old:
-// jump has left it there, or is going to move it.
+// allows is permits for the next batch.
 func (p *composer) allows(w *window, pos uint64, now time.Time) error {
-	if pos < p.oldestAllowed(now) {
-		pos = max(w.from, p.at(now))
+	return p.permits(w, p.upcoming(w, pos, now), now)
+}
+
+// upcoming returns the position, or its tick, that a batch under w would begin at when pos is the
+// position: it begins at the clock and not at a position of long ago. jump has left that there, or
+// is going to move it.
+func (p *composer) upcoming(w *window, pos uint64, now time.Time) uint64 {
+	if pos < max(w.from, p.oldestAllowed(now)) {
+		return max(w.from, p.at(now))
 	}
-	return p.permits(w, pos, now)
+	return pos
 }
 
 // nextNumber returns the number that is composed next; ok reports whether there is one. It takes

@@ -139,6 +139,10 @@ func TestCloseAfterLateAssign(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				mustClose(t, g)
 				synctest.Wait()
+				windows := a.Windows().All()
+				if w := windows[len(windows)-1]; len(windows) != 2 || !w.Until.Before(w.From) {
+					t.Errorf("%s, %v late: the late claim has a window: %+v", kind, late, w)
+				}
 				if got := a.Calls(claimtest.OpRelease); len(got) != 1 || !got[0].Asked.IsZero() ||
 					log.of("worker id given back") != 1 { // the lost claim is not
 					t.Errorf("%s, %v late: given back %+v, want the late claim, from its start on", kind, late, got)

@@ -2,6 +2,7 @@ package uid
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,9 +44,9 @@ func (j *journal) log(line func(*slog.Logger)) {
 // halted reports whether the last line of halt's says that ids have stopped.
 func (j *journal) halted() bool { return j.halts.Load()&1 != 0 }
 
-// halt has line called like log, if it is news that ids have stopped, or that they are back. seen is
-// halts from before the caller looked whether they have. halt reports whether halts is another one
-// by now, and the caller looks again then: a look from before the log's last word says nothing
+// halt has line called like log, if it is news that ids have stopped, or that they are back. seen
+// is halts from before the caller looked whether they have. halt reports whether halts is another
+// one by now, and the caller looks again then: a look from before the log's last word says nothing
 // against that. It changes halts under the lock under which it queues the line, so the two lines
 // alternate. A line that does not fit changes nothing, so it is news again the next time.
 func (j *journal) halt(seen int64, stopped bool, line func(*slog.Logger)) (again bool) {
@@ -115,9 +116,9 @@ func (j *journal) close() {
 // known returns the attributes of a line without those whose value is the zero time, which stands
 // for no bound and would be shown as the year 1.
 func known(args ...any) (kept []any) {
-	for i := 0; i+1 < len(args); i += 2 {
-		if t, ok := args[i+1].(time.Time); !ok || !t.IsZero() {
-			kept = append(kept, args[i], args[i+1])
+	for pair := range slices.Chunk(args, 2) {
+		if t, ok := pair[1].(time.Time); !ok || !t.IsZero() {
+			kept = append(kept, pair...)
 		}
 	}
 	return kept

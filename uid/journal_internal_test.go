@@ -121,3 +121,13 @@ func TestJournalContended(t *testing.T) {
 		}
 	}
 }
+
+// TestKnown leaves out times that stand for no bound, and nothing else.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	got := known("worker", 0, "from", time.Time{}, "until", now)
+	if want := []any{"worker", 0, "until", now}; !slices.Equal(got, want) {
+		t.Errorf("known() = %v, want %v", got, want)
+	}
+}

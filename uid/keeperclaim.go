@@ -77,7 +77,7 @@ func (k *keeper) publish(w *window, left time.Duration) {
 	w.renew = w.end
 	if !w.until.IsZero() {
 		k.ahead = k.length/2 + k.jitter(k.length/8+1)
-		k.least, k.rest = min(k.ahead, max(0, left/2)), time.Time{}
+		k.least, k.rest = min(k.ahead, left/2), time.Time{}
 		if left < forever {
 			k.rest = time.Now().Add(left / 2)
 		}

@@ -20,7 +20,7 @@ const aheadUnlogged = time.Minute
 // measure returns how long a claim's windows are, if the claim says so. Else it is how much of a
 // new claim's window is left, by told, the clock of its authority, if that is not zero, because the
 // local clock may differ. It is the length that every extension asks for, and two ticks at the
-// least: a shorter window has no whole tick to stamp. It is 0 for a window without an end.
+// least: a shorter window has no whole tick to stamp. A window without an end is not extended.
 //
 //	             begin: now, or start if that is later
 //	start          │                         until
@@ -29,9 +29,6 @@ const aheadUnlogged = time.Minute
 //
 // A wrong answer costs time, not uniqueness: the generator extends too early or too late.
 func (k *keeper) measure(w *window, told time.Time) time.Duration {
-	if w.until.IsZero() {
-		return 0
-	}
 	if span := k.span(); span > 0 {
 		return max(2*k.timeline.tick, span)
 	}

@@ -395,7 +395,8 @@ func TestMeasureHangs(t *testing.T) {
 func TestClockJumpNotConfirmed(t *testing.T) {
 	t.Parallel()
 	logger, log := newLogged()
-	bubble(t, "default", endless(), uid.Both{Logger: logger},
+	a := endless()
+	bubble(t, "default", a, uid.Both{Logger: logger},
 		func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
 			clock.Step(5 * time.Hour)
 			time.Sleep(time.Minute)
@@ -405,6 +406,9 @@ func TestClockJumpNotConfirmed(t *testing.T) {
 				log.of("clock jumped ahead and is held back") != 1 ||
 				log.of("clock jump confirmed by the claim's authority") != 0 {
 				t.Errorf("the clock is held by %v, want 5 h; the log is %v", held, log.counts)
+			}
+			if n := len(a.Calls(claimtest.OpNow)); n < 6 || n > 15 {
+				t.Errorf("the authority was asked %d times in two minutes, want about one in ten seconds", n)
 			}
 		})
 }
@@ -432,4 +436,62 @@ func TestClockAheadAsked(t *testing.T) {
 				}
 			})
 	}
+}
+
+// plain is a claim that says neither what time it is nor how long its windows are.
+type plain struct{ assigner.Claim }
+
+// confused is a claim that says what time it is together with an error.
+type confused struct{ assigner.Claim }
+
+func (confused) Now(context.Context) (time.Time, error) {
+	return time.Now().Add(-5 * time.Hour), errDown
+}
+
+// TestClaimOfFewWords claims from authorities that do not tell the time, or tell it with an error:
+// windows are as long as the first one, and the clock is believed.
+func TestClaimOfFewWords(t *testing.T) {
+	t.Parallel()
+	for what, wrap := range map[string]func(assigner.Claim) assigner.Claim{
+		"plain":    func(c assigner.Claim) assigner.Claim { return plain{c} },
+		"confused": func(c assigner.Claim) assigner.Claim { return confused{c} },
+	} {
+		a := newMemory(10 * time.Minute)
+		bubble(t, "default", altered{a, wrap}, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			time.Sleep(6 * time.Minute)
+			got := extensions(a)
+			if len(got) != 1 || (got[0].asked-got[0].at-10*time.Minute).Abs() > time.Second ||
+				g.Stats().ClockHeld != 0 {
+				t.Errorf("%s: extended %v, held by %v, want 10 min, once", what, got, g.Stats().ClockHeld)
+			}
+		})
+	}
+}
+
+// TestKeeperSleepsForAnHour leaves a long window alone: the keeper looks at it once an hour.
+func TestKeeperSleepsForAnHour(t *testing.T) {
+	t.Parallel()
+	bubble(t, "default", newMemory(100*time.Hour), uid.Both{},
+		func(t *testing.T, _ uid.Generator, clock *uid.TestClock) {
+			synctest.Wait()
+			reads := clock.Reads.Load()
+			time.Sleep(10*time.Hour + time.Minute)
+			if n := clock.Reads.Load() - reads; n < 10 || n > 100 {
+				t.Errorf("the clock was read %d times in ten hours, want a few times in each", n)
+			}
+		})
+}
+
+// TestExtendsBeyondStep sets the clock beyond the window's end while nobody takes ids: the padder's check has the
+// keeper extend the window, which it would do much later by itself.
+func TestExtendsBeyondStep(t *testing.T) {
+	t.Parallel()
+	a := newMemory(30 * time.Minute)
+	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, _ uid.Generator, clock *uid.TestClock) {
+		clock.Step(40 * time.Minute)
+		time.Sleep(5 * time.Second)
+		if n := len(extensions(a)); n != 1 {
+			t.Errorf("extended %d times within five seconds of the step, want once", n)
+		}
+	})
 }

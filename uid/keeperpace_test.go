@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
@@ -41,27 +42,34 @@ func TestPaceOfClaims(t *testing.T) {
 }
 
 // TestPaceOfSmallExtensions has an authority that lets the window grow by a millisecond: it is asked
-// each time when half of what is left is over, and a hundred times a second at the most.
+// each time when half of what is left is over, and a hundred times a second at the most, also where ticks
+// are short.
 func TestPaceOfSmallExtensions(t *testing.T) {
 	t.Parallel()
-	var asked, until atomic.Int64
-	a := newMemory(time.Second)
-	until.Store(int64(time.Second))
-	a.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
-		if asked.Add(1) > 1000 {
-			<-ctx.Done() // or the bubble's time stands still for ever
+	for _, tick := range []time.Duration{time.Second, time.Millisecond} {
+		var asked, until atomic.Int64
+		a := newMemory(time.Second)
+		until.Store(int64(time.Second))
+		a.Before = before(claimtest.OpExtend, func(ctx context.Context) error {
+			if asked.Add(1) > 1000 {
+				<-ctx.Done() // or the bubble's time stands still for ever
+			}
+			return nil
+		})
+		a.Grant = func(time.Time) time.Time {
+			return bubbleStart.Add(time.Duration(until.Add(int64(time.Millisecond))))
 		}
-		return nil
-	})
-	a.Grant = func(time.Time) time.Time {
-		return bubbleStart.Add(time.Duration(until.Add(int64(time.Millisecond))))
+		l := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: tick, Epoch: bubbleEpoch}
+		bubble(t, "default", a, uid.Both{Layout: l}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			for second := range int64(2) {
+				time.Sleep(time.Second)
+				if n := asked.Load(); n < 5 || n > 100*(second+1)+1 {
+					t.Errorf("ticks of %v: the authority was asked %d times by second %d, want 5 to 100 a second",
+						tick, n, second+1)
+				}
+			}
+		})
 	}
-	bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
-		time.Sleep(time.Second)
-		if n := asked.Load(); n < 5 || n > 101 {
-			t.Errorf("the authority was asked %d times in a second, want 5 to 101", n)
-		}
-	})
 }
 
 // TestPaceOfShortSpan has a claim say that its windows are a nanosecond long: two ticks beyond the
@@ -113,12 +121,38 @@ func TestPaceOfBurst(t *testing.T) {
 	a := newMemory(10 * time.Second)
 	a.Span = 10 * time.Minute
 	a.Grant = func(asked time.Time) time.Time { return asked.Add(10*time.Second - a.Span) }
-	bubble(t, "cached", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+	o := uid.Both{ScheduleInterval: 400 * time.Millisecond}
+	bubble(t, "cached", a, o, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 		time.Sleep(100 * time.Millisecond)
 		begin := time.Now()
 		mustFill(t, g, make([]uid.ID, 32*8192))
-		if took, n := time.Since(begin), len(extensions(a)); took > 3*time.Second || n != 3 {
-			t.Errorf("32 ticks took %v and %d extensions, want two seconds and three", took, n)
+		if took, n := time.Since(begin), len(extensions(a)); took > 2*time.Second || n != 3 {
+			t.Errorf("32 ticks took %v and %d extensions, want 1.9 seconds and three", took, n)
 		}
 	})
+}
+
+// TestPaceBehindClock has the authority's windows end in the past: the pause to the next attempt grows
+// from two seconds to ten, half of it more or less.
+func TestPaceBehindClock(t *testing.T) {
+	t.Parallel()
+	for i := range 8 {
+		a := &claimtest.Memory{Length: 10*time.Minute + time.Duration(i)*time.Second}
+		a.Step(-2 * time.Hour)
+		until := bubbleStart.Add(a.Length - 2*time.Hour)
+		a.Grant = func(time.Time) time.Time {
+			until = until.Add(time.Second)
+			return until
+		}
+		bubble(t, "default", a, uid.Both{}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			time.Sleep(2 * time.Minute)
+			extends := extensions(a)
+			for j, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second,
+				10 * time.Second} {
+				if pause := extends[j+1].at - extends[j].at; pause < want/2 || pause >= want*3/2 {
+					t.Errorf("attempt %d came after %v, want %v, half of it more or less", j+1, pause, want)
+				}
+			}
+		})
+	}
 }

@@ -127,3 +127,73 @@ func TestStartAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedAhead has the claim begin three seconds ahead of the clock, uses the first tick up and sets
+// the clock back: until the claim has begun, up to five seconds without ids are no news, and more are.
+func TestStoppedAhead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		later, back time.Duration
+		lines       int
+	}{
+		{0, 2 * time.Second, 0}, // five seconds before the claim begins
+		{0, 2*time.Second + 1, 1},
+		{10 * time.Second, 7 * time.Second, 1}, // when it begins
+	} {
+		logger, log := newLogged()
+		a := &claimtest.Memory{Length: time.Hour, From: bubbleStart.Add(3 * time.Second)}
+		o := uid.Both{MaxLead: 3 * time.Second, SeqStart: 1, TakePolicy: uid.TakeReject, Logger: logger}
+		bubble(t, "cached", a, o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			time.Sleep(tt.later)
+			for err := error(nil); err == nil; {
+				_, err = g.Next(t.Context())
+			}
+			clock.Step(-tt.back)
+			if _, err := g.Next(t.Context()); !errors.Is(err, uid.ErrLead) {
+				t.Errorf("%v: %v, want ErrLead", tt, err)
+			}
+			haltLines(t, fmt.Sprint(tt), log, tt.lines, 0)
+			if tt.later == 0 && tt.lines > 0 { // ids are back before it begins
+				time.Sleep(3300 * time.Millisecond)
+				mustNext(t, g)
+				haltLines(t, "ahead still", log, 1, 1)
+			}
+		})
+	}
+}
+
+// TestStoppedBeforeFirstID has a claim begin ten seconds ahead with a window that has no whole tick and
+// is not extended: that is not what a generator waits for before its first id.
+func TestStoppedBeforeFirstID(t *testing.T) {
+	t.Parallel()
+	logger, log := newLogged()
+	a := &claimtest.Memory{Length: 400 * time.Millisecond, From: bubbleStart.Add(10 * time.Second)}
+	a.Fail(errDown, claimtest.OpExtend)
+	bubble(t, "default", a, uid.Both{Logger: logger}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		haltLines(t, "no tick", log, 1, 0)
+	})
+}
+
+// TestClaimLines looks at what is logged of a claim that begins ahead of the clock, by a minute or four
+// ticks at the most or by more, and of one without an end.
+func TestClaimLines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		tick, ahead time.Duration
+		far         int // lines
+	}{{time.Second, 0, 0}, {time.Second, time.Minute, 0}, {time.Second, time.Minute + 1, 1},
+		{20 * time.Second, 80 * time.Second, 0}, {20 * time.Second, 81 * time.Second, 1}} {
+		logger, log := newLogged()
+		a := &claimtest.Memory{Length: time.Hour, From: bubbleStart.Add(tt.ahead)}
+		if tt.ahead == 0 {
+			a.Length = claimtest.Endless
+		}
+		o := uid.Both{Logger: logger, Layout: bubbleLayout()}
+		o.Layout.Tick = tt.tick
+		bubble(t, "default", a, o, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+			synctest.Wait()
+			log.want(t, map[string][2]int{"worker id claimed": {1, 1},
+				"claim begins ahead of the clock": {tt.far, tt.far}})
+		})
+	}
+}

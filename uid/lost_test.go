@@ -244,3 +244,50 @@ func TestLostForGoodSleeps(t *testing.T) {
 		}
 	})
 }
+
+// TestReassignAsksTime loses a claim: the authority is asked for the time again where that tells how long
+// the new window is, and its clock, which may be hours off, does not hold that of the generator.
+func TestReassignAsksTime(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		span, length time.Duration // of the new window
+		nows         int
+	}{{0, 10 * time.Minute, 2}, {10 * time.Minute, 10 * time.Minute, 1}, {0, claimtest.Endless, 1}} {
+		a := newMemory(10 * time.Minute)
+		bubble(t, "default", a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			a.Lose(g.Stats().Worker)
+			a.Step(-5 * time.Hour)
+			a.Set(func(m *claimtest.Memory) { m.Span, m.Length = tt.span, tt.length })
+			for g.Stats().Claims == 1 {
+				time.Sleep(time.Second)
+			}
+			if nows, s := len(a.Calls(claimtest.OpNow)), g.Stats(); nows != tt.nows || s.ClockHeld != 0 {
+				t.Errorf("%+v: asked %d times for the time, held by %v", tt, nows, s.ClockHeld)
+			}
+		})
+	}
+}
+
+// TestFirstAssignLate has the first Assign take no notice of its ctx: the constructor waits for it, as
+// nobody else would give its claim back.
+func TestFirstAssignLate(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		synctest.Test(t, func(t *testing.T) {
+			a := newMemory(10 * time.Minute)
+			a.After = func(_ context.Context, c claimtest.Call) error {
+				if c.Op == claimtest.OpAssign {
+					time.Sleep(time.Second)
+				}
+				return nil
+			}
+			g, err := start(within(t, 10*time.Millisecond), a, &uid.Both{Layout: bubbleLayout()}, uid.NewTestClock())
+			if err == nil {
+				mustClose(t, g)
+			}
+			if n := len(a.Calls(claimtest.OpRelease)); n != 1 || time.Since(bubbleStart) < time.Second {
+				t.Errorf("%s: %v after %v, and the claim is given back %d times", kind, err, time.Since(bubbleStart), n)
+			}
+		})
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -165,4 +167,21 @@ func TestStatsLeadOfIdle(t *testing.T) {
 			t.Errorf("Lead is %v, want 0", s.Lead)
 		}
 	})
+}
+
+// named is a claim that says what universe its ids are of.
+type named struct{ assigner.Claim }
+
+func (named) Universe() string { return "4711" }
+
+// TestStatsUniverse gets the name of the universe of ids from the claim.
+func TestStatsUniverse(t *testing.T) {
+	t.Parallel()
+	for kind, start := range kinds {
+		a := altered{&claimtest.Memory{}, func(c assigner.Claim) assigner.Claim { return named{c} }}
+		g := uid.Open(t, start, a, uid.Both{}, uid.NewTestClock())
+		if got := g.Stats().Universe; got != "4711" {
+			t.Errorf("%s: Universe = %q, want the claim's", kind, got)
+		}
+	}
 }
