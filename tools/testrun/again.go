@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +13,6 @@ import (
 // servers of their own side by side, so an answer may take longer than a test waits.
 const againEnv = "UIDRING_TEST_AGAIN"
 
-// mostAgain is the most failed tests that may run again. If more fail, the code is at fault.
-const mostAgain = 3
-
 // final matches the output of failures that a slow machine does not explain. A test that fails with
 // such output does not run again.
 var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in common|repeat|leak|` +
@@ -28,31 +22,33 @@ var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in c
 // longer count as failed, and are flaky. It reports whether no failure is left. A test that is
 // skipped, or not built with these flags, has not passed.
 func (r *report) again(ctx context.Context, race []string) bool {
-	tests := map[string]string{} // their packages, by package and test
+	var names []string // package and test
 	for _, e := range r.failures {
 		if final.MatchString(e.Output) {
 			return false
 		}
 		test, _, _ := strings.Cut(e.Test, "/")
-		tests[e.Package+"."+test] = e.Package
+		names = append(names, e.Package+"."+test)
 	}
-	// Other failures are packages that were not built or did not end.
-	if len(tests) == 0 || len(tests) > mostAgain || r.failed != len(r.failures) {
+	slices.Sort(names)
+	names = slices.Compact(names) // of a test and its subtests
+	// Where more than three fail the code is at fault. Other failures are packages that were not
+	// built or did not end.
+	if len(names) == 0 || len(names) > 3 || r.failed != len(r.failures) {
 		return false
 	}
-	names := slices.Sorted(maps.Keys(tests))
 	for _, name := range names {
-		test := strings.TrimPrefix(name, tests[name]+".")
-		args := slices.Concat([]string{"test", "-vet=off", "-v", "-count=3", "-run=^" + test + "$"},
-			race, []string{tests[name]})
-		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 		fmt.Fprintf(r.w, "again, alone: %s\n", name)
-		if n := bytes.Count(out, []byte("--- PASS: "+test+" (")); err != nil || n != 3 {
-			fmt.Fprintf(r.w, "%spassed %d times of 3: %v\n", out, n, err)
+		dot := strings.LastIndexByte(name, '.')
+		flags, alone := append(race, "-count=3", "-run=^"+name[dot+1:]+"$"), newReport(r.w)
+		err := alone.pass(ctx, r.w, command(flags, []string{name[:dot]}))
+		if err != nil || alone.passed < 3 {
 			return false
 		}
 	}
-	r.failed, r.flaky = 0, names
-	r.passed += len(names)
+	for _, name := range names {
+		fmt.Fprintf(r.w, "flaky: %s failed beside other tests and passed alone\n", name)
+	}
+	r.failed, r.passed = 0, r.passed+len(names)
 	return true
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// event is a line of go test -json; see "go doc test2json" and "go help buildjson".
+// event is a line of go test -json: "go doc test2json", "go help buildjson".
 type event struct{ Action, Package, Test, Output string }
 
 // report turns the events of several go tests into text and counts. It is for one goroutine at a
@@ -25,20 +25,18 @@ type report struct {
 
 	passed, failed, skipped int
 
-	packages map[string]*pkg
-	reasons  map[string]int // skip reason: number of tests
-	failures []event        // of tests and subtests that failed, with what they printed
-	flaky    []string       // tests that failed, and passed by themselves
+	packages map[string]*pkg // that have not ended
+	reasons  map[string]int  // skip reason: number of tests
+	failures []event         // of tests and subtests that failed, with what they printed
 
 	begin        time.Time
 	total, ended int // packages; total 0: each has a line
 }
 
-// pkg is a package whose tests run or have run.
+// pkg is a package whose tests run.
 type pkg struct {
 	output map[string][]string // of each test that has not ended; "": the package's own
 	failed bool                // a test has
-	ended  bool
 }
 
 func newReport(w io.Writer) *report {
@@ -69,7 +67,7 @@ func (r *report) add(e event) {
 		return
 	}
 	p := r.packages[e.Package]
-	if p == nil || p.ended && e.Action == "start" { // a second pass starts over
+	if p == nil {
 		p = &pkg{output: map[string][]string{}}
 		r.packages[e.Package] = p
 	}
@@ -82,7 +80,7 @@ func (r *report) add(e event) {
 		}
 	case "pass", "fail", "skip":
 		if e.Test == "" {
-			r.endPackage(p, e.Action == "fail")
+			r.endPackage(e.Package, e.Action == "fail")
 		} else {
 			r.endTest(p, e)
 		}
@@ -98,7 +96,7 @@ func (r *report) endTest(p *pkg, e event) {
 		r.passed++
 	case "skip":
 		r.skipped++
-		r.reasons[skipReason(e.Test, e.Output)]++
+		r.reasons[skipReason(e)]++
 	case "fail":
 		r.failed++
 		p.failed = true
@@ -109,14 +107,15 @@ func (r *report) endTest(p *pkg, e event) {
 
 // endPackage prints a package's result line. For a package that failed it prints all its output,
 // and that of every test that did not end, which has the panic, deadlock or timeout.
-func (r *report) endPackage(p *pkg, failed bool) {
-	p.ended = true
+func (r *report) endPackage(path string, failed bool) {
+	p := r.packages[path]
+	delete(r.packages, path)
 	own := p.output[""]
 	delete(p.output, "")
 	if failed {
 		for _, name := range slices.Sorted(maps.Keys(p.output)) {
-			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n%s", name,
-				strings.Join(p.output[name], ""))
+			fmt.Fprintf(r.w, "--- FAIL: %s (did not end)\n", name)
+			fmt.Fprint(r.w, strings.Join(p.output[name], ""))
 		}
 		r.failed += len(p.output)
 		if !p.failed && len(p.output) == 0 {
@@ -124,35 +123,27 @@ func (r *report) endPackage(p *pkg, failed bool) {
 		}
 	}
 	for _, line := range own {
-		result := strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "?")
-		if failed || result && r.total == 0 {
+		if failed || r.total == 0 && (strings.HasPrefix(line, "ok") || line[0] == '?') {
 			fmt.Fprint(r.w, line)
 		}
 	}
+	const lines = 10 // say how far a run is
 	r.ended++
 	if r.total > 0 && r.ended*lines/r.total > (r.ended-1)*lines/r.total {
-		fmt.Fprintf(r.w, "%d of %d packages after %v\n", r.ended, r.total,
-			time.Since(r.begin).Round(time.Second))
+		after := time.Since(r.begin).Round(time.Second)
+		fmt.Fprintf(r.w, "%d of %d packages after %v\n", r.ended, r.total, after)
 	}
 }
-
-// lines say how far a run is.
-const lines = 10
 
 // finish prints the packages that never ended, the reasons for skipped tests and the counts. It
 // returns an error if a test failed or none ran.
 func (r *report) finish() error {
 	for _, path := range slices.Sorted(maps.Keys(r.packages)) {
-		if p := r.packages[path]; !p.ended {
-			r.endPackage(p, true)
-			fmt.Fprintf(r.w, "FAIL\t%s\t(did not end)\n", path)
-		}
+		r.endPackage(path, true)
+		fmt.Fprintf(r.w, "FAIL\t%s\t(did not end)\n", path)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
 		fmt.Fprintf(r.w, "%s (tests: %d)\n", reason, r.reasons[reason])
-	}
-	for _, name := range r.flaky {
-		fmt.Fprintf(r.w, "flaky: %s failed beside other tests and passed alone\n", name)
 	}
 	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 	switch {
@@ -165,17 +156,17 @@ func (r *report) finish() error {
 }
 
 // logged finds what a test has logged last: the testing package puts "file.go:12: " first.
-var logged = regexp.MustCompile(`(?m)^\s*\S+\.go:\d+: (.*)$`)
+var logged = regexp.MustCompile(`(?s).*\.go:\d+: ([^\n]*)`)
 
-// skipReason returns the reason that a test gave to Skip, as one line that begins with "skipped: ".
-// It adds that prefix and the name of the test to a reason that does not have the prefix.
-func skipReason(test, output string) string {
+// skipReason returns the reason that a test gave to Skip, in one line that begins with "skipped: ".
+// The test's name stands before a reason that does not begin so by itself.
+func skipReason(e event) string {
 	reason := "no reason given"
-	for _, m := range logged.FindAllStringSubmatch(output, -1) {
+	if m := logged.FindStringSubmatch(e.Output); m != nil {
 		reason = m[1]
 	}
 	if strings.HasPrefix(reason, "skipped: ") {
 		return reason
 	}
-	return "skipped: " + test + ": " + reason
+	return "skipped: " + e.Test + ": " + reason
 }

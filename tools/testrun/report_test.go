@@ -184,17 +184,17 @@ func TestSecondPass(t *testing.T) {
 // and the tests that it would spoil by themselves; -all runs every package under it.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	packages, err := tested(t.Context())
+	packages, none, err := tested(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	uid := slices.IndexFunc(packages, func(p tests) bool { return p.path == module+"uid" })
-	if uid < 0 || !slices.Contains(packages[uid].off, "TestAllocations") ||
-		slices.Contains(packages[uid].off, "TestSimulation") {
-		t.Fatalf("the packages are %+v, want uid, where only TestAllocations is without the race detector", packages)
+	if uid := none[module+"uid"]; !slices.Contains(packages, module+"uid") ||
+		!slices.Contains(uid, "TestAllocations") || slices.Contains(uid, "TestSimulation") {
+		t.Fatalf("the packages are %q, and without the race detector %q; want uid, and of it TestAllocations alone",
+			packages, uid)
 	}
 	for _, inner := range met {
-		if !slices.ContainsFunc(packages, func(p tests) bool { return p.path == module+inner }) {
+		if !slices.Contains(packages, module+inner) {
 			t.Errorf("%s is no package with tests", inner)
 		}
 	}
@@ -210,8 +210,7 @@ func TestPlan(t *testing.T) {
 		{"all", race, true, true, len(packages)},
 		{"short, no race detector", nil, false, false, len(packages)},
 	} {
-		stages, total := plan(packages, tt.race, tt.everything)
-		passes, off := stages[0], stages[1]
+		passes, off, total := plan(packages, none, tt.race, tt.everything)
 		if (len(off) > 0) != tt.off || count(passes[0]) != tt.raced ||
 			slices.Contains(passes[0], "-race") != (tt.race != nil) ||
 			slices.Contains(passes[0], "-short") == tt.everything {
@@ -224,10 +223,7 @@ func TestPlan(t *testing.T) {
 		if n != len(packages) {
 			t.Errorf("%s: runs %d packages whole, want %d", tt.name, n, len(packages))
 		}
-		for _, p := range off {
-			n += count(p)
-		}
-		if total != n {
+		if n += count(off); total != n {
 			t.Errorf("%s: counts %d packages, want %d", tt.name, total, n)
 		}
 	}
