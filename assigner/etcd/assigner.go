@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/internal/hosturl"
+	"github.com/uidring/uidring/internal/storepath"
 )
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
@@ -31,47 +30,38 @@ func New(client *clientv3.Client, o *Options) (*lease.Assigner, error) {
 	if client == nil {
 		return nil, errors.New("etcd: the client is nil")
 	}
-	return newAssigner(&store{client: client}, o, "")
+	return newAssigner(&store{client: client}, o)
 }
 
-// Open connects to the etcd of a URL and returns an Assigner. The client runs goroutines until the
-// caller closes the Assigner, after the generators that use it. Claims stay valid until their
+// Open connects with a client of its own and returns an Assigner. The client runs goroutines until
+// the caller closes the Assigner, after the generators that use it. Claims stay valid until their
 // windows end, and cannot be extended or released after Close.
 //
-//	etcd://user:password@host1:2379,host2:2379/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
+// c names the Endpoints, and Username, Password and TLS where etcd asks for them. Times that it
+// leaves out are such that a connection without an answer is given up within seconds, and the next
+// one is tried within seconds too: by default that pause grows to minutes. A token that expired
+// during a pause is replaced, which etcd's client does not manage with servers before 3.5.
 //
-// User, ports (2379), path (the Namespace, where o names none) and parameters may be left out.
-// Special characters of user and password are percent-encoded. ca is a file with the certificates
-// to trust, cert and key are files with the client's own certificate and its key. With any of them,
-// or with tls=true, the connection is TLS.
-//
-// Open reads the files and does not wait for etcd; the first Assign does. Errors never show the
-// password.
-func Open(url string, o *Options) (*lease.Assigner, error) {
-	u, err := hosturl.Parse("etcd", "2379", url)
+// Open does not wait for etcd; the first Assign does. Errors never show the password.
+func Open(c clientv3.Config, o *Options) (*lease.Assigner, error) {
+	client, err := clientv3.New(config(c))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(c.Endpoints, ","), err)
 	}
-	client, err := clientv3.New(config(u))
-	if err != nil {
-		return nil, fmt.Errorf("etcd: connecting to %s: %w", strings.Join(u.Hosts, ","), err)
-	}
-	a, err := newAssigner(&store{client: client, own: true}, o, u.Path)
+	a, err := newAssigner(&store{client: client, own: true}, o)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	return a, nil
 }
 
-// newAssigner returns an Assigner for the namespace that o names, else path.
-func newAssigner(s *store, o *Options, path string) (_ *lease.Assigner, err error) {
+func newAssigner(s *store, o *Options) (_ *lease.Assigner, err error) {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
 	s.endpoints = s.client.Endpoints()
-	s.namespace, err = hosturl.Namespace("etcd", cmp.Or(opts.Namespace, path))
-	if err != nil {
+	if s.namespace, err = storepath.Of("etcd", opts.Namespace); err != nil {
 		return nil, err
 	}
 	return lease.New(s, &opts.Lease)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/uid"
 )
@@ -12,7 +14,7 @@ import (
 // Worker ids come from the etcd that a service has already.
 func Example() {
 	ctx := context.Background()
-	workers, err := etcd.Open("etcd://etcd-0:2379,etcd-1:2379,etcd-2:2379", nil)
+	workers, err := etcd.Open(clientv3.Config{Endpoints: []string{"etcd-0:2379", "etcd-1:2379"}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -213,7 +213,7 @@ func TestChaos(t *testing.T) {
 func live(t *testing.T, addr string, stop time.Time, log *winlog.Log, claims *atomic.Int64) {
 	number := claims.Add(1)
 	o := &etcd.Options{Namespace: "/chaos", Lease: lease.Options{Window: time.Second}}
-	a, err := etcd.Open("etcd://"+addr, o)
+	a, err := etcd.Open(at(addr), o)
 	if err != nil {
 		t.Error(err)
 		return

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -52,12 +53,17 @@ func TestPassword(t *testing.T) {
 		clientv3.PermissionType(clientv3.PermReadWrite)))
 	ok(c.AuthEnable(ctx))
 
-	url := func(user, password string) string { return "etcd://" + user + ":" + password + "@" + s.Addr() + "/ids" }
-	a, err := etcd.Open(url(dbtest.User, dbtest.Password), nil)
-	if err != nil {
-		t.Fatal(err)
+	as := func(user, password string) *lease.Assigner {
+		c := at(s.Addr())
+		c.Username, c.Password = user, password
+		a, err := etcd.Open(c, &etcd.Options{Namespace: "/ids"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close() })
+		return a
 	}
-	defer a.Close()
+	a := as(dbtest.User, dbtest.Password)
 	claim := assign(t, a)
 	time.Sleep(3 * time.Second) // the token expires
 	extend(t, claim, time.Minute)
@@ -68,26 +74,16 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%s: %v, want ErrRefused without the password", what, err)
 		}
 	}
-	stranger, err := etcd.Open(url("stranger", dbtest.Password), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stranger.Close()
-	_, err = stranger.Assign(within(t, 20*time.Second), maxWorker)
+	_, err := as("stranger", dbtest.Password).Assign(within(t, 20*time.Second), maxWorker)
 	refused("Assign without rights", err)
-	wrong, err := etcd.Open(url(dbtest.User, "not-"+dbtest.Password), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer wrong.Close()
-	_, err = wrong.Assign(within(t, 20*time.Second), maxWorker)
+	_, err = as(dbtest.User, "not-"+dbtest.Password).Assign(within(t, 20*time.Second), maxWorker)
 	refused("a wrong password", err)
 	_, err = open(t, s.Addr(), "ids", lease.Options{}).Assign(within(t, 20*time.Second), maxWorker)
 	refused("no password", err)
 }
 
-// TestTLS: the connection is made with the files that the URL names, and fails without the right
-// ones.
+// TestTLS: the connection is made with the client's certificate, and fails without it or without trust
+// in the server's.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,24 +92,39 @@ func TestTLS(t *testing.T) {
 	ca.issue(t, "client")
 	s := dbtest.Etcd(t, "--cert-file="+file("server.pem"), "--key-file="+file("server.key"),
 		"--trusted-ca-file="+file("ca.pem"), "--client-cert-auth")
-	secret := "ca=" + file("ca.pem") + "&cert=" + file("client.pem") + "&key=" + file("client.key")
-	for query, want := range map[string]bool{
-		secret:                 true,
-		"ca=" + file("ca.pem"): false, // the server asks for the client's certificate
-		"tls=true":             false, // the system does not trust the authority
-		"":                     false,
+	text, err := os.ReadFile(file("ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	pair, err := tls.LoadX509KeyPair(file("client.pem"), file("client.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		tls  *tls.Config
+		want bool
+	}{
+		{"a certificate", &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}, true},
+		{"no certificate", &tls.Config{RootCAs: pool}, false}, // the server asks for the client's
+		{"no trust", &tls.Config{Certificates: []tls.Certificate{pair}}, false},
+		{"no TLS", nil, false},
 	} {
-		a, err := etcd.Open("etcd://"+s.Addr()+"/ids?"+query, nil)
+		c := at(s.Addr())
+		c.TLS = tt.tls
+		a, err := etcd.Open(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		timeout := 30 * time.Second
-		if !want {
+		if !tt.want {
 			timeout = 500 * time.Millisecond
 		}
 		_, err = a.Assign(within(t, timeout), maxWorker)
-		if want && err != nil || !want && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Assign with %q = %v, want a claim: %v", query, err, want)
+		if tt.want && err != nil || !tt.want && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Assign with %s = %v, want a claim: %v", tt.name, err, tt.want)
 		}
 		a.Close()
 	}

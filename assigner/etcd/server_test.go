@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/lease"
@@ -23,10 +25,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// at is the configuration of a client for the etcd at an address.
+func at(addr string) clientv3.Config { return clientv3.Config{Endpoints: []string{addr}} }
+
 // open returns an Assigner on the etcd at an address. It is closed twice when the test ends.
 func open(tb testing.TB, addr, namespace string, o lease.Options) *lease.Assigner {
 	tb.Helper()
-	a, err := etcd.Open("etcd://"+addr, &etcd.Options{Namespace: "/" + namespace, Lease: o})
+	a, err := etcd.Open(at(addr), &etcd.Options{Namespace: "/" + namespace, Lease: o})
 	if err != nil {
 		tb.Fatal(err)
 	}

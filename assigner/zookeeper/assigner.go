@@ -1,16 +1,14 @@
 package zookeeper
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"strings"
 
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/internal/hosturl"
+	"github.com/uidring/uidring/internal/storepath"
 )
 
 // Options configures an Assigner. nil and zero fields mean the defaults.
@@ -24,7 +22,7 @@ type Options struct {
 	// user alone. Default: for every client that can reach ZooKeeper.
 	Digest string
 
-	// Dial connects to a server. Default: TCP, and with a URL that asks for it TLS.
+	// Dial connects to a server, for TLS that of a tls.Dialer. Default: TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Lease has the options that all authorities share.
@@ -33,47 +31,30 @@ type Options struct {
 	_ struct{} // keeps literals keyed
 }
 
-// Open returns an Assigner for the ZooKeeper of a URL. Its claims are assigner.Clocks. It connects
-// in the background and does not wait for ZooKeeper; the first Assign does. The client runs
-// goroutines until the caller closes the Assigner, after the generators that use it. Close takes
-// about a second if ZooKeeper does not answer. Claims stay valid until their windows end, and
-// cannot be extended or released after it.
-//
-//	zookeeper://user:password@host1:2181,host2/ids/orders?ca=ca.pem&cert=client.pem&key=client.key
-//
-// User, ports (2181), path (the Namespace, where o names none) and parameters may be left out.
-// Special characters of user and password, the Digest, are percent-encoded. ca is a file with the
-// certificates to trust, cert and key are files with the client's own certificate and its key. With
-// any of them, or with tls=true, the connection is TLS. Errors never show the password.
-func Open(url string, o *Options) (*lease.Assigner, error) {
-	u, err := hosturl.Parse("zookeeper", "2181", url)
-	if err != nil {
-		return nil, err
-	}
+// Open returns an Assigner for the ZooKeeper of some servers, such as zk1:2181. Its claims are
+// assigner.Clocks. It connects in the background and does not wait for ZooKeeper; the first Assign
+// does. The client runs goroutines until the caller closes the Assigner, after the generators that
+// use it. Close takes about a second if ZooKeeper does not answer. Claims stay valid until their
+// windows end, and cannot be extended or released after it. Errors never show the Digest.
+func Open(servers []string, o *Options) (*lease.Assigner, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
-	namespace := cmp.Or(opts.Namespace, u.Path)
-	if opts.Namespace, err = hosturl.Namespace("zookeeper", namespace); err != nil {
+	var err error
+	if opts.Namespace, err = storepath.Of("zookeeper", opts.Namespace); err != nil {
 		return nil, err
-	}
-	if u.User != "" {
-		opts.Digest = u.User + ":" + u.Password
 	}
 	if opts.Digest != "" && !strings.Contains(opts.Digest, ":") { // the value is a secret
 		return nil, errors.New("zookeeper: Digest has no colon, want user:password")
 	}
 	if opts.Dial == nil {
 		opts.Dial = new(net.Dialer).DialContext
-		if u.TLS != nil {
-			opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
-		}
 	}
 	if opts.Lease.Logger == nil {
 		opts.Lease.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &session{servers: u.Hosts, digest: opts.Digest, dial: opts.Dial, log: opts.Lease.Logger,
+	s := &session{servers: servers, digest: opts.Digest, dial: opts.Dial, log: opts.Lease.Logger,
 		timeout: sessionTimeout}
 	a, err := lease.New(newStore(s, &opts), &opts.Lease)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 )
 
 func ExampleOpen() {
-	a, err := zookeeper.Open("zookeeper://zk1,zk2,zk3/ids/orders", nil)
+	a, err := zookeeper.Open([]string{"zk1:2181", "zk2:2181", "zk3:2181"},
+		&zookeeper.Options{Namespace: "/ids/orders"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -51,7 +52,7 @@ func TestConformance(t *testing.T) {
 		Ranges: func(tb testing.TB) func(first, last int64) assigner.Assigner {
 			namespace := "/" + s.Prefix()
 			return func(first, last int64) assigner.Assigner {
-				a, err := zookeeper.Open("zookeeper://"+s.Addr(), &zookeeper.Options{Namespace: namespace,
+				a, err := zookeeper.Open([]string{s.Addr()}, &zookeeper.Options{Namespace: namespace,
 					Lease: lease.Options{First: first, Last: last}})
 				if err != nil {
 					return assignertest.Refused(err)
@@ -118,8 +119,8 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)
 	n := s.Prefix()
-	try := func(account string) error {
-		a, err := zookeeper.Open("zookeeper://"+account+s.Addr()+"/"+n+"/ids", nil)
+	try := func(digest string) error {
+		a, err := zookeeper.Open([]string{s.Addr()}, &zookeeper.Options{Namespace: "/" + n + "/ids", Digest: digest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,12 +129,12 @@ func TestDigest(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		if err := try("ids:" + dbtest.Password + "@"); err != nil {
+		if err := try("ids:" + dbtest.Password); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, account := range []string{"", "ids:not-" + dbtest.Password + "@"} {
-		err := try(account)
+	for _, digest := range []string{"", "ids:not-" + dbtest.Password} {
+		err := try(digest)
 		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "not authenticated") ||
 			strings.Contains(err.Error(), dbtest.Password) {
 			t.Errorf("another account: %v, want ZooKeeper's refusal without the password", err)
@@ -141,30 +142,29 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestOptions: a wrong URL or option is an error that says so and does not show the password.
+// TestOptions: a wrong option is an error that says so and does not show the password.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	const password = dbtest.Password
 	for _, tt := range []struct {
-		url  string
 		o    zookeeper.Options
 		want string
 	}{
-		{"etcd://host", zookeeper.Options{}, "no URL of zookeeper"},
-		{"zookeeper://user:" + password + "%@host", zookeeper.Options{}, "no URL of zookeeper"},
-		{"zookeeper://host/a?cert=x", zookeeper.Options{}, "want both"},
-		{"zookeeper://host/a//b", zookeeper.Options{}, `Namespace is "/a//b", want a path such as /uidring`},
-		{"zookeeper://host", zookeeper.Options{Namespace: "ids"}, `Namespace is "ids"`},
-		{"zookeeper://host", zookeeper.Options{Namespace: "/"}, `Namespace is "/"`},
-		{"zookeeper://host", zookeeper.Options{Namespace: "/ids/"}, `Namespace is "/ids/"`},
-		{"zookeeper://host", zookeeper.Options{Namespace: "/" + strings.Repeat("x", 255)}, "at most 255 bytes"},
-		{"zookeeper://host", zookeeper.Options{Digest: password}, "Digest has no colon"},
-		{"zookeeper://host", zookeeper.Options{Lease: lease.Options{Window: 1}}, "Window is 1ns"},
+		{zookeeper.Options{Namespace: "/a//b"}, `Namespace is "/a//b", want a path such as /uidring`},
+		{zookeeper.Options{Namespace: "ids"}, `Namespace is "ids"`},
+		{zookeeper.Options{Namespace: "/"}, `Namespace is "/"`},
+		{zookeeper.Options{Namespace: "/ids/"}, `Namespace is "/ids/"`},
+		{zookeeper.Options{Namespace: "/" + strings.Repeat("x", 255)}, "at most 255 bytes"},
+		{zookeeper.Options{Digest: password}, "Digest has no colon"},
+		{zookeeper.Options{Lease: lease.Options{Window: 1}}, "Window is 1ns"},
 	} {
-		_, err := zookeeper.Open(tt.url, &tt.o)
+		_, err := zookeeper.Open([]string{"host"}, &tt.o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), password) {
-			t.Errorf("Open(%q) = %v, want an error with %q and no password", tt.url, err, tt.want)
+			t.Errorf("Open(%+v) = %v, want an error with %q and no password", tt.o, err, tt.want)
 		}
+	}
+	if _, err := zookeeper.Open(nil, nil); err == nil {
+		t.Error("Open without servers succeeded")
 	}
 }
 

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // open returns an Assigner on the ZooKeeper at an address. It is closed twice when the test ends.
 func open(tb testing.TB, addr, namespace string, o lease.Options) *lease.Assigner {
 	tb.Helper()
-	a, err := zookeeper.Open("zookeeper://"+addr, &zookeeper.Options{Namespace: "/" + namespace, Lease: o})
+	a, err := zookeeper.Open([]string{addr}, &zookeeper.Options{Namespace: "/" + namespace, Lease: o})
 	if err != nil {
 		tb.Fatal(err)
 	}

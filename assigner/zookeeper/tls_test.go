@@ -1,30 +1,26 @@
 package zookeeper_test
 
 import (
+	"context"
 	"crypto/tls"
-	"encoding/pem"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/zookeeper"
 )
 
-// TestTLS: a URL that asks for TLS connects to a server with a certificate that it trusts, and to no
-// other.
+// TestTLS: a dialer of TLS connects to a server with a certificate that it trusts, and to no other.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)
 	web := httptest.NewTLSServer(nil) // has a certificate for this address
 	defer web.Close()
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
-	do(t, func() error { return os.WriteFile(ca, text, 0o600) })
+	trusted := x509.NewCertPool()
+	trusted.AddCert(web.Certificate())
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +35,14 @@ func TestTLS(t *testing.T) {
 			go pipe(client, s.Addr())
 		}
 	}()
-	for query, want := range map[string]bool{"?ca=" + ca: true, "?tls=true": false, "": false} {
-		a, err := zookeeper.Open("zookeeper://"+l.Addr().String()+"/"+s.Prefix()+query, nil)
+	for name, dial := range map[string]func(ctx context.Context, network, address string) (net.Conn, error){
+		"trust":    (&tls.Dialer{Config: &tls.Config{RootCAs: trusted}}).DialContext,
+		"no trust": new(tls.Dialer).DialContext,
+		"no TLS":   nil,
+	} {
+		want := name == "trust"
+		a, err := zookeeper.Open([]string{l.Addr().String()},
+			&zookeeper.Options{Namespace: "/" + s.Prefix(), Dial: dial})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,7 @@ func TestTLS(t *testing.T) {
 			patience = 500 * time.Millisecond
 		}
 		if _, err := a.Assign(within(t, patience), maxWorker); (err == nil) != want {
-			t.Errorf("with %q: %v", strings.ReplaceAll(query, ca, "the file"), err)
+			t.Errorf("with %s: %v", name, err)
 		}
 		a.Close()
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
@@ -15,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/cmd/uid/internal/hosturl"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
@@ -48,11 +52,34 @@ func openKubernetes(address string, o lease.Options) (*lease.Assigner, error) {
 }
 
 func openEtcd(address string, o lease.Options) (*lease.Assigner, error) {
-	return etcd.Open(address, &etcd.Options{Lease: o})
+	u, err := hosturl.Parse("etcd", "2379", address)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http://"
+	if u.TLS != nil {
+		scheme = "https://"
+	}
+	c := clientv3.Config{Username: u.User, Password: u.Password, TLS: u.TLS}
+	for _, host := range u.Hosts {
+		c.Endpoints = append(c.Endpoints, scheme+host)
+	}
+	return etcd.Open(c, &etcd.Options{Namespace: u.Path, Lease: o})
 }
 
 func openZooKeeper(address string, o lease.Options) (*lease.Assigner, error) {
-	return zookeeper.Open(address, &zookeeper.Options{Lease: o})
+	u, err := hosturl.Parse("zookeeper", "2181", address)
+	if err != nil {
+		return nil, err
+	}
+	opts := &zookeeper.Options{Namespace: u.Path, Lease: o}
+	if u.User != "" {
+		opts.Digest = u.User + ":" + u.Password
+	}
+	if u.TLS != nil {
+		opts.Dial = (&tls.Dialer{Config: u.TLS}).DialContext
+	}
+	return zookeeper.Open(u.Hosts, opts)
 }
 
 // fromAuthority reports whether the flags name an authority and not a database.

@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/test/internal/stores"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -68,12 +67,12 @@ func places(t *testing.T, namespace string) (all []place) {
 	return append(all,
 		place{"ZooKeeper", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return zookeeper.Open(zoo.DSN("moving"+namespace), &zookeeper.Options{Lease: o})
+				return stores.ZooKeeper(zoo.DSN("moving"+namespace), o)
 			})
 		}},
 		place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return etcd.Open(etc.DSN("moving"+namespace), &etcd.Options{Lease: o})
+				return stores.Etcd(etc.DSN("moving"+namespace), o)
 			})
 		}},
 		place{"Kubernetes", func(t testing.TB, o lease.Options) *lease.Assigner {
@@ -392,7 +391,7 @@ func TestMoveRestored(t *testing.T) {
 		db := d.connect(t, dsn)
 		from, to := d.in(dsn, "orders"), place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return etcd.Open(servers.Etcd(t).DSN("restored"+d.name), &etcd.Options{Lease: o})
+				return stores.Etcd(servers.Etcd(t).DSN("restored"+d.name), o)
 			})
 		}}
 		f := newFleet(t, from, 2, time.Minute)

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/test/internal/stores"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -20,7 +20,7 @@ const oldEnv = "UIDRING_MOVE_OLD"
 func inEtcd(prefix string) place {
 	return place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
 		return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-			return etcd.Open(servers.Etcd(t).DSN(prefix), &etcd.Options{Lease: o})
+			return stores.Etcd(servers.Etcd(t).DSN(prefix), o)
 		})
 	}}
 }

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/test/internal/stores"
 )
 
 // TestMoveRestoredServers: the same of sources that are no tables. Their servers go back to a backup of
@@ -30,12 +29,12 @@ func TestMoveRestoredServers(t *testing.T) {
 	}{
 		{place{"ZooKeeper", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return zookeeper.Open(zoo.DSN("orders"), &zookeeper.Options{Lease: o})
+				return stores.ZooKeeper(zoo.DSN("orders"), o)
 			})
 		}}, zoo.Backup},
 		{place{"etcd", func(t testing.TB, o lease.Options) *lease.Assigner {
 			return opened(t, o, func(o lease.Options) (*lease.Assigner, error) {
-				return etcd.Open(etc.DSN("orders"), &etcd.Options{Lease: o})
+				return stores.Etcd(etc.DSN("orders"), o)
 			})
 		}}, etc.Backup},
 		// The API server keeps what it has read, so it stops before its etcd goes back.

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/service"
+	"github.com/uidring/uidring/test/internal/stores"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -116,9 +116,9 @@ func (j job) assigner() (assigner.Assigner, error) {
 	case overHTTP:
 		return service.NewClient([]string{j.DSN}, nil)
 	case zooKeeper:
-		return zookeeper.Open(j.DSN, nil)
+		return stores.ZooKeeper(j.DSN, lease.Options{})
 	case etcdKind:
-		return etcd.Open(j.DSN, nil)
+		return stores.Etcd(j.DSN, lease.Options{})
 	case cluster:
 		return kubeconfig.Open(j.DSN, nil)
 	}

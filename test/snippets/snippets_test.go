@@ -34,8 +34,8 @@ var imports = []string{
 
 // notRun are the snippets that are only compiled, by what they contain, and why.
 var notRun = map[string]string{
-	"zookeeper.Open":       "the address is of three servers; test/e2e and assigner/zookeeper have one",
-	"etcd.Open":            "the same, with certificates; assigner/etcd has one",
+	"zookeeper.Open":       "the addresses are of three servers; test/e2e and assigner/zookeeper have one",
+	"etcd.Open":            "the same; assigner/etcd has one",
 	"kubernetes.InCluster": "works in a pod only",
 }
 
@@ -114,6 +114,9 @@ logger *slog.Logger, rows []Row) error {
 		if regexp.MustCompile(`\b` + path.Base(name) + `\.`).MatchString(code.String()) {
 			fmt.Fprintf(&head, "import %q\n", name)
 		}
+	}
+	if strings.Contains(code.String(), "clientv3.") {
+		head.WriteString("import clientv3 \"go.etcd.io/etcd/client/v3\"\n")
 	}
 	dir := t.TempDir()
 	file, overlay := filepath.Join(dir, "code.go"), filepath.Join(dir, "overlay.json")

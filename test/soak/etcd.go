@@ -9,10 +9,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/internal/stores"
 )
 
 // etcdCluster is an etcd of one member.
@@ -32,7 +32,7 @@ var etcdCluster = authority{
 
 // openEtcd opens the server's slots, without the proxy.
 func openEtcd(in *injector, o lease.Options) (*lease.Assigner, error) {
-	return etcd.Open(in.srv.DSN("soak"), &etcd.Options{Lease: o})
+	return stores.Etcd(in.srv.DSN("soak"), o)
 }
 
 // removeKeys deletes the keys of worker ids' slots.

@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/etcd"
 	"github.com/uidring/uidring/assigner/kubernetes"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/winlog"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/internal/stores"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -162,9 +161,9 @@ func (j job) within(first, last int64) (assigner.Assigner, error) {
 	o := lease.Options{Window: j.Window, Reach: reach(j.Window), First: first, Last: last}
 	switch scheme, _, _ := strings.Cut(j.DSN, ":"); scheme {
 	case "etcd":
-		return etcd.Open(j.DSN, &etcd.Options{Lease: o})
+		return stores.Etcd(j.DSN, o)
 	case "zookeeper":
-		return zookeeper.Open(j.DSN, &zookeeper.Options{Lease: o})
+		return stores.ZooKeeper(j.DSN, o)
 	case "http":
 		return service.NewClient([]string{j.DSN}, nil)
 	case "kubernetes":

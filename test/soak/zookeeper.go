@@ -9,8 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/uidring/uidring/assigner/lease"
-	"github.com/uidring/uidring/assigner/zookeeper"
 	"github.com/uidring/uidring/internal/dbtest"
+	"github.com/uidring/uidring/test/internal/stores"
 )
 
 // zooKeeper is a ZooKeeper of one server.
@@ -25,7 +25,7 @@ var zooKeeper = authority{
 
 // openZooKeeper opens the server's slots, without the proxy.
 func openZooKeeper(in *injector, o lease.Options) (*lease.Assigner, error) {
-	return zookeeper.Open(in.srv.DSN("soak"), &zookeeper.Options{Lease: o})
+	return stores.ZooKeeper(in.srv.DSN("soak"), o)
 }
 
 // removeNodes deletes the nodes of worker ids' slots.

@@ -4,7 +4,6 @@
 package hosturl
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -139,19 +138,4 @@ func (u *URL) readFiles() error {
 		u.TLS.Certificates = []tls.Certificate{pair}
 	}
 	return nil
-}
-
-// maxNamespace bounds a namespace, in bytes.
-const maxNamespace = 255
-
-// Namespace returns the path under which a universe of ids is kept, /uidring if text is empty. A
-// text that is no path is an error of the package called pkg.
-func Namespace(pkg, text string) (string, error) {
-	n := cmp.Or(text, "/uidring")
-	if !strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") || strings.Contains(n, "//") ||
-		len(n) > maxNamespace {
-		return "", fmt.Errorf("%s: Namespace is %q, want a path such as /uidring of at most %d "+
-			"bytes", pkg, n, maxNamespace)
-	}
-	return n, nil
 }
