@@ -13,7 +13,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/uidring/uidring/bench/internal/chart"
 	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bench/internal/suite"
@@ -22,13 +21,13 @@ import (
 
 // Report is what the results say, by suite. Its exported methods are what the templates call.
 type Report struct {
-	files map[string]*result.File
-	out   map[string][]byte // what Write writes, by path: the templates add the charts
+	files  map[string]*result.File
+	charts map[string]*chart // by path: the templates add them
 }
 
 // Load reads all results in dir. A suite without results leaves its part of the report empty.
 func Load(dir string) (*Report, error) {
-	r := &Report{files: map[string]*result.File{}, out: map[string][]byte{}}
+	r := &Report{files: map[string]*result.File{}, charts: map[string]*chart{}}
 	for _, name := range result.Suites() {
 		f, err := result.Load(dir, name)
 		if err != nil {
@@ -42,35 +41,34 @@ func Load(dir string) (*Report, error) {
 // The templates hold the prose; all figures in them are calls of the Report's methods.
 //
 //go:embed *.tmpl
-var templates embed.FS
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"three": three, "show": show, "on": suite.On, "sum": sum, "short": human.Short,
+}).ParseFS(files, "*.tmpl"))
 
 // Write writes the page and, below docs, the charts and the READMEs' parts, in a repository. The
 // charts that are there are replaced.
 func (r *Report) Write(root string) error {
-	t, err := template.New("").Funcs(template.FuncMap{"three": three, "show": show}).
-		ParseFS(templates, "*.tmpl")
 	charts := filepath.Join(root, "docs", "charts")
-	err = errors.Join(err, os.RemoveAll(charts), os.MkdirAll(charts, 0o755))
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	for name, path := range map[string]string{
-		"page.tmpl":         "bench/README.md",
-		"readme.tmpl":       "docs/charts/README-snippet.txt",
-		"readme.zh-CN.tmpl": "docs/charts/README-snippet.zh-CN.txt",
-	} {
+	err := errors.Join(os.RemoveAll(charts), os.MkdirAll(charts, 0o755))
+	write := func(name, path string, data any) {
 		var b bytes.Buffer
-		if err := t.ExecuteTemplate(&b, name, r); err != nil {
-			return fmt.Errorf("report: %w", err)
+		if err == nil {
+			err = templates.ExecuteTemplate(&b, name, data)
 		}
-		r.out[path] = append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
-	}
-	for path, text := range r.out {
-		if err := os.WriteFile(filepath.Join(root, path), text, 0o644); err != nil {
-			return err
+		if err == nil {
+			text := append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
+			err = os.WriteFile(filepath.Join(root, path), text, 0o644)
 		}
 	}
-	return nil
+	write("page.tmpl", "bench/README.md", r)
+	write("readme.tmpl", "docs/charts/README-snippet.txt", r)
+	write("readme.zh-CN.tmpl", "docs/charts/README-snippet.zh-CN.txt", r)
+	for path, c := range r.charts {
+		write("chart.tmpl", path, c)
+	}
+	return err
 }
 
 // Meta says what a suite was measured on.
@@ -169,25 +167,18 @@ func (r *Report) KeyRatio(name string) float64 {
 	return sum[name] / sum["uid.Cached BIGINT"]
 }
 
-// ratio is the median and the 10th percentile of the rounds.
-type ratio struct{ median, p10 float64 }
-
-func (q ratio) String() string {
-	return fmt.Sprintf("%s (%s)", three(q.median), three(q.p10))
-}
-
-// ratio is what a contender costs under a load in units of a floor under another, round by round.
-func (r *Report) ratio(name, load, floor, other string) ratio {
+// Ratio is what a contender costs under a load in units of a floor under another, round by round.
+func (r *Report) Ratio(name, load, floor, other string) Paired {
 	f := r.files["throughput"]
-	v := result.Ratios(f.Get("pace", name, load).Values, f.Get("pace", floor, other).Values)
-	return ratio{result.Quantile(v, 0.5), result.Quantile(v, 0.1)}
+	return paired(f.Get("pace", name, load), f.Get("pace", floor, other), "",
+		func(a, b float64) float64 { return a / b })
 }
 
 // Times is the median of what a contender costs one goroutine on all processors, in units of
 // another.
 func (r *Report) Times(name, floor string) float64 {
 	load := suite.On(1, r.Procs())
-	return r.ratio(name, load, floor, load).median
+	return r.Ratio(name, load, floor, load).median
 }
 
 // Contenders returns those that have results.
@@ -227,7 +218,7 @@ func (r *Report) Throughput(batches bool, floor string) string {
 			g, group = append(g, []string{"**" + string(x.Group) + "**"}), x.Group
 		}
 		ns := []float64{r.Ns(x.Name, 1, 1), r.Ns(x.Name, 1, n), r.Ns(x.Name, n, n)}
-		price := r.ratio(x.Name, suite.On(1, n), x.Floor, suite.On(1, n))
+		price := r.Ratio(x.Name, suite.On(1, n), x.Floor, suite.On(1, n))
 		g = append(g, line(x.Name, x, ns, price.String()))
 	}
 	return g.String()
@@ -268,22 +259,21 @@ func (r *Report) Readme() string {
 	return g.String()
 }
 
-// Chart draws ids a second of own generators and other libraries, and returns the chart's path.
+// Chart adds a chart of the ids a second of own generators and other libraries, and returns its
+// path.
 func (r *Report) Chart(name string, goroutines int) string {
-	color := map[contender.Group]string{contender.Own: chart.Blue, contender.Peer: chart.Orange,
-		contender.Floor: chart.Grey}
-	var bars []chart.Bar
+	var bars []bar
 	for _, x := range r.Contenders() {
-		if color[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
+		if colors[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
 			continue
 		}
 		v := r.Ns(x.Name, goroutines, r.Procs())
-		bars = append(bars, chart.Bar{Label: strings.TrimPrefix(x.Name, "floor/"), Value: 1e3 / v,
+		bars = append(bars, bar{Label: strings.TrimPrefix(x.Name, "floor/"), Value: 1e3 / v,
 			Text:  strings.TrimSpace(three(1e3/v) + " " + x.Rate.Mark(1e9/v)),
-			Color: color[x.Group]})
+			Color: colors[x.Group]})
 	}
 	path := fmt.Sprintf("docs/charts/%s.svg", name)
-	r.out[path] = chart.Bars(fmt.Sprintf("Ids a second, goroutines: %d", goroutines),
+	r.charts[path] = newChart(fmt.Sprintf("Ids a second, goroutines: %d", goroutines),
 		"million ids a second; * the limit of its layout; † more than its layout can sustain", bars)
 	return path
 }

@@ -5,10 +5,43 @@ import (
 	"math"
 	"slices"
 
-	"github.com/uidring/uidring/bench/internal/contender"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/bench/internal/suite"
 )
+
+// Paired is the median and the 10th percentile of what the rounds of two cells make together.
+type Paired struct {
+	median, p10 float64
+	unit        string
+}
+
+// paired returns what f makes of two cells, round by round, for the rounds that both have.
+func paired(a, b *result.Row, unit string, f func(a, b float64) float64) Paired {
+	var v []float64
+	for i := range min(len(a.Values), len(b.Values)) {
+		v = append(v, f(a.Values[i], b.Values[i]))
+	}
+	return Paired{result.Quantile(v, 0.5), result.Quantile(v, 0.1), unit}
+}
+
+func (q Paired) String() string { return show(q.median, q.unit) + " (" + show(q.p10, q.unit) + ")" }
+
+// Scaled returns n times q.
+func (q Paired) Scaled(n int) Paired {
+	return Paired{float64(n) * q.median, float64(n) * q.p10, q.unit}
+}
+
+// Above is by how much a latency of a row of the closed loop is above that of another.
+func (r *Report) Above(name, floor, column string) Paired {
+	f := r.files["latency"]
+	return paired(f.Get("closed", name, column), f.Get("closed", floor, column), "ns",
+		func(a, b float64) float64 { return a - b })
+}
+
+// Loads are one goroutine on one processor, and on all.
+func (r *Report) Loads() []string {
+	return slices.Compact([]string{suite.On(1, 1), suite.On(1, r.Procs())})
+}
 
 // Targets is the table of bounds that the results meet or miss, and why they miss some.
 type Targets struct {
@@ -16,88 +49,30 @@ type Targets struct {
 	Reasons []string // each once
 }
 
-// add adds the line of a target: v is at most so much.
-func (t *Targets) add(v, most float64, why string, line ...string) {
-	verdict := "**missed**"
-	switch against := line[1]; {
-	case math.IsNaN(v):
-		verdict = "not measured"
-	case v <= most:
-		verdict = "met"
-	case !slices.Contains(t.Reasons, "Against "+against+": "+why):
-		t.Reasons = append(t.Reasons, "Against "+against+": "+why)
-	}
-	t.grid = append(t.grid, append(line, verdict))
+// Targets returns the table without its lines, which the template adds.
+func (r *Report) Targets() *Targets {
+	return &Targets{grid: grid{{"what", "against", "load", "at most", "median (p10)",
+		"× called add", "result"}}}
 }
 
-// Targets works all targets out. A ratio meets its target by the median of its rounds. Those of one
-// goroutine's Next are of one processor and of all.
-func (r *Report) Targets() *Targets {
-	const (
-		next, many = "`Next`, one lane", "`Next`, many lanes"
-		loop       = "an add in the loop"
-		whyFill    = "A call claims its ids by a compare-and-swap; the store loop has none."
-		whyWUID    = "Both are a call with one locked add. `Next` loads its lane and the end of " +
-			"its run as well, where wuid compares with constants and its ids carry no time."
-		whyShared = "Two processors want one line all the time. Which of them keeps it for how " +
-			"long is chance, and rounds differ by more than what is missed."
-		whyOwn = "A lane's line stays with its processor; what is left is that of the processors."
-	)
-	n := r.Procs()
-	whyCalled := fmt.Sprintf("`Next` is a call. A locked instruction waits for the stores before "+
-		"it, and a call is a store: an add that is called costs %s times the same add in the "+
-		"loop here, and a plain store before the add makes it cost %s times as much. The rest is "+
-		"the loads of the lane and of the end of its run.",
-		three(r.Times(contender.AddCalled, contender.Add)),
-		three(r.Times(contender.AddStore, contender.Add)))
-	t := &Targets{grid: grid{{"what", "against", "load", "at most", "median (p10)", "× called add",
-		"result"}}}
-	for i, b := range []struct {
-		what, own, against, floor string
-		goroutines, procs         int
-		most                      float64
-		why                       string
-	}{
-		{next, contender.OneLane, loop, contender.Add, 1, 1, 1.2, whyCalled},
-		{next, contender.OneLane, contender.WUID, contender.WUID, 1, 1, 1, whyWUID},
-		{many, contender.ManyLanes, loop, contender.Add, 1, 1, 1.4, whyCalled},
-		{next, contender.OneLane, loop, contender.Add, 1, n, 1.2, whyCalled},
-		{next, contender.OneLane, contender.WUID, contender.WUID, 1, n, 1, whyWUID},
-		{many, contender.ManyLanes, loop, contender.Add, 1, n, 1.4, whyCalled},
-		{"`Fill` of 1,024", contender.Fill1024, "the store loop", contender.Store1024, 1, n, 1.4,
-			whyFill},
-		{"`Fill` of 256", contender.Fill256, "the store loop", contender.Store256, 1, n, 1.8,
-			whyFill},
-		{"`uid.Default` on 31-4-28", contender.DefaultWide, "`time.Now`", contender.TimeNow, 1, n, 1,
-			"A call is a `time.Now` and a compare-and-swap."},
-		{next, contender.OneLane, "a shared called add", contender.AddCalled, n, n, 1.1, whyShared},
-		{"a call of " + many, contender.ManyLanes, "the same alone", "", n, n, 1.05, whyOwn},
-	} {
-		if n == 1 && i < 3 {
-			continue // the next three are the same
-		}
-		load := suite.On(b.goroutines, b.procs)
-		q := r.ratio(b.own, load, b.floor, load)
-		if b.floor == "" { // what a call costs, not the wall time of an id
-			q = r.ratio(b.own, load, b.own, suite.On(1, n))
-			q = ratio{float64(n) * q.median, float64(n) * q.p10}
-		}
-		called := ""
-		if b.floor == contender.Add {
-			called = r.ratio(b.own, load, contender.AddCalled, load).String()
-		}
-		t.add(q.median, b.most, b.why, b.what, b.against, load, three(b.most)+" ×", q.String(),
-			called)
+// Add adds the line of a target: the median of q is at most so much. called is another cell. It
+// returns nothing to show.
+func (t *Targets) Add(what, against, load string, most float64, q Paired, called any,
+	why string) string {
+	bound, verdict, reason := three(most)+" ×", "met", "Against "+against+": "+why
+	if q.unit != "" {
+		bound = show(most, q.unit) + " more"
 	}
-	f := r.files["latency"]
-	clock := f.Get("closed", suite.ClockAlone, "p99.99").Values
-	above := slices.Clone(f.Get("closed", contender.OneLane, "p99.99").Values)
-	for i := range min(len(clock), len(above)) {
-		above[i] -= clock[i]
+	switch {
+	case math.IsNaN(q.median):
+		verdict = "not measured"
+	case q.median > most:
+		verdict = "**missed**"
+		if !slices.Contains(t.Reasons, reason) {
+			t.Reasons = append(t.Reasons, reason)
+		}
 	}
-	median, p10 := result.Quantile(above, 0.5), result.Quantile(above, 0.1)
-	t.add(median, 1000, "The first call of a run takes it from the ring, and now and then composes"+
-		" the next ones.", "p99.99 of `Next`, one lane", "the clock's own", suite.On(1, n),
-		"1 µs more", show(median, "ns")+" ("+show(p10, "ns")+")", "")
-	return t
+	t.grid = append(t.grid, []string{what, against, load, bound, q.String(), fmt.Sprint(called),
+		verdict})
+	return ""
 }

@@ -1,4 +1,4 @@
-package chart
+package report
 
 import (
 	"encoding/xml"
@@ -32,11 +32,15 @@ func TestTicks(t *testing.T) {
 // a suite that was cut short must not keep the report from being written.
 func TestBars(t *testing.T) {
 	t.Parallel()
-	for name, bars := range map[string][]Bar{
+	for name, bars := range map[string][]bar{
 		"none": nil, "a zero": {{Label: "l"}},
 		"two": {{Label: "a<b", Value: 100, Color: "red"}, {Value: 50, Color: "blue"}},
 	} {
-		svg := string(Bars("t & u", "x", bars))
+		text := &strings.Builder{}
+		if err := templates.ExecuteTemplate(text, "chart.tmpl", newChart("t & u", "x", bars)); err != nil {
+			t.Fatal(err)
+		}
+		svg := text.String()
 		width := map[string]float64{}
 		for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 			token, err := d.Token()
