@@ -88,6 +88,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := r.Write(root); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\nwrote bench/README.md and docs/charts\n", r.Targets())
+	fmt.Fprintln(out, "wrote bench/README.md and docs/charts")
 	return nil
 }

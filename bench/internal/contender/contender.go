@@ -36,6 +36,7 @@ const (
 	Own   Group = "uidring, one id a call"
 	Batch Group = "many ids a call, per id"
 	Peer  Group = "other libraries"
+	Java  Group = "other projects"
 )
 
 // Rate is the number of ids a second that an id's layout has room for on one generator, and what
@@ -82,14 +83,17 @@ func (c Contender) Slice(rounds int) (d time.Duration, n int) {
 	return Short, rounds
 }
 
-// All returns every contender, in the order of the report.
+// All returns every contender in Go, in the order of the report.
 func All() []Contender { return slices.Concat(floors(), owns(), batches(), peers()) }
 
-// Pick returns the contenders of these names, in their order, without those that are not there.
-func Pick(names ...string) []Contender {
-	var out []Contender
+// Pick returns the contenders of these names, in their order, without those that are not there, or
+// All for no names. Those in Java have no New.
+func Pick(names ...string) (out []Contender) {
+	if len(names) == 0 {
+		return All()
+	}
 	for _, name := range names {
-		for _, c := range All() {
+		for _, c := range append(All(), java()...) {
 			if c.Name == name {
 				out = append(out, c)
 			}

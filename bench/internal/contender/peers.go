@@ -23,7 +23,17 @@ const (
 	UUID7    = "google/uuid v7"
 	GoUUID7  = "uuid v7 (Go's own)"
 	Drifting = "yitter/idgenerator-go"
+
+	Baidu = "Baidu CachedUidGenerator (Java)"
+	Chain = "CosId SegmentChainId (Java)"
+	Leaf  = "Leaf SegmentIDGenImpl (Java)"
 )
+
+// java returns what a Go program cannot call: another suite measures it.
+func java() []Contender {
+	row := func(name string, r Rate) Contender { return Contender{name, Java, "", 63, r, "", nil} }
+	return []Contender{row(Baidu, second(13, false)), row(Chain, Rate{}), row(Leaf, Rate{})}
+}
 
 // peers returns the libraries that a Go program could use instead. Each is set up as its own
 // documentation shows first; a second row with another layout says so in its name.

@@ -11,15 +11,30 @@ import (
 
 // grid is a table of text, the head first. Its Markdown is aligned, so that it reads as well on a
 // terminal as on a page. Cells that a line lacks are empty.
-type grid [][]string
+type grid struct{ lines [][]string }
+
+func newGrid(head ...string) *grid { return &grid{[][]string{head}} }
+
+// Add adds a line to a grid and returns nothing, which is what a template then shows.
+func (g *grid) Add(cells ...any) string {
+	var line []string
+	for _, cell := range cells {
+		if v, ok := cell.(float64); ok {
+			cell = three(v)
+		}
+		line = append(line, fmt.Sprint(cell))
+	}
+	g.lines = append(g.lines, line)
+	return ""
+}
 
 // String returns the Markdown. The first column is aligned left, the others right unless they have
 // long texts.
-func (g grid) String() string {
-	widths, rule := make([]int, len(g[0])), "|" // negative: aligned left
+func (g *grid) String() string {
+	widths, rule := make([]int, len(g.lines[0])), "|" // negative: aligned left
 	for i := range widths {
 		w := 3
-		for _, line := range g {
+		for _, line := range g.lines {
 			if i < len(line) {
 				w = max(w, utf8.RuneCountInString(line[i]))
 			}
@@ -32,7 +47,7 @@ func (g grid) String() string {
 		}
 	}
 	var b strings.Builder
-	for at, line := range g {
+	for at, line := range g.lines {
 		line = append(line, make([]string, len(widths)-len(line))...)
 		for i, cell := range line {
 			fmt.Fprintf(&b, "| %*s ", widths[i], cell)

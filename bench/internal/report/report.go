@@ -44,7 +44,7 @@ func Load(dir string) (*Report, error) {
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"three": three, "show": show, "on": suite.On, "sum": sum, "short": human.Short,
+	"three": three, "show": show, "on": suite.On, "grid": newGrid, "sum": sum, "short": human.Short,
 }).ParseFS(files, "*.tmpl"))
 
 // Write writes the page and, below docs, the charts and the READMEs' parts, in a repository. The
@@ -84,11 +84,6 @@ func (r *Report) Runs() (out []result.Meta) {
 	return out
 }
 
-// Quick reports whether some of the results are from a quick run.
-func (r *Report) Quick() bool {
-	return slices.ContainsFunc(r.Runs(), func(m result.Meta) bool { return m.Quick })
-}
-
 // Minutes returns how long these suites took together, or all of them.
 func (r *Report) Minutes(suites ...string) float64 {
 	total := 0.0
@@ -108,18 +103,17 @@ func (r *Report) Quantile(suite, table, name, column string, q float64) float64 
 	return result.Quantile(r.files[suite].Get(table, name, column).Values, q)
 }
 
-// Ns returns the median of wall nanoseconds per id.
+// Ns returns the median of wall nanoseconds per id. Generators in Java are of another suite.
 func (r *Report) Ns(name string, goroutines, procs int) float64 {
+	if strings.HasSuffix(name, "(Java)") {
+		return 1e3 / r.Quantile("anchors", "anchors", name, fmt.Sprint(goroutines), 0.5)
+	}
 	return r.Quantile("throughput", "pace", name, suite.On(goroutines, procs), 0.5)
 }
 
-// Table writes a table of a suite: a line for each name, a column for each that is asked for, or
-// for all. Cells are medians.
-func (r *Report) Table(suite, table, head string, columns ...string) string {
-	return r.table(suite, table, head, columns).String()
-}
-
-func (r *Report) table(suite, table, head string, columns []string) grid {
+// Table is a table of a suite: a line for each name, a column for each that is asked for, or for
+// all. Cells are medians.
+func (r *Report) Table(suite, table, head string, columns ...string) *grid {
 	var names []string
 	all := len(columns) == 0
 	for _, row := range r.files[suite].Rows {
@@ -130,7 +124,7 @@ func (r *Report) table(suite, table, head string, columns []string) grid {
 			columns = append(columns, row.Column)
 		}
 	}
-	g := grid{append([]string{head}, columns...)}
+	g := newGrid(append([]string{head}, columns...)...)
 	for _, name := range names {
 		line := []string{name}
 		for _, column := range columns {
@@ -141,18 +135,9 @@ func (r *Report) table(suite, table, head string, columns []string) grid {
 			}
 			line = append(line, cell)
 		}
-		g = append(g, line)
+		g.lines = append(g.lines, line)
 	}
 	return g
-}
-
-// Sweep is the table of one of Baidu's sweeps, with the figures that it publishes.
-func (r *Report) Sweep(table, head string, published ...float64) string {
-	line := []string{"Baidu, published"}
-	for _, v := range published {
-		line = append(line, three(v))
-	}
-	return append(r.table("anchors", table, head, nil), line).String()
 }
 
 // KeyRatio returns the bytes of a secondary index in units of that of uid.Cached's keys, over all
@@ -174,96 +159,44 @@ func (r *Report) Ratio(name, load, floor, other string) Paired {
 		func(a, b float64) float64 { return a / b })
 }
 
-// Times is the median of what a contender costs one goroutine on all processors, in units of
-// another.
-func (r *Report) Times(name, floor string) float64 {
-	load := suite.On(1, r.Procs())
-	return r.Ratio(name, load, floor, load).median
+// Row is a contender as a line of a table shows it.
+type Row struct {
+	contender.Contender
+	of *Report
 }
 
-// Contenders returns those that have results.
-func (r *Report) Contenders() []contender.Contender {
-	return slices.DeleteFunc(contender.All(), func(x contender.Contender) bool {
-		return math.IsNaN(r.Ns(x.Name, 1, 1))
-	})
-}
-
-// line is a contender's line: nanoseconds per id with their marks, further cells, and the ids a
-// second that its layout has room for.
-func line(name string, x contender.Contender, ns []float64, more ...string) []string {
-	out := []string{name}
-	for _, v := range ns {
-		out = append(out, strings.TrimSpace(show(v, "ns")+" "+x.Rate.Mark(1e9/v)))
+// Rows returns those of these contenders, or of all, that have results.
+func (r *Report) Rows(names ...string) (out []Row) {
+	for _, x := range contender.Pick(names...) {
+		if !math.IsNaN(r.Ns(x.Name, 1, 1)) {
+			out = append(out, Row{x, r})
+		}
 	}
-	sustained := ""
+	return out
+}
+
+// Time is the time of an id, with the mark of what the layout can sustain.
+func (x Row) Time(goroutines, procs int) string {
+	v := x.of.Ns(x.Name, goroutines, procs)
+	return strings.TrimSpace(show(v, "ns") + " " + x.Rate.Mark(1e9/v))
+}
+
+// Sustained is the ids a second that the layout has room for.
+func (x Row) Sustained() string {
 	switch {
 	case x.Rate.PerSecond > 0:
-		sustained = human.Count(int64(math.Round(x.Rate.PerSecond)))
+		return human.Count(int64(math.Round(x.Rate.PerSecond)))
 	case x.Bits > 0:
-		sustained = "no limit"
+		return "no limit"
 	}
-	return append(append(out, more...), sustained)
-}
-
-// Throughput is the table of all contenders that make one id a call, or of those that make many.
-func (r *Report) Throughput(batches bool, floor string) string {
-	n, group := r.Procs(), contender.Batch
-	g := grid{{"time of an id", "1 on 1", suite.On(1, n), suite.On(n, n) + ", wall", "× " + floor,
-		"sustained ids/s"}}
-	for _, x := range r.Contenders() {
-		if batches != (x.Group == contender.Batch) {
-			continue
-		}
-		if group != x.Group {
-			g, group = append(g, []string{"**" + string(x.Group) + "**"}), x.Group
-		}
-		ns := []float64{r.Ns(x.Name, 1, 1), r.Ns(x.Name, 1, n), r.Ns(x.Name, n, n)}
-		price := r.Ratio(x.Name, suite.On(1, n), x.Floor, suite.On(1, n))
-		g = append(g, line(x.Name, x, ns, price.String()))
-	}
-	return g.String()
-}
-
-// Readme is the README's table. It begins with the layout that borrows nothing. A rate beyond what
-// a layout sustains has a mark.
-func (r *Report) Readme() string {
-	n := r.Procs()
-	g := grid{{"", "1 goroutine", fmt.Sprintf("%d goroutines", n), "sustained ids/s", "bits"}}
-	add := func(name string, x contender.Contender, one, all float64) {
-		bits := ""
-		if x.Bits > 0 {
-			bits = fmt.Sprint(x.Bits)
-		}
-		g = append(g, append(line(name, x, []float64{one, all}), bits))
-	}
-	for _, x := range contender.Pick(contender.OneLaneWide, contender.ManyLanesWide,
-		contender.DefaultWide, contender.AddCalled, contender.WUID, contender.Bwmarrin,
-		contender.Sony, "rs/xid", contender.UUID7, contender.GoUUID7, "google/uuid v4") {
-		name := x.Name
-		switch x.Group {
-		case contender.Own:
-			name = "**" + name + "**"
-		case contender.Floor:
-			name = "*a function that adds one*"
-		}
-		add(name, x, r.Ns(x.Name, 1, n), r.Ns(x.Name, n, n))
-	}
-	for _, x := range []contender.Contender{
-		{Name: suite.Baidu, Bits: 63, Rate: contender.Rate{PerSecond: 1 << 13}}, // 29-21-13
-		{Name: suite.Chain, Bits: 63}, {Name: suite.Leaf, Bits: 63}} {
-		ns := func(threads int) float64 {
-			return 1e3 / r.Quantile("anchors", "anchors", x.Name, fmt.Sprint(threads), 0.5)
-		}
-		add(x.Name, x, ns(1), ns(n))
-	}
-	return g.String()
+	return ""
 }
 
 // Chart adds a chart of the ids a second of own generators and other libraries, and returns its
 // path.
 func (r *Report) Chart(name string, goroutines int) string {
 	var bars []bar
-	for _, x := range r.Contenders() {
+	for _, x := range r.Rows() {
 		if colors[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
 			continue
 		}

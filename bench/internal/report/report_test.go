@@ -42,13 +42,13 @@ func TestTable(t *testing.T) {
 	f.Add("start", "c", "first id", "ns", 1500, nil)
 	r := loaded(t, f)
 	want := "| of  |   idle |\n| --- | -----: |\n| a   |  2 KiB |\n| b   | failed |\n"
-	if got := r.Table("costs", "memory", "of"); got != want {
+	if got := r.Table("costs", "memory", "of").String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := r.Table("costs", "start", "of"); !strings.Contains(got, "1.50 µs") {
+	if got := r.Table("costs", "start", "of").String(); !strings.Contains(got, "1.50 µs") {
 		t.Errorf("no 1.50 µs in\n%s", got)
 	}
-	if got := r.Table("costs", "linking", "of"); got != "| of  |\n| --- |\n" {
+	if got := r.Table("costs", "linking", "of").String(); got != "| of  |\n| --- |\n" {
 		t.Errorf("a table without rows: %q", got)
 	}
 }

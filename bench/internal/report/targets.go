@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,7 +10,7 @@ import (
 
 // Paired is the median and the 10th percentile of what the rounds of two cells make together.
 type Paired struct {
-	median, p10 float64
+	Median, P10 float64
 	unit        string
 }
 
@@ -24,11 +23,11 @@ func paired(a, b *result.Row, unit string, f func(a, b float64) float64) Paired 
 	return Paired{result.Quantile(v, 0.5), result.Quantile(v, 0.1), unit}
 }
 
-func (q Paired) String() string { return show(q.median, q.unit) + " (" + show(q.p10, q.unit) + ")" }
+func (q Paired) String() string { return show(q.Median, q.unit) + " (" + show(q.P10, q.unit) + ")" }
 
 // Scaled returns n times q.
 func (q Paired) Scaled(n int) Paired {
-	return Paired{float64(n) * q.median, float64(n) * q.p10, q.unit}
+	return Paired{float64(n) * q.Median, float64(n) * q.P10, q.unit}
 }
 
 // Above is by how much a latency of a row of the closed loop is above that of another.
@@ -45,14 +44,14 @@ func (r *Report) Loads() []string {
 
 // Targets is the table of bounds that the results meet or miss, and why they miss some.
 type Targets struct {
-	grid
+	*grid
 	Reasons []string // each once
 }
 
 // Targets returns the table without its lines, which the template adds.
 func (r *Report) Targets() *Targets {
-	return &Targets{grid: grid{{"what", "against", "load", "at most", "median (p10)",
-		"× called add", "result"}}}
+	return &Targets{grid: newGrid("what", "against", "load", "at most", "median (p10)",
+		"× called add", "result")}
 }
 
 // Add adds the line of a target: the median of q is at most so much. called is another cell. It
@@ -64,15 +63,13 @@ func (t *Targets) Add(what, against, load string, most float64, q Paired, called
 		bound = show(most, q.unit) + " more"
 	}
 	switch {
-	case math.IsNaN(q.median):
+	case math.IsNaN(q.Median):
 		verdict = "not measured"
-	case q.median > most:
+	case q.Median > most:
 		verdict = "**missed**"
 		if !slices.Contains(t.Reasons, reason) {
 			t.Reasons = append(t.Reasons, reason)
 		}
 	}
-	t.grid = append(t.grid, []string{what, against, load, bound, q.String(), fmt.Sprint(called),
-		verdict})
-	return ""
+	return t.grid.Add(what, against, load, bound, q, called, verdict)
 }

@@ -18,13 +18,6 @@ import (
 	"github.com/uidring/uidring/uid"
 )
 
-// Names of rows that others refer to.
-const (
-	Baidu = "Baidu CachedUidGenerator (Java)"
-	Chain = "CosId SegmentChainId (Java)"
-	Leaf  = "Leaf SegmentIDGenImpl (Java)"
-)
-
 // anchor is a Java process that runs a generator of another project.
 type anchor struct {
 	name string
@@ -95,9 +88,9 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 		strings.Join(strings.Fields(string(commits)), " ")
 	var java []*anchor
 	for _, x := range [][2]string{
-		{Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
-		{Chain, "cosid-chain"}, {"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
-		{Leaf, "leaf-segment"}, {"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
+		{contender.Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
+		{contender.Chain, "cosid-chain"}, {"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
+		{contender.Leaf, "leaf-segment"}, {"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
 	} {
 		a, err := newAnchor(ctx, c.Anchors, x[0], x[1])
 		if err != nil {
@@ -123,7 +116,7 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 			for _, a := range java {
 				rate, refused, err := a.ask("%d %d", threads, d.Milliseconds())
 				f.Add("anchors", a.name, column, "M/s", rate, err)
-				if a.name == Baidu {
+				if a.name == contender.Baidu {
 					f.Add("refused", a.name, column, "", refused, err)
 				}
 			}
@@ -165,7 +158,7 @@ func sweeps(ctx context.Context, c *Config, f *result.File, baidu *anchor) error
 				return err
 			}
 			rate, _, err := baidu.ask("%d %d", goroutines, d.Milliseconds())
-			f.Add(table.name, Baidu, column, "M/s", rate, err)
+			f.Add(table.name, contender.Baidu, column, "M/s", rate, err)
 		}
 	}
 	return ctx.Err()
