@@ -11,14 +11,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/bench/internal/report"
@@ -27,55 +23,38 @@ import (
 )
 
 func main() {
+	c := &suite.Config{Out: os.Stdout, Results: "bench/results"}
+	flag.BoolVar(&c.Quick, "quick", false, "few and short measurements")
+	flag.StringVar(&c.Anchors, "anchors", "",
+		"what bench/anchors/build.sh has built; without it their suite is left out")
+	suites := flag.String("suite", strings.Join(result.Suites(), ","),
+		"comma-separated suites to run")
+	only := flag.Bool("report", false, "measure nothing, write the report from the results")
+	flag.Parse()
+	names := strings.Split(*suites, ",")
+	if *only {
+		names = nil
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			os.Exit(2)
-		}
+	if err := run(ctx, c, names); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
 		os.Exit(1)
 	}
 }
 
-// run measures what args ask for and writes the report.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	all := result.Suites()
-	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
-	quick := fs.Bool("quick", false, "few and short measurements")
-	suites := fs.String("suite", strings.Join(all, ","), "comma-separated suites to run")
-	anchors := fs.String("anchors", "",
-		"what bench/anchors/build.sh has built; without it their suite is left out")
-	only := fs.Bool("report", false, "measure nothing, write the report from the results")
-	if err := fs.Parse(args); err != nil {
-		return err
-	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	root, err := os.Getwd()
-	if err == nil {
-		_, err = os.Stat(filepath.Join(root, "bench", "go.mod"))
-	}
-	if err != nil {
+// run measures suites and writes the report.
+func run(ctx context.Context, c *suite.Config, names []string) error {
+	if _, err := os.Stat("bench/go.mod"); err != nil {
 		return fmt.Errorf("want the repository's root as the working directory: %w", err)
 	}
-	names := strings.Split(*suites, ",")
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			return fmt.Errorf("-suite %s: want one of %s", name, strings.Join(all, ", "))
-		}
-	}
-	c := &suite.Config{Quick: *quick, Root: root, Anchors: *anchors, Out: out,
-		Results: filepath.Join(root, "bench", "results")}
 	r, err := report.Load(c.Results)
 	if err != nil {
 		return err
 	}
-	if *only {
-		names = nil
-	} else if !*quick {
-		fmt.Fprintf(out, "the suites took %v minutes the last time\n", r.Minutes(names...))
+	if len(names) > 0 && !c.Quick {
+		fmt.Fprintf(c.Out, "the suites took %v minutes the last time\n", r.Minutes(names...))
 	}
 	for _, name := range names {
 		if err := c.Run(ctx, name); err != nil {
@@ -85,9 +64,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if r, err = report.Load(c.Results); err != nil {
 		return err
 	}
-	if err := r.Write(root); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "wrote bench/README.md and docs/charts")
-	return nil
+	fmt.Fprintln(c.Out, "writes bench/README.md and docs/charts")
+	return r.Write(".")
 }

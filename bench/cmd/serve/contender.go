@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -33,16 +34,12 @@ func (c contender) load(
 ) (*hdrhistogram.Histogram, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, overtime*duration)
 	defer cancel()
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex // guards what follows
-		all   = newHistogram()
-		first error
-	)
+	var wg sync.WaitGroup
+	parts, errs := make([]*hdrhistogram.Histogram, conns), make([]error, conns)
 	begin := time.Now().Add(50 * time.Millisecond) // until all are connected
 	for k := range conns {
 		wg.Go(func() {
-			h, err := c.connection(ctx, func(n int) (time.Time, bool) {
+			parts[k], errs[k] = c.connection(ctx, func(n int) (time.Time, bool) {
 				at := time.Now()
 				if at.Before(begin) {
 					at = begin
@@ -52,16 +49,14 @@ func (c contender) load(
 				}
 				return at, at.Sub(begin) < duration
 			})
-			mu.Lock()
-			defer mu.Unlock()
-			all.Merge(h)
-			if first == nil {
-				first = err
-			}
 		})
 	}
 	wg.Wait()
-	return all, time.Since(begin), first
+	took, all := time.Since(begin), newHistogram()
+	for _, h := range parts {
+		all.Merge(h)
+	}
+	return all, took, errors.Join(errs...)
 }
 
 // newHistogram returns a histogram of nanoseconds.
@@ -124,10 +119,7 @@ func answer(r *bufio.Reader) error {
 // cpuTime returns for how long the server has run, 0 where the system does not tell.
 func (c contender) cpuTime() time.Duration {
 	const tick = 10 * time.Millisecond // of Linux, for programs
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
 	_, rest, _ := strings.Cut(string(text), ") ") // the name may hold anything else
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {

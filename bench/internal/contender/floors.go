@@ -10,13 +10,8 @@ import (
 
 // Names of floors that others refer to.
 const (
-	Add       = "floor/add"
 	AddCalled = "floor/add, called"
-	AddStore  = "floor/store and add"
 	AddOwn    = "floor/add, a word each"
-	Store256  = "floor/store 256"
-	Store1024 = "floor/store 1,024"
-	TimeNow   = "floor/time.Now"
 )
 
 func floors() []Contender {
@@ -25,7 +20,7 @@ func floors() []Contender {
 	}
 	shared := new(word) // of the goroutines
 	return []Contender{
-		row(Add, "`atomic.Int64.Add` in the loop itself; goroutines share the word",
+		row("floor/add", "`atomic.Int64.Add` in the loop itself; goroutines share the word",
 			plain(func(n int) error {
 				return repeat(n, func() error { shared.v.Add(1); return nil })
 			})),
@@ -33,8 +28,8 @@ func floors() []Contender {
 			plain(func(n int) error {
 				return repeat(n, func() error { called(&shared.v); return nil })
 			})),
-		row(AddStore, "one plain store to another cache line, then the add, both in the loop",
-			plain(func(n int) error {
+		row("floor/store and add",
+			"one plain store to another cache line, then the add, both in the loop", plain(func(n int) error {
 				own := escape(new(word))
 				return repeat(n, func() error { own.s = 1; shared.v.Add(1); return nil })
 			})),
@@ -42,7 +37,7 @@ func floors() []Contender {
 			own := escape(new(word))
 			return repeat(n, func() error { own.v.Add(1); return nil })
 		})),
-		row(TimeNow, "reads the wall clock and the monotonic clock", plain(func(n int) error {
+		row("floor/time.Now", "reads the wall clock and the monotonic clock", plain(func(n int) error {
 			t := escape(new(time.Time))
 			return repeat(n, func() error { *t = time.Now(); return nil })
 		})),

@@ -2,12 +2,14 @@ package contender
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
 	"github.com/uidring/uidring/internal/claimtest"
+	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/number"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -16,17 +18,12 @@ import (
 
 // Names of the library's rows that others refer to.
 const (
-	OneLane       = "uid.Cached"
-	ManyLanes     = "uid.Cached, many lanes"
-	OneLaneWide   = "uid.Cached 31-4-28"
-	ManyLanesWide = "uid.Cached 31-4-28, many lanes"
-	DefaultWide   = "uid.Default 31-4-28"
-	DefaultHash   = "uid.Default 41-10-12 ms"
-	DefaultZero   = "uid.Default 41-10-12 ms, SeqStart 1"
-	SegmentTag    = "segment, one tag"
-
-	Fill256  = "uid.Cached, Fill of 256"
-	Fill1024 = "uid.Cached, Fill of 1,024"
+	OneLane     = "uid.Cached"
+	ManyLanes   = "uid.Cached, many lanes"
+	DefaultWide = "uid.Default 31-4-28"
+	DefaultHash = "uid.Default 41-10-12 ms"
+	DefaultZero = "uid.Default 41-10-12 ms, SeqStart 1"
+	SegmentTag  = "segment, one tag"
 )
 
 // worker is the worker id of every generator here. They share it, so ids of two may be equal.
@@ -47,10 +44,10 @@ func owns() []Contender {
 			"the default: one lane, strictly increasing ids, layout 28-22-13"),
 		row(ManyLanes, second(13, false), Cached(&uid.Options{Lanes: uid.AutoLanes}),
 			"`Lanes: uid.AutoLanes`: ids increase per lane"),
-		row(OneLaneWide, second(28, false), Cached(&uid.Options{Layout: wide}),
+		row("uid.Cached 31-4-28", second(28, false), Cached(&uid.Options{Layout: wide}),
 			"one lane on a layout that one goroutine cannot use up: it borrows nothing"),
-		row(ManyLanesWide, second(28, false), Cached(&uid.Options{Layout: wide,
-			Lanes: uid.AutoLanes}), "many lanes on that layout"),
+		row("uid.Cached 31-4-28, many lanes", second(28, false),
+			Cached(&uid.Options{Layout: wide, Lanes: uid.AutoLanes}), "many lanes on that layout"),
 		row(DefaultWide, second(28, true), Default(&uid.DefaultOptions{Layout: wide}),
 			"asks the clock for every id; a layout that is not its limit"),
 		row(DefaultHash, twitter, Default(&uid.DefaultOptions{Layout: compat.Twitter()}),
@@ -65,16 +62,16 @@ func owns() []Contender {
 }
 
 func batches() []Contender {
-	own := func(name, floor string, n int, o *uid.Options) Contender {
-		return Contender{name, Batch, floor, 63, second(13, false), "", fill(n, o)}
-	}
-	least := func(name string, n int) Contender {
+	least := func(n int) Contender {
+		name := "floor/store " + human.Count(int64(n))
 		return Contender{name, Batch, name, 0, Rate{}, "", store(n)}
 	}
-	return []Contender{least(Store256, 256), least(Store1024, 1024),
-		own(Fill256, Store256, 256, nil), own(Fill1024, Store1024, 1024, nil),
-		own("uid.Cached, many lanes, Fill of 256", Store256, 256,
-			&uid.Options{Lanes: uid.AutoLanes})}
+	own := func(name string, n int, o *uid.Options) Contender {
+		return Contender{name + ", Fill of " + human.Count(int64(n)), Batch, least(n).Name, 63,
+			second(13, false), "", fill(n, o)}
+	}
+	return []Contender{least(256), least(1024), own(OneLane, 256, nil), own(OneLane, 1024, nil),
+		own(ManyLanes, 256, &uid.Options{Lanes: uid.AutoLanes})}
 }
 
 // Cached is the Start of a loop of Next of a uid.Cached.
@@ -143,11 +140,8 @@ func Segment(after time.Duration) Start {
 	return func() (Loop, func() error, error) {
 		ctx, src := context.Background(), &away{after: after}
 		err := src.Set(ctx, segment.Row{Tag: "order", Step: 1000})
-		if err != nil {
-			return nil, nil, err
-		}
-		g, err := segment.New(ctx, src, nil)
-		if err != nil {
+		g, more := segment.New(ctx, src, nil)
+		if err := errors.Join(err, more); err != nil {
 			return nil, nil, err
 		}
 		tag, err := g.Tag(ctx, "order")

@@ -21,7 +21,6 @@ const (
 	Bwmarrin = "bwmarrin/snowflake"
 	Sony     = "sony/sonyflake 15-bit seq, 1 ms"
 	UUID7    = "google/uuid v7"
-	GoUUID7  = "uuid v7 (Go's own)"
 	Drifting = "yitter/idgenerator-go"
 
 	Baidu = "Baidu CachedUidGenerator (Java)"
@@ -62,7 +61,7 @@ func peers() []Contender {
 		row(UUID7, 128, Rate{}, "", plain(func(n int) error {
 			return repeat(n, func() error { _, err := uuid.NewV7(); return err })
 		})),
-		row(GoUUID7, 128, Rate{}, "the standard library's, since Go 1.27", standard),
+		row("uuid v7 (Go's own)", 128, Rate{}, "the standard library's, since Go 1.27", standard),
 		row("oklog/ulid", 128, Rate{}, "", plain(func(n int) error {
 			return repeat(n, func() error { ulid.Make(); return nil })
 		})),

@@ -3,6 +3,7 @@
 package result
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -45,19 +46,18 @@ func NewMeta(ctx context.Context, suite string, quick bool) Meta {
 // commit returns the abbreviated commit, or "unknown". What the bench itself writes does not count
 // as a change.
 func commit(ctx context.Context) string {
-	hash, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	out := strings.TrimSpace(string(hash))
-	status, err := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain",
-		"--",
-		":/", ":(top,exclude)bench/results", ":(top,exclude)docs/charts",
+	out, _ := exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain=v2",
+		"--branch", "--", ":/", ":(top,exclude)bench/results", ":(top,exclude)docs/charts",
 		":(top,exclude)bench/README.md").Output()
-	if err != nil || len(status) > 0 {
-		out += "+changes"
+	var hash, changes string
+	for line := range strings.Lines(string(out)) {
+		if text, ok := strings.CutPrefix(line, "# branch.oid "); ok {
+			hash = text[:min(12, len(text))]
+		} else if !strings.HasPrefix(line, "#") {
+			changes = "+changes"
+		}
 	}
-	return out
+	return cmp.Or(hash, "unknown") + changes
 }
 
 // processor returns the processor's name as Linux or macOS gives it.

@@ -58,22 +58,13 @@ func (f *File) Add(table, name, column, unit string, v float64, err error) {
 // Save writes f to dir, a line for each cell.
 func (f *File) Save(dir string) error {
 	meta, err := json.MarshalIndent(f.Meta, "", "\t")
-	if err != nil {
+	rows, more := json.Marshal(f.Rows)
+	if err := errors.Join(err, more); err != nil {
 		return fmt.Errorf("result: %s: %w", f.Meta.Suite, err)
 	}
-	b := bytes.NewBufferString("{\"Meta\": " + string(meta) + ",\n\"Rows\": [")
-	for i, r := range f.Rows {
-		row, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("result: %s: %s, %s: %w", f.Meta.Suite, r.Name, r.Column, err)
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "\n%s", row)
-	}
-	b.WriteString("\n]}\n")
-	return os.WriteFile(filepath.Join(dir, f.Meta.Suite+".json"), b.Bytes(), 0o644)
+	rows = bytes.ReplaceAll(rows, []byte(`{"Table":`), []byte("\n{\"Table\":"))
+	text := fmt.Appendf(nil, "{\"Meta\": %s,\n\"Rows\": %s}\n", meta, rows)
+	return os.WriteFile(filepath.Join(dir, f.Meta.Suite+".json"), text, 0o644)
 }
 
 // Load reads the file of a suite from dir. A file that is not there is empty.

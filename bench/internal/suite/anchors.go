@@ -51,12 +51,8 @@ func (a *anchor) ask(format string, args ...any) (rate, refused float64, err err
 	if _, err := fmt.Fprintf(a.in, format+"\n", args...); err != nil {
 		return 0, 0, err
 	}
-	line, err := a.out.ReadString('\n')
-	if err != nil {
-		return 0, 0, err
-	}
 	var ids, ns, no float64
-	if _, err := fmt.Sscan(line, &ids, &ns, &no); err != nil || ns == 0 {
+	if _, err := fmt.Fscanln(a.out, &ids, &ns, &no); err != nil || ns == 0 {
 		return 0, 0, err
 	}
 	return 1e3 * ids / ns, 1e6 * no / ids, nil
@@ -88,8 +84,10 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 		strings.Join(strings.Fields(string(commits)), " ")
 	var java []*anchor
 	for _, x := range [][2]string{
-		{contender.Baidu, "baidu-cached"}, {"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
-		{contender.Chain, "cosid-chain"}, {"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
+		{contender.Baidu, "baidu-cached"},
+		{"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
+		{contender.Chain, "cosid-chain"},
+		{"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
 		{contender.Leaf, "leaf-segment"}, {"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
 	} {
 		a, err := newAnchor(ctx, c.Anchors, x[0], x[1])

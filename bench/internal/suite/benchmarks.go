@@ -36,7 +36,7 @@ func benchmarks(
 		args = append(args, "-quick")
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Stderr = c.Root, os.Stderr
+	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("go test: %w: %s", err, out)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
 )
 
@@ -33,27 +35,22 @@ func latency(ctx context.Context, c *Config, f *result.File) error {
 	open = append(open, contender.Pick(contender.Bwmarrin, contender.Sony, contender.WUID,
 		contender.UUID7)...)
 	return errors.Join(
-		distributions(ctx, f, "closed", closed, pick(c, 2, 20),
-			func(run contender.Loop) (*measure.Histogram, error) {
-				return measure.Closed(run, pick(c, 20*time.Millisecond, 100*time.Millisecond))
-			}),
-		distributions(ctx, f, "open", open, pick(c, 1, 5),
-			func(run contender.Loop) (*measure.Histogram, error) {
-				return measure.Open(run, 100_000,
-					pick(c, 200*time.Millisecond, 1500*time.Millisecond))
-			}))
+		distributions(ctx, f, "closed", closed, pick(c, 2, 20), 0,
+			pick(c, 20*time.Millisecond, 100*time.Millisecond)),
+		distributions(ctx, f, "open", open, pick(c, 1, 5), 100_000,
+			pick(c, 200*time.Millisecond, 1500*time.Millisecond)))
 }
 
 // distributions adds the quantiles of a fresh generator of each contender in every round.
 func distributions(ctx context.Context, f *result.File, table string, list []contender.Contender,
-	n int, take func(contender.Loop) (*measure.Histogram, error)) error {
+	n, perSecond int, d time.Duration) error {
 	return rounds(ctx, n, func(int) error {
 		for _, x := range list {
-			h, err := fresh(x.New, func(run contender.Loop) (*measure.Histogram, error) {
+			h, err := fresh(x.New, func(run contender.Loop) (*hdrhistogram.Histogram, error) {
 				if err := run(10_000); err != nil { // warms caches and branch predictors up
 					return nil, err
 				}
-				return take(run)
+				return latencies(run, perSecond, d)
 			})
 			for column, q := range map[string]float64{"p50": 50, "p99": 99, "p99.9": 99.9,
 				"p99.99": 99.99, "longest": 100} {
@@ -67,3 +64,40 @@ func distributions(ctx context.Context, f *result.File, table string, list []con
 		return nil
 	})
 }
+
+// latencies makes perSecond ids a second for about d, in an open loop: it returns how long it took
+// from when each id was due to when it was there. An id that has to wait because an earlier call
+// was late counts as late, so nothing is omitted by coordination. For 0 it makes one id after the
+// other, in a closed loop, and returns how long each call took. A time has one reading of the clock
+// in it.
+func latencies(run contender.Loop, perSecond int, d time.Duration) (*hdrhistogram.Histogram, error) {
+	h := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	runtime.GC()
+	start := time.Now()
+	for n := 0; ; n++ {
+		now := time.Since(start)
+		due := now
+		if perSecond > 0 {
+			// It yields instead of sleeping: a timer is late by more than most ids take.
+			for due = time.Duration(n) * time.Second / time.Duration(perSecond); now < due; {
+				runtime.Gosched()
+				now = time.Since(start)
+			}
+		}
+		switch {
+		case due >= d:
+			return h, nil
+		case now > 4*d:
+			return nil, errLate
+		}
+		if err := run(1); err != nil {
+			return nil, err
+		}
+		// A value beyond the histogram counts as its end.
+		took := time.Since(start) - due
+		_ = h.RecordValue(min(max(took.Nanoseconds(), 1), time.Minute.Nanoseconds()))
+	}
+}
+
+// errLate ends an open loop that cannot keep its pace.
+var errLate = errors.New("cannot keep the offered rate")

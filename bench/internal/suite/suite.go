@@ -10,14 +10,12 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
 )
 
 // Config is what a suite needs to know.
 type Config struct {
 	Quick   bool
-	Root    string    // of the repository
 	Anchors string    // what bench/anchors/build.sh has built; "" where it was not
 	Results string    // the directory of the raw results
 	Out     io.Writer // for what is under way
@@ -31,8 +29,11 @@ func (c *Config) Run(ctx context.Context, name string) error {
 	}
 	fmt.Fprintf(c.Out, "%s: %s", name, time.Now().Format(time.TimeOnly))
 	f := &result.File{Meta: result.NewMeta(ctx, name, c.Quick)}
-	start := time.Now()
-	err := suites[name](ctx, c, f)
+	start, measure := time.Now(), suites[name]
+	if measure == nil {
+		return fmt.Errorf("no such suite: want one of %v", result.Suites())
+	}
+	err := measure(ctx, c, f)
 	f.Meta.Seconds = time.Since(start).Seconds()
 	fmt.Fprintf(c.Out, ", took %.0f s\n", f.Meta.Seconds)
 	if err != nil || len(f.Rows) == 0 {
@@ -64,11 +65,8 @@ func rounds(ctx context.Context, n int, f func(round int) error) error {
 	return nil
 }
 
-// starter is the New of a contender.
-type starter = contender.Start
-
 // fresh calls take with the loop of a fresh generator.
-func fresh[T any](start starter, take func(contender.Loop) (T, error)) (v T, err error) {
+func fresh[T any](start contender.Start, take func(contender.Loop) (T, error)) (v T, err error) {
 	run, stop, err := start()
 	if err != nil {
 		return v, err
@@ -77,18 +75,6 @@ func fresh[T any](start starter, take func(contender.Loop) (T, error)) (v T, err
 		defer func() { _ = stop() }()
 	}
 	return take(run)
-}
-
-// once measures the wall nanoseconds per id of a fresh generator, to a picosecond.
-func once(start starter, goroutines int, d time.Duration) (float64, error) {
-	tries := 1
-	if d == contender.Short {
-		tries = measure.Tries
-	}
-	ns, err := fresh(start, func(run contender.Loop) (float64, error) {
-		return measure.Pace(run, goroutines, d, tries)
-	})
-	return float64(int64(ns*1000+0.5)) / 1000, err
 }
 
 // procs is the number of processors that Go may use.

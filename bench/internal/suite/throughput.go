@@ -3,10 +3,10 @@ package suite
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/uidring/uidring/bench/internal/contender"
-	"github.com/uidring/uidring/bench/internal/measure"
 	"github.com/uidring/uidring/bench/internal/result"
 	"github.com/uidring/uidring/uid"
 )
@@ -49,18 +49,18 @@ func tuning(ctx context.Context, c *Config, f *result.File) error {
 // paces measures contenders under loads, in rounds.
 func paces(ctx context.Context, f *result.File, table string, list []contender.Contender,
 	loads []load, n int) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	return rounds(ctx, n, func(round int) error {
 		for _, l := range loads {
-			measure.WithProcs(l.procs, func() {
-				for _, x := range list {
-					d, times := x.Slice(n)
-					if x.New == nil || round >= times || f.Get(table, x.Name, l.column).Err != "" {
-						continue
-					}
-					ns, err := once(x.New, l.goroutines, d)
-					f.Add(table, x.Name, l.column, "ns", ns, err)
+			runtime.GOMAXPROCS(l.procs)
+			for _, x := range list {
+				d, times := x.Slice(n)
+				if x.New == nil || round >= times || f.Get(table, x.Name, l.column).Err != "" {
+					continue
 				}
-			})
+				ns, err := once(x.New, l.goroutines, d)
+				f.Add(table, x.Name, l.column, "ns", ns, err)
+			}
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package measure
+package suite
 
 import "math"
 

@@ -1,17 +1,17 @@
-package measure_test
+package suite
 
 import (
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bench/internal/measure"
+	"github.com/uidring/uidring/bench/internal/contender"
 )
 
 var errBroken = errors.New("broken")
 
 // sleeps returns a loop whose ids take d each, the one at number late as long as that.
-func sleeps(d time.Duration, late int, longer time.Duration) func(int) error {
+func sleeps(d time.Duration, late int, longer time.Duration) contender.Loop {
 	made := 0
 	return func(n int) error {
 		for range n {
@@ -25,13 +25,20 @@ func sleeps(d time.Duration, late int, longer time.Duration) func(int) error {
 	}
 }
 
+// starts returns the Start of a loop that needs nothing.
+func starts(run contender.Loop) contender.Start {
+	return func() (contender.Loop, func() error, error) { return run, nil, nil }
+}
+
 func TestPace(t *testing.T) {
 	t.Parallel()
-	got, err := measure.Pace(sleeps(10*time.Microsecond, 0, 0), 1, 5*time.Millisecond, measure.Tries)
-	if err != nil || got < 10_000 {
-		t.Errorf("ids of 10 µs take %v ns, %v", got, err)
+	for _, d := range []time.Duration{contender.Short, 5 * time.Millisecond} {
+		got, err := once(starts(sleeps(10*time.Microsecond, 0, 0)), 1, d)
+		if err != nil || got < 10_000 {
+			t.Errorf("for %v, ids of 10 µs take %v ns, %v", d, got, err)
+		}
 	}
-	_, err = measure.Pace(func(int) error { return errBroken }, 1, time.Millisecond, 1)
+	_, err := once(starts(func(int) error { return errBroken }), 1, contender.Short)
 	if !errors.Is(err, errBroken) {
 		t.Errorf("a broken loop: %v", err)
 	}
@@ -42,7 +49,7 @@ func TestPace(t *testing.T) {
 func TestOpenLoopOmitsNothing(t *testing.T) {
 	t.Parallel()
 	const stop, length = 100 * time.Millisecond, 200 * time.Millisecond
-	open, err := measure.Open(sleeps(0, 100, stop), 1000, length)
+	open, err := latencies(sleeps(0, 100, stop), 1000, length)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +60,7 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 	if got := time.Duration(open.ValueAtQuantile(80)); got < stop/4 {
 		t.Errorf("p80 is %v, want the ids that were due during the stop to count", got)
 	}
-	closed, err := measure.Closed(sleeps(time.Microsecond, 100, stop), length)
+	closed, err := latencies(sleeps(time.Microsecond, 100, stop), 0, length)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +74,7 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 
 func TestOpenLoopThatCannotKeepItsRate(t *testing.T) {
 	t.Parallel()
-	if _, err := measure.Open(sleeps(time.Millisecond, 0, 0), 1e6, time.Millisecond); err == nil {
+	if _, err := latencies(sleeps(time.Millisecond, 0, 0), 1e6, time.Millisecond); err == nil {
 		t.Error("a thousand ids of a millisecond each at a million a second succeed")
 	}
 }

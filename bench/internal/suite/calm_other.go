@@ -1,6 +1,6 @@
 //go:build !unix
 
-package measure
+package suite
 
 // preemptions returns 0: this system does not tell.
 func preemptions() int64 { return 0 }

@@ -1,5 +1,4 @@
-// Package measure times loops that make ids: how fast they run, and how long a single id takes.
-package measure
+package suite
 
 import (
 	"errors"
@@ -15,19 +14,26 @@ import (
 // reading not to count, and short against a slice.
 const batchTime = 20 * time.Microsecond
 
-// Tries is how often a short measurement is repeated to find a calm one.
-const Tries = 5
+// tries is how often a short measurement is repeated to find a calm one.
+const tries = 5
 
-// Pace makes ids on the given number of goroutines for about d, up to tries times, and returns the
-// wall nanoseconds per id, all goroutines together, of the calmest measurement.
-func Pace(run contender.Loop, goroutines int, d time.Duration, tries int) (float64, error) {
-	batch, err := calibrate(run)
-	if err != nil {
-		return 0, err
+// once returns the wall nanoseconds per id, to a picosecond, of a fresh generator that so many
+// goroutines use for about d, all goroutines together. Of a short d it is the calmest measurement.
+func once(start contender.Start, goroutines int, d time.Duration) (float64, error) {
+	n := 1
+	if d == contender.Short {
+		n = tries
 	}
-	return calmest(tries, preemptions, func() (float64, error) {
-		return pace(run, goroutines, batch, d)
+	ns, err := fresh(start, func(run contender.Loop) (float64, error) {
+		batch, err := calibrate(run)
+		if err != nil {
+			return 0, err
+		}
+		return calmest(n, preemptions, func() (float64, error) {
+			return pace(run, goroutines, batch, d)
+		})
 	})
+	return float64(int64(ns*1000+0.5)) / 1000, err
 }
 
 func pace(run contender.Loop, goroutines, batch int, d time.Duration) (float64, error) {
@@ -88,10 +94,4 @@ func calibrate(run contender.Loop) (int, error) {
 			return n, nil
 		}
 	}
-}
-
-// WithProcs runs f with GOMAXPROCS set to n and sets it back.
-func WithProcs(n int, f func()) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	f()
 }
