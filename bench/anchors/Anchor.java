@@ -59,7 +59,7 @@ public final class Anchor {
             throws Exception {
         stop = () -> { };
         switch (name) {
-            case "baidu-cached":
+            case "Baidu CachedUidGenerator (Java)":
                 CachedUidGenerator cached = new CachedUidGenerator();
                 configure(cached, timeBits, workerBits, seqBits);
                 stop = () -> {
@@ -70,7 +70,7 @@ public final class Anchor {
                     }
                 };
                 return n -> baidu(cached, n);
-            case "baidu-default":
+            case "Baidu DefaultUidGenerator 29-4-30 (Java)":
                 DefaultUidGenerator byClock = new DefaultUidGenerator();
                 configure(byClock, timeBits, 4, 59 - timeBits);
                 return n -> {
@@ -81,7 +81,7 @@ public final class Anchor {
                     sink = x;
                     return 0;
                 };
-            case "cosid-chain":
+            case "CosId SegmentChainId (Java)":
                 SegmentChainId chain = new SegmentChainId(new IdSegmentDistributor.Atomic(1000));
                 return n -> {
                     long x = 0;
@@ -91,7 +91,7 @@ public final class Anchor {
                     sink = x;
                     return 0;
                 };
-            case "cosid-snowflake":
+            case "CosId MillisecondSnowflakeId (Java)":
                 MillisecondSnowflakeId flake = new MillisecondSnowflakeId(1);
                 return n -> {
                     long x = 0;
@@ -101,7 +101,7 @@ public final class Anchor {
                     sink = x;
                     return 0;
                 };
-            case "leaf-segment":
+            case "Leaf SegmentIDGenImpl (Java)":
                 SegmentIDGenImpl segment = new SegmentIDGenImpl();
                 segment.setDao(new Memory());
                 segment.init();
@@ -120,7 +120,7 @@ public final class Anchor {
                     sink = x;
                     return refused;
                 };
-            case "leaf-snowflake":
+            case "Leaf SnowflakeIDGenImpl (Java)":
                 SnowflakeIDGenImpl leaf = new SnowflakeIDGenImpl("", 0);
                 return n -> {
                     long x = 0;

@@ -33,8 +33,8 @@ import (
 )
 
 func main() {
-	if kind := os.Getenv(childEnv); kind != "" {
-		fmt.Fprintln(os.Stderr, constant(kind, os.Args[2]))
+	if len(os.Args) == 4 && (os.Args[1] == bare || os.Args[1] == careful) {
+		fmt.Fprintln(os.Stderr, constant(os.Args[1], os.Args[3]))
 		os.Exit(1)
 	}
 	uid := flag.String("uid", "", "the command uid, built")
@@ -42,8 +42,8 @@ func main() {
 	flag.IntVar(&m.rounds, "rounds", 9, "rounds")
 	flag.DurationVar(&m.duration, "duration", 3*time.Second, "of one measurement")
 	flag.IntVar(&m.conns, "connections", 16, "connections at a time")
-	open := flag.Bool("open", false, "send requests when they are due, at rising rates")
-	within := flag.Duration("within", 8*time.Minute, "no rate begins later than that")
+	flag.BoolVar(&m.open, "open", false, "send requests when they are due, at rising rates")
+	flag.DurationVar(&m.within, "within", 8*time.Minute, "no rate begins later than that")
 	sequence := flag.Bool("sequence", false, "measure t_sequence with an increment of 1")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -52,21 +52,15 @@ func main() {
 	if *sequence {
 		prepare = sequences
 	}
-	err := run(ctx, *uid, prepare, func(list []contender) error {
-		return m.measure(ctx, list, *open, *within)
-	})
-	if err != nil {
+	if err := run(ctx, *uid, prepare, m); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// childEnv makes this program a constant server. Its value is the kind, its arguments are
-// those of uid serve.
-const childEnv = "UIDRING_BENCH_SERVER"
-
-// The constant servers.
+// The constant servers. One of them and an address, as the arguments of uid serve, make this program
+// that server.
 const (
 	bare    = "constant"
 	careful = "constant, with the limits, the headers and the GOGC of uid serve"
@@ -74,22 +68,20 @@ const (
 
 // constant serves a constant until it fails.
 func constant(kind, address string) error {
-	answer := []byte("2124043021349376000")
+	answer, store, sniff, plain := []byte("2124043021349376000"), []string{"no-store"},
+		[]string{"nosniff"}, []string{"text/plain; charset=utf-8"}
 	web := &http.Server{Addr: address}
 	web.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if kind == careful {
+			h := w.Header()
+			h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Type"] = store, sniff, plain
+		}
 		_, _ = w.Write(answer)
 	})
 	if kind == careful {
 		debug.SetGCPercent(400)
 		web.ReadTimeout, web.WriteTimeout = 5*time.Second, 10*time.Second
 		web.IdleTimeout, web.MaxHeaderBytes = 2*time.Minute, 16<<10
-		store, sniff, plain := []string{"no-store"}, []string{"nosniff"},
-			[]string{"text/plain; charset=utf-8"}
-		web.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			h := w.Header()
-			h["Cache-Control"], h["X-Content-Type-Options"], h["Content-Type"] = store, sniff, plain
-			_, _ = w.Write(answer)
-		})
 	}
 	return web.ListenAndServe()
 }
@@ -97,8 +89,7 @@ func constant(kind, address string) error {
 // run starts the servers of prepare and measures them. The command uid keeps its database in a
 // folder of its own meanwhile.
 func run(
-	ctx context.Context, uid string, prepare func(context.Context, *servers) error,
-	measure func([]contender) error,
+	ctx context.Context, uid string, prepare func(context.Context, *servers) error, m *meter,
 ) error {
 	home, err := os.MkdirTemp("", "uidring-serve")
 	if err != nil {
@@ -110,7 +101,7 @@ func run(
 	if err := prepare(ctx, s); err != nil {
 		return err
 	}
-	return measure(s.list)
+	return m.measure(ctx, s.list)
 }
 
 // order is what a server is asked for an id of a tag.
@@ -123,7 +114,7 @@ func constants(ctx context.Context, s *servers) error {
 		return err
 	}
 	for _, kind := range []string{bare, careful} {
-		if err := s.start(ctx, kind, []string{"/"}, childEnv+"="+kind, self); err != nil {
+		if err := s.start(ctx, kind, []string{"/"}, self, kind); err != nil {
 			return err
 		}
 	}
@@ -131,7 +122,7 @@ func constants(ctx context.Context, s *servers) error {
 	if err != nil {
 		return err
 	}
-	return s.start(ctx, "uid serve", []string{order, "/api/snowflake/get/any"}, "", s.uid, "serve")
+	return s.start(ctx, "uid serve", []string{order, "/api/snowflake/get/any"}, s.uid, "serve")
 }
 
 // sequences prepares servers of t_sequence with the default increment of 1. The first one fetches
@@ -154,10 +145,10 @@ func sequences(ctx context.Context, s *servers) error {
 		}
 	}
 	serve := []string{s.uid, "serve", "--only=segment", "--source=sequence", "--wait=10s"}
-	err = s.start(ctx, "one block a fetch (--max-step 1)", []string{order}, "",
+	err = s.start(ctx, "one block a fetch (--max-step 1)", []string{order},
 		append(slices.Clip(serve), "--max-step=1")...)
 	if err != nil {
 		return err
 	}
-	return s.start(ctx, "uid serve", []string{order}, "", serve...)
+	return s.start(ctx, "uid serve", []string{order}, serve...)
 }

@@ -65,8 +65,8 @@ func TestRates(t *testing.T) {
 	t.Parallel()
 	c := slowOnce(t) // a single connection does not hold 10,000 a second while it is slow
 	text := &strings.Builder{}
-	m := &meter{rounds: 1, duration: 40 * time.Millisecond, conns: 1, out: text}
-	if err := m.measure(t.Context(), []contender{c}, true, time.Minute); err != nil {
+	m := &meter{rounds: 1, duration: 40 * time.Millisecond, conns: 1, open: true, within: time.Minute, out: text}
+	if err := m.measure(t.Context(), []contender{c}); err != nil {
 		t.Fatal(err)
 	}
 	if got := text.String(); strings.Count(got, "\n   10000/s") != 1 || !strings.Contains(got, "one: not held\n") {

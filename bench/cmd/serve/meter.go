@@ -15,6 +15,8 @@ type meter struct {
 	rounds   int
 	duration time.Duration
 	conns    int
+	open     bool          // loop, in place of the closed one
+	within   time.Duration // of the start every rate begins
 	out      io.Writer
 }
 
@@ -59,24 +61,22 @@ const step = 10_000
 
 // measure asks the contenders once as fast as they answer, or in the open loop at step requests a
 // second, twice that and so on, up to the highest rate that the first contender holds. One that
-// does not hold a rate is not asked for the next. No rate begins after within.
-func (m *meter) measure(
-	ctx context.Context, list []contender, open bool, within time.Duration,
-) error {
+// does not hold a rate is not asked for the next.
+func (m *meter) measure(ctx context.Context, list []contender) error {
 	name, rate, first, begin := "closed", 0, list[0], time.Now()
-	if open {
+	if m.open {
 		name, rate = "open", step
 	}
 	fmt.Fprintf(m.out, "%s loop, %d connections, %v a rate, %d rounds; %s\n", name, m.conns,
 		m.duration, m.rounds, result.Conditions(ctx))
-	for ; len(list) > 0 && list[0] == first && time.Since(begin) < within; rate += step {
+	for ; len(list) > 0 && list[0] == first && time.Since(begin) < m.within; rate += step {
 		f, err := m.ask(ctx, list, rate)
 		if err != nil {
 			return fmt.Errorf("%d/s: %w", rate, err)
 		}
 		fmt.Fprintf(m.out, "load after: %s\n\nmedians:\n", result.LoadAverage())
 		list = slices.DeleteFunc(list, func(c contender) bool { return !m.median(f, c, rate) })
-		if !open {
+		if !m.open {
 			break
 		}
 	}

@@ -21,10 +21,10 @@ type servers struct {
 	ends []func() // what close calls, the last one first
 }
 
-// start starts a server by a command, to which it adds an address, with one more variable in its
-// environment, and waits until it answers. Each of the paths is a contender.
+// start starts a server by a command, to which it adds an address, and waits until it answers. Each
+// of the paths is a contender.
 func (s *servers) start(
-	ctx context.Context, name string, paths []string, env string, command ...string,
+	ctx context.Context, name string, paths []string, command ...string,
 ) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *servers) start(
 	address := l.Addr().String()
 	_ = l.Close()
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--addr", address)...)
-	cmd.Env, cmd.Stderr = append(slices.Clip(s.env), env), os.Stderr
+	cmd.Env, cmd.Stderr = s.env, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return err
 	}

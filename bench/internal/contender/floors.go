@@ -37,10 +37,11 @@ func floors() []Contender {
 			own := escape(new(word))
 			return repeat(n, func() error { own.v.Add(1); return nil })
 		})),
-		row("floor/time.Now", "reads the wall clock and the monotonic clock", plain(func(n int) error {
-			t := escape(new(time.Time))
-			return repeat(n, func() error { *t = time.Now(); return nil })
-		})),
+		row("floor/time.Now", "reads the wall clock and the monotonic clock",
+			plain(func(n int) error {
+				t := escape(new(time.Time))
+				return repeat(n, func() error { *t = time.Now(); return nil })
+			})),
 	}
 }
 

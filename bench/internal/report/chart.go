@@ -8,9 +8,9 @@ import (
 	"github.com/uidring/uidring/bench/internal/contender"
 )
 
-// colors of bars: readers with any of the usual colour blindnesses can tell them apart (Okabe and
+// colours of bars: readers with any of the usual colour blindnesses can tell them apart (Okabe and
 // Ito, "Color Universal Design", 2008).
-var colors = map[contender.Group]string{
+var colours = map[contender.Group]string{
 	contender.Own: "#0072B2", contender.Peer: "#E69F00", contender.Floor: "#6E6E6E",
 }
 

@@ -17,12 +17,12 @@ func newGrid(head ...string) *grid { return &grid{[][]string{head}} }
 
 // Add adds a line to a grid and returns nothing, which is what a template then shows.
 func (g *grid) Add(cells ...any) string {
-	var line []string
-	for _, cell := range cells {
+	line := make([]string, len(g.lines[0]))
+	for i, cell := range cells {
 		if v, ok := cell.(float64); ok {
 			cell = three(v)
 		}
-		line = append(line, fmt.Sprint(cell))
+		line[i] = fmt.Sprint(cell)
 	}
 	g.lines = append(g.lines, line)
 	return ""
@@ -35,9 +35,7 @@ func (g *grid) String() string {
 	for i := range widths {
 		w := 3
 		for _, line := range g.lines {
-			if i < len(line) {
-				w = max(w, utf8.RuneCountInString(line[i]))
-			}
+			w = max(w, utf8.RuneCountInString(line[i]))
 		}
 		if widths[i] = w; i == 0 || w > 22 {
 			widths[i] = -w
@@ -48,7 +46,6 @@ func (g *grid) String() string {
 	}
 	var b strings.Builder
 	for at, line := range g.lines {
-		line = append(line, make([]string, len(widths)-len(line))...)
 		for i, cell := range line {
 			fmt.Fprintf(&b, "| %*s ", widths[i], cell)
 		}
@@ -69,14 +66,14 @@ func show(v float64, unit string) string {
 		return human.Bytes(int64(v))
 	case unit != "ns":
 		return three(v)
-	case v < 1e3:
-		return three(v) + " ns"
-	case v < 1e6:
-		return three(v/1e3) + " µs"
-	case v < 1e9:
-		return three(v/1e6) + " ms"
 	}
-	return three(v/1e9) + " s"
+	for _, unit := range []string{" ns", " µs", " ms"} {
+		if v < 1e3 {
+			return three(v) + unit
+		}
+		v /= 1e3
+	}
+	return three(v) + " s"
 }
 
 // three returns v with three significant digits and no exponent, and whole from a hundred on.

@@ -197,13 +197,13 @@ func (x Row) Sustained() string {
 func (r *Report) Chart(name string, goroutines int) string {
 	var bars []bar
 	for _, x := range r.Rows() {
-		if colors[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
+		if colours[x.Group] == "" || x.Group == contender.Floor && x.Name != contender.AddCalled {
 			continue
 		}
 		v := r.Ns(x.Name, goroutines, r.Procs())
 		bars = append(bars, bar{Label: strings.TrimPrefix(x.Name, "floor/"), Value: 1e3 / v,
 			Text:  strings.TrimSpace(three(1e3/v) + " " + x.Rate.Mark(1e9/v)),
-			Color: colors[x.Group]})
+			Color: colours[x.Group]})
 	}
 	path := fmt.Sprintf("docs/charts/%s.svg", name)
 	r.charts[path] = newChart(fmt.Sprintf("Ids a second, goroutines: %d", goroutines),

@@ -26,24 +26,18 @@ type anchor struct {
 	cmd  *exec.Cmd
 }
 
-// newAnchor starts the process, which ends when ctx does.
-func newAnchor(ctx context.Context, dir, name, generator string) (*anchor, error) {
+// newAnchor starts the process, which ends when ctx does. Its program knows the names, too.
+func newAnchor(ctx context.Context, dir, name string) (*anchor, error) {
 	path, err := os.ReadFile(filepath.Join(dir, "classpath"))
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "java", "-Xmx2g", "-cp", strings.TrimSpace(string(path)),
-		"Anchor", generator)
+		"Anchor", name)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &anchor{name, in, bufio.NewReader(out), cmd}, cmd.Start()
+	out, more := cmd.StdoutPipe()
+	return &anchor{name, in, bufio.NewReader(out), cmd}, errors.Join(err, more, cmd.Start())
 }
 
 // ask sends a line and returns millions of ids a second and the refused calls per million ids.
@@ -72,25 +66,18 @@ func anchors(ctx context.Context, c *Config, f *result.File) error {
 		return nil
 	}
 	version, err := exec.CommandContext(ctx, "java", "-version").CombinedOutput()
-	if err != nil {
-		return err
-	}
-	commits, err := os.ReadFile(filepath.Join(c.Anchors, "commits"))
-	if err != nil {
+	commits, more := os.ReadFile(filepath.Join(c.Anchors, "commits"))
+	if err := errors.Join(err, more); err != nil {
 		return err
 	}
 	f.Meta.Modules["java"] = strings.Join(strings.Split(string(version), "\n")[:3], "; ")
 	f.Meta.Modules["baidu/uid-generator, Ahoo-Wang/CosId, Meituan-Dianping/Leaf"] =
 		strings.Join(strings.Fields(string(commits)), " ")
 	var java []*anchor
-	for _, x := range [][2]string{
-		{contender.Baidu, "baidu-cached"},
-		{"Baidu DefaultUidGenerator 29-4-30 (Java)", "baidu-default"},
-		{contender.Chain, "cosid-chain"},
-		{"CosId MillisecondSnowflakeId (Java)", "cosid-snowflake"},
-		{contender.Leaf, "leaf-segment"}, {"Leaf SnowflakeIDGenImpl (Java)", "leaf-snowflake"},
-	} {
-		a, err := newAnchor(ctx, c.Anchors, x[0], x[1])
+	for _, name := range []string{contender.Baidu, "Baidu DefaultUidGenerator 29-4-30 (Java)",
+		contender.Chain, "CosId MillisecondSnowflakeId (Java)",
+		contender.Leaf, "Leaf SnowflakeIDGenImpl (Java)"} {
+		a, err := newAnchor(ctx, c.Anchors, name)
 		if err != nil {
 			return err
 		}

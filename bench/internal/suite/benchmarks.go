@@ -30,12 +30,9 @@ func keys(ctx context.Context, c *Config, f *result.File) error {
 func benchmarks(
 	ctx context.Context, c *Config, f *result.File, names string, times int,
 ) error {
-	args := []string{"test", "./bench", "-run=^$", "-bench=^Benchmark(" + names + ")$",
-		"-benchtime=1x", fmt.Sprint("-count=", times), "-timeout=1h", "-args"}
-	if c.Quick {
-		args = append(args, "-quick")
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", "test", "./bench", "-run=^$",
+		"-bench=^Benchmark("+names+")$", "-benchtime=1x", fmt.Sprint("-count=", times),
+		"-timeout=1h", "-args", fmt.Sprint("-quick=", c.Quick))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -70,7 +70,9 @@ func distributions(ctx context.Context, f *result.File, table string, list []con
 // was late counts as late, so nothing is omitted by coordination. For 0 it makes one id after the
 // other, in a closed loop, and returns how long each call took. A time has one reading of the clock
 // in it.
-func latencies(run contender.Loop, perSecond int, d time.Duration) (*hdrhistogram.Histogram, error) {
+func latencies(
+	run contender.Loop, perSecond int, d time.Duration,
+) (*hdrhistogram.Histogram, error) {
 	h := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
 	runtime.GC()
 	start := time.Now()

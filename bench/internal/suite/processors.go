@@ -28,16 +28,12 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 	list := contender.Pick(contender.AddCalled, contender.AddOwn, contender.OneLane,
 		contender.ManyLanes, contender.WUID, contender.Bwmarrin)
 	err := errors.Join(paces(ctx, f, "measured", list, loads, pick(c, 5, 100)),
-		rounds(ctx, pick(c, 5, 30), func(int) error {
-			short, err := once(contender.Cached(&uid.Options{RunLength: 1}), 1, contender.Short)
-			f.Add("cost", "an id, RunLength 1", "ns", "ns", short, err)
-			long, err := once(contender.Cached(nil), 1, contender.Short)
-			f.Add("cost", "an id", "ns", "ns", long, err)
-			for i := 0; i < 10 && procs() > 1; i++ {
-				f.Add("cost", "a transfer of a line", "ns", "ns", transfer(500), nil)
-			}
-			return nil
-		}))
+		paces(ctx, f, "cost", []contender.Contender{{Name: "an id", New: contender.Cached(nil)},
+			{Name: "an id, RunLength 1", New: contender.Cached(&uid.Options{RunLength: 1})}},
+			[]load{{"ns", 1, procs()}}, pick(c, 5, 30)))
+	for i := 0; i < 10*pick(c, 5, 30) && procs() > 1; i++ {
+		f.Add("cost", "a transfer of a line", "ns", "ns", transfer(500), nil)
+	}
 	if err != nil {
 		return err
 	}
