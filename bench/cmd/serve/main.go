@@ -59,8 +59,8 @@ func main() {
 	}
 }
 
-// The constant servers. One of them and an address, as the arguments of uid serve, make this program
-// that server.
+// The constant servers. One of them and an address, as the arguments of uid serve, make this
+// program that server.
 const (
 	bare    = "constant"
 	careful = "constant, with the limits, the headers and the GOGC of uid serve"

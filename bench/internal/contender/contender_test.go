@@ -50,9 +50,9 @@ func TestContenders(t *testing.T) {
 	for _, name := range []string{"floor/add", contender.AddCalled, "floor/store and add",
 		contender.AddOwn, "floor/store 256", "floor/store 1,024", "floor/time.Now",
 		contender.OneLane, contender.ManyLanes, "uid.Cached 31-4-28", "uid.Cached 31-4-28, many lanes",
-		contender.DefaultWide, contender.DefaultHash, contender.DefaultZero, contender.SegmentTag, "uid.Cached, Fill of 256",
-		"uid.Cached, Fill of 1,024", contender.WUID, contender.Bwmarrin, contender.Sony, contender.UUID7,
-		contender.Drifting} {
+		contender.DefaultWide, contender.DefaultHash, contender.DefaultZero, contender.SegmentTag,
+		"uid.Cached, Fill of 256", "uid.Cached, Fill of 1,024", contender.WUID, contender.Bwmarrin,
+		contender.Sony, contender.UUID7, contender.Drifting} {
 		if !seen[name] {
 			t.Errorf("no contender is called %q", name)
 		}

@@ -29,7 +29,8 @@ func floors() []Contender {
 				return repeat(n, func() error { called(&shared.v); return nil })
 			})),
 		row("floor/store and add",
-			"one plain store to another cache line, then the add, both in the loop", plain(func(n int) error {
+			"one plain store to another cache line, then the add, both in the loop",
+			plain(func(n int) error {
 				own := escape(new(word))
 				return repeat(n, func() error { own.s = 1; shared.v.Add(1); return nil })
 			})),
