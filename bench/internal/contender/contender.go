@@ -102,8 +102,8 @@ func Pick(names ...string) (out []Contender) {
 	return out
 }
 
-// plain is the Start of what needs nothing.
-func plain(run Loop) Start { return func() (Loop, func() error, error) { return run, nil, nil } }
+// Plain is the Start of what needs nothing.
+func Plain(run Loop) Start { return func() (Loop, func() error, error) { return run, nil, nil } }
 
 // repeat calls next n times, until it fails. The compiler inlines repeat and next into the loop
 // that calls repeat, but not into the copies that it makes of a loop when it inlines the function

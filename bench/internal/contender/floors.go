@@ -15,34 +15,29 @@ const (
 )
 
 func floors() []Contender {
-	row := func(name, note string, start Start) Contender {
-		return Contender{name, Floor, AddCalled, 0, Rate{}, note, start}
+	row := func(name, note string, run Loop) Contender {
+		return Contender{name, Floor, AddCalled, 0, Rate{}, note, Plain(run)}
 	}
 	shared := new(word) // of the goroutines
 	return []Contender{
 		row("floor/add", "`atomic.Int64.Add` in the loop itself; goroutines share the word",
-			plain(func(n int) error {
-				return repeat(n, func() error { shared.v.Add(1); return nil })
-			})),
+			func(n int) error { return repeat(n, func() error { shared.v.Add(1); return nil }) }),
 		row(AddCalled, "a function that does nothing but that add, and is not inlined",
-			plain(func(n int) error {
-				return repeat(n, func() error { called(&shared.v); return nil })
-			})),
+			func(n int) error { return repeat(n, func() error { called(&shared.v); return nil }) }),
 		row("floor/store and add",
 			"one plain store to another cache line, then the add, both in the loop",
-			plain(func(n int) error {
+			func(n int) error {
 				own := escape(new(word))
 				return repeat(n, func() error { own.s = 1; shared.v.Add(1); return nil })
-			})),
-		row(AddOwn, "every goroutine adds to a word of its own", plain(func(n int) error {
+			}),
+		row(AddOwn, "every goroutine adds to a word of its own", func(n int) error {
 			own := escape(new(word))
 			return repeat(n, func() error { own.v.Add(1); return nil })
-		})),
-		row("floor/time.Now", "reads the wall clock and the monotonic clock",
-			plain(func(n int) error {
-				t := escape(new(time.Time))
-				return repeat(n, func() error { *t = time.Now(); return nil })
-			})),
+		}),
+		row("floor/time.Now", "reads the wall clock and the monotonic clock", func(n int) error {
+			t := escape(new(time.Time))
+			return repeat(n, func() error { *t = time.Now(); return nil })
+		}),
 	}
 }
 
@@ -65,7 +60,7 @@ func escape[T any](p *T) *T { return p }
 
 func store(ids int) Start {
 	bufs := &sync.Pool{New: func() any { s := make([]int64, ids); return &s }}
-	return plain(func(n int) error {
+	return Plain(func(n int) error {
 		buf := bufs.Get().(*[]int64) //nolint:errcheck // all it has
 		for id := int64(0); n > 0; n, id = n-ids, id+int64(ids) {
 			count((*buf)[:min(n, ids)], id)

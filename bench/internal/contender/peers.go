@@ -52,20 +52,20 @@ func peers() []Contender {
 			wuids),
 		row("muyo/sno", 80, perTick(1<<16, 4*ms, true), "", snos),
 		row("rs/xid", 96, second(24, false), "its 24-bit counter wraps around silently",
-			plain(func(n int) error {
+			Plain(func(n int) error {
 				return repeat(n, func() error { xid.New(); return nil })
 			})),
-		row("google/uuid v4", 128, Rate{}, "random: no order, no time", plain(func(n int) error {
+		row("google/uuid v4", 128, Rate{}, "random: no order, no time", Plain(func(n int) error {
 			return repeat(n, func() error { _, err := uuid.NewRandom(); return err })
 		})),
-		row(UUID7, 128, Rate{}, "", plain(func(n int) error {
+		row(UUID7, 128, Rate{}, "", Plain(func(n int) error {
 			return repeat(n, func() error { _, err := uuid.NewV7(); return err })
 		})),
 		row("uuid v7 (Go's own)", 128, Rate{}, "the standard library's, since Go 1.27", standard),
-		row("oklog/ulid", 128, Rate{}, "", plain(func(n int) error {
+		row("oklog/ulid", 128, Rate{}, "", Plain(func(n int) error {
 			return repeat(n, func() error { ulid.Make(); return nil })
 		})),
-		row("segmentio/ksuid", 160, Rate{}, "", plain(func(n int) error {
+		row("segmentio/ksuid", 160, Rate{}, "", Plain(func(n int) error {
 			return repeat(n, func() error { _, err := ksuid.NewRandom(); return err })
 		})),
 	}

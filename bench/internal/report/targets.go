@@ -49,10 +49,7 @@ type Targets struct {
 }
 
 // Targets returns the table without its lines, which the template adds.
-func (r *Report) Targets() *Targets {
-	return &Targets{grid: newGrid("what", "against", "load", "at most", "median (p10)",
-		"× called add", "result")}
-}
+func (r *Report) Targets(head ...string) *Targets { return &Targets{grid: newGrid(head...)} }
 
 // Add adds the line of a target: the median of q is at most so much. called is another cell. It
 // returns nothing to show.

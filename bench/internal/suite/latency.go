@@ -13,16 +13,11 @@ import (
 	"github.com/uidring/uidring/bench/internal/result"
 )
 
-// ClockAlone is the row that every latency is read against: a call that does nothing.
-const ClockAlone = "the clock alone"
-
 // latency measures the distribution of a single call, in rounds: one after the other, and in an
-// open loop.
+// open loop. It is read against that of a call that does nothing.
 func latency(ctx context.Context, c *Config, f *result.File) error {
-	nothing := func() (contender.Loop, func() error, error) {
-		return func(int) error { return nil }, nil, nil
-	}
-	closed := append([]contender.Contender{{Name: ClockAlone, New: nothing}},
+	nothing := contender.Plain(func(int) error { return nil })
+	closed := append([]contender.Contender{{Name: "the clock alone", New: nothing}},
 		contender.Pick(contender.OneLane)...)
 	open := append(closed, contender.Pick(contender.ManyLanes, contender.DefaultWide,
 		contender.DefaultHash)...)
@@ -46,34 +41,30 @@ func distributions(ctx context.Context, f *result.File, table string, list []con
 	n, perSecond int, d time.Duration) error {
 	return rounds(ctx, n, func(int) error {
 		for _, x := range list {
-			h, err := fresh(x.New, func(run contender.Loop) (*hdrhistogram.Histogram, error) {
+			h := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+			err := fresh(x.New, func(run contender.Loop) error {
 				if err := run(10_000); err != nil { // warms caches and branch predictors up
-					return nil, err
+					return err
 				}
-				return latencies(run, perSecond, d)
+				return latencies(h, run, perSecond, d)
 			})
 			for column, q := range map[string]float64{"p50": 50, "p99": 99, "p99.9": 99.9,
 				"p99.99": 99.99, "longest": 100} {
-				v := 0.0
-				if err == nil {
-					v = float64(h.ValueAtQuantile(q))
-				}
-				f.Add(table, x.Name, column, "ns", v, err)
+				f.Add(table, x.Name, column, "ns", float64(h.ValueAtQuantile(q)), err)
 			}
 		}
 		return nil
 	})
 }
 
-// latencies makes perSecond ids a second for about d, in an open loop: it returns how long it took
+// latencies makes perSecond ids a second for about d, in an open loop: it records how long it took
 // from when each id was due to when it was there. An id that has to wait because an earlier call
 // was late counts as late, so nothing is omitted by coordination. For 0 it makes one id after the
-// other, in a closed loop, and returns how long each call took. A time has one reading of the clock
+// other, in a closed loop, and records how long each call took. A time has one reading of the clock
 // in it.
 func latencies(
-	run contender.Loop, perSecond int, d time.Duration,
-) (*hdrhistogram.Histogram, error) {
-	h := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	h *hdrhistogram.Histogram, run contender.Loop, perSecond int, d time.Duration,
+) error {
 	runtime.GC()
 	start := time.Now()
 	for n := 0; ; n++ {
@@ -88,12 +79,12 @@ func latencies(
 		}
 		switch {
 		case due >= d:
-			return h, nil
+			return nil
 		case now > 4*d:
-			return nil, errLate
+			return errLate
 		}
 		if err := run(1); err != nil {
-			return nil, err
+			return err
 		}
 		// A value beyond the histogram counts as its end.
 		took := time.Since(start) - due

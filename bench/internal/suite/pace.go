@@ -19,19 +19,19 @@ const tries = 5
 
 // once returns the wall nanoseconds per id, to a picosecond, of a fresh generator that so many
 // goroutines use for about d, all goroutines together. Of a short d it is the calmest measurement.
-func once(start contender.Start, goroutines int, d time.Duration) (float64, error) {
+func once(start contender.Start, goroutines int, d time.Duration) (ns float64, err error) {
 	n := 1
 	if d == contender.Short {
 		n = tries
 	}
-	ns, err := fresh(start, func(run contender.Loop) (float64, error) {
+	err = fresh(start, func(run contender.Loop) error {
 		batch, err := calibrate(run)
-		if err != nil {
-			return 0, err
+		if err == nil {
+			ns, err = calmest(n, preemptions, func() (float64, error) {
+				return pace(run, goroutines, batch, d)
+			})
 		}
-		return calmest(n, preemptions, func() (float64, error) {
-			return pace(run, goroutines, batch, d)
-		})
+		return err
 	})
 	return float64(int64(ns*1000+0.5)) / 1000, err
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/uidring/uidring/bench/internal/contender"
 )
 
@@ -25,20 +27,15 @@ func sleeps(d time.Duration, late int, longer time.Duration) contender.Loop {
 	}
 }
 
-// starts returns the Start of a loop that needs nothing.
-func starts(run contender.Loop) contender.Start {
-	return func() (contender.Loop, func() error, error) { return run, nil, nil }
-}
-
 func TestPace(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{contender.Short, 5 * time.Millisecond} {
-		got, err := once(starts(sleeps(10*time.Microsecond, 0, 0)), 1, d)
+		got, err := once(contender.Plain(sleeps(10*time.Microsecond, 0, 0)), 1, d)
 		if err != nil || got < 10_000 {
 			t.Errorf("for %v, ids of 10 µs take %v ns, %v", d, got, err)
 		}
 	}
-	_, err := once(starts(func(int) error { return errBroken }), 1, contender.Short)
+	_, err := once(contender.Plain(func(int) error { return errBroken }), 1, contender.Short)
 	if !errors.Is(err, errBroken) {
 		t.Errorf("a broken loop: %v", err)
 	}
@@ -49,8 +46,8 @@ func TestPace(t *testing.T) {
 func TestOpenLoopOmitsNothing(t *testing.T) {
 	t.Parallel()
 	const stop, length = 100 * time.Millisecond, 200 * time.Millisecond
-	open, err := latencies(sleeps(0, 100, stop), 1000, length)
-	if err != nil {
+	open, closed := hdrhistogram.New(1, int64(time.Minute), 3), hdrhistogram.New(1, int64(time.Minute), 3)
+	if err := latencies(open, sleeps(0, 100, stop), 1000, length); err != nil {
 		t.Fatal(err)
 	}
 	if open.TotalCount() != 200 {
@@ -60,8 +57,7 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 	if got := time.Duration(open.ValueAtQuantile(80)); got < stop/4 {
 		t.Errorf("p80 is %v, want the ids that were due during the stop to count", got)
 	}
-	closed, err := latencies(sleeps(time.Microsecond, 100, stop), 0, length)
-	if err != nil {
+	if err := latencies(closed, sleeps(time.Microsecond, 100, stop), 0, length); err != nil {
 		t.Fatal(err)
 	}
 	if got := time.Duration(closed.ValueAtQuantile(99)); got > stop/2 {
@@ -74,7 +70,8 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 
 func TestOpenLoopThatCannotKeepItsRate(t *testing.T) {
 	t.Parallel()
-	if _, err := latencies(sleeps(time.Millisecond, 0, 0), 1e6, time.Millisecond); err == nil {
+	h := hdrhistogram.New(1, int64(time.Minute), 3)
+	if err := latencies(h, sleeps(time.Millisecond, 0, 0), 1e6, time.Millisecond); err == nil {
 		t.Error("a thousand ids of a millisecond each at a million a second succeed")
 	}
 }

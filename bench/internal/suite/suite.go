@@ -66,10 +66,10 @@ func rounds(ctx context.Context, n int, f func(round int) error) error {
 }
 
 // fresh calls take with the loop of a fresh generator.
-func fresh[T any](start contender.Start, take func(contender.Loop) (T, error)) (v T, err error) {
+func fresh(start contender.Start, take func(contender.Loop) error) error {
 	run, stop, err := start()
 	if err != nil {
-		return v, err
+		return err
 	}
 	if stop != nil {
 		defer func() { _ = stop() }()
