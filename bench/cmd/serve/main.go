@@ -20,6 +20,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -132,17 +133,12 @@ func sequences(ctx context.Context, s *servers) error {
 	if err != nil {
 		return err
 	}
-	s.ends = append(s.ends, db.Close)
-	if _, err := db.TryQuery("", "CREATE DATABASE ids"); err != nil {
+	s.ends, s.env = append(s.ends, db.Close), append(s.env, "UID_DSN="+db.DSN("ids"))
+	_, err = db.TryQuery("", "CREATE DATABASE ids")
+	err = errors.Join(err, s.command(ctx, "segment", "init"),
+		s.command(ctx, "segment", "set", "order", "--source", "sequence", "--step", "1"))
+	if err != nil {
 		return err
-	}
-	s.env = append(s.env, "UID_DSN="+db.DSN("ids"))
-	for _, args := range [][]string{
-		{"segment", "init"}, {"segment", "set", "order", "--source", "sequence", "--step", "1"},
-	} {
-		if err := s.command(ctx, args...); err != nil {
-			return err
-		}
 	}
 	serve := []string{s.uid, "serve", "--only=segment", "--source=sequence", "--wait=10s"}
 	err = s.start(ctx, "one block a fetch (--max-step 1)", []string{order},

@@ -95,9 +95,9 @@ func (m *meter) median(f *result.File, c contender, rate int) (held bool) {
 	case 1.05*median("rate") < float64(rate):
 		end = ": not held"
 	}
+	ratio := func(a, b []float64) float64 { return result.Median(result.Pairs(a, b, result.Ratio)) }
 	fmt.Fprintf(m.out, "%8.0f/s  %.2f of the first; %5.1f µs of the server, %.2f of the first;"+
-		"%s  %s%s\n", shown, result.Median(result.Ratios(values("rate"), first[0].Values)),
-		median("cpu"), result.Median(result.Ratios(first[1].Values, values("cpu"))),
-		latencies(median), c.name, end)
+		"%s  %s%s\n", shown, ratio(values("rate"), first[0].Values), median("cpu"),
+		ratio(first[1].Values, values("cpu")), latencies(median), c.name, end)
 	return end == ""
 }

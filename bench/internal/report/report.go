@@ -155,8 +155,7 @@ func (r *Report) KeyRatio(name string) float64 {
 // Ratio is what a contender costs under a load in units of a floor under another, round by round.
 func (r *Report) Ratio(name, load, floor, other string) Paired {
 	f := r.files["throughput"]
-	return paired(f.Get("pace", name, load), f.Get("pace", floor, other), "",
-		func(a, b float64) float64 { return a / b })
+	return paired(f.Get("pace", name, load), f.Get("pace", floor, other), "", result.Ratio)
 }
 
 // Row is a contender as a line of a table shows it.

@@ -14,13 +14,9 @@ type Paired struct {
 	unit        string
 }
 
-// paired returns what f makes of two cells, round by round, for the rounds that both have.
 func paired(a, b *result.Row, unit string, f func(a, b float64) float64) Paired {
-	var v []float64
-	for i := range min(len(a.Values), len(b.Values)) {
-		v = append(v, f(a.Values[i], b.Values[i]))
-	}
-	return Paired{result.Quantile(v, 0.5), result.Quantile(v, 0.1), unit}
+	v := result.Pairs(a.Values, b.Values, f)
+	return Paired{result.Median(v), result.Quantile(v, 0.1), unit}
 }
 
 func (q Paired) String() string { return show(q.Median, q.unit) + " (" + show(q.P10, q.unit) + ")" }

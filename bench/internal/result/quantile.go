@@ -23,11 +23,14 @@ func Quantile(values []float64, q float64) float64 {
 // Median returns the median of values.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Ratios divides a by b, round by round, for the rounds that both have.
-func Ratios(a, b []float64) []float64 {
+// Pairs returns what f makes of a and b, round by round, for the rounds that both have.
+func Pairs(a, b []float64, f func(a, b float64) float64) []float64 {
 	out := make([]float64, min(len(a), len(b)))
 	for i := range out {
-		out[i] = a[i] / b[i]
+		out[i] = f(a[i], b[i])
 	}
 	return out
 }
+
+// Ratio is a/b, for Pairs.
+func Ratio(a, b float64) float64 { return a / b }

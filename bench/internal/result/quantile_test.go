@@ -28,12 +28,12 @@ func TestQuantile(t *testing.T) {
 }
 
 // A ratio is taken between measurements of one round.
-func TestRatios(t *testing.T) {
+func TestPairs(t *testing.T) {
 	t.Parallel()
-	if got := result.Ratios([]float64{10, 30}, []float64{5, 10}); !slices.Equal(got, []float64{2, 3}) {
-		t.Errorf("Ratios = %v, want [2 3]", got)
+	if got := result.Pairs([]float64{10, 30}, []float64{5, 10}, result.Ratio); !slices.Equal(got, []float64{2, 3}) {
+		t.Errorf("ratios = %v, want [2 3]", got)
 	}
-	if got := result.Ratios([]float64{10}, []float64{5, 1}); !slices.Equal(got, []float64{2}) {
-		t.Errorf("Ratios = %v, want that of the round that both have", got)
+	if got := result.Pairs([]float64{10}, []float64{5, 1}, result.Ratio); !slices.Equal(got, []float64{2}) {
+		t.Errorf("ratios = %v, want that of the round that both have", got)
 	}
 }
