@@ -255,21 +255,23 @@ const (
 // of each kind that asks for each id. It waits until the servers answer.
 func newCallers(t *testing.T, servers []*unit) (all []*caller) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for range 3 {
 		c, err := service.NewClient([]string{servers[0].url, servers[1].url}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		snow, err := uid.NewCached(t.Context(), c, &uid.Options{Layout: compat.Twitter()})
+		snow, err := uid.NewCached(ctx, c, &uid.Options{Layout: compat.Twitter()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		orders, err := segment.New(t.Context(), c, nil)
+		orders, err := segment.New(ctx, c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { snow.Close(); orders.Close(); c.Close() })
-		if _, err := orders.Tag(t.Context(), "order"); err != nil {
+		if _, err := orders.Tag(ctx, "order"); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, &caller{kind: ofTag, burst: 10, next: func(ctx context.Context) (int64, error) {
