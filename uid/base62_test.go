@@ -67,11 +67,11 @@ func TestBase62Alphabet(t *testing.T) {
 func TestBase62Refuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want string }{
-		{"", "has 0 bytes, want 11"},
+		{"", `base62 text "" has 0 bytes, want 11`},
 		{"1", "has 1 bytes, want 11"},
 		{"0000000001", "has 10 bytes, want 11"},
 		{"000000000001", "has 12 bytes, want 11"},
-		{"0000-000001", `has '-' at index 4`},
+		{"0000-000001", `has '-' at index 4, want 0-9, A-Z or a-z`},
 		{"0000000000_", `has '_' at index 10`},
 		{" 0000000001", `has ' ' at index 0`},
 		{"AzL8n0Y58m8", "is above 9223372036854775807"}, // 2^63

@@ -78,12 +78,12 @@ func TestIDFromJSON(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %d, %v, want %d", tc.in, id, err, tc.want)
 		}
 	}
-	// Null ends a pointer and leaves a value.
+	// Null ends a pointer and leaves a value, one that no number may set, too.
 	id := uid.ID(5)
-	doc := document{ID: 5, Pointer: &id}
+	doc := document{ID: math.MaxInt64, Pointer: &id}
 	if err := json.Unmarshal([]byte(`{"id":null,"pointer":null}`), &doc); err != nil ||
-		doc.ID != 5 || doc.Pointer != nil {
-		t.Errorf("after null: id %d, pointer %v, %v, want 5 and nil", doc.ID, doc.Pointer, err)
+		doc.ID != math.MaxInt64 || doc.Pointer != nil {
+		t.Errorf("after null: id %d, pointer %v, %v, want the largest and nil", doc.ID, doc.Pointer, err)
 	}
 }
 

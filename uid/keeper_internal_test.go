@@ -150,4 +150,17 @@ func TestSaidIsNotAsked(t *testing.T) {
 			t.Errorf("the authority's error is asked whether it is %v", target)
 		}
 	}
+	for _, kind := range []error{ErrClaimExpired, ErrLead, assigner.ErrClaimLost, assigner.ErrSuperseded} {
+		reason := &claimError{kind: kind, cause: err, head: kind.Error(), text: "why"}
+		if got := kindOf(reason); got != kind || times != before {
+			t.Errorf("the kind of %v is %v, and the authority's error was asked %d times", reason, got, times-before)
+		}
+		head := kind.Error()
+		if kind == ErrClaimExpired { // it is not, yet
+			head = "uid"
+		}
+		if got := pending(reason).Error(); got != head+": why" {
+			t.Errorf("while the window lasts, %v is %q", reason, got)
+		}
+	}
 }

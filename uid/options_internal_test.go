@@ -1,16 +1,20 @@
 package uid
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/bits"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -164,5 +168,47 @@ func TestAutoLanes(t *testing.T) {
 		runtime.GOMAXPROCS(0) != procs {
 		t.Errorf("%v; a generator of AutoLanes leaves %d processors of %d", err,
 			runtime.GOMAXPROCS(0), procs)
+	}
+}
+
+// TestDefaultOptionsOptions: each field of DefaultOptions reaches the generator, by its name.
+func TestDefaultOptionsOptions(t *testing.T) {
+	t.Parallel()
+	o := &DefaultOptions{Layout: bitsalloc.Layout{SeqBits: 7}, Eras: make([]bitsalloc.Era, 1), MaxLead: 1,
+		TakePolicy: TakeReject, TakeFunc: func(context.Context, error) error { return nil },
+		Rollback: RollbackHold(1), SeqStart: 1, Clock: systemClock(), Logger: slog.Default()}
+	want, got := reflect.ValueOf(o).Elem(), reflect.ValueOf(o.options()).Elem()
+	for i := range want.NumField() {
+		name := want.Type().Field(i).Name
+		if name == "_" {
+			continue
+		}
+		field := got.FieldByName(name)
+		if !field.IsValid() {
+			field = got.FieldByName(strings.ToLower(name[:1]) + name[1:])
+		}
+		if want.Field(i).IsZero() || fmt.Sprint(field) != fmt.Sprint(want.Field(i)) {
+			t.Errorf("%s is %v, want %v", name, field, want.Field(i))
+		}
+	}
+}
+
+// TestOptionsClock: both generators read the clock that the options name.
+func TestOptionsClock(t *testing.T) {
+	t.Parallel()
+	clock := NewTestClock()
+	c, err := NewCached(t.Context(), claimtest.Static(1), &Options{Clock: clock.read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	read := clock.Reads.Load()
+	d, err := NewDefault(t.Context(), claimtest.Static(1), &DefaultOptions{Clock: clock.read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if read == 0 || clock.Reads.Load() == read {
+		t.Errorf("Cached has read the clock %d times, Default %d times", read, clock.Reads.Load()-read)
 	}
 }
