@@ -262,7 +262,9 @@ func (c *claimer) refuse(ctx context.Context, b *behindError) error {
 	}
 	found, err := parseRow(e)
 	if err != nil || !found.behind(b.known) {
-		c.leaveNumber()
+		if b.known.worker == c.number.own {
+			c.leaveNumber()
+		}
 		return ErrConflict
 	}
 	there, back, err := c.space.believe(ctx, found, b.known)

@@ -43,7 +43,7 @@ type number struct {
 }
 
 // met takes note that another process makes new slots at the same time.
-func (n *number) met() { n.among = max(crowd, n.among) }
+func (n *number) met() { n.among = crowd }
 
 // create makes a slot for a worker id that no process has had.
 func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
@@ -169,14 +169,12 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 	return nil, ErrConflict
 }
 
-// leaveNumber leaves a worker id alone that is own and has a slot.
+// leaveNumber leaves the worker id that is own alone, which has a slot.
 func (c *claimer) leaveNumber() {
-	if c.space.numberer != nil && c.number.own != none {
-		c.space.options.Logger.Warn("new worker id has a lease already and is left alone; did the "+
-			"store forget which worker ids it gave out?",
-			"place", place(c.space.store), "worker", c.number.own)
-	}
-	c.number.own, c.number.among = none, 1
+	c.space.options.Logger.Warn("new worker id has a lease already and is left alone; did the "+
+		"store forget which worker ids it gave out?",
+		"place", place(c.space.store), "worker", c.number.own)
+	c.number.own = none
 }
 
 // unused returns worker ids of the range that have no slot: one that is own, or several times as
@@ -206,7 +204,7 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if own && len(ids) > 0 {
+	if own {
 		// Others were faster, or the store has skipped some. This one is kept for an Assign with a
 		// wider layout.
 		if c.number.own = ids[0]; c.number.own > c.last {

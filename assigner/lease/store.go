@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -75,12 +76,8 @@ func place(s Store) string {
 
 // permanent reports whether another try of what failed with err would fail as well.
 func permanent(err error) bool {
-	for _, p := range []error{ErrRefused, assigner.ErrWentBack, assigner.ErrWorkersExhausted,
-		assigner.ErrClaimLost, assigner.ErrLayoutMismatch, assigner.ErrSuperseded,
-		assigner.ErrMoved, ErrMoveRefused, ErrSkew} {
-		if errors.Is(err, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{ErrRefused, assigner.ErrWentBack,
+		assigner.ErrWorkersExhausted, assigner.ErrClaimLost, assigner.ErrLayoutMismatch,
+		assigner.ErrSuperseded, assigner.ErrMoved, ErrMoveRefused, ErrSkew,
+	}, func(p error) bool { return errors.Is(err, p) })
 }

@@ -20,7 +20,9 @@ import (
 type noting struct {
 	indexed
 	asked  *[]string
-	number func() error // comes before each Number; nil: nothing does
+	number func() error  // comes before each Number; nil: nothing does
+	untold bool          // Get does not tell the time
+	shown  []lease.Entry // the slots that the next Look shows; empty: those that there are
 }
 
 func newNoting(own bool) *noting { return &noting{indexed: newIndexed(0, own), asked: &[]string{}} }
@@ -31,7 +33,19 @@ func (w *noting) note(format string, args ...any) {
 
 func (w *noting) Look(ctx context.Context, q lease.Query) (lease.Entry, []lease.Entry, error) {
 	w.note("look %d-%d, %d after %d", q.First, q.Last, q.Limit, q.Skip)
-	return w.indexed.Look(ctx, q)
+	h, slots, err := w.indexed.Look(ctx, q)
+	if len(w.shown) > 0 {
+		slots, w.shown = w.shown, nil
+	}
+	return h, slots, err
+}
+
+func (w *noting) Get(ctx context.Context, name string) (lease.Entry, error) {
+	e, err := w.indexed.Get(ctx, name)
+	if w.untold {
+		e.At = time.Time{}
+	}
+	return e, err
 }
 
 func (w *noting) Number(ctx context.Context, first, last int64, n int) ([]int64, bool, error) {
@@ -241,6 +255,7 @@ func TestUnusedHeader(t *testing.T) {
 		"to be cut":    {func() (string, string) { return at(time.Millisecond), moveOne }, false, nil},
 		"begins":       {func() (string, string) { return at(0), moveOne }, false, assigner.ErrSuperseded},
 		"began before": {func() (string, string) { return at(-time.Second), moveOne }, false, assigner.ErrSuperseded},
+		"nobody knows": {func() (string, string) { return at(-time.Second), moveOne }, false, lease.ErrRefused},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Hour)
@@ -255,6 +270,13 @@ func TestUnusedHeader(t *testing.T) {
 					remove(s.memory, lease.HeaderName)
 				}
 				return nil
+			}
+			s.untold = tt.err == lease.ErrRefused
+			s.fault = func(op, _ string) (bool, error) {
+				if op == "now" {
+					return false, lease.ErrRefused
+				}
+				return true, nil
 			}
 			_, err := newAssigner(t, s, nil).BindLayout(want).Assign(t.Context(), 9)
 			if !errors.Is(err, tt.err) || s.has(slot0) != (tt.err == nil) {
@@ -424,6 +446,30 @@ func TestLeftAloneUnknown(t *testing.T) {
 		assign(t, a)
 		if log.Len() > 0 {
 			t.Errorf("the log is %q, want nothing", &log)
+		}
+	})
+}
+
+// TestUnusedKept: an index that shows another slot as it was does not cost a start its new worker id.
+func TestUnusedKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newNoting(true)
+		var log bytes.Buffer
+		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err := assign(t, a).Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		_, old, _ := s.Look(t.Context(), lease.Query{Last: 9, Limit: 1})
+		assign(t, a) // the same worker id
+		s.answers(lease.ErrRefused)
+		if c, err := a.Assign(t.Context(), 9); !errors.Is(err, lease.ErrRefused) {
+			t.Fatal(c, err)
+		}
+		s.shown = old
+		if c := assign(t, a); c.Worker() != 2 || log.Len() > 0 || len(s.shown) > 0 {
+			t.Errorf("worker %d, want 2, which was left over; the log is %q", c.Worker(), &log)
 		}
 	})
 }
