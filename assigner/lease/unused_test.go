@@ -424,6 +424,27 @@ func TestMarkEnded(t *testing.T) {
 	})
 }
 
+// TestMarkPauses: the pauses of a start that meets others at the header begin short, and grow to seconds.
+func TestMarkPauses(t *testing.T) {
+	t.Parallel()
+	for lost, bounds := range map[int][2]time.Duration{
+		5: {0, 1300 * time.Millisecond}, 31: {12 * time.Second, 124 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAmbush()
+			assign(t, newAssigner(t, s, nil))
+			for range lost {
+				s.once(1, "put", lease.HeaderName, conflict)
+			}
+			began := time.Now()
+			c := assign(t, newAssigner(t, s, nil))
+			if took := time.Since(began); c.Worker() != 1 || took < bounds[0] || took > bounds[1] {
+				t.Errorf("worker %d after %v and %d conflicts, want 1 after %v", c.Worker(), took, lost, bounds)
+			}
+		})
+	}
+}
+
 // TestLeftAloneUnknown: an index that lags, and shows a slot behind what the process knows, is no new
 // worker id that has a slot.
 func TestLeftAloneUnknown(t *testing.T) {
