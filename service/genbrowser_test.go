@@ -10,7 +10,6 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/bitsalloc/compat"
-	"github.com/uidring/uidring/internal/browsertest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -70,20 +69,20 @@ func TestGeneratorsPageInBrowser(t *testing.T) {
 	for name, c := range map[string]struct {
 		size    image.Point
 		dark    bool
-		colours map[string]browsertest.RGB
+		colours map[string]rgb
 	}{
-		"light": {image.Point{X: 1300, Y: 2200}, false, map[string]browsertest.RGB{
+		"light": {image.Point{X: 1300, Y: 2200}, false, map[string]rgb{
 			"ground": {0xf5, 0xf7, 0xf8}, "lead": {0x2f, 0x6f, 0xbd}, "lag": {0xa8, 0x57, 0x0a},
 			"degraded": {0x9a, 0x62, 0}, "down": {0xb3, 0x26, 0x1e}}},
-		"dark": {image.Point{X: 1300, Y: 1400}, true, map[string]browsertest.RGB{
+		"dark": {image.Point{X: 1300, Y: 1400}, true, map[string]rgb{
 			"ground": {0x17, 0x1b, 0x20}, "lead": {0x6a, 0xa5, 0xea}, "lag": {0xe0, 0xa0, 0x5a},
 			"down": {0xf2, 0x8b, 0x82}}},
-		"phone": {image.Point{X: 390, Y: 2600}, false, map[string]browsertest.RGB{
+		"phone": {image.Point{X: 390, Y: 2600}, false, map[string]rgb{
 			"ground": {0xf5, 0xf7, 0xf8}, "lead": {0x2f, 0x6f, 0xbd}, "lag": {0xa8, 0x57, 0x0a},
 			"down": {0xb3, 0x26, 0x1e}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pixels := browsertest.Pixels(t, server.URL, c.size, c.dark)
+			pixels := pixels(t, server.URL, c.size, c.dark)
 			for what, rgb := range c.colours {
 				least := 40
 				if what == "lag" { // a line across the chart

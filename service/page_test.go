@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/browsertest"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service"
 	"github.com/uidring/uidring/uid"
@@ -332,16 +331,16 @@ func TestPagesInBrowser(t *testing.T) {
 		size   image.Point
 		dark   bool
 		err    error
-		colour browsertest.RGB
+		colour rgb
 		least  int
 	}{
-		"no tags":  {0, desk, false, nil, browsertest.RGB{0xf5, 0xf7, 0xf8}, 500_000},
+		"no tags":  {0, desk, false, nil, rgb{0xf5, 0xf7, 0xf8}, 500_000},
 		"three":    {3, desk, false, nil, bar, 200},
 		"many":     {500, desk, false, nil, bar, 2_000},
 		"narrow":   {3, phone, false, nil, bar, 1_000},
-		"dark":     {3, desk, true, nil, browsertest.RGB{0x6a, 0xa5, 0xea}, 200},
-		"outage":   {3, desk, false, errAway, browsertest.RGB{0x9a, 0x62, 0x00}, 200},
-		"longName": {1, phone, false, errAway, browsertest.RGB{0x9a, 0x62, 0x00}, 40},
+		"dark":     {3, desk, true, nil, rgb{0x6a, 0xa5, 0xea}, 200},
+		"outage":   {3, desk, false, errAway, rgb{0x9a, 0x62, 0x00}, 200},
+		"longName": {1, phone, false, errAway, rgb{0x9a, 0x62, 0x00}, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -371,7 +370,7 @@ func TestPagesInBrowser(t *testing.T) {
 			server := httptest.NewServer(newHandler(t, &service.HandlerOptions{Segment: g,
 				Place: "mysql at db1:3306/ids: tags of leaf_alloc", Links: []string{"/debug/uid", "/metrics"}}))
 			defer server.Close()
-			pixels := browsertest.Pixels(t, server.URL+"/", c.size, c.dark)
+			pixels := pixels(t, server.URL+"/", c.size, c.dark)
 			if got := pixels[c.colour]; got < c.least {
 				t.Errorf("%d pixels have the colour %v, want %d or more", got, c.colour, c.least)
 			}
@@ -392,7 +391,7 @@ func shown(t *testing.T) string {
 func TestPageInBrowser(t *testing.T) {
 	t.Parallel()
 	url := shown(t)
-	for name, colours := range map[string]map[string]browsertest.RGB{
+	for name, colours := range map[string]map[string]rgb{
 		"light": {
 			"ground": {0xf5, 0xf7, 0xf8}, "paper": {0xff, 0xff, 0xff}, "ink": {0x1d, 0x23, 0x29},
 			"bar": bar, "track": track,
@@ -406,7 +405,7 @@ func TestPageInBrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pixels := browsertest.Pixels(t, url, image.Point{X: 1280, Y: 900}, name == "dark")
+			pixels := pixels(t, url, image.Point{X: 1280, Y: 900}, name == "dark")
 			for what, rgb := range colours {
 				least := map[string]int{"ground": 100_000, "paper": 100_000, "bar": 200, "track": 200, "ink": 500}[what]
 				if got := pixels[rgb]; got < max(least, 40) {
@@ -421,7 +420,7 @@ func TestPageInBrowser(t *testing.T) {
 // column of its card.
 func TestPageOnPhone(t *testing.T) {
 	t.Parallel()
-	pixels := browsertest.Pixels(t, shown(t), image.Point{X: 390, Y: 2600}, false)
+	pixels := pixels(t, shown(t), image.Point{X: 390, Y: 2600}, false)
 	// 4 pixels high and 150 wide, less the corners.
 	if got := pixels[bar] + pixels[track]; got < 4*4*140 {
 		t.Errorf("the bars have %d pixels, want %d or more", got, 4*4*140)
@@ -429,8 +428,8 @@ func TestPageOnPhone(t *testing.T) {
 }
 
 var (
-	bar   = browsertest.RGB{0x2f, 0x6f, 0xbd}
-	track = browsertest.RGB{0xe4, 0xeb, 0xf2}
+	bar   = rgb{0x2f, 0x6f, 0xbd}
+	track = rgb{0xe4, 0xeb, 0xf2}
 )
 
 // TestPageFits: at 1280 pixels a tag with ids of 19 digits is one line, a name of 60 characters two, and
@@ -445,7 +444,7 @@ document.title = "wide " + (w.scrollWidth - w.clientWidth) + " high " + Math.max
 		fmt.Fprint(w, answer.Body, measure)
 	}))
 	defer server.Close()
-	dom := browsertest.DOM(t, server.URL+"/", image.Point{X: 1280, Y: 900})
+	dom := dom(t, server.URL+"/", image.Point{X: 1280, Y: 900})
 	_, title, _ := strings.Cut(dom, "<title>")
 	var wide, high int
 	if _, err := fmt.Sscanf(title, "wide %d high %d", &wide, &high); err != nil {

@@ -106,15 +106,3 @@ func Together(fs ...func()) {
 	}
 	wg.Wait()
 }
-
-// Refuses takes ids of tag until a call fails, and returns its error.
-func Refuses(tb testing.TB, g *segment.Generator, tag string) error {
-	tb.Helper()
-	for range 100_000 {
-		if _, err := g.Next(tb.Context(), tag); err != nil {
-			return err
-		}
-	}
-	tb.Fatal("100,000 ids and no error")
-	return nil
-}

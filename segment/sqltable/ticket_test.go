@@ -314,7 +314,7 @@ func TestTicketWentBack(t *testing.T) {
 	if id := number(t, db, "SELECT id FROM ticket"); id != 1 {
 		t.Errorf("the classic statements give %d, want 1 again", id)
 	}
-	if err := segtest.Refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
+	if err := refuses(t, g, "a"); !errors.Is(err, segment.ErrRangeWentBack) {
 		t.Errorf("Next = %v, want ErrRangeWentBack", err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package browsertest shows a page in a real browser, so that tests see what a reader sees. A test
-// is skipped where there is none, unless UIDRING_REQUIRE_SERVERS is 1.
-package browsertest
+package service_test
 
 import (
 	"context"
@@ -15,19 +13,19 @@ import (
 	"time"
 )
 
-// RGB is a colour.
-type RGB [3]uint8
+// rgb is a colour.
+type rgb [3]uint8
 
-// Pixels shows the page at url in a window of a size, in dark colours or light ones, and returns
-// how many pixels have each colour. UIDRING_SCREENSHOT names a folder that keeps the picture, under
-// the test's name.
-func Pixels(t testing.TB, url string, size image.Point, dark bool) map[RGB]int {
+// pixels shows the page at url in a real browser, in a window of a size, in dark colours or light
+// ones, and returns how many pixels have each colour. UIDRING_SCREENSHOT names a folder that keeps
+// the picture, under the test's name.
+func pixels(t testing.TB, url string, size image.Point, dark bool) map[rgb]int {
 	t.Helper()
 	shot := filepath.Join(t.TempDir(), "page.png")
 	if keep := os.Getenv("UIDRING_SCREENSHOT"); keep != "" {
 		shot = filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-")+".png")
 	}
-	run(t, url, size, dark, "--screenshot="+shot)
+	browse(t, url, size, dark, "--screenshot="+shot)
 	f, err := os.Open(shot)
 	if err != nil {
 		t.Fatal(err)
@@ -40,25 +38,26 @@ func Pixels(t testing.TB, url string, size image.Point, dark bool) map[RGB]int {
 	if got := picture.Bounds().Size(); got != size {
 		t.Errorf("the picture is %v, want %v", got, size)
 	}
-	n := make(map[RGB]int)
+	n := make(map[rgb]int)
 	for y := range size.Y {
 		for x := range size.X {
 			r, g, b, _ := picture.At(x, y).RGBA()
-			n[RGB{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}]++
+			n[rgb{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}]++
 		}
 	}
 	return n
 }
 
-// DOM loads the page at url in a window of a size and returns its text as it is after its scripts
+// dom loads the page at url in a window of a size and returns its text as it is after its scripts
 // have run.
-func DOM(t testing.TB, url string, size image.Point) string {
+func dom(t testing.TB, url string, size image.Point) string {
 	t.Helper()
-	return run(t, url, size, false, "--dump-dom")
+	return browse(t, url, size, false, "--dump-dom")
 }
 
-// run starts a browser and returns what it prints.
-func run(t testing.TB, url string, size image.Point, dark bool, do string) string {
+// browse starts a browser and returns what it prints. The test is skipped where there is none, unless
+// UIDRING_REQUIRE_SERVERS is 1.
+func browse(t testing.TB, url string, size image.Point, dark bool, do string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("skipped: browser suite: make test-all runs it")
