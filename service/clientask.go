@@ -35,27 +35,19 @@ func (r *refusal) Error() string {
 }
 
 // Unwrap returns the error of package segment or assigner that the refusal stands for, or nil.
-func (r *refusal) Unwrap() error {
-	switch r.Code {
-	case wire.UnknownTag:
-		return segment.ErrUnknownTag
-	case wire.TagExhausted:
-		return segment.ErrExhausted
-	case wire.BadRange:
-		return segment.ErrBadRange
-	case wire.ClaimLost, wire.UnknownClaim:
-		return assigner.ErrClaimLost
-	case wire.WorkersExhausted:
-		return assigner.ErrWorkersExhausted
-	case wire.LayoutMismatch:
-		return assigner.ErrLayoutMismatch
-	case wire.Superseded:
-		return assigner.ErrSuperseded
-	case wire.BeyondReach:
-		return assigner.ErrBeyondReach
-	case wire.BadRequest, wire.NotServed, wire.Unavailable:
-	}
-	return nil
+func (r *refusal) Unwrap() error { return meant[r.Code] }
+
+// meant has the codes that stand for an error.
+var meant = map[wire.Code]error{
+	wire.UnknownTag:       segment.ErrUnknownTag,
+	wire.TagExhausted:     segment.ErrExhausted,
+	wire.BadRange:         segment.ErrBadRange,
+	wire.ClaimLost:        assigner.ErrClaimLost,
+	wire.UnknownClaim:     assigner.ErrClaimLost,
+	wire.WorkersExhausted: assigner.ErrWorkersExhausted,
+	wire.LayoutMismatch:   assigner.ErrLayoutMismatch,
+	wire.Superseded:       assigner.ErrSuperseded,
+	wire.BeyondReach:      assigner.ErrBeyondReach,
 }
 
 // final reports whether every server would refuse the request in the same way.

@@ -33,15 +33,11 @@ var (
 		Missing:   {1051, 1054, 1146},
 		Denied:    {1044, 1045, 1130, 1142, 1143, 1227, 1370, 1698, 1820, 1862, 3118, 3159, 4151},
 		Transient: {
-			3, 20, 1020, 1021, 1026, 1028, 1037, 1038, 1040, 1041, 1047, 1053, 1077,
-			1078, 1079, 1080,
-			1099, 1105, 1114, 1129, 1135, 1152, 1153, 1156, 1158, 1159, 1160, 1161,
-			1180, 1184, 1203,
-			1205, 1206, 1213, 1223, 1226, 1290, 1297, 1317, 1399, 1400, 1412, 1614,
-			1637, 1792, 1836,
-			1927, 1969, 2006, 2013, 3024, 3032, 3100, 3101, 3168, 3572, 4031, 9001,
-			9002, 9003, 9004,
-			9005, 9007,
+			3, 20, 1020, 1021, 1026, 1028, 1037, 1038, 1040, 1041, 1047, 1053, 1077, 1078, 1079,
+			1080, 1099, 1105, 1114, 1129, 1135, 1152, 1153, 1156, 1158, 1159, 1160, 1161, 1180,
+			1184, 1203, 1205, 1206, 1213, 1223, 1226, 1290, 1297, 1317, 1399, 1400, 1412, 1614,
+			1637, 1792, 1836, 1927, 1969, 2006, 2013, 3024, 3032, 3100, 3101, 3168, 3572, 4031,
+			9001, 9002, 9003, 9004, 9005, 9007,
 		},
 	}
 	// engineFailures: the transient numbers in the text of engineError. From 120 on they are the
@@ -49,9 +45,8 @@ var (
 	// locks, a full or write-protected disk, and generic errors. Damage of the table itself, such
 	// as a crash mark or a missing tablespace, is not listed.
 	engineFailures = []int{
-		5, 11, 12, 23, 24, 28, 30, 122, 128, 135, 136, 146, 147, 149, 157, 161, 165, 168,
-		177, 188, 189,
-		197, 200,
+		5, 11, 12, 23, 24, 28, 30, 122, 128, 135, 136, 146, 147, 149, 157, 161, 165, 168, 177,
+		188, 189, 197, 200,
 	}
 	// postgresFailures: SQLSTATE codes, or the first digits of a whole class.
 	postgresFailures = map[Failure][]string{
@@ -71,8 +66,7 @@ var (
 		},
 		Transient: {
 			"is locked", "SQLITE_BUSY", "SQLITE_LOCKED", "disk I/O error",
-			"database or disk is full",
-			"interrupted", "within a transaction",
+			"database or disk is full", "interrupted", "within a transaction",
 		},
 	}
 	// driverRefusals: errors without a code, which the drivers derive from the server's greeting
@@ -122,12 +116,12 @@ func (d Dialect) Failure(err error) Failure {
 		}
 		return search(mysqlFailures, func(code uint16) bool { return code == e.Number })
 	case "postgres":
-		var e interface{ SQLState() string }
-		if !errors.As(err, &e) {
+		state := sqlState(err)
+		if state == "" {
 			return Transient
 		}
-		return search(postgresFailures, func(prefix string) bool {
-			return strings.HasPrefix(e.SQLState(), prefix)
+		return search(postgresFailures, func(class string) bool {
+			return strings.HasPrefix(state, class)
 		})
 	default:
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, context.DeadlineExceeded) ||
@@ -173,6 +167,15 @@ func Lacks(err error) bool {
 	return false
 }
 
+// sqlState returns the code of a PostgreSQL server's error, and "" for any other error.
+func sqlState(err error) string {
+	var e interface{ SQLState() string }
+	if errors.As(err, &e) {
+		return e.SQLState()
+	}
+	return ""
+}
+
 // MySQLCode returns the code of a MySQL server's error, and 0 for any other error.
 func MySQLCode(err error) uint16 {
 	var e *mysql.MySQLError
@@ -190,10 +193,9 @@ func (d Dialect) RolledBack(err error) bool {
 	case "mysql":
 		return slices.Contains([]uint16{1180, 1205, 1213, 3100, 3101}, MySQLCode(err))
 	case "postgres":
-		var e interface{ SQLState() string }
 		// Class 40 is a transaction that was rolled back, but for 40003, whose outcome is unknown.
-		return errors.As(err, &e) && strings.HasPrefix(e.SQLState(), "40") &&
-			e.SQLState() != "40003"
+		state := sqlState(err)
+		return strings.HasPrefix(state, "40") && state != "40003"
 	}
 	return false
 }
@@ -205,8 +207,7 @@ func (d Dialect) ReadOnly(err error) bool {
 	case "mysql":
 		return slices.Contains([]uint16{1290, 1792, 1836}, MySQLCode(err))
 	case "postgres":
-		var e interface{ SQLState() string }
-		return errors.As(err, &e) && e.SQLState() == "25006"
+		return sqlState(err) == "25006"
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -104,7 +105,7 @@ func (c *Conn) keys(ctx context.Context, table string) ([][]string, error) {
 		}
 		return nil
 	}, "SHOW KEYS FROM "+table)
-	return list(unique), err
+	return slices.Collect(maps.Values(unique)), err
 }
 
 // postgresKeys leaves out keys on some of the rows, those that a CREATE INDEX CONCURRENTLY has not
@@ -113,31 +114,20 @@ func (c *Conn) keys(ctx context.Context, table string) ([][]string, error) {
 // has operator classes for.
 func (c *Conn) postgresKeys(ctx context.Context, table string) ([][]string, error) {
 	unique := map[string][]string{}
-	err := c.Each(ctx, func(r *sql.Rows) error {
-		var key, column string
-		err := r.Scan(&key, &column)
-		unique[key] = append(unique[key], column)
-		return err
-	}, `SELECT CAST(i.indexrelid AS TEXT), COALESCE(a.attname, '')
+	err := c.Each(ctx, collect(unique), `SELECT CAST(i.indexrelid AS TEXT), COALESCE(a.attname, '')
 		FROM pg_index AS i JOIN pg_class AS t ON t.oid = i.indrelid
 		CROSS JOIN LATERAL GENERATE_SERIES(0, ARRAY_UPPER(i.indclass, 1)) AS n
 		LEFT JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n]
 		WHERE i.indrelid = CAST(? AS regclass) AND i.indisunique AND i.indisvalid
 		AND i.indpred IS NULL AND (t.relkind = 'p' OR NOT EXISTS (
 			SELECT 1 FROM pg_inherits WHERE inhparent = t.oid))`, table)
-	return list(unique), err
+	return slices.Collect(maps.Values(unique)), err
 }
 
 // sqliteKeys returns the table's PRIMARY KEY as well, which has no index if it is the rowid.
 func (c *Conn) sqliteKeys(ctx context.Context, table string) ([][]string, error) {
 	schema, name := split(table)
 	unique := map[string][]string{}
-	scan := func(r *sql.Rows) error {
-		var key, column string
-		err := r.Scan(&key, &column)
-		unique[key] = append(unique[key], column)
-		return err
-	}
 	columns := 0
 	err := c.Each(ctx, func(r *sql.Rows) error {
 		var column string
@@ -154,18 +144,20 @@ func (c *Conn) sqliteKeys(ctx context.Context, table string) ([][]string, error)
 	if err != nil {
 		return nil, err
 	}
-	err = c.Each(ctx, scan, `SELECT l.name, COALESCE(i.name, '') FROM pragma_index_list(?, ?) AS l
+	err = c.Each(ctx, collect(unique), `SELECT l.name, COALESCE(i.name, '') FROM pragma_index_list(?, ?) AS l
 		JOIN pragma_index_info(l.name, ?) AS i WHERE l."unique" AND NOT l.partial`,
 		name, schema, schema)
-	return list(unique), err
+	return slices.Collect(maps.Values(unique)), err
 }
 
-// list returns the columns of all keys.
-func list(keys map[string][]string) (all [][]string) {
-	for _, columns := range keys {
-		all = append(all, columns)
+// collect returns what puts rows of a key's name and one of its columns into unique.
+func collect(unique map[string][]string) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var key, column string
+		err := r.Scan(&key, &column)
+		unique[key] = append(unique[key], column)
+		return err
 	}
-	return all
 }
 
 // split returns the schema, SQLite's own if none is given, and the name of a table without quotes.
