@@ -27,7 +27,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 )
 
@@ -178,7 +179,11 @@ func OpenDB(ctx context.Context, db *gorm.DB, options *Options) (*uid.Cached, er
 		defer line.Stop()
 	}
 	if !o.NoMigrate {
-		if err := workerlist.Migrate(ctx, db, o.Logger); err != nil {
+		d, err := sqlgorm.Open("workernode", db, o.Logger)
+		if err == nil {
+			err = workertable.Migrate(ctx, d)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("uidring: creating the tables: %w", err)
 		}
 	}

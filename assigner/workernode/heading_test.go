@@ -13,7 +13,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 )
 
 const (
@@ -39,6 +38,13 @@ func heading(t *testing.T, db *gorm.DB, to string) (layout string) {
 		t.Fatal(err)
 	}
 	return layout
+}
+
+// headAgain makes the header that is missing, as "uid workers restored" does.
+func headAgain(t *testing.T, srv *dbtest.Server, name, layout string) {
+	t.Helper()
+	srv.Query(t, name, fmt.Sprintf("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, OWNER, "+
+		"UNTIL_MS, LAYOUT) VALUES ('default', -1, 0, 0, '', %d, '%s')", day.Milliseconds(), layout))
 }
 
 // TestErasAnnounced begins where a process died that had announced a layout: a claim that does not
@@ -97,14 +103,9 @@ func announce(t *testing.T, session string) {
 		t.Errorf("Extend beyond a settled layout = %v, %v", end, err)
 	}
 	// The rows say which layouts their owners know.
-	leases, err := workerlist.Leases(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{layoutA, both, both} {
-		if leases[i].Layout != want || leases[i].Newest != both {
-			t.Errorf("lease %+v, want layout %q and the newest %q", leases[i], want, both)
-		}
+	got := srv.Query(t, name, "SELECT LAYOUT FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY WORKER_ID")
+	if want := strings.Join([]string{layoutA, both, both}, "\n"); got != want {
+		t.Errorf("the rows have the layouts\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -142,16 +143,15 @@ func TestErasBegun(t *testing.T) {
 					t.Errorf("Assign without a layout that has begun = %v, %v, want ErrSuperseded", c, err)
 				}
 			}
-			usage, err := workerlist.Used(t.Context(), db, time.Hour)
-			if err != nil || usage.Rows != 1 {
-				t.Errorf("%+v, %v, want one worker id", usage, err)
+			if got := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); got != "1" {
+				t.Errorf("%s worker ids are used up, want 1", got)
 			}
 		})
 	}
 }
 
-// TestErasHeaderGone: where the header was deleted, nothing is claimed until Restore has made it
-// anew of the layouts that rows have, and a layout is added after the windows of the rows then.
+// TestErasHeaderGone: where the header was deleted, nothing is claimed until the documented statements
+// have run and it is there again, and a layout is added after the windows of the rows then.
 func TestErasHeaderGone(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -170,10 +170,8 @@ func TestErasHeaderGone(t *testing.T) {
 		}
 		wantError(t, err, "slots are there, such as that of worker 1", "uid workers restored")
 	}
-	_, err = workerlist.Restore(t.Context(), db, 10, time.Minute, map[string]string{"": layoutA})
-	if err != nil {
-		t.Fatal(err)
-	}
+	repair(t, srv, name, 10, time.Minute)
+	headAgain(t, srv, name, layoutA)
 	for _, early := range []bool{true, false} {
 		from := until.Add(time.Hour)
 		if early {
@@ -271,10 +269,7 @@ func TestErasCutToNothing(t *testing.T) {
 			}
 			assign(t, bind(db), 1)
 			if tt.floor > 0 {
-				if _, err := workerlist.Restore(t.Context(), db, 10, tt.floor,
-					map[string]string{"": layoutA}); err != nil {
-					t.Fatal(err)
-				}
+				repair(t, srv, name, 10, tt.floor)
 			}
 			s.set("INSERT INTO WORKER_LEASE", 0, func(run func() error) error {
 				srv.Query(t, name, "UPDATE WORKER_LEASE SET LAYOUT = '"+layoutA+"|"+layoutB+

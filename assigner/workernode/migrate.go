@@ -3,7 +3,8 @@ package workernode
 import (
 	"context"
 
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -14,4 +15,10 @@ import (
 // cannot be made where rows are equal already, which an operator has to judge. Migrate waits for a
 // database that is down until ctx ends. The DDL is that of package sql, so an operator who runs it
 // by hand gets the same tables.
-func Migrate(ctx context.Context, db *gorm.DB) error { return workerlist.Migrate(ctx, db, nil) }
+func Migrate(ctx context.Context, db *gorm.DB) error {
+	d, err := sqlgorm.Open("workernode", db, nil)
+	if err != nil {
+		return err
+	}
+	return workertable.Migrate(ctx, d)
+}

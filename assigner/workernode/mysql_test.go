@@ -12,7 +12,6 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
@@ -265,20 +264,6 @@ func TestBadDB(t *testing.T) {
 				wantError(t, err, tt.want)
 			}
 			wantError(t, workernode.Migrate(ctx, tt.db), tt.want)
-			_, err := workerlist.Nodes(ctx, tt.db, 1)
-			wantError(t, err, tt.want)
-			_, err = workerlist.Leases(ctx, tt.db)
-			wantError(t, err, tt.want)
-			_, err = workerlist.Reap(ctx, tt.db, "x")
-			wantError(t, err, tt.want)
-			_, err = workerlist.Used(ctx, tt.db, time.Hour)
-			wantError(t, err, tt.want)
-			_, err = workerlist.Now(ctx, tt.db)
-			wantError(t, err, tt.want)
-			_, err = workerlist.PlanRestore(ctx, tt.db, 1, 0, nil)
-			wantError(t, err, tt.want)
-			_, err = workerlist.Restore(ctx, tt.db, 1, 0, nil)
-			wantError(t, err, tt.want)
 			if ctx.Err() != nil {
 				t.Errorf("the refusals took until the ctx ended: %v", context.Cause(ctx))
 			}

@@ -196,8 +196,8 @@ func TestClaimWithoutHeader(t *testing.T) {
 	wantError(t, err, "the header of WORKER_LEASE")
 }
 
-// TestFreeWithoutHeader: where the header was deleted, free rows are not claimed until Restore has
-// made it anew.
+// TestFreeWithoutHeader: where the header was deleted, free rows are not claimed until it is there
+// again.
 func TestFreeWithoutHeader(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
@@ -210,6 +210,7 @@ func TestFreeWithoutHeader(t *testing.T) {
 		}
 	}
 	repair(t, srv, name, 1, 0)
+	headAgain(t, srv, name, "")
 	if c := assign(t, a, 1)[0]; c.Worker() != 1 {
 		t.Errorf("worker = %d, want 1, which is free", c.Worker())
 	}

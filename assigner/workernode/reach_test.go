@@ -8,7 +8,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // TestReach: whatever is asked for, no window ends later than Reach from the database's time. What
@@ -116,61 +115,6 @@ func TestReachBounds(t *testing.T) {
 	} {
 		if _, err := workernode.Leased(db, &o).Assign(t.Context(), maxWorker); err != nil {
 			t.Errorf("Assign %d = %v", i, err)
-		}
-	}
-}
-
-// TestRestoredReach: after Restore with a reach beyond that of the namespace, a process that starts
-// gets a window at the floor.
-func TestRestoredReach(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	const layout, reach = "40-16-5-0/10ms@2026-01-01T00:00:00Z", 25 * time.Hour
-	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).(assigner.LayoutBinder).
-		BindLayout(layout)
-	assign(t, a, 1)
-	if _, err := workerlist.Restore(t.Context(), db, 1, reach, map[string]string{"": layout}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := a.Assign(within(t, 5*time.Second), maxWorker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if from, _ := c.Window(); time.Until(from) < reach-time.Hour {
-		t.Errorf("the window begins at %v, want it behind the floor, %v from now", from, reach)
-	}
-}
-
-// TestRestoredReachKept: Restore raises the reach of a namespace that has a shorter one, also where
-// claims name no layout, and leaves one that is long enough.
-func TestRestoredReachKept(t *testing.T) {
-	t.Parallel()
-	for _, layout := range []string{"", "40-16-5-0/10ms@2026-01-01T00:00:00Z"} {
-		for stored, want := range map[time.Duration]time.Duration{
-			time.Hour: 3 * time.Hour, 3 * time.Hour: 3 * time.Hour, 5 * time.Hour: 5 * time.Hour, 0: 0,
-		} {
-			t.Run(fmt.Sprintf("%q %v", layout, stored), func(t *testing.T) {
-				t.Parallel()
-				srv, name := maria(t)
-				db := connect(t, srv.DSN(name))
-				a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", Reach: time.Hour})
-				assign(t, a.(assigner.LayoutBinder).BindLayout(layout), 1)
-				const header = "FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID = -1"
-				srv.Query(t, name, fmt.Sprintf("UPDATE WORKER_LEASE SET UNTIL_MS = %d "+
-					"WHERE NAMESPACE = 'orders' AND WORKER_ID = -1", stored.Milliseconds()))
-				lists := map[string]string{}
-				if layout != "" {
-					lists[""] = layout
-				}
-				if _, err := workerlist.Restore(t.Context(), db, 1, 3*time.Hour, lists); err != nil {
-					t.Fatal(err)
-				}
-				if got := srv.Query(t, name, "SELECT UNTIL_MS, LAYOUT "+header); got != fmt.Sprintf("%d\t%s",
-					want.Milliseconds(), layout) {
-					t.Errorf("the header is %q, want the reach %d and the layout %q", got, want.Milliseconds(), layout)
-				}
-			})
 		}
 	}
 }

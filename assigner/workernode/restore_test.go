@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 )
@@ -42,9 +39,6 @@ func (s script) ExecContext(_ context.Context, query string,
 	_ []driver.NamedValue) (driver.Result, error) {
 	if strings.HasPrefix(query, "INSERT") {
 		return nil, errNoTable
-	}
-	if values := s["UPDATE"]; values != nil && strings.HasPrefix(query, "UPDATE") {
-		return nil, values[0].(error)
 	}
 	return driver.RowsAffected(0), nil
 }
@@ -103,90 +97,18 @@ func (s script) open(t *testing.T, name string) *gorm.DB {
 	return db
 }
 
-// emptyTables is a server whose tables have no rows.
-var emptyTables = script{"SELECT MAX(ID)": {nil}, "SELECT COUNT(*), MAX(": {int64(0), nil},
-	"SELECT NAMESPACE, LAYOUT": {}}
-
-// TestRestorePage: the statements of sql/README.md are those of RestorePlan, in their order,
-// on each kind of database.
-func TestRestorePage(t *testing.T) {
+// TestRowsDenied: a claim does not take a row that it could not read for none.
+func TestRowsDenied(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../sql/README.md")
-	if err != nil {
-		t.Fatal(err)
+	denied := &mysqldriver.MySQLError{Number: 1142, Message: "SELECT command denied"}
+	db := script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(0), int64(1), nil},
+		"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
+		"SELECT WORKER_ID FROM": {denied}}.open(t, "mysql")
+	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "own"})
+	c, err := a.Assign(within(t, 5*time.Second), maxWorker)
+	if wantError(t, err, denied.Message); err == nil {
+		t.Errorf("Assign = %v, want an error", c)
 	}
-	for name, title := range map[string]string{"mysql": "MySQL and MariaDB", "postgres": "PostgreSQL",
-		"sqlite": "SQLite"} {
-		_, rest, _ := strings.Cut(string(page), "\nOn "+title+":\n\n```sql\n")
-		want, _, _ := strings.Cut(rest, ";\n```\n")
-		// The page's numbers.
-		plan, err := workerlist.PlanRestore(t.Context(), emptyTables.open(t, name), 5000, 25*time.Minute, nil)
-		if got := strings.Join(plan.Statements, ";\n"); got != want || err != nil {
-			t.Errorf("%s: PlanRestore has\n%s\nwith %v, the page has\n%s", name, got, err, want)
-		}
-	}
-}
-
-// TestRestoreBounds: a number that is out of range is refused by name, and the last one that is in
-// range is not.
-func TestRestoreBounds(t *testing.T) {
-	t.Parallel()
-	db := emptyTables.open(t, "sqlite")
-	const longest = 2 * 366 * 24 * time.Hour
-	for _, tt := range []struct {
-		highest int64
-		reach   time.Duration
-		want    string // empty: accepted
-	}{
-		{1, 0, ""},
-		{math.MaxInt64 - 1, longest, ""},
-		{0, 0, "the highest worker id is 0, want 1 to 9223372036854775806"},
-		{-1, 0, "the highest worker id is -1, want 1 to"},
-		{math.MaxInt64, 0, "the highest worker id is 9223372036854775807, want 1 to"},
-		{1, -1, "the longest reach is -1ns, want 0 to 17568h0m0s"},
-		{1, longest + 1, "the longest reach is 17568h0m0.000000001s, want 0 to"},
-	} {
-		plan, err := workerlist.PlanRestore(t.Context(), db, tt.highest, tt.reach, nil)
-		if tt.want != "" {
-			wantError(t, err, tt.want)
-		} else if err != nil || len(plan.Statements) != 3 {
-			t.Errorf("PlanRestore(%d, %v) = %+v, %v, want 3 statements", tt.highest, tt.reach, plan, err)
-		}
-	}
-}
-
-// TestPlanRestore: PlanRestore says what the tables have and changes nothing. Restore refuses to
-// hand out keys that have leases, and does without a table that is missing.
-func TestPlanRestore(t *testing.T) {
-	t.Parallel()
-	srv, name := maria(t)
-	db := connect(t, srv.DSN(name))
-	assign(t, workernode.Leased(db, nil), 3)
-	// A worker id of a namespace that counts for itself is no key of WORKER_NODE.
-	assign(t, workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", First: 100}), 1)
-	const rows = "SELECT GROUP_CONCAT(WORKER_ID, ' ', GENERATION, ' ', UNTIL_MS) FROM WORKER_LEASE"
-	before := srv.Query(t, name, rows)
-	plan, err := workerlist.PlanRestore(t.Context(), db, 3, time.Hour, nil)
-	if err != nil || plan.HighestNode != 3 || plan.Leases != 4 || len(plan.Statements) != 3 {
-		t.Errorf("PlanRestore = %+v, %v, want the highest worker id 3, 4 leases and 3 statements", plan, err)
-	}
-	_, err = workerlist.Restore(t.Context(), db, 2, time.Hour, nil)
-	wantError(t, err, "the highest worker id is 2, want at least 3, which is in WORKER_LEASE")
-	if after := srv.Query(t, name, rows); after != before {
-		t.Errorf("the rows are %q, want %q as before", after, before)
-	}
-
-	srv.Query(t, name, "DROP TABLE WORKER_LEASE")
-	plan, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
-	if err != nil || plan.Leases != 0 || len(plan.Statements) != 1 {
-		t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and one statement", plan, err)
-	}
-	if c := assign(t, workernode.Disposable(db, nil), 1)[0]; c.Worker() != 11 {
-		t.Errorf("worker = %d, want 11, above the highest", c.Worker())
-	}
-	srv.Query(t, name, "DROP TABLE WORKER_NODE")
-	_, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
-	wantError(t, err, "WORKER_NODE", "workernode.Migrate")
 }
 
 // TestLosesUpdates: a server that is known to lose updates is refused, unless the options allow it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"gorm.io/gorm"
 )
 
@@ -215,12 +215,21 @@ func endOf(t *testing.T, srv *dbtest.Server, name string, worker int64) time.Tim
 	return time.UnixMilli(until)
 }
 
-// repair runs what docs/operations.md tells the operator to run.
+// repair runs the statements of sql/README.md, which are those of "uid workers restored", with the
+// operator's numbers.
 func repair(t *testing.T, srv *dbtest.Server, name string, highest int64, reach time.Duration) {
 	t.Helper()
-	if _, err := workerlist.Restore(t.Context(), connect(t, srv.DSN(name)), highest, reach, nil); err != nil {
+	page, err := os.ReadFile("../../sql/README.md")
+	if err != nil {
 		t.Fatal(err)
 	}
+	_, rest, ok := strings.Cut(string(page), "\nOn MySQL and MariaDB:\n\n```sql\n")
+	statements, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("the page has no statements")
+	}
+	srv.Query(t, name, strings.NewReplacer("5000", fmt.Sprint(highest),
+		"1500000", fmt.Sprint(reach.Milliseconds())).Replace(statements))
 }
 
 // forgetful returns a town whose owner has worker id 1, and what takes the table back to before: to

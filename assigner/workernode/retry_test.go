@@ -11,7 +11,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/sqlgorm"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // TestWaitIsLogged: waiting for a database is logged once, without the password.
@@ -30,7 +31,11 @@ func TestWaitIsLogged(t *testing.T) {
 		"Disposable": assign(workernode.Disposable(db, &workernode.DisposableOptions{Logger: l})),
 		"Leased":     assign(workernode.Leased(db, &workernode.LeasedOptions{Logger: l})),
 		"Migrate": func(ctx context.Context) error {
-			return workerlist.Migrate(ctx, db, l)
+			d, err := sqlgorm.Open("workernode", db, l)
+			if err != nil {
+				return err
+			}
+			return workertable.Migrate(ctx, d)
 		},
 	} {
 		log.Reset()

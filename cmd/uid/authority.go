@@ -19,8 +19,8 @@ import (
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/cmd/uid/internal/hosturl"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/uid"
 )
 

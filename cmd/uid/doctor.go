@@ -9,7 +9,7 @@ import (
 
 	"github.com/uidring/uidring/cmd/uid/internal/doctor"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 )
 
 type doctorCmd struct {

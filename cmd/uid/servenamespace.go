@@ -14,7 +14,6 @@ import (
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
 	"github.com/uidring/uidring/internal/storekind"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 )
@@ -47,7 +46,10 @@ func (c *serveCmd) snowflake(
 	ctx context.Context, db *gorm.DB, layout namedLayout, logger *slog.Logger,
 ) (assigner.Assigner, *uid.Cached, error) {
 	flags, free := c.assignerFlags, c.Namespace == "" && c.Assigner == "leased"
-	migrateErr := workerlist.Migrate(ctx, db, logger)
+	d, migrateErr := sqlgorm.Open("workernode", db, logger)
+	if migrateErr == nil {
+		migrateErr = workertable.Migrate(ctx, d)
+	}
 	for {
 		var before, after homes
 		var err error

@@ -14,8 +14,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 )
 

@@ -22,8 +22,8 @@ const (
 const Header int64 = -1
 
 // Everywhere is the namespace of one row, whose UNTIL_MS is where the windows of new worker ids
-// begin at the earliest, in all namespaces that count for themselves. workerlist.Restore writes it,
-// because a table that went back may have forgotten claims on worker ids that it has no row of.
+// begin at the earliest, in all namespaces that count for themselves. "uid workers restored" writes
+// it, because a table that went back may have forgotten claims on worker ids that it has no row of.
 const Everywhere = ""
 
 // DefaultNamespace is the namespace of WORKER_LEASE whose new worker ids are keys of WORKER_NODE.

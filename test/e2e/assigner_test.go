@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -13,8 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
-	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
 
@@ -67,13 +64,10 @@ func TestMigrateTogether(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		nodes, err := workerlist.Nodes(t.Context(), d.connect(t, dsn), 100)
-		if err != nil || len(nodes) != 8 {
-			t.Errorf("Nodes = %d rows, %v, want 8", len(nodes), err)
-		}
-		for _, n := range nodes {
-			if time.Since(n.Created).Abs() > time.Minute || time.Since(n.Modified).Abs() > time.Minute {
-				t.Errorf("node %+v, want it made just now", n)
+		db := d.connect(t, dsn)
+		for _, column := range []string{"CREATED", "MODIFIED"} {
+			if got := d.recent(t, db, "WORKER_NODE", column); got != 8 {
+				t.Errorf("%d rows whose %s is just now, want 8", got, column)
 			}
 		}
 	})
@@ -93,39 +87,6 @@ func TestMissingTables(t *testing.T) {
 		}
 		if ctx.Err() != nil {
 			t.Error("a missing table was retried until the ctx ended")
-		}
-	})
-}
-
-// TestRows: listing, reaping and the database's time work on every dialect.
-func TestRows(t *testing.T) {
-	onEach(t, func(t *testing.T, d dialect) {
-		db := d.connect(t, d.migrated(t))
-		ctx := t.Context()
-		c, err := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second, Owner: "me"}).Assign(ctx, 31)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, end := c.Window()
-		leases, err := workerlist.Leases(ctx, db)
-		if err != nil || len(leases) != 1 || leases[0].Free() || leases[0].Owner != "me" ||
-			!leases[0].Until.Equal(end) {
-			t.Errorf("Leases = %+v, %v, want one, held until %v", leases, err, end)
-		}
-		now, err := workerlist.Now(ctx, db)
-		if err != nil || time.Since(now).Abs() > time.Minute {
-			t.Errorf("Now = %v, %v, want the current time", now, err)
-		}
-		usage, err := workerlist.Used(ctx, db, time.Hour)
-		if err != nil || usage.Highest != 1 || usage.Recent != 1 {
-			t.Errorf("Used = %+v, %v, want one worker id, a recent one", usage, err)
-		}
-		time.Sleep(time.Until(end) + 100*time.Millisecond)
-		if n, err := workerlist.Reap(ctx, db, workertable.DefaultNamespace); n != 1 || err != nil {
-			t.Errorf("Reap = %d, %v, want 1", n, err)
-		}
-		if _, err := c.Extend(ctx, end.Add(time.Hour)); !errors.Is(err, assigner.ErrClaimLost) {
-			t.Errorf("Extend of a reaped claim = %v, want ErrClaimLost", err)
 		}
 	})
 }

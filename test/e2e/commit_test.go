@@ -10,9 +10,10 @@ import (
 
 	"github.com/glebarez/sqlite"
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -129,16 +130,16 @@ func TestForgotten(t *testing.T) {
 						t.Helper()
 						pool.SetMaxIdleConns(-1)
 						pool.SetMaxIdleConns(1)
-						leases, err := workerlist.Leases(ctx, d.connect(t, dsn))
+						slots, err := d.in(dsn, workertable.DefaultNamespace).open(t, lease.Options{}).Slots(ctx)
 						if err != nil {
 							t.Fatal(err)
 						}
-						for _, l := range leases {
-							if l.Worker == worker && l.Until.Equal(until) {
+						for _, s := range slots {
+							if s.Worker == worker && s.Until.Equal(until) {
 								return
 							}
 						}
-						t.Errorf("after %s the leases are %+v, want worker %d until %v", after, leases, worker, until)
+						t.Errorf("after %s the slots are %+v, want worker %d until %v", after, slots, worker, until)
 					}
 					forget()
 					one, err := workernode.Disposable(db, nil).Assign(ctx, 1<<22-1)
@@ -147,9 +148,10 @@ func TestForgotten(t *testing.T) {
 					}
 					pool.SetMaxIdleConns(-1)
 					pool.SetMaxIdleConns(1)
-					nodes, err := workerlist.Nodes(ctx, d.connect(t, dsn), 1)
-					if err != nil || len(nodes) != 1 || nodes[0].ID != one.Worker() {
-						t.Errorf("Nodes = %+v, %v, want worker %d", nodes, err, one.Worker())
+					var newest int64
+					err = d.connect(t, dsn).Raw("SELECT MAX(ID) FROM WORKER_NODE").Row().Scan(&newest)
+					if err != nil || newest != one.Worker() {
+						t.Errorf("the newest row is %d, %v, want worker %d", newest, err, one.Worker())
 					}
 					for range 2 { // a new row, then a free one
 						forget()

@@ -101,6 +101,23 @@ func (d dialect) migrated(t testing.TB) (dsn string) {
 	return dsn
 }
 
+// recent counts the rows of a table in which a column of times has the current minute, give or take
+// one. All rows have to.
+func (d dialect) recent(t testing.TB, db *gorm.DB, table, column string) (rows int) {
+	t.Helper()
+	now := map[string]string{
+		"MariaDB":    "ABS(TIMESTAMPDIFF(SECOND, %s, UTC_TIMESTAMP()))",
+		"PostgreSQL": "ABS(EXTRACT(EPOCH FROM %s - CLOCK_TIMESTAMP()))",
+		"SQLite":     "ABS(STRFTIME('%%s', %s) - STRFTIME('%%s', 'now'))",
+	}[d.name]
+	var all int
+	query := "SELECT COUNT(*), COUNT(CASE WHEN " + fmt.Sprintf(now, column) + " < 60 THEN 1 END) FROM " + table
+	if err := db.Raw(query).Row().Scan(&all, &rows); err != nil || rows != all {
+		t.Errorf("%s: %d of %d rows have a recent %s, %v, want all", table, rows, all, column, err)
+	}
+	return rows
+}
+
 // openAny opens a database by the form of its DSN, which is all that a worker process has.
 func openAny(dsn string) (*gorm.DB, error) {
 	for prefix, d := range map[string]dialect{"postgres://": dialects[1], "file:": dialects[2]} {

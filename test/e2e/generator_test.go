@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/uid"
 	"gorm.io/gorm"
 )
@@ -65,10 +66,11 @@ func TestEndToEnd(t *testing.T) {
 							t.Errorf("run %d: Close: %v", run, err)
 						}
 						if kind == "leased" {
+							store := d.in(dsn, workertable.DefaultNamespace).open(t, lease.Options{})
 							// Close gives back what is left of 20 minutes, except for the tick in use.
 							waitFor(t, "free worker id after Close", func() bool {
-								leases, err := workerlist.Leases(t.Context(), db)
-								return err == nil && len(leases) == 1 && leases[0].Free()
+								slots, err := store.Slots(t.Context())
+								return err == nil && len(slots) == 1 && slots[0].Left <= 0
 							})
 						}
 					}

@@ -3,14 +3,13 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/winlog"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
@@ -89,13 +88,13 @@ func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 			t.Error(err)
 		}
 	}
-	rows, err := workerlist.Leases(t.Context(), db)
+	slots, err := d.in(dsn, namespace).open(t, lease.Options{}).Slots(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rows {
-		if namespace == workertable.DefaultNamespace && r.Worker == late.Worker() {
-			t.Errorf("the row of worker %d is there again: %+v; its key is used up", r.Worker, r)
+	for _, s := range slots {
+		if namespace == workertable.DefaultNamespace && s.Worker == late.Worker() {
+			t.Errorf("the row of worker %d is there again: %+v; its key is used up", s.Worker, s)
 		}
 	}
 	for i, c := range open {
@@ -105,87 +104,4 @@ func lateOwner(t *testing.T, d dialect, namespace string, deleted bool) {
 	if err := windows.Overlap(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestRestoredEra: a backup that is older than an era has a list without it, and a process that does
-// not know the era would agree with that. Restore does nothing without the list, and with it the
-// windows of such a process end where the era begins.
-func TestRestoredEra(t *testing.T) {
-	onEach(t, func(t *testing.T, d dialect) {
-		for _, gone := range []string{"the era", "the header", "the namespace"} {
-			t.Run(gone, func(t *testing.T) {
-				t.Parallel()
-				db := d.connect(t, d.migrated(t))
-				const before = "28-22-13-0/1s@2026-01-01T00:00:00Z"
-				from := time.Now().Add(30 * time.Hour).Truncate(time.Second).UTC()
-				both := before + ",36-14-13-0/1s+99999999@" + from.Format(time.RFC3339)
-				claim := func(list string) (assigner.Claim, error) {
-					a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", Window: 12 * time.Hour})
-					return a.(assigner.LayoutBinder).BindLayout(list).Assign(t.Context(), 1<<14-1)
-				}
-				must := func(list string) assigner.Claim {
-					t.Helper()
-					c, err := claim(list)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return c
-				}
-				if gone != "the namespace" {
-					must(before)
-				}
-				keep, restore := copies(d)
-				if d.name == "PostgreSQL" {
-					restore = restore[:len(restore)-1] // there are no keys
-				}
-				execAll(t, db, keep...)
-				must(both)
-				execAll(t, db, restore...)
-				if gone == "the header" {
-					execAll(t, db, "DELETE FROM WORKER_LEASE WHERE WORKER_ID < 0")
-				}
-				run := func(layouts map[string]string) error {
-					_, err := workerlist.Restore(t.Context(), db, 10, time.Hour, layouts)
-					return err
-				}
-				if gone != "the namespace" { // which no table shows
-					if err := run(nil); err == nil || !strings.Contains(err.Error(), `"orders=`+before+`"`) {
-						t.Errorf("Restore without a list = %v, want an error that names it", err)
-					}
-					if gone == "the header" {
-						if c, err := claim(before); !errors.Is(err, assigner.ErrWentBack) {
-							t.Errorf("Assign without the header = %v, %v, want ErrWentBack", c, err)
-						}
-					}
-					for _, list := range []string{"", both[:20], "36-14-13-0/1s@2026-01-01T00:00:00Z"} {
-						err := run(map[string]string{"orders": list})
-						if !errors.Is(err, assigner.ErrLayoutMismatch) {
-							t.Errorf("Restore with %q = %v, want ErrLayoutMismatch", list, err)
-						}
-					}
-				}
-				for range 2 {
-					if err := run(map[string]string{"orders": both, "users": before}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				c := must(before)
-				_, until := c.Window()
-				for step := until.Add(10 * time.Hour); ; {
-					end, err := c.Extend(t.Context(), step)
-					if errors.Is(err, assigner.ErrSuperseded) || errors.Is(err, assigner.ErrBeyondReach) {
-						break
-					}
-					if step = end.Add(10 * time.Hour); err != nil || end.After(from) {
-						t.Fatalf("Extend without the era = %v, %v, want %v at the latest", end, err, from)
-					}
-				}
-				leases, err := workerlist.Leases(t.Context(), db)
-				if err != nil || len(leases) == 0 || leases[len(leases)-1].Newest != both {
-					t.Errorf("Leases = %+v, %v, want the newest layouts %q", leases, err, both)
-				}
-				must(both)
-			})
-		}
-	})
 }

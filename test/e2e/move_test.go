@@ -17,7 +17,6 @@ import (
 	"github.com/uidring/uidring/assigner/sqlstore"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/stores"
 	"github.com/uidring/uidring/uid"
 )
@@ -395,22 +394,19 @@ func TestMoveRestored(t *testing.T) {
 			})
 		}}
 		f := newFleet(t, from, 2, time.Minute)
-		// Statements of a Restore that was planned before the move, with another reach than the header has.
-		plan, err := workerlist.PlanRestore(t.Context(), db, 100, 48*time.Hour,
-			map[string]string{"": "28-22-13-0/1s@2026-01-01T00:00:00Z"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		// Statements of a restore that was planned before the move, with another reach than the header has.
+		plan := restored(t, dsn, 100, 48*time.Hour, "--dry-run",
+			"--layout", "28-22-13-0/1s@2026-01-01T00:00:00Z")
 		execAll(t, db, "CREATE TABLE BACKUP_LEASE AS SELECT * FROM WORKER_LEASE")
 		brokenMove(t, from, to, time.Minute)
 		f.replace(to)
 		execAll(t, db, "DELETE FROM WORKER_LEASE", "INSERT INTO WORKER_LEASE SELECT * FROM BACKUP_LEASE")
 		brokenMove(t, from, to, time.Minute)
-		for _, when := range []string{"the same move", "statements of a Restore that are older than the seal"} {
+		for _, when := range []string{"the same move", "statements of a restore that are older than the seal"} {
 			if _, err := from.open(t, lease.Options{}).Assign(t.Context(), 7); !errors.Is(err, assigner.ErrMoved) {
 				t.Errorf("Assign after %s = %v, want ErrMoved", when, err)
 			}
-			execAll(t, db, plan.Statements...)
+			execAll(t, db, plan...)
 		}
 		time.Sleep(100 * time.Millisecond)
 		f.end()

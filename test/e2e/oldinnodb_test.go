@@ -7,7 +7,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/page"
 )
 
@@ -17,11 +16,7 @@ func TestRestartedCounter(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.MySQL56(t)
 	const highest = 300
-	restore := func(t *testing.T, d dialect, dsn string) {
-		if _, err := workerlist.Restore(t.Context(), d.connect(t, dsn), highest, time.Hour, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	restore := func(t *testing.T, _ dialect, dsn string) { restored(t, dsn, highest, time.Hour) }
 	run := func(statements ...string) func(*testing.T, dialect, string) {
 		return func(t *testing.T, d dialect, dsn string) { execAll(t, d.connect(t, dsn), statements...) }
 	}
@@ -40,7 +35,7 @@ func TestRestartedCounter(t *testing.T) {
 		{"rows that are deleted", run(insertNode(highest), "DELETE FROM WORKER_NODE"), true, ""},
 		{"ALTER TABLE", run(fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", highest+1)), true, ""},
 		{"the page", run(statements...), false, ""},
-		{"Restore", restore, false, ""},
+		{"the command", restore, false, ""},
 	}
 	for i, w := range ways {
 		ways[i].dsn = d.migrated(t)

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // TestKilledProcess: a process that is killed while it makes ids, and started again, repeats none of
@@ -37,7 +38,7 @@ func TestPausedProcesses(t *testing.T) {
 	t.Parallel()
 	const processes = 3
 	j := job{DSN: dialects[0].migrated(t), Window: time.Second, SeqBits: 16, MaxLead: time.Second}
-	db := dialects[0].connect(t, j.DSN)
+	store := dialects[0].in(j.DSN, workertable.DefaultNamespace).open(t, lease.Options{})
 	l := newLedger(t, j)
 	var old, young []*process
 	for range processes {
@@ -50,8 +51,8 @@ func TestPausedProcesses(t *testing.T) {
 		p.cmd.Process.Signal(syscall.SIGSTOP)
 	}
 	waitFor(t, "end of the windows", func() bool {
-		leases, err := workerlist.Leases(t.Context(), db)
-		return err == nil && !slices.ContainsFunc(leases, func(l workerlist.Lease) bool { return !l.Free() })
+		slots, err := store.Slots(t.Context())
+		return err == nil && !slices.ContainsFunc(slots, func(s lease.Slot) bool { return s.Left > 0 })
 	})
 	for range processes {
 		young = append(young, j.start(t, l))
@@ -124,14 +125,14 @@ func TestLeasedChaos(t *testing.T) {
 		waitFor(t, "ids of every process", func() bool { return l.from(p) > 0 })
 	}
 	// The test shows nothing unless a worker id was used by several processes.
-	db := dialects[0].connect(t, j.DSN)
+	store := dialects[0].in(j.DSN, workertable.DefaultNamespace).open(t, lease.Options{})
 	for try := 0; l.shared() == 0; try++ {
 		if try == 5 {
 			t.Fatal("no worker id was used again")
 		}
 		waitFor(t, "free worker id", func() bool {
-			leases, err := workerlist.Leases(t.Context(), db)
-			return err == nil && slices.ContainsFunc(leases, workerlist.Lease.Free)
+			slots, err := store.Slots(t.Context())
+			return err == nil && slices.ContainsFunc(slots, func(s lease.Slot) bool { return s.Left <= 0 })
 		})
 		p := j.start(t, l)
 		running = append(running, p)

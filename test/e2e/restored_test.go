@@ -3,14 +3,15 @@ package e2e
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 	"github.com/uidring/uidring/test/internal/page"
+	"github.com/uidring/uidring/test/internal/uidcommand"
 	"gorm.io/gorm"
 )
 
@@ -37,15 +38,26 @@ func execAll(t testing.TB, db *gorm.DB, statements ...string) {
 	}
 }
 
-// TestRestoredPage: the page's statements are the ones that Restore runs.
+// restored runs "uid workers restored" on the database of a DSN, and returns the statements.
+func restored(t *testing.T, dsn string, highest int64, reach time.Duration, more ...string) []string {
+	t.Helper()
+	command, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := uidcommand.Restored(t.Context(), command, dsn, highest, reach, more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return statements
+}
+
+// TestRestoredPage: the page's statements are the ones that "uid workers restored" runs.
 func TestRestoredPage(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		plan, err := workerlist.PlanRestore(t.Context(), d.connect(t, d.migrated(t)), page.Highest, page.Reach, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := restoredPage(t, d, page.Highest, page.Reach); !slices.Equal(text, plan.Statements) {
-			t.Errorf("the page has\n%q\nPlanRestore has\n%q", text, plan.Statements)
+		plan := restored(t, d.migrated(t), page.Highest, page.Reach, "--dry-run")
+		if text := restoredPage(t, d, page.Highest, page.Reach); !slices.Equal(text, plan) {
+			t.Errorf("the page has\n%q\nthe command has\n%q", text, plan)
 		}
 	})
 }
@@ -68,10 +80,11 @@ var wayBack = map[string][]string{
 // when the server forgets its counter afterwards. Running them twice does no harm.
 func TestRestoredCounter(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		for _, repaired := range []string{"", "by the page", "by Restore"} {
+		for _, repaired := range []string{"", "by the page", "by the command"} {
 			for kind, make := range kinds {
 				t.Run(kind+" "+repaired, func(t *testing.T) {
-					db := d.connect(t, d.migrated(t))
+					dsn := d.migrated(t)
+					db := d.connect(t, dsn)
 					a := make(db)
 					seen := map[int64]bool{}
 					worker := func() int64 {
@@ -96,10 +109,8 @@ func TestRestoredCounter(t *testing.T) {
 						switch repaired {
 						case "by the page":
 							execAll(t, db, restoredPage(t, d, highest, time.Hour)...)
-						case "by Restore":
-							if _, err := workerlist.Restore(t.Context(), db, highest, time.Hour, nil); err != nil {
-								t.Fatal(err)
-							}
+						case "by the command":
+							restored(t, dsn, highest, time.Hour)
 						}
 					}
 					if repaired != "" {
@@ -122,7 +133,8 @@ func TestRestoredCounter(t *testing.T) {
 // until the reach has passed, and its owner has lost it.
 func TestRestoredWindows(t *testing.T) {
 	onEach(t, func(t *testing.T, d dialect) {
-		db := d.connect(t, d.migrated(t))
+		dsn := d.migrated(t)
+		db, store := d.connect(t, dsn), d.in(dsn, workertable.DefaultNamespace).open(t, lease.Options{})
 		a := workernode.Leased(db, nil)
 		var claims []assigner.Claim
 		for range 2 {
@@ -137,13 +149,13 @@ func TestRestoredWindows(t *testing.T) {
 		}
 		const reach = 5 * time.Hour
 		execAll(t, db, restoredPage(t, d, 2, reach)...)
-		leases, err := workerlist.Leases(t.Context(), db)
-		if err != nil || len(leases) != 2 {
-			t.Fatalf("Leases = %+v, %v, want 2", leases, err)
+		slots, err := store.Slots(t.Context())
+		if err != nil || len(slots) != 2 {
+			t.Fatalf("Slots = %+v, %v, want 2", slots, err)
 		}
-		for _, l := range leases {
-			if l.Owner != "" || l.Left < reach-time.Minute || l.Left > reach {
-				t.Errorf("lease = %+v, want no owner and %v left", l, reach)
+		for _, s := range slots {
+			if s.Owner != "" || s.Left < reach-time.Minute || s.Left > reach {
+				t.Errorf("slot = %+v, want no owner and %v left", s, reach)
 			}
 		}
 		_, until := claims[0].Window()
@@ -155,51 +167,8 @@ func TestRestoredWindows(t *testing.T) {
 		}
 		// An end that is later stays.
 		execAll(t, db, restoredPage(t, d, 2, time.Minute)...)
-		if leases, err = workerlist.Leases(t.Context(), db); err != nil || leases[0].Left < reach-time.Minute {
-			t.Errorf("lease = %+v, %v, want the later end kept", leases[0], err)
-		}
-	})
-}
-
-// TestPlanRestore: PlanRestore changes nothing and says what the tables have. Restore refuses numbers
-// that are out of range, and leaves out a table that does not exist.
-func TestPlanRestore(t *testing.T) {
-	onEach(t, func(t *testing.T, d dialect) {
-		db := d.connect(t, d.migrated(t))
-		for range 3 {
-			if _, err := workernode.Leased(db, nil).Assign(t.Context(), 1<<16-1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		plan, err := workerlist.PlanRestore(t.Context(), db, 3, time.Hour, nil)
-		if err != nil || plan.HighestNode != 3 || plan.Leases != 3 {
-			t.Errorf("PlanRestore = %+v, %v, want 3 worker ids and 3 leases", plan, err)
-		}
-		if leases, err := workerlist.Leases(t.Context(), db); err != nil || leases[0].Owner == "" {
-			t.Errorf("Leases = %+v, %v, want them as they were", leases, err)
-		}
-		for _, tt := range []struct {
-			highest int64
-			reach   time.Duration
-			want    string
-		}{
-			{2, time.Hour, "want at least 3, which is in WORKER_LEASE"},
-			{0, time.Hour, "the highest worker id is 0, want 1 to"},
-			{3, -1, "the longest reach is -1ns, want 0 to"},
-			{3, 1 << 62, "the longest reach is"},
-		} {
-			_, err := workerlist.Restore(t.Context(), db, tt.highest, tt.reach, nil)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Restore(%d, %v) = %v, want an error with %q", tt.highest, tt.reach, err, tt.want)
-			}
-		}
-		execAll(t, db, "DROP TABLE WORKER_LEASE")
-		plan, err = workerlist.Restore(t.Context(), db, 10, time.Hour, nil)
-		if err != nil || plan.Leases != 0 {
-			t.Errorf("Restore without WORKER_LEASE = %+v, %v, want no leases and no error", plan, err)
-		}
-		if c, err := workernode.Disposable(db, nil).Assign(t.Context(), 1<<16-1); err != nil || c.Worker() != 11 {
-			t.Errorf("Assign = %v, %v, want worker 11", c, err)
+		if slots, err = store.Slots(t.Context()); err != nil || slots[0].Left < reach-time.Minute {
+			t.Errorf("slot = %+v, %v, want the later end kept", slots[0], err)
 		}
 	})
 }

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/internal/workertable"
 )
 
 // TestSessions: whatever isolation level and time zone the application's sessions have, many
@@ -69,15 +70,17 @@ func TestSessions(t *testing.T) {
 				}
 				wg.Wait()
 			}
-			db := tt.d.connect(t, dsn)
-			leases, err := workerlist.Leases(t.Context(), db)
-			if err != nil || len(leases) != processes {
-				t.Errorf("Leases = %d, %v, want %d", len(leases), err, processes)
+			slots, err := tt.d.in(dsn, workertable.DefaultNamespace).open(t, lease.Options{}).Slots(t.Context())
+			if err != nil || len(slots) != processes {
+				t.Errorf("Slots = %d, %v, want %d", len(slots), err, processes)
 			}
-			for _, l := range leases {
-				if time.Since(l.Created).Abs() > time.Minute || l.Left > 20*time.Minute+2*time.Minute {
-					t.Errorf("lease %+v, want it made just now and to end in about %v", l, 20*time.Minute)
+			for _, s := range slots {
+				if s.Left > 20*time.Minute+2*time.Minute {
+					t.Errorf("slot %+v, want it to end in about %v", s, 20*time.Minute)
 				}
+			}
+			if got := tt.d.recent(t, tt.d.connect(t, dsn), "WORKER_LEASE", "CREATED"); got != processes+1 {
+				t.Errorf("%d rows were made just now, want the slots and the header", got)
 			}
 		})
 	}

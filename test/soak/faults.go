@@ -15,13 +15,14 @@ import (
 // injector injects faults into a fleet: one goroutine into the server and the network, and one into
 // the processes. Its methods are safe for concurrent use.
 type injector struct {
-	fleet  *fleet
-	srv    *dbtest.Server
-	proxy  *dbtest.Proxy // in front of the server
-	front  *dbtest.Proxy // in front of the service; nil: no process uses it
-	faults []fault       // of the server, the service and the network
-	most   time.Duration // the longest time that a fault lasts or a process is paused
-	counts soak.Counts
+	fleet   *fleet
+	command string // uid
+	srv     *dbtest.Server
+	proxy   *dbtest.Proxy // in front of the server
+	front   *dbtest.Proxy // in front of the service; nil: no process uses it
+	faults  []fault       // of the server, the service and the network
+	most    time.Duration // the longest time that a fault lasts or a process is paused
+	counts  soak.Counts
 
 	// For the goroutine of the server's faults.
 	random *rand.Rand

@@ -34,7 +34,7 @@ var mariaDB = authority{
 func repairServer(
 	ctx context.Context, in *injector, highest int64, reach time.Duration,
 ) error {
-	return repairTables(ctx, in.srv.DSN(database), highest, reach)
+	return repairTables(ctx, in, in.srv.DSN(database), highest, reach)
 }
 
 // removeLeases deletes the rows of worker ids.

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/internal/uidcommand"
 )
 
 // run starts a server, a service if a process uses it, a proxy to each, and a fleet. It injects
@@ -18,6 +20,15 @@ import (
 // must not have happened, apart from duplicates. The result is nil only if nothing was run.
 func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 	a := authorities[c.authority]()
+	dir, err := os.MkdirTemp("", "uidring-soak-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	command, err := uidcommand.Build(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	srv, err := a.start()
 	if srv != nil {
 		defer srv.Close()
@@ -54,8 +65,8 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 		return nil, err
 	}
 	stop := make(chan struct{})
-	in := &injector{fleet: f, srv: srv, proxy: proxy, front: front, faults: faults, most: c.Most,
-		random: rand.New(rand.NewPCG(c.Seed, 1)), stop: stop}
+	in := &injector{fleet: f, command: command, srv: srv, proxy: proxy, front: front,
+		faults: faults, most: c.Most, random: rand.New(rand.NewPCG(c.Seed, 1)), stop: stop}
 	begin := time.Now()
 	f.Await("start")
 	f.Failure(in.keep())

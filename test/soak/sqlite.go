@@ -14,8 +14,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/internal/uidcommand"
 )
 
 // newSQLite returns a database file of SQLite, which has neither server nor network.
@@ -101,7 +101,7 @@ func replace(operator func() (session, error), address, path func(name string) s
 	if err == nil && in.fleet.broken != unrepaired {
 		ctx, cancel := context.WithTimeout(context.Background(), soak.Comeback)
 		defer cancel()
-		err = repairTables(ctx, address("repaired.db"), highest(), reach)
+		err = repairTables(ctx, in, address("repaired.db"), highest(), reach)
 	}
 	if err == nil {
 		err = c.run("ATTACH '" + path("repaired.db") + "' AS old")
@@ -162,12 +162,12 @@ func deleteLeases(workers []int64) string {
 	return fmt.Sprintf("DELETE FROM WORKER_LEASE WHERE WORKER_ID IN (%s)", list)
 }
 
-// repairTables does what sql/README.md tells the operator.
-func repairTables(ctx context.Context, dsn string, highest int64, reach time.Duration) error {
-	return withDB(dsn, func(db *gorm.DB) error {
-		_, err := workerlist.Restore(ctx, db, highest, reach, map[string]string{"": canonical()})
-		return err
-	})
+// repairTables does what docs/operations.md tells the operator.
+func repairTables(
+	ctx context.Context, in *injector, dsn string, highest int64, reach time.Duration,
+) error {
+	_, err := uidcommand.Restored(ctx, in.command, dsn, highest, reach, "--layout", canonical())
+	return err
 }
 
 // migrate makes the tables.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/test/internal/soak"
+	"github.com/uidring/uidring/test/internal/uidcommand"
 )
 
 // database is the name of the database on each server.
@@ -29,11 +29,9 @@ func run(ctx context.Context, c config, progress io.Writer) (*result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	in := &injector{most: c.Most, command: filepath.Join(dir, "uid")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", in.command,
-		"github.com/uidring/uidring/cmd/uid")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
+	in := &injector{most: c.Most}
+	if in.command, err = uidcommand.Build(ctx, dir); err != nil {
+		return nil, err
 	}
 	defer func() {
 		for _, s := range in.servers {

@@ -11,9 +11,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
 	"github.com/uidring/uidring/internal/sqldb"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 
 	"gorm.io/gorm"
@@ -187,19 +187,20 @@ func (p *Patient) clock(ctx context.Context) ([]Finding, error) {
 func (p *Patient) workerIDs(ctx context.Context) ([]Finding, error) {
 	const day = 24 * time.Hour
 	var perDay float64
-	var u workerlist.Usage
+	var most int64
 	for _, window := range []time.Duration{day, 30 * day} {
+		var recent int64
 		var err error
-		if u, err = workerlist.Used(ctx, p.DB, window); err != nil {
+		if most, recent, err = workerlist.Used(ctx, p.DB, window); err != nil {
 			return nil, err
 		}
-		perDay = max(perDay, float64(u.Recent)/window.Hours()*24)
+		perDay = max(perDay, float64(recent)/window.Hours()*24)
 	}
 	used, err := p.lastKey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	used = max(used, u.Highest)
+	used = max(used, most)
 	if used >= workertable.Raised {
 		return []Finding{ok("WORKER_NODE gives out none any more: the namespace %q was moved",
 			workertable.DefaultNamespace)}, nil
@@ -309,11 +310,10 @@ func (p *Patient) leases(ctx context.Context) ([]Finding, error) {
 	}
 	highestNode := int64(math.MaxInt64) // without WORKER_NODE
 	if p.DB != nil {
-		node, err := workerlist.Used(ctx, p.DB, 0)
-		if err != nil {
+		var err error
+		if highestNode, _, err = workerlist.Used(ctx, p.DB, 0); err != nil {
 			return nil, err
 		}
-		highestNode = node.Highest
 	}
 	var held, resting, free, far, beyond int
 	var highest int64

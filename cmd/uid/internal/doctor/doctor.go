@@ -13,7 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/workerlist"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/segment/sqlsource"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/workerlist"
 )
 
 // namespaces checks how many worker ids of each namespace are in use, by the namespace's own

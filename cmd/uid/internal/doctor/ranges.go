@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 )
 

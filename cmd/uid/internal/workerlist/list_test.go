@@ -1,4 +1,4 @@
-package workernode_test
+package workerlist_test
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/dbtest"
-	"github.com/uidring/uidring/internal/workerlist"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
@@ -105,7 +106,7 @@ func TestReapRow(t *testing.T) {
 	// A day later by the database's clock, the owner of worker 3 is back.
 	dsn := fmt.Sprintf("%s&timestamp=%d", srv.DSN(name), time.Now().Add(24*time.Hour).Unix())
 	extended := false
-	db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, dsn),
+	db := intercept(t, dsn, &dbtest.Interceptor{
 		Seen: func(query string, args []driver.NamedValue) {
 			if !strings.HasPrefix(query, "UPDATE WORKER_LEASE") || extended {
 				return
@@ -141,17 +142,11 @@ func TestReapRow(t *testing.T) {
 	}
 }
 
-// TestListErrors: whichever statement of a check fails, the check fails, and does not take what it
-// could not read for nothing.
+// TestListErrors: whichever statement fails, the call fails, and does not take what it could not
+// read for nothing.
 func TestListErrors(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(context.Context, *gorm.DB) (any, error){
-		"Assign": func(ctx context.Context, db *gorm.DB) (any, error) {
-			return workernode.Leased(db, nil).Assign(ctx, maxWorker)
-		},
-		"Assign in a namespace": func(ctx context.Context, db *gorm.DB) (any, error) {
-			return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "own"}).Assign(ctx, maxWorker)
-		},
 		"Leases": func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Leases(ctx, db) },
 		"Nodes":  func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Nodes(ctx, db, 1) },
 		"Now":    func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Now(ctx, db) },
@@ -159,11 +154,14 @@ func TestListErrors(t *testing.T) {
 		"Restore": func(ctx context.Context, db *gorm.DB) (any, error) {
 			return workerlist.Restore(ctx, db, 1, time.Hour, nil)
 		},
-		"Used": func(ctx context.Context, db *gorm.DB) (any, error) { return workerlist.Used(ctx, db, time.Hour) },
+		"Used": func(ctx context.Context, db *gorm.DB) (any, error) {
+			most, _, err := workerlist.Used(ctx, db, time.Hour)
+			return most, err
+		},
 	}
 	denied := &mysqldriver.MySQLError{Number: 1142, Message: "SELECT command denied"}
-	const now, keys, all, leased = "SELECT TIMESTAMPDIFF(MICROSECOND", "SELECT MAX(ID) FROM",
-		"SELECT MAX(ID), COUNT(*)", "SELECT COUNT(*), MAX("
+	const now, keys, older, leased = "SELECT TIMESTAMPDIFF(MICROSECOND", "SELECT MAX(ID) FROM",
+		"WORKER_NODE WHERE TIMESTAMPDIFF", "SELECT COUNT(*), MAX("
 	one := []driver.Value{int64(1)}
 	for _, tt := range []struct {
 		look    string
@@ -177,21 +175,29 @@ func TestListErrors(t *testing.T) {
 		{"Reap", script{"SELECT WORKER_ID": {int64(1), int64(1), int64(1), int64(1), "owner"}}, "reaping WORKER_LEASE"},
 		{"Reap", script{now: one, "SELECT WORKER_ID": {int64(1), int64(1), int64(1), int64(1), "owner"},
 			"UPDATE": {denied}}, "SELECT command denied"},
-		{"Used", script{keys: one, all: {int64(1), int64(1)}}, "reading WORKER_NODE"},
-		{"Used", script{keys: one, now: one}, "reading WORKER_NODE"},
-		{"Used", script{all: {int64(1), int64(1)}, now: one}, "reading WORKER_NODE"},
+		{"Used", script{keys: one}, "reading WORKER_NODE"},
+		{"Used", script{now: one}, "reading WORKER_NODE"},
+		{"Used", script{now: one, keys: one, older: {denied}}, "SELECT command denied"},
 		{"Restore", script{leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
 		{"Restore", script{keys: one, leased: {denied}}, "SELECT command denied"},
 		{"Restore", script{keys: one, leased: {int64(0), nil}}, "reading WORKER_NODE and WORKER_LEASE"},
 		{"Restore", script{keys: one, leased: {int64(0), nil}, "SELECT NAMESPACE, LAYOUT": {}},
 			"repairing after a restore"},
-		{"Assign in a namespace", script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(0), int64(1), nil},
-			"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
-			"SELECT WORKER_ID FROM": {denied}}, "SELECT command denied"},
 	} {
-		got, err := looks[tt.look](within(t, 5*time.Second), tt.answers.open(t, "mysql"))
+		got, err := looks[tt.look](within(t, 5*time.Second), open(t, tt.answers, "mysql"))
 		if wantError(t, err, tt.want); err == nil {
 			t.Errorf("%s with the answers %v = %v, want an error", tt.look, tt.answers, got)
 		}
+	}
+}
+
+// commitOf matches the COMMIT after a request with a text in it.
+func commitOf(text string) func([]byte) bool {
+	var armed atomic.Bool
+	return func(request []byte) bool {
+		if strings.Contains(string(request), text) {
+			armed.Store(true)
+		}
+		return strings.Contains(string(request), "COMMIT") && armed.Swap(false)
 	}
 }

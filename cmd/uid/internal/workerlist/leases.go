@@ -19,8 +19,6 @@ import (
 type Lease struct {
 	Namespace string
 	lease.Slot
-
-	Created, Modified time.Time // UTC, to the second; zero: unknown
 }
 
 // Free reports whether the worker id can be claimed, at the time the slot was read.
@@ -40,24 +38,21 @@ func Leases(ctx context.Context, db *gorm.DB) ([]Lease, error) {
 		return q.Each(ctx, func(r *sql.Rows) error {
 			var l Lease
 			var until, now int64
-			var created, modified sql.NullInt64
 			var newest sql.NullString
 			ok, err := bad.Keep(r,
 				r.Scan(&l.Namespace, &l.Worker, &l.FencingToken, &l.Owner, &until, &l.Layout,
-					&newest, &created, &modified, &now))
+					&newest, &now))
 			if ok {
 				l.Until = millis(until)
 				l.Left = time.UnixMilli(until).Sub(time.UnixMilli(now)) // saturates
 				// NULL where the namespace has no header, which is the empty text of unknown.
 				l.Newest = allLayouts(newest.String)
-				l.Created, l.Modified = seconds(created), seconds(modified)
 				leases = append(leases, l)
 			}
 			return err
 		}, `SELECT NAMESPACE, WORKER_ID, GENERATION, OWNER, UNTIL_MS, LAYOUT,
 			(SELECT h.LAYOUT FROM WORKER_LEASE h
-				WHERE h.NAMESPACE = WORKER_LEASE.NAMESPACE AND h.WORKER_ID = ?),
-			{seconds CREATED}, {seconds MODIFIED}, {nowMillis}
+				WHERE h.NAMESPACE = WORKER_LEASE.NAMESPACE AND h.WORKER_ID = ?), {nowMillis}
 			FROM WORKER_LEASE WHERE WORKER_ID >= 0 ORDER BY NAMESPACE, WORKER_ID`, workertable.Header)
 	})
 	if err != nil {
