@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -51,6 +52,43 @@ func TestDisposableRow(t *testing.T) {
 		OR ABS(TIMESTAMPDIFF(SECOND, CREATED, UTC_TIMESTAMP())) > 60 OR MODIFIED <> CREATED`)
 	if old != "0" {
 		t.Errorf("rows with times other than now, UTC: %s, want 0", old)
+	}
+}
+
+// TestDisposableMoved: the key that a move has raised the counter to, and those above it, are no worker
+// ids. The claim of one below tells the database's time.
+func TestDisposableMoved(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	a := workernode.Disposable(connect(t, srv.DSN(name)), nil)
+	srv.Query(t, name, fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", 1<<62-1))
+	c, err := a.Assign(t.Context(), math.MaxInt64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := c.(assigner.Clock).Now(t.Context()); err != nil || time.Since(now).Abs() > time.Minute {
+		t.Errorf("the claim's Now = %v, %v", now, err)
+	}
+	for range 2 {
+		if c, err := a.Assign(t.Context(), math.MaxInt64); !errors.Is(err, assigner.ErrMoved) {
+			t.Errorf("Assign = %v, %v, want ErrMoved", c, err)
+		}
+	}
+}
+
+// TestNoDatabase: an assigner without a database says so whatever it is asked for.
+func TestNoDatabase(t *testing.T) {
+	t.Parallel()
+	for _, a := range []assigner.Assigner{workernode.Disposable(nil, nil), workernode.Leased(nil, nil)} {
+		if b, ok := a.(interface {
+			BindOwner(string) assigner.Assigner
+		}); ok {
+			a = b.BindOwner("me")
+		}
+		const want = "db is nil or was not opened"
+		if _, err := a.(assigner.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: Now = %v, want %q", a, err, want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
+	gormmysql "gorm.io/driver/mysql"
 )
 
 // TestHostsRefused: a missing connector is an error that says which one it is.
@@ -26,6 +27,30 @@ func TestHostsRefused(t *testing.T) {
 			t.Errorf("Hosts of %d connectors = %v, %v, want %q", len(hosts), c, err, want)
 		}
 	}
+}
+
+// TestHostsNamed: an error names each of the hosts, which a DSN may have without a port.
+func TestHostsNamed(t *testing.T) {
+	t.Parallel()
+	refused, err := new(mysql.MySQLDriver).OpenConnector("u:p@tcp(127.0.0.1:1)/ids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := workernode.Hosts(refused, refused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Connect(t.Context())
+	wantError(t, err, "host 1: ", "host 2: ", "127.0.0.1:1")
+	db, err := workernode.OpenMySQL("u:p@tcp(127.0.0.1:1,::1)/ids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool(t, db).Close()
+	if got := db.Dialector.(*gormmysql.Dialector).DSNConfig.Addr; got != "127.0.0.1:1,[::1]:3306" {
+		t.Errorf("the configuration has the address %q", got)
+	}
+	wantError(t, pool(t, db).PingContext(t.Context()), "127.0.0.1:1: ", "[::1]:3306: ")
 }
 
 // TestHosts: of several hosts the one that can be written to is used, wherever it stands and

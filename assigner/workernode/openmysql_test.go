@@ -32,6 +32,7 @@ func TestOpenMySQLConfig(t *testing.T) {
 		{"?writeTimeout=1s&parseTime=false&loc=Local", 5 * time.Second, 10 * time.Second, time.Second,
 			"'+00:00'", true},
 		{"?time_zone=%27SYSTEM%27", 5 * time.Second, 10 * time.Second, 10 * time.Second, "'SYSTEM'", true},
+		{"?rejectReadOnly=true", 5 * time.Second, 10 * time.Second, 10 * time.Second, "'+00:00'", true},
 		{"?charset=utf8mb4", 5 * time.Second, 10 * time.Second, 10 * time.Second, "'+00:00'", false},
 		{"?collation=utf8mb4_bin", 5 * time.Second, 10 * time.Second, 10 * time.Second, "'+00:00'", false},
 	} {
