@@ -57,6 +57,18 @@ func TestKeysOnce(t *testing.T) {
 	assign(t, a, 1)
 }
 
+// TestKeysDisposable: Disposable makes no row where the key of WORKER_NODE is no primary key any more.
+func TestKeysDisposable(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	srv.Query(t, name, "ALTER TABLE WORKER_NODE DROP PRIMARY KEY, ADD KEY (ID)")
+	_, err := workernode.Disposable(connect(t, srv.DSN(name)), nil).Assign(t.Context(), maxWorker)
+	wantError(t, err, "WORKER_NODE has no primary or unique key on (ID)")
+	if n := srv.Query(t, name, "SELECT COUNT(*) FROM WORKER_NODE"); n != "0" {
+		t.Errorf("rows: %s, want none", n)
+	}
+}
+
 // TestKeysUnprivileged: the rights that claims need are enough to see the keys.
 func TestKeysUnprivileged(t *testing.T) {
 	t.Parallel()
