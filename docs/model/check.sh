@@ -6,7 +6,7 @@
 #   // variants: -DBROKEN=1 expect: error       with these definitions spin must refute it
 #   // variants: -DSIZE=1 -DDROP=1 expect: ok   with these it must hold
 #   // ltl: name                                check this formula, with weak fairness, in each run
-#   // depth: 100000                            the search depth (default 1000000)
+#   // depth: 100000                            the search depth (default 100000)
 #
 # "ok" means that spin searched all states and found no error. A search that was cut short counts as
 # a failure. "error" means that spin found a violated property, and nothing else: a model that does
@@ -36,13 +36,13 @@ if [ "${1-}" = --one ]; then
 	depth=$(sed -n 's|^// depth: *||p' "$model")
 	spin "$@" -a model.pml >spin.txt 2>&1 || fail "spin does not accept it" spin.txt
 	if [ -n "$ltl" ]; then mode='-a -f'; flags=-DNFAIR=3; else mode='' flags=-DSAFETY; fi
-	${CC:-cc} -O2 -w -DMEMLIM=4096 -DVECTORSZ=4096 $flags -o pan pan.c >cc.txt 2>&1 ||
+	${CC:-cc} -w -DMEMLIM=4096 -DVECTORSZ=4096 $flags -o pan pan.c >cc.txt 2>&1 ||
 		fail "the C compiler does not accept it" cc.txt
 	begin=$(date +%s)
 	for formula in ${ltl:--}; do
 		case $formula in
-		-) ./pan -m"${depth:-1000000}" >pan.txt 2>&1 ;;
-		*) ./pan -m"${depth:-1000000}" $mode -N "$formula" >pan.txt 2>&1 ;;
+		-) ./pan -m"${depth:-100000}" >pan.txt 2>&1 ;;
+		*) ./pan -m"${depth:-100000}" $mode -N "$formula" >pan.txt 2>&1 ;;
 		esac || fail "the search broke off" pan.txt
 		errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.txt)
 		states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.txt)

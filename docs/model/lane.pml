@@ -31,7 +31,6 @@
 // variants: -DBROKEN=10 expect: error
 // variants: -DBROKEN=11 -DPAD=1 expect: error
 // variants: -DBROKEN=12 -DEXPIRE=1 expect: error
-// depth: 4000000
 
 #ifndef BROKEN
 #define BROKEN 0

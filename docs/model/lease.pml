@@ -21,7 +21,6 @@
 // variants: -DBROKEN=6 expect: error
 // variants: -DBROKEN=7 -DBACK=2 -DCHANGES=4 expect: error
 // variants: -DBROKEN=8 -DBACK=1 expect: error
-// depth: 4000000
 
 #ifndef BROKEN
 #define BROKEN 0
