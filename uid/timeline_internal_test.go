@@ -12,21 +12,29 @@ import (
 func TestTickBefore(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-	eras, err := bitsalloc.NewEras(bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 4, Epoch: begin},
-		bitsalloc.Era{From: begin.Add(time.Hour), Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 4}})
+	first := bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 4, FirstTick: 6, Epoch: begin}
+	eras, err := bitsalloc.NewEras(first,
+		bitsalloc.Era{From: begin.Add(time.Hour + time.Second), // in the middle of four of its own ticks
+			Layout: bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 6}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := newTimeline(eras, 0)
 	for _, tc := range []struct{ at, want time.Duration }{
 		{0, 0}, {time.Second, 0}, {time.Minute, 59 * time.Second}, {time.Hour, time.Hour - time.Second},
-		{time.Hour + time.Second, time.Hour},
+		{time.Hour + time.Second, time.Hour}, {time.Hour + 2*time.Second, time.Hour + time.Second},
 	} {
 		tick := l.at(begin.Add(tc.at))
 		for pos, want := range map[uint64]time.Duration{tick: tc.want, tick + 1: tc.at} {
-			if got := l.time(l.before(l.of(pos).number(pos, 3))).Sub(begin); got != want {
-				t.Errorf("before position %d of the tick at %v: %v, want %v", pos-tick, tc.at, got, want)
+			for _, worker := range []int64{0, 3} {
+				if got := l.before(l.of(pos).number(pos, worker)); got != l.at(begin.Add(want)) {
+					t.Errorf("before position %d of the tick at %v: %v, want %v", pos-tick, tc.at,
+						l.time(got).Sub(begin), want)
+				}
 			}
 		}
+	}
+	if got := l.before(l.at(begin) - 1); got != 5<<14 { // below all eras
+		t.Errorf("before the last position below the first tick, 6: %d<<14", got>>14)
 	}
 }
