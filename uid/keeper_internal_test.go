@@ -116,15 +116,14 @@ func TestKeeperPublishesWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewTestClock()
-		var k *keeper
+		k := Open(t, NewDefaultAt, &claimtest.Memory{Length: time.Hour}, Both{}, clock).keeper
+		k.stop()
+		k.wg.Wait()
 		clock.OnRead = func() {
-			if k != nil && k.window.Load().extended.IsZero() {
+			if k.window.Load().extended.IsZero() {
 				t.Error("a window is in use that was extended at no time")
 			}
 		}
-		k = Open(t, NewDefaultAt, &claimtest.Memory{Length: time.Hour}, Both{}, clock).keeper
-		k.stop()
-		k.wg.Wait()
 		if err := k.assign(t.Context()); err != nil || k.made.Load() != 2 {
 			t.Errorf("%d claims, %v, want two", k.made.Load(), err)
 		}
