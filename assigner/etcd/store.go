@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,11 +63,11 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	var all []lease.Entry
-	for _, r := range resp.Responses {
-		for _, kv := range r.GetResponseRange().GetKvs() {
-			all = append(all, s.entry(kv))
-		}
+	header, slots := resp.Responses[0].GetResponseRange(), resp.Responses[1].GetResponseRange()
+	kvs := slices.Concat(header.GetKvs(), slots.GetKvs())
+	all := make([]lease.Entry, len(kvs))
+	for i, kv := range kvs {
+		all[i] = s.entry(kv)
 	}
 	return all, nil
 }

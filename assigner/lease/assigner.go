@@ -68,10 +68,10 @@ func (a *Assigner) BindOwner(owner string) assigner.Assigner {
 	return &bound
 }
 
-// Assign claims a worker id: one of those that have been free for longest, or a new one. A worker
-// id is free when it was given back, or when its window has passed, by the store's clock if it has
-// one, else by the process's. If there is neither a free nor a new one, Assign fails with
-// assigner.ErrWorkersExhausted and says when the next one is free.
+// Assign claims a worker id: a free one, of those that have been free for longest unless others are
+// faster there, or a new one. A worker id is free when it was given back, or when its window has
+// passed, by the store's clock if it has one, else by the process's. If there is neither a free nor
+// a new one, Assign fails with assigner.ErrWorkersExhausted and says when the next one is free.
 //
 // Many processes may claim at once. Assign waits for a store that is away until ctx ends, with
 // growing pauses. A refusal is an error at once. Errors: ErrRefused, ErrSkew,

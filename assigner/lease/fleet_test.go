@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,29 +44,40 @@ func (s *seated) Put(ctx context.Context, old lease.Entry, value []byte) (lease.
 	return s.memory.Put(ctx, old, value)
 }
 
-// TestFleetRequests: the pauses of processes that start at once on a new store keep the requests of
-// each few.
+// TestFleetRequests: processes that start at once make few requests each. On a new store their pauses
+// see to that, and where twice as many worker ids are free, that they do not all try the same ones.
 func TestFleetRequests(t *testing.T) {
 	t.Parallel()
-	const processes, most = 200, 30
-	synctest.Test(t, func(t *testing.T) {
-		s := &seated{memory: &memory{}, seats: make(chan struct{}, 2)}
-		begin := time.Now()
-		var wg sync.WaitGroup
-		for range processes {
-			wg.Go(func() {
-				if _, err := newAssigner(t, s, nil).Assign(t.Context(), processes-1); err != nil {
-					t.Error(err)
+	for _, tt := range []struct{ processes, free, most int64 }{{200, 0, 15}, {500, 1000, 5}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &seated{memory: &memory{}, seats: make(chan struct{}, 2)}
+			for i := range tt.free {
+				if i == 0 { // makes the header
+					assign(t, newAssigner(t, s.memory, nil))
 				}
-			})
-		}
-		wg.Wait()
-		n := s.requests.Load() / processes
-		if n >= most {
-			t.Errorf("%d requests per process, want fewer than %d", n, most)
-		}
-		t.Logf("%d requests per process, in %v", n, time.Since(begin))
-	})
+				put(s.memory, lease.SlotPrefix+fmt.Sprint(i),
+					fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
+			}
+			begin := time.Now()
+			var wg sync.WaitGroup
+			for range tt.processes {
+				wg.Go(func() {
+					_, err := newAssigner(t, s, nil).Assign(t.Context(), tt.processes+tt.free-1)
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			n := s.requests.Load() / tt.processes
+			if n >= tt.most {
+				t.Errorf("%d processes, %d free: %d requests per process, want fewer than %d",
+					tt.processes, tt.free, n, tt.most)
+			}
+			t.Logf("%d processes, %d free: %d requests per process, in %v", tt.processes, tt.free, n,
+				time.Since(begin))
+		})
+	}
 }
 
 // limited is a memory that accepts as many sessions at a time as there are seats, and refuses the

@@ -11,31 +11,38 @@ import (
 )
 
 // addHeader makes the header with the space's first layout, and announces the others. If another
-// process makes it first, addHeader returns nil or ErrConflict, and the caller looks again.
-func (s *space) addHeader(ctx context.Context) error {
-	latest, there, err := s.latest(ctx, header{})
-	if err != nil {
-		return err
+// process makes it first, addHeader returns that one. slots are all of the list without a header;
+// an Index is asked instead.
+func (c *claimer) addHeader(ctx context.Context, slots []row) (h header, err error) {
+	s := c.space
+	latest, there := last(slots)
+	if s.index != nil {
+		if latest, there, err = s.latest(ctx, header{}); err != nil {
+			return h, err
+		}
 	}
 	// It may have been made since, with a slot after it, or be an entry that List leaves out and
 	// Get refuses.
-	h, err := s.header(ctx)
-	if err != nil || h.entry.Version != "" {
-		return err
+	if h, err = s.header(ctx); err != nil || h.exists() {
+		return h, err
 	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
 	if there {
-		return fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
+		return h, fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
 			"worker %d until %v; an operator has to run Restore, "+
 			"as \"uid workers restored\" does",
 			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", announcing, 1), used{}
 	if h.Floor, err = s.floor(ctx); err != nil {
-		return err
+		return h, err
 	}
-	_, err = s.putHeader(ctx, h)
-	return err
+	h, err = s.putHeader(ctx, h)
+	if errors.Is(err, ErrConflict) {
+		c.number.met() // another process starts at the same time
+		return s.header(ctx)
+	}
+	return h, err
 }
 
 // addLayouts takes the next step towards the layouts that the space knows: it announces them, or

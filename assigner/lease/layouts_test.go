@@ -281,7 +281,7 @@ func TestHeaderUnseen(t *testing.T) {
 		empty  bool // there is no slot
 		want   error
 	}{
-		{name: "the list fails", n: 2, op: "list", want: assigner.ErrWentBack,
+		{name: "the list fails", n: 1, op: "list", want: assigner.ErrWentBack,
 			f: func(*ambush, lease.Entry) func(func() error) error { return notDone }},
 		{name: "the header is refused", n: 1, op: "get", on: lease.HeaderName, empty: true, want: lease.ErrRefused,
 			f: func(*ambush, lease.Entry) func(func() error) error { return refused }},

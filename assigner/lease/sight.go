@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// candidates is how many free slots an Assign chooses from, those that have been free for
-	// longest. Each process tries them in an order of its own.
+	// candidates is how many free slots an Assign chooses the first from that it tries, those that
+	// have been free for longest.
 	candidates = 128
 
 	// ahead is how far beyond the local clock a free slot may end. A slot that ends later is free
@@ -24,6 +24,7 @@ const (
 type sight struct {
 	header header
 	slots  []row // all of them; from an Index those of the range that are free, or a part of them
+	apart  bool  // the header was read or made after the slots
 }
 
 // look reads the header and the slots. If the header lacks layouts of the claim, or is not there,
@@ -34,20 +35,18 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 		if err == nil && c.space.sealStays(v.header) != nil {
 			_, err = c.space.header(ctx) // what was seen may be old
 		}
+		if err == nil && !v.header.exists() {
+			v.header, err = c.addHeader(ctx, v.slots)
+			v.apart = true
+		}
 		if err == nil {
 			v.header, err = c.space.compare(v.header)
 		}
-		switch {
-		case err != nil:
-			return v, err
-		case v.header.entry.Version == "":
-			if err = c.space.addHeader(ctx); errors.Is(err, ErrConflict) {
-				c.number.met() // another process starts at the same time
-			}
-		case v.header.lacks:
-			err = c.space.addLayouts(ctx)
-		default:
+		if err == nil && v.header.exists() && !v.header.lacks {
 			return v, nil
+		}
+		if err == nil && v.header.lacks {
+			err = c.space.addLayouts(ctx)
 		}
 		if err != nil && !errors.Is(err, ErrConflict) {
 			return v, err
@@ -81,11 +80,10 @@ func (c *claimer) see(ctx context.Context) (v sight, err error) {
 	return v, err
 }
 
-// free returns slots of the range whose window has passed by now, in Unix milliseconds: the
-// candidates that have been free for longest, in random order. The order keeps the processes of a
-// fleet that start together from trying the same slots. A slot that ends ahead of the local clock
-// is worse than a new worker id and better than none. Slots that other sessions hold cost patience
-// each time, so they are left out: see exhausted.
+// free returns slots of the range whose window has passed by now, in Unix milliseconds, in the
+// order of choose. A slot that ends ahead of the local clock is worse than a new worker id and
+// better than none. Slots that other sessions hold cost patience each time, so they are left out:
+// see exhausted.
 func (c *claimer) free(slots []row, now int64) (passed, later []row) {
 	limit := c.space.local().Add(ahead).UnixMilli()
 	for _, r := range slots {
@@ -100,10 +98,15 @@ func (c *claimer) free(slots []row, now int64) (passed, later []row) {
 	return choose(passed), choose(later)
 }
 
-// choose returns the candidates that ended first, in random order.
+// choose returns slots in the order in which they are tried: one of those that have been free for
+// longest at random, and then all others at random. A process that loses the first one to another
+// starts together with many.
 func choose(slots []row) []row {
 	slices.SortFunc(slots, func(a, b row) int { return cmp.Compare(a.Until, b.Until) })
-	slots = slots[:min(candidates, len(slots))]
-	rand.Shuffle(len(slots), func(i, j int) { slots[i], slots[j] = slots[j], slots[i] })
+	swap := func(i, j int) { slots[i], slots[j] = slots[j], slots[i] }
+	if n := min(candidates, len(slots)); n > 0 {
+		swap(0, rand.IntN(n))
+		rand.Shuffle(len(slots)-1, func(i, j int) { swap(i+1, j+1) })
+	}
 	return slots
 }

@@ -131,12 +131,18 @@ func (s *space) latest(ctx context.Context, h header) (r row, there bool, err er
 			err = fmt.Errorf("the list is old: %w", ErrConflict)
 		}
 	}
+	r, there = last(rows)
+	return r, there, err
+}
+
+// last returns the row whose window ends last. there reports whether there is one.
+func last(rows []row) (r row, there bool) {
 	for _, found := range rows {
 		if !there || found.Until > r.Until {
 			r, there = found, true
 		}
 	}
-	return r, there, err
+	return r, there
 }
 
 func (s *space) put(ctx context.Context, old Entry, value []byte) (Entry, error) {
@@ -172,7 +178,8 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 
 // slots reads the slots among entries. A slot that cannot be read gets an end that never comes, so
 // it is never free.
-func (s *space) slots(entries []Entry) (rows []row) {
+func (s *space) slots(entries []Entry) []row {
+	rows := make([]row, 0, len(entries))
 	for _, e := range entries {
 		if _, ok := slotWorker(e.Name); !ok {
 			continue

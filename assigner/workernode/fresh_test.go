@@ -106,7 +106,7 @@ func TestNewRowOtherLayout(t *testing.T) {
 			srv, name := maria(t)
 			db := intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
 				Seen: func(query string, _ []driver.NamedValue) {
-					if strings.HasPrefix(query, "SELECT WORKER_ID, GENERATION") {
+					if strings.HasPrefix(query, "SELECT MAX(ID)") || strings.HasPrefix(query, "SELECT WORKER_ID FROM") {
 						srv.Query(t, name, "UPDATE WORKER_LEASE SET LAYOUT = 'other' WHERE WORKER_ID = -1")
 					}
 				}})
