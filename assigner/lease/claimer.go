@@ -154,7 +154,10 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 	free, later := c.free(v.slots, now)
 	if len(free) == 0 {
 		a, err := c.create(ctx, v)
-		if len(later) == 0 || !errors.Is(err, assigner.ErrWorkersExhausted) {
+		switch exhausted := errors.Is(err, assigner.ErrWorkersExhausted); {
+		case exhausted && v.apart:
+			return nil, ErrConflict // the slots are old, and one may be free by now
+		case !exhausted || len(later) == 0:
 			return a, err
 		}
 		free = later

@@ -331,11 +331,11 @@ func TestRange(t *testing.T) {
 	})
 }
 
-// TestFreeOrder: an Assign first tries one of the 128 slots that have been free for longest, and after a
+// TestFreeOrder: an Assign first tries any of the 128 slots that have been free for longest, and after a
 // conflict any others without another check, in an order of its own, 8 in all.
 func TestFreeOrder(t *testing.T) {
 	t.Parallel()
-	const candidates, tries, all = 128, 8, 2048
+	const candidates, tries, all, checks = 128, 8, 2048, 4
 	s := newAmbush()
 	assign(t, newAssigner(t, s, nil))
 	for i := range all {
@@ -348,7 +348,7 @@ func TestFreeOrder(t *testing.T) {
 	lists := 0
 	s.around = func(op, name string, run func() error) error {
 		if op == "list" {
-			if lists++; lists == 3 {
+			if lists++; lists > checks {
 				cancel()
 			}
 		}
@@ -361,24 +361,24 @@ func TestFreeOrder(t *testing.T) {
 	if c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker*4); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Assign = %v, %v, want its ctx's error", c, err)
 	}
-	if len(tried) != 2*tries {
-		t.Fatalf("%d tries in two checks, want %d", len(tried), 2*tries)
+	if len(tried) != checks*tries {
+		t.Fatalf("%d tries in %d checks, want %d", len(tried), checks, checks*tries)
 	}
-	for i := 0; i < len(tried); i += tries {
+	var first, rest []string
+	for names := range slices.Chunk(tried, tries) {
 		var worker int
-		if _, err := fmt.Sscanf(tried[i], lease.SlotPrefix+"%d", &worker); err != nil || worker <= all-candidates {
+		if _, err := fmt.Sscanf(names[0], lease.SlotPrefix+"%d", &worker); err != nil || worker <= all-candidates {
 			t.Errorf("tried %s first, want one of the slots from %d on, which have been free for longest",
-				tried[i], all-candidates+1)
+				names[0], all-candidates+1)
+		}
+		first, rest = append(first, names[0]), append(rest, names[1])
+		if n := len(slices.Compact(slices.Sorted(slices.Values(names)))); n != tries {
+			t.Errorf("%d slots in %v, want %d", n, names, tries)
 		}
 	}
-	one, two := slices.Clone(tried[:tries]), slices.Clone(tried[tries:])
-	if slices.Equal(one, two) {
-		t.Errorf("two checks try %v, want other orders", one)
-	}
-	for _, names := range [][]string{one, two} {
-		slices.Sort(names)
-		if n := len(slices.Compact(names)); n != tries {
-			t.Errorf("%d slots in %v, want %d", n, tried, tries)
+	for _, names := range [][]string{first, rest} {
+		if len(slices.Compact(names)) == 1 {
+			t.Errorf("every check tries %s, want other orders", names[0])
 		}
 	}
 }

@@ -137,3 +137,43 @@ func TestClosesAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestStartUnseen: a start whose list or index is of before the header was made does not take what it
+// does not see there for exhausted.
+func TestStartUnseen(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func() (lease.Store, indexed){
+		"list": func() (lease.Store, indexed) {
+			s := newIndexed(time.Second, false)
+			return lagging{s}, s
+		},
+		"index": func() (lease.Store, indexed) {
+			s := newIndexed(time.Second, false)
+			return s, s
+		},
+		"index, own worker id": func() (lease.Store, indexed) {
+			s := newIndexed(time.Second, true)
+			return s, s
+		},
+		"index, own worker id beyond": func() (lease.Store, indexed) {
+			s := newIndexed(time.Second, true)
+			return skipping{s, 10}, s
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, shown := store()
+			c := assign(t, newAssigner(t, s, nil))
+			if err := c.Release(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			if n := len(shown.shown()); n != 0 {
+				t.Fatalf("%s: shows %d entries, want none yet", name, n)
+			}
+			again, err := newAssigner(t, s, nil).Assign(t.Context(), c.Worker())
+			if err != nil || again.Worker() != c.Worker() {
+				t.Errorf("%s: Assign = %v, %v, want worker %d, which was given back", name, again, err, c.Worker())
+			}
+		})
+	}
+}

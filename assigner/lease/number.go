@@ -14,10 +14,10 @@ import (
 
 const (
 	// Pauses after conflicts over a number grow by a half each time, from the first to the last,
-	// and each is cut at random. None is drawn from less than slowly times what the last try took:
+	// and each is cut at random. They grow to slowly times what the last try took if that is more:
 	// a store is slow because many wait for it, and the fewer come back at once, the sooner each
 	// has its number. In TestFleetRequests 200 processes that start at once on a new store make 10
-	// requests each.
+	// requests each. They make 28 if what one try took counts for one pause alone.
 	firstForNumber, lastForNumber = 5 * time.Millisecond, 4 * time.Second
 	slowly                        = 4
 
@@ -60,7 +60,7 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	n.marked = ""
 	if n.own == none {
 		var err error
-		if h, err = c.mark(ctx, v); err != nil {
+		if h, err = c.mark(ctx, h, v.slots); err != nil {
 			return nil, err
 		}
 	}
@@ -93,15 +93,14 @@ func (c *claimer) createSlot(
 // mark takes the lowest worker id of the range that is not used, and marks it as used in the
 // header, which it returns. Processes that start at once contend for the header, so after a
 // conflict only the header is read again, not the slots.
-func (c *claimer) mark(ctx context.Context, v sight) (header, error) {
-	h, rows := v.header, v.slots
+func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error) {
 	layout, pause := h.Layout, firstForNumber
 	for i := range numberTries {
 		h.Used = h.Used.union(usedOf(rows)) // the header lacks some if it went back
 		worker, ok := h.Used.lowest(c.first, c.last)
 		switch {
-		case !ok && (i > 0 || v.apart):
-			return h, ErrConflict // the slots are old, and one may be free by now
+		case !ok && i > 0:
+			return h, ErrConflict // rows is old, and a slot may be free by now
 		case !ok:
 			return h, c.exhausted(ctx, rows, h.entry)
 		}
@@ -194,7 +193,7 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 			return nil, err
 		}
 		if own {
-			return []int64{c.number.own}, nil
+			return c.ownNumber()
 		}
 		c.number.own = none
 	}
@@ -210,20 +209,25 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 		return nil, err
 	}
 	if own {
-		// Others were faster, or the store has skipped some. This one is kept for an Assign with a
-		// wider layout.
-		if c.number.own = ids[0]; c.number.own > c.last {
-			return nil, fmt.Errorf("%w: the new worker id is %d, the highest is %d; wait for a "+
-				"worker id to be free, or use a layout with more WorkerBits",
-				assigner.ErrWorkersExhausted, c.number.own, c.last)
-		}
-		return ids[:1], nil
+		c.number.own = ids[0]
+		return c.ownNumber()
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return c.busy[id] })
 	if len(ids) == 0 {
 		return nil, c.exhausted(ctx, nil, Entry{})
 	}
 	return ids, nil
+}
+
+// ownNumber returns the worker id that is own. If it is above the range, because others were faster
+// or the store has skipped some, it is kept for an Assign with a wider layout.
+func (c *claimer) ownNumber() ([]int64, error) {
+	if c.number.own > c.last {
+		return nil, fmt.Errorf("%w: the new worker id is %d, the highest is %d; wait for a "+
+			"worker id to be free, or use a layout with more WorkerBits",
+			assigner.ErrWorkersExhausted, c.number.own, c.last)
+	}
+	return []int64{c.number.own}, nil
 }
 
 // current returns the header as it is, so that no worker id is used up for a layout that has been
