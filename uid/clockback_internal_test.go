@@ -73,8 +73,8 @@ func TestClockKeepsSteps(t *testing.T) {
 		if got := show(tc.begin-1, tc.from); got != tc.from {
 			t.Fatalf("%s: %v ahead before the steps, want %v", tc.what, got, tc.from)
 		}
-		for i := range time.Duration(16) {
-			show(tc.begin+i*s, tc.from-(i+1)*m)
+		for i := range 16 {
+			show(tc.begin+time.Duration(i)*s, tc.from-time.Duration(i+1)*m)
 		}
 		if got := show(tc.until, tc.from); got != tc.from {
 			t.Errorf("%s: %v ahead, want %v at once", tc.what, got, tc.from)

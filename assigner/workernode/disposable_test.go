@@ -61,7 +61,7 @@ func TestDisposableMoved(t *testing.T) {
 	t.Parallel()
 	srv, name := maria(t)
 	a := workernode.Disposable(connect(t, srv.DSN(name)), nil)
-	srv.Query(t, name, fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", 1<<62-1))
+	srv.Query(t, name, fmt.Sprintf("ALTER TABLE WORKER_NODE AUTO_INCREMENT = %d", int64(1<<62-1)))
 	c, err := a.Assign(t.Context(), math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)

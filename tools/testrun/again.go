@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ var final = regexp.MustCompile(`(?i)data race|panic|twice|overlap|duplicate|in c
 // again runs the failed tests again, each by itself and three times. If all of them pass they no
 // longer count as failed, and are flaky. It reports whether no failure is left. A test that is
 // skipped, or not built with these flags, has not passed.
-func (r *report) again(ctx context.Context, race []string) bool {
+func (r *report) again(ctx context.Context, stderr io.Writer, race []string) bool {
 	var names []string // package and test
 	for _, e := range r.failures {
 		if final.MatchString(e.Output) {
@@ -41,7 +42,7 @@ func (r *report) again(ctx context.Context, race []string) bool {
 		fmt.Fprintf(r.w, "again, alone: %s\n", name)
 		dot := strings.LastIndexByte(name, '.')
 		flags, alone := append(race, "-count=3", "-run=^"+name[dot+1:]+"$"), newReport(r.w)
-		err := alone.pass(ctx, r.w, command(flags, []string{name[:dot]}))
+		err := alone.pass(ctx, stderr, command(flags, []string{name[:dot]}))
 		if err != nil || alone.passed < 3 {
 			return false
 		}

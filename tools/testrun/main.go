@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if alone != nil {
 		failed = append(failed, r.pass(ctx, stderr, alone))
 	}
-	if os.Getenv(againEnv) == "1" && r.again(ctx, race) {
+	if os.Getenv(againEnv) == "1" && r.again(ctx, stderr, race) {
 		failed = nil // go test only reported the tests that have passed since
 	}
 	return errors.Join(errors.Join(failed...), r.finish())
