@@ -40,11 +40,12 @@ var longest = []string{
 }
 
 // met are the packages of the library and its stores whose own goroutines share words, or in which
-// calls of many goroutines meet. What the others share is a map under one lock, or nothing.
+// calls of many goroutines meet. What the others share is a word that is stored once, a map under
+// one lock, or nothing.
 var met = []string{
-	"assigner", "assigner/kubernetes", "assigner/lease", "assigner/zookeeper", "internal/sqldb",
-	"number", "ringbuffer", "segment", "segment/sqltable", "service", "test/lincheck", "uid",
-	"uid/backfill",
+	"assigner", "assigner/kubernetes", "assigner/lease", "assigner/zookeeper", "internal/ff1",
+	"internal/sqldb", "number", "ringbuffer", "segment", "segment/sqltable", "service",
+	"test/lincheck", "uid", "uid/backfill", "uid/uidgorm", "uid/uidtest",
 }
 
 // run executes go test with args and reports on stdout. The error is nil only when go test
