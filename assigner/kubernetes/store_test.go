@@ -300,10 +300,16 @@ func TestUpdateNeverCreates(t *testing.T) {
 	}
 }
 
-// TestRequests bounds how many requests a start and an extension make.
+// TestRequests bounds how many requests a start and an extension make. None asks for compression.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
+	f.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+			t.Errorf("%s %s: Accept-Encoding is %q, want identity", r.Method, r.URL.Path, got)
+		}
+		return false
+	}
 	assign(t, f.cluster(), nil)
 	f.requests = nil
 	c := assign(t, f.cluster(), nil)
