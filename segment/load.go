@@ -45,27 +45,27 @@ func (t *Tag) due() bool {
 // under mu, so there is never a second one.
 func (t *Tag) load(ctx context.Context) {
 	failures := 0
-	for pause := t.g.opts.RetryMin; ; pause = backoff.Twice(pause, t.g.opts.RetryMax) {
+	err := backoff.Retry(ctx, t.g.opts.RetryMin, func() (time.Duration, error) {
 		leave, ok := t.enter(ctx)
 		if !ok {
-			return
+			return 0, nil
 		}
 		r, err := t.fetch(failures)
 		leave()
 		if err == nil {
 			t.arrive(r)
-			return
+			return 0, nil
 		}
 		failures++
 		if !t.fail(err, failures) {
-			return
+			return 0, nil
 		}
-		if !backoff.Wait(ctx, backoff.Jitter(pause)) {
-			t.mu.Lock()
-			t.loading = false
-			t.mu.Unlock()
-			return
-		}
+		return t.g.opts.RetryMax, err
+	})
+	if err != nil { // ctx ended between two tries
+		t.mu.Lock()
+		t.loading = false
+		t.mu.Unlock()
 	}
 }
 

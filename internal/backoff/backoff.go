@@ -12,9 +12,9 @@ import (
 
 // Retry calls try until it succeeds, until it returns an error with most zero, which another
 // attempt would not change, or until ctx ends. The first pause is least, and each next one twice as
-// long, but none longer than the most that the try before it returned; Jitter takes a part of it
-// away. When ctx ends, the error wraps ctx's error, and the last failure before that: one after it
-// may be ctx's doing.
+// long, but none longer than the most that the try before it returned; each is cut at random, by up
+// to half. When ctx ends, the error wraps ctx's error, and the last failure before that: one after
+// it may be ctx's doing.
 func Retry(ctx context.Context, least time.Duration,
 	try func() (most time.Duration, err error)) error {
 	var last error
@@ -27,8 +27,8 @@ func Retry(ctx context.Context, least time.Duration,
 			last = err
 		}
 		pause = min(pause, most)
-		Wait(ctx, Jitter(pause))
-		pause = Twice(pause, most)
+		Wait(ctx, jitter(pause))
+		pause = twice(pause, most)
 	}
 	if last == nil {
 		return ctx.Err()
@@ -36,16 +36,16 @@ func Retry(ctx context.Context, least time.Duration,
 	return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
 }
 
-// Twice returns twice d, or most if that is less.
-func Twice(d, most time.Duration) time.Duration {
+// twice returns twice d, or most if that is less.
+func twice(d, most time.Duration) time.Duration {
 	if d > most/2 { // 2*d may overflow
 		return most
 	}
 	return 2 * d
 }
 
-// Jitter returns a random time between half of d and d. d is not negative.
-func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
+// jitter returns a random time between half of d and d. d is not negative.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
 // Wait waits for d, and returns false if ctx ends first.
 func Wait(ctx context.Context, d time.Duration) bool {

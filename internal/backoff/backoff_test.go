@@ -13,14 +13,14 @@ func TestJitter(t *testing.T) {
 	for _, d := range []time.Duration{0, 1, 2, 3, time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 1000 {
-			got := Jitter(d)
+			got := jitter(d)
 			if got < d/2 || got > d {
-				t.Fatalf("Jitter(%d) = %d", d, got)
+				t.Fatalf("jitter(%d) = %d", d, got)
 			}
 			seen[got] = true
 		}
 		if d == 3 && len(seen) != 2 || d == time.Second && len(seen) < 900 {
-			t.Errorf("Jitter(%v) has %d values", d, len(seen))
+			t.Errorf("jitter(%v) has %d values", d, len(seen))
 		}
 	}
 }
@@ -46,12 +46,12 @@ func TestTwice(t *testing.T) {
 	const most = 2 * time.Second
 	d := 50 * time.Millisecond
 	for _, want := range []int{100, 200, 400, 800, 1600, 2000, 2000} {
-		if d = Twice(d, most); d != time.Duration(want)*time.Millisecond {
+		if d = twice(d, most); d != time.Duration(want)*time.Millisecond {
 			t.Errorf("the pause is %v, want %d ms", d, want)
 		}
 	}
-	if d := Twice(1<<62+1, 1<<63-1); d != 1<<63-1 {
-		t.Errorf("Twice overflows: %d", d)
+	if d := twice(1<<62+1, 1<<63-1); d != 1<<63-1 {
+		t.Errorf("twice overflows: %d", d)
 	}
 }
 
