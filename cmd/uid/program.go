@@ -231,7 +231,7 @@ func (p *program) progress(label string, total int64) *progress.Bar {
 		}
 		return 80
 	}
-	return progress.New(p.stderr, width, human.Printable(label), total).Run()
+	return progress.New(p.stderr, width, human.Printable(label), total)
 }
 
 // isTerminal reports whether w is a terminal.

@@ -27,26 +27,20 @@ type Bar struct {
 
 	mu    sync.Mutex
 	done  int64
-	note  string
 	drawn time.Time
 	shown bool
 
-	stop chan struct{} // nil without Run
+	stop chan struct{}
 	wg   sync.WaitGroup
 }
 
-// New returns a Bar on the terminal w, which has width() columns. A total of 0 is unknown: the Bar
-// then shows the time that has passed.
+// New returns a Bar on the terminal w, which has width() columns. It starts a goroutine, which End
+// ends and awaits, that draws the Bar again and again. A total of 0 is unknown: the Bar then shows
+// the time that has passed.
 func New(w io.Writer, width func() int, label string, total int64) *Bar {
 	now := time.Now()
-	return &Bar{w: w, width: width, label: label, total: total, start: now,
-		drawn: now.Add(delay - every)}
-}
-
-// Run starts a goroutine, which End ends and awaits, that draws the Bar again and again. Without it
-// only Add, Show and Step draw, so that nothing runs concurrently with what is measured.
-func (b *Bar) Run() *Bar {
-	b.stop = make(chan struct{})
+	b := &Bar{w: w, width: width, label: label, total: total, start: now,
+		drawn: now.Add(delay - every), stop: make(chan struct{})}
 	b.wg.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
@@ -62,23 +56,14 @@ func (b *Bar) Run() *Bar {
 	return b
 }
 
-// Add counts n more as done.
-func (b *Bar) Add(n int64) { b.update(func() { b.done += n }) }
-
-// Show says what is going on.
-func (b *Bar) Show(note string) { b.update(func() { b.note = note }) }
-
-// Step counts one as done and says what comes next.
-func (b *Bar) Step(note string) { b.update(func() { b.done, b.note = b.done+1, note }) }
-
-// update changes the Bar and draws it if it is time to.
-func (b *Bar) update(change func()) {
+// Add counts n more as done, and draws the Bar if it is time to.
+func (b *Bar) Add(n int64) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	change()
+	b.done += n
 	now := time.Now()
 	if now.Sub(b.drawn) < every {
 		return
@@ -94,10 +79,8 @@ func (b *Bar) End() {
 	if b == nil {
 		return
 	}
-	if b.stop != nil {
-		close(b.stop)
-		b.wg.Wait()
-	}
+	close(b.stop)
+	b.wg.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shown {
@@ -122,9 +105,6 @@ func (b *Bar) line(elapsed time.Duration, width int) string {
 	left = "  " + left + " left"
 	count := fmt.Sprintf("  %s of %s", human.Count(done), human.Count(b.total))
 	speed := "  " + human.Short(rate) + "/s"
-	if b.note != "" {
-		speed = "  " + b.note
-	}
 	tails := []string{percent + count + left + speed, percent + count + left, percent +
 		left, percent}
 	const fewest, most = 10, 24 // cells of the bar

@@ -12,25 +12,22 @@ func TestLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		total, done int64
-		note        string
 		elapsed     time.Duration
 		width       int
 		want        string
 	}{
-		{0, 0, "", 2500 * time.Millisecond, 79, "x  2s"},
-		{1000, 0, "", time.Second, 79, "x [........................]   0%  0 of 1,000  - left  0/s"},
-		{1000, 500, "", time.Second, 79, "x [############............]  50%  500 of 1,000  1s left  500/s"},
-		{1000, 500, "a step", time.Second, 79, "x [############............]  50%  500 of 1,000  1s left  a step"},
-		{1000, 1000, "", 10 * time.Second, 79, "x [########################] 100%  1,000 of 1,000  0ms left  100/s"},
-		{1000, 1500, "", 10 * time.Second, 79, "x [########################] 100%  1,000 of 1,000  0ms left  100/s"},
-		{1000, 500, "", time.Second, 50, "x [#####......]  50%  500 of 1,000  1s left  500/s"},
-		{1000, 500, "", time.Second, 48, "x [########........]  50%  500 of 1,000  1s left"},
-		{1000, 500, "", time.Second, 30, "x [######......]  50%  1s left"},
-		{1000, 500, "", time.Second, 20, "x [#####......]  50%"},
-		{1000, 500, "", time.Second, 5, "x []  50%"},
+		{0, 0, 2500 * time.Millisecond, 79, "x  2s"},
+		{1000, 0, time.Second, 79, "x [........................]   0%  0 of 1,000  - left  0/s"},
+		{1000, 500, time.Second, 79, "x [############............]  50%  500 of 1,000  1s left  500/s"},
+		{1000, 1000, 10 * time.Second, 79, "x [########################] 100%  1,000 of 1,000  0ms left  100/s"},
+		{1000, 1500, 10 * time.Second, 79, "x [########################] 100%  1,000 of 1,000  0ms left  100/s"},
+		{1000, 500, time.Second, 50, "x [#####......]  50%  500 of 1,000  1s left  500/s"},
+		{1000, 500, time.Second, 48, "x [########........]  50%  500 of 1,000  1s left"},
+		{1000, 500, time.Second, 30, "x [######......]  50%  1s left"},
+		{1000, 500, time.Second, 20, "x [#####......]  50%"},
+		{1000, 500, time.Second, 5, "x []  50%"},
 	} {
-		b := New(nil, nil, "x", c.total)
-		b.done, b.note = c.done, c.note
+		b := &Bar{label: "x", total: c.total, done: c.done}
 		if got := b.line(c.elapsed, c.width); got != c.want {
 			t.Errorf("line of %d of %d after %v in %d columns = %q, want %q",
 				c.done, c.total, c.elapsed, c.width, got, c.want)
@@ -41,7 +38,7 @@ func TestLine(t *testing.T) {
 // TestLine80: a million ids fit a terminal of 80 columns with every part.
 func TestLine80(t *testing.T) {
 	t.Parallel()
-	b := New(nil, nil, "making ids", 1_000_000_000)
+	b := &Bar{label: "making ids", total: 1_000_000_000}
 	for b.done = 1; b.done < b.total; b.done *= 3 {
 		got := b.line(12*time.Hour, 79)
 		if len(got) > 79 || !strings.Contains(got, "of 1,000,000,000") ||
@@ -73,13 +70,13 @@ func (s *screen) String() string {
 
 func (s *screen) columns() int { return s.width }
 
-// TestRun: nothing is shown at first, then a line that is never wider than the terminal, and none
+// TestBar: nothing is shown at first, then a line that is never wider than the terminal, and none
 // in the end.
-func TestRun(t *testing.T) {
+func TestBar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &screen{width: 20}
-		b := New(s, s.columns, "等待 mysql at a.host.of.a.long.name/ids", 0).Run()
+		b := New(s, s.columns, "等待 mysql at a.host.of.a.long.name/ids", 0)
 		time.Sleep(delay - 1)
 		synctest.Wait()
 		if s.String() != "" {
@@ -96,30 +93,20 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestAdd: without Run nothing is drawn but by Add and Show.
+// TestAdd: the line has what was added.
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &screen{width: 80}
 		b := New(s, s.columns, "x", 4)
 		b.Add(1)
-		time.Sleep(time.Second)
-		if s.String() != "" {
-			t.Errorf("the terminal shows %q, want nothing", s)
-		}
 		b.Add(1)
-		b.Show("too early to be drawn")
-		if want := "\rx [############............]  50%  2 of 4  1s left  2/s\x1b[K"; s.String() != want {
-			t.Errorf("the terminal shows %q, want %q", s, want)
-		}
-		time.Sleep(every)
-		b.Step("a step")
-		if want := " 75%  3 of 4  366ms left  a step\x1b[K"; !strings.HasSuffix(s.String(), want) {
-			t.Errorf("the terminal shows %q, want it to end with %q", s, want)
-		}
+		time.Sleep(time.Second)
+		synctest.Wait()
 		b.End()
-		if !strings.HasSuffix(s.String(), "\x1b[K\r\x1b[K") {
-			t.Errorf("the terminal shows %q, want nothing in the end", s)
+		want := "\rx [############............]  50%  2 of 4  1s left  2/s\x1b[K\r\x1b[K"
+		if !strings.HasSuffix(s.String(), want) {
+			t.Errorf("the terminal shows %q, want it to end with %q", s, want)
 		}
 	})
 }
@@ -129,7 +116,5 @@ func TestNil(t *testing.T) {
 	t.Parallel()
 	var b *Bar
 	b.Add(1)
-	b.Show("x")
-	b.Step("x")
 	b.End()
 }
