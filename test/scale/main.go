@@ -28,6 +28,7 @@ const (
 	zooKeeper   = "ZooKeeper"
 	etcdKind    = "etcd"
 	cluster     = "Kubernetes"
+	postgreSQL  = "Leased, PostgreSQL"
 )
 
 // alone are the kinds that have no authority. Nothing keeps windows for them, so that there is one
@@ -36,11 +37,13 @@ var alone = []string{static, host, env, statefulSet}
 
 // groups are all kinds. Those of a group share one server.
 var groups = [][]string{
-	{leased, namespace, disposable}, {overHTTP}, alone, {zooKeeper}, {etcdKind}, {cluster},
+	{leased, namespace, disposable}, {postgreSQL}, {overHTTP}, alone, {zooKeeper}, {etcdKind},
+	{cluster},
 }
 
 // The scenarios in which a fleet starts.
 const (
+	reads   = "one read each"                  // all at once, and none asks for a worker id
 	cold    = "cold"                           // all at once, on empty tables
 	rolling = "rolling"                        // each replaces another one, one after the other
 	held    = "power cut, windows held"        // all are killed, and started at once
@@ -181,6 +184,18 @@ func (r *result) scenarios(srv source, kind string, n int) error {
 	}
 	j := srv.job(kind)
 	workers := map[int64]bool{}
+	if slices.Contains([]string{leased, postgreSQL, zooKeeper, etcdKind, cluster}, kind) {
+		j.Read = true
+		f, err := newFleet(j, n)
+		if err == nil {
+			err = r.watch(srv, kind, reads, map[int64]bool{}, f.ask)
+		}
+		f.kill()
+		if err != nil {
+			return err
+		}
+		j.Read = false
+	}
 	together := func(scenario string) (fleet, error) {
 		f, err := newFleet(j, n)
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/kubernetes/kubeconfig"
 	"github.com/uidring/uidring/assigner/lease"
@@ -33,6 +35,7 @@ const numberEnv = "UIDRING_SCALE_NUMBER"
 type job struct {
 	Kind string // the kind of assigner
 	DSN  string // of the database, or the address of another authority
+	Read bool   // it reads once instead, and makes no id
 }
 
 // answer is what a process writes when it has its first id, or fails.
@@ -58,6 +61,10 @@ func (j job) work() error {
 		return err
 	}
 	begin := time.Now()
+	if j.Read {
+		err := j.read(context.Background())
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(answer{Took: time.Since(begin)}))
+	}
 	g, err := j.first(context.Background())
 	a := answer{Took: time.Since(begin)}
 	if err != nil {
@@ -102,6 +109,35 @@ func (j job) first(ctx context.Context) (*uid.Cached, error) {
 	return g, err
 }
 
+// read connects, and reads the little that an empty authority holds.
+func (j job) read(ctx context.Context) error {
+	if j.Kind == leased || j.Kind == postgreSQL {
+		db, err := j.open()
+		if err != nil {
+			return err
+		}
+		return db.WithContext(ctx).Exec("SELECT 1 FROM WORKER_LEASE").Error
+	}
+	a, err := j.assigner()
+	if err != nil {
+		return err
+	}
+	store, ok := a.(*lease.Assigner)
+	if !ok {
+		return fmt.Errorf("kind is %q, which has no store", j.Kind)
+	}
+	_, err = store.Slots(ctx)
+	return err
+}
+
+// open opens the database of the kinds that have one.
+func (j job) open() (*gorm.DB, error) {
+	if j.Kind == postgreSQL {
+		return openPostgres(j.DSN)
+	}
+	return workernode.OpenMySQL(j.DSN)
+}
+
 func (j job) assigner() (assigner.Assigner, error) {
 	switch j.Kind {
 	case env:
@@ -122,12 +158,12 @@ func (j job) assigner() (assigner.Assigner, error) {
 	case cluster:
 		return kubeconfig.Open(j.DSN, nil)
 	}
-	db, err := workernode.OpenMySQL(j.DSN)
+	db, err := j.open()
 	if err != nil {
 		return nil, err
 	}
 	switch j.Kind {
-	case leased:
+	case leased, postgreSQL:
 		return workernode.Leased(db, nil), nil
 	case namespace:
 		return workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}), nil

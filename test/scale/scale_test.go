@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 	const n = 3
 	srv := mariaDB{dbtest.MariaDB(t)}
 	for _, kind := range []string{
-		leased, namespace, disposable, overHTTP, host, statefulSet, zooKeeper,
+		leased, namespace, disposable, postgreSQL, overHTTP, host, statefulSet, zooKeeper,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			var from source = srv
@@ -55,14 +55,18 @@ func TestScenarios(t *testing.T) {
 				from = nothing{}
 			case zooKeeper:
 				from = &ensemble{Server: dbtest.ZooKeeper(t)}
+			case postgreSQL:
+				from = postgresServer{dbtest.Postgres(t)}
 			}
 			var r result
 			if err := r.scenarios(from, kind, n); err != nil {
 				t.Fatal(err)
 			}
 			want := map[string]int{cold: n, rolling: n, held: 2 * n, passed: 2 * n} // the least
-			asked, runs := 4.0, 4
+			asked, runs := 4.0, 5
 			switch kind {
+			case namespace, overHTTP:
+				runs = 4 // none of reads
 			case statefulSet:
 				want[held] = n
 				fallthrough
@@ -71,8 +75,14 @@ func TestScenarios(t *testing.T) {
 				fallthrough
 			case disposable:
 				runs = 3
+			case postgreSQL:
+				asked = 0 // it is not counted
 			}
 			for _, m := range r.Runs {
+				asked := asked
+				if m.Scenario == reads {
+					asked = min(asked, 1)
+				}
 				if len(m.Took) != n || m.Workers < want[m.Scenario] || m.asked() < asked {
 					t.Errorf("%s: %d starts, %d worker ids, %v statements each, "+
 						"want %d starts, %d or more worker ids, %v or more statements",

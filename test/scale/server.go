@@ -31,6 +31,8 @@ func newSource(kind string, connections int) (source, error) {
 		return newEtcd()
 	case cluster:
 		return newAPIServer()
+	case postgreSQL:
+		return newPostgres(connections)
 	case static, host, env, statefulSet:
 		return nothing{}, nil
 	}
@@ -104,7 +106,10 @@ func (srv mariaDB) counters() (map[string]int64, error) {
 	return m, nil
 }
 
-func (srv mariaDB) pass() error {
+func (srv mariaDB) pass() error { return passRows(srv.Server) }
+
+// passRows moves the ends of all windows of a database back by an hour.
+func passRows(srv *dbtest.Server) error {
 	_, err := srv.TryQuery(database, "UPDATE WORKER_LEASE SET UNTIL_MS = UNTIL_MS - 3600000 "+
 		"WHERE WORKER_ID >= 0")
 	return err
