@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func codec(tb testing.TB, kind string, current opaque.Key, old ...opaque.Key) *o
 	return c
 }
 
-// TestHide hides and reveals ids, in both text forms and JSON, with every version.
+// TestHide hides and reveals ids, in text and JSON, with every version.
 func TestHide(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 3))
@@ -43,8 +44,8 @@ func TestHide(t *testing.T) {
 				id = []uid.ID{0, 1, math.MaxInt64, math.MaxInt64 - 1}[i]
 			}
 			code := c.Hide(id)
-			if code.Version() != version || len(code.String()) != 13 || len(code.Decimal()) != 20 {
-				t.Fatalf("%d of version %d: %v, %s of version %d", id, version, code, code.Decimal(), code.Version())
+			if code.Version() != version || len(code.String()) != 13 {
+				t.Fatalf("%d of version %d: %v of version %d", id, version, code, code.Version())
 			}
 			js, err := json.Marshal(map[string]opaque.ID{"id": code})
 			if err != nil || string(js) != `{"id":"`+code.String()+`"}` {
@@ -54,7 +55,7 @@ func TestHide(t *testing.T) {
 			if err := json.Unmarshal(js, &back); err != nil || back["id"] != code {
 				t.Fatalf("%s reads as %v, %v", js, back, err)
 			}
-			for _, text := range []string{code.String(), strings.ToLower(code.String()), code.Decimal()} {
+			for _, text := range []string{code.String(), strings.ToLower(code.String())} {
 				read, err := opaque.ParseID(text)
 				if err != nil || read != code {
 					t.Fatalf("%q reads as %v, %v, want %v", text, read, err, code)
@@ -99,7 +100,7 @@ func TestRotation(t *testing.T) {
 func TestZero(t *testing.T) {
 	t.Parallel()
 	c := codec(t, "order", key(1), key(2), key(3))
-	for _, js := range []string{`{}`, `{"id":null}`, `{"id":"0000000000000"}`, `{"id":"00000000000000000000"}`} {
+	for _, js := range []string{`{}`, `{"id":null}`, `{"id":"0000000000000"}`} {
 		var order struct {
 			ID opaque.ID `json:"id"`
 		}
@@ -177,7 +178,9 @@ func TestUniform(t *testing.T) {
 // number returns the 63 bits of a code.
 func number(tb testing.TB, code opaque.ID) uint64 {
 	tb.Helper()
-	id, err := uid.ParseID(code.Decimal()[1:])
+	text := code.String()
+	high := strings.IndexByte("0123456789ABCDEFGHJKMNPQRSTVWXYZ", text[0]) & 7 // without the version
+	id, err := uid.Base32.Parse(strconv.Itoa(high) + text[1:])
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -202,8 +205,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, text := range []string{"", "0", "000000000000", "00000000000000", "U000000000000",
 		"000000000000U", "!000000000000",
-		"40000000000000000000", "09223372036854775808", "0922337203685477580x",
-		"x0000000000000000001", "+0000000000000000001"} {
+		"00000000000000000001"} {
 		if id, err := opaque.ParseID(text); !errors.Is(err, uid.ErrBadID) {
 			t.Errorf("ParseID(%q) = %v, %v, want uid.ErrBadID", text, id, err)
 		}
@@ -223,10 +225,8 @@ func TestRefused(t *testing.T) {
 	if _, err := c.Reveal(none); !errors.Is(err, uid.ErrBadID) {
 		t.Errorf("reveals the code of a negative id: %v", err)
 	}
-	for _, text := range []string{none.String(), none.Decimal()} {
-		if id, err := opaque.ParseID(text); err == nil {
-			t.Errorf("%q of a negative id reads as %v", text, id)
-		}
+	if id, err := opaque.ParseID(none.String()); err == nil {
+		t.Errorf("%q of a negative id reads as %v", none, id)
 	}
 }
 
@@ -255,7 +255,6 @@ func TestNoSecret(t *testing.T) {
 func FuzzParseID(f *testing.F) {
 	f.Add("0000000000000")
 	f.Add("z0000000000ilo")
-	f.Add("30000000000000000001")
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := opaque.ParseID(text)
 		if err != nil {
@@ -264,10 +263,8 @@ func FuzzParseID(f *testing.F) {
 			}
 			return
 		}
-		for _, form := range []string{id.String(), id.Decimal()} {
-			if again, err := opaque.ParseID(form); err != nil || again != id {
-				t.Errorf("%q reads as %v, and %q as %v, %v", text, id, form, again, err)
-			}
+		if again, err := opaque.ParseID(id.String()); err != nil || again != id {
+			t.Errorf("%q reads as %v, and that as %v, %v", text, id, again, err)
 		}
 	})
 }

@@ -13,18 +13,14 @@ const maxVersion = 3
 // makes it and Codec.Reveal reads it. IDs are comparable. Their order means nothing. The zero ID
 // hides nothing: Reveal returns ErrVersion.
 //
-// It has two text forms of fixed width. Text, JSON and String use the first, ParseID reads both.
-//
-//	Base32   13 characters of Crockford's base 32, the version in the two highest of 65 bits
-//	decimal  20 digits, the version is the first
+// Its text is 13 characters of Crockford's base 32, the version in the two highest of 65 bits.
 type ID struct {
 	code    uid.ID // negative if there is nothing to hide
 	version uint8
 }
 
 const (
-	base32Len    = 13
-	decimalLen   = 20
+	textLen      = 13
 	base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
@@ -34,19 +30,16 @@ var errNegative = fmt.Errorf("opaque: %w: the hidden id is negative", uid.ErrBad
 // Version returns the version of the key that hides the id.
 func (id ID) Version() int { return int(id.version) }
 
-// String returns the Base32 form. It allocates the string.
+// String returns the text. It allocates the string.
 func (id ID) String() string {
-	b, err := id.AppendText(make([]byte, 0, base32Len))
+	b, err := id.AppendText(make([]byte, 0, textLen))
 	if err != nil {
 		return "-" // no parser accepts it
 	}
 	return string(b)
 }
 
-// Decimal returns the decimal form. It allocates the string.
-func (id ID) Decimal() string { return fmt.Sprintf("%d%019d", id.version, int64(id.code)) }
-
-// AppendText appends the Base32 form to b. It allocates only when b has to grow. The code of a
+// AppendText appends the text to b. It allocates only when b has to grow. The code of a
 // negative id is an error that wraps uid.ErrBadID, and b is returned as it was.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	if id.code < 0 {
@@ -64,7 +57,7 @@ func (id ID) MarshalText() ([]byte, error) {
 	if id.code < 0 { // before AppendText, which would return its buffer
 		return nil, errNegative
 	}
-	return id.AppendText(make([]byte, 0, base32Len))
+	return id.AppendText(make([]byte, 0, textLen))
 }
 
 // UnmarshalText reads what ParseID reads. On an error id is left as it was. It implements
@@ -78,34 +71,21 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseID reads either text form, Base32 as uid.Base32.Parse does. It has no key, so it does not
-// tell codes that were shown from others. It allocates only for an error, which wraps uid.ErrBadID.
+// ParseID reads the text as uid.Base32.Parse does. It has no key, so it does not tell codes that
+// were shown from others. It allocates only for an error, which wraps uid.ErrBadID.
 func ParseID(text string) (ID, error) {
-	var version, code uid.ID
-	var err error
-	switch len(text) {
-	case base32Len:
-		// The first character has the version and the three highest bits of the code.
-		version, err = uid.Base32.Parse("000000000000" + text[:1])
-		if err == nil {
-			code, err = uid.Base32.Parse(base32Digits[version&7:version&7+1] + text[1:])
-			version >>= 3
-		}
-	case decimalLen:
-		version, err = uid.ParseID(text[:1])
-		if err == nil {
-			code, err = uid.ParseID(text[1:])
-		}
-	default:
-		return ID{}, fmt.Errorf("opaque: %w: the text has %d bytes, want %d of base 32 "+
-			"or %d digits",
-			uid.ErrBadID, len(text), base32Len, decimalLen)
+	if len(text) != textLen {
+		return ID{}, fmt.Errorf("opaque: %w: the text has %d bytes, want %d of base 32",
+			uid.ErrBadID, len(text), textLen)
 	}
-	if err == nil && version > maxVersion {
-		err = fmt.Errorf("%w: the version is %d, want 0..%d", uid.ErrBadID, version, maxVersion)
-	}
+	// The first character has the version and the three highest bits of the code.
+	first, err := uid.Base32.Parse("000000000000" + text[:1])
 	if err != nil {
 		return ID{}, fmt.Errorf("opaque: %w", err)
 	}
-	return ID{code, uint8(version)}, nil
+	code, err := uid.Base32.Parse(base32Digits[first&7:first&7+1] + text[1:])
+	if err != nil {
+		return ID{}, fmt.Errorf("opaque: %w", err)
+	}
+	return ID{code, uint8(first >> 3)}, nil
 }
