@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/backoff"
+	"github.com/uidring/uidring/internal/textonly"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/service/internal/wire"
 )
@@ -134,7 +135,7 @@ func send[T any](
 	err := c.post(ctx, c.servers[at], path, body, &got)
 	if err == nil {
 		if fault := check(got); fault != nil {
-			err = errors.New("the answer is not one of an id service: " + fault.Error())
+			err = fmt.Errorf("the answer is not one of an id service: %w", textonly.Error(fault))
 		}
 	}
 	if err != nil {

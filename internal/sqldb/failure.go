@@ -93,6 +93,7 @@ func (d Dialect) Failure(err error) Failure {
 	if errors.Is(err, ErrChanged) {
 		return Transient
 	}
+	// A *sql.DB that was closed stays so. database/sql has an error for it, and does not export it.
 	if strings.Contains(err.Error(), "sql: database is closed") || Unreadable(err) {
 		return Permanent
 	}
