@@ -17,15 +17,10 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "number segments are not served here", http.StatusNotFound)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
-	defer cancel()
 	key := r.PathValue("key")
-	if !counts(r) {
-		id, err := h.Segment.Next(ctx, key)
-		h.one(w, r, key, id, err)
-		return
-	}
-	many(h, w, r, key, func(ids []int64) (int, error) { return h.Segment.Fill(ctx, key, ids) })
+	ids(h, w, r,
+		func(ctx context.Context) (int64, error) { return h.Segment.Next(ctx, key) },
+		func(ctx context.Context, ids []int64) (int, error) { return h.Segment.Fill(ctx, key, ids) })
 }
 
 func (h *handler) snowflake(w http.ResponseWriter, r *http.Request) {
@@ -33,15 +28,7 @@ func (h *handler) snowflake(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "time-ordered ids are not served here", http.StatusNotFound)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
-	defer cancel()
-	key := r.PathValue("key")
-	if !counts(r) {
-		id, err := h.Snowflake.Next(ctx)
-		h.one(w, r, key, int64(id), err)
-		return
-	}
-	many(h, w, r, key, func(ids []uid.ID) (int, error) { return h.Snowflake.Fill(ctx, ids) })
+	ids(h, w, r, h.Snowflake.Next, h.Snowflake.Fill)
 }
 
 // counts reports whether the request says how many ids it wants.
@@ -49,8 +36,18 @@ func counts(r *http.Request) bool {
 	return r.URL.RawQuery != "" && r.URL.Query().Has("count")
 }
 
-// one answers with an id and nothing else, not even a line end: clients parse the whole body.
-func (h *handler) one(w http.ResponseWriter, r *http.Request, key string, id int64, err error) {
+// ids answers with an id and nothing else, not even a line end: clients parse the whole body. To a
+// request that says how many, it answers with a JSON array of them.
+func ids[T int64 | uid.ID](h *handler, w http.ResponseWriter, r *http.Request,
+	next func(context.Context) (T, error), fill func(context.Context, []T) (int, error)) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	key := r.PathValue("key")
+	if counts(r) {
+		many(h, w, r, key, func(ids []T) (int, error) { return fill(ctx, ids) })
+		return
+	}
+	id, err := next(ctx)
 	if err != nil {
 		h.fail(w, r, key, err)
 		return
@@ -58,7 +55,7 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request, key string, id int
 	w.Header()["Content-Type"] = plainText
 	var digits [20]byte
 	// Write fails only if the client is gone, and then the id is lost.
-	_, _ = w.Write(strconv.AppendInt(digits[:0], id, 10))
+	_, _ = w.Write(strconv.AppendInt(digits[:0], int64(id), 10))
 }
 
 // maxCount is the most ids that one request may ask for.

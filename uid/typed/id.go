@@ -34,27 +34,19 @@ func Parse[P interface{ Prefix() string }](text string) (ID[P], error) {
 // String returns the text. It allocates the string. A negative id, or a prefix that is none, gives
 // a text that no parser accepts.
 func (id ID[P]) String() string {
-	b, err := id.appendTo(make([]byte, 0, textLen))
-	if err != nil {
-		return bad
-	}
-	return string(b)
+	return text(id.appendTo(make([]byte, 0, textLen)))
 }
 
 // appendTo appends the text to b. A negative id, and a prefix that is none, are errors that wrap
 // uid.ErrBadID.
 func (id ID[P]) appendTo(b []byte) ([]byte, error) {
-	if id < 0 {
-		return nil, errNegative(int64(id))
-	}
 	var p P
-	b, err := appendPrefix(b, p.Prefix())
+	b, err := appendPrefix(b, p.Prefix(), int64(id))
 	if err != nil {
 		return nil, err
 	}
-	first := len(b)
 	b = uid.Base32.Append(b, uid.ID(id))
-	lower(b[first:])
+	lower(b)
 	return b, nil
 }
 

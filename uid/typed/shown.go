@@ -57,29 +57,22 @@ func ParseShown[P interface {
 // String returns the text. A negative id, a prefix that is none or a nil Codec give a text that no
 // parser accepts.
 func (id Shown[P]) String() string {
-	b, err := id.appendTo(make([]byte, 0, textLen))
-	if err != nil {
-		return bad
-	}
-	return string(b)
+	return text(id.appendTo(make([]byte, 0, textLen)))
 }
 
 // appendTo appends the text to b. Errors wrap uid.ErrBadID.
 func (id Shown[P]) appendTo(b []byte) ([]byte, error) {
-	if id < 0 {
-		return nil, errNegative(int64(id))
-	}
 	var p P
+	b, err := appendPrefix(b, p.Prefix(), int64(id))
+	if err != nil {
+		return nil, err
+	}
 	codec, err := codecOf(p.Prefix(), p.Codec())
 	if err != nil {
 		return nil, err
 	}
-	if b, err = appendPrefix(b, p.Prefix()); err != nil {
-		return nil, err
-	}
-	first := len(b)
 	b, err = codec.Hide(uid.ID(id)).AppendText(b)
-	lower(b[first:])
+	lower(b)
 	return b, err
 }
 

@@ -34,12 +34,25 @@ func cut(prefix, text string) (string, error) {
 	return text[at+1:], nil
 }
 
-// appendPrefix appends the prefix and "_" to b.
-func appendPrefix(b []byte, prefix string) ([]byte, error) {
+// appendPrefix appends the prefix of an id's text and "_" to b. It refuses a negative id, whose text
+// nothing would read back.
+func appendPrefix(b []byte, prefix string, id int64) ([]byte, error) {
+	if id < 0 {
+		return nil, fmt.Errorf("typed: %w: %d is negative, want 0..%d", uid.ErrBadID, id,
+			int64(math.MaxInt64))
+	}
 	if err := checkPrefix(prefix); err != nil {
-		return b, err
+		return nil, err
 	}
 	return append(append(b, prefix...), '_'), nil
+}
+
+// text returns a text that was appended, or one that no parser accepts.
+func text(b []byte, err error) string {
+	if err != nil {
+		return bad
+	}
+	return string(b)
 }
 
 // lower makes the letters of b lower case.
@@ -72,10 +85,4 @@ func quote(text string) string {
 		return fmt.Sprintf("%q...", text[:32])
 	}
 	return fmt.Sprintf("%q", text)
-}
-
-// errNegative is the error of writing an id that nothing would read back.
-func errNegative(id int64) error {
-	return fmt.Errorf("typed: %w: %d is negative, want 0..%d", uid.ErrBadID, id,
-		int64(math.MaxInt64))
 }
