@@ -3,6 +3,7 @@ package segmenttest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -85,12 +86,7 @@ func (c *Counters) Fetch(ctx context.Context, tag string, step int64) (segment.R
 func (c *Counters) List(ctx context.Context) ([]segment.Row, error) {
 	err := c.enter(ctx)
 	defer c.mu.Unlock()
-	var rows []segment.Row
-	for _, r := range c.tags {
-		rows = append(rows, *r)
-	}
-	slices.SortFunc(rows, func(a, b segment.Row) int { return strings.Compare(a.Tag, b.Tag) })
-	return rows, err
+	return sorted(c.tags), err
 }
 
 // Find returns the row of a tag.
@@ -184,10 +180,13 @@ func (c *Counters) Clear(ctx context.Context, name string, floor int64) (deleted
 func (c *Counters) Names(ctx context.Context) ([]segment.Name, error) {
 	err := c.enter(ctx)
 	defer c.mu.Unlock()
-	var names []segment.Name
-	for _, n := range c.names {
-		names = append(names, *n)
+	return sorted(c.names), err
+}
+
+// sorted returns the values of a map by their keys.
+func sorted[T any](all map[string]*T) (values []T) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		values = append(values, *all[key])
 	}
-	slices.SortFunc(names, func(a, b segment.Name) int { return strings.Compare(a.Name, b.Name) })
-	return names, err
+	return values
 }
