@@ -20,7 +20,9 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request) {
 	key := r.PathValue("key")
 	ids(h, w, r,
 		func(ctx context.Context) (int64, error) { return h.Segment.Next(ctx, key) },
-		func(ctx context.Context, ids []int64) (int, error) { return h.Segment.Fill(ctx, key, ids) })
+		func(ctx context.Context, all []int64) (int, error) {
+			return h.Segment.Fill(ctx, key, all)
+		})
 }
 
 func (h *handler) snowflake(w http.ResponseWriter, r *http.Request) {

@@ -34,8 +34,8 @@ func cut(prefix, text string) (string, error) {
 	return text[at+1:], nil
 }
 
-// appendPrefix appends the prefix of an id's text and "_" to b. It refuses a negative id, whose text
-// nothing would read back.
+// appendPrefix appends the prefix of an id's text and "_" to b. It refuses a negative id, whose
+// text nothing would read back.
 func appendPrefix(b []byte, prefix string, id int64) ([]byte, error) {
 	if id < 0 {
 		return nil, fmt.Errorf("typed: %w: %d is negative, want 0..%d", uid.ErrBadID, id,
