@@ -37,7 +37,7 @@ func TestSimulationKilled(t *testing.T) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	middle := exec.CommandContext(t.Context(), self, "-test.run=^TestSimulationKilled$")
 	middle.Env = append(os.Environ(), runsEnv+"=1")

@@ -22,6 +22,9 @@ type Group struct {
 
 // groupKind is what differs between the kinds of groups.
 type groupKind interface {
+	// form makes a group of servers that were started just now.
+	form(g *Group) error
+
 	// promote makes a server the primary, or waits until the group has done so, when the last one
 	// is down, and has the others follow it.
 	promote(g *Group) (primary int, err error)
@@ -104,7 +107,7 @@ func (g *Group) Close() {
 	}
 }
 
-// startGroup starts the servers, at once.
+// startGroup starts the servers, at once, and makes a group of them.
 func startGroup(kind groupKind, flavours ...flavour) (*Group, error) {
 	g := &Group{Servers: make([]*Server, len(flavours)), kind: kind}
 	errs := make([]error, len(flavours))
@@ -113,7 +116,11 @@ func startGroup(kind groupKind, flavours ...flavour) (*Group, error) {
 		wg.Go(func() { g.Servers[i], errs[i] = start(f) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	err := errors.Join(errs...)
+	if err == nil {
+		err = kind.form(g)
+	}
+	if err != nil {
 		g.Close()
 		return nil, err
 	}

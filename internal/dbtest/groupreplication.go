@@ -47,19 +47,25 @@ func NewGroupReplication(multi bool, args ...string) (*Group, error) {
 			"--group-replication-enforce-update-everywhere-checks=" + several,
 		}, args...)...))
 	}
-	g, err := startGroup(groupReplication{}, members...)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.bootstrap(); err != nil {
-		g.Close()
-		return nil, err
-	}
-	return g, nil
+	return startGroup(groupReplication{}, members...)
 }
 
-// bootstrap makes a group of servers that have none.
-func (g *Group) bootstrap() error {
+const (
+	onlineMembers = "SELECT COUNT(*) FROM performance_schema.replication_group_members " +
+		"WHERE MEMBER_STATE = 'ONLINE'"
+
+	ownState = "SELECT COALESCE(MAX(MEMBER_STATE), 'OFFLINE') FROM " +
+		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
+
+	// ownRole is a member's state as it sees it, and whether it can be written to.
+	ownRole = "SELECT CONCAT(MEMBER_STATE, ' ', MEMBER_ROLE, ' ', @@super_read_only) " +
+		"FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
+)
+
+// groupReplication is the kind of group that finds its next primary by itself.
+type groupReplication struct{}
+
+func (groupReplication) form(g *Group) error {
 	for i, s := range g.Servers {
 		err := s.run("RESET BINARY LOGS AND GTIDS", "CHANGE REPLICATION SOURCE TO "+
 			"SOURCE_USER='"+replicator+"', SOURCE_PASSWORD='"+Password+"' "+
@@ -81,21 +87,6 @@ func (g *Group) bootstrap() error {
 	}
 	return g.settle("--group-replication-start-on-boot=ON", "--super-read-only=ON")
 }
-
-const (
-	onlineMembers = "SELECT COUNT(*) FROM performance_schema.replication_group_members " +
-		"WHERE MEMBER_STATE = 'ONLINE'"
-
-	ownState = "SELECT COALESCE(MAX(MEMBER_STATE), 'OFFLINE') FROM " +
-		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
-
-	// ownRole is a member's state as it sees it, and whether it can be written to.
-	ownRole = "SELECT CONCAT(MEMBER_STATE, ' ', MEMBER_ROLE, ' ', @@super_read_only) " +
-		"FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid"
-)
-
-// groupReplication is the kind of group that finds its next primary by itself.
-type groupReplication struct{}
 
 func (groupReplication) promote(g *Group) (primary int, err error) {
 	err = within(func() error {

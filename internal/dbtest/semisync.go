@@ -25,34 +25,7 @@ func NewSemiSync(args ...string) (*Group, error) {
 			"--rpl-semi-sync-replica-enabled=ON", "--rpl-semi-sync-source-timeout=3600000",
 		}, args...)...))
 	}
-	g, err := startGroup(semiSync{}, members...)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.connect(); err != nil {
-		g.Close()
-		return nil, err
-	}
-	return g, nil
-}
-
-// connect makes replicas of all servers but the first.
-func (g *Group) connect() error {
-	for _, s := range g.Servers {
-		if err := s.run("RESET BINARY LOGS AND GTIDS"); err != nil {
-			return err
-		}
-	}
-	for _, s := range g.Servers[1:] {
-		if err := follow(s, g.Servers[0]); err != nil {
-			return err
-		}
-	}
-	err := g.Servers[0].run("SET GLOBAL rpl_semi_sync_source_enabled = ON")
-	if err == nil {
-		err = g.settle("--super-read-only=ON")
-	}
-	return err
+	return startGroup(semiSync{}, members...)
 }
 
 // follow makes a server, which is read-only from now on, a replica of another one, and returns when
@@ -75,6 +48,25 @@ const replicaStatus = "SELECT VARIABLE_VALUE FROM performance_schema.global_stat
 
 // semiSync is the kind of group in which somebody promotes a replica.
 type semiSync struct{}
+
+// form makes replicas of all servers but the first.
+func (semiSync) form(g *Group) error {
+	for _, s := range g.Servers {
+		if err := s.run("RESET BINARY LOGS AND GTIDS"); err != nil {
+			return err
+		}
+	}
+	for _, s := range g.Servers[1:] {
+		if err := follow(s, g.Servers[0]); err != nil {
+			return err
+		}
+	}
+	err := g.Servers[0].run("SET GLOBAL rpl_semi_sync_source_enabled = ON")
+	if err == nil {
+		err = g.settle("--super-read-only=ON")
+	}
+	return err
+}
 
 // promote promotes the replica that has received the most, when it has applied it: a COMMIT that
 // was answered is on one of them.

@@ -25,23 +25,7 @@ func NewStandbys() (*Group, error) {
 		"-chot_standby=on", "-cwal_keep_size=64MB", "-cwal_receiver_timeout=5s",
 		"-cwal_retrieve_retry_interval=100ms",
 	})
-	g, err := startGroup(streaming{f}, f)
-	for err == nil && len(g.Servers) < groupSize {
-		var s *Server
-		if s, err = start(standby{f, g.Primary()}); err == nil {
-			g.Servers = append(g.Servers, s)
-		}
-	}
-	if err == nil {
-		err = g.Whole()
-	}
-	if err != nil {
-		if g != nil {
-			g.Close()
-		}
-		return nil, err
-	}
-	return g, nil
+	return startGroup(streaming{f}, f)
 }
 
 // standby differs from postgres in how it is installed: its data are those of a primary.
@@ -80,6 +64,18 @@ func (p postgres) follow(primary *Server, dir string) error {
 
 // streaming is the kind of group in which somebody promotes a standby.
 type streaming struct{ postgres }
+
+// form starts the standbys of a primary.
+func (k streaming) form(g *Group) error {
+	for len(g.Servers) < groupSize {
+		s, err := start(standby{k.postgres, g.Primary()})
+		if err != nil {
+			return err
+		}
+		g.Servers = append(g.Servers, s)
+	}
+	return g.Whole()
+}
 
 // promote promotes the standby that has received the most: a COMMIT that was answered is on one of
 // them.
