@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // A Store keeps entries, small texts under names, for one universe of ids. It is safe for
@@ -41,10 +42,7 @@ type Store interface {
 }
 
 // The names of entries.
-const (
-	headerName = "header" // that stands for all ids of a store
-	slotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
-)
+const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
 
 // Entry is what a Store keeps under a name.
 type Entry struct {

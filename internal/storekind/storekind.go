@@ -1,5 +1,5 @@
-// Package storekind has what the engine of package lease asks stores of WORKER_LEASE for besides a
-// lease.Store. No other store has a use for it.
+// Package storekind has the names of a lease.Store's entries, and what the engine of package lease
+// asks stores of WORKER_LEASE for besides a lease.Store. No other store has a use for the latter.
 package storekind
 
 import (
@@ -7,6 +7,12 @@ import (
 	"errors"
 	"strings"
 	"time"
+)
+
+// The names of entries.
+const (
+	HeaderName = "header" // that stands for all ids of a store
+	SlotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
 )
 
 // A Mover is a lease.Store that knows more about itself than a List tells, for a move from it. E is

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 	"github.com/uidring/uidring/internal/workertable"
 )
 
@@ -16,7 +17,7 @@ import (
 const form = 1
 
 // The engine's names of a namespace's header, and of a row, before the worker id.
-const headerName, slotPrefix = "header", "slot-"
+const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
 
 // The reach of a header that names none, and the upper bound of Reach in lease.Options.
 const dayReach, maxReach = 24 * time.Hour, 2 * 366 * 24 * time.Hour
