@@ -36,7 +36,7 @@ var pagesRun = map[string]struct{ as, prints string }{
 	"uid eras --layout 29-21-13@2016-09-19T16:00:00Z": {
 		"", `29-21-13 ends in`,
 	},
-	"go run ./cmd/uid plan --years 50 --workers 1000 --rate 200000": {
+	"go run -v ./cmd/uid plan --years 50 --workers 1000 --rate 200000": {
 		"uid plan --years 50 --workers 1000 --rate 200000", "runs out",
 	},
 	"go run -v ./cmd/uid gen": {
