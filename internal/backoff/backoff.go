@@ -28,20 +28,12 @@ func Retry(ctx context.Context, least time.Duration,
 		}
 		pause = min(pause, most)
 		Wait(ctx, jitter(pause))
-		pause = twice(pause, most)
+		pause = min(2*pause, most) // overflows after a pause of 73 years at the earliest
 	}
 	if last == nil {
 		return ctx.Err()
 	}
 	return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
-}
-
-// twice returns twice d, or most if that is less.
-func twice(d, most time.Duration) time.Duration {
-	if d > most/2 { // 2*d may overflow
-		return most
-	}
-	return 2 * d
 }
 
 // jitter returns a random time between half of d and d. d is not negative.

@@ -41,20 +41,6 @@ func TestWait(t *testing.T) {
 	})
 }
 
-func TestTwice(t *testing.T) {
-	t.Parallel()
-	const most = 2 * time.Second
-	d := 50 * time.Millisecond
-	for _, want := range []int{100, 200, 400, 800, 1600, 2000, 2000} {
-		if d = twice(d, most); d != time.Duration(want)*time.Millisecond {
-			t.Errorf("the pause is %v, want %d ms", d, want)
-		}
-	}
-	if d := twice(1<<62+1, 1<<63-1); d != 1<<63-1 {
-		t.Errorf("twice overflows: %d", d)
-	}
-}
-
 var errAway, errFinal = errors.New("away"), errors.New("no such table")
 
 // TestRetryPauses: the pauses double up to what the last try returned, each cut by up to half.
