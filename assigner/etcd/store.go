@@ -14,10 +14,11 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // The names of entries.
-const headerName, slotPrefix = "header", "slot-"
+const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
 
 // store holds the entries of a namespace. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.

@@ -13,11 +13,12 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 const (
 	// The names of entries.
-	headerName, slotPrefix = "header", "slot-"
+	headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
 
 	clock   = "clock" // the node that is written to before a read
 	readers = 16      // how many nodes List reads at a time
