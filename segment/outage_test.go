@@ -208,6 +208,7 @@ func TestBackoff(t *testing.T) {
 			cancel()
 			time.Sleep(9 * time.Millisecond)
 		}
+		synctest.Wait()
 		if f.calls < 25 || f.calls > 80 {
 			t.Errorf("%d calls, of which %d failed, led to %d fetches in a minute, want about 45",
 				6000, failed, f.calls)
