@@ -43,7 +43,7 @@ func TestBatchOfOneWindow(t *testing.T) {
 		n := p.ring.TryTakeN(heads)
 		var of [3]int
 		for _, head := range heads[:n] {
-			of[uint64(head)&p.of(uint64(head)).tickMask>>p.of(uint64(head)).seqBits]++
+			of[uint64(head)&p.timeline.of(uint64(head)).tickMask>>p.timeline.of(uint64(head)).seqBits]++
 		}
 		if n == 0 || of[1] != n && of[2] != n {
 			t.Errorf("a batch of %d runs has %d of worker id 1 and %d of worker id 2", n, of[1], of[2])

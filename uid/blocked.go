@@ -50,14 +50,14 @@ func (d *Default) blocked() error {
 		return ErrClosed
 	}
 	_, wait, err := d.after(last, d.keeper.window.Load())
-	if err == nil && wait > d.tick { // before the first id no call waits
+	if err == nil && wait > d.timeline.tick { // before the first id no call waits
 		newest := uint64(last)
-		tick := newest &^ d.of(newest).tickMask
+		tick := newest &^ d.timeline.of(newest).tickMask
 		switch began := tick <= d.ahead.Load(); {
 		case began && wait > startWait:
 			err = ErrLead
 		// Where an era cuts a tick off, the next tick may be further than one away.
-		case !began && tick > d.at(d.clock.now()):
+		case !began && tick > d.timeline.at(d.clock.now()):
 			err = &clockBackError{By: wait, Bound: d.opts.rollback.bound}
 		}
 	}
@@ -73,7 +73,7 @@ func (c *core) lasting(err error, wait time.Duration) error {
 		return nil
 	}
 	if err == ErrLead {
-		if wait <= c.tick {
+		if wait <= c.timeline.tick {
 			return nil
 		}
 		// An instant and not a duration, so that the text is the same for as long as the reason is.

@@ -68,9 +68,9 @@ func TestBlockedAtTick(t *testing.T) {
 		c.Empty()
 		last := time.Now()
 		w := *c.keeper.window.Load()
-		w.end, w.err = c.at(last.Add(time.Second)), ErrClaimExpired
+		w.end, w.err = c.timeline.at(last.Add(time.Second)), ErrClaimExpired
 		c.keeper.window.Store(&w)
-		c.composer.pos.Store(c.at(last))
+		c.composer.pos.Store(c.timeline.at(last))
 		time.Sleep(1200 * time.Millisecond)
 		if err := c.blocked(); err != nil {
 			t.Errorf("1.2 s after the last tick's begin: %v, want none", err)
@@ -83,7 +83,7 @@ func TestBlockedAtTick(t *testing.T) {
 		c := stoppedCached(t, Both{MaxLead: 3 * time.Second})
 		c.Empty()
 		w := *c.keeper.window.Load()
-		w.from = c.at(time.Now().Add(10 * time.Second))
+		w.from = c.timeline.at(time.Now().Add(10 * time.Second))
 		c.keeper.window.Store(&w)
 		if err := c.blocked(); !errors.Is(err, ErrLead) {
 			t.Errorf("a window that begins ten seconds ahead: %v, want ErrLead", err)

@@ -103,7 +103,7 @@ func newCached(ctx context.Context, a assigner.Assigner, o *Options,
 		lanes:    lanes,
 		first:    &lanes[0],
 		seats:    newSeats(lanes),
-		genes:    co.geneMask != 0,
+		genes:    co.timeline.geneMask != 0,
 		pads:     co.opts.TakeFunc == nil && co.opts.TakePolicy == TakePad,
 		wake:     make(chan struct{}, 1),
 	}
@@ -148,7 +148,7 @@ func (c *Cached) Next(ctx context.Context) (ID, error) {
 		if !c.genes {
 			return ID(n), nil
 		}
-		return c.keyless(n), nil
+		return c.timeline.keyless(n), nil
 	}
 	return c.slow(ctx, seat)
 }
@@ -159,7 +159,7 @@ func (c *Cached) Next(ctx context.Context) (ID, error) {
 func (c *Cached) slow(ctx context.Context, seat uint64) (ID, error) {
 	var one [1]ID
 	_, err := c.fill(ctx, seat, one[:])
-	return c.keyless(uint64(one[0]) >> c.geneBits), err
+	return c.timeline.keyless(uint64(one[0]) >> c.timeline.geneBits), err
 }
 
 // NextGene returns an id whose low GeneBits bits are the low bits of key, negative keys included;
@@ -167,14 +167,14 @@ func (c *Cached) slow(ctx context.Context, seat uint64) (ID, error) {
 // Next does, and with ErrNoGene on a layout without GeneBits. Ids of different genes never collide,
 // because the rest of an id is unique already.
 func (c *Cached) NextGene(ctx context.Context, key int64) (ID, error) {
-	if c.geneMask == 0 {
+	if c.timeline.geneMask == 0 {
 		return 0, ErrNoGene
 	}
 	id, err := c.Next(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return id&^ID(c.geneMask) | ID(key)&ID(c.geneMask), nil
+	return id&^ID(c.timeline.geneMask) | ID(key)&ID(c.timeline.geneMask), nil
 }
 
 // waitForRun is for a caller that found its lane used up and the ring empty. With TakePad it
@@ -222,9 +222,9 @@ func (c *Cached) Stats() Stats {
 	s := c.stats(p.pos.Load())
 	now := c.clock.now()
 	// What was handed out lies below the ring's oldest run, or the position.
-	s.Lead = max(0, c.time(c.before(inRing)).Sub(now))
+	s.Lead = max(0, c.timeline.time(c.timeline.before(inRing)).Sub(now))
 	if left {
-		s.Lag = max(0, now.Sub(c.time(oldest)))
+		s.Lag = max(0, now.Sub(c.timeline.time(oldest)))
 	}
 	s.Tail, s.Cursor = p.ring.Tail(), p.ring.Cursor()
 	s.Len, s.Cap = p.ids(p.ring.Len()), p.ids(p.ring.Cap())

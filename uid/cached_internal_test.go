@@ -141,11 +141,11 @@ func TestJumpWithinWindow(t *testing.T) {
 		c := stoppedCached(t, Both{MaxLead: time.Nanosecond})
 		time.Sleep(10 * time.Second)
 		p, w := c.composer, *c.keeper.window.Load()
-		w.end = c.at(time.Now())
+		w.end = c.timeline.at(time.Now())
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.jump(&w, time.Now()); p.pos.Load() >= w.end {
-			t.Errorf("the position is %v, where the window ends", c.time(p.pos.Load()))
+			t.Errorf("the position is %v, where the window ends", c.timeline.time(p.pos.Load()))
 		}
 	})
 }
@@ -312,9 +312,9 @@ func TestComposerLocks(t *testing.T) {
 		runs = p.ring.Len()
 		later += time.Minute
 	}
-	next := p.next(p.pos.Load())
+	next := p.timeline.next(p.pos.Load())
 	waitsWhile(t, "nextNumber", &p.mu, func() { p.pos.Store(next) }, func() {
-		want := p.of(next).number(next, p.window.worker)
+		want := p.timeline.of(next).number(next, p.window.worker)
 		if n, _ := p.nextNumber(); n != want {
 			t.Errorf("the next number is %d, want %d, to which a batch has moved it", n, want)
 		}

@@ -169,7 +169,7 @@ func (p *composer) allows(w *window, pos uint64, now time.Time) error {
 // is going to move it.
 func (p *composer) upcoming(w *window, pos uint64, now time.Time) uint64 {
 	if pos < max(w.from, p.oldestAllowed(now)) {
-		return max(w.from, p.at(now))
+		return max(w.from, p.timeline.at(now))
 	}
 	return pos
 }
@@ -180,7 +180,7 @@ func (p *composer) nextNumber() (n uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pos := p.pos.Load()
-	return p.of(pos).number(pos, p.window.worker), pos < p.end()
+	return p.timeline.of(pos).number(pos, p.window.worker), pos < p.timeline.end()
 }
 
 // oldest returns the number of the ring's oldest run, or the position if the ring is empty. It
@@ -193,7 +193,7 @@ func (p *composer) oldest() uint64 {
 }
 
 // front returns the end of the position's tick: what the claim's window has to stay ahead of.
-func (p *composer) front() time.Time { return p.time(p.next(p.pos.Load())) }
+func (p *composer) front() time.Time { return p.timeline.time(p.timeline.next(p.pos.Load())) }
 
 // ids returns how many ids a number of runs has, or the largest int64.
 func (p *composer) ids(runs int) int64 {
@@ -220,10 +220,10 @@ func (p *composer) drain() time.Time {
 	// ring.
 	oldest := p.oldest()
 	p.dropAll()
-	if p.of(oldest).begun(oldest) {
-		oldest = p.next(oldest)
+	if p.timeline.of(oldest).begun(oldest) {
+		oldest = p.timeline.next(oldest)
 	}
-	return p.time(oldest)
+	return p.timeline.time(oldest)
 }
 
 // compose puts one batch of runs into the ring, as many as there is room for, and returns their
@@ -243,7 +243,7 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 	// Room that is seen here can only grow until TryPutN, because mu makes this the one producer.
 	room := min(p.ring.Cap()-p.ring.Len(), len(p.heads))
 	pos := p.pos.Load()
-	e := p.of(pos)
+	e := p.timeline.of(pos)
 	for ; n < room; n++ {
 		// All bounds are bounds of ticks, so one check per tick is enough.
 		if n == 0 || !e.begun(pos) {
@@ -254,8 +254,8 @@ func (p *composer) compose(now time.Time) (n int, err error) {
 		p.heads[n] = int64(e.number(pos, w.worker))
 		last := pos
 		if pos += p.runLen; !e.begun(pos) { // the sequence is used up
-			pos = p.next(last)
-			e = p.of(pos)
+			pos = p.timeline.next(last)
+			e = p.timeline.of(pos)
 		}
 	}
 	p.pos.Store(pos)            // before the put: what callers can see lies below the position
@@ -300,7 +300,7 @@ func (p *composer) oldestAllowed(now time.Time) uint64 {
 	if then.Before(p.opts.Layout.Epoch) {
 		return 0
 	}
-	return p.next(p.at(then))
+	return p.timeline.next(p.timeline.at(then))
 }
 
 // jump moves the position to the current tick, or to where w begins if that is later, at a sequence
@@ -311,10 +311,10 @@ func (p *composer) oldestAllowed(now time.Time) uint64 {
 // mu.
 func (p *composer) jump(w *window, now time.Time) {
 	pos := w.from
-	if tick := p.at(now); tick < w.end || w.end == p.end() {
+	if tick := p.timeline.at(now); tick < w.end || w.end == p.timeline.end() {
 		pos = max(pos, tick)
 	}
-	e := p.of(pos)
+	e := p.timeline.of(pos)
 	pos = e.start(pos, w.worker) &^ (p.runLen - 1) // at a run's head
 	p.drop(e.number(pos, w.worker))
 	p.pos.Store(max(p.pos.Load(), pos))
@@ -356,8 +356,8 @@ func (p *composer) replace(w *window, now time.Time) {
 	// The worker bits are above the sequence: with a smaller worker id the numbers would fall if
 	// the position stayed in its tick.
 	pos := p.pos.Load()
-	if p.of(pos).begun(pos) {
-		p.pos.Store(p.next(pos))
+	if p.timeline.of(pos).begun(pos) {
+		p.pos.Store(p.timeline.next(pos))
 	}
 	p.jump(w, now)
 }
@@ -384,6 +384,6 @@ func (p *composer) unlockLanes() {
 // where a tick starts.
 func (p *composer) skip(i int) uint64 {
 	pos := p.pos.Load()
-	e := p.of(pos)
+	e := p.timeline.of(pos)
 	return mix(pos>>e.tickShift<<10^uint64(i)) % min(p.runLen, e.seqStart)
 }

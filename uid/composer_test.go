@@ -65,7 +65,7 @@ func TestPositionAboveRing(t *testing.T) {
 			}
 		}
 	})
-	numbers := c.of(p.pos.Load()).number(0, 1) // what a number has above its position
+	numbers := c.timeline.of(p.pos.Load()).number(0, 1) // what a number has above its position
 	for !done.Load() {
 		n, ok := p.ring.TryTake()
 		if !ok {

@@ -154,7 +154,7 @@ func TestReplaceEmptiesLanes(t *testing.T) {
 			l := &c.lanes[i]
 			l.mu.Lock()
 			if next := l.next.Load(); next < l.end.Load() {
-				if p := c.Parse(c.keyless(next)); p.Worker != worker {
+				if p := c.Parse(c.timeline.keyless(next)); p.Worker != worker {
 					t.Errorf("after worker %d began, lane %d has an id of worker %d", worker, i, p.Worker)
 				}
 			}

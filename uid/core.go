@@ -16,11 +16,11 @@ import (
 // gate at which callers wait. Its fields do not change after newCore. It starts no goroutine of its
 // own.
 type core struct {
-	*timeline
-	eras   *bitsalloc.Eras
-	opts   Options // with its defaults filled in
-	clock  *clock
-	keeper *keeper
+	timeline *timeline
+	eras     *bitsalloc.Eras
+	opts     Options // with its defaults filled in
+	clock    *clock
+	keeper   *keeper
 
 	closed atomic.Bool // set once, by Close
 	gate   gate        // opened after every change that a waiting caller may be waiting for
@@ -45,16 +45,17 @@ func newCore(ctx context.Context, a assigner.Assigner, o *Options, read readCloc
 	if l := opts.Layout; now.Before(l.Epoch) {
 		return nil, badOption("Layout.Epoch", l.Epoch, "an instant before now, %v", now.UTC())
 	}
-	if c.at(now) == c.end() {
-		return nil, c.exhausted()
+	if c.timeline.at(now) == c.timeline.end() {
+		return nil, c.timeline.exhausted()
 	}
 	c.keeper, err = newKeeper(ctx, a, &opts, c.timeline, eras.String(), c.clock)
 	if err != nil {
 		return nil, err
 	}
 	// Only the claim tells where its window begins, so this comes after it, and releases it.
-	if w := c.keeper.window.Load(); w.from >= c.end() { // no tick is left in the window, ever
-		err := fmt.Errorf("%w, and the claim's window begins at %v", c.exhausted(), w.start)
+	if w := c.keeper.window.Load(); w.from >= c.timeline.end() { // the window has no tick, ever
+		err := c.timeline.exhausted()
+		err = fmt.Errorf("%w, and the claim's window begins at %v", err, w.start)
 		return nil, errors.Join(err, c.keeper.release(time.Time{}))
 	}
 	return c, nil
@@ -90,7 +91,7 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 		return ErrClosed
 	}
 	// The window's bounds last longer than the lead's, which the clock ends.
-	if err := c.covers(w, pos); err != nil {
+	if err := c.timeline.covers(w, pos); err != nil {
 		return err
 	}
 	return c.leads(pos, now)
@@ -101,7 +102,7 @@ func (c *core) permits(w *window, pos uint64, now time.Time) error {
 // with the start of its tick: where an era cuts a tick off, that era's first tick begins later.
 // MaxLead 0 is no bound.
 func (c *core) leads(pos uint64, now time.Time) error {
-	if c.opts.MaxLead > 0 && c.time(pos).After(now.Add(c.maxLead(pos))) {
+	if c.opts.MaxLead > 0 && c.timeline.time(pos).After(now.Add(c.maxLead(pos))) {
 		return ErrLead
 	}
 	return nil
@@ -109,14 +110,14 @@ func (c *core) leads(pos uint64, now time.Time) error {
 
 // maxLead returns MaxLead in whole ticks of the era of pos.
 func (c *core) maxLead(pos uint64) time.Duration {
-	return c.opts.MaxLead.Truncate(c.of(pos).alloc.Layout().Tick)
+	return c.opts.MaxLead.Truncate(c.timeline.of(pos).alloc.Layout().Tick)
 }
 
 // untilLead returns how long it takes until MaxLead permits the tick of pos, and at least 100 µs,
 // so that a timer for it does not spin. It is an estimate by the believed clock: a caller looks
 // again after it.
 func (c *core) untilLead(pos uint64) time.Duration {
-	return max(minInterval/10, c.time(pos).Add(-c.maxLead(pos)).Sub(c.clock.now()))
+	return max(minInterval/10, c.timeline.time(pos).Add(-c.maxLead(pos)).Sub(c.clock.now()))
 }
 
 // wait blocks until ready is closed, ctx ends or, if d is positive, d has passed. ready comes from

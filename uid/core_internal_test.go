@@ -33,10 +33,10 @@ func TestUntilLeadAtLeast(t *testing.T) {
 	t.Parallel()
 	d := internalDefault(t, &Both{MaxLead: 3 * time.Second})
 	now := time.Now()
-	if got := d.untilLead(d.at(now)); got != 100*time.Microsecond {
+	if got := d.untilLead(d.timeline.at(now)); got != 100*time.Microsecond {
 		t.Errorf("the current tick is permitted in %v, want 100 µs", got)
 	}
-	if got := d.untilLead(d.at(now.Add(time.Hour))); got < 59*time.Minute || got > time.Hour {
+	if got := d.untilLead(d.timeline.at(now.Add(time.Hour))); got < 59*time.Minute || got > time.Hour {
 		t.Errorf("a tick in an hour is permitted in %v, want an hour less MaxLead", got)
 	}
 }

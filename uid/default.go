@@ -97,11 +97,11 @@ func (d *Default) newest() uint64 {
 	if last := d.last.Load(); last >= 0 {
 		return uint64(last)
 	}
-	return max(d.at(d.clock.now()), d.keeper.window.Load().from)
+	return max(d.timeline.at(d.clock.now()), d.keeper.window.Load().from)
 }
 
 // front returns the end of the newest id's tick: what the claim's window has to stay ahead of.
-func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
+func (d *Default) front() time.Time { return d.timeline.time(d.timeline.next(d.newest())) }
 
 // Next returns an id. A call that starts after another has returned gets a higher id, unless a
 // lost claim was replaced within a tick. It waits, until ctx ends, when the tick's
@@ -113,7 +113,7 @@ func (d *Default) front() time.Time { return d.time(d.next(d.newest())) }
 // wait.
 func (d *Default) Next(ctx context.Context) (ID, error) {
 	n, _, err := d.take(ctx, 1)
-	return d.keyless(n), err
+	return d.timeline.keyless(n), err
 }
 
 // NextGene returns an id whose low GeneBits bits are the low bits of key, negative keys included.
@@ -129,17 +129,17 @@ func (d *Default) NextGene(ctx context.Context, key int64) (ID, error) {
 // tick for every MaxSeq+1 ids.
 func (d *Default) Fill(ctx context.Context, ids []ID) (int, error) {
 	n, err := d.fill(ctx, ids)
-	d.spread(ids[:n])
+	d.timeline.spread(ids[:n])
 	return n, err
 }
 
 // FillGene is Fill for a Layout with GeneBits: every id carries the gene of key.
 func (d *Default) FillGene(ctx context.Context, key int64, ids []ID) (int, error) {
-	if d.geneMask == 0 {
+	if d.timeline.geneMask == 0 {
 		return 0, ErrNoGene
 	}
 	n, err := d.fill(ctx, ids)
-	d.carry(ids[:n], key)
+	d.timeline.carry(ids[:n], key)
 	return n, err
 }
 
@@ -151,7 +151,7 @@ func (d *Default) fill(ctx context.Context, ids []ID) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		count(ids[n:n+int(got)], first, d.geneBits)
+		count(ids[n:n+int(got)], first, d.timeline.geneBits)
 		n += int(got)
 	}
 	return n, nil
@@ -172,7 +172,7 @@ func (d *Default) take(ctx context.Context, want uint64) (first, n uint64, err e
 		w := d.keeper.window.Load()
 		pos, wait, err := d.after(last, w)
 		if err == nil && wait == 0 {
-			e := d.of(pos)
+			e := d.timeline.of(pos)
 			n = min(want, e.seqMask-pos&e.seqMask+1) // what is left of the tick's sequence
 			// The window covers the tick, even if it has been replaced since; the compare-and-swap
 			// says that no other call has the position.
@@ -238,7 +238,7 @@ func (d *Default) issued() int64 {
 func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, err error) {
 	now := d.clockTick.load()
 	newest := uint64(max(0, last))
-	e := d.of(newest)
+	e := d.timeline.of(newest)
 	newestTick := newest &^ e.tickMask
 	if newestTick > now {
 		// The cache may be a millisecond old. Whether the clock went back is judged by a new
@@ -257,10 +257,10 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 		}
 		tick, pos = newestTick, newest+1
 		if !e.begun(pos) { // the sequence is used up
-			tick = d.next(newest)
+			tick = d.timeline.next(newest)
 			if now >= w.from {
 				// A wait for a tick that the window does not cover ends with an error.
-				return 0, d.until(tick), d.covers(w, tick)
+				return 0, d.until(tick), d.timeline.covers(w, tick)
 			}
 			// The clock is behind the whole window, perhaps by hours: go on with the next tick
 			// instead of waiting.
@@ -273,11 +273,11 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 		}
 	}
 	// tick is the position's tick in every case above, so this covers pos.
-	if err := d.covers(w, tick); err != nil {
+	if err := d.timeline.covers(w, tick); err != nil {
 		return 0, 0, err
 	}
 	// A tick of now or before is not ahead of the clock, unless it is an era's first one.
-	if d.opts.MaxLead > 0 && (tick > now || tick == d.of(tick).first) {
+	if d.opts.MaxLead > 0 && (tick > now || tick == d.timeline.of(tick).first) {
 		if err := d.leads(tick, d.clock.now()); err != nil {
 			return 0, d.untilLead(tick), err
 		}
@@ -288,7 +288,7 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 // until returns how long it takes until a tick begins, a nanosecond at the least, because 0 means
 // that there is nothing to wait for.
 func (d *Default) until(tick uint64) time.Duration {
-	return max(1, d.time(tick).Sub(d.clock.now()))
+	return max(1, d.timeline.time(tick).Sub(d.clock.now()))
 }
 
 // startAfter returns the position that tick starts at when the newest id is newest, 0 for none. A
@@ -296,11 +296,11 @@ func (d *Default) until(tick uint64) time.Duration {
 // one whole; else the start is spread. A spread start lies in the lower half by default, so it
 // leaves a tick in the second half only after half of a tick's ids.
 func (d *Default) startAfter(newest, tick uint64, worker int64) uint64 {
-	seqMask := d.of(newest).seqMask
-	if d.next(newest) == tick && newest&seqMask > seqMask/2 {
+	seqMask := d.timeline.of(newest).seqMask
+	if d.timeline.next(newest) == tick && newest&seqMask > seqMask/2 {
 		return tick
 	}
-	return d.of(tick).start(tick, worker)
+	return d.timeline.of(tick).start(tick, worker)
 }
 
 // rollback applies Rollback to a clock that is behind the tick of newest, the newest id's
@@ -308,13 +308,13 @@ func (d *Default) startAfter(newest, tick uint64, worker int64) uint64 {
 // neither when that tick is to be held. A wait is for that tick or, where its sequence is used up,
 // for the one after it. It compares instants, as leads does.
 func (d *Default) rollback(newest, now uint64) (time.Duration, error) {
-	by, r := d.time(newest).Sub(d.time(now)), d.opts.rollback
+	by, r := d.timeline.time(newest).Sub(d.timeline.time(now)), d.opts.rollback
 	switch {
 	case r.mode == rollbackHold && by < r.bound:
 		return 0, nil
 	case r.mode == rollbackWait && by <= r.bound:
-		if !d.of(newest).begun(newest + 1) {
-			newest = d.next(newest)
+		if !d.timeline.of(newest).begun(newest + 1) {
+			newest = d.timeline.next(newest)
 		}
 		return d.until(newest), nil
 	}
@@ -374,7 +374,7 @@ func (d *Default) Close() error {
 		d.gate.open()
 		var used time.Time // nothing was stamped
 		if last >= 0 {
-			used = d.time(d.next(uint64(last)))
+			used = d.timeline.time(d.timeline.next(uint64(last)))
 		}
 		d.closeOf = d.keeper.release(used)
 	})

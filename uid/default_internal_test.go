@@ -54,8 +54,8 @@ func TestDefaultAheadContended(t *testing.T) {
 	t.Parallel()
 	d := internalDefault(t, nil)
 	w := *d.keeper.window.Load()
-	w.from = d.at(time.Now().Add(time.Hour))
-	last := int64(w.from | d.of(w.from).seqMask) // the sequence is used up
+	w.from = d.timeline.at(time.Now().Add(time.Hour))
+	last := int64(w.from | d.timeline.of(w.from).seqMask) // the sequence is used up
 	const rounds = 20_000 / slow
 	high := w.from + 1<<50
 	var turn, taken atomic.Int64
@@ -135,9 +135,9 @@ func TestIssuedWhileJumping(t *testing.T) {
 func TestStartAfter(t *testing.T) {
 	t.Parallel()
 	d := internalDefault(t, nil)
-	tick := d.at(time.Now())
-	next := d.next(tick)
-	spread := d.of(next).start(next, 1)
+	tick := d.timeline.at(time.Now())
+	next := d.timeline.next(tick)
+	spread := d.timeline.of(next).start(next, 1)
 	for newest, want := range map[uint64]uint64{
 		tick: spread, tick + 4095: spread, tick + 4096: next, tick + 8191: next, 0: spread,
 	} {

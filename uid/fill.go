@@ -19,18 +19,18 @@ const batchRuns = 16
 // make it compose, and so run ahead of the clock, or wait at MaxLead.
 func (c *Cached) Fill(ctx context.Context, ids []ID) (int, error) {
 	n, err := c.fill(ctx, c.seats.of(uintptr(unsafe.Pointer(&ctx))), ids)
-	c.core.spread(ids[:n])
+	c.timeline.spread(ids[:n])
 	return n, err
 }
 
 // FillGene is Fill for a Layout with GeneBits: every id carries the gene of key, its low GeneBits
 // bits. Without GeneBits it fails with ErrNoGene and sets nothing.
 func (c *Cached) FillGene(ctx context.Context, key int64, ids []ID) (int, error) {
-	if c.geneMask == 0 {
+	if c.timeline.geneMask == 0 {
 		return 0, ErrNoGene
 	}
 	n, err := c.fill(ctx, c.seats.of(uintptr(unsafe.Pointer(&ctx))), ids)
-	c.core.carry(ids[:n], key)
+	c.timeline.carry(ids[:n], key)
 	return n, err
 }
 
@@ -50,7 +50,7 @@ func (c *Cached) fill(ctx context.Context, seat uint64, ids []ID) (n int, err er
 		// What is left in the lane comes first, also after a wait: otherwise its ids would be
 		// handed out after higher ones.
 		if first, got := l.takeN(uint64(len(ids) - n)); got > 0 {
-			count(ids[n:n+int(got)], first, c.geneBits)
+			count(ids[n:n+int(got)], first, c.timeline.geneBits)
 			n += int(got)
 			// Ids were there, so what forbade composing before is out of date.
 			reason = nil
@@ -143,7 +143,7 @@ func (c *Cached) countRuns(ids []ID, heads []int64, skip uint64) (n int) {
 			end += c.composer.runLen
 		}
 		k := int(min(end-first, uint64(len(ids)-n)))
-		count(ids[n:n+k], first, c.geneBits)
+		count(ids[n:n+k], first, c.timeline.geneBits)
 		n += k
 		skip = 0
 	}

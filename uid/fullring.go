@@ -36,7 +36,7 @@ func (c *Cached) ringFull() {
 	if !ok {
 		return // the time bits are used up, so there is no next id
 	}
-	next := c.keyless(number)
+	next := c.timeline.keyless(number)
 	switch {
 	case c.opts.PutFunc != nil:
 		// On a goroutine of its own, because a PutFunc may wait for an id, and so for the padder.

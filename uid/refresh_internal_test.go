@@ -39,7 +39,7 @@ func TestRefreshRingFirst(t *testing.T) {
 		<-done
 		if oldest < limit {
 			t.Errorf("refresh looks at the lanes while the ring has a run of %v, the limit is %v",
-				c.time(oldest), c.time(limit))
+				c.timeline.time(oldest), c.timeline.time(limit))
 		}
 	}
 }

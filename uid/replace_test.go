@@ -30,7 +30,7 @@ func TestReplaceWorker(t *testing.T) {
 					if err := p.fillAll(); err != nil {
 						t.Fatal(err)
 					}
-					if pos := p.pos.Load(); !p.of(pos).begun(pos) {
+					if pos := p.pos.Load(); !p.timeline.of(pos).begun(pos) {
 						t.Fatalf("the position %d is not within a tick, so the test shows less than it says", pos)
 					}
 					heads := make([]int64, p.ring.Cap())
@@ -50,7 +50,7 @@ func TestReplaceWorker(t *testing.T) {
 					}
 					n := p.ring.TryTakeN(heads)
 					for _, number := range append([]int64{int64(id)}, heads[:n]...) {
-						e := p.of(uint64(number))
+						e := p.timeline.of(uint64(number))
 						if worker := number >> e.seqBits & e.alloc.MaxWorker(); worker != workers[1] {
 							t.Fatalf("%d is of worker %d after it was replaced by %d", number, worker, workers[1])
 						}

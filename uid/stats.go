@@ -127,13 +127,14 @@ func (c *core) stats(position uint64) Stats {
 	k, now := c.keeper, c.clock.now()
 	w := k.window.Load()
 	s := Stats{
-		Layout: c.of(position).alloc.Layout(), Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
-		Worker: w.worker, Authority: k.authority, Universe: cmp.Or(w.universe, k.authority),
-		WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.time(w.end),
+		Layout:  c.timeline.of(position).alloc.Layout(),
+		Expires: c.eras.All()[len(c.eras.All())-1].Expires(),
+		Worker:  w.worker, Authority: k.authority, Universe: cmp.Or(w.universe, k.authority),
+		WindowFrom: w.start, WindowUntil: w.until, IDsUntil: c.timeline.time(w.end),
 		LastExtended: w.extended, FailingSince: w.failing, ExtendErr: pending(w.err),
 		Claims: k.made.Load(), ClaimsLost: k.lost.Load(),
 		Extends: k.extends.Load(), ExtendFailures: k.failures.Load(),
-		Position: c.time(position), ClockHeld: c.clock.jump(),
+		Position: c.timeline.time(position), ClockHeld: c.clock.jump(),
 		Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load()),
 		RejectsEmpty: c.rejEmpty.Load(), RejectsLead: c.rejLead.Load(),
 		RejectsClaim: c.rejClaim.Load(), RejectsExhausted: c.rejExhausted.Load(),

@@ -44,10 +44,11 @@ func (t *tickCache) load() uint64 {
 		return t.fresh()
 	}
 	now := t.clock.now() // after mono, so that the tick is not over before until
-	tick := t.at(now)
+	tick := t.timeline.at(now)
+	left := t.timeline.time(t.timeline.next(tick)).Sub(now)
 	// The order is the one that the type's comment draws: until publishes tick.
 	t.tick.Store(tick)
-	t.until.Store(mono + int64(min(time.Millisecond, t.time(t.next(tick)).Sub(now))))
+	t.until.Store(mono + int64(min(time.Millisecond, left)))
 	t.mu.Unlock()
 	t.reportJump()
 	return tick
@@ -57,5 +58,5 @@ func (t *tickCache) load() uint64 {
 // cache, so it needs no lock.
 func (t *tickCache) fresh() uint64 {
 	defer t.reportJump()
-	return t.at(t.clock.now())
+	return t.timeline.at(t.clock.now())
 }

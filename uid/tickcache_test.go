@@ -75,7 +75,7 @@ func TestTickCacheStep(t *testing.T) {
 func TestTickCacheContended(t *testing.T) {
 	t.Parallel()
 	d := internalDefault(t, nil)
-	c, least := &d.clockTick, d.at(time.Now())
+	c, least := &d.clockTick, d.timeline.at(time.Now())
 	const rounds = 500_000 / slow
 	stop := time.Now().Add(time.Second) // on one processor a round takes two changes of thread
 	var turn, done atomic.Int64
@@ -170,7 +170,7 @@ func TestTickCacheOrder(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 200_000 / slow {
-				before := d.at(time.Now())
+				before := d.timeline.at(time.Now())
 				if tick := d.clockTick.load(); tick < before {
 					t.Errorf("the tick is %d and was %d before", tick, before)
 					return
