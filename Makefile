@@ -104,10 +104,9 @@ cross: ## Every module vetted by itself (GOWORK=off), those that programs use fo
 	done
 	@echo windows; GOOS=windows CGO_ENABLED=0 $(alone) vet ./...
 
-# Two tests of the simulation say nothing about words: make simulate runs them.
 cross-test: ## The core's short tests on 386, where they run.
 	@if [ "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" = linux/amd64 ]; then \
-		GOARCH=386 CGO_ENABLED=0 $(GO) test -short -skip='^TestSimulation(Repeats|FindsFlaws)$$' ./bitsalloc ./ringbuffer ./assigner ./uid ./segment; \
+		GOARCH=386 CGO_ENABLED=0 $(GO) test -short ./bitsalloc ./ringbuffer ./assigner ./uid ./segment; \
 	else echo "skipped: 386 tests: they run on linux/amd64 only"; fi
 
 minimum: ## The modules with the library's go line, vetted with exactly that Go release, which the go command downloads, and the core's quick tests.

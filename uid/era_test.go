@@ -78,8 +78,8 @@ func TestErasCross(t *testing.T) {
 	for kind, start := range kinds {
 		for _, gene := range []int{0, 3} {
 			for name, rate := range map[string]int{"quiet": 1, "steady": 700, "burst": 20_000} {
-				if kind == "default" && rate > 1000 {
-					continue // never ahead of the clock
+				if rate > 1000 && (kind == "default" || gene == 0 && scale > 1) {
+					continue // never ahead of the clock; millions of ids, once are enough
 				}
 				t.Run(kind+"/"+name, func(t *testing.T) {
 					t.Parallel()

@@ -94,6 +94,9 @@ func TestSimulation(t *testing.T) {
 // kick are both there: select takes any.
 func TestSimulationRepeats(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: tests the simulation, not ids")
+	}
 	const runs, same = 30, 10
 	seeds := []int{17, 1, 2, 7, 8}
 	if scale > 1 { // the first repeats under the race detector, too
@@ -154,6 +157,9 @@ var flaws = map[string]struct {
 // known to find it, and with others when the schedules have changed since.
 func TestSimulationFindsFlaws(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: tests the simulation, not ids")
+	}
 	const most = 50
 	for name, flaw := range flaws {
 		t.Run(name, func(t *testing.T) {
