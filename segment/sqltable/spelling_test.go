@@ -55,6 +55,9 @@ func (w *watched) Fetch(ctx context.Context, tag string, step int64) (segment.Ra
 // of the others get ErrUnknownTag. They use up no ids. Each costs one fetch at most, eight at a time,
 // and leaves nothing in memory. It runs alone, because it measures the heap.
 func TestManySpellings(t *testing.T) { //nolint:paralleltest // see above
+	if testing.Short() {
+		t.Skip("long: tens of thousands of names, and nothing beside it")
+	}
 	const tag, callers = "order", 64
 	_, db := database(t)
 	loose(t, db, "utf8mb4_unicode_ci")
