@@ -413,3 +413,23 @@ func TestLookReportsJump(t *testing.T) {
 		}
 	})
 }
+
+// TestLookUnasked: while no caller waits, a check that finds a bound does not say that ids have
+// stopped, and comes again after an interval.
+func TestLookUnasked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c := stoppedCached(t, Both{MaxLead: time.Second, TakePolicy: TakeWait,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.Empty()
+		c.composer.pos.Store(c.timeline.at(time.Now().Add(time.Hour)))
+		if sleep := c.look(); c.blocked() == nil || sleep != c.opts.ScheduleInterval {
+			t.Errorf("%v until the next check, want %v; Err %v", sleep, c.opts.ScheduleInterval, c.blocked())
+		}
+		synctest.Wait()
+		if strings.Contains(log.String(), "stopped") {
+			t.Errorf("no call was refused, and the log is %s", log.String())
+		}
+	})
+}

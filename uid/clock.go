@@ -255,7 +255,7 @@ func (k *clock) jump() time.Duration {
 
 // report returns true once for every jump that is held back for so long that reportPause has passed
 // since the last report. Whether a caller reports it is the caller's decision, so that nothing is
-// logged under a lock. It is called by look and by refreshes of the tick cache, and costs one load
+// logged under a lock. The padder and refreshes of the tick cache call it, and it costs one load
 // where there is no doubt.
 func (k *clock) report() bool {
 	if !k.doubt.Load() {

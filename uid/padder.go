@@ -12,7 +12,7 @@ import "time"
 // With TakePad callers do not depend on it: they compose for themselves when the ring is empty.
 // With TakeWait and TakeReject the padder alone composes.
 //
-//	kick, or ScheduleInterval ─► follow: drop what is too old ─► fillWhile ─► report a full ring
+//	kick, or ScheduleInterval ─► pad: drop what is too old, fill the ring ─► report ─► pause
 //
 // A turn composes for an eighth of an interval at most, so that the next one is not late, and so
 // that a ring which is never full, because its runs grow old faster than it is filled, costs an
@@ -38,32 +38,19 @@ func (c *Cached) padder(done <-chan struct{}) {
 	}
 }
 
-// look is one turn of the padder: it drops what is too old from ring and lanes, fills the ring,
-// reports what it found, and returns how long the padder may sleep. It holds no lock between its
-// steps, so callers take and compose concurrently. It never waits for the claim's authority: where
-// the claim forbids ids, pad returns at once, and the keeper kicks the padder when the claim has
-// changed.
+// look is one turn of the padder. It returns how long the padder may sleep. It holds no lock
+// between its steps, so callers take and compose concurrently.
 func (c *Cached) look() time.Duration {
 	c.runs.Add(1)
 	full, err := c.pad()
-	c.reportJump()
-	if full {
-		c.ringFull()
-	}
-	if err == nil || !c.gate.awaited() {
-		return c.opts.ScheduleInterval
-	}
-	c.keeper.refused() // waiting callers do not look again, so it is said here that ids stopped
-	if err == ErrLead {
-		// Callers wait for the clock: look again when it has caught up, in 100 µs at the least.
-		return min(c.opts.ScheduleInterval, c.untilLead(c.composer.pos.Load()))
-	}
-	return c.opts.ScheduleInterval
+	c.report(full, err)
+	return c.pause(err)
 }
 
 // pad makes ring and lanes follow the clock and fills the ring. It reports whether the ring is
 // full, and the bound that stopped it. It composes at least one batch, however late this goroutine
-// is: a caller may wait for it.
+// is: a caller may wait for it. It never waits for the claim's authority: where the claim forbids
+// ids it returns at once, and the keeper kicks the padder when the claim has changed.
 func (c *Cached) pad() (full bool, err error) {
 	before := c.composer.stale.Load()
 	c.composer.follow()
@@ -73,4 +60,25 @@ func (c *Cached) pad() (full bool, err error) {
 	})
 	c.recordFill(c.composer.stale.Load() > before, full || err != nil)
 	return full, err
+}
+
+// report says what pad has found: a jump of the clock, a full ring, and a bound that callers wait
+// for. They do not look again, so it is said here that ids have stopped.
+func (c *Cached) report(full bool, err error) {
+	c.reportJump()
+	if full {
+		c.ringFull()
+	}
+	if err != nil && c.gate.awaited() {
+		c.keeper.refused()
+	}
+}
+
+// pause returns how long the padder may sleep after a turn that err stopped. Where callers wait for
+// the clock, that is until the clock has caught up, and 100 µs at the least.
+func (c *Cached) pause(err error) time.Duration {
+	if err == ErrLead && c.gate.awaited() {
+		return min(c.opts.ScheduleInterval, c.untilLead(c.composer.pos.Load()))
+	}
+	return c.opts.ScheduleInterval
 }
