@@ -55,7 +55,7 @@ type composer struct {
 }
 
 // newComposer returns a composer whose position is the current tick, with an empty ring, for lanes
-// that are used up. Nothing is shared yet, so no lock is needed.
+// that are used up. Nothing is shared yet, so jump needs no lock.
 func newComposer(c *core, lanes []lane) *composer {
 	slots := c.opts.slots()
 	ring, _ := ringbuffer.New(int(slots), nil) // Options ensure a power of two that New accepts
@@ -66,7 +66,7 @@ func newComposer(c *core, lanes []lane) *composer {
 	}
 	p.jump(p.window, c.clock.now())
 	for i := range lanes {
-		lanes[i].skip = p.skip(i)
+		lanes[i].setSkip(p.skip(i))
 	}
 	return p
 }
@@ -277,17 +277,10 @@ func (p *composer) refresh(now time.Time) {
 		p.jump(p.keeper.window.Load(), now)
 	}
 	for i := range p.lanes {
-		l := &p.lanes[i]
-		l.mu.Lock()
-		// limit is a tick's first position, and a run's end lies in its tick or at the next one's
-		// begin.
-		if l.end.Load() <= limit { // a run lies inside a tick
-			l.drop()
-		}
 		if stale {
-			l.skip = p.skip(i)
+			p.lanes[i].setSkip(p.skip(i))
 		}
-		l.mu.Unlock()
+		p.lanes[i].expire(limit)
 	}
 }
 

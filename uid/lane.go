@@ -127,9 +127,9 @@ func (l *lane) isUsedUp() bool { return l.next.Load() >= l.end.Load() }
 
 // refill takes up to len(heads) runs of runLen numbers from the ring for a used-up lane, and
 // returns how many, with their first numbers in heads. The caller gets the first n numbers of them
-// and the lane the rest of the last run. The first skip numbers of the first run are not used: see
-// composer.skip. No runs mean that the ring is empty, or if empty is false that another caller has
-// refilled the lane.
+// and the lane the rest of the last run. The first skip numbers of the first run are not used: so
+// setSkip has said. No runs mean that the ring is empty, or if empty is false that another caller
+// has refilled the lane.
 //
 //	heads[0]     heads[1]                  end
 //	───┬────┬───────┬─────────────┬─────────┬───►  numbers
@@ -180,6 +180,23 @@ func (l *lane) begin(next, end uint64) {
 func (l *lane) drop() {
 	end := l.end.Load()
 	l.taken -= end - min(end, l.next.Swap(usedUp)) // adds may have passed end
+}
+
+// expire drops the rest of the run if that ends at limit or below. A run lies inside a tick, so if
+// limit is a tick's first position, the run is of an earlier tick.
+func (l *lane) expire(limit uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end.Load() <= limit {
+		l.drop()
+	}
+}
+
+// setSkip has the lane pass over the first n numbers of its next run, fewer than a run has.
+func (l *lane) setSkip(n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.skip = n
 }
 
 // issued returns how many runs the lane took, and how many of their numbers were handed out or
