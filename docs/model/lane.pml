@@ -381,6 +381,9 @@ proctype padder() {
 			dropRing(now);
 			atomic { if :: pos < now -> pos = now :: else -> skip fi };
 #endif
+			lock(mu[0]);
+			if :: pass[0] = RUN - 1 :: true fi; // setSkip
+			unlock(mu[0]);
 #if BROKEN != 5
 			lock(mu[0]);
 #endif
@@ -388,10 +391,6 @@ proctype padder() {
 			:: end[0] > 0 && (end[0] - 1) / RUN < now ->
 				drop(0, now)
 			:: else
-			fi;
-			if
-			:: next[0] >= end[0] -> pass[0] = RUN - 1
-			:: true
 			fi;
 #if BROKEN != 5
 			unlock(mu[0]);
