@@ -14,7 +14,7 @@ import (
 
 // composer makes run heads ahead of demand: it owns the position and puts what it composes into the
 // ring. It counts in numbers, as lanes do. Its methods lock themselves and are safe for concurrent
-// use; functions that say "under mu" are their parts.
+// use; functions that say "under mu" are their parts. The package comment's glossary has the words.
 //
 //	          oldest run          newest run  pos
 //	              │                   │        │

@@ -85,10 +85,12 @@
 //	position       (tick, sequence) of what is composed next, read as one number
 //	number         an id without its gene bits
 //	run            RunLength consecutive ids
+//	run head       the first number of a run, which stands for it in the ring
 //	ring           the store of runs, filled ahead of demand
 //	lane           the word from which callers take the ids of one run after the other
 //	composer       the owner of the position, which composes runs and puts them into the ring
 //	padder         the goroutine that keeps the ring full and its contents honest
+//	gate           where callers wait for any change that may let them go on
 //	keeper         the goroutine that extends the claim, and replaces one that is lost
 //	lead, lag      how far an id's time is ahead of the clock, or behind it
 //	gene           low bits of an id that carry the shard of the key it was made for

@@ -23,7 +23,7 @@ const (
 
 // lane is where callers get their ids: one atomic add each. A lane counts in numbers, which are ids
 // without their gene bits, the lowest ones. It hands out one run of consecutive numbers after
-// another, each taken from the composer's ring.
+// another, each taken from the composer's ring. The package comment's glossary has the words.
 //
 //	               next                          end
 //	────┬────────────▼────────────────────────────▼────────►  numbers

@@ -3,7 +3,7 @@ package uid
 import "time"
 
 // padder is the goroutine that keeps the ring full, and the ids in it close to the clock, until
-// done is closed. NewCached starts it, Close ends it.
+// done is closed. NewCached starts it, Close ends it. The package comment's glossary has the words.
 //
 // It looks at ring and lanes when kick wakes it and at least every ScheduleInterval, because the
 // ids of an idle service grow old too. A check drops what would be too old within two intervals:
