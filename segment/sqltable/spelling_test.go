@@ -56,7 +56,7 @@ func (w *watched) Fetch(ctx context.Context, tag string, step int64) (segment.Ra
 // and leaves nothing in memory. It runs alone, because it measures the heap.
 func TestManySpellings(t *testing.T) { //nolint:paralleltest // see above
 	if testing.Short() {
-		t.Skip("long: tens of thousands of names, and nothing beside it")
+		t.Skip("long: 16,000 names, and nothing runs beside it")
 	}
 	const tag, callers = "order", 64
 	_, db := database(t)
