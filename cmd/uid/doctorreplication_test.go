@@ -147,6 +147,11 @@ func TestDoctorStandbys(t *testing.T) {
 		}
 	}
 	sick(t, b, s, "fail synchronous_commit is local", "ALTER DATABASE "+db+" SET synchronous_commit = 'local'")
+	s.Exec(t, "ALTER DATABASE "+db+" SET synchronous_commit = 'off'")
+	r := b.check(t, exitFailure, "synchronous_commit", "", "doctor")
+	if strings.Contains(r.stdout, "a commit is on a standby") {
+		t.Errorf("with synchronous_commit off doctor says\n%s", r.stdout)
+	}
 	sick(t, b, s, "warn synchronous_commit is remote_write",
 		"ALTER DATABASE "+db+" SET synchronous_commit = 'remote_write'")
 	s.Exec(t, "ALTER DATABASE "+db+" RESET synchronous_commit", "CREATE ROLE app LOGIN")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -164,10 +163,14 @@ func (r result) groupRow() string {
 	for _, n := range r.Errors {
 		failed += n
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %d | %s | %.2f s | %.2f s |",
+	followed := "-"
+	if r.Followed > 0 {
+		followed = fmt.Sprintf("%.2f s", r.Followed)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %d | %s | %.2f s | %s |",
 		r.Authority, r.Duration, human.Count(r.IDs), human.Count(r.Counted),
 		r.Duplicates+r.Again+r.Outside, human.Count(int64(r.Windows)), next, human.Count(failed),
-		r.Stall, cmp.Or(r.Followed, r.Recovery))
+		r.Stall, followed)
 }
 
 // processor returns the name of the machine's processor, or the architecture where the system does
