@@ -54,7 +54,7 @@ var (
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.
 type Assigner interface {
 	// Assign claims a worker id in [0, maxWorker]. It may block until ctx ends, and its error then
-	// wraps that of ctx. A worker id that is out of range is an error that wraps
+	// wraps that of ctx: the constructor of a generator waits for it. A worker id that is out of range is an error that wraps
 	// ErrWorkersExhausted, never a truncated id.
 	Assign(ctx context.Context, maxWorker int64) (Claim, error)
 }
@@ -64,9 +64,10 @@ type Assigner interface {
 //
 // Only one goroutine at a time may call Extend or Release. They return soon after their ctx has
 // ended: to a generator a call that does not has failed, and until it returns no other is made.
-// Worker and Window are safe for concurrent use. A generator waits for its claim's methods when it
-// is closed, so they must not call its Close. They may call its other methods: it holds no lock
-// while they run.
+// Worker and Window are safe for concurrent use; a generator calls them while no other of the
+// claim's methods runs, so they may share a lock with those. A generator waits for its claim's
+// methods when it is closed, so they must not call its Close. They may call its other methods: it
+// holds no lock while they run.
 type Claim interface {
 	// Worker returns the worker id. It never changes.
 	Worker() int64

@@ -33,7 +33,7 @@ func (c *Cached) blocked() error {
 	}
 	now := c.clock.now()
 	pos = p.upcoming(w, pos, now)
-	return c.lasting(c.permits(w, pos, now), c.untilLead(pos))
+	return c.lasting(c.permits(w, pos, now), pos, c.untilLead(pos))
 }
 
 // startWait is how long a Default may wait for its clock because a claim began ahead of it: a claim
@@ -50,7 +50,8 @@ func (d *Default) blocked() error {
 		return ErrClosed
 	}
 	_, wait, err := d.after(last, d.keeper.window.Load())
-	if err == nil && wait > d.timeline.tick { // before the first id no call waits
+	pos := max(uint64(max(0, last)), d.timeline.at(d.clock.now()))
+	if err == nil && wait > d.timeline.longest(pos) { // before the first id no call waits
 		newest := uint64(last)
 		tick := newest &^ d.timeline.of(newest).tickMask
 		switch began := tick <= d.ahead.Load(); {
@@ -61,19 +62,19 @@ func (d *Default) blocked() error {
 			err = &clockBackError{By: wait, Bound: d.opts.rollback.bound}
 		}
 	}
-	return d.lasting(err, wait)
+	return d.lasting(err, pos, wait)
 }
 
-// lasting returns err, which forbids ids for wait, or nil if a call just waits it out: for the next
-// tick at MaxLead, or for an extension of the claim that is under way. An ErrLead that lasts gets
-// the instant, to the second, at which the clock permits ids again.
-func (c *core) lasting(err error, wait time.Duration) error {
+// lasting returns err, which forbids ids of the tick of pos for wait, or nil if a call just waits it
+// out: for the next tick at MaxLead, or for an extension of the claim that is under way. An ErrLead
+// that lasts gets the instant, to the second, at which the clock permits ids again.
+func (c *core) lasting(err error, pos uint64, wait time.Duration) error {
 	if err == errExtending {
 		c.keeper.kick() // a clock that was set may have brought it about, which no timer notices
 		return nil
 	}
 	if err == ErrLead {
-		if wait <= c.timeline.tick {
+		if wait <= c.timeline.longest(pos) {
 			return nil
 		}
 		// An instant and not a duration, so that the text is the same for as long as the reason is.

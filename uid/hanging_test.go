@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/claimtest"
 	"github.com/uidring/uidring/uid"
 )
@@ -70,14 +71,54 @@ func TestExtendStands(t *testing.T) {
 	}
 }
 
+// locking is an authority whose claims hold a lock in each of their methods.
+type locking struct{ assigner.Assigner }
+
+func (a locking) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
+	c, err := a.Assigner.Assign(ctx, maxWorker)
+	return &lockedClaim{c, make(chan struct{}, 1)}, err
+}
+
+// lockedClaim's lock is a channel, because a bubble's time stands still while a Mutex is waited for.
+type lockedClaim struct {
+	claim assigner.Claim
+	lock  chan struct{}
+}
+
+func (c *lockedClaim) hold() (unlock func()) {
+	c.lock <- struct{}{}
+	return func() { <-c.lock }
+}
+
+func (c *lockedClaim) Worker() int64 {
+	defer c.hold()()
+	return c.claim.Worker()
+}
+
+func (c *lockedClaim) Window() (from, until time.Time) {
+	defer c.hold()()
+	return c.claim.Window()
+}
+
+func (c *lockedClaim) Extend(ctx context.Context, until time.Time) (time.Time, error) {
+	defer c.hold()()
+	return c.claim.Extend(ctx, until)
+}
+
+func (c *lockedClaim) Release(ctx context.Context, used time.Time) error {
+	defer c.hold()()
+	return c.claim.Release(ctx, used)
+}
+
 // TestCloseWhileCallStands closes a generator whose authority does not come back, from an Extend or
-// from the Release: Close returns after its bound and says so. Only the call's own goroutine is left.
+// from the Release, with its claim's lock: Close returns after its bound and says so. Only the call's
+// own goroutine is left.
 func TestCloseWhileCallStands(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for _, op := range []claimtest.Op{claimtest.OpExtend, claimtest.OpRelease} {
 			a := newMemory(10 * time.Minute)
-			bubble(t, kind, a, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			bubble(t, kind, locking{a}, uid.Both{}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
 				resume := stands(a, op)
 				time.Sleep(8 * time.Minute)
 				begin := time.Now()

@@ -236,7 +236,7 @@ func (k *keeper) loop(ctx context.Context) {
 			}
 			backoff = backOff(backoff, time.Since(failing))
 		}
-		pause := backoff/2 + k.jitter(backoff)
+		pause := backoff/2 + k.window.Load().jitter(backoff)
 		next = time.Now().Add(pause)
 		timer.Reset(pause)
 	}

@@ -69,11 +69,11 @@ func stoppedKeeper(t *testing.T, a *claimtest.Memory, o Both) *keeper {
 }
 
 // TestKeeperPaceOfGrant has an authority grant less than it is asked for: an eighth less is enough, and
-// where what is left is over in a moment, the next extension is a millisecond away at the least.
+// where what is left is over in a moment, the next extension is 10 ms away at the least.
 func TestKeeperPaceOfGrant(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ less, slow time.Duration }{
-		{time.Minute, 0}, {time.Minute + 1, keeperSlow}, {8*time.Minute - 1500*time.Microsecond, time.Millisecond},
+		{time.Minute, 0}, {time.Minute + 1, keeperSlow}, {8*time.Minute - 1500*time.Microsecond, keeperPauseMin},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &claimtest.Memory{Length: 8 * time.Minute}

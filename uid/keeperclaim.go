@@ -76,7 +76,7 @@ func (k *keeper) assign(ctx context.Context) error {
 func (k *keeper) publish(w *window, left time.Duration) {
 	w.renew = w.end
 	if !w.until.IsZero() {
-		k.ahead = k.length/2 + k.jitter(k.length/8+1)
+		k.ahead = k.length/2 + w.jitter(k.length/8+1)
 		k.least, k.rest = min(k.ahead, left/2), time.Time{}
 		if left < forever {
 			k.rest = time.Now().Add(left / 2)
@@ -86,11 +86,11 @@ func (k *keeper) publish(w *window, left time.Duration) {
 	k.window.Store(w)
 }
 
-// jitter returns a duration in [0, d) that differs from process to process: a hash of worker id and
-// time, so that a simulation that is run again is the same.
-func (k *keeper) jitter(d time.Duration) time.Duration {
-	return time.Duration(mix(mix(uint64(k.claim.Worker()))^uint64(time.Now().UnixNano())) % uint64(
-		d))
+// jitter returns a duration in [0, d) that differs from process to process: a hash of the window's
+// worker id and time, so that a simulation that is run again is the same. It does not ask the claim:
+// a call may be out.
+func (w *window) jitter(d time.Duration) time.Duration {
+	return time.Duration(mix(mix(uint64(w.worker))^uint64(time.Now().UnixNano())) % uint64(d))
 }
 
 // extend moves the window's end, or publishes why it cannot. w is the window that is extended. It
@@ -124,7 +124,7 @@ func (k *keeper) extend(ctx context.Context, w *window) error {
 	// A claim that bounds its lead to less than keeperSlow is asked before its window is over.
 	if !next.until.IsZero() && asked.Sub(next.until) > k.length/8 {
 		left = next.until.Sub(k.needs())
-		k.slow = min(keeperSlow, max(time.Millisecond, next.until.Sub(next.extended)/2))
+		k.slow = min(keeperSlow, max(keeperPauseMin, next.until.Sub(next.extended)/2))
 	}
 	if next.end < k.timeline.end() && !next.extended.Before(k.timeline.time(next.end)) {
 		next.failing = w.failing

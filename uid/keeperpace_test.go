@@ -2,6 +2,7 @@ package uid_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestPaceOfClaims(t *testing.T) {
 
 // TestPaceOfSmallExtensions has an authority that lets the window grow by a millisecond: it is asked
 // each time when half of what is left is over, and a hundred times a second at the most, also where ticks
-// are short.
+// are short and callers wait.
 func TestPaceOfSmallExtensions(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Second, time.Millisecond} {
@@ -60,7 +61,19 @@ func TestPaceOfSmallExtensions(t *testing.T) {
 			return bubbleStart.Add(time.Duration(until.Add(int64(time.Millisecond))))
 		}
 		l := bitsalloc.Layout{TimeBits: 41, WorkerBits: 10, SeqBits: 12, Tick: tick, Epoch: bubbleEpoch}
-		bubble(t, "default", a, uid.Both{Layout: l}, func(t *testing.T, _ uid.Generator, _ *uid.TestClock) {
+		bubble(t, "default", a, uid.Both{Layout: l}, func(t *testing.T, g uid.Generator, _ *uid.TestClock) {
+			ctx, stop := context.WithCancel(t.Context())
+			var callers sync.WaitGroup
+			defer callers.Wait()
+			defer stop()
+			for range 3 {
+				callers.Go(func() {
+					for ctx.Err() == nil {
+						_, _ = g.Next(ctx) // fails while the window is over
+						time.Sleep(100 * time.Microsecond)
+					}
+				})
+			}
 			for second := range int64(2) {
 				time.Sleep(time.Second)
 				if n := asked.Load(); n < 5 || n > 100*(second+1)+1 {

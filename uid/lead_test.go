@@ -56,6 +56,30 @@ func TestUpAtCutOff(t *testing.T) {
 	})
 }
 
+// TestHealthInShorterTicks sets the clock back in an era of 10 ms ticks that follows one of minutes: a
+// call that waits for most of a minute is no call that waits for the next tick.
+func TestHealthInShorterTicks(t *testing.T) {
+	t.Parallel()
+	layout := bitsalloc.Layout{TimeBits: 30, WorkerBits: 10, SeqBits: 8, Tick: time.Minute, Epoch: bubbleEpoch}
+	shorter := bitsalloc.Layout{TimeBits: 40, WorkerBits: 10, SeqBits: 8, Tick: 10 * time.Millisecond}
+	o := uid.Both{Layout: layout, Rollback: uid.RollbackWait(time.Minute), MaxLead: 20 * time.Millisecond,
+		Eras: []bitsalloc.Era{{From: bubbleStart.Add(-time.Hour), Layout: shorter}}}
+	for kind := range kinds {
+		bubble(t, kind, claimtest.Static(1), o, func(t *testing.T, g uid.Generator, clock *uid.TestClock) {
+			mustNext(t, g)
+			clock.Step(-45 * time.Second)
+			for n := 0; kind == "cached" && n < 100_000; n++ { // what is there already
+				if _, err := g.Next(within(t, time.Millisecond)); err != nil {
+					break
+				}
+			}
+			if h, err := callAndHealth(t, g, time.Second); h.Status != uid.Down {
+				t.Errorf("%s: Health() = %+v, Next() = %v with the clock 45 s back", kind, h, err)
+			}
+		})
+	}
+}
+
 // TestRollbackWaitUsedUp sets the clock back behind a tick that has no id left: a caller waits for
 // the tick after it, and Stats says so where that is longer than a tick.
 func TestRollbackWaitUsedUp(t *testing.T) {

@@ -94,7 +94,8 @@ type Stats struct {
 	// larger BoostPower or PaddingFactor lets fewer callers compose. (Cached)
 	Pads int64
 
-	// Waits counts how often a caller had to wait, Waited is how long callers waited, all together.
+	// Waits counts how often a caller had to wait. Waited is how long callers waited, all together,
+	// for the waits that are over.
 	Waits  int64
 	Waited time.Duration
 

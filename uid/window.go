@@ -49,7 +49,10 @@ func newWindow(l *timeline, c assigner.Claim) (*window, error) {
 	if n, ok := c.(assigner.Named); ok {
 		w.universe = n.Universe()
 	}
-	w.start, w.until = c.Window()
+	// Without the monotonic time that they may carry: positions go by the wall clock, which may be
+	// set, and so do the times that are compared with these.
+	start, until := c.Window()
+	w.start, w.until = start.Round(0), until.Round(0)
 	if w.from = l.at(w.start); l.time(w.from).Before(w.start) {
 		w.from = l.next(w.from)
 	}

@@ -75,3 +75,21 @@ func TestTicksOfWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowWallTime: a window's times are those of the wall clock alone, whatever the claim's carry. A
+// difference of two that carry a monotonic time would not see that the clock was set.
+func TestWindowWallTime(t *testing.T) {
+	t.Parallel()
+	eras, err := bitsalloc.NewEras(bitsalloc.Layout{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	w, err := newWindow(newTimeline(eras, 0), windowClaim{now, now.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.start != now.Round(0) || w.until != now.Add(time.Hour).Round(0) {
+		t.Errorf("window = %v to %v, want no monotonic time", w.start, w.until)
+	}
+}

@@ -1,5 +1,5 @@
 // Package authority shows how to take worker ids from a store of your own. Store is all that has to
-// be written, and package slots does the rest. This Store keeps its entries in memory, where yours
+// be written, and package lease does the rest. This Store keeps its entries in memory, where yours
 // makes a request.
 package authority
 
@@ -46,7 +46,7 @@ func (s *Store) Get(ctx context.Context, name string) (lease.Entry, error) {
 }
 
 // Put is the compare-and-set. An error that leaves its outcome open, such as a timeout, is returned
-// as it is: package slots reads the entry again, and the token in its value tells the outcome.
+// as it is: package lease reads the entry again, and the token in its value tells the outcome.
 func (s *Store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	var revision int64 // 0: the key must not exist
 	if old.Version != "" {
