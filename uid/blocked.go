@@ -65,9 +65,9 @@ func (d *Default) blocked() error {
 	return d.lasting(err, pos, wait)
 }
 
-// lasting returns err, which forbids ids of the tick of pos for wait, or nil if a call just waits it
-// out: for the next tick at MaxLead, or for an extension of the claim that is under way. An ErrLead
-// that lasts gets the instant, to the second, at which the clock permits ids again.
+// lasting returns err, which forbids ids of the tick of pos for wait, or nil if a call just waits
+// it out: for the next tick at MaxLead, or for an extension of the claim that is under way. An
+// ErrLead that lasts gets the instant, to the second, at which the clock permits ids again.
 func (c *core) lasting(err error, pos uint64, wait time.Duration) error {
 	if err == errExtending {
 		c.keeper.kick() // a clock that was set may have brought it about, which no timer notices

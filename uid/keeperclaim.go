@@ -87,8 +87,8 @@ func (k *keeper) publish(w *window, left time.Duration) {
 }
 
 // jitter returns a duration in [0, d) that differs from process to process: a hash of the window's
-// worker id and time, so that a simulation that is run again is the same. It does not ask the claim:
-// a call may be out.
+// worker id and time, so that a simulation that is run again is the same. It does not ask the
+// claim: a call may be out.
 func (w *window) jitter(d time.Duration) time.Duration {
 	return time.Duration(mix(mix(uint64(w.worker))^uint64(time.Now().UnixNano())) % uint64(d))
 }
