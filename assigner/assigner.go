@@ -54,8 +54,8 @@ var (
 // An Assigner hands out worker ids. Implementations are safe for concurrent use.
 type Assigner interface {
 	// Assign claims a worker id in [0, maxWorker]. It may block until ctx ends, and its error then
-	// wraps that of ctx: the constructor of a generator waits for it. A worker id that is out of range is an error that wraps
-	// ErrWorkersExhausted, never a truncated id.
+	// wraps that of ctx: the constructor of a generator waits for it. A worker id that is out of
+	// range is an error that wraps ErrWorkersExhausted, never a truncated id.
 	Assign(ctx context.Context, maxWorker int64) (Claim, error)
 }
 
