@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/uidring/uidring/bench/internal/report"
@@ -31,10 +32,9 @@ func main() {
 		"comma-separated suites to run")
 	only := flag.Bool("report", false, "measure nothing, write the report from the results")
 	flag.Parse()
-	names := strings.Split(*suites, ",")
-	if *only {
-		names = nil
-	}
+	names := slices.DeleteFunc(strings.Split(*suites, ","), func(name string) bool {
+		return *only || name == "anchors" && c.Anchors == ""
+	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, c, names); err != nil {
@@ -48,6 +48,11 @@ func main() {
 func run(ctx context.Context, c *suite.Config, names []string) error {
 	if _, err := os.Stat("bench/go.mod"); err != nil {
 		return fmt.Errorf("want the repository's root as the working directory: %w", err)
+	}
+	for _, name := range append(flag.Args(), names...) {
+		if !slices.Contains(result.Suites(), name) || flag.NArg() > 0 {
+			return fmt.Errorf("%q: want -suite with some of %v", name, result.Suites())
+		}
 	}
 	r, err := report.Load(c.Results)
 	if err != nil {

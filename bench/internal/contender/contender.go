@@ -52,15 +52,16 @@ func perTick(ids int64, tick time.Duration, waits bool) Rate {
 }
 
 // Mark returns the mark of a measured rate: "*" within 15 percent of what the layout can sustain,
-// which the row then shows, "†" above that, which the layout cannot sustain, or "".
+// which the row of a generator that waits then shows, "†" above that, which the layout cannot
+// sustain, or "".
 func (r Rate) Mark(perSecond float64) string {
 	switch {
-	case r.PerSecond == 0 || perSecond < 0.85*r.PerSecond:
-		return ""
-	case perSecond <= 1.15*r.PerSecond:
+	case perSecond > 1.15*r.PerSecond && r.PerSecond > 0:
+		return "†"
+	case perSecond >= 0.85*r.PerSecond && r.Waits:
 		return "*"
 	}
-	return "†"
+	return ""
 }
 
 // Short is how long most measurements of a pace run: short enough for many of them to go by without

@@ -109,7 +109,8 @@ func TestMark(t *testing.T) {
 		want string
 	}{
 		{hundred, 84, ""}, {hundred, 86, "*"}, {hundred, 114, "*"}, {hundred, 116, "†"},
-		{contender.Rate{}, 1e9, ""},
+		{contender.Rate{}, 1e9, ""}, {contender.Rate{PerSecond: 100}, 100, ""},
+		{contender.Rate{PerSecond: 100}, 116, "†"},
 	} {
 		if got := tt.rate.Mark(tt.at); got != tt.want {
 			t.Errorf("%+v at %v: mark %q, want %q", tt.rate, tt.at, got, tt.want)

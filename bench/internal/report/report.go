@@ -84,11 +84,11 @@ func (r *Report) Runs() (out []result.Meta) {
 	return out
 }
 
-// Minutes returns how long these suites took together, or all of them.
+// Minutes returns how long these suites took together.
 func (r *Report) Minutes(suites ...string) float64 {
 	total := 0.0
 	for _, m := range r.Runs() {
-		if len(suites) == 0 || slices.Contains(suites, m.Suite) {
+		if slices.Contains(suites, m.Suite) {
 			total += m.Seconds
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Report) Ns(name string, goroutines, procs int) float64 {
 }
 
 // Table is a table of a suite: a line for each name, a column for each that is asked for, or for
-// all. Cells are medians.
+// all. Cells are medians, but for the longest of all.
 func (r *Report) Table(suite, table, head string, columns ...string) *grid {
 	var names []string
 	all := len(columns) == 0
@@ -128,8 +128,11 @@ func (r *Report) Table(suite, table, head string, columns ...string) *grid {
 	for _, name := range names {
 		line := []string{name}
 		for _, column := range columns {
-			row := r.files[suite].Get(table, name, column)
-			cell := show(result.Quantile(row.Values, 0.5), row.Unit)
+			row, q := r.files[suite].Get(table, name, column), 0.5
+			if column == "longest" {
+				q = 1
+			}
+			cell := show(result.Quantile(row.Values, q), row.Unit)
 			if row.Err != "" {
 				cell = "failed"
 			}

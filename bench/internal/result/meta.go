@@ -21,6 +21,7 @@ type Meta struct {
 	Seconds   float64 // that the suite took
 	Quick     bool    // few and short measurements
 	Command   string
+	Load      string // LoadAverage before the suite
 	Commit    string // "+changes" when the working tree differed
 	GoVersion string
 	Platform  string // GOOS/GOARCH
@@ -32,7 +33,8 @@ type Meta struct {
 // NewMeta describes this machine and this program.
 func NewMeta(ctx context.Context, suite string, quick bool) Meta {
 	m := Meta{Suite: suite, Date: time.Now().UTC().Truncate(time.Second), Quick: quick,
-		Command: "go run ./bench/cmd/bench", Commit: commit(ctx), GoVersion: runtime.Version(),
+		Command: strings.Join(append([]string{"go run ./bench/cmd/bench"}, os.Args[1:]...), " "),
+		Load:    LoadAverage(), Commit: commit(ctx), GoVersion: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Processor: processor(ctx),
 		CPUs: runtime.GOMAXPROCS(0), Modules: map[string]string{}}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -83,9 +85,6 @@ func Conditions(ctx context.Context) string {
 
 // LoadAverage returns the machine's load averages, where the system has them.
 func LoadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "not known"
-	}
-	return strings.TrimSpace(string(text))
+	text, _ := os.ReadFile("/proc/loadavg")
+	return cmp.Or(strings.TrimSpace(string(text)), "not known")
 }
