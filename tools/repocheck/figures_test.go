@@ -23,17 +23,6 @@ type figure struct {
 
 var figures = []figure{
 	{
-		raw: "bench/results/segment-latency.txt",
-		values: func(t *testing.T, raw string) []string {
-			t.Helper()
-			return []string{round(median(all(t, raw, `/Tag-\d.* ([\d.]+) p99\.99-ns`))/1e3, 0)}
-		},
-		pages: map[string]string{
-			"docs/segment.md":       "`Tag.Next` takes ([0-9.]+) µs at the 99.99th percentile",
-			"docs/segment.zh-CN.md": "`Tag.Next` 的 99.99 分位是 ([0-9.]+) µs",
-		},
-	},
-	{
 		raw: "bench/results/number.txt",
 		values: func(t *testing.T, raw string) (values []string) {
 			t.Helper()
