@@ -49,10 +49,9 @@ func (d *Default) blocked() error {
 	if last == closedPosition {
 		return ErrClosed
 	}
-	_, wait, err := d.after(last, d.keeper.window.Load())
-	pos := max(uint64(max(0, last)), d.timeline.at(d.clock.now()))
-	if err == nil && wait > d.timeline.longest(pos) { // before the first id no call waits
-		newest := uint64(last)
+	pos, wait, err := d.after(last, d.keeper.window.Load())
+	newest := uint64(last)
+	if err == nil && wait > d.timeline.tickOf(newest) { // before the first id no call waits
 		tick := newest &^ d.timeline.of(newest).tickMask
 		switch began := tick <= d.ahead.Load(); {
 		case began && wait > startWait:
@@ -74,7 +73,7 @@ func (c *core) lasting(err error, pos uint64, wait time.Duration) error {
 		return nil
 	}
 	if err == ErrLead {
-		if wait <= c.timeline.longest(pos) {
+		if wait <= c.timeline.tickOf(pos) {
 			return nil
 		}
 		// An instant and not a duration, so that the text is the same for as long as the reason is.

@@ -110,7 +110,7 @@ func (c *core) leads(pos uint64, now time.Time) error {
 
 // maxLead returns MaxLead in whole ticks of the era of pos.
 func (c *core) maxLead(pos uint64) time.Duration {
-	return c.opts.MaxLead.Truncate(c.timeline.of(pos).alloc.Layout().Tick)
+	return c.opts.MaxLead.Truncate(c.timeline.tickOf(pos))
 }
 
 // untilLead returns how long it takes until MaxLead permits the tick of pos, and at least 100 µs,

@@ -227,7 +227,8 @@ func (d *Default) issued() int64 {
 }
 
 // after returns the position that follows last now, or else how long to wait for one, or why there
-// is none. The cases, where tick is the clock's, or the window's first if that is later:
+// is none; with ErrLead the tick that MaxLead forbids, too. The cases, where tick is the clock's,
+// or the window's first if that is later:
 //
 //	no id yet, or the newest is of an earlier tick    tick's start
 //	the newest is of tick                             the next sequence number
@@ -279,7 +280,7 @@ func (d *Default) after(last int64, w *window) (pos uint64, wait time.Duration, 
 	// A tick of now or before is not ahead of the clock, unless it is an era's first one.
 	if d.opts.MaxLead > 0 && (tick > now || tick == d.timeline.of(tick).first) {
 		if err := d.leads(tick, d.clock.now()); err != nil {
-			return 0, d.untilLead(tick), err
+			return tick, d.untilLead(tick), err
 		}
 	}
 	return pos, 0, nil

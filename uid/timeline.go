@@ -128,16 +128,8 @@ func (l *timeline) next(pos uint64) uint64 {
 	return l.after(i)
 }
 
-// longest returns how long the tick of pos is, or the one before it where that is another era's and
-// longer: what is cut off of an era's last tick belongs to the first tick of the next era.
-func (l *timeline) longest(pos uint64) time.Duration {
-	e := l.of(pos)
-	longest := e.alloc.Layout().Tick
-	if e != &l.eras[0] && pos <= e.first|e.tickMask {
-		longest = max(longest, l.of(e.first-1).alloc.Layout().Tick)
-	}
-	return longest
-}
+// tickOf returns how long the ticks of the era of pos are.
+func (l *timeline) tickOf(pos uint64) time.Duration { return l.of(pos).alloc.Layout().Tick }
 
 // before returns the tick of the number before that of a position or a number: its own tick, or the
 // one before it if it is the tick's first. A number's worker bits are kept in neither.
