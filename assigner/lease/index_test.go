@@ -267,6 +267,36 @@ func TestLaggingList(t *testing.T) {
 	})
 }
 
+// TestRestoreLaggingList: a Restore raises the ends of slots too that the list does not show yet.
+func TestRestoreLaggingList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lagging{newIndexed(time.Second, false)}
+		a := newAssigner(t, s, nil)
+		assign(t, a)
+		time.Sleep(2 * time.Second)
+		slot := fmt.Sprintf(`{"v":1,"gen":1,"token":"7","owner":"o","until_ms":%d}`, time.Now().Add(time.Hour).UnixMilli())
+		if _, err := s.Put(t.Context(), lease.Entry{Name: lease.SlotPrefix + "1"}, []byte(slot)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second / 2)
+		floor := time.Now().Add(48 * time.Hour).Truncate(time.Millisecond)
+		if err := a.Restore(t.Context(), 5, 48*time.Hour, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		slots, err := a.Slots(t.Context())
+		if err != nil || len(slots) != 2 {
+			t.Fatalf("Slots = %v, %v, want two", slots, err)
+		}
+		for _, slot := range slots {
+			if slot.Until.Before(floor) {
+				t.Errorf("worker %d is reserved until %v, want %v or later", slot.Worker, slot.Until, floor)
+			}
+		}
+	})
+}
+
 // TestSpareKept: a worker id that an Assign got as its own and did not come to use is the next one's,
 // once, if the layout has room for it and the store has not forgotten it.
 func TestSpareKept(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/backoff"
 )
 
 // Slot is a worker id that was given out.
@@ -112,7 +113,11 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		layouts = closed + layouts
 	}
 	h.Layout = layouts
-	if _, err := s.putHeader(ctx, h); err != nil {
+	h, err = s.putHeader(ctx, h)
+	if err == nil && s.index == nil {
+		rows, err = s.since(ctx, h)
+	}
+	if err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -124,6 +129,27 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		}
 	}
 	return nil
+}
+
+// since returns all slots that were there when h was written. A list that does not show h yet may
+// lack some.
+func (s *space) since(ctx context.Context, h header) ([]row, error) {
+	for {
+		shown, rows, err := s.rows(ctx)
+		if err != nil || shown.entry.Version == h.entry.Version {
+			return rows, err
+		}
+		e, err := s.get(ctx, headerName)
+		if err == nil && e.Version != h.entry.Version {
+			err = ErrConflict // another process has changed it
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !backoff.Wait(ctx, lastForChange) {
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // restored returns the layouts of a store that went back: the longest list of the header, the slots
