@@ -46,9 +46,12 @@ const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
 
 // Entry is what a Store keeps under a name.
 type Entry struct {
-	Name    string // "header", or "slot-" and a worker id in decimal digits
-	Value   []byte // JSON, at most 16 KiB
-	Version string // of this value, and another one after every change; empty: there is no entry
+	Name  string // "header", or "slot-" and a worker id in decimal digits
+	Value []byte // JSON, at most 16 KiB
+	// Version is of this value, and another one after every change; empty: there is no entry. A
+	// store that went back to an older state may count to the same one again, with another value:
+	// Put has to tell the two apart, by the value if need be.
+	Version string
 
 	// At is when the entry was read, by the clock of a Store that is an assigner.Clock, and saves
 	// the call of Now. It is set for an entry that does not exist as well. Zero: not told.

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,13 @@ func (s *store) path(name string) string { return s.root + "/" + name }
 func read[T any](ctx context.Context, s *store,
 	f func(c *zk.Conn, at time.Time) (T, error)) (T, error) {
 	return call(ctx, s.session, func(c *zk.Conn) (none T, err error) {
-		session := c.SessionID() // 0: the first one is yet to begin
+		session := c.SessionID()
+		if session == 0 { // the link's first is yet to begin, and a first answer comes in it
+			if _, _, err := c.Exists(s.root); err != nil {
+				return none, err
+			}
+			session = c.SessionID()
+		}
 		at, err := s.tick(c)
 		if errors.Is(err, zk.ErrNoNode) {
 			_, err = c.Sync(s.root)
@@ -77,7 +84,7 @@ func read[T any](ctx context.Context, s *store,
 			return none, err
 		}
 		got, err := f(c, at)
-		if now := c.SessionID(); err == nil && session != 0 && session != now {
+		if err == nil && c.SessionID() != session {
 			return none, errors.New("zookeeper: the session ended during a read")
 		}
 		return got, err
@@ -162,7 +169,10 @@ func entry(name string, data []byte, version int32, at time.Time) lease.Entry {
 	return lease.Entry{Name: name, Value: data, Version: strconv.Itoa(int(version)), At: at}
 }
 
-// Put creates a node, or replaces its data if its version is the one that was read.
+// Put creates a node, or replaces its data if it is the one that was read. ZooKeeper compares the
+// version, which it counts for each node: one that went back to an older state comes to the same
+// version again with other data. So Put looks at the data first. Between the two ZooKeeper cannot
+// go back, because a server of an older state takes no session that has seen a later one.
 func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
 	e, err := call(ctx, s.session, func(c *zk.Conn) (lease.Entry, error) {
 		if old.Version == "" {
@@ -171,6 +181,13 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 		version, err := strconv.ParseUint(old.Version, 10, 31) // -1 would stand for any version
 		if err != nil {
 			return lease.Entry{}, fmt.Errorf("%w: %w", lease.ErrRefused, err)
+		}
+		there, err := s.node(c, old.Name, time.Time{})
+		if err != nil {
+			return there, err
+		}
+		if there.Version != old.Version || !bytes.Equal(there.Value, old.Value) {
+			return there, lease.ErrConflict
 		}
 		stat, err := c.Set(s.path(old.Name), value, int32(version))
 		if err != nil {

@@ -3,6 +3,7 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ import (
 func TestPut(t *testing.T) {
 	t.Parallel()
 	srv := servers.ZooKeeper(t)
-	s := openStore(t, srv.Addr(), srv.Prefix()+"/deep")
+	namespace := srv.Prefix() + "/deep"
+	s := openStore(t, srv.Addr(), namespace)
 	ctx := within(t, time.Minute)
 	none := lease.Entry{Name: "header"}
 	if got, err := s.Get(ctx, none.Name); err != nil || got.Version != "" {
@@ -52,6 +54,21 @@ func TestPut(t *testing.T) {
 	}
 	if got, err := s.Get(ctx, gone.Name); err != nil || got.Version != "" {
 		t.Errorf("Get of none = %+v, %v, want no version", got, err)
+	}
+	// ZooKeeper counts versions for each node, so they come again after a restore.
+	c, path := raw(t, srv.Addr()), "/"+namespace+"/header"
+	if err := c.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(path, []byte("restored"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	stat, err := c.Set(path, []byte("repaired"), 0)
+	if err != nil || strconv.Itoa(int(stat.Version)) != second.Version {
+		t.Fatalf("Set made version %v, %v, want %s", stat, err, second.Version)
+	}
+	if _, err := s.Put(ctx, second, []byte("x")); !errors.Is(err, lease.ErrConflict) {
+		t.Errorf("Put in place of another value with the same version = %v, want ErrConflict", err)
 	}
 	now, err := s.(assigner.Clock).Now(ctx) // makes the clock
 	if err != nil {
@@ -107,6 +124,10 @@ func TestReadInOneSession(t *testing.T) {
 	}
 	if err := zookeeper.ReadAround(ctx, s, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
 		t.Errorf("a read in two sessions: %v, want an error", err)
+	}
+	fresh := openStore(t, p.Addr(), srv.Prefix())
+	if err := zookeeper.ReadAround(ctx, fresh, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
+		t.Errorf("the first read of all, in two sessions: %v, want an error", err)
 	}
 	if e, err := s.Get(ctx, "header"); err != nil || e.Version == "" || e.At.IsZero() {
 		t.Errorf("Get in the new session = %+v, %v, want the header and a time", e, err)
