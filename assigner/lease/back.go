@@ -13,7 +13,8 @@ import (
 // a Get has shown it. It is behind known, as a claim here left it.
 //
 // The repair of the slot is the proof, because found may be old: nothing is believed while another
-// entry is there. It makes no room for a third owner inside of windows that the store forgot:
+// entry is there. Only a slot that needs no repair, as said below, is believed as it was read. The
+// repair makes no room for a third owner inside of windows that the store forgot:
 //
 //   - The slot gets an end that is beyond all of them: the known end, the header's floor, what this
 //     process has found out before, and the store's reach from now. It has no owner then: an
@@ -50,6 +51,12 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	to := found
 	to.FencingToken = max(found.FencingToken, known.FencingToken)
 	to = to.next("", known.Layout, max(gap, found.Until, h.floor(), s.memory.begin()))
+	if !found.exists() && s.numberer == nil && h.exists() {
+		h.Used = h.Used.with(known.worker, known.worker+1) // before it has a slot again
+		if _, err = s.putHeader(ctx, h); err != nil {
+			return found, nil, err
+		}
+	}
 	there, err = s.swap(ctx, found, to)
 	if errors.Is(err, ErrConflict) || errors.Is(err, storekind.ErrRolledBack) {
 		return there, nil, err

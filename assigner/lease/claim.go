@@ -11,6 +11,10 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
+// mostPending is how many changes without an answer a claim remembers. A store that only reads for
+// a day leaves thousands. If one from before the last ones is made after all, the claim is lost.
+const mostPending = 64
+
 // claim is a claim on a slot. Extend and Release have one caller at a time and own every field but
 // until, which any goroutine may load.
 //
@@ -19,14 +23,14 @@ import (
 //	row.Until    reserved in the store by change, with one compare-and-set
 //	until        what Window reports: row.Until, cut where the layouts end; see confirm
 type claim struct {
-	*space
+	space  *space
 	worker int64 // never changes, so any goroutine may read it
 	window int64 // Options.Window in milliseconds
 	from   int64 // Unix milliseconds; 0: the worker id is used for the first time
 
 	row      row    // as the last change that was answered left it
 	header   header // as it was last read
-	pending  []row  // the slot after later changes whose answers are lost
+	pending  []row  // the slot after the last mostPending changes whose answers are lost
 	closing  bool   // Release was called; Extend fails from then on
 	released bool   // Release has done its work, so another call does nothing
 	back     error  // how the store went back; nil: it did not, as far as is known
@@ -47,8 +51,8 @@ var _ assigner.Clock = clockClaim{}
 // Now returns the store's time.
 func (c clockClaim) Now(ctx context.Context) (time.Time, error) {
 	var now int64
-	err := c.retry(ctx, "asking for the time", few, func(ctx context.Context) (err error) {
-		now, err = c.now(ctx)
+	err := c.space.retry(ctx, "asking for the time", few, func(ctx context.Context) (err error) {
+		now, err = c.space.now(ctx)
 		return err
 	})
 	if err != nil {
@@ -69,7 +73,7 @@ func (c *claim) Window() (from, until time.Time) {
 func (c *claim) Universe() string { return *c.universe.Load() }
 
 // Span returns Options.Window.
-func (c *claim) Span() time.Duration { return c.options.Window }
+func (c *claim) Span() time.Duration { return c.space.options.Window }
 
 // Extend moves the window's end to until, or to a whole Window from now if that is later, but not
 // beyond the reach of a store that tells the time. Asked for no more than there is, it returns at
@@ -86,7 +90,9 @@ func (c *claim) Extend(ctx context.Context, until time.Time) (time.Time, error) 
 			what, until, lastYear+1)
 	}
 	want := ceilMillis(until)
-	err := c.retry(ctx, what, few, func(ctx context.Context) error { return c.extend(ctx, want) })
+	err := c.space.retry(ctx, what, few, func(ctx context.Context) error {
+		return c.extend(ctx, want)
+	})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -115,7 +121,7 @@ func (c *claim) extend(ctx context.Context, want int64) error {
 	case c.header.cut == 0:
 		return ErrConflict // the layout that cut the window was taken back: try again
 	}
-	return c.succeeded(c.header)
+	return c.space.superseded(c.header)
 }
 
 // reserve moves the slot's end to want, or to a whole Window from now if that is later, as far as
@@ -125,9 +131,9 @@ func (c *claim) reserve(ctx context.Context, want int64) error {
 	if err != nil {
 		return err
 	}
-	to := c.header.end(min(max(want, v.now+c.window), c.limit(c.header, v.now)))
+	to := c.header.end(min(max(want, v.now+c.window), c.space.limit(c.header, v.now)))
 	if to <= c.row.Until && v.found.is(c.row) {
-		return c.beyond(c.header, v.now, want)
+		return c.space.beyond(c.header, v.now, want)
 	}
 	return c.change(ctx, v, c.row.Owner, max(to, v.base.Until))
 }
@@ -148,7 +154,7 @@ func (c *claim) Release(ctx context.Context, used time.Time) error {
 	what := fmt.Sprintf("releasing worker %d", c.Worker())
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
-	err := c.retry(ctx, what, closing, func(ctx context.Context) error {
+	err := c.space.retry(ctx, what, closing, func(ctx context.Context) error {
 		return c.release(ctx, end)
 	})
 	if err == nil || errors.Is(err, assigner.ErrClaimLost) {
@@ -176,18 +182,18 @@ func (c *claim) confirm(ctx context.Context) error {
 		return err
 	}
 	if h.entry.Version == "" {
-		now, err := c.timeOf(ctx, h.entry)
+		now, err := c.space.timeOf(ctx, h.entry)
 		if err != nil {
 			return err
 		}
 		// Slots may be gone as well, so a window claimed here must begin after all forgotten ones.
-		c.memory.forgot(max(c.row.Until, now+c.reach(c.header)))
+		c.space.memory.forgot(max(c.row.Until, now+c.space.reach(c.header)))
 		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
-			assigner.ErrWentBack, place(c.store))
+			assigner.ErrWentBack, place(c.space.store))
 	}
 	// No window counts before every process can know how far it may reach.
-	if !c.reached(h) || h.Universe == "" {
-		if h, err = c.putHeader(ctx, h); err != nil {
+	if !c.space.reached(h) || h.Universe == "" {
+		if h, err = c.space.putHeader(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -217,11 +223,11 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	if c.lost != nil {
 		return view{}, c.lost
 	}
-	e, err := c.get(ctx, slotName(c.Worker()))
+	e, err := c.space.get(ctx, slotName(c.Worker()))
 	if err != nil {
 		return view{}, err
 	}
-	now, err := c.timeOf(ctx, e)
+	now, err := c.space.timeOf(ctx, e)
 	if err != nil {
 		return view{}, err
 	}
@@ -236,7 +242,7 @@ func (c *claim) look(ctx context.Context, end int64) (view, error) {
 	switch {
 	case c.back != nil && !v.behind: // it is repaired, or where it was again
 		if found.is(c.repaired) {
-			c.memory.note(found)
+			c.space.memory.note(found)
 		}
 		c.lost = c.back
 	case v.behind:
@@ -265,12 +271,12 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 	err := ErrConflict
 	// A store that went back may count its versions again, so an equal one is no slot to compare.
 	if c.back == nil && (!v.behind || v.found.entry.Version != c.row.entry.Version) {
-		err = c.swapTo(ctx, v.base, v.base.next(owner, c.layout, until))
+		err = c.swapTo(ctx, v.base, v.base.next(owner, c.space.layout, until))
 	}
 	if !v.behind || !errors.Is(err, ErrConflict) {
 		return err
 	}
-	there, back, err := c.believe(ctx, v.found, v.known)
+	there, back, err := c.space.believe(ctx, v.found, v.known)
 	if back == nil {
 		return err
 	}
@@ -283,7 +289,7 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 	if c.lost = c.back; err != nil {
 		c.lost = fmt.Errorf("%w; the slot could not be repaired: %w", c.back, err)
 	} else {
-		c.memory.note(there)
+		c.space.memory.note(there)
 	}
 	return c.lost
 }
@@ -291,12 +297,12 @@ func (c *claim) change(ctx context.Context, v view, owner string, until int64) e
 // swapTo puts to in place of base, which is the claim's.
 func (c *claim) swapTo(ctx context.Context, base, to row) error {
 	// Both before the change is sent, because from then on it may happen.
-	c.pending = append(c.pending, to)
-	c.memory.lower(c.row, to.Until)
-	to, err := c.swap(ctx, base, to)
+	c.pending = append(c.pending[max(0, len(c.pending)+1-mostPending):], to)
+	c.space.memory.lower(c.row, to.Until)
+	to, err := c.space.swap(ctx, base, to)
 	if err == nil {
 		c.row, c.pending = to, nil // no other change that was sent can be made any more
-		c.memory.note(to)
+		c.space.memory.note(to)
 	}
 	return err
 }

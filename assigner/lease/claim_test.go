@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -325,6 +326,48 @@ func TestHeaderGone(t *testing.T) {
 			}
 			if c := assign(t, a); from(c).UnixMilli() != begin {
 				t.Errorf("worker %d from %v, want from %v", c.Worker(), from(c), time.UnixMilli(begin).UTC())
+			}
+		})
+	}
+}
+
+// keeping is a memory that keeps the puts of slots, once it is on, and neither carries them out nor
+// answers them.
+type keeping struct {
+	*memory
+	on   bool
+	kept []func() error
+}
+
+func (k *keeping) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
+	if !k.on || old.Name == lease.HeaderName {
+		return k.memory.Put(ctx, old, value)
+	}
+	k.kept = append(k.kept, func() error {
+		_, err := k.memory.Put(context.Background(), old, value)
+		return err
+	})
+	return lease.Entry{}, errLost
+}
+
+// TestPending: a claim knows the last 64 changes whose answers did not arrive as its own, and no others.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[int]error{64: nil, 65: assigner.ErrClaimLost} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &keeping{memory: &memory{}}
+			c := assign(t, newAssigner(t, s, nil))
+			for s.on = true; len(s.kept) < 70; time.Sleep(time.Second) {
+				if _, err := c.Extend(t.Context(), until(c).Add(time.Hour)); !errors.Is(err, errLost) {
+					t.Fatalf("Extend = %v, want the store's error", err)
+				}
+			}
+			s.on = false
+			if err := s.kept[len(s.kept)-late](); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Extend(t.Context(), until(c).Add(2*time.Hour)); !errors.Is(err, want) {
+				t.Errorf("Extend after the last put but %d was made = %v, want %v", late-1, err, want)
 			}
 		})
 	}

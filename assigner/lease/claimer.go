@@ -35,7 +35,7 @@ type claimer struct {
 	got  *attempt           // the change that was made; nil: none was, as far as is known
 
 	busy map[int64]bool // worker ids whose slots other sessions hold
-	skip int            // bound of the random number of free slots that a turn leaves out
+	skip int            // bound of the random number of free slots that Index.Look leaves out
 
 	number number // how new worker ids are come by
 }
@@ -118,7 +118,7 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 		return cl, nil
 	}
 	if cl.header.cut > 0 {
-		return nil, c.space.succeeded(cl.header)
+		return nil, c.space.superseded(cl.header)
 	}
 	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
@@ -149,18 +149,25 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 		return c.take(ctx, h, mine, now, max(from, c.space.memory.begin()))
 	}
 	if h.cut > 0 && now >= h.cut {
-		return nil, c.space.succeeded(h)
+		return nil, c.space.superseded(h)
 	}
 	free, later := c.free(v.slots, now)
 	if len(free) == 0 {
 		a, err := c.create(ctx, v)
-		switch exhausted := errors.Is(err, assigner.ErrWorkersExhausted); {
-		case exhausted && v.apart:
-			return nil, ErrConflict // the slots are old, and one may be free by now
-		case !exhausted || len(later) == 0:
+		switch {
+		case !errors.Is(err, assigner.ErrWorkersExhausted):
 			return a, err
+		case v.unseen || len(c.busy) > 0:
+			// The slots are old, or all that is known of some is that other sessions had them.
+			clear(c.busy)
+			return nil, ErrConflict
+		case len(later) > 0:
+			free = later
+		default:
+			if free, err = c.exhausted(ctx, v, err); err != nil {
+				return nil, err
+			}
 		}
-		free = later
 	}
 	if err := c.within(h, now, 0); err != nil {
 		return nil, err
@@ -180,32 +187,34 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 			return nil, err
 		}
 	}
-	// Others were faster. There may be many of them, so the next turn leaves out a random number of
-	// the slots in front.
+	// Others were faster. There may be many of them, so the next look into an Index leaves out a
+	// random number of the slots in front.
 	c.skip = max(candidates, 2*c.skip)
 	return nil, ErrConflict
 }
 
-// made returns the slot of an attempt that turns out made, and where its window begins. slots are
-// those of the list. With an Index the slots of the attempts are read, each attempt once: a change
-// that is still on its way may be made later, and its slot then stays unused until its window has
-// passed. An attempt whose slot another session held is the exception, because it may still wait
-// for that session. It is kept until it is made, and looked for without waiting.
-func (c *claimer) made(ctx context.Context, slots []row) (r row, from int64, ok bool, err error) {
+// made returns the slot of an attempt that turns out made, and where its window begins. Without an
+// Index slots are all of the list. With an Index the slots of the attempts are read, each attempt
+// once: a change that is still on its way may be made later, and its slot then stays unused until
+// its window has passed. An attempt whose slot another session held is the exception, because it
+// may still wait for that session. It is kept until it is made, and looked for without waiting.
+func (c *claimer) made(
+	ctx context.Context, slots []row,
+) (mine row, from int64, ok bool, err error) {
 	if c.space.index == nil {
 		for _, r := range slots {
-			if a, ok := c.sent[r.Token]; ok && r.is(a.mine) {
+			if a, sent := c.sent[r.Token]; sent && r.is(a.mine) {
 				return r, a.from, true, nil
 			}
 		}
-		return r, 0, false, nil
+		return mine, 0, false, nil
 	}
 	for token, a := range c.sent {
 		name := slotName(a.mine.worker)
 		if a.busy {
 			shown, err := c.space.shows(ctx, name, token)
 			if err != nil {
-				return r, 0, false, err
+				return mine, 0, false, err
 			}
 			if !shown {
 				continue
@@ -213,14 +222,14 @@ func (c *claimer) made(ctx context.Context, slots []row) (r row, from int64, ok 
 		}
 		e, err := c.space.get(ctx, name)
 		if err != nil {
-			return r, 0, false, err
+			return mine, 0, false, err
 		}
-		if r, err := parseRow(e); err == nil && r.is(a.mine) {
+		if r, bad := parseRow(e); bad == nil && r.is(a.mine) {
 			return r, a.from, true, nil
 		}
 		delete(c.sent, token)
 	}
-	return r, 0, false, nil
+	return mine, 0, false, nil
 }
 
 // within returns an error unless a window that begins at from can be a second long. The store's

@@ -338,6 +338,7 @@ func TestFreeOrder(t *testing.T) {
 	const candidates, tries, all, checks = 128, 8, 2048, 4
 	s := newAmbush()
 	assign(t, newAssigner(t, s, nil))
+	s.edit(lease.HeaderName, `"used":[[0,1]]`, fmt.Sprintf(`"used":[[0,%d]]`, all+1))
 	for i := range all {
 		put(s.memory, lease.SlotPrefix+fmt.Sprint(all-i),
 			fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))

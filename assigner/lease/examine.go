@@ -22,7 +22,7 @@ type Condition struct {
 // until ctx ends. A header that cannot be read is an error that wraps ErrRefused.
 func (a *Assigner) Examine(ctx context.Context) (c Condition, err error) {
 	s := a.space
-	err = s.retry(ctx, "examining the entries", 0, func(ctx context.Context) error {
+	err = s.retry(ctx, "examining the entries", 0, func(ctx context.Context) (err error) {
 		c, err = s.examine(ctx)
 		return err
 	})
@@ -50,7 +50,7 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 	if err != nil {
 		return c, err
 	}
-	h, err := parseHeader(e)
+	h, err := s.parseHeader(e)
 	if err != nil {
 		return c, err
 	}

@@ -61,7 +61,7 @@ func (m *Memory) Methods() map[string]func() {
 	return map[string]func(){
 		"keepSpare": func() { m.m.keepSpare(0, nil) },
 		"takeSpare": func() { m.m.takeSpare(0) },
-		"longest":   func() { m.m.longest(0) },
+		"noteReach": func() { m.m.noteReach(0) }, "longestReach": func() { m.m.longestReach() },
 		"note":      func() { m.m.note(row{}) },
 		"lower":     func() { m.m.lower(row{}, 0) },
 		"row":       func() { m.m.row(0) },

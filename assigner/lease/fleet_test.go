@@ -54,6 +54,7 @@ func TestFleetRequests(t *testing.T) {
 			for i := range tt.free {
 				if i == 0 { // makes the header
 					assign(t, newAssigner(t, s.memory, nil))
+					s.edit(lease.HeaderName, `"used":[[0,1]]`, fmt.Sprintf(`"used":[[0,%d]]`, tt.free))
 				}
 				put(s.memory, lease.SlotPrefix+fmt.Sprint(i),
 					fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
@@ -116,7 +117,7 @@ func (s limited) Get(ctx context.Context, name string) (lease.Entry, error) {
 func TestClosesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const processes = 300
+		const processes = 1000
 		s := limited{&memory{}, make(chan struct{}, processes/7)}
 		var claims []assigner.Claim
 		for range processes {
@@ -138,8 +139,8 @@ func TestClosesAtOnce(t *testing.T) {
 	})
 }
 
-// TestStartUnseen: a start whose list or index is of before the header was made does not take what it
-// does not see there for exhausted.
+// TestStartUnseen: a start whose index is of before the header was made, or whose list or index is of
+// before a worker id was given back, does not take the worker ids for exhausted.
 func TestStartUnseen(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func() (lease.Store, indexed){
@@ -148,6 +149,10 @@ func TestStartUnseen(t *testing.T) {
 			return lagging{s}, s
 		},
 		"index": func() (lease.Store, indexed) {
+			s := newIndexed(time.Second, false)
+			return s, s
+		},
+		"index, all shown": func() (lease.Store, indexed) {
 			s := newIndexed(time.Second, false)
 			return s, s
 		},
@@ -163,12 +168,16 @@ func TestStartUnseen(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, shown := store()
 			c := assign(t, newAssigner(t, s, nil))
+			if name == "index, all shown" {
+				time.Sleep(2 * time.Second)
+			}
 			if err := c.Release(t.Context(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Millisecond)
-			if n := len(shown.shown()); n != 0 {
-				t.Fatalf("%s: shows %d entries, want none yet", name, n)
+			want := map[string]int{"list": 1, "index, all shown": 2}[name]
+			if n := len(shown.shown()); n != want {
+				t.Fatalf("%s: shows %d entries, want %d", name, n, want)
 			}
 			again, err := newAssigner(t, s, nil).Assign(t.Context(), c.Worker())
 			if err != nil || again.Worker() != c.Worker() {

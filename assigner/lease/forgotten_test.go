@@ -118,3 +118,38 @@ func TestNoSlot(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenListed: the repair of a slot that the store forgot together with its worker id is no
+// slot that the header does not list, so starts go on, past that worker id.
+func TestForgottenListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		restore := s.backup()
+		x := newAssigner(t, s, nil)
+		c := assign(t, x)
+		restore()
+		headers := 0
+		s.around = func(op, name string, run func() error) error {
+			err := run()
+			if op == "put" && name == lease.HeaderName {
+				headers++
+			} else if op == "put" && err == nil && headers == 0 {
+				t.Errorf("%s is there before the header lists it", name)
+			}
+			return err
+		}
+		if _, err := c.Extend(t.Context(), time.Now().Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend = %v, want ErrWentBack", err)
+		}
+		for want, a := range []assigner.Assigner{2: x, 3: newAssigner(t, s, nil)} {
+			if a == nil {
+				continue
+			}
+			if c := assign(t, a); c.Worker() != int64(want) {
+				t.Errorf("worker %d, want %d", c.Worker(), want)
+			}
+		}
+	})
+}

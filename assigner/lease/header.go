@@ -82,11 +82,11 @@ func (s *space) anyHeader(ctx context.Context) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
-	return parseHeader(e)
+	return s.parseHeader(e)
 }
 
-// parseHeader reads a header.
-func parseHeader(e Entry) (header, error) {
+// parseHeader reads a header, and keeps its reach in memory.
+func (s *space) parseHeader(e Entry) (header, error) {
 	h := header{entry: e}
 	if e.Version == "" {
 		return h, nil
@@ -103,6 +103,7 @@ func parseHeader(e Entry) (header, error) {
 		return h, fmt.Errorf("%w: the header has used %v, floor_ms %d, counted_ms %d and "+
 			"reach_ms %d", ErrRefused, h.Used, h.Floor, h.Counted, h.Reach)
 	}
+	s.memory.noteReach(h.reach())
 	return h, nil
 }
 
@@ -172,21 +173,19 @@ func (h header) end(until int64) int64 {
 	return until
 }
 
+// reach returns the reach that h has, in milliseconds.
+func (h header) reach() int64 { return cmp.Or(h.Reach, dayReach.Milliseconds()) }
+
 // reach returns how far beyond the clock a window of the store may end, in milliseconds. A header
 // that is gone, or has none, stands for dayReach. A header from before its store had a longer reach
 // does not make it shorter: windows that this process has known of may end there.
 func (s *space) reach(h header) int64 {
-	reach := cmp.Or(h.Reach, dayReach.Milliseconds())
-	seen := int64(0)
-	if h.entry.Version != "" {
-		seen = reach
-	}
-	return max(s.memory.longest(seen), reach, s.options.Reach.Milliseconds())
+	return max(s.memory.longestReach(), h.reach(), s.options.Reach.Milliseconds())
 }
 
 // reached reports whether h has the space's reach, so that every process counts with it.
 func (s *space) reached(h header) bool {
-	return s.reach(h) == cmp.Or(h.Reach, dayReach.Milliseconds())
+	return s.reach(h) == h.reach()
 }
 
 // putHeader stores h in place of the entry that it was read from, and returns it with its new
@@ -208,8 +207,8 @@ func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	return h, err
 }
 
-// succeeded returns the error of a window that would have to reach beyond the cut.
-func (s *space) succeeded(h header) error {
+// superseded returns the error of a window that would have to reach beyond the cut.
+func (s *space) superseded(h header) error {
 	if h.lacks {
 		return fmt.Errorf("%w: the layouts are %q, and this process knows %q, of which one was "+
 			"taken back or forgotten: it stops at %v", assigner.ErrLayoutMismatch, h.Layout,

@@ -267,6 +267,61 @@ func TestLaggingList(t *testing.T) {
 	})
 }
 
+// TestHeaderDeletedUnseen: a header that was deleted is missed also where the list does not show yet that
+// there were any slots. The one of worker 0 was deleted as well.
+func TestHeaderDeletedUnseen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lagging{newIndexed(time.Second, false)}
+		for name, text := range map[string]string{
+			lease.HeaderName:       `{"v":1,"token":"5","layout":"","used":[[0,2]]}`,
+			lease.SlotPrefix + "1": `{"v":1,"gen":1,"token":"7","owner":"o","until_ms":1}`,
+		} {
+			if _, err := s.Put(t.Context(), lease.Entry{Name: name}, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.indexed.set(func() { delete(s.indexed.entries, lease.HeaderName) })
+		c, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker)
+		if !errors.Is(err, assigner.ErrWentBack) || !strings.Contains(err.Error(), "the slot of worker 1 until") {
+			t.Errorf("Assign = %v, %v, want ErrWentBack for worker 1", c, err)
+		}
+	})
+}
+
+// TestDeletedUnseen: a slot that was deleted, and that the list still shows, is not made again.
+func TestDeletedUnseen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := lagging{newIndexed(time.Second, false)}
+		assign(t, newAssigner(t, s, nil))
+		time.Sleep(2 * time.Second)
+		s.indexed.set(func() { delete(s.indexed.entries, slot0) })
+		if c, err := newAssigner(t, s, nil).Assign(t.Context(), 0); !errors.Is(err, assigner.ErrWorkersExhausted) {
+			t.Errorf("Assign = %v, %v, want ErrWorkersExhausted", c, err)
+		}
+	})
+}
+
+// TestStubborn: a store whose index shows nothing for an hour is a line in the log, and one line only.
+func TestStubborn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(time.Hour, false)
+		assign(t, newAssigner(t, s, nil))
+		var log bytes.Buffer
+		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if c, err := a.Assign(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Assign = %v, %v, want its ctx's error", c, err)
+		}
+		if n := strings.Count(log.String(), "waiting for the store"); n != 1 {
+			t.Errorf("%d lines, want 1: %s", n, log.String())
+		}
+	})
+}
+
 // TestRestoreLaggingList: a Restore raises the ends of slots too that the list does not show yet.
 func TestRestoreLaggingList(t *testing.T) {
 	t.Parallel()

@@ -28,10 +28,7 @@ func (c *claimer) addHeader(ctx context.Context, slots []row) (h header, err err
 	}
 	// The header is made before the first slot, so slots without a header mean that it was deleted.
 	if there {
-		return h, fmt.Errorf("%w: %w: there is no header, and slots are there, such as that of "+
-			"worker %d until %v; an operator has to run Restore, "+
-			"as \"uid workers restored\" does",
-			assigner.ErrClaimLost, assigner.ErrWentBack, latest.worker, millis(latest.Until))
+		return h, s.unlisted(latest)
 	}
 	h.Layout, h.Used = strings.Replace(s.layout, ",", announcing, 1), used{}
 	if h.Floor, err = s.floor(ctx); err != nil {
@@ -43,6 +40,37 @@ func (c *claimer) addHeader(ctx context.Context, slots []row) (h header, err err
 		return s.header(ctx)
 	}
 	return h, err
+}
+
+// listed returns an error if a slot's worker id is not among those that the header lists as given
+// out. It is listed before its slot is made, so the header was deleted and made anew, which a list
+// may not have shown, or is that of an older state. The slots may be newer than h, so listed reads
+// the header again before it says so, and returns it.
+func (s *space) listed(ctx context.Context, h header, slots []row) (header, error) {
+	if s.numberer != nil { // it keeps the list
+		return h, nil
+	}
+	var err error
+	if len(usedOf(slots).without(h.Used)) > 0 {
+		h, err = s.header(ctx)
+	}
+	if err != nil || !h.exists() {
+		return h, err
+	}
+	for _, r := range slots {
+		if !h.Used.has(r.worker) {
+			return h, s.unlisted(r)
+		}
+	}
+	return h, nil
+}
+
+// unlisted returns the error of a slot that no header knows of.
+func (s *space) unlisted(r row) error {
+	return fmt.Errorf("%w: %w: the slot of worker %d until %v is there, and no header that lists "+
+		"it: the header was deleted, or is that of an older state; an operator has to run "+
+		"Restore, as \"uid workers restored\" does",
+		assigner.ErrClaimLost, assigner.ErrWentBack, r.worker, millis(r.Until))
 }
 
 // addLayouts takes the next step towards the layouts that the space knows: it announces them, or

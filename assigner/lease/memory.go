@@ -45,11 +45,17 @@ func (m *memory) takeSpare(last int64) (s spare) {
 	return s
 }
 
-// longest keeps the reach of a header, and returns the longest that was kept.
-func (m *memory) longest(reach int64) int64 {
+// noteReach keeps the reach of a header if it is the longest so far.
+func (m *memory) noteReach(reach int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reach = max(m.reach, reach)
+}
+
+// longestReach returns the longest reach that was kept.
+func (m *memory) longestReach() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.reach
 }
 

@@ -81,7 +81,7 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 			s.rows = append(s.rows, r)
 		}
 	}
-	if s.header, err = parseHeader(head); err != nil {
+	if s.header, err = m.from.parseHeader(head); err != nil {
 		return s, err
 	}
 	s.floor = max(s.floor, s.header.floor())

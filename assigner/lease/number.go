@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,13 +17,13 @@ const (
 	// Pauses after conflicts over a number grow by a half each time, from the first to the last,
 	// and each is cut at random. They grow to slowly times what the last try took if that is more:
 	// a store is slow because many wait for it, and the fewer come back at once, the sooner each
-	// has its number. In TestFleetRequests 200 processes that start at once on a new store make 10
-	// requests each. They make 28 if what one try took counts for one pause alone.
+	// has its number. In TestFleetRequests 200 processes that start at once on a new store make 11
+	// requests each.
 	firstForNumber, lastForNumber = 5 * time.Millisecond, 4 * time.Second
 	slowly                        = 4
 
-	// numberTries bounds how many worker ids an Assign marks, or gets from a Numberer as its own,
-	// before the next turn.
+	// numberTries bounds how often an Assign tries to mark a worker id, or asks a Numberer, before
+	// the next turn.
 	numberTries = 32
 
 	// crowd is among how many of the lowest worker ids of a Numberer a start takes one at random,
@@ -60,7 +61,7 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	n.marked = ""
 	if n.own == none {
 		var err error
-		if h, err = c.mark(ctx, h, v.slots); err != nil {
+		if h, err = c.mark(ctx, h); err != nil {
 			return nil, err
 		}
 	}
@@ -93,16 +94,15 @@ func (c *claimer) createSlot(
 // mark takes the lowest worker id of the range that is not used, and marks it as used in the
 // header, which it returns. Processes that start at once contend for the header, so after a
 // conflict only the header is read again, not the slots.
-func (c *claimer) mark(ctx context.Context, h header, rows []row) (header, error) {
+func (c *claimer) mark(ctx context.Context, h header) (header, error) {
 	layout, pause := h.Layout, firstForNumber
 	for i := range numberTries {
-		h.Used = h.Used.union(usedOf(rows)) // the header lacks some if it went back
 		worker, ok := h.Used.lowest(c.first, c.last)
 		switch {
 		case !ok && i > 0:
-			return h, ErrConflict // rows is old, and a slot may be free by now
+			return h, ErrConflict // the slots are old, and one may be free by now
 		case !ok:
-			return h, c.exhausted(ctx, rows, h.entry)
+			return h, assigner.ErrWorkersExhausted
 		}
 		h.Used = h.Used.with(worker, worker+1)
 		began := time.Now()
@@ -182,8 +182,7 @@ func (c *claimer) leaveNumber() {
 }
 
 // unused returns worker ids of the range that have no slot: one that is own, or several times as
-// many as processes seem to start at the same time. Unless there are any, the error says when a
-// slot is free.
+// many as processes seem to start at the same time.
 func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -198,13 +197,6 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 		c.number.own = none
 	}
 	ids, own, err := c.space.numberer.Number(ctx, c.first, c.last, 4*max(crowd, c.number.among))
-	if errors.Is(err, assigner.ErrWorkersExhausted) {
-		none := c.exhausted(ctx, nil, Entry{})
-		if errors.Is(none, assigner.ErrWorkersExhausted) {
-			none = fmt.Errorf("%w; %w", none, err)
-		}
-		return nil, none
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +206,7 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return c.busy[id] })
 	if len(ids) == 0 {
-		return nil, c.exhausted(ctx, nil, Entry{})
+		return nil, assigner.ErrWorkersExhausted
 	}
 	return ids, nil
 }
@@ -242,45 +234,52 @@ func (c *claimer) current(ctx context.Context) (header, error) {
 	}
 	now, err := c.space.timeOf(ctx, h.entry)
 	if err == nil && h.cut > 0 && now >= h.cut {
-		err = c.space.succeeded(h)
+		err = c.space.superseded(h)
 	}
 	return h, err
 }
 
-// exhausted returns the error of an Assign that finds no free worker id. It says when the first one
-// is free. rows are all slots, or nil for the Index to tell; at has the time, if the store has told
-// it.
-func (c *claimer) exhausted(ctx context.Context, rows []row, at Entry) error {
-	if len(c.busy) > 0 {
-		clear(c.busy) // all that is known of these slots is that other sessions had them
-		return ErrConflict
-	}
+// exhausted ends the search for a worker id, of which cause says that there is no new one. It
+// returns slots that are free after all: what showed them reserved may be old, so those that end
+// first are read again. Else the error says when the first one is free.
+func (c *claimer) exhausted(ctx context.Context, v sight, cause error) (free []row, err error) {
+	rows, at := v.slots, v.header.entry
 	if c.space.index != nil {
-		h, entries, err := c.space.look(ctx, Query{First: c.first, Last: c.last, Limit: 1,
+		h, entries, err := c.space.look(ctx, Query{First: c.first, Last: c.last, Limit: tries,
 			Reserved: true})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rows, at = c.space.slots(entries), h
 	}
-	there, first := 0, int64(maxMillis)
-	for _, r := range rows {
-		if r.worker >= c.first && r.worker <= c.last {
-			there++
-			first = min(first, r.Until)
-		}
-	}
-	if first == maxMillis {
-		return fmt.Errorf("%w: the worker ids %d to %d have been given out, and %d of "+
-			"their slots are there; a slot that was deleted is not given again",
-			assigner.ErrWorkersExhausted, c.first, c.last, there)
-	}
 	now, err := c.space.timeOf(ctx, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return fmt.Errorf("%w: all of the worker ids %d to %d are reserved, the first until %v, "+
-		"for another %v; wait for it, or use a shorter Window or a layout with more WorkerBits",
-		assigner.ErrWorkersExhausted, c.first, c.last, millis(first),
-		time.UnixMilli(first).Sub(time.UnixMilli(now)))
+	rows = slices.DeleteFunc(rows, func(r row) bool {
+		return r.worker < c.first || r.worker > c.last
+	})
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.Until, b.Until) })
+	for _, r := range rows[:min(tries, len(rows))] {
+		e, err := c.space.get(ctx, slotName(r.worker))
+		if err != nil {
+			break // another session may hold it
+		}
+		if r, err := parseRow(e); err == nil && r.exists() && r.Until <= now {
+			free = append(free, r)
+		}
+	}
+	switch {
+	case len(free) > 0:
+		return free, nil
+	case len(rows) == 0 || rows[0].Until == maxMillis:
+		err = fmt.Errorf("the worker ids %d to %d have been given out, and %d of their slots are "+
+			"there; a slot that was deleted is not given again", c.first, c.last, len(rows))
+	default:
+		err = fmt.Errorf("all of the worker ids %d to %d are reserved, the first until %v, "+
+			"for another %v; wait for it, or use a shorter Window or a layout with more WorkerBits",
+			c.first, c.last, millis(rows[0].Until),
+			time.UnixMilli(rows[0].Until).Sub(time.UnixMilli(now)))
+	}
+	return nil, fmt.Errorf("%w: %w", cause, err)
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// candidates is how many free slots an Assign chooses the first from that it tries, those that
-	// have been free for longest.
+	// have been free for longest, and how many it asks an Index for.
 	candidates = 128
 
 	// ahead is how far beyond the local clock a free slot may end. A slot that ends later is free
@@ -24,11 +24,12 @@ const (
 type sight struct {
 	header header
 	slots  []row // all of them; from an Index those of the range that are free, or a part of them
-	apart  bool  // the header was read or made after the slots
+	unseen bool  // the Index did not show the header, and it was read or made after the slots
 }
 
 // look reads the header and the slots. If the header lacks layouts of the claim, or is not there,
-// look adds them first.
+// look adds them first. Without an Index it goes on only with a list that shows the header: such a
+// list lacks no slot from before.
 func (c *claimer) look(ctx context.Context) (v sight, err error) {
 	for range tries {
 		v, err = c.see(ctx)
@@ -37,10 +38,16 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 		}
 		if err == nil && !v.header.exists() {
 			v.header, err = c.addHeader(ctx, v.slots)
-			v.apart = true
+			v.unseen = true
+			if err == nil && c.space.index == nil {
+				continue
+			}
 		}
 		if err == nil {
 			v.header, err = c.space.compare(v.header)
+		}
+		if err == nil && v.header.exists() && !v.header.lacks {
+			v.header, err = c.space.listed(ctx, v.header, v.slots)
 		}
 		if err == nil && v.header.exists() && !v.header.lacks {
 			return v, nil
@@ -76,7 +83,7 @@ func (c *claimer) see(ctx context.Context) (v sight, err error) {
 		return v, err
 	}
 	v.slots = c.space.slots(entries)
-	v.header, err = parseHeader(h)
+	v.header, err = c.space.parseHeader(h)
 	return v, err
 }
 

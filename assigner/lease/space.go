@@ -18,7 +18,7 @@ const (
 
 	// Pauses between tries double from the first to the last, and each is cut at random to between
 	// half and all of it: a fleet that lost its store together must not come back in step. Pauses
-	// after a conflict stay shorter, because the store is there.
+	// after a conflict stay shorter, because the store is there. Those of a Release do not grow.
 	firstPause    = 10 * time.Millisecond
 	lastPause     = 2 * time.Second
 	lastForChange = 250 * time.Millisecond
@@ -32,6 +32,10 @@ const (
 	releaseTimeout, spread = 5 * time.Second, time.Second
 
 	closing = -1 // stands for as many tries as a Release has time for
+
+	// stubborn is how many conflicts in a row are a line in the log: a store whose index never
+	// shows what was written, say.
+	stubborn = 32
 )
 
 // space is what the claims of one Assigner with one layout share. It is immutable; memory locks
@@ -168,7 +172,7 @@ func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	}
 	for _, e := range entries {
 		if e.Name == headerName {
-			if h, err = parseHeader(e); err != nil {
+			if h, err = s.parseHeader(e); err != nil {
 				return h, nil, err
 			}
 		}
@@ -225,15 +229,17 @@ func (s *space) retry(ctx context.Context, what string, tries int,
 			return 0, err
 		case tries == closing:
 			return spread, err
-		case errors.Is(err, ErrConflict) || errors.Is(err, ErrBusy):
-			return lastForChange, err
 		}
-		if !warned && ctx.Err() == nil {
+		pause := lastPause
+		if errors.Is(err, ErrConflict) || errors.Is(err, ErrBusy) {
+			pause = lastForChange
+		}
+		if !warned && ctx.Err() == nil && (pause == lastPause || n == stubborn) {
 			s.options.Logger.Warn("waiting for the store",
 				"doing", what, "place", place(s.store), "error", err)
 			warned = true
 		}
-		return lastPause, err
+		return pause, err
 	})
 	if err != nil {
 		return fmt.Errorf("lease: %s: %s: %w", what, place(s.store), err)

@@ -123,27 +123,9 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 		if err := a.keys.Require(ctx, a.db); err != nil {
 			return err
 		}
-		return a.db.Do(ctx, func(q *sqldb.Conn) error {
-			// A key that is leased costs another row. The loop ends, because a lease has a row of
-			// WORKER_LEASE, and the keys rise.
-			for {
-				if id, err = n.Insert(ctx, q); err != nil {
-					return err
-				}
-				// A key is reused where rows were deleted: InnoDB before MySQL 8.0 and MariaDB
-				// 10.2.4 counts on from the highest row that is left when it restarts. The rows of
-				// Leased are still there.
-				// The row of WORKER_NODE is not committed yet where the session does not commit by
-				// itself. It is by the time Do returns, and until then no other session gets its
-				// key.
-				leased, err := isLeased(ctx, q, id)
-				if !leased || err != nil {
-					return err
-				}
-				// That is safe, and a sign that the counter of WORKER_NODE is behind the leases.
-				a.options.Logger.Warn("new worker id has a lease already and is left alone; were "+
-					"rows of WORKER_NODE deleted, or was it restored from a backup?", "worker", id)
-			}
+		return a.db.Do(ctx, func(q *sqldb.Conn) (err error) {
+			id, err = a.insert(ctx, q, n)
+			return err
 		})
 	})
 	if err != nil {
@@ -161,6 +143,30 @@ func (a *disposable) Assign(ctx context.Context, maxWorker int64) (assigner.Clai
 			assigner.ErrWorkersExhausted, id, maxWorker)
 	}
 	return disposableClaim{worker: id, db: a.db}, nil
+}
+
+// insert makes a row and returns its key. A key that is leased costs another row. The loop ends,
+// because a lease has a row of WORKER_LEASE, and the keys rise.
+//
+// A key is reused where rows were deleted: InnoDB before MySQL 8.0 and MariaDB 10.2.4 counts on
+// from the highest row that is left when it restarts. The rows of Leased are still there. The row
+// of WORKER_NODE is not committed yet where the session does not commit by itself. It is by the
+// time Do returns, and until then no other session gets its key.
+func (a *disposable) insert(
+	ctx context.Context, q *sqldb.Conn, n workertable.Node,
+) (id int64, err error) {
+	for {
+		if id, err = n.Insert(ctx, q); err != nil {
+			return id, err
+		}
+		leased, err := isLeased(ctx, q, id)
+		if !leased || err != nil {
+			return id, err
+		}
+		// That is safe, and a sign that the counter of WORKER_NODE is behind the leases.
+		a.options.Logger.Warn("new worker id has a lease already and is left alone; were "+
+			"rows of WORKER_NODE deleted, or was it restored from a backup?", "worker", id)
+	}
 }
 
 // isLeased reports whether the namespace that shares WORKER_NODE has a row of a worker id. Where

@@ -168,7 +168,7 @@ func TestErasHeaderGone(t *testing.T) {
 		if !errors.Is(err, assigner.ErrWentBack) {
 			t.Fatalf("Assign without the header = %v, %v, want ErrWentBack", c, err)
 		}
-		wantError(t, err, "slots are there, such as that of worker 1", "uid workers restored")
+		wantError(t, err, "the slot of worker 1 until", "the header was deleted", "uid workers restored")
 	}
 	repair(t, srv, name, 10, time.Minute)
 	headAgain(t, srv, name, layoutA)

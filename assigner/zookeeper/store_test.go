@@ -126,7 +126,8 @@ func TestReadInOneSession(t *testing.T) {
 		t.Errorf("a read in two sessions: %v, want an error", err)
 	}
 	fresh := openStore(t, p.Addr(), srv.Prefix())
-	if err := zookeeper.ReadAround(ctx, fresh, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
+	if err := zookeeper.ReadAround(ctx, fresh, expire); err == nil ||
+		!strings.Contains(err.Error(), "the session ended") {
 		t.Errorf("the first read of all, in two sessions: %v, want an error", err)
 	}
 	if e, err := s.Get(ctx, "header"); err != nil || e.Version == "" || e.At.IsZero() {

@@ -181,8 +181,8 @@ func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err erro
 	if !s.shared() {
 		return -1, nil
 	}
-	err = s.do(ctx, func(q *sqldb.Conn) error {
-		if err := alone(ctx, q); err != nil {
+	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
+		if err = alone(ctx, q); err != nil {
 			return err
 		}
 		if !stop {
@@ -193,10 +193,10 @@ func (s *Store) Endless(ctx context.Context, stop bool) (highest int64, err erro
 		if q.Name == "mysql" {
 			lock, unlock = "LOCK TABLES WORKER_NODE WRITE", "UNLOCK TABLES" // which commits
 		}
-		if _, err := q.Exec(ctx, lock); err != nil {
+		if _, err = q.Exec(ctx, lock); err != nil {
 			return err
 		}
-		err := s.raise(ctx, q)
+		err = s.raise(ctx, q)
 		if err == nil {
 			highest, err = belowRaised(ctx, q)
 		}

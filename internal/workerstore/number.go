@@ -20,7 +20,7 @@ import (
 func (s *Store) Number(
 	ctx context.Context, first, last int64, n int,
 ) (ids []int64, own bool, err error) {
-	err = s.do(ctx, func(q *sqldb.Conn) error {
+	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
 		if !s.shared() {
 			ids, err = s.unused(ctx, q, first, last, n)
 			return err
@@ -61,7 +61,7 @@ func (s *Store) Owns(ctx context.Context, worker int64) (own bool, err error) {
 // worker ids are keys of WORKER_NODE it is a key or below one, because a database generates no key
 // below the highest. In the others it has a note, or a move has left it as used.
 func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
-	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
+	err = s.do(ctx, func(q *sqldb.Conn) error {
 		if s.shared() {
 			highest, err := workertable.Highest(ctx, q)
 			if used = worker <= highest; !used || err != nil {
@@ -70,7 +70,7 @@ func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 			return s.missing(ctx, q, worker)
 		}
 		var n int64
-		err = q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
+		err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
 			[]any{s.namespace, noteOf(worker)}, &n)
 		if used = n > 0 || s.movedIn(worker) > worker; !used || err != nil {
 			return err

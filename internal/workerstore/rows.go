@@ -122,8 +122,8 @@ func (s *Store) Put(
 		}
 		return s.patient(ctx, func(ctx context.Context) error {
 			n, err := q.Changed(ctx, c.query, c.args...)
-			if sqldb.NotInCharset(err) && c.narrow() {
-				n, err = q.Changed(ctx, c.query, c.args...)
+			if plain := c.plain(); sqldb.NotInCharset(err) && plain[0] != c.args[0] {
+				n, err = q.Changed(ctx, c.query, plain...)
 			}
 			if err != nil && s.db.Failure(err) == sqldb.Duplicate {
 				n, err = 0, nil
@@ -147,14 +147,12 @@ type statement struct {
 	args  []any
 }
 
-// narrow replaces the characters of the owner that a connection's character set may lack, which
-// MySQL 9 refuses. It reports whether there were any. The owner is for people, so that a claim
-// does not fail for it.
-func (c statement) narrow() bool {
+// plain returns the arguments without the characters of the owner that a connection's character
+// set may lack, which MySQL 9 refuses. The owner is for people, so that a claim does not fail for
+// it.
+func (c statement) plain() []any {
 	owner, _ := c.args[0].(string)
-	plain := workertable.ASCII(owner)
-	c.args[0] = plain
-	return plain != owner
+	return append([]any{workertable.ASCII(owner)}, c.args[1:]...)
 }
 
 // changeSlot returns the statement that puts value in place of old, and the entry that it leaves.

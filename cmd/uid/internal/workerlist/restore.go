@@ -64,13 +64,13 @@ func PlanRestore(ctx context.Context, db *gorm.DB, highest int64, reach time.Dur
 	var all map[string]shown // nil: there is no WORKER_LEASE, which Disposable alone does not need
 	var d sqldb.Dialect
 	err = do(ctx, db, "reading WORKER_NODE and WORKER_LEASE",
-		func(ctx context.Context, q *sqldb.Conn) error {
+		func(ctx context.Context, q *sqldb.Conn) (err error) {
 			d = q.Dialect
 			if p.HighestNode, err = workertable.Highest(ctx, q); err != nil {
 				return err
 			}
 			// Only the worker ids of the default namespace are keys of WORKER_NODE.
-			err := q.Row(ctx, "SELECT COUNT(*), MAX(CASE WHEN NAMESPACE = ? THEN WORKER_ID END) "+
+			err = q.Row(ctx, "SELECT COUNT(*), MAX(CASE WHEN NAMESPACE = ? THEN WORKER_ID END) "+
 				"FROM WORKER_LEASE WHERE WORKER_ID >= 0", []any{workertable.DefaultNamespace},
 				&p.Leases, &worker)
 			if err != nil && d.Failure(err) == sqldb.Missing {
