@@ -52,7 +52,7 @@
 // # Statements
 //
 // What a call sends when nothing goes wrong. Only FOR UPDATE, UPDATE and INSERT lock, one row each,
-// until the statement is committed:
+// until the statement is committed. PostgreSQL reads the namespace FOR SHARE:
 //
 //	Disposable, Assign       INSERT of a node; SELECT of its lease
 //	Leased, Assign           SELECT of the namespace; SELECT of the free rows; UPDATE of one of

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -199,7 +198,7 @@ func (c *Conn) Row(ctx context.Context, query string, args []any, dest ...any) e
 func (c *Conn) Each(ctx context.Context, scan func(*sql.Rows) error, query string,
 	args ...any) (err error) {
 	c.open = true
-	c.changed = c.changed || c.ForUpdate != "" && strings.HasSuffix(query, c.ForUpdate)
+	c.changed = c.changed || c.locks(query)
 	within, answered := c.hosts.watch(ctx)
 	defer func() { err = answered(err) }() // also after a panic of scan
 	return c.each(within, scan, query, args...)

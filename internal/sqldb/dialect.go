@@ -11,6 +11,7 @@ type Dialect struct {
 	// Name is "mysql", also for MariaDB, "postgres" or "sqlite", as GORM's dialectors have it.
 	Name      string
 	ForUpdate string // ends a SELECT that locks its rows and reads committed values
+	ForShare  string // likewise, and others may read the rows so at the same time, if they can
 
 	clear     string // ends the transaction that is open in a session, if any
 	end       string // commits what statements have not committed themselves; empty: not needed
@@ -28,6 +29,7 @@ var dialects = map[string]Dialect{
 	"mysql": {
 		Name:      "mysql",
 		ForUpdate: " FOR UPDATE",
+		ForShare:  " FOR UPDATE", // two that share a row and change it before a COMMIT deadlock
 		clear:     "COMMIT",
 		end:       "COMMIT", // does nothing with autocommit
 		// UNIX_TIMESTAMP(NOW(3)) would convert from local time and be an hour off when clocks are
@@ -41,6 +43,7 @@ var dialects = map[string]Dialect{
 	"postgres": {
 		Name:      "postgres",
 		ForUpdate: " FOR UPDATE",
+		ForShare:  " FOR SHARE",
 		clear:     "BEGIN; COMMIT", // a COMMIT alone logs a warning on the server
 		nowMillis: "CAST(FLOOR(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000) AS BIGINT)",
 		now:       "CLOCK_TIMESTAMP()",
@@ -101,4 +104,10 @@ func (d Dialect) Expand(query string) string {
 		b.WriteString("$" + strconv.Itoa(i))
 		query = after
 	}
+}
+
+// locks reports whether a SELECT locks its rows.
+func (d Dialect) locks(query string) bool {
+	return d.ForUpdate != "" &&
+		(strings.HasSuffix(query, d.ForUpdate) || strings.HasSuffix(query, d.ForShare))
 }

@@ -25,6 +25,10 @@ import (
 // answer with it at once. FOR UPDATE writes to the log, so its own commit waits for the standby,
 // which has the row by then: a promotion cannot lose what was read. A Release that is read back
 // rests on nothing else.
+//
+// All that is as true of FOR SHARE, by which PostgreSQL reads the header. Each of the processes
+// that start at once reads it several times, and need not wait for the commits of the others'
+// reads.
 func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error) {
 	worker, err := workerOf(name)
 	if err != nil {
@@ -32,7 +36,7 @@ func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error)
 	}
 	err = s.do(ctx, func(q *sqldb.Conn) (err error) {
 		if worker == workertable.Header {
-			_, e, err = s.settings(ctx, q, q.ForUpdate)
+			_, e, err = s.settings(ctx, q, q.ForShare)
 			return err
 		}
 		r := slot{worker: worker}
@@ -54,7 +58,7 @@ func (s *Store) Get(ctx context.Context, name string) (e lease.Entry, err error)
 // settings reads the header of the namespace. lock is the end of the SELECT.
 //
 // One statement reads the header, the database's time and the floor, so that a start costs one
-// round trip for all three. FOR UPDATE locks the header's row until the statement or, in a session
+// round trip for all three. lock locks the header's row until the statement or, in a session
 // without autocommit, the Do is over; the floor's row is read without a lock, because it is written
 // before any process connects.
 func (s *Store) settings(

@@ -58,7 +58,8 @@ func TestReadBackLocks(t *testing.T) {
 
 // TestReadBackWaits: a COMMIT whose wait for a synchronous standby was broken off shows its row to
 // everyone, although no standby has it. What the library reads it back with answers only when a
-// standby has it. The same statement without FOR UPDATE answers at once, with what a promotion loses.
+// standby has it, as the read of the header does, FOR SHARE. The same statement without FOR UPDATE
+// answers at once, with what a promotion loses.
 func TestReadBackWaits(t *testing.T) {
 	t.Parallel()
 	srv := dbtest.Postgres(t)
@@ -97,7 +98,7 @@ func readBackWaits(t *testing.T, dsn string) bool {
 		}
 	}
 	var mu sync.Mutex
-	read := "" // how a row is read; guarded by mu
+	read, head := "", "" // how a row and the header are read; guarded by mu
 	var gone sync.Once
 	var took time.Duration // until commits waited for the standby; written before released
 	pool := sql.OpenDB(&dbtest.Interceptor{Connectors: []driver.Connector{connector},
@@ -128,6 +129,9 @@ func readBackWaits(t *testing.T, dsn string) bool {
 			if strings.HasPrefix(query, "SELECT GENERATION") {
 				read = query
 			}
+			if strings.HasPrefix(query, "SELECT LAYOUT") && strings.HasSuffix(query, " FOR SHARE") {
+				head = query
+			}
 		}})
 	defer pool.Close()
 	db, err := gorm.Open(postgres.New(postgres.Config{Conn: pool}), &gorm.Config{DisableAutomaticPing: true})
@@ -153,8 +157,12 @@ func readBackWaits(t *testing.T, dsn string) bool {
 		return seen
 	})
 	mu.Lock()
-	statement := read
+	statement, header := read, head
 	mu.Unlock()
+	go other.Exec(header, "", -1, "default", -1)
+	waitFor(t, "read of the header that waits for the standby", func() bool {
+		return waiting("SELECT LAYOUT%FOR SHARE")
+	})
 	var token, nonce, until, now int64
 	var owner string
 	plain := strings.TrimSuffix(statement, " FOR UPDATE")

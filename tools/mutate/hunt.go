@@ -145,7 +145,7 @@ func (h *hunt) warm(ctx context.Context, s *suite) error {
 	switch {
 	case s == h.suites[0] && h.o.tests != "":
 		s.whole.pattern = h.o.tests
-	case s.short && !s.race:
+	case !s.race && (s.short || s == h.suites[0]):
 		s.reach, err = h.bench.reach(ctx, h.source, s, h.o.jobs)
 		s.warm = err == nil
 		return err

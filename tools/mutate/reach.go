@@ -62,8 +62,9 @@ func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int) (*re
 	r := &reach{blocks: map[string][]block{}}
 	one := func(name string) error {
 		profile := bin + "-" + name
-		cmd := exec.CommandContext(ctx, bin, "-test.short", "-test.timeout=5m",
-			"-test.run=^"+name+"$", "-test.coverprofile="+profile) // #nosec G204
+		cmd := exec.CommandContext(ctx, bin, fmt.Sprintf("-test.short=%t", s.short),
+			"-test.timeout=5m", "-test.run=^"+name+"$",
+			"-test.coverprofile="+profile) // #nosec G204
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), noMutant, "TMPDIR="+b.work)
 		begin := time.Now()

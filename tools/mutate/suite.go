@@ -34,6 +34,12 @@ type suite struct {
 // suitesOf returns what a mutant of pkg has to get past: the short tests of its package first, then
 // everything else that could notice.
 func suitesOf(pkg string) []*suite {
+	switch pkg {
+	case "assigner/etcd", "assigner/zookeeper", "assigner/kubernetes": // short tests see little
+		return []*suite{{name: "servers", pkg: pkg}}
+	case "internal/workerstore": // which has no tests of its own
+		return []*suite{{name: "assigner/workernode", pkg: "assigner/workernode", short: true}}
+	}
 	list := []*suite{
 		{name: "short", pkg: pkg, short: true},
 		{name: "race", pkg: pkg, race: true, short: true}, // before the long ones: it is quicker
