@@ -26,7 +26,7 @@ var quick = flag.Bool("quick", false, "few and short measurements")
 // root is the repository's root.
 const root = ".."
 
-func check(b *testing.B, err error) {
+func check(b testing.TB, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -34,22 +34,15 @@ func check(b *testing.B, err error) {
 }
 
 // BenchmarkMemory reads the live heap that a generator holds, idle and after a million ids, and
-// that of a tag among ten thousand.
+// that of a tag among ten thousand: idle, each has made an id, then a hundred, a million together.
 func BenchmarkMemory(b *testing.B) {
 	const idle, busy, tags = "idle-B", "after_a_million_ids-B", 10_000
 	for _, x := range contender.Pick(contender.OneLane, contender.ManyLanes, contender.DefaultWide,
-		contender.Bwmarrin, contender.Sony) {
+		contender.Bwmarrin, contender.Sony, contender.UUID7) {
 		b.Run("memory/"+x.Name, func(b *testing.B) {
-			before := live()
-			run, stop, err := x.New()
-			check(b, err)
-			b.ReportMetric(live()-before, idle)
-			check(b, run(1_000_000))
-			b.ReportMetric(live()-before, busy)
-			runtime.KeepAlive(run)
-			if stop != nil {
-				check(b, stop())
-			}
+			held := memory(b, x.New, 1_000_000)
+			b.ReportMetric(held[0], idle)
+			b.ReportMetric(held[1], busy)
 		})
 	}
 	b.Run("memory/segment, a tag of 10,000", func(b *testing.B) {
@@ -69,6 +62,51 @@ func BenchmarkMemory(b *testing.B) {
 		}
 		check(b, g.Close())
 	})
+}
+
+// memory returns the live heap of a generator, idle and after so many ids: the mean of several, as
+// the runtime moves a few hundred bytes meanwhile. What is below nothing is that.
+func memory(b testing.TB, start contender.Start, ids int) (held [2]float64) {
+	var loops [16]contender.Loop
+	var stops [len(loops)]func() error
+	before := live()
+	for i := range loops {
+		var err error
+		loops[i], stops[i], err = start()
+		check(b, err)
+	}
+	held[0] = max(0, live()-before) / float64(len(loops))
+	for _, run := range loops {
+		check(b, run(ids))
+	}
+	held[1] = max(0, live()-before) / float64(len(loops))
+	runtime.KeepAlive(&loops)
+	for _, stop := range stops {
+		if stop != nil {
+			check(b, stop())
+		}
+	}
+	return held
+}
+
+// What generators hold is theirs, and that of none is nothing.
+func TestMemory(t *testing.T) {
+	kept := func() (contender.Loop, func() error, error) {
+		buf, more := make([]byte, 1<<20), []byte(nil)
+		return func(n int) error {
+			more = make([]byte, n)
+			_, _ = buf, more
+			return nil
+		}, func() error { buf, more = nil, nil; return nil }, nil
+	}
+	near := func(got, want float64) bool { return got >= want && got < want+4096 }
+	if got := memory(t, kept, 1<<19); !near(got[0], 1<<20) || !near(got[1], 3<<19) {
+		t.Errorf("a mebibyte, and half of one more: %v", got)
+	}
+	none := contender.Plain(func(int) error { return nil })
+	if got := memory(t, none, 1); !near(got[0], 0) || !near(got[1], 0) {
+		t.Errorf("nothing: %v", got)
+	}
 }
 
 // live returns the bytes of live heap.

@@ -29,6 +29,11 @@ func BenchmarkStart(b *testing.B) {
 		row(b, "a worker id of its own", func(b *testing.B, done func()) {
 			firstID(b, done, assigner.Static(1))
 		})
+		row(b, "Host", func(b *testing.B, done func()) { firstID(b, done, assigner.Host()) })
+		row(b, "Env", func(b *testing.B, done func()) {
+			b.Setenv("WORKER_ID", "1")
+			firstID(b, done, assigner.Env("WORKER_ID", nil))
+		})
 		row(b, "HTTP service", func(b *testing.B, done func()) {
 			client, err := service.NewClient([]string{web.URL}, nil)
 			check(b, err)
@@ -38,7 +43,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 	for _, x := range []struct {
 		name string
-		args func(b *testing.B) (flag, value string)
+		args func(b *testing.B) (first, second string)
 	}{
 		{"a worker id of its own", func(*testing.B) (string, string) { return "--worker", "1" }},
 		{"SQLite", func(b *testing.B) (string, string) {
@@ -47,6 +52,10 @@ func BenchmarkStart(b *testing.B) {
 		{"MariaDB", func(b *testing.B) (string, string) {
 			s := dbtest.MariaDB(b)
 			return "--dsn", s.DSN(s.CreateDB(b))
+		}},
+		{"Disposable on MariaDB", func(b *testing.B) (string, string) {
+			s := dbtest.MariaDB(b)
+			return "--assigner=disposable", "--dsn=" + s.DSN(s.CreateDB(b))
 		}},
 		{"PostgreSQL", func(b *testing.B) (string, string) {
 			s := dbtest.Postgres(b)
@@ -64,9 +73,9 @@ func BenchmarkStart(b *testing.B) {
 		}},
 	} {
 		b.Run("start", func(b *testing.B) {
-			flag, value := x.args(b)
+			first, second := x.args(b)
 			row(b, "command uid, "+x.name, func(b *testing.B, done func()) {
-				firstLine(b, done, program, "gen", flag, value)
+				firstLine(b, done, program, "gen", first, second)
 			})
 		})
 	}

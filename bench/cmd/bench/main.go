@@ -28,12 +28,12 @@ func main() {
 	flag.BoolVar(&c.Quick, "quick", false, "few and short measurements")
 	flag.StringVar(&c.Anchors, "anchors", "",
 		"what bench/anchors/build.sh has built; without it their suite is left out")
-	suites := flag.String("suite", strings.Join(result.Suites(), ","),
-		"comma-separated suites to run")
+	all := strings.Join(result.Suites(), ",")
+	suites := flag.String("suite", all, "comma-separated suites to run")
 	only := flag.Bool("report", false, "measure nothing, write the report from the results")
 	flag.Parse()
 	names := slices.DeleteFunc(strings.Split(*suites, ","), func(name string) bool {
-		return *only || name == "anchors" && c.Anchors == ""
+		return *only || name == "anchors" && c.Anchors == "" && *suites == all
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -50,8 +50,10 @@ func run(ctx context.Context, c *suite.Config, names []string) error {
 		return fmt.Errorf("want the repository's root as the working directory: %w", err)
 	}
 	for _, name := range append(flag.Args(), names...) {
-		if !slices.Contains(result.Suites(), name) || flag.NArg() > 0 {
-			return fmt.Errorf("%q: want -suite with some of %v", name, result.Suites())
+		if !slices.Contains(result.Suites(), name) || flag.NArg() > 0 ||
+			name == "anchors" && c.Anchors == "" {
+			return fmt.Errorf("%q: want -suite with some of %v, and -anchors for anchors", name,
+				result.Suites())
 		}
 	}
 	r, err := report.Load(c.Results)

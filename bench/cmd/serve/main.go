@@ -28,6 +28,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/dbtest"
@@ -53,6 +54,7 @@ func main() {
 	if *sequence {
 		prepare = sequences
 	}
+	fmt.Println("# go run ./bench/cmd/serve", strings.Join(os.Args[1:], " "))
 	if err := run(ctx, *uid, prepare, m); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
 		stop()
@@ -119,8 +121,7 @@ func constants(ctx context.Context, s *servers) error {
 			return err
 		}
 	}
-	err = s.command(ctx, "segment", "set", "order", "--step", "100000000")
-	if err != nil {
+	if err := s.command(ctx, "segment", "set", "order", "--step", "100000000"); err != nil {
 		return err
 	}
 	return s.start(ctx, "uid serve", []string{order, "/api/snowflake/get/any"}, s.uid, "serve")
@@ -135,15 +136,13 @@ func sequences(ctx context.Context, s *servers) error {
 	}
 	s.ends, s.env = append(s.ends, db.Close), append(s.env, "UID_DSN="+db.DSN("ids"))
 	_, err = db.TryQuery("", "CREATE DATABASE ids")
-	err = errors.Join(err, s.command(ctx, "segment", "init"),
-		s.command(ctx, "segment", "set", "order", "--source", "sequence", "--step", "1"))
-	if err != nil {
+	if err = errors.Join(err, s.command(ctx, "segment", "init"), s.command(ctx, "segment", "set",
+		"order", "--source", "sequence", "--step", "1")); err != nil {
 		return err
 	}
 	serve := []string{s.uid, "serve", "--only=segment", "--source=sequence", "--wait=10s"}
-	err = s.start(ctx, "one block a fetch (--max-step 1)", []string{order},
-		append(slices.Clip(serve), "--max-step=1")...)
-	if err != nil {
+	if err := s.start(ctx, "one block a fetch (--max-step 1)", []string{order},
+		append(slices.Clip(serve), "--max-step=1")...); err != nil {
 		return err
 	}
 	return s.start(ctx, "uid serve", []string{order}, serve...)

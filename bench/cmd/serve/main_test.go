@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +45,22 @@ func TestOpen(t *testing.T) {
 	c.path = "/no such path"
 	if _, _, err := c.load(t.Context(), 500, 100*time.Millisecond, 1); err == nil {
 		t.Error("an answer that is not 200 is no error")
+	}
+}
+
+// A server that hangs is an error and does not keep the bench. It is not parallel: it shortens patience.
+func TestHangingServer(t *testing.T) {
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = 50 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := contender{name: "one", path: "/", address: l.Addr().String()}
+	_, took, err := c.load(t.Context(), 500, 20*time.Millisecond, 2)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || took > 10*time.Second {
+		t.Errorf("%v after %v, want %v", err, took, os.ErrDeadlineExceeded)
 	}
 }
 

@@ -76,9 +76,9 @@ func TestLoopsCallDirectly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := regexp.MustCompile(`^\s*(floors|own|peers)\.go:\d+`)
+	ours := regexp.MustCompile(`^\s*(floors|own|peers|stduuid)\.go:\d+`)
 	loop := regexp.MustCompile(`\.func`)
-	loops, calls, name := 0, 0, ""
+	loops, calls, name, files := 0, 0, "", map[string]int{}
 	for s := bufio.NewScanner(bytes.NewReader(dump)); s.Scan(); {
 		line := s.Text()
 		if text, ok := strings.CutPrefix(line, "TEXT "); ok {
@@ -87,13 +87,19 @@ func TestLoopsCallDirectly(t *testing.T) {
 			continue
 		}
 		_, call, ok := strings.Cut(line, "CALL ")
-		if !ok || !ours.MatchString(line) || !loop.MatchString(name) {
+		file := ours.FindStringSubmatch(line)
+		if !ok || file == nil || !loop.MatchString(name) {
 			continue
 		}
 		calls++
+		files[file[1]]++
 		if !strings.Contains(call, "(SB)") || strings.Contains(call, "contender.repeat(") {
 			t.Errorf("%s calls its generator indirectly: %s", name, strings.TrimSpace(line))
 		}
+	}
+	std := contender.Pick("uuid v7 (Go's own)")[0].New != nil // on this Go
+	if len(files) < 3 || std && files["stduuid"] == 0 {
+		t.Errorf("calls by file: %v, want some in each", files)
 	}
 	if loops < 25 || calls < 25 {
 		t.Errorf("%d functions with %d calls found, want 25 and more", loops, calls)

@@ -53,6 +53,20 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The time is that of the suites named, or of all that make bench runs.
+func TestMinutes(t *testing.T) {
+	t.Parallel()
+	costs, keys, anchors := file("costs"), file("keys"), file("anchors")
+	costs.Meta.Seconds, keys.Meta.Seconds, anchors.Meta.Seconds = 61, 60, 600
+	r := loaded(t, costs, keys, anchors)
+	for want, got := range map[float64]float64{3: r.Minutes(), 2: r.Minutes("costs"),
+		11: r.Minutes("keys", "anchors")} {
+		if got != want {
+			t.Errorf("%v minutes, want %v", got, want)
+		}
+	}
+}
+
 // Each target is met at its bound and missed above.
 func TestTargets(t *testing.T) {
 	t.Parallel()

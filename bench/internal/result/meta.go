@@ -76,11 +76,11 @@ func processor(ctx context.Context) string {
 	return name
 }
 
-// Conditions says in a line what is measured on, and how busy it is.
+// Conditions says in a line when and on what is measured, and how busy it is.
 func Conditions(ctx context.Context) string {
 	m := NewMeta(ctx, "", false)
-	return fmt.Sprintf("%d processors, %s, commit %s; load before: %s", m.CPUs, m.GoVersion,
-		m.Commit, LoadAverage())
+	return fmt.Sprintf("%d processors, %s, %s, %s, commit %s; load before: %s", m.CPUs, m.Processor,
+		m.Date.Format("2006-01-02T15:04Z"), m.GoVersion, m.Commit, m.Load)
 }
 
 // LoadAverage returns the machine's load averages, where the system has them.

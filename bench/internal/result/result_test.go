@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/uidring/uidring/bench/internal/result"
@@ -35,6 +36,18 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	if b := got.Get("t", "b", "x"); b.Err != "broken" || len(b.Values) != 0 {
 		t.Errorf("b is %+v, want its error alone", b)
+	}
+}
+
+// What a text file of results begins with names what it was measured on.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	m := result.NewMeta(t.Context(), "", false)
+	text := result.Conditions(t.Context())
+	for _, want := range []string{m.GoVersion, "commit " + m.Commit, m.Processor, m.Date.Format("2006-01-02T")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
 	}
 }
 

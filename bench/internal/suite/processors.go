@@ -27,20 +27,22 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 	}
 	list := contender.Pick(contender.AddCalled, contender.AddOwn, contender.OneLane,
 		contender.ManyLanes, contender.WUID, contender.Bwmarrin)
-	err := errors.Join(paces(ctx, f, "measured", list, loads, pick(c, 5, 100)),
-		paces(ctx, f, "cost", []contender.Contender{{Name: "an id", New: contender.Cached(nil)},
-			{Name: "an id, RunLength 1", New: contender.Cached(&uid.Options{RunLength: 1})}},
-			[]load{{"ns", 1, procs()}}, pick(c, 5, 30)))
-	for i := 0; i < 10*pick(c, 5, 30) && procs() > 1; i++ {
-		f.Add("cost", "a transfer of a line", "ns", "ns", transfer(500), nil)
-	}
-	if err != nil {
+	alone := []contender.Contender{{Name: "an id", New: contender.Cached(nil)},
+		{Name: "an id, RunLength 1", New: contender.Cached(&uid.Options{RunLength: 1})}}
+	if err := errors.Join(paces(ctx, f, "measured", list, loads, pick(c, 5, 100)),
+		rounds(ctx, pick(c, 5, 30), func(int) error {
+			for range min(10, 10*(procs()-1)) { // there is none on one processor
+				f.Add("cost", "a transfer of a line", "ns", "ns", transfer(500), nil)
+			}
+			return paces(ctx, f, "cost", alone, []load{{"ns", 1, procs()}}, 1)
+		})); err != nil {
 		return err
 	}
 	// The least: a goroutine that is interrupted keeps the other one waiting.
 	cost := func(name string) float64 {
 		return slices.Min(append(f.Get("cost", name, "ns").Values, math.Inf(1)))
 	}
+	calls := pick(c, 20_000, 200_000)
 	for _, times := range []float64{1, 4} {
 		for _, lanes := range []string{"one lane", "many lanes"} {
 			name := fmt.Sprintf("%s, a transfer %g times as measured", lanes, times)
@@ -49,8 +51,7 @@ func processors(ctx context.Context, c *Config, f *result.File) error {
 					refill:   cost("an id, RunLength 1") - cost("an id"),
 					transfer: times * cost("a transfer of a line")}
 				for seed := range uint64(5) {
-					rate := m.run(seed, pick(c, 20_000, 200_000))
-					f.Add("simulated", name, fmt.Sprint(p), "M/s", rate, nil)
+					f.Add("simulated", name, fmt.Sprint(p), "M/s", m.run(seed, calls), nil)
 				}
 			}
 		}

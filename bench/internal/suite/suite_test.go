@@ -23,6 +23,10 @@ func TestQuick(t *testing.T) {
 		if err != nil || len(f.Rows) == 0 || f.Meta.Commit == "" || f.Meta.Seconds <= 0 {
 			t.Errorf("%s: %d rows, %+v, %v", name, len(f.Rows), f.Meta, err)
 		}
+		n := len(f.Get("cost", "a transfer of a line", "ns").Values)
+		if name == "processors" && procs() > 1 && n != 50 {
+			t.Errorf("%d transfers, want ten in each of five rounds", n)
+		}
 		for _, row := range f.Rows {
 			if row.Err != "" || len(row.Values) == 0 {
 				t.Errorf("%s: %s, %s: %d values, %s", name, row.Name, row.Column, len(row.Values),
