@@ -54,6 +54,9 @@ func (s *store) entry(kv *mvccpb.KeyValue) lease.Entry {
 		Version: strconv.FormatInt(kv.ModRevision, 10)}
 }
 
+// Fresh says that List is not old.
+func (s *store) Fresh() {}
+
 // List reads the header and the keys that begin like a slot's, at one revision. A longer
 // namespace may begin like one too, such as /uidring/slot-1: package lease passes over names that
 // are no slot's.

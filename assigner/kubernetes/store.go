@@ -63,6 +63,9 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 	return entries, nil
 }
 
+// Fresh says that List is not old.
+func (s *store) Fresh() {}
+
 // Get returns an entry. Like List, it names no resourceVersion.
 func (s *store) Get(ctx context.Context, name string) (lease.Entry, error) {
 	var l leaseObject

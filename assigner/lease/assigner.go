@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // Assigner assigns worker ids from a Store. It is an assigner.LayoutBinder: all claims of a store
@@ -37,6 +38,7 @@ func New(store Store, options *Options) (*Assigner, error) {
 	}
 	s.index, _ = store.(Index)
 	s.numberer, _ = store.(Numberer)
+	_, s.fresh = store.(storekind.Fresh)
 	return &Assigner{s}, nil
 }
 

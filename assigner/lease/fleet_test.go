@@ -29,6 +29,8 @@ func (s *seated) serve(d time.Duration) {
 	<-s.seats
 }
 
+func (s *seated) Fresh() {}
+
 func (s *seated) List(ctx context.Context) ([]lease.Entry, error) {
 	s.serve(2 * time.Millisecond)
 	return s.memory.List(ctx)

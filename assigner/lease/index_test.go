@@ -289,6 +289,28 @@ func TestHeaderDeletedUnseen(t *testing.T) {
 	})
 }
 
+// fresh is a lagging memory that says that its lists are not old.
+type fresh struct{ lagging }
+
+func (fresh) Fresh() {}
+
+// TestListAgain: the first start of all lists once more, for a list that shows the header it has made,
+// unless lists are not old.
+func TestListAgain(t *testing.T) {
+	t.Parallel()
+	for _, old := range []bool{false, true} {
+		s := lagging{newIndexed(0, false)}
+		store, want := lease.Store(fresh{s}), int64(1)
+		if old {
+			store, want = s, 2
+		}
+		assign(t, newAssigner(t, store, nil))
+		if n := s.indexed.lists.Load(); n != want {
+			t.Errorf("old %v: %d lists, want %d", old, n, want)
+		}
+	}
+}
+
 // TestDeletedUnseen: a slot that was deleted, and that the list still shows, is not made again.
 func TestDeletedUnseen(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func (s *space) listed(ctx context.Context, h header, slots []row) (header, erro
 		return h, err
 	}
 	for _, r := range slots {
-		if !h.Used.has(r.worker) {
+		if r.Version != 0 && !h.Used.has(r.worker) { // else it cannot be read, and is never free
 			return h, s.unlisted(r)
 		}
 	}

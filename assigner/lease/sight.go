@@ -28,8 +28,8 @@ type sight struct {
 }
 
 // look reads the header and the slots. If the header lacks layouts of the claim, or is not there,
-// look adds them first. Without an Index it goes on only with a list that shows the header: such a
-// list lacks no slot from before.
+// look adds them first. A list that may be old counts only if it shows the header: such a list
+// lacks no slot from before.
 func (c *claimer) look(ctx context.Context) (v sight, err error) {
 	for range tries {
 		v, err = c.see(ctx)
@@ -39,7 +39,7 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 		if err == nil && !v.header.exists() {
 			v.header, err = c.addHeader(ctx, v.slots)
 			v.unseen = true
-			if err == nil && c.space.index == nil {
+			if err == nil && c.space.index == nil && !c.space.fresh {
 				continue
 			}
 		}

@@ -44,6 +44,7 @@ type space struct {
 	store    Store
 	index    Index    // the store; nil: it is none
 	numberer Numberer // likewise
+	fresh    bool     // the store's lists are not old: see storekind.Fresh
 	options  Options
 	asked    time.Duration // Options.Reach before the default took its place
 	layout   string

@@ -403,8 +403,9 @@ func TestForgottenUsed(t *testing.T) {
 	if err := a.Restore(t.Context(), 2, time.Hour, ""); err != nil {
 		t.Fatal(err)
 	}
-	if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
-		t.Errorf("worker %d after Restore, want 3", c.Worker())
+	put(s.memory, lease.SlotPrefix+"3", "no slot")
+	if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 4 {
+		t.Errorf("worker %d after Restore, want 4, as the entry of 3 is no slot", c.Worker())
 	}
 }
 

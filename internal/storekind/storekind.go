@@ -1,5 +1,5 @@
 // Package storekind has the names of a lease.Store's entries, and what the engine of package lease
-// asks stores of WORKER_LEASE for besides a lease.Store. No other store has a use for the latter.
+// asks the stores of this repository for besides a lease.Store.
 package storekind
 
 import (
@@ -40,6 +40,12 @@ type Sessioner interface {
 	// Session returns a ctx for the calls of one attempt. Nothing waits inside of it for anything
 	// but the Store. end is called after the last call.
 	Session(ctx context.Context) (calls context.Context, end func())
+}
+
+// A Fresh is a lease.Store whose List shows, like its Get, every change that was answered before
+// the call began. A start saves the second look that an old List needs.
+type Fresh interface {
+	Fresh()
 }
 
 // ErrRolledBack says that the store has rolled back a change and says so. Like every error but
