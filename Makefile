@@ -50,7 +50,6 @@ lint: bin/golangci-lint bin/actionlint ## gofmt, golangci-lint with all of go ve
 	@set -e; for m in $(modules); do echo "go mod tidy: $$m"; $(alone) -C "$$m" mod tidy -diff; done
 	bin/actionlint .github/workflows/*.yml
 	bin/golangci-lint run $$($(GO) list -m -f '{{.Dir}}/...')
-	@set -e; for m in $(modules); do (cd "$$m" && "$(CURDIR)/bin/golangci-lint" run --enable-only gomoddirectives ./...); done # sees one go.mod
 
 # Built from source at the version and checksum of tools/lint/go.mod, which takes minutes the first time.
 bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum

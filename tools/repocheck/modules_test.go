@@ -25,6 +25,8 @@ type goMod struct {
 		Indirect bool
 	}
 	Replace []struct{ Old, New struct{ Path string } }
+	Exclude []any
+	Retract []any
 }
 
 // goWork is what "go work edit -json" prints.
@@ -87,6 +89,9 @@ func TestModules(t *testing.T) {
 		}
 		if mod.Toolchain != "" {
 			t.Errorf("%s: toolchain line %s: it would hide what the go line needs", file, mod.Toolchain)
+		}
+		if len(mod.Exclude)+len(mod.Retract) > 0 {
+			t.Errorf("%s: excludes %v and retracts %v, want neither", file, mod.Exclude, mod.Retract)
 		}
 		replaced := map[string]string{}
 		for _, r := range mod.Replace {
