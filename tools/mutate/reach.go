@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// reach says which code of the mutated package each short test of a suite executes: only a test
+// reach says which code of the mutated package each test of a suite executes: only a test
 // that executes the mutated code can notice a mutant.
 type reach struct {
 	mu     sync.Mutex         // guards the other fields while the tests run
@@ -42,7 +42,7 @@ func (p place) compare(q place) int {
 
 func (b block) has(p place) bool { return b.from.compare(p) <= 0 && p.compare(b.to) < 0 }
 
-// reach runs each short test of a suite by itself, some at a time. Each has to pass, some only when
+// reach runs each test of a suite by itself, some at a time. Each has to pass, some only when
 // nothing else runs.
 func (b *bench) reach(ctx context.Context, src *source, s *suite, jobs int) (*reach, error) {
 	bin := s.bin + "-reach"
