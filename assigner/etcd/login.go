@@ -60,10 +60,7 @@ func (l *login) get(ctx context.Context, cc *grpc.ClientConn) (*string, error) {
 	}
 	resp, err := pb.NewAuthClient(cc).Authenticate(ctx,
 		&pb.AuthenticateRequest{Name: l.user, Password: l.password})
-	if errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled) {
-		resp, err = &pb.AuthenticateResponse{}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled) {
 		return nil, err
 	}
 	token := resp.GetToken()

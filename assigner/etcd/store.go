@@ -117,8 +117,8 @@ func (s *store) Put(ctx context.Context, old lease.Entry, value []byte) (lease.E
 
 // explain marks the errors that another try does not change: they wrap lease.ErrRefused.
 func explain(err error) error {
-	e, ok := errors.AsType[rpctypes.EtcdError](err)
-	if !ok || errors.Is(err, rpctypes.ErrInvalidAuthToken) ||
+	e, _ := errors.AsType[rpctypes.EtcdError](err) // none: its code is OK
+	if errors.Is(err, rpctypes.ErrInvalidAuthToken) ||
 		errors.Is(err, rpctypes.ErrAuthOldRevision) {
 		return err // tokens expire, and rights change
 	}
