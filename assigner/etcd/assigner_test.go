@@ -57,19 +57,41 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestPlaceStays: the name of an Assigner, by which a move that broke off is known again, does not
-// change with the client's list of endpoints.
+// TestClose: after Close an Assigner of Open reaches etcd no more, and a client that New got works on.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s := servers.Etcd(t)
+	c := client(t, s)
+	given, err := etcd.New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := open(t, s.Addr(), s.Prefix(), lease.Options{})
+	assign(t, own)
+	do(t, given.Close, own.Close)
+	if _, err := c.Get(within(t, 30*time.Second), "x"); err != nil {
+		t.Errorf("Get by the caller's client after Close: %v", err)
+	}
+	if c, err := own.Assign(within(t, 300*time.Millisecond), maxWorker); err == nil {
+		t.Errorf("Assign after Close = worker %d, want an error", c.Worker())
+	}
+}
+
+// TestPlaceStays: the name of an Assigner, by which a move that broke off is known again, has the
+// client's endpoints, and does not change with the list of them.
 func TestPlaceStays(t *testing.T) {
 	t.Parallel()
-	c := client(t, servers.Etcd(t))
+	s := servers.Etcd(t)
+	c := client(t, s)
 	a, err := etcd.New(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := a.String()
 	c.SetEndpoints("127.0.0.1:1", "127.0.0.1:2")
-	if after := a.String(); after != before || !strings.HasSuffix(after, " under /uidring") {
-		t.Errorf("the place is %q, and %q with other endpoints, want one under /uidring", before, after)
+	want := "etcd at " + s.Addr() + " under /uidring"
+	if after := a.String(); before != want || after != want {
+		t.Errorf("the place is %q, and %q with other endpoints, want %q", before, after, want)
 	}
 }
 

@@ -36,10 +36,14 @@ func TestPut(t *testing.T) {
 	if err != nil || got.Version != second.Version || string(got.Value) != "2" || got.Name != second.Name {
 		t.Errorf("Get = %+v, %v, want %+v", got, err, second)
 	}
-	if got, err := s.Get(ctx, "slot-0"); err != nil || got.Version != "" {
-		t.Errorf("Get of none = %+v, %v, want no version", got, err)
+	if got, err := s.Get(ctx, "slot-0"); err != nil || got.Version != "" || got.Name != "slot-0" {
+		t.Errorf("Get of none = %+v, %v, want its name and no version", got, err)
 	}
 	if all, err := s.List(ctx); err != nil || len(all) != 1 || all[0].Version != second.Version {
 		t.Errorf("List = %+v, %v, want one entry", all, err)
+	}
+	none.Version = "v1" // another store's
+	if _, err := s.Put(ctx, none, []byte("x")); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("Put in place of a version that is no revision = %v, want ErrRefused", err)
 	}
 }
