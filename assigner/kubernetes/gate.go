@@ -56,16 +56,11 @@ func (g *gate) wait(ctx context.Context) error {
 // retryAfter returns the duration that a Retry-After header asks for, at most maxWait. It reads the
 // header's two forms, seconds and a date. 0 or less: none.
 func retryAfter(text string) time.Duration {
-	if text == "" {
-		return 0
-	}
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(n)*time.Second, maxWait)
 	}
-	if t, err := http.ParseTime(text); err == nil {
-		return min(time.Until(t), maxWait)
-	}
-	return 0
+	t, _ := http.ParseTime(text) // neither: long ago
+	return min(time.Until(t), maxWait)
 }
 
 // told is the server's time as an answer told it.
