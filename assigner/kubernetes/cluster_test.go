@@ -67,9 +67,12 @@ func TestServiceAccount(t *testing.T) {
 
 	for name, harm := range map[string]func(){
 		"no service account": func() { os.Remove(filepath.Join(dir, "namespace")) },
+		"ca.crt: no such":    func() { os.Remove(filepath.Join(dir, "ca.crt")) },
 		"PEM":                func() { write(t, dir, "ca.crt", secret) },
 		"is empty":           func() { write(t, dir, "token", "\n") },
 		"this is no pod":     func() { env = nil },
+		"HOST and":           func() { env = map[string]string{"KUBERNETES_SERVICE_HOST": host} },
+		"PORT are not set":   func() { env = map[string]string{"KUBERNETES_SERVICE_PORT": port} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := env

@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"net/http"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 )
@@ -18,3 +20,6 @@ func NewStore(c *Cluster, name string) interface {
 
 // TokenFile returns the file that a cluster's token is read from.
 func (c *Cluster) TokenFile() string { return c.Client.Transport.(bearer).file }
+
+// Transport returns what makes a cluster's connections.
+func (c *Cluster) Transport() *http.Transport { return c.Client.Transport.(bearer).next }

@@ -79,6 +79,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case r.Method == http.MethodGet:
 		f.list(w, r)
+	case one != (r.Method == http.MethodPut):
+		status(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "the fake wants POST to all, and PUT to one")
 	default:
 		f.write(w, r, name)
 	}
@@ -112,7 +114,8 @@ func (f *fake) write(w http.ResponseWriter, r *http.Request, name string) {
 	conflict := !there || old.meta("uid") != o.meta("uid") ||
 		old.meta("resourceVersion") != o.meta("resourceVersion")
 	switch {
-	case o.meta("name") != name || o.meta("namespace") != "team" || o["kind"] != "Lease":
+	case o.meta("name") != name || o.meta("namespace") != "team" || o["kind"] != "Lease",
+		o["apiVersion"] != "coordination.k8s.io/v1":
 		status(w, http.StatusBadRequest, "BadRequest", "the object does not match the URL")
 		return
 	case r.Method == http.MethodPost && there:

@@ -41,9 +41,12 @@ func ExampleNew() {
 	// Output: not in a pod
 }
 
+// assign claims a worker id. It gives up after a while, because an Assigner tries until its ctx ends.
 func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner.Claim {
 	t.Helper()
-	claim, err := open(c, o).Assign(t.Context(), maxWorker)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	claim, err := open(c, o).Assign(ctx, maxWorker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +95,10 @@ func TestObjects(t *testing.T) {
 	}
 	if got, _ := spec["leaseDurationSeconds"].(float64); got < 1190 || got > 1201 {
 		t.Errorf("leaseDurationSeconds = %v, want the window's 1200", got)
+	}
+	renewed, err := time.Parse(time.RFC3339Nano, fmt.Sprint(spec["renewTime"]))
+	if d := time.Since(renewed).Abs(); err != nil || d > time.Minute {
+		t.Errorf("renewTime = %v, want now", spec["renewTime"])
 	}
 	if got := l.label("uidring.github.io/ids"); got != "orders" {
 		t.Errorf("label = %q, want orders", got)
@@ -169,6 +176,27 @@ func TestOverloadedTooLong(t *testing.T) {
 		f.before = nil
 		time.Sleep(40 * time.Second)
 		assign(t, f.cluster(), nil)
+	})
+}
+
+// TestRefusalHoldsNothingBack: a refusal with Retry-After holds no later request back.
+func TestRefusalHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Retry-After", "20")
+			status(w, http.StatusForbidden, "Forbidden", "no")
+			return true
+		}
+		begin := time.Now()
+		a := open(f.cluster(), nil)
+		for range 2 {
+			_, err := a.Assign(t.Context(), maxWorker)
+			if d := time.Since(begin); !errors.Is(err, lease.ErrRefused) || d != 0 {
+				t.Errorf("Assign: %v after %v, want ErrRefused at once", err, d)
+			}
+		}
 	})
 }
 
@@ -300,13 +328,21 @@ func TestUpdateNeverCreates(t *testing.T) {
 	}
 }
 
-// TestRequests bounds how many requests a start and an extension make. None asks for compression.
+// TestRequests bounds how many requests a start and an extension make. They say what they are and want,
+// and ask for no compression.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.before = func(_ http.ResponseWriter, r *http.Request) bool {
-		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
-			t.Errorf("%s %s: Accept-Encoding is %q, want identity", r.Method, r.URL.Path, got)
+		want := map[string]string{"Accept-Encoding": "identity", "Accept": "application/json",
+			"User-Agent": "uidring", "Content-Type": ""}
+		if r.Method != http.MethodGet {
+			want["Content-Type"] = "application/json"
+		}
+		for name, value := range want {
+			if got := r.Header.Get(name); got != value {
+				t.Errorf("%s %s: %s is %q, want %q", r.Method, r.URL.Path, name, got, value)
+			}
 		}
 		return false
 	}
@@ -341,11 +377,20 @@ func TestOptions(t *testing.T) {
 		{"name", kubernetes.Options{Namespace: "Orders"}, nil, `Options.Namespace is "Orders"`},
 		{"long name", kubernetes.Options{Namespace: strings.Repeat("x", 41)}, nil, "1 to 40"},
 		{"hyphen", kubernetes.Options{Namespace: "-x"}, nil, "Options.Namespace"},
+		{"last hyphen", kubernetes.Options{Namespace: "x-"}, nil, "Options.Namespace"},
 		{"window", kubernetes.Options{Lease: lease.Options{Window: 1}}, nil, "Window"},
 		{"server", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "host:6443" }, "Cluster.Server"},
 		{"password", kubernetes.Options{},
 			func(c *kubernetes.Cluster) { c.Server = "https://u:hunter2@host" }, "Cluster.Server"},
+		{"no URL", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "http://[::1" }, "Cluster.Server"},
+		{"scheme", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "ftp://host" }, "Cluster.Server"},
+		{"no host", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server = "https:///x" }, "Cluster.Server"},
+		{"query", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server += "?a=b" }, "Cluster.Server"},
+		{"fragment", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Server += "#a" }, "Cluster.Server"},
 		{"namespace", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Namespace = "a/b" }, "Cluster.Namespace"},
+		{"no namespace", kubernetes.Options{}, func(c *kubernetes.Cluster) { c.Namespace = "" }, "Cluster.Namespace"},
+		{"long namespace", kubernetes.Options{},
+			func(c *kubernetes.Cluster) { c.Namespace = strings.Repeat("x", 64) }, "Cluster.Namespace"},
 	} {
 		c := good()
 		if tt.change != nil {
@@ -358,6 +403,11 @@ func TestOptions(t *testing.T) {
 	}
 	if _, err := kubernetes.New(nil, nil); err == nil {
 		t.Error("New(nil, nil): no error")
+	}
+	longest := good()
+	longest.Server, longest.Namespace = "https://host", strings.Repeat("x", 63)
+	if _, err := kubernetes.New(longest, &kubernetes.Options{Namespace: strings.Repeat("9", 40)}); err != nil {
+		t.Errorf("names of the greatest length: %v", err)
 	}
 }
 
@@ -381,4 +431,70 @@ func TestSlots(t *testing.T) {
 	if !slices.ContainsFunc(list, func(s lease.Slot) bool { return s.Worker == 1 && s.Owner == "me" }) {
 		t.Errorf("Slots = %v, want worker 1 of %q", list, "me")
 	}
+}
+
+// TestStore: what the store says of entries that are not there, of objects of another form, and of
+// answers that have another object than was asked for.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	s := kubernetes.NewStore(f.cluster(), "orders")
+	none, err := s.Get(t.Context(), "slot-7")
+	if err != nil || none.Name != "slot-7" || none.Version != "" {
+		t.Errorf("Get of none = %+v, %v, want its name and no version", none, err)
+	}
+	e, err := s.Put(t.Context(), none, []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), none, []byte(`{}`)); !errors.Is(err, lease.ErrConflict) ||
+		!strings.Contains(err.Error(), "creating lease orders-slot-7 in namespace team") {
+		t.Errorf("another Put of none: %v, want ErrConflict that says what was tried", err)
+	}
+	f.objects["other"] = object{"kind": "Lease", "metadata": map[string]any{"name": "other",
+		"labels": map[string]any{"uidring.github.io/ids": "orders"}}}
+	if all, err := s.List(t.Context()); err != nil || len(all) != 1 || all[0].Version != e.Version {
+		t.Errorf("List = %+v, %v, want the one slot", all, err)
+	}
+	for what, text := range map[string]string{
+		"name": `{"metadata":{"name":"orders-slot-8","labels":{"uidring.github.io/ids":"orders"},` +
+			`"annotations":{"uidring.github.io/slot":"{}"}}}`,
+		"value": `{"metadata":{"name":"orders-slot-7","labels":{"uidring.github.io/ids":"orders"},` +
+			`"annotations":{"uidring.github.io/slot":"[]"}}}`,
+	} {
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool { w.Write([]byte(text)); return true }
+		if got, err := s.Put(t.Context(), e, []byte(`{}`)); err == nil || errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Put whose answer has another %s = %+v, %v, want an error to try again", what, got, err)
+		}
+	}
+	bad := kubernetes.NewStore(&kubernetes.Cluster{Server: "http://[::1", Namespace: "team"}, "orders")
+	if _, err := bad.Get(t.Context(), "header"); err == nil || !strings.Contains(err.Error(), "reading lease") {
+		t.Errorf("Get at an address that is no URL: %v, want an error", err)
+	}
+	if got, want := fmt.Sprint(bad), "kubernetes at , namespace team, leases orders-*"; got != want {
+		t.Errorf("the place is %q, want %q", got, want)
+	}
+}
+
+// TestNow: a second long the time of an answer goes on by the local clock, and then the server is
+// asked. A server that tells no time is an error.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		f.offset = time.Hour
+		s := kubernetes.NewStore(f.cluster(), "orders")
+		for i, want := range []int{1, 1, 2, 2} {
+			now, err := s.Now(t.Context())
+			if d := time.Until(now); err != nil || d != time.Hour || len(f.requests) != want {
+				t.Errorf("time %d: %v ahead, %v, %d requests, want %v and %d", i, d, err, len(f.requests),
+					time.Hour, want)
+			}
+			time.Sleep([]time.Duration{time.Second, time.Second, time.Second - 1, 0}[i])
+		}
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool { w.Header().Del("Date"); return false }
+		if now, err := kubernetes.NewStore(f.cluster(), "orders").Now(t.Context()); err == nil {
+			t.Errorf("Now without a Date = %v, want an error", now)
+		}
+	})
 }
