@@ -41,12 +41,18 @@ func ExampleNew() {
 	// Output: not in a pod
 }
 
-// assign claims a worker id. It gives up after a while, because an Assigner tries until its ctx ends.
-func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner.Claim {
+// patience returns a context for an Assign that should not have to wait. It ends, because an Assigner
+// tries for as long as it may.
+func patience(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	claim, err := open(c, o).Assign(ctx, maxWorker)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func assign(t *testing.T, c *kubernetes.Cluster, o *kubernetes.Options) assigner.Claim {
+	t.Helper()
+	claim, err := open(c, o).Assign(patience(t), maxWorker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +198,7 @@ func TestRefusalHoldsNothingBack(t *testing.T) {
 		begin := time.Now()
 		a := open(f.cluster(), nil)
 		for range 2 {
-			_, err := a.Assign(t.Context(), maxWorker)
+			_, err := a.Assign(patience(t), maxWorker)
 			if d := time.Since(begin); !errors.Is(err, lease.ErrRefused) || d != 0 {
 				t.Errorf("Assign: %v after %v, want ErrRefused at once", err, d)
 			}
@@ -225,7 +231,7 @@ func TestRefused(t *testing.T) {
 			f := newFake(t)
 			f.before = func(w http.ResponseWriter, _ *http.Request) bool { tt.w(w); return true }
 			begin := time.Now()
-			_, err := open(f.cluster(), nil).Assign(t.Context(), maxWorker)
+			_, err := open(f.cluster(), nil).Assign(patience(t), maxWorker)
 			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want ErrRefused with %q", err, tt.want)
 			}
@@ -243,7 +249,7 @@ func TestForeignObject(t *testing.T) {
 	f := newFake(t)
 	f.objects = map[string]object{"orders-header": {"kind": "Lease",
 		"metadata": map[string]any{"name": "orders-header", "uid": "u", "resourceVersion": "1"}}}
-	_, err := open(f.cluster(), &kubernetes.Options{Namespace: "orders"}).Assign(t.Context(), maxWorker)
+	_, err := open(f.cluster(), &kubernetes.Options{Namespace: "orders"}).Assign(patience(t), maxWorker)
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "uidring.github.io/ids=orders") {
 		t.Errorf("error %v, want ErrRefused that names the label", err)
 	}
@@ -339,6 +345,9 @@ func TestRequests(t *testing.T) {
 		if r.Method != http.MethodGet {
 			want["Content-Type"] = "application/json"
 		}
+		if r.Method == http.MethodGet && r.ContentLength != 0 {
+			t.Errorf("%s %s has a body", r.Method, r.URL.Path)
+		}
 		for name, value := range want {
 			if got := r.Header.Get(name); got != value {
 				t.Errorf("%s %s: %s is %q, want %q", r.Method, r.URL.Path, name, got, value)
@@ -420,7 +429,7 @@ func TestSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := a.Assign(t.Context(), maxWorker); err != nil {
+		if _, err := a.Assign(patience(t), maxWorker); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -466,6 +475,10 @@ func TestStore(t *testing.T) {
 		if got, err := s.Put(t.Context(), e, []byte(`{}`)); err == nil || errors.Is(err, lease.ErrRefused) {
 			t.Errorf("Put whose answer has another %s = %+v, %v, want an error to try again", what, got, err)
 		}
+	}
+	f.before = func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }
+	if e, err := s.Get(t.Context(), "slot-7"); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("Get from a proxy that knows no leases = %+v, %v, want ErrRefused and not that there is none", e, err)
 	}
 	bad := kubernetes.NewStore(&kubernetes.Cluster{Server: "http://[::1", Namespace: "team"}, "orders")
 	if _, err := bad.Get(t.Context(), "header"); err == nil || !strings.Contains(err.Error(), "reading lease") {
