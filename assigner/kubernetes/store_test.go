@@ -235,6 +235,9 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want ErrRefused with %q", err, tt.want)
 			}
+			if strings.Contains(err.Error(), "the account needs") != (tt.name == "forbidden") {
+				t.Errorf("error %v, want the rights where they lack", err)
+			}
 			if len(f.requests) != 1 || time.Since(begin) > 5*time.Second {
 				t.Errorf("%d requests in %v, want 1 at once", len(f.requests), time.Since(begin))
 			}
@@ -476,6 +479,13 @@ func TestStore(t *testing.T) {
 			t.Errorf("Put whose answer has another %s = %+v, %v, want an error to try again", what, got, err)
 		}
 	}
+	for _, code := range []int{http.StatusForbidden, http.StatusServiceUnavailable} {
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool { status(w, code, "", "no"); return true }
+		_, err := s.Put(t.Context(), e, []byte(`{}`))
+		if errors.Is(err, lease.ErrConflict) || errors.Is(err, lease.ErrRefused) != (code == http.StatusForbidden) {
+			t.Errorf("Put that is answered by %d: %v, want no ErrConflict, and ErrRefused for 403", code, err)
+		}
+	}
 	f.before = func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }
 	if e, err := s.Get(t.Context(), "slot-7"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("Get from a proxy that knows no leases = %+v, %v, want ErrRefused and not that there is none", e, err)
@@ -490,7 +500,7 @@ func TestStore(t *testing.T) {
 }
 
 // TestNow: a second long the time of an answer goes on by the local clock, and then the server is
-// asked. A server that tells no time is an error.
+// asked. A server that tells no time is an error, and one that refuses is, although it tells it.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -508,6 +518,13 @@ func TestNow(t *testing.T) {
 		f.before = func(w http.ResponseWriter, _ *http.Request) bool { w.Header().Del("Date"); return false }
 		if now, err := kubernetes.NewStore(f.cluster(), "orders").Now(t.Context()); err == nil {
 			t.Errorf("Now without a Date = %v, want an error", now)
+		}
+		f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			status(w, http.StatusForbidden, "Forbidden", "no")
+			return true
+		}
+		if now, err := kubernetes.NewStore(f.cluster(), "orders").Now(t.Context()); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Now without rights = %v, %v, want ErrRefused", now, err)
 		}
 	})
 }
