@@ -31,9 +31,6 @@ type link struct {
 	since   time.Time // when there was no session for the first time in the row
 }
 
-// closeGrace bounds how long close waits for ZooKeeper to confirm the end of the session.
-const closeGrace = time.Second
-
 // connect makes a link, which connects in the background.
 func (s *session) connect() (*link, error) {
 	dialling, cancel := context.WithCancel(context.Background())
@@ -113,15 +110,7 @@ func (l *link) authenticate(digest string) error {
 
 // close ends the session and waits for the library's goroutines. Closing twice does nothing more.
 func (l *link) close() {
-	done := make(chan struct{})
-	go func() { // ends when the library does, which is waited for below
-		defer close(done)
-		l.zk.Close()
-	}()
-	select {
-	case <-done:
-	case <-time.After(closeGrace):
-	}
+	l.zk.Close() // waits a second at most for ZooKeeper to confirm it, two if its queue is full
 	l.cancel()
 	l.mu.Lock()
 	l.closed = true
@@ -129,7 +118,6 @@ func (l *link) close() {
 		l.conn.Close()
 	}
 	l.mu.Unlock()
-	<-done
 	for range l.events { // drained and closed
 	}
 }

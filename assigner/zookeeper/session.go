@@ -63,7 +63,7 @@ func (s *session) current() (*link, error) {
 }
 
 // close ends the session and waits for all goroutines. Closing twice does nothing more. It takes as
-// long as ZooKeeper needs to answer, at most about closeGrace.
+// long as ZooKeeper needs to answer, at most about a second.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -134,9 +134,8 @@ func (c clientLog) Printf(format string, args ...any) {
 
 // hosts walks round the servers. Unlike the library's own provider it leaves names to the dialer,
 // which looks them up at each attempt: creating it does no I/O, and a server that moved to another
-// address is found again.
+// address is found again. One goroutine of the library calls its methods, one after another.
 type hosts struct {
-	mu      sync.Mutex
 	servers []string
 	tried   int // since the last connection
 	next    int
@@ -152,8 +151,6 @@ func (h *hosts) Len() int { return len(h.servers) }
 // Next returns the next server, and whether all of them were tried without success, which makes the
 // library pause and fail the requests that wait.
 func (h *hosts) Next() (server string, retryStart bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	server = h.servers[h.next]
 	h.next = (h.next + 1) % len(h.servers)
 	h.tried++
@@ -163,8 +160,4 @@ func (h *hosts) Next() (server string, retryStart bool) {
 	return server, retryStart
 }
 
-func (h *hosts) Connected() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried = 0
-}
+func (h *hosts) Connected() { h.tried = 0 }
