@@ -114,13 +114,15 @@ func TestFirstLayouts(t *testing.T) {
 }
 
 // TestDigest: nodes that were made with a digest refuse every other client, at once and without the
-// password.
+// password. A connection tells ZooKeeper the digest once.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	s := servers.ZooKeeper(t)
 	n := s.Prefix()
+	p := dbtest.NewProxy(t, s.Addr())
+	told := count(p, request(opSetAuth, "ids:"))
 	try := func(digest string) error {
-		a, err := zookeeper.Open([]string{s.Addr()}, &zookeeper.Options{Namespace: "/" + n + "/ids", Digest: digest})
+		a, err := zookeeper.Open([]string{p.Addr()}, &zookeeper.Options{Namespace: "/" + n + "/ids", Digest: digest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,6 +141,9 @@ func TestDigest(t *testing.T) {
 			strings.Contains(err.Error(), dbtest.Password) {
 			t.Errorf("another account: %v, want ZooKeeper's refusal without the password", err)
 		}
+	}
+	if told.Load() != 3 {
+		t.Errorf("ZooKeeper was told a digest %d times, want once by each of 3 sessions", told.Load())
 	}
 }
 

@@ -21,11 +21,15 @@ func NewStore(server, namespace string, timeout time.Duration) (lease.Store, fun
 	return newStore(s, &Options{Namespace: namespace}), s.close, err
 }
 
-// ReadAround calls between in the middle of a read of the header.
-func ReadAround(ctx context.Context, s lease.Store, between func()) error {
+// ReadAround calls between in the middle of a read of the header, which fails if between does.
+func ReadAround(ctx context.Context, s lease.Store, between func() error) error {
 	_, err := read(ctx, s.(*store), func(c *zk.Conn, at time.Time) (lease.Entry, error) {
-		for between(); c.State() != zk.StateHasSession; {
+		failed := between()
+		for c.State() != zk.StateHasSession {
 			time.Sleep(10 * time.Millisecond)
+		}
+		if failed != nil {
+			return lease.Entry{}, failed
 		}
 		return s.(*store).node(c, "header", at)
 	})

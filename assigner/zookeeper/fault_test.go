@@ -22,8 +22,13 @@ import (
 
 // ZooKeeper's request codes, as they are on the wire.
 const (
-	opCreate = 1
-	opSet    = 5
+	opCreate   = 1
+	opExists   = 3
+	opGet      = 4
+	opSet      = 5
+	opPing     = 11
+	opChildren = 12
+	opSetAuth  = 100
 )
 
 // request matches requests with code op on a path that contains part: length, xid, op, then the

@@ -105,21 +105,23 @@ func TestReadAfterWrite(t *testing.T) {
 }
 
 // TestReadInOneSession: a read fails in which one session ends and another begins. The new one may be
-// with a server that lags behind what the old one has seen.
+// with a server that lags behind what the old one has seen. The error of a read that fails is its own.
 func TestReadInOneSession(t *testing.T) {
 	t.Parallel()
 	srv := servers.ZooKeeper(t)
 	p := dbtest.NewProxy(t, srv.Addr())
 	s := openStore(t, p.Addr(), srv.Prefix())
 	assign(t, newAssigner(t, s, lease.Options{}))
-	expire := func() {
+	var failure error
+	expire := func() error {
 		p.Set(dbtest.Refuse)
 		p.Cut()
 		time.Sleep(2 * time.Second) // five times as long as a session lives
 		p.Set(dbtest.None)
+		return failure
 	}
 	ctx := within(t, time.Minute)
-	if err := zookeeper.ReadAround(ctx, s, func() {}); err != nil {
+	if err := zookeeper.ReadAround(ctx, s, func() error { return nil }); err != nil {
 		t.Errorf("a read in one session: %v", err)
 	}
 	if err := zookeeper.ReadAround(ctx, s, expire); err == nil || !strings.Contains(err.Error(), "the session ended") {
@@ -129,6 +131,10 @@ func TestReadInOneSession(t *testing.T) {
 	if err := zookeeper.ReadAround(ctx, fresh, expire); err == nil ||
 		!strings.Contains(err.Error(), "the session ended") {
 		t.Errorf("the first read of all, in two sessions: %v, want an error", err)
+	}
+	failure = errors.New("the read's own")
+	if err := zookeeper.ReadAround(ctx, fresh, expire); !errors.Is(err, failure) {
+		t.Errorf("a read in two sessions that fails: %v, want its own error", err)
 	}
 	if e, err := s.Get(ctx, "header"); err != nil || e.Version == "" || e.At.IsZero() {
 		t.Errorf("Get in the new session = %+v, %v, want the header and a time", e, err)
