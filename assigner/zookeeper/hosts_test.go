@@ -11,14 +11,13 @@ func TestHosts(t *testing.T) {
 	for i, want := range []struct {
 		server string
 		retry  bool
-	}{{"a", false}, {"b", false}, {"a", true}, {"b", false}, {"a", true}} {
+	}{{"a", false}, {"b", false}, {"a", true}, {"b", false}, {"a", true}, {"b", false}, {"a", false}, {"b", true}} {
+		if i == 5 {
+			h.Connected()
+		}
 		if server, retry := h.Next(); server != want.server || retry != want.retry {
 			t.Errorf("Next no. %d = %s, %v, want %s, %v", i, server, retry, want.server, want.retry)
 		}
-	}
-	h.Connected()
-	if server, retry := h.Next(); server != "b" || retry {
-		t.Errorf("Next after a connection = %s, %v, want b, false", server, retry)
 	}
 	if h.Len() != 2 {
 		t.Errorf("Len = %d, want 2", h.Len())

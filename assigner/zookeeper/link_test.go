@@ -199,7 +199,8 @@ func TestCloseWaits(t *testing.T) {
 	})
 }
 
-// TestCallNothing: a call makes no request when its ctx has ended, nor before the library has the digest.
+// TestCallNothing: a call makes no request when its ctx has ended, before the library has the digest, and
+// after Close.
 func TestCallNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,6 +217,10 @@ func TestCallNothing(t *testing.T) {
 			t.Errorf("a call whose digest did not arrive: %v, want zk.ErrNoServer", err)
 		}
 		s.close()
+		s.digest = ""
+		if _, err := call(t.Context(), s, f); !errors.Is(err, errClosed) {
+			t.Errorf("a call after Close: %v, want a refusal", err)
+		}
 	})
 }
 
@@ -256,7 +261,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestLog: the Logger gets the client's complaints as details, and nothing about what goes well.
+// TestLog: the Logger gets the client's complaints as details, and nothing about what goes well. The place of
+// an Assigner is its servers and the namespace.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,6 +278,9 @@ func TestLog(t *testing.T) {
 		}
 		synctest.Wait()
 		a.Close()
+		if got, want := a.String(), "ZooKeeper at a under /uidring"; got != want {
+			t.Errorf("the place is %q, want %q", got, want)
+		}
 		if got := log.String(); !strings.Contains(got, `level=DEBUG msg="zookeeper client" message="authentication`) ||
 			strings.Contains(got, "connected to") {
 			t.Errorf("logged %q, want the failed attempt only", got)

@@ -47,8 +47,8 @@ func first(p *dbtest.Proxy, match func([]byte) bool, f func() error) (failed *er
 	return failed
 }
 
-// TestRequests: a List looks at the clock's write, the header, the names and each slot, and a Get at the
-// clock's write and a node, in one request each. What they make stays when the session has ended.
+// TestRequests: a List writes to the clock and reads the header, the names and each slot, a Get writes to the
+// clock and reads a node, and Now writes to the clock, in one request each. All nodes outlive the session.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	srv := servers.ZooKeeper(t)
@@ -76,10 +76,11 @@ func TestRequests(t *testing.T) {
 	})
 	_, listed := s.List(ctx)
 	_, got := s.Get(ctx, "header")
+	_, told := s.(assigner.Clock).Now(ctx)
 	p.Set(dbtest.None)
-	want := []uint32{opSet, opGet, opChildren, opGet, opSet, opGet}
-	if listed != nil || got != nil || !slices.Equal(ops, want) {
-		t.Errorf("List and Get made the requests %v, %v, %v, want %v", ops, listed, got, want)
+	want := []uint32{opSet, opGet, opChildren, opGet, opSet, opGet, opSet}
+	if err := errors.Join(listed, got, told); err != nil || !slices.Equal(ops, want) {
+		t.Errorf("List, Get and Now made the requests %v, %v, want %v", ops, err, want)
 	}
 }
 
@@ -129,8 +130,8 @@ func TestLostRead(t *testing.T) {
 		}
 		p.Set(dbtest.None)
 	}
-	if all, err := s.List(ctx); err != nil || len(all) != 33 {
-		t.Errorf("List = %d entries, %v, want 33", len(all), err)
+	if all, err := openStore(t, p.Addr(), n).List(ctx); err != nil || len(all) != 33 {
+		t.Errorf("the first List of a session = %d entries, %v, want 33", len(all), err)
 	}
 	if ids, err := notes(); err != nil || !slices.Equal(ids, []int64{7}) {
 		t.Errorf("Notes = %v, %v, want 7", ids, err)
