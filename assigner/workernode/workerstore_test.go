@@ -1,0 +1,469 @@
+package workernode_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/sqldb"
+	"github.com/uidring/uidring/internal/workerstore"
+	"github.com/uidring/uidring/internal/workertable"
+)
+
+// storeOn returns the Store of a namespace in a database.
+func storeOn(t *testing.T, db *sql.DB, namespace string) *workerstore.Store {
+	t.Helper()
+	d, err := sqldb.Open("workernode", db, "mysql", "over there", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := workerstore.Open(d, workertable.Node{Host: "host", Port: "1", Type: workertable.Actual},
+		workerstore.Options{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// database returns a database of the test's own, and what executes a statement there.
+func database(t *testing.T) (*sql.DB, func(statement string, args ...any)) {
+	t.Helper()
+	srv, name := maria(t)
+	db := pool(t, connect(t, srv.DSN(name)))
+	return db, func(statement string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// rowOf inserts a row of namespace "orders": its WORKER_ID, UNTIL_MS, OWNER and LAYOUT.
+const rowOf = "INSERT INTO WORKER_LEASE (NAMESPACE, GENERATION, NONCE, WORKER_ID, UNTIL_MS, OWNER, LAYOUT) " +
+	"VALUES ('orders', 1, 7, ?, ?, ?, ?)"
+
+// noteOf is the WORKER_ID of the note that a worker id was given out.
+func noteOf(worker int) int { return -2 - worker }
+
+// names returns the names of entries.
+func names(entries []lease.Entry) (all []string) {
+	for _, e := range entries {
+		all = append(all, e.Name)
+	}
+	return all
+}
+
+// TestStoreOptions: a namespace has 1 to 64 characters, no control characters and no spaces at the ends.
+func TestStoreOptions(t *testing.T) {
+	t.Parallel()
+	db := sql.OpenDB(&stepClock{}) // never connects
+	defer db.Close()
+	d, err := sqldb.Open("workernode", db, "mysql", "over there", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("ž", 64)
+	for namespace, want := range map[string]string{"": workertable.DefaultNamespace, "a": "a", long: long,
+		long + "a": "", " a": "", "a\x01b": ""} {
+		s, err := workerstore.Open(d, workertable.Node{}, workerstore.Options{Namespace: namespace})
+		if (err == nil) != (want != "") {
+			t.Errorf("Open of namespace %q: %v", namespace, err)
+		}
+		if place := fmt.Sprintf("WORKER_LEASE, namespace %q, over there", want); err == nil && s.String() != place {
+			t.Errorf("the place is %q, want %q", s, place)
+		}
+	}
+}
+
+// TestStoreHeader: a header is read as it was put, with what its row keeps of a move. What somebody has
+// changed by hand is brought into bounds, or refused where it has no meaning.
+func TestStoreHeader(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "orders")
+	ctx := t.Context()
+	old := lease.Entry{Name: "header"}
+	const from, day = "etcd at 10.0.0.1:2379 under /uidring", `"reach_ms":86400000`
+	for i, tt := range []struct{ put, want, owner string }{
+		{`}`, `,"used":[],` + day + `}`, ""},
+		{`,"floor_ms":1764000000000}`, `,"used":[],"floor_ms":1764000000000,` + day + `}`, "- - 1764000000000"},
+		{`,"used":[[0,100],[200,201]],"floor_ms":5,"reach_ms":3,"move":{"token":"4711","from":"` + from + `"}}`,
+			`,"used":[[0,100],[200,201]],"floor_ms":5,"reach_ms":3,"move":{"token":"4711","from":"` + from + `"}}`,
+			"4711 - 5 0-99+200-200 " + from},
+		{`,"move":{"token":"4711","done":true},"universe":"4294967296"}`,
+			`,"used":[],` + day + `,"move":{"token":"4711","done":true},"universe":"4294967296"}`, "4711 done 0"},
+		{`,"move":{"token":"` + strings.Repeat("x", 187) + `"}}`,
+			`,"used":[],` + day + `,"move":{"token":"` + strings.Repeat("x", 187) + `"}}`, strings.Repeat("x", 187) + " - 0"},
+	} {
+		begin := fmt.Sprintf(`{"v":1,"token":"%d","layout":"a"`, i)
+		put, err := s.Put(ctx, old, []byte(begin+tt.put))
+		if err != nil || string(put.Value) != begin+tt.want || put.Name != "header" || !put.At.Equal(old.At) {
+			t.Errorf("Put of %s = %s, %+v, %v, want %s", tt.put, put.Value, put, err, tt.want)
+		}
+		got, err := s.Get(ctx, "header")
+		if err != nil || string(got.Value) != begin+tt.want || got.Version != put.Version || got.Name != put.Name ||
+			time.Since(got.At).Abs() > time.Minute {
+			t.Errorf("Get = %s, %+v, %v, want %s", got.Value, got, err, tt.want)
+		}
+		var owner string
+		err = db.QueryRowContext(ctx, "SELECT OWNER FROM WORKER_LEASE WHERE WORKER_ID = -1").Scan(&owner)
+		if err != nil || owner != tt.owner {
+			t.Errorf("the row keeps %q, %v, want %q", owner, err, tt.owner)
+		}
+		if _, err := s.Put(ctx, old, []byte(begin+`}`)); !errors.Is(err, lease.ErrConflict) {
+			t.Errorf("Put in place of an old header = %v, want ErrConflict", err)
+		}
+		old = got
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("%s: %v, want ErrRefused", what, err)
+		}
+	}
+	bad := old
+	bad.Version = "x"
+	for _, tt := range []struct {
+		old   lease.Entry
+		value string
+	}{
+		{old, `{`}, {old, `{"layout":"` + strings.Repeat("x", 192) + `"}`}, {old, `{"used":[[0,1]]}`}, {bad, `{}`},
+		{lease.Entry{Name: "header", Version: "1 2 a", Value: []byte("{")}, `{}`},
+		{old, `{"move":{"token":"` + strings.Repeat("x", 188) + `"}}`},
+		{lease.Entry{Name: "slots-1"}, `{}`}, {lease.Entry{Name: "1"}, `{}`},
+	} {
+		_, err := s.Put(ctx, tt.old, []byte(tt.value))
+		refused("Put of "+tt.value, err)
+	}
+	for _, owner := range []string{"x", "a - b", "a - 1 5", "a - 1 5-x"} {
+		exec("UPDATE WORKER_LEASE SET OWNER = ?", owner)
+		_, err := s.Get(ctx, "header")
+		refused("Get of a header with OWNER "+owner, err)
+	}
+
+	const begin = `{"v":1,"token":"4","layout":"a","used":[]`
+	hand := func(s *workerstore.Store, owner string, until, universe int64, want string) {
+		t.Helper()
+		exec("UPDATE WORKER_LEASE SET OWNER = ?, UNTIL_MS = ?, GENERATION = ? WHERE NAMESPACE <> ''", owner, until, universe)
+		got, err := s.Get(ctx, "header")
+		if version := fmt.Sprintf("4 %d a", until); err != nil || string(got.Value) != begin+want || got.Version != version {
+			t.Errorf("Get = %s, %+v, %v, want %s and version %s", got.Value, got, err, want, version)
+		}
+		old = got
+	}
+	hand(s, "", -5, 0, `}`)
+	hand(s, "", 1, 1<<32, `,"reach_ms":1,"universe":"4294967296"}`)
+	hand(s, "", 1<<60, 1<<32-1, `,"reach_ms":63244800000}`)
+	if _, err := s.Put(ctx, old, []byte(`{"token":"5","layout":"`+strings.Repeat("x", 191)+`"}`)); err != nil {
+		t.Errorf("Put in place of a reach that is too long: %v", err)
+	}
+	exec("UPDATE WORKER_LEASE SET NONCE = 4, LAYOUT = 'a'")
+	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
+		"VALUES ('', -1, 0, 0, 9, '', '')")
+	hand(s, "", 1, 0, `,"floor_ms":9,"reach_ms":1}`)
+	hand(s, "- - 50", 1, 0, `,"floor_ms":50,"reach_ms":1}`)
+	exec("UPDATE WORKER_LEASE SET NAMESPACE = 'default' WHERE NAMESPACE = 'orders'")
+	hand(storeOn(t, db, ""), "- - 50", 1, 0, `,"floor_ms":50,"counted_ms":9,"reach_ms":1}`)
+}
+
+// TestStoreLook: Look returns the rows whose windows have passed, longest first, in a range, of the lists of
+// layouts that the namespace has had: all of those that the header's list begins with. The other reads
+// show each row as it is.
+func TestStoreLook(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "orders")
+	ctx := t.Context()
+	if e, err := s.Latest(ctx); err != nil || e.Name != "" {
+		t.Errorf("Latest without rows = %+v, %v, want none", e, err)
+	}
+	later := time.Now().Add(time.Hour).UnixMilli()
+	for i, r := range []struct {
+		until  int64
+		layout string
+	}{{0, ""}, {40, ""}, {30, "a"}, {20, "a,b"}, {10, "b"}, {5, "a,b,c"}, {later, ""}} {
+		exec(rowOf, i, r.until, "me", r.layout)
+	}
+	all := lease.Query{Last: 99, Limit: 99}
+	if h, got, err := s.Look(ctx, all); err != nil || h.Version != "" || h.Name != "header" || len(got) != 0 {
+		t.Errorf("Look without a header = %+v, %v, %v, want none", h, got, err)
+	}
+	exec(rowOf, -1, 0, "", "")
+	for _, tt := range []struct {
+		header string
+		query  lease.Query
+		want   string
+	}{
+		{"|a~b", all, "slot-0 slot-3 slot-2 slot-1"}, {"a|b", all, "slot-3 slot-2"}, {"a", all, "slot-2"},
+		{"", all, "slot-0 slot-1"}, {"~a", all, "slot-0 slot-2 slot-1"},
+		{"|a|b", lease.Query{Last: 9, Limit: 9, Reserved: true}, "slot-0 slot-3 slot-2 slot-1 slot-6"},
+		{"|a|b", lease.Query{Last: 9, Limit: 2, Skip: 1}, "slot-3 slot-2"},
+		{"|a|b", lease.Query{First: 1, Last: 2, Limit: 9}, "slot-2 slot-1"},
+	} {
+		exec("UPDATE WORKER_LEASE SET LAYOUT = ? WHERE WORKER_ID = -1", tt.header)
+		h, got, err := s.Look(ctx, tt.query)
+		if strings.Join(names(got), " ") != tt.want || err != nil || h.Version == "" {
+			t.Errorf("Look with layouts %q = %v, %v, want %s", tt.header, names(got), err, tt.want)
+		}
+	}
+	got, err := s.List(ctx)
+	if err != nil || len(got) != 8 || got[0].Name != "header" {
+		t.Errorf("List = %v, %v, want the header and 7 slots", names(got), err)
+	}
+	h, got, err := s.Running(ctx, time.UnixMilli(30))
+	if err != nil || h.Version == "" || len(got) != 2 || !slices.Contains(names(got), "slot-1") {
+		t.Errorf("Running = %v, %v, want slots 1 and 6", names(got), err)
+	}
+	slot, err := s.Get(ctx, "slot-6")
+	want := fmt.Sprintf(`{"v":1,"gen":1,"token":"7","owner":"me","until_ms":%d}`, later)
+	if err != nil || string(slot.Value) != want || slot.Version != fmt.Sprint("1 7 ", later) || slot.Name != "slot-6" ||
+		time.Since(slot.At).Abs() > time.Minute {
+		t.Errorf("Get = %s, %+v, %v, want %s", slot.Value, slot, err, want)
+	}
+	if e, err := s.Latest(ctx); err != nil || string(e.Value) != want || e.Name != "slot-6" || e.Version != slot.Version {
+		t.Errorf("Latest = %s, %+v, %v, want %s", e.Value, e, err, want)
+	}
+	if e, err := s.Get(ctx, "slot-9"); err != nil || e.Version != "" || e.Name != "slot-9" ||
+		time.Since(e.At).Abs() > time.Minute {
+		t.Errorf("Get of no row = %+v, %v, want its name and the time", e, err)
+	}
+	for _, name := range []string{"x", "slot-x", "9"} {
+		_, err := s.Get(ctx, name)
+		_, err2 := s.Shows(ctx, name, "7")
+		if !errors.Is(err, lease.ErrRefused) || !errors.Is(err2, lease.ErrRefused) {
+			t.Errorf("Get and Shows of %q = %v, %v, want ErrRefused", name, err, err2)
+		}
+	}
+	for token, want := range map[string]bool{"7": true, "8": false} {
+		if shown, err := s.Shows(ctx, "slot-6", token); err != nil || shown != want {
+			t.Errorf("Shows of token %s = %v, %v, want %v", token, shown, err, want)
+		}
+	}
+	if now, err := s.Now(ctx); err != nil || time.Since(now).Abs() > time.Minute {
+		t.Errorf("Now = %v, %v, want the time", now, err)
+	}
+}
+
+// TestStoreShorten: before a header's list of layouts becomes one that others began with, the rows with
+// longer lists get it. Other changes of the list, and other namespaces, leave rows alone.
+func TestStoreShorten(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "orders")
+	for _, tt := range []struct{ before, after, want string }{
+		{"a~b", "a", "a,a,"}, {"a|b", "a", "a,b,a,"}, {"a~b", "a|c", "a,b,a,"}, {"a~b", "a~c", "a,b,a,"},
+	} {
+		exec("DELETE FROM WORKER_LEASE")
+		exec(rowOf, -1, 1, "", tt.before)
+		for i, layout := range []string{"a,b", "a", ""} {
+			exec(rowOf, i, 1, "", layout)
+		}
+		exec("INSERT INTO WORKER_LEASE SELECT 'other', WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, " +
+			"MODIFIED, CREATED FROM WORKER_LEASE")
+		old, err := s.Get(t.Context(), "header")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Put(t.Context(), old, []byte(`{"token":"8","layout":"`+tt.after+`"}`)); err != nil {
+			t.Errorf("Put of %q in place of %q: %v", tt.after, tt.before, err)
+		}
+		for namespace, want := range map[string]string{"orders": tt.want, "other": "a,b,a,"} {
+			var got string
+			err := db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(LAYOUT ORDER BY WORKER_ID) FROM WORKER_LEASE "+
+				"WHERE NAMESPACE = ? AND WORKER_ID >= 0", namespace).Scan(&got)
+			if err != nil || got != want {
+				t.Errorf("%q in place of %q leaves %s the layouts %q, %v, want %q", tt.after, tt.before, namespace, got, err, want)
+			}
+		}
+	}
+}
+
+// TestStoreNotes: a row comes with a note, once, that keeps its worker id from being given out again when the
+// row is deleted by hand, and so does the change of a row that has none. The namespace "default" has no notes.
+func TestStoreNotes(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "orders")
+	ctx := t.Context()
+	notes := func() (n int) {
+		t.Helper()
+		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID < -1 AND UNTIL_MS = -1").Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	none, value := lease.Entry{Name: "slot-4"}, func(token int) []byte {
+		return fmt.Appendf(nil, `{"gen":2,"token":"%d","owner":"me","layout":"a","until_ms":9}`, token)
+	}
+	e, err := s.Put(ctx, none, value(7))
+	if want := `{"v":1,"gen":2,"token":"7","owner":"me","layout":"a","until_ms":9}`; err != nil ||
+		string(e.Value) != want || e.Version != "2 7 9" || e.Name != "slot-4" || notes() != 1 {
+		t.Errorf("Put = %s, %+v, %v and %d notes, want %s and 1", e.Value, e, err, notes(), want)
+	}
+	exec("UPDATE WORKER_LEASE SET UNTIL_MS = 10 WHERE WORKER_ID = 4")
+	if _, err := s.Put(ctx, e, value(8)); !errors.Is(err, lease.ErrConflict) {
+		t.Errorf("Put in place of a row that was changed by hand = %v, want ErrConflict", err)
+	}
+	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID = 4")
+	if _, err := s.Put(ctx, none, value(8)); !errors.Is(err, lease.ErrConflict) {
+		t.Errorf("Put of a worker id that was given out = %v, want ErrConflict", err)
+	}
+	exec(rowOf, 5, 9, "", "")
+	old, err := s.Get(ctx, "slot-5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err = s.Put(ctx, old, value(8))
+	if err != nil || notes() != 2 {
+		t.Errorf("a change of a row without a note: %v, %d notes, want 2", err, notes())
+	}
+	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID < -1")
+	if _, err := s.Put(ctx, old, value(9)); err != nil || notes() != 0 {
+		t.Errorf("a second change: %v, %d notes, want no other try", err, notes())
+	}
+	for _, tt := range []struct{ version, value string }{{"x", "{}"}, {old.Version, "{"},
+		{old.Version, `{"layout":"` + strings.Repeat("x", 192) + `"}`}} {
+		if _, err := s.Put(ctx, lease.Entry{Name: "slot-5", Version: tt.version}, []byte(tt.value)); !errors.Is(err,
+			lease.ErrRefused) {
+			t.Errorf("Put of %s in place of version %s = %v, want ErrRefused", tt.value, tt.version, err)
+		}
+	}
+	own := storeOn(t, db, "default")
+	e, err = own.Put(ctx, none, value(7))
+	if err == nil {
+		_, err = own.Put(ctx, e, value(8))
+	}
+	if err != nil || notes() != 0 {
+		t.Errorf("Put in the namespace of WORKER_NODE: %v, %d notes, want none", err, notes())
+	}
+}
+
+// TestStoreNumbers: a namespace of its own gives out worker ids that have neither row nor note and that no
+// move has left as used, from the last page with a gap, and says which ones are used or were deleted.
+func TestStoreNumbers(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "orders")
+	ctx := t.Context()
+	number := func(first, last int64, n int, want ...int64) {
+		t.Helper()
+		ids, own, err := s.Number(ctx, first, last, n)
+		if err != nil || own || !slices.Equal(ids, want) {
+			t.Errorf("Number(%d, %d, %d) = %v, %v, %v, want %v", first, last, n, ids, own, err, want)
+		}
+	}
+	used := func(worker int64, want bool, refusal error) {
+		t.Helper()
+		got, err := s.Used(ctx, worker)
+		if got != want && refusal == nil || !errors.Is(err, refusal) {
+			t.Errorf("Used(%d) = %v, %v, want %v, %v", worker, got, err, want, refusal)
+		}
+	}
+	deleted := func(first, next int64, want ...int64) {
+		t.Helper()
+		ids, then, err := s.Deleted(ctx, first)
+		slices.Sort(ids)
+		if err != nil || then != next || !slices.Equal(ids, want) {
+			t.Errorf("Deleted(%d) = %v, %d, %v, want %v, %d", first, ids, then, err, want, next)
+		}
+	}
+	number(0, 9, 3, 0, 1, 2)
+	deleted(0, 0)
+	for _, worker := range []int{9, 8, 5, noteOf(5), noteOf(7), noteOf(9)} {
+		exec(rowOf, worker, -1, "", "")
+	}
+	number(0, 9, 3, 0, 1, 2)
+	number(5, 9, 3, 6)
+	number(8, 9, 3)
+	used(7, true, nil)
+	used(6, false, nil)
+	used(5, true, lease.ErrConflict)
+	deleted(0, 5+1<<16, 7)
+	deleted(6, 7+1<<16, 7)
+	deleted(8, 9+1<<16)
+	deleted(10, 0)
+	exec(rowOf, noteOf(5+1<<16), -1, "", "")
+	exec(rowOf, noteOf(4+1<<16), -1, "", "")
+	deleted(0, 5+1<<16, 7, 4+1<<16)
+	deleted(5+1<<16, 5+1<<17, 5+1<<16)
+
+	exec(rowOf, -1, 1, "1 - 0 0-2+4-4+6-8", "")
+	if _, err := s.Get(ctx, "header"); err != nil {
+		t.Fatal(err)
+	}
+	number(0, 10, 9, 3, 10)
+	number(1, 3, 9, 3)
+	number(3, 3, 9, 3)
+	number(4, 9, 9)
+	used(2, true, nil)
+	used(3, false, nil)
+	used(6, true, nil)
+	used(10, false, nil)
+
+	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID <> -1")
+	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
+		"SELECT 'orders', seq, 1, 7, 1, '', '' FROM seq_9_to_299 WHERE seq NOT IN (20, 21, 250)")
+	number(0, 299, 5, 250)
+	exec(rowOf, 250, 1, "", "")
+	number(0, 299, 5, 3, 5, 20, 21)
+	number(22, 299, 5)
+}
+
+// TestStoreKeys: the namespace "default" gives out the keys of WORKER_NODE, each one used from then on, until
+// a move stops it for good.
+func TestStoreKeys(t *testing.T) {
+	t.Parallel()
+	db, exec := database(t)
+	s := storeOn(t, db, "")
+	ctx := t.Context()
+	for want := range int64(2) {
+		ids, own, err := s.Number(ctx, 0, 2, 9)
+		if err != nil || !own || !slices.Equal(ids, []int64{want + 1}) {
+			t.Errorf("Number = %v, %v, %v, want %d", ids, own, err, want+1)
+		}
+	}
+	if ids, own, err := s.Number(ctx, 0, 2, 9); !errors.Is(err, assigner.ErrWorkersExhausted) || ids != nil || own {
+		t.Errorf("Number = %v, %v, %v, want ErrWorkersExhausted", ids, own, err)
+	}
+	exec("UPDATE WORKER_NODE SET HOST_NAME = 'other' WHERE ID = 1")
+	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
+		"VALUES ('default', 1, 1, 7, 1, '', '')")
+	for worker, want := range map[int64]bool{1: false, 2: true, 3: false} {
+		if own, err := s.Owns(ctx, worker); err != nil || own != want {
+			t.Errorf("Owns(%d) = %v, %v, want %v", worker, own, err, want)
+		}
+		if used, err := s.Used(ctx, worker); worker == 1 && !errors.Is(err, lease.ErrConflict) ||
+			worker > 1 && (err != nil || used != want) {
+			t.Errorf("Used(%d) = %v, %v, want %v", worker, used, err, want)
+		}
+	}
+	if ids, next, err := s.Deleted(ctx, 0); err != nil || ids != nil || next != 0 {
+		t.Errorf("Deleted = %v, %d, %v, want none", ids, next, err)
+	}
+	if highest, err := storeOn(t, db, "orders").Endless(ctx, true); err != nil || highest != -1 {
+		t.Errorf("Endless of another namespace = %d, %v, want -1", highest, err)
+	}
+	for i, stop := range []bool{false, true, false, true} {
+		want := int64(2)
+		if i > 0 {
+			want = 3 // which stopping took
+		}
+		if highest, err := s.Endless(ctx, stop); err != nil || highest != want {
+			t.Errorf("Endless(%v) = %d, %v, want %d", stop, highest, err, want)
+		}
+	}
+	var rows int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM WORKER_NODE").Scan(&rows); err != nil || rows != 4 {
+		t.Errorf("WORKER_NODE has %d rows, %v, want 4", rows, err)
+	}
+	if ids, _, err := s.Number(ctx, 0, 1<<53, 9); !errors.Is(err, assigner.ErrWorkersExhausted) {
+		t.Errorf("Number after the stop = %v, %v, want ErrWorkersExhausted", ids, err)
+	}
+}
