@@ -76,12 +76,9 @@ func (h *settings) readNote(text string) error {
 	if h.Floor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
 		return bad
 	}
-	for r := range strings.SplitSeq(parts[3], "+") {
-		if r == "" {
-			continue
-		}
+	for r := range strings.FieldsFuncSeq(parts[3], func(r rune) bool { return r == '+' }) {
 		var first, last int64
-		if n, err := fmt.Sscanf(r, "%d-%d", &first, &last); n != 2 || err != nil {
+		if _, err := fmt.Sscanf(r, "%d-%d", &first, &last); err != nil {
 			return bad
 		}
 		h.Used = append(h.Used, [2]int64{first, last + 1})
@@ -107,7 +104,6 @@ func (s *Store) Running(
 	ctx context.Context, after time.Time,
 ) (head lease.Entry, slots []lease.Entry, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
-		slots = nil
 		var err error
 		if _, head, err = s.settings(ctx, q, q.ForUpdate); err != nil {
 			return err
@@ -134,7 +130,6 @@ func (s *Store) Deleted(
 	}
 	const page = 1 << 16
 	err = s.do(ctx, func(q *sqldb.Conn) error {
-		ids, next = nil, 0
 		var note, last sql.NullInt64 // the first one of the page, and the last
 		const one = "SELECT %s(WORKER_ID) FROM WORKER_LEASE " +
 			"WHERE NAMESPACE = ? AND WORKER_ID BETWEEN ? AND ?"

@@ -27,7 +27,6 @@ func (s *Store) Number(
 		}
 		// A check that uses nothing up: a fleet that waits for free worker ids must not fill the
 		// table. The next key may skip some all the same.
-		ids = nil
 		highest, err := workertable.Highest(ctx, q)
 		if err != nil {
 			return err

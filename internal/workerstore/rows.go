@@ -130,7 +130,7 @@ func (s *Store) Put(
 				n, err = q.Changed(ctx, c.query, plain...)
 			}
 			if err != nil && s.db.Failure(err) == sqldb.Duplicate {
-				n, err = 0, nil
+				err = nil // and n is 0
 			}
 			made = n > 0
 			return err
@@ -345,7 +345,6 @@ func (s *Store) Latest(ctx context.Context) (e lease.Entry, err error) {
 			&r.worker, &r.Until, &r.Token, &r.Nonce, &r.Owner, &chosen)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			e = lease.Entry{}
 			return nil
 		case err == nil && r.Until < chosen:
 			return lease.ErrConflict
