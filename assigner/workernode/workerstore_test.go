@@ -1,6 +1,7 @@
 package workernode_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/dbtest"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/workerstore"
 	"github.com/uidring/uidring/internal/workertable"
@@ -101,7 +103,7 @@ func TestStoreHeader(t *testing.T) {
 		{`,"move":{"token":"` + strings.Repeat("x", 187) + `"}}`,
 			`,"used":[],` + day + `,"move":{"token":"` + strings.Repeat("x", 187) + `"}}`, strings.Repeat("x", 187) + " - 0"},
 	} {
-		begin := fmt.Sprintf(`{"v":1,"token":"%d","layout":"a"`, i)
+		begin := fmt.Sprintf(`{"v":1,"token":"%d","layout":"a"`, i+1)
 		put, err := s.Put(ctx, old, []byte(begin+tt.put))
 		if err != nil || string(put.Value) != begin+tt.want || put.Name != "header" || !put.At.Equal(old.At) {
 			t.Errorf("Put of %s = %s, %+v, %v, want %s", tt.put, put.Value, put, err, tt.want)
@@ -112,7 +114,7 @@ func TestStoreHeader(t *testing.T) {
 			t.Errorf("Get = %s, %+v, %v, want %s", got.Value, got, err, tt.want)
 		}
 		var owner string
-		err = db.QueryRowContext(ctx, "SELECT OWNER FROM WORKER_LEASE WHERE WORKER_ID = -1").Scan(&owner)
+		err = db.QueryRowContext(ctx, "SELECT OWNER FROM WORKER_LEASE WHERE NAMESPACE = 'orders'").Scan(&owner)
 		if err != nil || owner != tt.owner {
 			t.Errorf("the row keeps %q, %v, want %q", owner, err, tt.owner)
 		}
@@ -120,6 +122,11 @@ func TestStoreHeader(t *testing.T) {
 			t.Errorf("Put in place of an old header = %v, want ErrConflict", err)
 		}
 		old = got
+		fresh := storeOn(t, db, fmt.Sprint("fresh", i))
+		_, err = fresh.Put(ctx, lease.Entry{Name: "header"}, []byte(begin+tt.put))
+		if got, err2 := fresh.Get(ctx, "header"); err != nil || err2 != nil || string(got.Value) != begin+tt.want {
+			t.Errorf("Get of a new header = %s, %v, %v, want %s", got.Value, err, err2, tt.want)
+		}
 	}
 	refused := func(what string, err error) {
 		t.Helper()
@@ -135,11 +142,14 @@ func TestStoreHeader(t *testing.T) {
 	}{
 		{old, `{`}, {old, `{"layout":"` + strings.Repeat("x", 192) + `"}`}, {old, `{"used":[[0,1]]}`}, {bad, `{}`},
 		{lease.Entry{Name: "header", Version: "1 2 a", Value: []byte("{")}, `{}`},
-		{old, `{"move":{"token":"` + strings.Repeat("x", 188) + `"}}`},
 		{lease.Entry{Name: "slots-1"}, `{}`}, {lease.Entry{Name: "1"}, `{}`},
 	} {
 		_, err := s.Put(ctx, tt.old, []byte(tt.value))
 		refused("Put of "+tt.value, err)
+	}
+	_, err := s.Put(ctx, old, []byte(`{"move":{"token":"`+strings.Repeat("x", 188)+`"}}`))
+	if refused("Put of a long text", err); !strings.Contains(fmt.Sprint(err), "has 192 characters, want at most 191") {
+		t.Errorf("Put of a long text: %v, want its length", err)
 	}
 	for _, owner := range []string{"x", "a - b", "a - 1 5", "a - 1 5-x"} {
 		exec("UPDATE WORKER_LEASE SET OWNER = ?", owner)
@@ -147,12 +157,13 @@ func TestStoreHeader(t *testing.T) {
 		refused("Get of a header with OWNER "+owner, err)
 	}
 
-	const begin = `{"v":1,"token":"4","layout":"a","used":[]`
+	const begin = `{"v":1,"token":"5","layout":"a","used":[]`
+	exec("DELETE FROM WORKER_LEASE WHERE NAMESPACE <> 'orders'")
 	hand := func(s *workerstore.Store, owner string, until, universe int64, want string) {
 		t.Helper()
 		exec("UPDATE WORKER_LEASE SET OWNER = ?, UNTIL_MS = ?, GENERATION = ? WHERE NAMESPACE <> ''", owner, until, universe)
 		got, err := s.Get(ctx, "header")
-		if version := fmt.Sprintf("4 %d a", until); err != nil || string(got.Value) != begin+want || got.Version != version {
+		if version := fmt.Sprintf("5 %d a", until); err != nil || string(got.Value) != begin+want || got.Version != version {
 			t.Errorf("Get = %s, %+v, %v, want %s and version %s", got.Value, got, err, want, version)
 		}
 		old = got
@@ -160,10 +171,10 @@ func TestStoreHeader(t *testing.T) {
 	hand(s, "", -5, 0, `}`)
 	hand(s, "", 1, 1<<32, `,"reach_ms":1,"universe":"4294967296"}`)
 	hand(s, "", 1<<60, 1<<32-1, `,"reach_ms":63244800000}`)
-	if _, err := s.Put(ctx, old, []byte(`{"token":"5","layout":"`+strings.Repeat("x", 191)+`"}`)); err != nil {
+	if _, err := s.Put(ctx, old, []byte(`{"token":"6","layout":"`+strings.Repeat("x", 191)+`"}`)); err != nil {
 		t.Errorf("Put in place of a reach that is too long: %v", err)
 	}
-	exec("UPDATE WORKER_LEASE SET NONCE = 4, LAYOUT = 'a'")
+	exec("UPDATE WORKER_LEASE SET NONCE = 5, LAYOUT = 'a'")
 	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
 		"VALUES ('', -1, 0, 0, 9, '', '')")
 	hand(s, "", 1, 0, `,"floor_ms":9,"reach_ms":1}`)
@@ -385,6 +396,12 @@ func TestStoreNumbers(t *testing.T) {
 	used(7, true, nil)
 	used(6, false, nil)
 	used(5, true, lease.ErrConflict)
+	var gone int
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE OWNER = 'gone' AND UNTIL_MS = -1 AND "+
+		"WORKER_ID < -(1 << 61)").Scan(&gone)
+	if err != nil || gone != 1 {
+		t.Errorf("the proof that a row is missing left %d rows that nothing reads, %v, want 1", gone, err)
+	}
 	deleted(0, 5+1<<16, 7)
 	deleted(6, 7+1<<16, 7)
 	deleted(8, 9+1<<16)
@@ -465,5 +482,148 @@ func TestStoreKeys(t *testing.T) {
 	}
 	if ids, _, err := s.Number(ctx, 0, 1<<53, 9); !errors.Is(err, assigner.ErrWorkersExhausted) {
 		t.Errorf("Number after the stop = %v, %v, want ErrWorkersExhausted", ids, err)
+	}
+}
+
+// TestStoreStop: WORKER_NODE is locked while a move stops it, and neither a stop nor the look before it that
+// fails leaves anything to the session. Where no worker id of a page was deleted, nothing joins.
+func TestStoreStop(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	var sent []string
+	var denied string
+	db := pool(t, intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Through: func(_ context.Context, query string, run func() error) error {
+			sent = append(sent, strings.Join(strings.Fields(query + " ;")[:2], " "))
+			if denied != "" && strings.HasPrefix(query, denied) {
+				return errDenied
+			}
+			return run()
+		}}))
+	db.SetMaxOpenConns(1)
+	ctx := within(t, 30*time.Second)
+	s, other := storeOn(t, db, ""), pool(t, connect(t, srv.DSN(name)))
+	for _, stop := range []bool{false, true} {
+		denied = "LOCK TABLES WORKER_NODE READ"
+		if stop {
+			denied = "INSERT INTO WORKER_NODE"
+		}
+		if _, err := s.Endless(ctx, stop); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Endless(%v) without the right: %v, want ErrRefused", stop, err)
+		}
+		var wait int
+		if err := db.QueryRowContext(ctx, "SELECT @@lock_wait_timeout").Scan(&wait); err != nil || wait == 1 {
+			t.Errorf("after Endless(%v) the session waits %d s for locks, %v", stop, wait, err)
+		}
+		if _, err := other.ExecContext(ctx, "UPDATE WORKER_NODE SET PORT = ''"); err != nil {
+			t.Errorf("after Endless(%v) the table is locked: %v", stop, err)
+		}
+	}
+	denied, sent = "", nil
+	if _, err := s.Endless(ctx, true); err != nil {
+		t.Error(err)
+	}
+	from, to := slices.Index(sent, "LOCK TABLES"), slices.Index(sent, "UNLOCK TABLES")
+	if insert := slices.Index(sent, "INSERT INTO"); from < 0 || insert < from || to < insert {
+		t.Errorf("Endless sent %q, want its INSERTs under a lock", sent)
+	}
+	orders := storeOn(t, db, "orders")
+	if _, err := orders.Put(ctx, lease.Entry{Name: "slot-0"}, []byte(`{"token":"1","until_ms":1}`)); err != nil {
+		t.Error(err)
+	}
+	sent = nil
+	ids, _, err := orders.Deleted(ctx, 0)
+	if err != nil || len(ids) != 0 || slices.Contains(sent, "SELECT NOTE.WORKER_ID") {
+		t.Errorf("Deleted = %v, %v, and sent %q, want no join", ids, err, sent)
+	}
+}
+
+// TestStoreFails: whichever statement of a method is denied, the method is refused. None goes on with what it
+// has not read.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	srv, name := maria(t)
+	left := 1 << 30 // how many statements are made before one is denied
+	db := pool(t, intercept(t, &dbtest.Interceptor{Connectors: connectors(t, srv.DSN(name)),
+		Through: func(_ context.Context, query string, run func() error) error {
+			for _, text := range []string{"SELECT", "INSERT", "UPDATE", "LOCK", "UNLOCK", "SET", "SHOW", "BEGIN"} {
+				if !strings.HasPrefix(query, text) {
+					continue
+				}
+				if left--; left == -1 {
+					return errDenied
+				}
+			}
+			return run()
+		}}))
+	ctx := t.Context()
+	own, keys := storeOn(t, db, "orders"), storeOn(t, db, "")
+	for _, worker := range []int{-1, 0, noteOf(0), noteOf(1)} {
+		if _, err := db.ExecContext(ctx, rowOf, worker, 1, "", "a~b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, numbered := keys.Number(ctx, 0, 9, 1)
+	_, _, looked := own.Look(ctx, lease.Query{}) // for the keys as well, which the account need not see
+	if err := errors.Join(numbered, looked); err != nil {
+		t.Fatal(err)
+	}
+	token := 10
+	change := func(s *workerstore.Store, name, layout string) func() error {
+		return func() error {
+			old, err := s.Get(ctx, name)
+			if err != nil {
+				return err
+			}
+			token++
+			_, err = s.Put(ctx, old, fmt.Appendf(nil, `{"token":"%d","layout":"%s"}`, token, layout))
+			return err
+		}
+	}
+	for what, call := range map[string]func() error{
+		"Number":  func() error { _, _, err := own.Number(ctx, 0, 9, 1); return err },
+		"a key":   func() error { _, _, err := keys.Number(ctx, 0, 1<<40, 1); return err },
+		"Owns":    func() error { _, err := keys.Owns(ctx, 1); return err },
+		"Used":    func() error { _, err := own.Used(ctx, 1); return err },
+		"a used":  func() error { _, err := keys.Used(ctx, 1); return err },
+		"change":  change(own, "slot-0", ""),
+		"note":    func() error { return change(storeOn(t, db, "orders"), "slot-0", "")() },
+		"shorten": func() error { return errors.Join(change(own, "header", "a~b")(), change(own, "header", "a")()) },
+		"List":    func() error { _, err := own.List(ctx); return err },
+		"Look":    func() error { _, _, err := own.Look(ctx, lease.Query{Last: 9, Limit: 9}); return err },
+		"Latest":  func() error { _, err := own.Latest(ctx); return err },
+		"Shows":   func() error { _, err := own.Shows(ctx, "slot-0", "7"); return err },
+		"Running": func() error { _, _, err := own.Running(ctx, time.Now()); return err },
+		"Deleted": func() error { _, _, err := own.Deleted(ctx, 0); return err },
+		"Endless": func() error { _, err := keys.Endless(ctx, false); return err },
+		"no row":  func() error { _, err := own.Get(ctx, "slot-9"); return err },
+		"Now":     func() error { _, err := own.Now(ctx); return err },
+	} {
+		for n := 0; ; n++ {
+			left = n
+			err := call()
+			if left >= 0 { // all statements were made
+				if err != nil || n == 0 {
+					t.Errorf("%s of %d statements: %v", what, n, err)
+				}
+				break
+			}
+			if !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("%s whose statement %d is denied: %v, want ErrRefused", what, n, err)
+			}
+		}
+	}
+	for n := 0; ; n++ { // a stop begins anew for each
+		if _, err := db.ExecContext(ctx, "DELETE FROM WORKER_NODE WHERE ID >= ?", workertable.Raised); err != nil {
+			t.Fatal(err)
+		}
+		left = n
+		_, err := keys.Endless(ctx, true)
+		if left >= 0 {
+			break
+		}
+		if !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Endless whose statement %d is denied: %v, want ErrRefused", n, err)
+		}
 	}
 }
