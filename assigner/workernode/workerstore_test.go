@@ -205,6 +205,9 @@ func TestStoreLook(t *testing.T) {
 	if h, got, err := s.Look(ctx, all); err != nil || h.Version != "" || h.Name != "header" || len(got) != 0 {
 		t.Errorf("Look without a header = %+v, %v, %v, want none", h, got, err)
 	}
+	if got, err := s.List(ctx); err != nil || len(got) != 7 {
+		t.Errorf("List without a header = %v, %v, want 7 slots", names(got), err)
+	}
 	exec(rowOf, -1, 0, "", "")
 	for _, tt := range []struct {
 		header string
@@ -268,11 +271,12 @@ func TestStoreShorten(t *testing.T) {
 	db, exec := database(t)
 	s := storeOn(t, db, "orders")
 	for _, tt := range []struct{ before, after, want string }{
-		{"a~b", "a", "a,a,"}, {"a|b", "a", "a,b,a,"}, {"a~b", "a|c", "a,b,a,"}, {"a~b", "a~c", "a,b,a,"},
+		{"a~b~c", "a", "a,a,a,"}, {"a~b", "a", "a,a,b,c,a,"}, {"a|b", "a", "a,b,a,b,c,a,"}, {"|a~b", "a", "a,a,b,c,a,"},
+		{"a~b", "a|c", "a,b,a,b,c,a,"}, {"a~b", "a~", "a,b,a,b,c,a,"},
 	} {
 		exec("DELETE FROM WORKER_LEASE")
 		exec(rowOf, -1, 1, "", tt.before)
-		for i, layout := range []string{"a,b", "a", ""} {
+		for i, layout := range []string{"a,b", "a,b,c", "a", ""} {
 			exec(rowOf, i, 1, "", layout)
 		}
 		exec("INSERT INTO WORKER_LEASE SELECT 'other', WORKER_ID, GENERATION, NONCE, OWNER, UNTIL_MS, LAYOUT, " +
@@ -284,7 +288,7 @@ func TestStoreShorten(t *testing.T) {
 		if _, err := s.Put(t.Context(), old, []byte(`{"token":"8","layout":"`+tt.after+`"}`)); err != nil {
 			t.Errorf("Put of %q in place of %q: %v", tt.after, tt.before, err)
 		}
-		for namespace, want := range map[string]string{"orders": tt.want, "other": "a,b,a,"} {
+		for namespace, want := range map[string]string{"orders": tt.want, "other": "a,b,a,b,c,a,"} {
 			var got string
 			err := db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(LAYOUT ORDER BY WORKER_ID) FROM WORKER_LEASE "+
 				"WHERE NAMESPACE = ? AND WORKER_ID >= 0", namespace).Scan(&got)
@@ -416,6 +420,11 @@ func TestStoreNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	number(0, 10, 9, 3, 10)
+	exec("UPDATE WORKER_LEASE SET OWNER = 'x' WHERE WORKER_ID = -1")
+	if _, err := s.Get(ctx, "header"); err == nil {
+		t.Error("a header that cannot be read was read")
+	}
+	number(0, 10, 9, 3, 10) // as it was last read
 	number(1, 3, 9, 3)
 	number(3, 3, 9, 3)
 	number(4, 9, 9)
@@ -431,6 +440,10 @@ func TestStoreNumbers(t *testing.T) {
 	exec(rowOf, 250, 1, "", "")
 	number(0, 299, 5, 3, 5, 20, 21)
 	number(22, 299, 5)
+	for worker := range 11 { // more rows and notes than a page
+		exec(rowOf, noteOf(300+worker), -1, "", "")
+	}
+	number(22, 310, 5)
 }
 
 // TestStoreKeys: the namespace "default" gives out the keys of WORKER_NODE, each one used from then on, until
@@ -528,7 +541,7 @@ func TestStoreStop(t *testing.T) {
 		t.Errorf("Endless sent %q, want its INSERTs under a lock", sent)
 	}
 	orders := storeOn(t, db, "orders")
-	if _, err := orders.Put(ctx, lease.Entry{Name: "slot-0"}, []byte(`{"token":"1","until_ms":1}`)); err != nil {
+	if _, err := orders.Put(ctx, lease.Entry{Name: "slot-1"}, []byte(`{"token":"1","until_ms":1}`)); err != nil {
 		t.Error(err)
 	}
 	sent = nil
@@ -625,5 +638,21 @@ func TestStoreFails(t *testing.T) {
 		if !errors.Is(err, lease.ErrRefused) {
 			t.Errorf("Endless whose statement %d is denied: %v, want ErrRefused", n, err)
 		}
+	}
+	left = 1 << 30
+	if _, err := db.ExecContext(ctx, rowOf, 7, 1, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	old, err := own.Get(ctx, "slot-7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left = range []int{0, 1 << 30} { // the note is made by the second try
+		_, err = own.Put(ctx, old, []byte(`{"token":"1"}`))
+	}
+	n := 0
+	read := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID = ?", noteOf(7)).Scan(&n)
+	if err != nil || read != nil || n != 1 {
+		t.Errorf("a change after one whose note was denied: %v, %v, %d notes, want 1", err, read, n)
 	}
 }

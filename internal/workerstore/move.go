@@ -145,7 +145,8 @@ func (s *Store) Deleted(
 		if err != nil {
 			return err
 		}
-		highest, rows := noteOf(last.Int64), int64(0)
+		var rows int64
+		highest := noteOf(last.Int64)
 		err = q.Row(ctx, fmt.Sprintf(one, "COUNT"),
 			[]any{s.namespace, lowest, highest}, &rows)
 		if err != nil || rows == highest-lowest+1 {
