@@ -314,30 +314,32 @@ func TestStoreNotes(t *testing.T) {
 		}
 		return n
 	}
-	none, value := lease.Entry{Name: "slot-4"}, func(token int) []byte {
+	none, value := lease.Entry{Name: "slot-0"}, func(token int) []byte {
 		return fmt.Appendf(nil, `{"gen":2,"token":"%d","owner":"me","layout":"a","until_ms":9}`, token)
 	}
 	e, err := s.Put(ctx, none, value(7))
 	if want := `{"v":1,"gen":2,"token":"7","owner":"me","layout":"a","until_ms":9}`; err != nil ||
-		string(e.Value) != want || e.Version != "2 7 9" || e.Name != "slot-4" || notes() != 1 {
+		string(e.Value) != want || e.Version != "2 7 9" || e.Name != "slot-0" || notes() != 1 {
 		t.Errorf("Put = %s, %+v, %v and %d notes, want %s and 1", e.Value, e, err, notes(), want)
 	}
-	exec("UPDATE WORKER_LEASE SET UNTIL_MS = 10 WHERE WORKER_ID = 4")
+	exec("UPDATE WORKER_LEASE SET UNTIL_MS = 10 WHERE WORKER_ID = 0")
 	if _, err := s.Put(ctx, e, value(8)); !errors.Is(err, lease.ErrConflict) {
 		t.Errorf("Put in place of a row that was changed by hand = %v, want ErrConflict", err)
 	}
-	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID = 4")
+	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID = 0")
 	if _, err := s.Put(ctx, none, value(8)); !errors.Is(err, lease.ErrConflict) {
 		t.Errorf("Put of a worker id that was given out = %v, want ErrConflict", err)
 	}
-	exec(rowOf, 5, 9, "", "")
-	old, err := s.Get(ctx, "slot-5")
+	exec("DELETE FROM WORKER_LEASE")
+	exec(rowOf, 0, 9, "", "")
+	s = storeOn(t, db, "orders") // another process
+	old, err := s.Get(ctx, "slot-0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	old, err = s.Put(ctx, old, value(8))
-	if err != nil || notes() != 2 {
-		t.Errorf("a change of a row without a note: %v, %d notes, want 2", err, notes())
+	if err != nil || notes() != 1 {
+		t.Errorf("a change of a row without a note: %v, %d notes, want 1", err, notes())
 	}
 	exec("DELETE FROM WORKER_LEASE WHERE WORKER_ID < -1")
 	if _, err := s.Put(ctx, old, value(9)); err != nil || notes() != 0 {
@@ -345,7 +347,7 @@ func TestStoreNotes(t *testing.T) {
 	}
 	for _, tt := range []struct{ version, value string }{{"x", "{}"}, {old.Version, "{"},
 		{old.Version, `{"layout":"` + strings.Repeat("x", 192) + `"}`}} {
-		if _, err := s.Put(ctx, lease.Entry{Name: "slot-5", Version: tt.version}, []byte(tt.value)); !errors.Is(err,
+		if _, err := s.Put(ctx, lease.Entry{Name: "slot-0", Version: tt.version}, []byte(tt.value)); !errors.Is(err,
 			lease.ErrRefused) {
 			t.Errorf("Put of %s in place of version %s = %v, want ErrRefused", tt.value, tt.version, err)
 		}
@@ -461,6 +463,11 @@ func TestStoreKeys(t *testing.T) {
 	}
 	if ids, own, err := s.Number(ctx, 0, 2, 9); !errors.Is(err, assigner.ErrWorkersExhausted) || ids != nil || own {
 		t.Errorf("Number = %v, %v, %v, want ErrWorkersExhausted", ids, own, err)
+	}
+	var node string
+	row := db.QueryRowContext(ctx, "SELECT CONCAT(HOST_NAME, ' ', PORT, ' ', TYPE) FROM WORKER_NODE WHERE ID = 2")
+	if err := row.Scan(&node); err != nil || node != "host 1 2" {
+		t.Errorf("the row of the key is %q, %v, want this process's", node, err)
 	}
 	exec("UPDATE WORKER_NODE SET HOST_NAME = 'other' WHERE ID = 1")
 	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
