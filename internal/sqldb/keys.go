@@ -42,6 +42,25 @@ func (d *DB) RequireKey(ctx context.Context, table string, columns ...string) er
 	return err
 }
 
+// InfersKey reports whether PostgreSQL names no fault in a statement that needs a key on just these
+// columns, and the key covers all rows of the table: see postgresKeys. If not, RequireKey says what
+// is wrong, if anything is. The statement inserts nothing. It needs no catalogue but what every
+// statement on the table reads, and in a session that has just begun the catalogues of postgresKeys
+// cost as much as a few statements on the table do.
+func (d *DB) InfersKey(ctx context.Context, table string, columns ...string) (whole bool) {
+	if d.Name != "postgres" {
+		return false
+	}
+	key := strings.Join(columns, ", ")
+	err := d.Do(ctx, func(c *Conn) error {
+		return c.Row(ctx, "WITH nothing AS (INSERT INTO "+table+" ("+key+") SELECT "+key+" FROM "+
+			table+" WHERE FALSE ON CONFLICT ("+key+") DO NOTHING) SELECT relkind = 'p' OR "+
+			"relkind = 'r' AND NOT relhassubclass FROM pg_class WHERE oid = CAST(? AS regclass)",
+			[]any{table}, &whole)
+	})
+	return err == nil && whole
+}
+
 // RequireKey returns a *KeyError unless the database keeps two rows of the table from being equal
 // in columns: by a primary or unique key on them, or on some of them. table is as in statements,
 // quoted or not. A copy of a table (CREATE TABLE ... AS SELECT) and a restore without keys have

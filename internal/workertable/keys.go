@@ -27,6 +27,9 @@ func (k *Keys) Require(ctx context.Context, d *sqldb.DB) error {
 		return nil
 	}
 	for _, t := range k.Tables {
+		if d.InfersKey(ctx, t, KeyColumns[t]...) {
+			continue
+		}
 		if err := d.RequireKey(ctx, t, KeyColumns[t]...); err != nil {
 			return err
 		}

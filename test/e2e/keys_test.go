@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
+	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/sqlsource"
 	"github.com/uidring/uidring/segment/sqltable"
@@ -200,7 +201,19 @@ func TestKeysOfOtherTables(t *testing.T) {
 		for text, want := range cases {
 			db := d.connect(t, d.fresh(t))
 			execute(t, db, text)
-			_, err := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).Assign(
+			pool, err := db.DB()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqldb.Open("e2e", pool, db.Name(), "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.InfersKey(t.Context(), "WORKER_LEASE", "NAMESPACE", "WORKER_ID"); got !=
+				(want && d.name == "PostgreSQL") {
+				t.Errorf("after %s InfersKey = %v", text, got)
+			}
+			_, err = workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).Assign(
 				t.Context(), 1000)
 			if (err == nil) != want || errors.Is(err, assigner.ErrWorkersExhausted) {
 				t.Errorf("after %s Assign = %v, want a claim: %v", text, err, want)
