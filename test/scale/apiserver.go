@@ -26,6 +26,9 @@ type apiServer struct {
 	cluster *kubernetes.Cluster
 }
 
+// leases is the path of the collection that all fleets have objects in.
+const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
 // newAPIServer starts an API server and its etcd, which writes every change to the disk.
 func newAPIServer() (*apiServer, error) {
 	srv, err := dbtest.NewKubernetes()
@@ -45,10 +48,12 @@ func newAPIServer() (*apiServer, error) {
 
 func (s *apiServer) name() string { return "scale" + strconv.Itoa(s.names) }
 
-// reset begins another universe of ids.
+// reset begins another universe of ids, and deletes the objects of the last one: a list with a
+// label reads those without it as well.
 func (s *apiServer) reset() error {
 	s.names++
-	return nil
+	_, err := s.request(http.MethodDelete, leases, nil)
+	return err
 }
 
 func (s *apiServer) job(kind string) job {
@@ -82,7 +87,6 @@ func (s *apiServer) counters() (map[string]int64, error) {
 
 // pass moves the ends of all windows back by an hour.
 func (s *apiServer) pass() error {
-	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	selector := "?labelSelector=uidring.github.io%2Fids%3D" + s.name()
 	text, err := s.request(http.MethodGet, leases+selector, nil)
 	if err != nil {

@@ -191,8 +191,10 @@ func start(j job, number int) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: exec.CommandContext(context.Background(), self)}
+	// One processor, as in a container that is limited to one: those of the machine are shared by
+	// all processes and the server.
 	p.cmd.Env = append(os.Environ(), jobEnv+"="+string(text),
-		fmt.Sprintf("%s=%d", numberEnv, number))
+		fmt.Sprintf("%s=%d", numberEnv, number), "GOMAXPROCS=1")
 	p.cmd.Stderr = os.Stderr
 	if j.Kind == statefulSet {
 		p.cmd.SysProcAttr = ownHostname()
