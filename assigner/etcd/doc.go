@@ -5,9 +5,9 @@
 // ModRevision and value. No etcd lease, lock or session takes part: they end by the clock of a
 // server, in the middle of what a paused owner does.
 //
-//	/uidring/header      the layout of all ids, and which worker ids were given out
+//	/uidring/header      the layout of all ids
+//	/uidring/used-0      worker 0 was given out
 //	/uidring/slot-0      worker 0
-//	/uidring/slot-1      worker 1
 //
 // etcd has no clock that clients can ask. The processes' clocks decide when a worker id that was
 // not given back may be used again, and nothing else.

@@ -18,7 +18,11 @@ import (
 )
 
 // The names of entries.
-const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
+const (
+	headerName = storekind.HeaderName
+	slotPrefix = storekind.SlotPrefix
+	notePrefix = storekind.NotePrefix
+)
 
 // store holds the entries of a namespace. Its reads are etcd's linearizable ones, which is what the
 // client asks for unless it is told otherwise.
@@ -74,6 +78,22 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 		all[i] = s.entry(kv)
 	}
 	return all, nil
+}
+
+// Notes reads the names of the keys that begin like a note's. It implements storekind.Noter.
+func (s *store) Notes(ctx context.Context) ([]int64, error) {
+	resp, err := s.client.Get(ctx, s.key(notePrefix), clientv3.WithPrefix(),
+		clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, explain(err)
+	}
+	var ids []int64
+	for _, kv := range resp.Kvs {
+		if id, ok := storekind.WorkerOf(s.entry(kv).Name, notePrefix); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // Get reads a key.

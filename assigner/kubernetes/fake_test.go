@@ -24,11 +24,20 @@ func (o object) meta(key string) string {
 	return s
 }
 
-func (o object) label(key string) string {
+func (o object) labels() map[string]any {
 	m, _ := o["metadata"].(map[string]any)
 	labels, _ := m["labels"].(map[string]any)
-	s, _ := labels[key].(string)
+	return labels
+}
+
+func (o object) label(key string) string {
+	s, _ := o.labels()[key].(string)
 	return s
+}
+
+func (o object) labelled(key string) bool {
+	_, ok := o.labels()[key]
+	return ok
 }
 
 // fake is the part of an API server that keeps Lease objects, in memory. As a transport it answers
@@ -87,15 +96,18 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) list(w http.ResponseWriter, r *http.Request) {
-	key, value, ok := strings.Cut(r.URL.Query().Get("labelSelector"), "=")
+	equal, has, ok := strings.Cut(r.URL.Query().Get("labelSelector"), ",")
+	key, value, _ := strings.Cut(equal, "=")
+	lacks := strings.HasPrefix(has, "!")
 	if !ok || r.URL.Query().Has("resourceVersion") {
 		status(w, http.StatusBadRequest, "BadRequest", "the fake wants a labelSelector and no resourceVersion")
 		return
 	}
 	items := []object{}
 	for _, n := range slices.Sorted(maps.Keys(f.objects)) {
-		if f.objects[n].label(key) == value {
-			items = append(items, f.objects[n])
+		o := f.objects[n]
+		if o.label(key) == value && o.labelled(strings.TrimPrefix(has, "!")) != lacks {
+			items = append(items, o)
 		}
 	}
 	answer(w, http.StatusOK, map[string]any{"kind": "LeaseList", "items": items})

@@ -17,7 +17,7 @@ const maxNamespace = 40
 type Options struct {
 	// Namespace is a universe of ids, with one layout, in the cluster's namespace that
 	// Cluster.Namespace names: IDS OF TWO NAMESPACES OF EITHER KIND MAY BE EQUAL. Objects are
-	// called Namespace-header and Namespace-slot-7, and have the label
+	// called Namespace-header, Namespace-used-7 and Namespace-slot-7, and have the label
 	// uidring.github.io/ids=Namespace. 1 to 40 lower-case letters, digits and hyphens. Default
 	// uidring.
 	Namespace string

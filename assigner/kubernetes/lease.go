@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
-// The keys of an object's label and annotation.
+// The keys of an object's labels and annotation.
 const (
 	nameLabel       = "uidring.github.io/ids"
+	noteLabel       = "uidring.github.io/note" // of notes, which a start does not list
 	valueAnnotation = "uidring.github.io/slot"
 )
 
@@ -50,6 +52,9 @@ func (s *store) newLease(old lease.Entry, value []byte) leaseObject {
 		Labels:      map[string]string{nameLabel: s.name},
 		Annotations: map[string]string{valueAnnotation: string(value)},
 	}}
+	if strings.HasPrefix(old.Name, storekind.NotePrefix) {
+		l.Metadata.Labels[noteLabel] = ""
+	}
 	// The UID makes an update fail where the object was deleted and made again. Without it the API
 	// server would make the object anew.
 	l.Metadata.UID, l.Metadata.ResourceVersion, _ = strings.Cut(old.Version, versionSeparator)

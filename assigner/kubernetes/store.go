@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/lease"
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // store keeps entries in Lease objects. It is a lease.Store and an assigner.Clock. Its methods are
@@ -42,13 +43,30 @@ func (s *store) String() string {
 		s.name)
 }
 
-// List returns all entries. The request names no resourceVersion, so that the answer shows every
-// change that was answered before.
+// List returns the header and the slots. The request names no resourceVersion, so that the answer
+// shows every change that was answered before.
 func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
+	return s.list(ctx, "!"+noteLabel)
+}
+
+// Notes lists the notes, as List does the other entries. It implements storekind.Noter.
+func (s *store) Notes(ctx context.Context) ([]int64, error) {
+	entries, err := s.list(ctx, noteLabel)
+	ids := make([]int64, 0, len(entries))
+	for _, e := range entries {
+		if id, ok := storekind.WorkerOf(e.Name, storekind.NotePrefix); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// list returns the entries whose objects have a label, or lack it.
+func (s *store) list(ctx context.Context, label string) ([]lease.Entry, error) {
 	var list struct {
 		Items []leaseObject `json:"items"`
 	}
-	query := url.Values{"labelSelector": {nameLabel + "=" + s.name}}
+	query := url.Values{"labelSelector": {nameLabel + "=" + s.name + "," + label}}
 	err := s.do(ctx, http.MethodGet, s.leases+"?"+query.Encode(), nil, &list)
 	if err != nil {
 		return nil, s.explain("listing leases", err)

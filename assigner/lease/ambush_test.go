@@ -98,6 +98,7 @@ type record struct {
 	Layout       string     `json:"layout"`
 	Until        int64      `json:"until_ms"`
 	Used         [][2]int64 `json:"used"`
+	Universe     string     `json:"universe"`
 }
 
 // recordOf reads an entry. It fails the test if there is none.

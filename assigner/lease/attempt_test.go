@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 )
 
@@ -235,18 +236,23 @@ func (s unnumbered) Look(ctx context.Context, q lease.Query) (lease.Entry, []lea
 	return h, slots, err
 }
 
-// TestUnnumbered: an Index that is no Numberer has the list of used worker ids in its header.
+// TestUnnumbered: in an Index that is no Numberer a start finds a worker id without a note by trying.
 func TestUnnumbered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, start := newIndexed(0, false), time.Now()
-		for want := range int64(3) {
-			if c := assign(t, newAssigner(t, unnumbered{s}, nil)); c.Worker() != want || !time.Now().Equal(start) {
-				t.Errorf("worker = %d after %v, want %d at once", c.Worker(), time.Since(start), want)
+		workers := map[int64]bool{}
+		for range 8 {
+			c, err := newAssigner(t, unnumbered{s}, nil).Assign(t.Context(), 7)
+			if err != nil || workers[c.Worker()] || !time.Now().Equal(start) {
+				t.Fatalf("Assign = %v, %v after %v, want a worker id apart from %v, at once", c, err,
+					time.Since(start), workers)
 			}
+			workers[c.Worker()] = true
 		}
-		if r := recordOf(t, s.memory, lease.HeaderName); len(r.Used) != 1 || r.Used[0] != [2]int64{0, 3} {
-			t.Errorf("the header is %+v, want 0 to 2 used", r)
+		if c, err := newAssigner(t, unnumbered{s}, nil).Assign(t.Context(), 7); !errors.Is(err,
+			assigner.ErrWorkersExhausted) {
+			t.Errorf("Assign = %v, %v, want ErrWorkersExhausted", c, err)
 		}
 	})
 }

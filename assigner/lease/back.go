@@ -19,8 +19,8 @@ import (
 //   - The slot gets an end that is beyond all of them: the known end, the header's floor, what this
 //     process has found out before, and the store's reach from now. It has no owner then: an
 //     owner in between may have stamped what this process did, and must not go on.
-//   - A slot that is missing stays missing where the header lists its worker id as used. It is not
-//     given out again.
+//   - A slot that is missing stays missing where its worker id has a note, or the header lists it
+//     as used. It is not given out again.
 //   - Where Restore has run since known was written, its floor is beyond all of them already.
 //
 // back is the error that says what happened; nil: nothing is believed. err is why the slot could
@@ -51,9 +51,9 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	to := found
 	to.FencingToken = max(found.FencingToken, known.FencingToken)
 	to = to.next("", known.Layout, max(gap, found.Until, h.floor(), s.memory.begin()))
-	if !found.exists() && s.numberer == nil && h.exists() {
-		h.Used = h.Used.with(known.worker, known.worker+1) // before it has a slot again
-		if _, err = s.putHeader(ctx, h); err != nil {
+	if !found.exists() && s.numberer == nil { // before it has a slot again
+		to.Universe, to.Changes = h.Universe, h.Changes
+		if err = s.note(ctx, sentNote{known.worker, newToken()}); err != nil {
 			return found, nil, err
 		}
 	}
@@ -68,7 +68,11 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 // used reports whether a worker id without a slot is never given out again.
 func (s *space) used(ctx context.Context, h header, worker int64) (bool, error) {
 	if s.numberer == nil {
-		return h.Used.has(worker), nil
+		if h.Used.has(worker) {
+			return true, nil
+		}
+		e, err := s.get(ctx, noteName(worker))
+		return e.Version != "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -265,7 +265,7 @@ func TestRestoreShorter(t *testing.T) {
 		t.Errorf("the end is %d, and the floor %s, want %d and %s as before", got, floor(), end, was)
 	}
 	if s.set(func() {
-		if got := string(s.entries[slot0].Value); got != `{"v":7}` || len(s.entries) != 3 {
+		if got := string(s.entries[slot0].Value); got != `{"v":7}` || len(s.entries) != 5 { // two notes
 			t.Errorf("slot-0 is %s among %v, want it left alone", got, s.entries)
 		}
 	}); s.version == 0 {
@@ -314,6 +314,8 @@ func behind(t *testing.T, s lease.Store, m *memory, text string) (a *lease.Assig
 		remove(m, slot0)
 	} else {
 		end := until(c).UnixMilli()
+		universe := recordOf(t, m, lease.HeaderName).Universe
+		text = strings.Replace(text, `,"until_ms"`, `,"universe":"`+universe+`","until_ms"`, 1)
 		text = strings.ReplaceAll(text, "END", strconv.FormatInt(end, 10))
 		put(m, slot0, strings.ReplaceAll(text, "FLOOR", strconv.FormatInt(end+1, 10)))
 	}
@@ -323,8 +325,8 @@ func behind(t *testing.T, s lease.Store, m *memory, text string) (a *lease.Assig
 
 // TestForgotten: where a store has forgotten a claim, the next window begins a whole reach after that
 // was found, because any window up to there may be forgotten as well. A slot that is there gets that
-// end and no owner, and its fencing token does not go back. One that is missing, and in the header's
-// list, stays missing. A slot as Restore leaves it shows that nothing is forgotten any more.
+// end and no owner, and its fencing token does not go back. One that is missing, and has a note, stays
+// missing. A slot as Restore leaves it shows that nothing is forgotten any more.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -475,7 +477,8 @@ func TestWentBackAgain(t *testing.T) {
 			if by == "Extend, unanswered" {
 				s.once(2, "put", slot0, done)
 			}
-			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5}`)
+			put(s.memory, slot0, `{"v":1,"gen":1,"token":"t","owner":"x","until_ms":5,"universe":"`+
+				recordOf(t, s.memory, lease.HeaderName).Universe+`"}`)
 			end := until(c)
 			var err error
 			if by != "Assign" {

@@ -191,6 +191,11 @@ func (c *claim) confirm(ctx context.Context) error {
 		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
 			assigner.ErrWentBack, place(c.space.store))
 	}
+	if c.space.numberer == nil && h.Changes < c.header.Changes {
+		return fmt.Errorf("%w: %w: the header of %s was written %d times, and before %d times",
+			assigner.ErrClaimLost, assigner.ErrWentBack, place(c.space.store), h.Changes,
+			c.header.Changes)
+	}
 	// No window counts before every process can know how far it may reach.
 	if !c.space.reached(h) || h.Universe == "" {
 		if h, err = c.space.putHeader(ctx, h); err != nil {

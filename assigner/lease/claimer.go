@@ -10,7 +10,7 @@ import (
 
 const (
 	// tries is how many free slots an Assign tries before it looks again, and how many new worker
-	// ids of a Numberer.
+	// ids before it asks anew which there are.
 	tries = 8
 
 	none = -1 // stands for no worker id
@@ -151,7 +151,7 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 	if h.cut > 0 && now >= h.cut {
 		return nil, c.space.superseded(h)
 	}
-	free, later := c.free(v.slots, now)
+	free := c.free(v.slots, now)
 	if len(free) == 0 {
 		a, err := c.create(ctx, v)
 		switch {
@@ -161,8 +161,6 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 			// The slots are old, or all that is known of some is that other sessions had them.
 			clear(c.busy)
 			return nil, ErrConflict
-		case len(later) > 0:
-			free = later
 		default:
 			if free, err = c.exhausted(ctx, v, err); err != nil {
 				return nil, err
@@ -248,6 +246,7 @@ func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) 
 	// No slot's end moves back.
 	until := max(old.Until, h.end(min(max(now, from)+c.window, c.space.limit(h, now))))
 	a := attempt{mine: old.next(c.space.options.Owner, c.space.layout, until), from: from}
+	a.mine.Universe, a.mine.Changes = h.Universe, h.Changes
 	token := a.mine.Token
 	c.sent[token] = a // before the change is sent, because from then on it may happen
 	mine, err := c.space.swap(ctx, old, a.mine)

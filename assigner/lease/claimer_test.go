@@ -45,9 +45,9 @@ func TestAssignFails(t *testing.T) {
 		{"time, after a new slot", 3, "now", "", notDone},
 		{"slot not written", 1, "put", "slot", notDone},
 		{"slot written", 1, "put", "slot", done},
-		{"mark not written", 1, "put", lease.HeaderName, notDone},
-		{"mark written", 1, "put", lease.HeaderName, done},
-		{"mark sent twice", 1, "put", lease.HeaderName, doubled},
+		{"note not written", 1, "put", lease.NotePrefix, notDone},
+		{"note written", 1, "put", lease.NotePrefix, done},
+		{"note sent twice", 1, "put", lease.NotePrefix, doubled},
 		{"header after the slot", 1, "get", lease.HeaderName, notDone},
 	} {
 		for _, free := range []int{0, 2} {
@@ -61,7 +61,7 @@ func TestAssignFails(t *testing.T) {
 					a := newAssigner(t, s, nil)
 					n := tt.n
 					s.around = func(op, name string, run func() error) error {
-						if op == "get" && name != lease.HeaderName {
+						if op == "get" && strings.HasPrefix(name, lease.SlotPrefix) {
 							t.Errorf("%s is read, although the list shows it", name)
 						}
 						if op == tt.op && strings.HasPrefix(name, tt.name) {
@@ -76,14 +76,20 @@ func TestAssignFails(t *testing.T) {
 					if free == 0 && c.Worker() != 1 || !from(c).IsZero() == (free == 0) || until(c).Before(whole) {
 						t.Errorf("worker %d from %v until %v, want %v or later", c.Worker(), from(c), until(c), whole)
 					}
-					changed := 0
+					changed, slots, notes := 0, 0, 0
 					for name, e := range s.entries {
-						if name != lease.HeaderName && e.Version != before[name].Version {
-							changed++
+						switch {
+						case strings.HasPrefix(name, lease.NotePrefix):
+							notes++
+						case name != lease.HeaderName:
+							if slots++; e.Version != before[name].Version {
+								changed++
+							}
 						}
 					}
-					if changed != 1 || len(s.entries) != 2+max(1, free) {
-						t.Errorf("%d changed slots of %d, want 1 of %d", changed, len(s.entries)-1, 1+max(1, free))
+					if changed != 1 || slots != 1+max(1, free) || notes != slots {
+						t.Errorf("%d changed slots of %d, and %d notes, want 1 of %d", changed, slots, notes,
+							1+max(1, free))
 					}
 				})
 			})
@@ -114,26 +120,23 @@ func TestAssignRefused(t *testing.T) {
 	for _, tt := range []struct {
 		n        int
 		op, name string
-		conflict bool // after another process has marked a worker id
+		conflict bool // after another process has made the note
 	}{
 		{n: 1, op: "list"},
 		{n: 1, op: "now"},
 		{n: 2, op: "now"},
 		{n: 3, op: "now"},
-		{n: 1, op: "put", name: lease.HeaderName},
+		{n: 1, op: "put", name: lease.NotePrefix + "1"},
 		{n: 1, op: "put", name: lease.SlotPrefix + "1"},
 		{n: 1, op: "get", name: lease.HeaderName},
-		{n: 1, op: "get", name: lease.HeaderName, conflict: true},
+		{n: 1, op: "get", name: lease.NotePrefix + "1", conflict: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := timed{newAmbush()}
 			assign(t, newAssigner(t, s, nil))
 			met := s.once(tt.n, tt.op, tt.name, refused)
 			if tt.conflict {
-				s.once(1, "put", lease.HeaderName, func(run func() error) error {
-					s.edit(lease.HeaderName, "used", "used")
-					return run()
-				})
+				s.once(1, "put", lease.NotePrefix+"1", conflict)
 			}
 			c, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker)
 			if !errors.Is(err, lease.ErrRefused) || !*met {
@@ -143,14 +146,14 @@ func TestAssignRefused(t *testing.T) {
 	}
 }
 
-// TestMarkedByOther: a worker id that another process marked in the header is that one's, also if this
-// Assign sent the same mark and does not know what became of it.
-func TestMarkedByOther(t *testing.T) {
+// TestNotedByOther: a worker id whose note another process made is that one's, also if this Assign sent
+// a note of it too and does not know what became of that.
+func TestNotedByOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		s.once(1, "put", lease.HeaderName, func(func() error) error {
+		s.once(1, "put", lease.NotePrefix+"1", func(func() error) error {
 			assign(t, newAssigner(t, s, nil))
 			remove(s.memory, lease.SlotPrefix+"1") // or it is not made yet
 			return errLost
@@ -158,26 +161,26 @@ func TestMarkedByOther(t *testing.T) {
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 2 {
 			t.Errorf("worker = %d, want 2", c.Worker())
 		}
-		// A header without a token says nothing of a mark.
-		remove(s.memory, slot0)
-		_, token, _ := strings.Cut(string(s.entries[lease.HeaderName].Value), `"token":"`)
-		token, _, _ = strings.Cut(token, `"`)
-		s.edit(lease.HeaderName, token, "")
-		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 3 {
-			t.Errorf("worker = %d, want 3", c.Worker())
+		// A note that is no text of this package's is one.
+		put(s.memory, lease.NotePrefix+"3", "no JSON")
+		s.once(1, "put", lease.NotePrefix+"4", func(func() error) error {
+			put(s.memory, lease.NotePrefix+"4", "no JSON")
+			return errLost
+		})
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 5 {
+			t.Errorf("worker = %d, want 5", c.Worker())
 		}
 	})
 }
 
-// TestMarkLost: a mark whose answer is lost names the worker id that is marked, and no other one that
-// has no slot.
-func TestMarkLost(t *testing.T) {
+// TestNoteLost: a note whose answer is lost names its worker id, and no other one that has no slot.
+func TestNoteLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
 		remove(s.memory, slot0)
-		s.once(1, "put", lease.HeaderName, done)
+		s.once(1, "put", lease.NotePrefix+"1", done)
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
 			t.Errorf("worker = %d, want 1", c.Worker())
 		}
@@ -290,7 +293,7 @@ func TestConfirmKept(t *testing.T) {
 			}
 			return run()
 		}
-		s.once(1, "get", lease.HeaderName, notDone)
+		s.once(2, "get", lease.HeaderName, notDone)
 		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || lists != 1 {
 			t.Errorf("worker %d after %d lists, want 1 after 1", c.Worker(), lists)
 		}
@@ -338,7 +341,7 @@ func TestFreeOrder(t *testing.T) {
 	const candidates, tries, all, checks = 128, 8, 2048, 4
 	s := newAmbush()
 	assign(t, newAssigner(t, s, nil))
-	s.edit(lease.HeaderName, `"used":[[0,1]]`, fmt.Sprintf(`"used":[[0,%d]]`, all+1))
+	s.edit(lease.HeaderName, `"used":[]`, fmt.Sprintf(`"used":[[0,%d]]`, all+1))
 	for i := range all {
 		put(s.memory, lease.SlotPrefix+fmt.Sprint(all-i),
 			fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
@@ -447,8 +450,8 @@ func TestHeaderTogether(t *testing.T) {
 			return run()
 		})
 		start := time.Now()
-		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || !time.Now().Equal(start) {
-			t.Errorf("worker %d after %v, want 1 at once", c.Worker(), time.Since(start))
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() == 0 || !time.Now().Equal(start) {
+			t.Errorf("worker %d after %v, want another than 0 at once", c.Worker(), time.Since(start))
 		}
 	})
 }
@@ -547,8 +550,8 @@ func TestLateSpare(t *testing.T) {
 		if one, two := assign(t, a).Worker(), assign(t, a).Worker(); one != 0 || two != 1 {
 			t.Errorf("workers %d and %d, want 0, which was given back, and 1, which was left over", one, two)
 		}
-		if r := recordOf(t, s.memory, lease.HeaderName); r.Used[0] != [2]int64{0, 2} {
-			t.Errorf("%v are used, want 0 and 1", r.Used)
+		if !s.has(lease.NotePrefix+"1") || s.has(lease.NotePrefix+"2") {
+			t.Errorf("the entries are %v, want notes of the workers 0 and 1", s.entries)
 		}
 	})
 }
@@ -560,6 +563,7 @@ func TestFirstToken(t *testing.T) {
 		for _, first := range []int64{0, 1} {
 			s := newAmbush()
 			assign(t, newAssigner(t, s, nil))
+			s.edit(lease.HeaderName, `"used":[]`, `"used":[[0,1]]`)
 			put(s.memory, slot0, `{"v":1,"gen":0,"token":"`+token+`","owner":"","until_ms":0}`)
 			c := assign(t, newAssigner(t, s, &lease.Options{First: first}))
 			if c.Worker() != first || !from(c).IsZero() {

@@ -5,12 +5,13 @@
 // restored from a backup.
 //
 // Every worker id that was ever assigned is a slot, an entry of the store. It holds a fencing token
-// (gen), the random token of the last change, the owner and the end of the reserved window. A
-// header keeps the layout of all ids and the worker ids that have been given out:
+// (gen), the random token of the last change, the owner and the end of the reserved window. A note
+// was made before, by the process that has the worker id then, and stays where a slot is deleted. A
+// header keeps the layout of all ids:
 //
-//	header    {"layout": "28-22-13-0/1s@2026-01-01T00:00:00Z", "used": [[0,2]], ...}
-//	slot-0    {"gen": 7, "token": "...", "owner": "...", "until_ms": ...}
-//	slot-1    {"gen": 2, "token": "...", "owner": "...", "until_ms": ...}
+//	header    {"layout": "28-22-13-0/1s@2026-01-01T00:00:00Z", "universe": "...", ...}
+//	used-0    {"token": "..."}
+//	slot-0    {"gen": 7, "token": "...", "owner": "...", "until_ms": ..., "universe": "..."}
 //
 // # Why windows are disjoint
 //

@@ -9,7 +9,7 @@ import (
 type Condition struct {
 	Header bool  // there is a header
 	Slots  int   // that can be read
-	Used   int64 // worker ids that were given out, as the header has it; 0 without one
+	Used   int64 // worker ids that were given out; of a database those that a move has left alone
 
 	// Faults are what keeps the entries from being used: a header that is missing although there
 	// are slots, which Restore repairs, slots that cannot be read, which are never free, and a move
@@ -54,8 +54,16 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.Header, c.Used = e.Version != "", h.Used.count()
+	c.Header = e.Version != ""
+	noted, err := s.notes(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Used = h.Used.union(noted).count()
 	if err := s.moved(h); err != nil {
+		c.Faults = append(c.Faults, err)
+	}
+	if err := s.stray(h, s.slots(entries)); c.Header && err != nil {
 		c.Faults = append(c.Faults, err)
 	}
 	if !c.Header && c.Slots+len(c.Faults) > 0 {

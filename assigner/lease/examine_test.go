@@ -43,9 +43,9 @@ func testExamine(t *testing.T) {
 	m.set(func() { m.entries["slot-1"] = lease.Entry{Name: "slot-1", Value: []byte("garbage"), Version: "9"} })
 	examine(true, 2, 3, "slot-1: invalid character")
 	m.set(func() { delete(m.entries, lease.HeaderName) })
-	examine(false, 2, 0, "slot-1: invalid character", "the header is missing, slots: 3")
+	examine(false, 2, 3, "slot-1: invalid character", "the header is missing, slots: 3")
 	remove(m, slot0, lease.SlotPrefix+"2")
-	examine(false, 0, 0, "slot-1: invalid character", "the header is missing, slots: 1")
+	examine(false, 0, 3, "slot-1: invalid character", "the header is missing, slots: 1")
 	m.set(func() {
 		m.entries[lease.HeaderName] = lease.Entry{Name: lease.HeaderName, Value: []byte("garbage"), Version: "9"}
 	})

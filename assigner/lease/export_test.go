@@ -10,6 +10,7 @@ import (
 const (
 	HeaderName = headerName
 	SlotPrefix = slotPrefix
+	NotePrefix = notePrefix
 )
 
 // NewToken draws a token.

@@ -46,17 +46,19 @@ func (s *seated) Put(ctx context.Context, old lease.Entry, value []byte) (lease.
 	return s.memory.Put(ctx, old, value)
 }
 
-// TestFleetRequests: processes that start at once make few requests each. On a new store their pauses
-// see to that, and where twice as many worker ids are free, that they do not all try the same ones.
+// TestFleetRequests: processes that start at once make few requests each. They do not all try the same
+// worker ids, be they new or free.
 func TestFleetRequests(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ processes, free, most int64 }{{200, 0, 15}, {500, 1000, 5}} {
+	for _, tt := range []struct{ processes, free, last, most int64 }{
+		{200, 0, maxWorker, 11}, {200, 0, 199, 15}, {500, 1000, 1499, 5},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &seated{memory: &memory{}, seats: make(chan struct{}, 2)}
 			for i := range tt.free {
 				if i == 0 { // makes the header
 					assign(t, newAssigner(t, s.memory, nil))
-					s.edit(lease.HeaderName, `"used":[[0,1]]`, fmt.Sprintf(`"used":[[0,%d]]`, tt.free))
+					s.edit(lease.HeaderName, `"used":[]`, fmt.Sprintf(`"used":[[0,%d]]`, tt.free))
 				}
 				put(s.memory, lease.SlotPrefix+fmt.Sprint(i),
 					fmt.Sprintf(`{"v":1,"gen":1,"token":"%d","owner":"","until_ms":%d}`, i, 1000+i))
@@ -65,7 +67,7 @@ func TestFleetRequests(t *testing.T) {
 			var wg sync.WaitGroup
 			for range tt.processes {
 				wg.Go(func() {
-					_, err := newAssigner(t, s, nil).Assign(t.Context(), tt.processes+tt.free-1)
+					_, err := newAssigner(t, s, nil).Assign(t.Context(), tt.last)
 					if err != nil {
 						t.Error(err)
 					}

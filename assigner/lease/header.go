@@ -17,8 +17,8 @@ const (
 	takingBack = "~" // they were
 )
 
-// header keeps the layouts of a store and the worker ids that have been given out. Its creation
-// makes the first claim's layout that of all claims, however many processes claim at once.
+// header keeps the layouts of a store. Its creation makes the first claim's layout that of all
+// claims, however many processes claim at once.
 //
 // A claim that knows more layouts adds them in two steps, because no change covers all slots:
 //
@@ -44,9 +44,9 @@ const (
 // what was looked at. It is the same for a claim that knows B while B is taken back.
 type header struct {
 	Version int    `json:"v"`
-	Token   string `json:"token"`  // random, which tells whose change it was
-	Layout  string `json:"layout"` // separated by commas, those that are settled first
-	Used    used   `json:"used"`
+	Token   string `json:"token"`              // random, which tells whose change it was
+	Layout  string `json:"layout"`             // separated by commas, those that are settled first
+	Used    used   `json:"used"`               // not given out as new, besides those of notes
 	Floor   int64  `json:"floor_ms,omitempty"` // where windows of new worker ids begin, see Restore
 	// The floor of a Restore that has moved the count of a Numberer above all worker ids that were
 	// used, so that windows of new ones may begin before it.
@@ -54,10 +54,14 @@ type header struct {
 	Reach   int64 `json:"reach_ms,omitempty"` // the longest Options.Reach; 0: dayReach, see reach
 	Move    *move `json:"move,omitempty"`     // the last one into the store or out of it; nil: none
 
-	// Universe names the universe of ids, see assigner.Named. It moves along. Processes of versions
-	// that do not know it drop it with each change, or count it up; the next claim or extension
+	// Universe names the universe of ids, see assigner.Named. It moves along. Where there is none,
+	// or a database's process of an earlier version has counted it up, the next claim or extension
 	// names what is there.
 	Universe string `json:"universe,omitempty"`
+
+	// Changes counts the writes of the header, so that one that went back alone is known by the
+	// slots that were claimed since.
+	Changes int64 `json:"changes,omitempty"`
 
 	entry Entry // as it was read; without a Version there is none
 	cut   int64 // where windows for the space's layout end, Unix milliseconds; 0: nowhere
@@ -192,6 +196,7 @@ func (s *space) reached(h header) bool {
 // entry.
 func (s *space) putHeader(ctx context.Context, h header) (header, error) {
 	h.Version, h.Token = recordVersion, newToken()
+	h.Changes++
 	h.Universe = cmp.Or(h.Universe, newToken())
 	// No window of another process is forgotten, and none was moved in.
 	if h.entry.Version == "" && h.Floor == 0 && h.Move == nil {

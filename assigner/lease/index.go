@@ -33,8 +33,7 @@ type Query struct {
 	Reserved    bool // those whose windows have not passed as well
 }
 
-// A Numberer is a Store that knows which worker ids were never given out, so that the header keeps
-// no list of them.
+// A Numberer is a Store that knows which worker ids were never given out, so that it gets no notes.
 type Numberer interface {
 	Store
 

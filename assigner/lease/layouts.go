@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,27 +43,32 @@ func (c *claimer) addHeader(ctx context.Context, slots []row) (h header, err err
 	return h, err
 }
 
-// listed returns an error if a slot's worker id is not among those that the header lists as given
-// out. It is listed before its slot is made, so the header was deleted and made anew, which a list
-// may not have shown, or is that of an older state. The slots may be newer than h, so listed reads
-// the header again before it says so, and returns it.
+// listed returns an error if a slot is of another universe than the header, or was claimed after a
+// later change of the header, and is not among those that the header lists as used: the header was
+// deleted and made anew, which a list may not have shown, or is that of an older state. The slots
+// may be newer than h, so listed reads the header again before it says so, and returns it.
 func (s *space) listed(ctx context.Context, h header, slots []row) (header, error) {
-	if s.numberer != nil { // it keeps the list
+	err := s.stray(h, slots)
+	if err == nil {
 		return h, nil
 	}
-	var err error
-	if len(usedOf(slots).without(h.Used)) > 0 {
-		h, err = s.header(ctx)
+	if h, err = s.header(ctx); err == nil {
+		err = s.stray(h, slots)
 	}
-	if err != nil || !h.exists() {
-		return h, err
+	return h, err
+}
+
+// stray is listed for a header that is not older than the slots. A Numberer may keep nothing of a
+// header with a slot. One that cannot be read is never free.
+func (s *space) stray(h header, slots []row) error {
+	i := slices.IndexFunc(slots, func(r row) bool {
+		return r.Version != 0 && (r.Universe != h.Universe || r.Changes > h.Changes) &&
+			!h.Used.has(r.worker)
+	})
+	if i < 0 || s.numberer != nil {
+		return nil
 	}
-	for _, r := range slots {
-		if r.Version != 0 && !h.Used.has(r.worker) { // else it cannot be read, and is never free
-			return h, s.unlisted(r)
-		}
-	}
-	return h, nil
+	return s.unlisted(slots[i])
 }
 
 // unlisted returns the error of a slot that no header knows of.
@@ -105,7 +111,7 @@ func (s *space) addLayouts(ctx context.Context) error {
 // where a layout begins. Where worker ids were given out that may have no slot here, the windows of
 // those reach up to the floor.
 func (s *space) reaches(ctx context.Context, h header, at time.Time) error {
-	if at.UnixMilli() < h.floor() && (h.Move != nil || len(h.Used) > 0) {
+	if at.UnixMilli() < h.floor() && (s.numberer == nil || h.Move != nil) {
 		return fmt.Errorf("%w: a layout begins at %v, and windows that %s does not have may reach "+
 			"%v; let it begin later", assigner.ErrLayoutMismatch, at, place(s.store),
 			millis(h.floor()))
@@ -132,9 +138,16 @@ func (a *Assigner) TakeBack(ctx context.Context, layout string) error {
 // takeBack is one try of TakeBack. It takes one step after the other, as addLayouts does.
 func (s *space) takeBack(ctx context.Context) error {
 	for {
+		_, rows, err := s.rows(ctx)
+		if err != nil {
+			return err
+		}
 		h, err := s.anyHeader(ctx)
 		if err == nil {
 			err = s.moved(h)
+		}
+		if err == nil && h.exists() {
+			err = s.stray(h, rows)
 		}
 		if err != nil {
 			return err

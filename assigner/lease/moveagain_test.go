@@ -131,7 +131,8 @@ func TestMoveUniverse(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			from, to := named{&memory{}, "old"}, named{&memory{}, "new"}
 			c := mustAssign(t, bound(t, from, moveOne, nil))
-			from.edit(lease.HeaderName, `"universe":"`+name(c)+`"`, `"reach_ms":0`) // an earlier version's
+			from.edit(lease.HeaderName, `"universe":"`+name(c)+`"`, `"reach_ms":0`)
+			from.edit(lease.HeaderName, `"used":[]`, `"used":[[0,1]]`) // as an earlier version's
 			from.set(func() {
 				from.fault = func(op, _ string) (bool, error) {
 					if op == "put" {

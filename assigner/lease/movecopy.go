@@ -84,8 +84,19 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 	if s.header, err = m.from.parseHeader(head); err != nil {
 		return s, err
 	}
+	if s.header.exists() && !s.header.sealed() {
+		if err := m.from.stray(s.header, all); err != nil {
+			return s, refuse("%w", err)
+		}
+	}
 	s.floor = max(s.floor, s.header.floor())
-	s.header.Used = s.header.Used.union(m.gone)
+	noted := notesOf(entries)
+	if _, apart := m.from.store.(storekind.Noter); apart {
+		if noted, err = m.from.notes(ctx); err != nil {
+			return s, err
+		}
+	}
+	s.header.Used = s.header.Used.union(noted).union(m.gone)
 	s.count(all, highest, m.to)
 	return s, nil
 }
@@ -126,8 +137,8 @@ func (m *mover) running(
 }
 
 // count finds which worker ids the target must not give out: those that were given out and have no
-// slot, and those up to highest, whose windows have no end. A target that lists the worker ids of
-// its slots too gets them, so that its list stays short.
+// slot, and those up to highest, whose windows have no end. Slots that are copied have no
+// note, so a target that is no Numberer gets their worker ids too, and its list stays short.
 func (s *share) count(all []row, highest int64, to *space) {
 	s.lost, s.run = s.header.Used.without(usedOf(all)), len(s.rows)
 	if highest >= 0 {
@@ -281,7 +292,8 @@ func (m *mover) copySlot(ctx context.Context, t header, r row, until, least int6
 	if _, _, err := assigner.CompareLayouts(layout, r.Layout); err != nil && r.Layout != "" {
 		layout = r.Layout // no claim may judge the ids of its owner
 	}
-	to := row{FencingToken: r.FencingToken, entry: Entry{Name: slotName(r.worker)}}
+	to := row{FencingToken: r.FencingToken, Universe: t.Universe, Changes: t.Changes,
+		entry: Entry{Name: slotName(r.worker)}}
 	_, err := m.to.swap(ctx, to, to.next(r.Owner, layout, max(until, least)))
 	if !errors.Is(err, ErrConflict) {
 		return err

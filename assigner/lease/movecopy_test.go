@@ -147,7 +147,7 @@ func TestMoveToNumberer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := named{&memory{}, "old"}, newIndexed(0, false)
 		mustAssign(t, bound(t, from, moveOne, nil))
-		from.edit(lease.HeaderName, `"used":[[0,1]]`, `"used":[[0,20]]`)
+		from.edit(lease.HeaderName, `"used":[]`, `"used":[[0,20]]`)
 		remove(from.memory, slot0)
 		for i := range 6 {
 			put(from.memory, fmt.Sprintf("slot-%d", 2*i+1), fmt.Sprintf(
@@ -170,6 +170,7 @@ func TestMoveProgress(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			from, to := named{&memory{}, "old"}, named{&memory{}, "new"}
 			mustAssign(t, bound(t, from, moveOne, nil))
+			from.edit(lease.HeaderName, `"used":[]`, fmt.Sprintf(`"used":[[0,%d]]`, slots))
 			for i := 1; i < slots; i++ {
 				put(from.memory, fmt.Sprintf("slot-%d", i), fmt.Sprintf(
 					`{"v":1,"gen":1,"token":"1","owner":"","until_ms":%d}`, time.Now().Add(time.Hour).UnixMilli()))

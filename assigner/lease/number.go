@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,66 +11,149 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/backoff"
 )
 
 const (
-	// Pauses after conflicts over a number grow by a half each time, from the first to the last,
-	// and each is cut at random. They grow to slowly times what the last try took if that is more:
-	// a store is slow because many wait for it, and the fewer come back at once, the sooner each
-	// has its number. In TestFleetRequests 200 processes that start at once on a new store make 11
-	// requests each.
-	firstForNumber, lastForNumber = 5 * time.Millisecond, 4 * time.Second
-	slowly                        = 4
-
-	// numberTries bounds how often an Assign tries to mark a worker id, or asks a Numberer, before
-	// the next turn.
+	// numberTries bounds how many notes an Assign tries to make, or how often it asks a Numberer,
+	// before the next turn.
 	numberTries = 32
 
-	// crowd is among how many of the lowest worker ids of a Numberer a start takes one at random,
-	// when many processes start at the same time, so that few of them meet. The price is that
-	// worker ids are not used strictly from the lowest on while a fleet starts.
-	crowd = 64
+	// crowd is among how many of the lowest unused worker ids a start takes one at random, when
+	// many processes start at the same time, so that few of them meet. After the loss of a note it
+	// is among growth times as many, up to mostAmong. The price is that worker ids are not used
+	// strictly from the lowest on while a fleet starts.
+	crowd, growth, mostAmong = 64, 4, 512
 )
 
 // number is how far an Assign has come with a new worker id.
 //
-// Without a Numberer the header lists the worker ids that have been given out. The lowest that is
-// not in the list is marked there with a compare-and-set, and is own from then on. A Numberer gives
-// a worker id that is own at once, or a list of unused ones, of which the first process to make the
-// slot has the worker id.
+// Without a Numberer the first process to make a worker id's note has it, and the worker id is own
+// from then on. A Numberer gives a worker id that is own at once, or a list of unused ones, of
+// which the first process to make the slot has the worker id.
 type number struct {
-	own       int64  // a worker id that is this Assign's alone and has no slot yet, or none
-	marked    string // token of a write of the header whose outcome is unknown; empty: none
-	markedOwn int64  // the worker id that this write marks
+	own  int64    // a worker id that is this Assign's alone and has no slot yet, or none
+	sent sentNote // the last note; findNote tells its outcome
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }
 
+// sentNote is a note as it was sent. Without a token there is none.
+type sentNote struct {
+	worker int64
+	token  string
+}
+
 // met takes note that another process makes new slots at the same time.
-func (n *number) met() { n.among = crowd }
+func (n *number) met() { n.among = min(max(crowd, growth*n.among), mostAmong) }
 
 // create makes a slot for a worker id that no process has had.
+//
+// The header is read after the note was answered. So a worker id that a Restore before that has
+// listed as used gets no slot, and the window of another one begins behind its floor. A Restore
+// after that is of a store that went back, perhaps to before the note: then no other process had
+// the worker id in what the store forgot.
 func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	if c.space.numberer != nil {
 		return c.createNumbered(ctx)
 	}
-	n, h := &c.number, v.header
-	if n.marked != "" && n.marked == h.Token {
-		n.own = n.markedOwn
+	n := &c.number
+	if err := c.takeNumber(ctx, v); err != nil {
+		return nil, err
 	}
-	n.marked = ""
-	if n.own == none {
-		var err error
-		if h, err = c.mark(ctx, h); err != nil {
-			return nil, err
-		}
+	h, err := c.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.Used.has(n.own) {
+		n.own = none
+		return nil, ErrConflict
 	}
 	a, err := c.createSlot(ctx, h, n.own, h.Floor)
 	if errors.Is(err, ErrConflict) {
 		n.own = none // the slot is there, and the next turn tells whether it is this claim's
 	}
 	return a, err
+}
+
+// takeNumber makes a worker id this claim's own, by the note of one that has none, unless there is
+// one from an earlier try. It is ErrConflict if what v has is too old to find one, and
+// assigner.ErrWorkersExhausted if there is none.
+func (c *claimer) takeNumber(ctx context.Context, v sight) error {
+	n := &c.number
+	if err := c.findNote(ctx); err != nil || n.own != none {
+		return err
+	}
+	used := v.header.Used.union(usedOf(v.slots)).union(v.noted)
+	known := false // used has all notes
+	for lost := 0; lost < numberTries; {
+		worker, ok := c.unusedOf(used)
+		switch {
+		case !ok && (lost == 0 || known):
+			return assigner.ErrWorkersExhausted
+		case !known && (!ok || lost == tries):
+			if !c.space.apart() {
+				return ErrConflict // the next turn lists them
+			}
+			noted, err := c.space.notes(ctx)
+			if err != nil {
+				return err
+			}
+			used, known = used.union(noted), true
+			continue
+		}
+		n.sent = sentNote{worker, newToken()}
+		err := c.space.note(ctx, n.sent)
+		switch {
+		case err == nil:
+			n.own, n.sent = worker, sentNote{}
+			return nil
+		case !errors.Is(err, ErrConflict):
+			return err
+		case n.among == 1: // alone so far: it may be its own, sent twice
+			if err := c.findNote(ctx); err != nil || n.own != none {
+				return err
+			}
+		}
+		used = used.with(worker, worker+1)
+		lost++
+		n.met()
+	}
+	return ErrConflict
+}
+
+// unusedOf returns a worker id of the range that is not in used, one of the lowest. ok reports
+// whether there is one.
+func (c *claimer) unusedOf(used used) (worker int64, ok bool) {
+	for skip := rand.Int64N(int64(c.number.among)); ; skip /= 2 {
+		worker, ok = used.unused(c.first, c.last, skip)
+		if ok || skip == 0 {
+			return worker, ok
+		}
+	}
+}
+
+// findNote looks once whether the last note was made: its worker id is own then.
+func (c *claimer) findNote(ctx context.Context) error {
+	n := &c.number
+	if n.own != none || n.sent.token == "" {
+		return nil
+	}
+	e, err := c.space.get(ctx, noteName(n.sent.worker))
+	if err != nil {
+		return err
+	}
+	var there note
+	if err := json.Unmarshal(e.Value, &there); err == nil && there.Token == n.sent.token {
+		n.own = n.sent.worker
+	}
+	n.sent = sentNote{}
+	return nil
+}
+
+// note makes the note of a worker id. It is ErrConflict if there is one.
+func (s *space) note(ctx context.Context, n sentNote) error {
+	_, err := s.put(ctx, Entry{Name: noteName(n.worker)}, encode(note{recordVersion, n.token}))
+	return err
 }
 
 // createSlot makes the slot of a worker id, whose window begins at from or later. It is ErrConflict
@@ -89,48 +173,6 @@ func (c *claimer) createSlot(
 		return nil, err
 	}
 	return c.take(ctx, h, absent, now, max(from, c.space.memory.begin()))
-}
-
-// mark takes the lowest worker id of the range that is not used, and marks it as used in the
-// header, which it returns. Processes that start at once contend for the header, so after a
-// conflict only the header is read again, not the slots.
-func (c *claimer) mark(ctx context.Context, h header) (header, error) {
-	layout, pause := h.Layout, firstForNumber
-	for i := range numberTries {
-		worker, ok := h.Used.lowest(c.first, c.last)
-		switch {
-		case !ok && i > 0:
-			return h, ErrConflict // the slots are old, and one may be free by now
-		case !ok:
-			return h, assigner.ErrWorkersExhausted
-		}
-		h.Used = h.Used.with(worker, worker+1)
-		began := time.Now()
-		put, err := c.space.putHeader(ctx, h)
-		if err == nil {
-			c.number.own = worker
-			return put, nil
-		}
-		c.number.marked, c.number.markedOwn = put.Token, worker
-		if !errors.Is(err, ErrConflict) {
-			return h, err
-		}
-		pause = min(max(pause+pause/2, slowly*time.Since(began)), lastForNumber)
-		if !backoff.Wait(ctx, rand.N(pause)) {
-			return h, ctx.Err()
-		}
-		if h, err = c.space.header(ctx); err != nil {
-			return h, err
-		}
-		switch {
-		case h.Token == c.number.marked:
-			c.number.own = worker // the conflict was with its own write, as when it was sent twice
-			return h, nil
-		case h.entry.Version == "" || h.Layout != layout:
-			return h, ErrConflict
-		}
-	}
-	return h, ErrConflict
 }
 
 // createNumbered makes the slot of a worker id that the Numberer knows.
@@ -243,16 +285,16 @@ func (c *claimer) current(ctx context.Context) (header, error) {
 // returns slots that are free after all: what showed them reserved may be old, so those that end
 // first are read again. Else the error says when the first one is free.
 func (c *claimer) exhausted(ctx context.Context, v sight, cause error) (free []row, err error) {
-	rows, at := v.slots, v.header.entry
+	rows := v.slots
 	if c.space.index != nil {
-		h, entries, err := c.space.look(ctx, Query{First: c.first, Last: c.last, Limit: tries,
+		_, entries, err := c.space.look(ctx, Query{First: c.first, Last: c.last, Limit: tries,
 			Reserved: true})
 		if err != nil {
 			return nil, err
 		}
-		rows, at = c.space.slots(entries), h
+		rows = c.space.slots(entries)
 	}
-	now, err := c.space.timeOf(ctx, at)
+	now, err := c.space.timeOf(ctx, v.header.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -261,11 +303,9 @@ func (c *claimer) exhausted(ctx context.Context, v sight, cause error) (free []r
 	})
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.Until, b.Until) })
 	for _, r := range rows[:min(tries, len(rows))] {
-		e, err := c.space.get(ctx, slotName(r.worker))
-		if err != nil {
-			break // another session may hold it
-		}
-		if r, err := parseRow(e); err == nil && r.exists() && r.Until <= now {
+		e, err := c.space.get(ctx, slotName(r.worker)) // another session may hold it
+		r, bad := parseRow(e)
+		if err == nil && bad == nil && r.exists() && r.Until <= now {
 			free = append(free, r)
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/storekind"
 )
 
 // recordVersion is the form of the JSON texts. An entry of another form is left alone.
@@ -28,7 +29,9 @@ type row struct {
 	Token        string `json:"token"` // random, which tells whose change it was
 	Owner        string `json:"owner"` // empty: given back
 	Layout       string `json:"layout,omitempty"`
-	Until        int64  `json:"until_ms"` // end of the reserved window, Unix milliseconds
+	Until        int64  `json:"until_ms"`           // end of the reserved window, Unix milliseconds
+	Universe     string `json:"universe,omitempty"` // of the header at the last claim: see listed
+	Changes      int64  `json:"changes,omitempty"`  // likewise
 
 	worker int64
 	entry  Entry // as it was read or written; without a Version there is none
@@ -85,13 +88,23 @@ func (r row) behind(known row) bool {
 // exists reports whether the store has an entry of r.
 func (r row) exists() bool { return r.entry.Version != "" }
 
+// note says that a worker id was given out. It is made before the slot, and never changed. It stays
+// when the slot is deleted by hand: nobody can tell then up to when ids were stamped with the
+// worker id, so it is not given out again.
+type note struct {
+	Version int    `json:"v"`
+	Token   string `json:"token"` // random, which tells whose note it is
+}
+
+// noteName returns the name of a worker id's note.
+func noteName(worker int64) string { return notePrefix + strconv.FormatInt(worker, 10) }
+
 // slotName returns the name of a worker id's slot.
 func slotName(worker int64) string { return slotPrefix + strconv.FormatInt(worker, 10) }
 
 // slotWorker returns the worker id of a slot's name.
 func slotWorker(name string) (worker int64, ok bool) {
-	n, _ := strconv.ParseInt(strings.TrimPrefix(name, slotPrefix), 10, 64)
-	return n, n >= 0 && n <= maxMillis && name == slotName(n) // which no other text is
+	return storekind.WorkerOf(name, slotPrefix)
 }
 
 // parseRow reads a slot. A slot that does not exist is a row with fencing token 0.

@@ -144,6 +144,7 @@ func TestBelieved(t *testing.T) {
 				return
 			}
 			end := until(c).Add(time.Minute)
+			s.edit(lease.HeaderName, `"used":[]`, `"used":[[0,1]]`)
 			put(s.memory, slot0, strings.Replace(`{"v":1,"gen":10,"token":"t","owner":"","until_ms":END}`, "END",
 				itoa(end.UnixMilli()), 1))
 			time.Sleep(time.Hour)

@@ -23,6 +23,7 @@ const (
 // by a compare-and-set.
 type sight struct {
 	header header
+	noted  used  // worker ids of notes, of those stores whose List has them
 	slots  []row // all of them; from an Index those of the range that are free, or a part of them
 	unseen bool  // the Index did not show the header, and it was read or made after the slots
 }
@@ -46,14 +47,17 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 		if err == nil {
 			v.header, err = c.space.compare(v.header)
 		}
-		if err == nil && v.header.exists() && !v.header.lacks {
+		if err == nil && v.header.exists() { // before it is changed, which makes it a later one
 			v.header, err = c.space.listed(ctx, v.header, v.slots)
 		}
-		if err == nil && v.header.exists() && !v.header.lacks {
-			return v, nil
-		}
-		if err == nil && v.header.lacks {
+		switch {
+		case err != nil || !v.header.exists():
+		case v.header.Universe == "": // of an earlier version
+			_, err = c.space.putHeader(ctx, v.header)
+		case v.header.lacks:
 			err = c.space.addLayouts(ctx)
+		default:
+			return v, nil
 		}
 		if err != nil && !errors.Is(err, ErrConflict) {
 			return v, err
@@ -65,7 +69,12 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 // see reads the header and the slots once.
 func (c *claimer) see(ctx context.Context) (v sight, err error) {
 	if c.space.index == nil {
-		v.header, v.slots, err = c.space.rows(ctx)
+		entries, err := c.space.list(ctx)
+		if err != nil {
+			return v, err
+		}
+		v.slots, v.noted = c.space.slots(entries), notesOf(entries)
+		v.header, err = c.space.headerOf(entries)
 		return v, err
 	}
 	// A check that is not the first leaves slots out at random, so that processes which see the
@@ -88,21 +97,17 @@ func (c *claimer) see(ctx context.Context) (v sight, err error) {
 }
 
 // free returns slots of the range whose window has passed by now, in Unix milliseconds, in the
-// order of choose. A slot that ends ahead of the local clock is worse than a new worker id and
-// better than none. Slots that other sessions hold cost patience each time, so they are left out:
-// see exhausted.
-func (c *claimer) free(slots []row, now int64) (passed, later []row) {
-	limit := c.space.local().Add(ahead).UnixMilli()
+// order of choose. Slots that other sessions hold cost patience each time, so they are left out. So
+// are those that end ahead of the local clock, which are worse than a new worker id and better than
+// none: see exhausted.
+func (c *claimer) free(slots []row, now int64) (passed []row) {
+	limit := min(now, c.space.local().Add(ahead).UnixMilli())
 	for _, r := range slots {
-		switch {
-		case r.worker < c.first || r.worker > c.last || r.Until > now || c.busy[r.worker]:
-		case r.Until > limit:
-			later = append(later, r)
-		default:
+		if r.worker >= c.first && r.worker <= c.last && r.Until <= limit && !c.busy[r.worker] {
 			passed = append(passed, r)
 		}
 	}
-	return choose(passed), choose(later)
+	return choose(passed)
 }
 
 // choose returns slots in the order in which they are tried: one of those that have been free for

@@ -124,6 +124,7 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		if r.Version == 0 {
 			continue // the slot cannot be read, and is never free
 		}
+		r.Universe, r.Changes = h.Universe, h.Changes
 		if _, err := s.swap(ctx, r, r.next("", r.Layout, max(r.Until, now+reach))); err != nil {
 			return err
 		}

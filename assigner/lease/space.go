@@ -168,17 +168,56 @@ func (s *space) swap(ctx context.Context, old, to row) (row, error) {
 // rows reads the header and all slots, and does not compare layouts.
 func (s *space) rows(ctx context.Context) (h header, rows []row, err error) {
 	entries, err := s.list(ctx)
+	if err == nil {
+		h, err = s.headerOf(entries)
+	}
 	if err != nil {
 		return h, nil, err
 	}
+	return h, s.slots(entries), nil
+}
+
+// headerOf reads the header among entries. Without one it has no entry.
+func (s *space) headerOf(entries []Entry) (h header, err error) {
 	for _, e := range entries {
 		if e.Name == headerName {
-			if h, err = s.parseHeader(e); err != nil {
-				return h, nil, err
-			}
+			h, err = s.parseHeader(e)
 		}
 	}
-	return h, s.slots(entries), nil
+	return h, err
+}
+
+// apart reports whether what a start sees has no notes.
+func (s *space) apart() bool {
+	_, ok := s.store.(storekind.Noter)
+	return ok || s.index != nil
+}
+
+// notes returns the worker ids of all notes.
+func (s *space) notes(ctx context.Context) (used, error) {
+	n, ok := s.store.(storekind.Noter)
+	if !ok {
+		entries, err := s.list(ctx)
+		return notesOf(entries), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	ids, err := n.Notes(ctx)
+	noted := make(used, len(ids))
+	for i, id := range ids {
+		noted[i] = [2]int64{id, id + 1}
+	}
+	return noted.union(nil), err
+}
+
+// notesOf returns the worker ids of the notes among entries.
+func notesOf(entries []Entry) (noted used) {
+	for _, e := range entries {
+		if id, ok := storekind.WorkerOf(e.Name, notePrefix); ok {
+			noted = append(noted, [2]int64{id, id + 1})
+		}
+	}
+	return noted.union(nil)
 }
 
 // slots reads the slots among entries. A slot that cannot be read gets an end that never comes, so

@@ -28,8 +28,8 @@ import (
 // says where it is, for messages; the text must not hold a secret.
 type Store interface {
 	// List returns all entries, in any order. It need not be a snapshot, and may be old. But where
-	// it returns a header, it shows every change of a slot that was answered before that header was
-	// written: a store that reads entry by entry reads the header first.
+	// it returns a header, it shows every change that was answered before that header was written:
+	// a store that reads entry by entry reads the header first.
 	List(ctx context.Context) ([]Entry, error)
 
 	// Get returns the entry of a name. An entry that does not exist is no error: it has no Version.
@@ -42,11 +42,15 @@ type Store interface {
 }
 
 // The names of entries.
-const headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
+const (
+	headerName = storekind.HeaderName
+	slotPrefix = storekind.SlotPrefix
+	notePrefix = storekind.NotePrefix
+)
 
 // Entry is what a Store keeps under a name.
 type Entry struct {
-	Name  string // "header", or "slot-" and a worker id in decimal digits
+	Name  string // "header", or "slot-" or "used-" and a worker id in decimal digits
 	Value []byte // JSON, at most 16 KiB
 	// Version is of this value, and another one after every change; empty: there is no entry. A
 	// store that went back to an older state may count to the same one again, with another value:

@@ -93,7 +93,7 @@ func TestFloorUnanswered(t *testing.T) {
 		s := timed{newAmbush()}
 		a := newAssigner(t, s, nil)
 		assign(t, a)
-		remove(s.memory, lease.HeaderName, slot0)
+		remove(s.memory, lease.HeaderName, slot0, lease.NotePrefix+"0")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		s.around = func(op, _ string, run func() error) error {

@@ -373,28 +373,33 @@ func TestUnusedExhausted(t *testing.T) {
 	})
 }
 
-// TestForgottenUsed: nothing is claimed where a header does not list a worker id whose slot is there,
-// until Restore has run. It may have forgotten more. A header that is newer than what was listed counts.
+// TestForgottenUsed: nothing is claimed where a slot is of another universe than the header, until
+// Restore has run: the header was made anew. A header that is newer than what was listed counts.
 func TestForgottenUsed(t *testing.T) {
 	t.Parallel()
 	s := newAmbush()
 	for range 2 {
 		assign(t, newAssigner(t, s, nil))
 	}
-	s.edit(lease.HeaderName, `"used":[[0,2]]`, `"used":[[0,1]]`)
-	list := func(op, name string, run func() error) error {
+	own := recordOf(t, s.memory, lease.HeaderName).Universe
+	s.edit(lease.HeaderName, own, "17")
+	s.once(1, "get", lease.HeaderName, notDone)
+	unread := s.around
+	s.around = func(op, name string, run func() error) error {
 		err := run()
 		if op == "list" {
-			s.edit(lease.HeaderName, `"used":[[0,1]]`, `"used":[[0,2]]`)
+			s.edit(lease.HeaderName, `"17"`, `"`+own+`"`)
+		}
+		if op == "get" {
+			return unread(op, name, run)
 		}
 		return err
 	}
-	s.around = list
 	if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 2 {
 		t.Errorf("worker %d, want 2", c.Worker())
 	}
 	s.around = nil
-	s.edit(lease.HeaderName, `"used":[[0,3]]`, `"used":[[0,1],[2,3]]`)
+	s.edit(lease.SlotPrefix+"1", own, "17")
 	a := newAssigner(t, s, nil)
 	if c, err := a.Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) ||
 		!strings.Contains(err.Error(), "the slot of worker 1 until") {
@@ -409,62 +414,60 @@ func TestForgottenUsed(t *testing.T) {
 	}
 }
 
-// deaf is a store whose calls do not end with their ctx.
-type deaf struct{ *ambush }
-
-func (d deaf) List(ctx context.Context) ([]lease.Entry, error) {
-	return d.ambush.List(context.WithoutCancel(ctx))
-}
-
-func (d deaf) Get(ctx context.Context, name string) (lease.Entry, error) {
-	return d.ambush.Get(context.WithoutCancel(ctx), name)
-}
-
-func (d deaf) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
-	return d.ambush.Put(context.WithoutCancel(ctx), old, value)
-}
-
-// TestMarkEnded: an Assign whose ctx ends while it waits for a number does not go on without a wait.
-func TestMarkEnded(t *testing.T) {
+// TestNoteUnanswered: a start whose note got no answer goes on with the worker id if the note is its
+// own, and takes another one if it is not there, or another process's.
+func TestNoteUnanswered(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := deaf{newAmbush()}
-		assign(t, newAssigner(t, s, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		puts := 0
-		s.around = func(op, name string, run func() error) error {
-			if op == "put" && name == lease.HeaderName {
-				puts++
-				cancel()
-				return lease.ErrConflict
+	const note = lease.NotePrefix + "0"
+	for name, tt := range map[string]struct {
+		answer func(s *ambush) func(run func() error) error
+		worker int64
+	}{
+		"made":     {func(*ambush) func(func() error) error { return done }, 0},
+		"not made": {func(*ambush) func(func() error) error { return notDone }, 0},
+		"another's": {func(s *ambush) func(func() error) error {
+			return func(func() error) error {
+				put(s.memory, note, `{"v":1,"token":"7"}`)
+				return errLost
 			}
-			return run()
-		}
-		if _, err := newAssigner(t, s, nil).Assign(ctx, 9); !errors.Is(err, context.Canceled) || puts != 1 {
-			t.Errorf("Assign = %v after %d tries, want its ctx's error after one", err, puts)
-		}
-	})
-}
-
-// TestMarkPauses: the pauses of a start that meets others at the header begin short, and grow to seconds.
-func TestMarkPauses(t *testing.T) {
-	t.Parallel()
-	for lost, bounds := range map[int][2]time.Duration{
-		5: {0, 1300 * time.Millisecond}, 31: {12 * time.Second, 124 * time.Second},
+		}, 1},
+		"no answer to the read": {func(s *ambush) func(func() error) error {
+			s.once(1, "get", note, notDone)
+			return done
+		}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newAmbush()
-			assign(t, newAssigner(t, s, nil))
-			for range lost {
-				s.once(1, "put", lease.HeaderName, conflict)
-			}
-			began := time.Now()
+			met := s.once(1, "put", note, tt.answer(s))
 			c := assign(t, newAssigner(t, s, nil))
-			if took := time.Since(began); c.Worker() != 1 || took < bounds[0] || took > bounds[1] {
-				t.Errorf("worker %d after %v and %d conflicts, want 1 after %v", c.Worker(), took, lost, bounds)
+			if !*met || c.Worker() != tt.worker {
+				t.Errorf("%s: worker %d, want %d", name, c.Worker(), tt.worker)
+			}
+			if next := assign(t, newAssigner(t, s, nil)); next.Worker() != tt.worker+1 {
+				t.Errorf("%s: the next worker is %d, want %d", name, next.Worker(), tt.worker+1)
 			}
 		})
 	}
+}
+
+// TestNoteStays: a worker id whose slot was deleted is not given out again, and where no other is left
+// the start says so.
+func TestNoteStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		for range 2 {
+			assign(t, newAssigner(t, s, nil))
+		}
+		remove(s.memory, slot0)
+		if c, err := newAssigner(t, s, nil).Assign(t.Context(), 2); err != nil || c.Worker() != 2 {
+			t.Errorf("Assign = %v, %v, want worker 2", c, err)
+		}
+		c, err := newAssigner(t, s, nil).Assign(t.Context(), 2)
+		if !errors.Is(err, assigner.ErrWorkersExhausted) {
+			t.Errorf("Assign = %v, %v, want ErrWorkersExhausted", c, err)
+		}
+	})
 }
 
 // TestLeftAloneUnknown: an index that lags, and shows a slot behind what the process knows, is no new

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// used is the set of worker ids that have been given out, as half-open ranges in ascending order
-// that do not touch. The worker id of a slot that an operator deletes stays used, because the store
-// has forgotten up to when ids were stamped with it.
+// used is a set of worker ids, as half-open ranges in ascending order that do not touch. That of a
+// header are those that are not given out as new, because the store may have forgotten up to when
+// ids were stamped with them: see Restore and Move.
 type used [][2]int64
 
-// lowest returns the lowest number in [first, last] that is not in u. ok reports whether there is
-// one.
-func (u used) lowest(first, last int64) (n int64, ok bool) {
-	n = first
+// unused returns the number in [first, last] before which skip others are not in u. ok reports
+// whether there is one.
+func (u used) unused(first, last, skip int64) (n int64, ok bool) {
+	n = first + skip
 	for _, r := range u {
-		if n >= r[0] && n < r[1] {
-			n = r[1]
+		if r[0] <= n {
+			n += max(0, r[1]-max(r[0], first))
 		}
 	}
 	return n, n <= last

@@ -29,8 +29,14 @@ func TestUsed(t *testing.T) {
 			for want < limit && set[want] {
 				want++
 			}
-			if n, ok := u.lowest(from, limit-1); n != want || ok != (want < limit) {
-				t.Fatalf("%v.lowest(%d) = %d, %v, want %d", u, from, n, ok, want)
+			skip := rand.Int64N(4)
+			for left := skip; want < limit && left > 0; left-- {
+				for want++; want < limit && set[want]; want++ {
+				}
+			}
+			n, ok := u.unused(from, limit-1, skip)
+			if ok != (want < limit) || ok && n != want {
+				t.Fatalf("%v.unused(%d, %d) = %d, %v, want %d", u, from, skip, n, ok, want)
 			}
 			if got, want := setOf(u, limit), set[:]; !slices.Equal(got, want) {
 				t.Fatalf("%v has %v, want %v", u, got, want)

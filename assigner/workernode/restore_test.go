@@ -101,7 +101,7 @@ func (s script) open(t *testing.T, name string) *gorm.DB {
 func TestRowsDenied(t *testing.T) {
 	t.Parallel()
 	denied := &mysqldriver.MySQLError{Number: 1142, Message: "SELECT command denied"}
-	db := script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(0), int64(1), nil},
+	db := script{"SELECT LAYOUT, NONCE": {"", int64(1), int64(0), "", int64(1 << 40), int64(1), nil},
 		"VERSION()": {"8.0.33", "MySQL"}, "SELECT WORKER_ID, GENERATION": {},
 		"SELECT WORKER_ID FROM": {denied}}.open(t, "mysql")
 	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "own"})

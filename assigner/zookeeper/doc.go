@@ -6,9 +6,9 @@
 // server, in the middle of what a paused owner does.
 //
 //	/uidring             Options.Namespace
-//	/uidring/header      the layout of all ids, and which worker ids were given out
+//	/uidring/header      the layout of all ids
+//	/uidring/used-0      worker 0 was given out
 //	/uidring/slot-0      worker 0
-//	/uidring/slot-1      worker 1
 //	/uidring/clock       is written to learn ZooKeeper's time
 //
 // ZooKeeper's clock decides when a worker id that was not given back may be used again, and nothing

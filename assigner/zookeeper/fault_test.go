@@ -73,7 +73,7 @@ func TestLostAnswer(t *testing.T) {
 
 		p.SetOnce(fault, request(opCreate, "/header"))
 		assign(t, a)
-		p.SetOnce(fault, request(opSet, "/header"))
+		p.SetOnce(fault, request(opCreate, "/used-"))
 		c := assign(t, a)
 		p.SetOnce(fault, request(opCreate, "/slot-"))
 		d := assign(t, a)

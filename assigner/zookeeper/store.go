@@ -19,7 +19,9 @@ import (
 
 const (
 	// The names of entries.
-	headerName, slotPrefix = storekind.HeaderName, storekind.SlotPrefix
+	headerName = storekind.HeaderName
+	slotPrefix = storekind.SlotPrefix
+	notePrefix = storekind.NotePrefix
 
 	clock   = "clock" // the node that is written to before a read
 	readers = 16      // how many nodes List reads at a time
@@ -127,6 +129,22 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 			all = append(all, header)
 		}
 		return all, err
+	})
+}
+
+// Notes reads the names. It implements storekind.Noter.
+func (s *store) Notes(ctx context.Context) ([]int64, error) {
+	return read(ctx, s, func(c *zk.Conn, _ time.Time) (ids []int64, err error) {
+		names, _, err := c.Children(s.root)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		for _, name := range names {
+			if id, ok := storekind.WorkerOf(name, notePrefix); ok {
+				ids = append(ids, id)
+			}
+		}
+		return ids, err
 	})
 }
 

@@ -218,7 +218,7 @@ func (c *workersCmd) restoreAuthority(
 		})
 	}
 	_, err := fmt.Fprintf(p.out, "%s\nheader: worker ids up to %d that have no slot are not given "+
-		"out again; it counted %s before\nslots: %s without an owner, unused for %v or longer\n"+
+		"out again; %s had been before\nslots: %s without an owner, unused for %v or longer\n"+
 		"%s\n",
 		head, c.Highest, human.Plural(int(condition.Used), "worker id"),
 		human.Plural(condition.Slots, "slot"), *c.Reach, movedSince)
@@ -228,7 +228,7 @@ func (c *workersCmd) restoreAuthority(
 // restoredSlotsJSON is what restored --json prints for an authority.
 type restoredSlotsJSON struct {
 	DryRun bool  `json:"dry_run"`
-	Used   int64 `json:"used"` // worker ids that the header counted, as it was
+	Used   int64 `json:"used"` // worker ids that had been given out
 	Slots  int   `json:"slots"`
 }
 

@@ -179,7 +179,7 @@ func TestAuthorityZooKeeper(t *testing.T) {
 		t.Errorf("gen printed %q, want an id", r.stdout)
 	}
 	b.check(t, exitOK, "slots: 1 row", "", "workers")
-	b.check(t, exitOK, "a header that counts 1 worker id, and 1 slot", "", "doctor")
+	b.check(t, exitOK, "a header, 1 worker id given out, and 1 slot", "", "doctor")
 	b.check(t, exitOK, "done\nheader: worker ids up to 9 ", "",
 		"workers", "restored", "--highest", "9", "--reach", "1h", "--layout", "default")
 	if r := b.check(t, exitOK, "", "", "gen", "--format", "json"); !strings.Contains(r.stdout, `"worker":10,`) {
@@ -236,7 +236,7 @@ func TestAuthorityFaults(t *testing.T) {
 	}
 	b.check(t, exitOK, "no worker id was ever claimed here", "", "doctor", "--dsn", srv.DSN("idz"))
 	b.check(t, exitOK, "", "", "gen")
-	b.check(t, exitOK, "a header that counts 1 worker id, and 1 slot", "", "doctor")
+	b.check(t, exitOK, "a header, 1 worker id given out, and 1 slot", "", "doctor")
 
 	b.check(t, exitOK, "", "", "gen", "--dsn", srv.DSN("peer"))
 	b.check(t, exitFailure, "worker 0 of the universe is in", "", "doctor", "--peer", srv.DSN("peer"))
@@ -245,7 +245,7 @@ func TestAuthorityFaults(t *testing.T) {
 	b.check(t, exitOK, "no two of 2 stores", "", "doctor", "--peer", srv.DSN("other"))
 
 	// The entries of a peer are examined, too.
-	b.check(t, exitOK, srv.DSN("other")+": a header that counts 7 worker ids, and 1 slot", "", "doctor",
+	b.check(t, exitOK, srv.DSN("other")+": a header, 7 worker ids given out, and 1 slot", "", "doctor",
 		"--peer", srv.DSN("other"))
 	etcdCall(t, srv, "put", "/other/slot-3", "garbage")
 	b.check(t, exitFailure, srv.DSN("other")+": lease: a slot cannot be read: slot-3", "", "doctor", "--peer",
@@ -275,7 +275,7 @@ func TestAuthorityFaults(t *testing.T) {
 	restored(exitOK, "nothing is changed\nheader: worker ids up to 5 that", "", "--dry-run")
 	b.check(t, exitFailure, "the header is missing", "", "doctor")
 	restored(exitOK, "slots: 1 slot without an owner", "")
-	b.check(t, exitOK, "a header that counts 6 worker ids, and 1 slot", "", "doctor")
+	b.check(t, exitOK, "a header, 6 worker ids given out, and 1 slot", "", "doctor")
 	etcdCall(t, srv, "put", "/ids/header", "garbage")
 	b.check(t, exitFailure, "the header: invalid character", "", "doctor")
 }

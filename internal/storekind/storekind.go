@@ -5,6 +5,7 @@ package storekind
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,6 +14,7 @@ import (
 const (
 	HeaderName = "header" // that stands for all ids of a store
 	SlotPrefix = "slot-"  // of slots; the worker id follows in decimal digits
+	NotePrefix = "used-"  // of notes that a worker id was given out; likewise
 )
 
 // A Mover is a lease.Store that knows more about itself than a List tells, for a move from it. E is
@@ -46,6 +48,19 @@ type Sessioner interface {
 // the call began. A start saves the second look that an old List needs.
 type Fresh interface {
 	Fresh()
+}
+
+// A Noter is a lease.Store whose List leaves the notes out, because a start needs none of them.
+type Noter interface {
+	// Notes returns the worker ids of all notes. Like List it is not old.
+	Notes(ctx context.Context) ([]int64, error)
+}
+
+// WorkerOf returns the worker id of an entry's name that begins with a prefix: 0 to 1<<53.
+func WorkerOf(name, prefix string) (worker int64, ok bool) {
+	n, _ := strconv.ParseInt(strings.TrimPrefix(name, prefix), 10, 64)
+	ok = n >= 0 && n <= 1<<53 && name == prefix+strconv.FormatInt(n, 10) // which no other text is
+	return n, ok
 }
 
 // ErrRolledBack says that the store has rolled back a change and says so. Like every error but

@@ -79,7 +79,7 @@ func (p *Patient) judge(c lease.Condition) []Finding {
 	case !c.Header:
 		return []Finding{ok("none: no worker id was ever claimed here")}
 	}
-	return []Finding{ok("a header that counts %s, and %s",
+	return []Finding{ok("a header, %s given out, and %s",
 		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))}
 }
 
