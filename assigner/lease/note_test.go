@@ -373,8 +373,10 @@ func TestHeaderPutBack(t *testing.T) {
 			_, first := fresh(one).Assign(t.Context(), maxWorker)
 			_, second := fresh(both).Assign(t.Context(), maxWorker)
 			_, moved := lease.Move(t.Context(), fresh(one), newAssigner(t, &memory{}, nil), nil)
-			for what, err := range map[string]error{"a start": first, "a start with a layout": second, "a move": moved,
-				"taking back": fresh("").TakeBack(t.Context(), one)} {
+			for what, err := range map[string]error{
+				"a start": first, "a start with a layout": second, "a move": moved,
+				"taking back": fresh("").TakeBack(t.Context(), one),
+			} {
 				if !errors.Is(err, assigner.ErrWentBack) {
 					t.Errorf("claimed since %v: %s = %v, want ErrWentBack", since, what, err)
 				}
@@ -383,7 +385,8 @@ func TestHeaderPutBack(t *testing.T) {
 				t.Errorf("Examine = %+v, %v, want one fault", c, err)
 			}
 			if since {
-				if _, err := late.Extend(t.Context(), until(late).Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+				_, err := late.Extend(t.Context(), until(late).Add(time.Hour))
+				if !errors.Is(err, assigner.ErrWentBack) {
 					t.Errorf("Extend = %v, want ErrWentBack", err)
 				}
 			}

@@ -161,9 +161,11 @@ func TestStoreHeader(t *testing.T) {
 	exec("DELETE FROM WORKER_LEASE WHERE NAMESPACE <> 'orders'")
 	hand := func(s *workerstore.Store, owner string, until, universe int64, want string) {
 		t.Helper()
-		exec("UPDATE WORKER_LEASE SET OWNER = ?, UNTIL_MS = ?, GENERATION = ? WHERE NAMESPACE <> ''", owner, until, universe)
+		exec("UPDATE WORKER_LEASE SET OWNER = ?, UNTIL_MS = ?, GENERATION = ? WHERE NAMESPACE <> ''", owner, until,
+			universe)
 		got, err := s.Get(ctx, "header")
-		if version := fmt.Sprintf("5 %d a", until); err != nil || string(got.Value) != begin+want || got.Version != version {
+		version := fmt.Sprintf("5 %d a", until)
+		if err != nil || string(got.Value) != begin+want || got.Version != version {
 			t.Errorf("Get = %s, %+v, %v, want %s and version %s", got.Value, got, err, want, version)
 		}
 		old = got
@@ -240,7 +242,8 @@ func TestStoreLook(t *testing.T) {
 		time.Since(slot.At).Abs() > time.Minute {
 		t.Errorf("Get = %s, %+v, %v, want %s", slot.Value, slot, err, want)
 	}
-	if e, err := s.Latest(ctx); err != nil || string(e.Value) != want || e.Name != "slot-6" || e.Version != slot.Version {
+	if e, err := s.Latest(ctx); err != nil || string(e.Value) != want || e.Name != "slot-6" ||
+		e.Version != slot.Version {
 		t.Errorf("Latest = %s, %+v, %v, want %s", e.Value, e, err, want)
 	}
 	if e, err := s.Get(ctx, "slot-9"); err != nil || e.Version != "" || e.Name != "slot-9" ||
@@ -293,7 +296,8 @@ func TestStoreShorten(t *testing.T) {
 			err := db.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(LAYOUT ORDER BY WORKER_ID) FROM WORKER_LEASE "+
 				"WHERE NAMESPACE = ? AND WORKER_ID >= 0", namespace).Scan(&got)
 			if err != nil || got != want {
-				t.Errorf("%q in place of %q leaves %s the layouts %q, %v, want %q", tt.after, tt.before, namespace, got, err, want)
+				t.Errorf("%q in place of %q leaves %s the layouts %q, %v, want %q", tt.after, tt.before, namespace, got,
+					err, want)
 			}
 		}
 	}
@@ -308,7 +312,8 @@ func TestStoreNotes(t *testing.T) {
 	ctx := t.Context()
 	notes := func() (n int) {
 		t.Helper()
-		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID < -1 AND UNTIL_MS = -1").Scan(&n)
+		err := db.QueryRowContext(ctx,
+			"SELECT COUNT(*) FROM WORKER_LEASE WHERE WORKER_ID < -1 AND UNTIL_MS = -1").Scan(&n)
 		if err != nil {
 			t.Fatal(err)
 		}
