@@ -35,16 +35,18 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 	if err != nil {
 		return c, err
 	}
+	var rows []row
 	for _, e := range entries {
 		if _, ok := slotWorker(e.Name); !ok {
 			continue
 		}
-		if _, err := parseRow(e); err != nil {
+		if r, err := parseRow(e); err != nil {
 			c.Faults = append(c.Faults, fmt.Errorf("lease: a slot cannot be read: %w", err))
 		} else {
-			c.Slots++
+			rows = append(rows, r)
 		}
 	}
+	c.Slots = len(rows)
 	// After the list, which need not be a snapshot: the header is made before the first slot.
 	e, err := s.get(ctx, headerName)
 	if err != nil {
@@ -55,7 +57,7 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 		return c, err
 	}
 	c.Header = e.Version != ""
-	noted, err := s.notes(ctx)
+	noted, err := s.notes(ctx, entries)
 	if err != nil {
 		return c, err
 	}
@@ -63,7 +65,7 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 	if err := s.moved(h); err != nil {
 		c.Faults = append(c.Faults, err)
 	}
-	if err := s.stray(h, s.slots(entries)); c.Header && err != nil {
+	if err := s.stray(h, rows); c.Header && err != nil {
 		c.Faults = append(c.Faults, err)
 	}
 	if !c.Header && c.Slots+len(c.Faults) > 0 {

@@ -138,9 +138,12 @@ func (a *Assigner) TakeBack(ctx context.Context, layout string) error {
 // takeBack is one try of TakeBack. It takes one step after the other, as addLayouts does.
 func (s *space) takeBack(ctx context.Context) error {
 	for {
-		_, rows, err := s.rows(ctx)
-		if err != nil {
-			return err
+		var rows []row // a Numberer's are not looked at
+		if s.numberer == nil {
+			var err error
+			if _, rows, err = s.rows(ctx); err != nil {
+				return err
+			}
 		}
 		h, err := s.anyHeader(ctx)
 		if err == nil {

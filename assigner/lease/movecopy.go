@@ -90,11 +90,9 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		}
 	}
 	s.floor = max(s.floor, s.header.floor())
-	noted := notesOf(entries)
-	if _, apart := m.from.store.(storekind.Noter); apart {
-		if noted, err = m.from.notes(ctx); err != nil {
-			return s, err
-		}
+	noted, err := m.from.notes(ctx, entries)
+	if err != nil {
+		return s, err
 	}
 	s.header.Used = s.header.Used.union(noted).union(m.gone)
 	s.count(all, highest, m.to)

@@ -83,10 +83,10 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	if err := c.findNote(ctx); err != nil || n.own != none {
 		return err
 	}
-	used := v.header.Used.union(usedOf(v.slots)).union(v.noted)
-	known := false // used has all notes
+	given := v.header.Used.union(usedOf(v.slots)).union(v.noted)
+	known := false // given has all notes
 	for lost := 0; lost < numberTries; {
-		worker, ok := c.unusedOf(used)
+		worker, ok := c.unusedOf(given)
 		switch {
 		case !ok && (lost == 0 || known):
 			return assigner.ErrWorkersExhausted
@@ -94,11 +94,19 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 			if !c.space.apart() {
 				return ErrConflict // the next turn lists them
 			}
-			noted, err := c.space.notes(ctx)
+			var entries []Entry
+			var err error
+			if c.space.index != nil {
+				entries, err = c.space.list(ctx)
+			}
+			var noted used
+			if err == nil {
+				noted, err = c.space.notes(ctx, entries)
+			}
 			if err != nil {
 				return err
 			}
-			used, known = used.union(noted), true
+			given, known = given.union(noted), true
 			continue
 		}
 		n.sent = sentNote{worker, newToken()}
@@ -114,18 +122,18 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 				return err
 			}
 		}
-		used = used.with(worker, worker+1)
+		given = given.with(worker, worker+1)
 		lost++
 		n.met()
 	}
 	return ErrConflict
 }
 
-// unusedOf returns a worker id of the range that is not in used, one of the lowest. ok reports
+// unusedOf returns a worker id of the range that is not in given, one of the lowest. ok reports
 // whether there is one.
-func (c *claimer) unusedOf(used used) (worker int64, ok bool) {
+func (c *claimer) unusedOf(given used) (worker int64, ok bool) {
 	for skip := rand.Int64N(int64(c.number.among)); ; skip /= 2 {
-		worker, ok = used.unused(c.first, c.last, skip)
+		worker, ok = given.unused(c.first, c.last, skip)
 		if ok || skip == 0 {
 			return worker, ok
 		}

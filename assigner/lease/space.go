@@ -193,12 +193,11 @@ func (s *space) apart() bool {
 	return ok || s.index != nil
 }
 
-// notes returns the worker ids of all notes.
-func (s *space) notes(ctx context.Context) (used, error) {
+// notes returns the worker ids of all notes. entries are all of a list, which need not have them.
+func (s *space) notes(ctx context.Context, entries []Entry) (used, error) {
 	n, ok := s.store.(storekind.Noter)
 	if !ok {
-		entries, err := s.list(ctx)
-		return notesOf(entries), err
+		return notesOf(entries), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
