@@ -214,7 +214,7 @@ func (c *claim) confirm(ctx context.Context) error {
 type view struct {
 	now    int64 // by the clock that decides when slots are free, in Unix milliseconds
 	found  row   // the slot, as it was read
-	known  row   // the claim's row, until where the claim may have stamped
+	known  row   // the claim's row, which ends where the claim may have stamped to
 	behind bool  // found is behind known
 	base   row   // what the change is to replace: found, or the claim's row where found is behind
 }
@@ -274,7 +274,8 @@ func (c *claim) owns(found row) bool {
 // that no owner begins before that end.
 func (c *claim) change(ctx context.Context, v view, owner string, until int64) error {
 	err := ErrConflict
-	// A store that went back may count its versions again, so an equal one is no slot to compare.
+	// A store that went back may count to a version again, and then the older slot would be changed
+	// as if it were the claim's.
 	if c.back == nil && (!v.behind || v.found.entry.Version != c.row.entry.Version) {
 		err = c.swapTo(ctx, v.base, v.base.next(owner, c.space.layout, until))
 	}

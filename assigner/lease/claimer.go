@@ -145,7 +145,8 @@ func (c *claimer) find(ctx context.Context) (*attempt, error) {
 		return nil, err
 	}
 	if made {
-		// A store may show what it has not made safe yet, so the answer to a change counts.
+		// A store may show what it has not made safe yet, so the slot is changed once more, and the
+		// answer to that counts.
 		return c.take(ctx, h, mine, now, max(from, c.space.memory.begin()))
 	}
 	if h.cut > 0 && now >= h.cut {

@@ -4,10 +4,11 @@
 // are reused, layouts that succeed one another, answers that got lost, and stores that were
 // restored from a backup.
 //
-// Every worker id that was ever assigned is a slot, an entry of the store. It holds a fencing token
-// (gen), the random token of the last change, the owner and the end of the reserved window. A note
-// was made before, by the process that has the worker id then, and stays where a slot is deleted. A
-// header keeps the layout of all ids:
+// Every worker id that was ever assigned is a slot, an entry of the store. It holds a counter that
+// fences (gen, the fencing token), a random text that names the last change (token), the owner and
+// the end of the reserved window. Its first owner has made a note of the worker id before, which
+// stays where a slot is deleted. A header keeps the layout of all ids, and the random name of their
+// universe, which tells a header that was made anew:
 //
 //	header    {"layout": "28-22-13-0/1s@2026-01-01T00:00:00Z", "universe": "...", ...}
 //	used-0    {"token": "..."}
@@ -18,9 +19,10 @@
 // Claiming, extending and releasing are each one compare-and-set of one slot, against the entry
 // that was read before. So the changes to a slot form a chain, and of two processes that read the
 // same entry one succeeds. A claim's window begins at the end that it found in the slot, or later.
-// Only the owner moves that end, so no window begins before the last one ended. Clocks decide when
-// a slot is free and nothing else: if all of them were wrong, worker ids would be reused too late
-// or too early, and ids would still be unique.
+// A claim only raises that end, and its owner alone may lower it, to what it has stamped: so no
+// window begins before the last one ended. Clocks decide when a slot is free and nothing else: if
+// all of them were wrong, worker ids would be reused too late or too early, and ids would still be
+// unique.
 //
 // An owner that is paused, cut off or forgotten may stamp to its window's end and no further: its
 // Extend finds another token and fails with assigner.ErrClaimLost.

@@ -48,10 +48,10 @@ func (n *number) met() { n.among = min(max(crowd, growth*n.among), mostAmong) }
 
 // create makes a slot for a worker id that no process has had.
 //
-// The header is read after the note was answered. So a worker id that a Restore before that has
-// listed as used gets no slot, and the window of another one begins behind its floor. A Restore
-// after that is of a store that went back, perhaps to before the note: then no other process had
-// the worker id in what the store forgot.
+// The header is read after the note was answered. So a worker id that a Restore before that read
+// has listed as used gets no slot, and the window of another one begins behind its floor. The store
+// of a later Restore may have forgotten the note. That does no harm: while the note was there, no
+// other process could have the worker id.
 func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	if c.space.numberer != nil {
 		return c.createNumbered(ctx)
@@ -75,8 +75,8 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	return a, err
 }
 
-// takeNumber makes a worker id this claim's own, by the note of one that has none, unless there is
-// one from an earlier try. It is ErrConflict if what v has is too old to find one, and
+// takeNumber makes the note of an unused worker id, which is own then. One that is own already
+// stays. It is ErrConflict if what v has is too old to find one, and
 // assigner.ErrWorkersExhausted if there is none.
 func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	n := &c.number
@@ -117,7 +117,7 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 			return nil
 		case !errors.Is(err, ErrConflict):
 			return err
-		case n.among == 1: // alone so far: it may be its own, sent twice
+		case n.among == 1: // a client may send twice; among many the look costs more than an id
 			if err := c.findNote(ctx); err != nil || n.own != none {
 				return err
 			}
@@ -198,8 +198,7 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A worker id that is own since before may have had a slot, an owner after that, and lost
-		// both.
+		// A slot that an earlier try was to make may have been made, claimed by others and deleted.
 		from := h.Floor
 		if c.number.own != none && c.number.own == earlier {
 			from = h.floor()
