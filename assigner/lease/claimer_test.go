@@ -535,7 +535,7 @@ func TestLateSpare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		held := assign(t, newAssigner(t, s, nil))
-		s.once(1, "put", lease.SlotPrefix+"1", func(func() error) error {
+		s.once(1, "get", lease.HeaderName, func(func() error) error { // after the note
 			if err := held.Release(t.Context(), time.Now()); err != nil {
 				t.Error(err)
 			}

@@ -399,3 +399,67 @@ func TestHeaderPutBack(t *testing.T) {
 		})
 	}
 }
+
+// TestSpareOver: a new worker id whose slot may have been made by a change that got no answer is kept for
+// as long as its window would run, and no longer: another process may have claimed the slot since, and
+// somebody deleted it.
+func TestSpareOver(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := deaf{newAmbush()}
+			a := newAssigner(t, s, nil)
+			assign(t, a)
+			ctx, cancel := context.WithCancel(t.Context())
+			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
+				cancel()
+				return done(run)
+			})
+			if c, err := a.Assign(ctx, maxWorker); err == nil {
+				t.Fatalf("Assign = %v, want its ctx's error", c)
+			}
+			pause := 20*time.Minute - time.Millisecond
+			if late {
+				pause = 20 * time.Minute
+			}
+			time.Sleep(pause)
+			var other assigner.Claim
+			if late {
+				other = assign(t, newAssigner(t, s, &lease.Options{First: 1, Last: 1}))
+			}
+			remove(s.memory, lease.SlotPrefix+"1")
+			c := assign(t, a)
+			if late && (c.Worker() == other.Worker() && from(c).Before(until(other))) || !late && c.Worker() != 1 {
+				t.Errorf("late %v: worker %d from %v", late, c.Worker(), from(c))
+			}
+		})
+	}
+}
+
+// TestNoteLate: a note that lands after a start has looked for it is the start's all the same.
+func TestNoteLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := deaf{newAmbush()}
+		assign(t, newAssigner(t, s, nil))
+		var land func() error
+		s.once(1, "put", lease.NotePrefix+"1", func(run func() error) error { land = run; return errLost })
+		s.once(1, "get", lease.NotePrefix+"1", func(run func() error) error {
+			err := run()
+			if landed := land(); landed != nil {
+				t.Error(landed)
+			}
+			return err
+		})
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
+			t.Errorf("worker %d, want 1", c.Worker())
+		}
+	})
+}
+
+// deaf is a store whose calls do not end with their ctx.
+type deaf struct{ *ambush }
+
+func (d deaf) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
+	return d.ambush.Put(context.WithoutCancel(ctx), old, value)
+}

@@ -32,7 +32,7 @@ const (
 // which the first process to make the slot has the worker id.
 type number struct {
 	own  int64    // a worker id that is this Assign's alone and has no slot yet, or none
-	sent sentNote // the last note; findNote tells its outcome
+	sent sentNote // a note whose outcome is unknown
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }
@@ -64,7 +64,11 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Used.has(n.own) {
+	now, err := c.space.timeOf(ctx, h.entry)
+	if err != nil {
+		return nil, err
+	}
+	if h.Used.has(n.own) || c.mayBeOver(n.own, now) {
 		n.own = none
 		return nil, ErrConflict
 	}
@@ -75,9 +79,21 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	return a, err
 }
 
+// mayBeOver reports whether an unanswered change may have made the slot of a worker id, and its
+// window may have passed by now. Another process may have claimed the slot then, and an operator
+// deleted it.
+func (c *claimer) mayBeOver(worker, now int64) bool {
+	for _, a := range c.sent {
+		if a.mine.worker == worker && a.mine.Until <= now {
+			return true
+		}
+	}
+	return false
+}
+
 // takeNumber makes the note of an unused worker id, which is own then. One that is own already
-// stays. It is ErrConflict if what v has is too old to find one, and
-// assigner.ErrWorkersExhausted if there is none.
+// stays. It is ErrConflict if what v has is too old to find one, and assigner.ErrWorkersExhausted
+// if there is none.
 func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	n := &c.number
 	if err := c.findNote(ctx); err != nil || n.own != none {
@@ -86,43 +102,39 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	given := v.header.Used.union(usedOf(v.slots)).union(v.noted)
 	known := false // given has all notes
 	for lost := 0; lost < numberTries; {
-		worker, ok := c.unusedOf(given)
-		switch {
-		case !ok && (lost == 0 || known):
-			return assigner.ErrWorkersExhausted
-		case !known && (!ok || lost == tries):
-			if !c.space.apart() {
-				return ErrConflict // the next turn lists them
+		resent := n.sent.token != ""
+		if !resent {
+			worker, ok := c.unusedOf(given)
+			old := lost > 0 && (!ok || lost == tries)
+			switch {
+			case old && !c.space.apart():
+				return ErrConflict // the next turn lists the notes
+			case old && !known:
+				noted, err := c.space.notes(ctx)
+				if err != nil {
+					return err
+				}
+				given, known = given.union(noted), true
+				continue
+			case !ok:
+				return assigner.ErrWorkersExhausted
 			}
-			var entries []Entry
-			var err error
-			if c.space.index != nil {
-				entries, err = c.space.list(ctx)
-			}
-			var noted used
-			if err == nil {
-				noted, err = c.space.notes(ctx, entries)
-			}
-			if err != nil {
-				return err
-			}
-			given, known = given.union(noted), true
-			continue
+			n.sent = sentNote{worker, newToken()}
 		}
-		n.sent = sentNote{worker, newToken()}
 		err := c.space.note(ctx, n.sent)
 		switch {
 		case err == nil:
-			n.own, n.sent = worker, sentNote{}
+			n.own, n.sent = n.sent.worker, sentNote{}
 			return nil
 		case !errors.Is(err, ErrConflict):
 			return err
-		case n.among == 1: // a client may send twice; among many the look costs more than an id
+		case resent || n.among == 1: // it may be its own; among many the look costs more than an id
 			if err := c.findNote(ctx); err != nil || n.own != none {
 				return err
 			}
 		}
-		given = given.with(worker, worker+1)
+		given = given.with(n.sent.worker, n.sent.worker+1)
+		n.sent = sentNote{}
 		lost++
 		n.met()
 	}
@@ -140,21 +152,22 @@ func (c *claimer) unusedOf(given used) (worker int64, ok bool) {
 	}
 }
 
-// findNote looks once whether the last note was made: its worker id is own then.
+// findNote looks whether the last note was made, if its outcome is unknown: its worker id is own
+// then. One that is not there stays what is sent next, because it may still be made.
 func (c *claimer) findNote(ctx context.Context) error {
 	n := &c.number
 	if n.own != none || n.sent.token == "" {
 		return nil
 	}
 	e, err := c.space.get(ctx, noteName(n.sent.worker))
-	if err != nil {
+	if err != nil || e.Version == "" {
 		return err
 	}
 	var there note
 	if err := json.Unmarshal(e.Value, &there); err == nil && there.Token == n.sent.token {
 		n.own = n.sent.worker
 	}
-	n.sent = sentNote{}
+	n.sent.token = ""
 	return nil
 }
 

@@ -188,16 +188,20 @@ func (s *space) headerOf(entries []Entry) (h header, err error) {
 }
 
 // apart reports whether what a start sees has no notes.
-func (s *space) apart() bool {
+func (s *space) apart() bool { return s.told() || s.index != nil }
+
+// told reports whether the store's List leaves the notes out.
+func (s *space) told() bool {
 	_, ok := s.store.(storekind.Noter)
-	return ok || s.index != nil
+	return ok
 }
 
-// notes returns the worker ids of all notes. entries are all of a list, which need not have them.
-func (s *space) notes(ctx context.Context, entries []Entry) (used, error) {
+// notes returns the worker ids of all notes.
+func (s *space) notes(ctx context.Context) (used, error) {
 	n, ok := s.store.(storekind.Noter)
 	if !ok {
-		return notesOf(entries), nil
+		entries, err := s.list(ctx)
+		return notesOf(entries), err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
