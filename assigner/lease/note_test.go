@@ -456,6 +456,102 @@ func TestNoteLate(t *testing.T) {
 	})
 }
 
+// TestNotesRead: a start that loses eight notes, or finds no other worker id, learns which notes there
+// are: from a store that tells them apart by one call, else by another list. It tries no note twice.
+func TestNotesRead(t *testing.T) {
+	t.Parallel()
+	names := []string{"told apart", "listed", "index"}
+	for _, name := range names {
+		for _, last := range []int64{39, maxWorker} {
+			synctest.Test(t, func(t *testing.T) {
+				m := newAmbush()
+				assign(t, newAssigner(t, m, nil))
+				for i := range 39 { // the worker ids of deleted slots
+					put(m.memory, lease.NotePrefix+itoa(int64(i+1)), "{}")
+				}
+				if last > 39 {
+					remove(m.memory, lease.NotePrefix+"39")
+				}
+				calls := map[string]int{}
+				fail := 0
+				m.around = func(op, name string, run func() error) error {
+					if calls[op]++; strings.HasPrefix(name, lease.NotePrefix) {
+						if calls[op+" "+name]++; op == "put" && last > 39 && fail < 12 {
+							fail++
+							return lease.ErrConflict
+						}
+					}
+					return run()
+				}
+				var s lease.Store = m
+				switch name {
+				case "told apart":
+					s = &apart{ambush: m}
+				case "index":
+					s = unseeing{m}
+				}
+				c, err := newAssigner(t, s, nil).Assign(t.Context(), last)
+				if (err == nil) != (last > 39) || err != nil && !errors.Is(err, assigner.ErrWorkersExhausted) {
+					t.Errorf("%s: Assign = %v, %v", name, c, err)
+				}
+				most := map[string]int{"told apart": 3, "listed": 4, "index": 3}[name]
+				if calls["list"] > most || last == 39 && calls["put"] > tries {
+					t.Errorf("%s, up to %d: %d lists and %d puts, want few", name, last, calls["list"], calls["put"])
+				}
+				looks := 0
+				for call, n := range calls {
+					if strings.HasPrefix(call, "put "+lease.NotePrefix) && n > 1 && name != "listed" {
+						t.Errorf("%s: %s %d times, want once", name, call, n)
+					}
+					if strings.HasPrefix(call, "get "+lease.NotePrefix) {
+						looks += n
+					}
+				}
+				if looks > 1 {
+					t.Errorf("%s: it looks at %d notes, want one at most", name, looks)
+				}
+			})
+		}
+	}
+}
+
+// tries is how many notes a start loses before it asks which there are.
+const tries = 8
+
+// unseeing is an Index that shows no slot and no note.
+type unseeing struct{ *ambush }
+
+func (s unseeing) Look(ctx context.Context, _ lease.Query) (lease.Entry, []lease.Entry, error) {
+	h, err := s.Get(ctx, lease.HeaderName)
+	return h, nil, err
+}
+
+func (unseeing) Latest(context.Context) (lease.Entry, error) { return lease.Entry{}, nil }
+
+func (unseeing) Shows(context.Context, string, string) (bool, error) { return false, nil }
+
+// TestExhaustedRange: of an Index, the slots of the range that end first are read again, and not those of
+// other processes' ranges.
+func TestExhaustedRange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(time.Second, false)
+		for range 9 {
+			assign(t, newAssigner(t, s, nil))
+		}
+		c := assign(t, newAssigner(t, s, &lease.Options{First: 9, Window: time.Hour}))
+		time.Sleep(2 * time.Second)
+		if err := c.Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+		again, err := newAssigner(t, s, &lease.Options{First: 9}).Assign(t.Context(), 9)
+		if err != nil || again.Worker() != 9 {
+			t.Errorf("Assign = %v, %v, want worker 9, which the index does not show as free yet", again, err)
+		}
+	})
+}
+
 // deaf is a store whose calls do not end with their ctx.
 type deaf struct{ *ambush }
 

@@ -156,7 +156,7 @@ func (c *claimer) unusedOf(given used) (worker int64, ok bool) {
 // then. One that is not there stays what is sent next, because it may still be made.
 func (c *claimer) findNote(ctx context.Context) error {
 	n := &c.number
-	if n.own != none || n.sent.token == "" {
+	if n.sent.token == "" {
 		return nil
 	}
 	e, err := c.space.get(ctx, noteName(n.sent.worker))
