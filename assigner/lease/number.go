@@ -32,7 +32,7 @@ const (
 // which the first process to make the slot has the worker id.
 type number struct {
 	own  int64    // a worker id that is this Assign's alone and has no slot yet, or none
-	sent sentNote // a note whose outcome is unknown
+	sent sentNote // a note whose outcome is unknown: it is sent again
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }
@@ -96,8 +96,8 @@ func (c *claimer) mayBeOver(worker, now int64) bool {
 // if there is none.
 func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	n := &c.number
-	if err := c.findNote(ctx); err != nil || n.own != none {
-		return err
+	if n.own != none {
+		return nil
 	}
 	given := v.header.Used.union(usedOf(v.slots)).union(v.noted)
 	known := false // given has all notes
@@ -135,8 +135,10 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 		}
 		given = given.with(n.sent.worker, n.sent.worker+1)
 		n.sent = sentNote{}
-		lost++
-		n.met()
+		if !resent { // else it was lost earlier
+			lost++
+			n.met()
+		}
 	}
 	return ErrConflict
 }
@@ -152,22 +154,18 @@ func (c *claimer) unusedOf(given used) (worker int64, ok bool) {
 	}
 }
 
-// findNote looks whether the last note was made, if its outcome is unknown: its worker id is own
-// then. One that is not there stays what is sent next, because it may still be made.
+// findNote looks whether the note that is there is the one that was sent: its worker id is own
+// then.
 func (c *claimer) findNote(ctx context.Context) error {
 	n := &c.number
-	if n.sent.token == "" {
-		return nil
-	}
 	e, err := c.space.get(ctx, noteName(n.sent.worker))
-	if err != nil || e.Version == "" {
+	if err != nil {
 		return err
 	}
 	var there note
 	if err := json.Unmarshal(e.Value, &there); err == nil && there.Token == n.sent.token {
-		n.own = n.sent.worker
+		n.own, n.sent = n.sent.worker, sentNote{}
 	}
-	n.sent.token = ""
 	return nil
 }
 
