@@ -347,3 +347,18 @@ func TestHeaderGoneMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestLayoutTogether: of two processes that announce a layout at once, the slower one goes on without a
+// pause.
+func TestLayoutTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
+		both, start := layoutOld+","+beginning(time.Now().Add(time.Hour)), time.Now()
+		met := s.once(1, "put", lease.HeaderName, conflict)
+		if assign(t, newAssigner(t, s, nil).BindLayout(both)); !*met || !time.Now().Equal(start) {
+			t.Errorf("Assign took %v, want no pause", time.Since(start))
+		}
+	})
+}

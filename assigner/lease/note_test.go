@@ -62,10 +62,18 @@ func TestNotesCount(t *testing.T) {
 			if err != nil || c.Used != 3 || c.Slots != 1 {
 				t.Errorf("Examine = %+v, %v, want 3 worker ids given out, and 1 slot", c, err)
 			}
-			if c, err := bound(t, from, moveOne, nil).Assign(t.Context(), 2); !errors.Is(err,
-				assigner.ErrWorkersExhausted) {
-				t.Errorf("Assign = %v, %v, want ErrWorkersExhausted", c, err)
+			puts := 0
+			s.around = func(op, name string, run func() error) error {
+				if op == "put" && strings.HasPrefix(name, lease.NotePrefix) {
+					puts++
+				}
+				return run()
 			}
+			if c, err := bound(t, from, moveOne, nil).Assign(t.Context(), 2); !errors.Is(err,
+				assigner.ErrWorkersExhausted) || puts > 2 {
+				t.Errorf("Assign = %v, %v after %d notes, want ErrWorkersExhausted after 2 at most", c, err, puts)
+			}
+			s.around = nil
 			if told != nil {
 				told.err = lease.ErrRefused
 				if c, err := bound(t, told, moveOne, nil).Assign(t.Context(), 2); !errors.Is(err, lease.ErrRefused) {
@@ -210,7 +218,7 @@ func TestExhaustedReads(t *testing.T) {
 		if !errors.Is(err, assigner.ErrWorkersExhausted) || reads != 8 {
 			t.Errorf("Assign = %v after %d reads, want ErrWorkersExhausted after 8", err, reads)
 		}
-		reads = 0
+		reads = 1 // all are answered
 		s.once(1, "list", "", func(run func() error) error {
 			err := run()
 			if released := claims[3].Release(t.Context(), time.Now()); released != nil {
@@ -548,8 +556,8 @@ func TestExhaustedRange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newIndexed(time.Second, false)
-		for range 9 {
-			assign(t, newAssigner(t, s, nil))
+		for i := range int64(9) {
+			assign(t, newAssigner(t, s, &lease.Options{First: i, Last: max(1, i)}))
 		}
 		c := assign(t, newAssigner(t, s, &lease.Options{First: 9, Window: time.Hour}))
 		time.Sleep(2 * time.Second)

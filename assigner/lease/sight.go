@@ -47,7 +47,7 @@ func (c *claimer) look(ctx context.Context) (v sight, err error) {
 		if err == nil {
 			v.header, err = c.space.compare(v.header)
 		}
-		if err == nil && v.header.exists() { // before it is changed, which makes it a later one
+		if err == nil { // before the header is changed, which makes it a later one
 			v.header, err = c.space.listed(ctx, v.header, v.slots)
 		}
 		switch {
