@@ -182,7 +182,7 @@ func (spaces) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes hundreds of MiB")
+		t.Skip("long: takes hundreds of MiB")
 	}
 	const list, bound = `{"items":[]}`, 64 << 20
 	for _, more := range []int64{0, 1} {

@@ -1,4 +1,5 @@
-// Package claimtest has authorities in memory, for tests of what uses Assigners.
+// Package claimtest has authorities in memory, for tests of what uses Assigners, and a test that
+// stores share.
 package claimtest
 
 import (
