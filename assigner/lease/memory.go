@@ -1,6 +1,9 @@
 package lease
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // memory is what one Assigner knows of the slots of its claims, also after a claim has ended. A
 // store cannot tell that it went back. A process that has seen a later state can.
@@ -11,8 +14,9 @@ type memory struct {
 
 	reach int64 // the longest of the headers that were read, milliseconds; guarded by mu
 
-	spare  spare // guarded by mu
-	sealed bool  // the store was seen sealed; guarded by mu
+	spare  spare         // guarded by mu
+	sealed bool          // the store was seen sealed; guarded by mu
+	list   time.Duration // how long the next List may take; guarded by mu
 }
 
 func newMemory() *memory { return &memory{rows: map[int64]row{}} }
@@ -119,4 +123,18 @@ func (m *memory) wasSealed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sealed
+}
+
+// wait takes note how long the next List may take.
+func (m *memory) wait(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = d
+}
+
+// patience returns how long the next List may take, 0 before the first.
+func (m *memory) patience() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.list
 }

@@ -13,8 +13,8 @@ import (
 
 const (
 	// requestTimeout bounds one call of a Store: a call that gets no answer gives way to another
-	// try.
-	requestTimeout = 5 * time.Second
+	// try. A List of many slots may need more, which it gets up to mostPatience: see list.
+	requestTimeout, mostPatience = 5 * time.Second, time.Minute
 
 	// Pauses between tries double from the first to the last, and each is cut at random to between
 	// half and all of it: a fleet that lost its store together must not come back in step. Pauses
@@ -65,6 +65,19 @@ func (s *space) now(ctx context.Context) (int64, error) {
 	return t.UnixMilli(), err
 }
 
+// tell returns the time of a store that tells it. It tries a few times.
+func (s *space) tell(ctx context.Context) (time.Time, error) {
+	var now int64
+	err := s.retry(ctx, "asking for the time", few, func(ctx context.Context) (err error) {
+		now, err = s.now(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(now).UTC(), nil
+}
+
 // timeOf returns the time by the same clock at which e was read, or now if the store has not told.
 func (s *space) timeOf(ctx context.Context, e Entry) (int64, error) {
 	if !e.At.IsZero() {
@@ -90,10 +103,23 @@ func (s *space) beyond(h header, now, want int64) error {
 		time.Duration(s.reach(h))*time.Millisecond, place(s.store))
 }
 
+// list reads all entries. Where hundreds of processes start at once, a store may be busy with their
+// lists for longer than requestTimeout, and if all gave up then, none would ever start. So after a
+// List that ran out of time the next one has twice as long, and after one that was answered twice
+// as long as that one took.
 func (s *space) list(ctx context.Context) ([]Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	patience := min(max(requestTimeout, s.memory.patience()), mostPatience)
+	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return s.store.List(ctx)
+	begin := time.Now()
+	entries, err := s.store.List(within)
+	switch {
+	case err == nil:
+		s.memory.wait(2 * time.Since(begin))
+	case within.Err() != nil && ctx.Err() == nil:
+		s.memory.wait(2 * patience)
+	}
+	return entries, err
 }
 
 func (s *space) get(ctx context.Context, name string) (Entry, error) {

@@ -1,6 +1,7 @@
 package zookeeper_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -251,5 +252,41 @@ func TestRights(t *testing.T) {
 		if !errors.Is(err, lease.ErrRefused) || !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("without the rights: %v, want a refusal", err)
 		}
+	}
+}
+
+// TestListStops: a List whose ctx has ended reads no more slots. Many that go on would keep ZooKeeper from
+// the lists that are waited for.
+func TestListStops(t *testing.T) {
+	t.Parallel()
+	srv := servers.ZooKeeper(t)
+	p := dbtest.NewProxy(t, srv.Addr())
+	n := srv.Prefix()
+	s, c := openStore(t, p.Addr(), n), raw(t, srv.Addr())
+	ctx := within(t, time.Minute)
+	if _, err := s.Put(ctx, lease.Entry{Name: "header"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	const slots, atATime = 100, 16
+	for i := range slots {
+		if _, err := c.Create(fmt.Sprint("/", n, "/slot-", i), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends, end := context.WithCancel(ctx)
+	var read atomic.Int64
+	watch(p, func(b []byte) {
+		if request(opGet, "/slot-")(b) {
+			read.Add(1)
+			end()
+		}
+	})
+	all, err := s.List(ends)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("List = %d entries, %v, want Canceled", len(all), err)
+	}
+	time.Sleep(500 * time.Millisecond) // for a List that goes on
+	if n := read.Load(); n < 1 || n > 2*atATime {
+		t.Errorf("List read %d slots of %d, want at most those on their way as it ended", n, slots)
 	}
 }

@@ -122,7 +122,7 @@ func (s *store) List(ctx context.Context) ([]lease.Entry, error) {
 		if err := s.refuseOldForm(c, names); err != nil {
 			return nil, err
 		}
-		all, err := s.nodes(c, slices.DeleteFunc(names, func(name string) bool {
+		all, err := s.nodes(ctx, c, slices.DeleteFunc(names, func(name string) bool {
 			return !strings.HasPrefix(name, slotPrefix)
 		}))
 		if header.Version != "" {
@@ -148,14 +148,17 @@ func (s *store) Notes(ctx context.Context) ([]int64, error) {
 	})
 }
 
-// nodes reads nodes, readers at a time. Those that do not exist any more are left out.
-func (s *store) nodes(c *zk.Conn, names []string) ([]lease.Entry, error) {
+// nodes reads nodes, readers at a time. Those that do not exist any more are left out. It ends with
+// ctx, because nobody waits for the rest.
+func (s *store) nodes(ctx context.Context, c *zk.Conn, names []string) ([]lease.Entry, error) {
 	all, errs := make([]lease.Entry, len(names)), make(chan error, readers)
 	for i := range readers {
 		go func() { // ends when the library has answered, like the call around it
 			var err error
 			for j := i; j < len(names) && err == nil; j += readers {
-				all[j], err = s.node(c, names[j], time.Time{})
+				if err = ctx.Err(); err == nil {
+					all[j], err = s.node(c, names[j], time.Time{})
+				}
 			}
 			errs <- err
 		}()
