@@ -16,7 +16,10 @@ import (
 // goroutine.
 type Assigner struct{ space space }
 
-var _ assigner.LayoutBinder = (*Assigner)(nil)
+var (
+	_ assigner.LayoutBinder = (*Assigner)(nil)
+	_ assigner.Clock        = (*Assigner)(nil)
+)
 
 // New returns an Assigner of the worker ids in a store. nil options mean the defaults. It does not
 // call the store.
@@ -53,6 +56,15 @@ func (a *Assigner) Close() error {
 
 // String says where the entries are, as the Store does.
 func (a *Assigner) String() string { return place(a.space.store) }
+
+// Now returns the Store's time without a claim, and fails if the Store tells none. It implements
+// assigner.Clock.
+func (a *Assigner) Now(ctx context.Context) (time.Time, error) {
+	if _, ok := a.space.store.(assigner.Clock); !ok {
+		return time.Time{}, fmt.Errorf("lease: %s tells no time", a)
+	}
+	return a.space.tell(ctx)
+}
 
 // BindLayout returns an Assigner for claims of one layout. The first claim of a store decides which
 // layout that is. If that claim names none, a later one brings its layout only if no window that

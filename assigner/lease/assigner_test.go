@@ -418,3 +418,25 @@ func TestClose(t *testing.T) {
 		t.Errorf("Close of a store that is no io.Closer returned %v", err)
 	}
 }
+
+// TestNow: an Assigner tells the time of a store that tells it, and trouble of a moment does not matter.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		calls := 0
+		s.around = func(_, _ string, run func() error) error {
+			if calls++; calls == 1 {
+				return errLost
+			}
+			return run()
+		}
+		now, err := newAssigner(t, s, nil).Now(t.Context())
+		if err != nil || !now.Equal(time.Now().Truncate(time.Millisecond)) || now.Location() != time.UTC || calls != 2 {
+			t.Errorf("Now = %v, %v after %d calls, want the store's time in UTC after 2", now, err, calls)
+		}
+		if now, err := newAssigner(t, &memory{}, nil).Now(t.Context()); err == nil || !now.IsZero() {
+			t.Errorf("Now of a store that tells no time = %v, %v, want an error", now, err)
+		}
+	})
+}

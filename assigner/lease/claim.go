@@ -50,15 +50,7 @@ var _ assigner.Clock = clockClaim{}
 
 // Now returns the store's time.
 func (c clockClaim) Now(ctx context.Context) (time.Time, error) {
-	var now int64
-	err := c.space.retry(ctx, "asking for the time", few, func(ctx context.Context) (err error) {
-		now, err = c.space.now(ctx)
-		return err
-	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.UnixMilli(now).UTC(), nil
+	return c.space.tell(ctx)
 }
 
 // Worker returns the worker id.

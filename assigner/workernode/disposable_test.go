@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/internal/dbtest"
@@ -76,19 +77,33 @@ func TestDisposableMoved(t *testing.T) {
 	}
 }
 
-// TestNoDatabase: an assigner without a database says so whatever it is asked for.
+// TestNoDatabase: an assigner without a database says so whatever it is asked for, and does not wait for one.
 func TestNoDatabase(t *testing.T) {
 	t.Parallel()
-	for _, a := range []assigner.Assigner{workernode.Disposable(nil, nil), workernode.Leased(nil, nil)} {
-		if b, ok := a.(interface {
-			BindOwner(string) assigner.Assigner
-		}); ok {
-			a = b.BindOwner("me")
+	d := workernode.Disposable(nil, nil)
+	l := workernode.Leased(nil, &workernode.LeasedOptions{Namespace: "orders"})
+	if got, want := l.String(), `WORKER_LEASE, namespace "orders"`; got != want {
+		t.Errorf("String() = %q, want %q", got, want)
+	}
+	ctx := within(t, time.Minute)
+	for what, call := range map[string]func() error{
+		"Disposable: Assign": func() error { _, err := d.Assign(ctx, maxWorker); return err },
+		"Disposable: Now":    func() error { _, err := d.(assigner.Clock).Now(ctx); return err },
+		"Assign":             func() error { _, err := l.BindOwner("me").Assign(ctx, maxWorker); return err },
+		"Now":                func() error { _, err := l.Now(ctx); return err },
+		"Slots":              func() error { _, err := l.Slots(ctx); return err },
+		"TakeBack":           func() error { return l.TakeBack(ctx, "") },
+	} {
+		err := call()
+		if err == nil || !strings.Contains(err.Error(), "db is nil or was not opened") || ctx.Err() != nil {
+			t.Errorf("%s = %v, want the reason", what, err)
 		}
-		const want = "db is nil or was not opened"
-		if _, err := a.(assigner.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: Now = %v, want %q", a, err, want)
+		if !strings.HasPrefix(what, "Disposable") && !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("%s = %v, want ErrRefused", what, err)
 		}
+	}
+	if _, err := l.Now(ctx); errors.Is(err, lease.ErrConflict) {
+		t.Errorf("Now = %v, want no ErrConflict", err)
 	}
 }
 
@@ -319,13 +334,8 @@ func TestLogsCuts(t *testing.T) {
 	if got := newest(lastOwner); got != owner {
 		t.Errorf("the row has the owner %q, want %q", got, owner)
 	}
-	b, ok := workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}).(interface {
-		BindOwner(owner string) assigner.Assigner
-	})
-	if !ok {
-		t.Fatal("a Leased binds no owner")
-	}
-	assign(t, b.BindOwner(long[:382]), 1)
+	b := workernode.Leased(db, &workernode.LeasedOptions{Owner: long, Logger: logger}).BindOwner(long[:382])
+	assign(t, b, 1)
 	if got := newest(lastOwner); got != long[:382] {
 		t.Errorf("the row has the owner %q, want the bound one", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/workertable"
 	"gorm.io/gorm"
 )
@@ -58,14 +59,14 @@ func On(a assigner.Assigner, m Machine) assigner.Assigner {
 }
 
 // LeasedOn returns a Leased that believes that it runs on m.
-func LeasedOn(m Machine, db *gorm.DB, o LeasedOptions) assigner.Assigner {
+func LeasedOn(m Machine, db *gorm.DB, o LeasedOptions) *lease.Assigner {
 	return newLeased(db, o, m.machine())
 }
 
 // At makes a leased Assigner believe that now is the local clock.
-func At(a assigner.Assigner, now func() time.Time) assigner.Assigner {
+func At(a *lease.Assigner, now func() time.Time) *lease.Assigner {
 	// The engine has no door for tests of other packages. The field is a func() time.Time.
-	local := reflect.ValueOf(a.(leased).engine).Elem().FieldByName("space").FieldByName("local")
+	local := reflect.ValueOf(a).Elem().FieldByName("space").FieldByName("local")
 	*(*func() time.Time)(local.Addr().UnsafePointer()) = now
 	return a
 }

@@ -111,7 +111,7 @@ func TestNewRowOtherLayout(t *testing.T) {
 					}
 				}})
 			a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: namespace})
-			c, err := a.(assigner.LayoutBinder).BindLayout(layoutA).Assign(t.Context(), maxWorker)
+			c, err := a.BindLayout(layoutA).Assign(t.Context(), maxWorker)
 			if !errors.Is(err, assigner.ErrLayoutMismatch) {
 				t.Errorf("Assign = %v, %v, want ErrLayoutMismatch", c, err)
 			}

@@ -84,7 +84,7 @@ func TestAssignFull(t *testing.T) {
 						srv.Query(t, name, fmt.Sprintf("DROP TRIGGER full%d", i))
 					}
 				})
-				a := workernode.Leased(db, &workernode.LeasedOptions{Logger: logger})
+				var a assigner.Assigner = workernode.Leased(db, &workernode.LeasedOptions{Logger: logger})
 				if kind == "disposable" {
 					a = workernode.Disposable(db, &workernode.DisposableOptions{Logger: logger})
 				}

@@ -117,7 +117,7 @@ func FuzzStoredLayout(f *testing.F) {
 			return // the database does not store it
 		}
 		a := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Second})
-		_, err = a.(assigner.LayoutBinder).BindLayout(ours).Assign(ctx, maxWorker)
+		_, err = a.BindLayout(ours).Assign(ctx, maxWorker)
 		// Where the claims so far have named no layout, one with an epoch is added.
 		if same := stored == ours; stored != "" && same != (err == nil) || !same && err != nil &&
 			!errors.Is(err, assigner.ErrLayoutMismatch) && len(ours) <= 191 {

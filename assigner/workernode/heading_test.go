@@ -23,7 +23,7 @@ const (
 // bindTo returns a Leased on a namespace for a list of layouts, as a process of its own.
 func bindTo(db *gorm.DB, list string) assigner.Assigner {
 	a := workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute})
-	return a.(assigner.LayoutBinder).BindLayout(list)
+	return a.BindLayout(list)
 }
 
 // heading returns the layouts that the header has, and sets them if to is not empty.
@@ -265,7 +265,7 @@ func TestErasCutToNothing(t *testing.T) {
 			s, own := newAmbush(t, dsn)
 			bind := func(db *gorm.DB) assigner.Assigner {
 				a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"})
-				return a.(assigner.LayoutBinder).BindLayout(layoutA)
+				return a.BindLayout(layoutA)
 			}
 			assign(t, bind(db), 1)
 			if tt.floor > 0 {

@@ -2,13 +2,11 @@ package workernode
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/internal/sqldb"
 	"github.com/uidring/uidring/internal/sqlgorm"
@@ -68,8 +66,8 @@ type LeasedOptions struct {
 	_ struct{} // keeps literals keyed
 }
 
-// Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. It also
-// implements assigner.LayoutBinder, because all claims of a namespace have one layout.
+// Leased returns an Assigner that keeps worker ids in WORKER_LEASE and reuses them. All claims of a
+// namespace have one layout. Leased opens no connection, and Assign reports options that are wrong.
 //
 // Assign claims one of the worker ids of the namespace that have been free for longest, or a new
 // one. A worker id is free when it was given back, or when its window has passed by the database's
@@ -108,7 +106,7 @@ type LeasedOptions struct {
 // It does not insert a row again whose worker id the table has as given out. Windows that the same
 // Assigner claims from then on begin beyond Reach as well, unless that command has run since.
 // Other processes are not protected.
-func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
+func Leased(db *gorm.DB, options *LeasedOptions) *lease.Assigner {
 	var o LeasedOptions
 	if options != nil {
 		o = *options
@@ -116,23 +114,21 @@ func Leased(db *gorm.DB, options *LeasedOptions) assigner.Assigner {
 	return newLeased(db, o, workertable.This())
 }
 
-// leased is the Assigner that Leased returns: an engine of windows over a namespace's rows, which
-// also tells the database's time without a claim. It opens no connection before an Assign, which
-// reports invalid options as well.
-type leased struct {
-	engine *lease.Assigner // nil with an err
-	db     *sqldb.DB
-	place  string
-	err    error // of the options or of the database
-}
-
 // newLeased returns the Assigner of a process on m.
-func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) leased {
+func newLeased(db *gorm.DB, o LeasedOptions, m workertable.Machine) *lease.Assigner {
 	o.Namespace = cmp.Or(o.Namespace, workertable.DefaultNamespace)
-	a := leased{place: fmt.Sprintf("WORKER_LEASE, namespace %q", o.Namespace)}
-	if a.db, a.err = sqlgorm.Open("workernode", db, o.Logger); a.err == nil {
-		a.place += ", " + a.db.Place()
-		a.engine, a.err = newEngine(a.db, o, m)
+	place := fmt.Sprintf("WORKER_LEASE, namespace %q", o.Namespace)
+	d, err := sqlgorm.Open("workernode", db, o.Logger)
+	if err == nil {
+		place += ", " + d.Place()
+		var a *lease.Assigner
+		if a, err = newEngine(d, o, m); err == nil {
+			return a
+		}
+	}
+	a, err := lease.New(refusal{err, place}, nil)
+	if err != nil {
+		panic(err) // the defaults are right
 	}
 	return a
 }
@@ -159,42 +155,4 @@ func newEngine(d *sqldb.DB, o LeasedOptions, m workertable.Machine) (*lease.Assi
 	return lease.New(store, &lease.Options{First: o.First, Last: o.Last,
 		Window: o.Window, Reach: o.Reach, MaxSkew: o.MaxSkew, Logger: o.Logger,
 		Owner: cmp.Or(o.Owner, owner)})
-}
-
-// String names the table, the namespace and the database, for Stats.Authority and messages.
-func (a leased) String() string { return a.place }
-
-// Now returns the database's time. It implements assigner.Clock.
-func (a leased) Now(ctx context.Context) (time.Time, error) {
-	if a.err != nil {
-		return time.Time{}, a.err
-	}
-	return workertable.Time(ctx, a.db)
-}
-
-// BindLayout returns an Assigner for claims of one layout, or of one list of layouts. The first
-// claim of a namespace settles which it is.
-func (a leased) BindLayout(layout string) assigner.Assigner {
-	if a.err == nil {
-		//nolint:errcheck,forcetypeassert // it always is one
-		a.engine = a.engine.BindLayout(layout).(*lease.Assigner)
-	}
-	return a
-}
-
-// BindOwner returns an Assigner with another Owner. Package service names the client by it.
-func (a leased) BindOwner(owner string) assigner.Assigner {
-	if a.err == nil {
-		//nolint:errcheck,forcetypeassert // it always is one
-		a.engine = a.engine.BindOwner(owner).(*lease.Assigner)
-	}
-	return a
-}
-
-// Assign claims a worker id. See Leased.
-func (a leased) Assign(ctx context.Context, maxWorker int64) (assigner.Claim, error) {
-	if a.err != nil {
-		return nil, a.err
-	}
-	return a.engine.Assign(ctx, maxWorker)
 }

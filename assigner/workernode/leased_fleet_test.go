@@ -103,7 +103,7 @@ func TestLeasedLayout(t *testing.T) {
 	errs := make([]error, processes)
 	for i := range processes {
 		wg.Go(func() {
-			a := workernode.Leased(connect(t, srv.DSN(name)), nil).(assigner.LayoutBinder)
+			a := workernode.Leased(connect(t, srv.DSN(name)), nil)
 			_, errs[i] = a.BindLayout(fmt.Sprintf("layout-%d", i%2)).Assign(t.Context(), maxWorker)
 		})
 	}
@@ -125,7 +125,7 @@ func TestLeasedLayout(t *testing.T) {
 	// Another namespace may have another layout.
 	for i := range 2 {
 		o := &workernode.LeasedOptions{Namespace: fmt.Sprintf("other-%d", i)}
-		a := workernode.Leased(connect(t, srv.DSN(name)), o).(assigner.LayoutBinder)
+		a := workernode.Leased(connect(t, srv.DSN(name)), o)
 		if _, err := a.BindLayout(fmt.Sprintf("layout-%d", i)).Assign(t.Context(), maxWorker); err != nil {
 			t.Error(err)
 		}

@@ -218,7 +218,7 @@ func TestLeasedOptions(t *testing.T) {
 		{max: -1, want: "First is 0 and Last -1, the layout's highest worker id is -1"},
 		{layout: long + "x", want: "192 characters, want at most 191"},
 	} {
-		_, err := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout).Assign(
+		_, err := workernode.Leased(db, &tt.o).BindLayout(tt.layout).Assign(
 			t.Context(), cmp.Or(tt.max, maxWorker))
 		wantError(t, err, tt.want)
 		if full := errors.Is(err, assigner.ErrWorkersExhausted); full != (tt.max != 0) {
@@ -240,7 +240,7 @@ func TestLeasedOptions(t *testing.T) {
 		{workernode.LeasedOptions{First: 7, Last: 7}, "", 9, 7},
 	} {
 		tt.o.Namespace = strings.Repeat(string(rune('a'+i)), 64)
-		a := workernode.Leased(db, &tt.o).(assigner.LayoutBinder).BindLayout(tt.layout)
+		a := workernode.Leased(db, &tt.o).BindLayout(tt.layout)
 		if c, err := a.Assign(t.Context(), tt.max); err != nil || c.Worker() != tt.want {
 			t.Errorf("Assign with %+v = %v, %v, want worker %d", tt.o, c, err, tt.want)
 		}

@@ -23,7 +23,7 @@ func TestRestoredGenerators(t *testing.T) {
 	t.Parallel()
 	const generators, window = 3, 2 * time.Second
 	srv, name := maria(t)
-	release(t, assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil).(assigner.LayoutBinder).
+	release(t, assign(t, workernode.Leased(connect(t, srv.DSN(name)), nil).
 		BindLayout("40-16-5-0/10ms@2026-01-01T00:00:00Z"), 1)[0], time.Now().Add(-time.Minute))
 	restore := backup(t, srv, name)
 	// Every id of a tick is used: two generators that share one meet.

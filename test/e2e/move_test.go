@@ -290,7 +290,7 @@ func TestMoveDefault(t *testing.T) {
 		db := d.connect(t, dsn)
 		used := map[int64]bool{}
 		for i := range 4 {
-			a := workernode.Leased(db, nil)
+			var a assigner.Assigner = workernode.Leased(db, nil)
 			if i%2 == 0 {
 				a = workernode.Disposable(db, nil)
 			}

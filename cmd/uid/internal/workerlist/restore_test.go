@@ -11,7 +11,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/workernode"
 	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 )
@@ -136,8 +135,7 @@ func TestRestoredReach(t *testing.T) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	const layout, reach = "40-16-5-0/10ms@2026-01-01T00:00:00Z", 25 * time.Hour
-	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).(assigner.LayoutBinder).
-		BindLayout(layout)
+	a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders"}).BindLayout(layout)
 	assign(t, a, 1)
 	if _, err := workerlist.Restore(t.Context(), db, 1, reach, map[string]string{"": layout}); err != nil {
 		t.Fatal(err)
@@ -164,7 +162,7 @@ func TestRestoredReachKept(t *testing.T) {
 				srv, name := maria(t)
 				db := connect(t, srv.DSN(name))
 				a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", Reach: time.Hour})
-				assign(t, a.(assigner.LayoutBinder).BindLayout(layout), 1)
+				assign(t, a.BindLayout(layout), 1)
 				const header = "FROM WORKER_LEASE WHERE NAMESPACE = 'orders' AND WORKER_ID = -1"
 				srv.Query(t, name, fmt.Sprintf("UPDATE WORKER_LEASE SET UNTIL_MS = %d "+
 					"WHERE NAMESPACE = 'orders' AND WORKER_ID = -1", stored.Milliseconds()))

@@ -30,7 +30,7 @@ func TestRestoredEra(t *testing.T) {
 				both := before + ",36-14-13-0/1s+99999999@" + from.Format(time.RFC3339)
 				claim := func(list string) (assigner.Claim, error) {
 					a := workernode.Leased(db, &workernode.LeasedOptions{Namespace: "orders", Window: 12 * time.Hour})
-					return a.(assigner.LayoutBinder).BindLayout(list).Assign(t.Context(), 1<<14-1)
+					return a.BindLayout(list).Assign(t.Context(), 1<<14-1)
 				}
 				must := func(list string) assigner.Claim {
 					t.Helper()
@@ -102,7 +102,7 @@ func TestRestoreHeader(t *testing.T) {
 		for _, list := range []string{"", "28-22-13-0/1s@2026-01-01T00:00:00Z"} {
 			db := fresh(t)
 			bind := func(list string) assigner.Assigner {
-				return workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}).(assigner.LayoutBinder).
+				return workernode.Leased(db, &workernode.LeasedOptions{Window: time.Minute}).
 					BindLayout(list)
 			}
 			_, until := assign(t, bind(list), 1)[0].Window()

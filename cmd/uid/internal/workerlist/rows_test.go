@@ -21,7 +21,7 @@ func TestRows(t *testing.T) {
 	srv, name := maria(t)
 	db := connect(t, srv.DSN(name))
 	options := &workernode.LeasedOptions{Owner: "me", Window: time.Minute}
-	claims := assign(t, workernode.Leased(db, options).(assigner.LayoutBinder).BindLayout("L"), 2)
+	claims := assign(t, workernode.Leased(db, options).BindLayout("L"), 2)
 	used := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	if err := claims[0].Release(t.Context(), used); err != nil {
 		t.Fatal(err)
