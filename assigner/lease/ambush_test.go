@@ -76,12 +76,12 @@ func (h *hook) once(n int, op, name string, f func(run func() error) error) (met
 	return met
 }
 
-// timed is an ambush that tells the time, which is the bubble's, next to errors too.
+// timed is an ambush that tells the time, which is the bubble's.
 type timed struct{ *ambush }
 
-func (s timed) Now(ctx context.Context) (time.Time, error) {
-	err := s.through("now", "", func() error { return ctx.Err() })
-	return time.Now(), err
+func (s timed) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.through("now", "", func() error { now = time.Now(); return ctx.Err() })
+	return now, err
 }
 
 // The answers of calls.
@@ -99,6 +99,7 @@ type record struct {
 	Until        int64      `json:"until_ms"`
 	Used         [][2]int64 `json:"used"`
 	Universe     string     `json:"universe"`
+	Changes      int64      `json:"changes"`
 }
 
 // recordOf reads an entry. It fails the test if there is none.

@@ -372,3 +372,25 @@ func TestPending(t *testing.T) {
 		})
 	}
 }
+
+// TestGoneUntold: a claim that finds no header waits until the store tells the time: windows that it has
+// forgotten end that much later.
+func TestGoneUntold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		a := newAssigner(t, s, nil)
+		c := assign(t, a)
+		h := s.entries[lease.HeaderName]
+		remove(s.memory, lease.HeaderName)
+		s.once(2, "now", "", notDone)
+		reach := time.Now().Add(24 * time.Hour)
+		if _, err := c.Extend(t.Context(), time.Now().Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend = %v, want ErrWentBack", err)
+		}
+		s.set(func() { s.entries[lease.HeaderName] = h })
+		if c := assign(t, a); from(c).Before(reach) {
+			t.Errorf("the next window begins at %v, want %v or later", from(c), reach)
+		}
+	})
+}

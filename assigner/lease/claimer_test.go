@@ -595,3 +595,33 @@ func TestMadeAndCut(t *testing.T) {
 		}
 	})
 }
+
+// TestConflictUntold: an Assign that lost a free slot and is not told the time looks again.
+func TestConflictUntold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		for range 3 {
+			assign(t, newAssigner(t, s, nil))
+		}
+		time.Sleep(time.Hour) // all of them are free
+		var seen []string     // from the loss on, up to another look
+		s.around = func(op, name string, run func() error) error {
+			switch n := len(seen); {
+			case n == 0 && op == "put":
+				seen = append(seen, op)
+				return lease.ErrConflict
+			case n > 0 && seen[n-1] != "list":
+				seen = append(seen, op)
+				if n == 1 {
+					return errLost
+				}
+			}
+			return run()
+		}
+		assign(t, newAssigner(t, s, nil))
+		if want := []string{"put", "now", "list"}; !slices.Equal(seen, want) {
+			t.Errorf("calls from the loss on = %q, want %q", seen, want)
+		}
+	})
+}

@@ -308,3 +308,59 @@ func TestLayoutRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestTakeBackTrouble: a TakeBack that fails for a moment does not go on with half of what it has to know.
+func TestTakeBackTrouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now().Add(2 * time.Hour)
+		both := layoutOld + "," + beginning(begin)
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
+		old := s.entries[lease.HeaderName]
+		assign(t, newAssigner(t, s, nil).BindLayout(both))
+		s.edit(lease.HeaderName, `"changes":`, `"changes":1`) // as many more
+		h := s.entries[lease.HeaderName]
+		assign(t, newAssigner(t, s, nil).BindLayout(both))
+		s.set(func() { s.entries[lease.HeaderName] = old })
+		s.edit(lease.HeaderName, layoutOld, both)
+		s.once(1, "list", "", notDone)
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("TakeBack of a header that was put back = %v, want ErrWentBack", err)
+		}
+		layoutIs(t, s.memory, both)
+		s.set(func() { s.entries[lease.HeaderName] = h })
+
+		s.once(2, "put", lease.HeaderName, refused)
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("TakeBack = %v, want ErrRefused", err)
+		}
+		half := recordOf(t, s.memory, lease.HeaderName).Layout
+		s.once(2, "list", "", refused)
+		err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld)
+		if !errors.Is(err, lease.ErrRefused) || half == both {
+			t.Errorf("TakeBack = %v, and the header had %q, want ErrRefused", err, half)
+		}
+		layoutIs(t, s.memory, half)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		both := layoutOld + "," + beginning(time.Now().Add(2*time.Hour))
+		s := timed{newAmbush()}
+		assign(t, newAssigner(t, s, nil).BindLayout(both))
+		time.Sleep(2 * time.Hour)
+		s.once(1, "now", "", notDone)
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); err == nil ||
+			!strings.Contains(err.Error(), "began at") {
+			t.Errorf("TakeBack of a layout that has begun = %v, want it refused", err)
+		}
+		layoutIs(t, s.memory, both)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, false)
+		both := layoutOld + "," + beginning(time.Now().Add(2*time.Hour))
+		assign(t, newAssigner(t, s, nil).BindLayout(both))
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); err != nil || s.lists.Load() > 0 {
+			t.Errorf("TakeBack = %v after %d lists of a Numberer, want none", err, s.lists.Load())
+		}
+	})
+}

@@ -57,11 +57,9 @@ func (s *space) examine(ctx context.Context) (c Condition, err error) {
 		return c, err
 	}
 	c.Header = e.Version != ""
-	noted := notesOf(entries)
-	if s.told() {
-		if noted, err = s.notes(ctx); err != nil {
-			return c, err
-		}
+	noted, err := s.noted(ctx, entries)
+	if err != nil {
+		return c, err
 	}
 	c.Used = h.Used.union(noted).count()
 	if err := s.moved(h); err != nil {

@@ -149,7 +149,7 @@ func (s *space) takeBack(ctx context.Context) error {
 		if err == nil {
 			err = s.moved(h)
 		}
-		if err == nil && h.exists() {
+		if err == nil {
 			err = s.stray(h, rows)
 		}
 		if err != nil {

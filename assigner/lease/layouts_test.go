@@ -348,6 +348,26 @@ func TestHeaderGoneMeanwhile(t *testing.T) {
 	}
 }
 
+// prompt is an ambush whose lists are not old.
+type prompt struct{ *ambush }
+
+func (prompt) Fresh() {}
+
+// TestHeaderTwice: a header that another process has made at the same time, and somebody deleted, is made
+// with the layout, at once.
+func TestHeaderTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := prompt{newAmbush()}
+		s.once(1, "put", lease.HeaderName, conflict)
+		layouts := written(s.ambush)
+		assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
+		if want := []string{layoutOld}; !slices.Equal(*layouts, want) {
+			t.Errorf("the header got the layouts %q, want %q", *layouts, want)
+		}
+	})
+}
+
 // TestLayoutTogether: of two processes that announce a layout at once, the slower one goes on without a
 // pause.
 func TestLayoutTogether(t *testing.T) {

@@ -2,7 +2,7 @@ package lease
 
 import (
 	"sync"
-	"time"
+	"sync/atomic"
 )
 
 // memory is what one Assigner knows of the slots of its claims, also after a claim has ended. A
@@ -14,9 +14,10 @@ type memory struct {
 
 	reach int64 // the longest of the headers that were read, milliseconds; guarded by mu
 
-	spare  spare         // guarded by mu
-	sealed bool          // the store was seen sealed; guarded by mu
-	list   time.Duration // how long the next List may take; guarded by mu
+	spare  spare // guarded by mu
+	sealed bool  // the store was seen sealed; guarded by mu
+
+	listed atomic.Int64 // how long the last List took, nanoseconds
 }
 
 func newMemory() *memory { return &memory{rows: map[int64]row{}} }
@@ -123,18 +124,4 @@ func (m *memory) wasSealed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sealed
-}
-
-// wait takes note how long the next List may take.
-func (m *memory) wait(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.list = d
-}
-
-// patience returns how long the next List may take, 0 before the first.
-func (m *memory) patience() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.list
 }

@@ -90,11 +90,9 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		}
 	}
 	s.floor = max(s.floor, s.header.floor())
-	noted := notesOf(entries)
-	if m.from.told() {
-		if noted, err = m.from.notes(ctx); err != nil {
-			return s, err
-		}
+	noted, err := m.from.noted(ctx, entries)
+	if err != nil {
+		return s, err
 	}
 	s.header.Used = s.header.Used.union(noted).union(m.gone)
 	s.count(all, highest, m.to)

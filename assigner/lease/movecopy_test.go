@@ -44,6 +44,10 @@ func TestMoveCopied(t *testing.T) {
 			name := lease.SlotPrefix + itoa(int64(i))
 			was, got := recordOf(t, from.memory, name), recordOf(t, to.memory, name)
 			was.FencingToken++
+			if most := recordOf(t, to.memory, lease.HeaderName).Changes; got.Changes < 1 || got.Changes > most {
+				t.Errorf("%s counts %d changes of the header, want 1 to %d", name, got.Changes, most)
+			}
+			was.Changes = got.Changes
 			if was.Layout = want; fmt.Sprint(got) != fmt.Sprint(was) {
 				t.Errorf("%s is %+v, want %+v", name, got, was)
 			}

@@ -58,9 +58,17 @@ func TestNotesCount(t *testing.T) {
 			remove(s.memory, slot0, lease.SlotPrefix+"2")
 			put(s.memory, lease.NotePrefix+"-1", "x") // no note
 			put(s.memory, lease.NotePrefix+"09", "x") // neither
+			lists := 0
+			s.around = func(op, _ string, run func() error) error {
+				if op == "list" {
+					lists++
+				}
+				return run()
+			}
 			c, err := bound(t, from, moveOne, nil).Examine(t.Context())
-			if err != nil || c.Used != 3 || c.Slots != 1 {
-				t.Errorf("Examine = %+v, %v, want 3 worker ids given out, and 1 slot", c, err)
+			if err != nil || c.Used != 3 || c.Slots != 1 || listed && lists > 1 {
+				t.Errorf("Examine = %+v, %v after %d lists, want 3 worker ids given out, 1 slot, and one list",
+					c, err, lists)
 			}
 			puts := 0
 			s.around = func(op, name string, run func() error) error {
@@ -247,6 +255,15 @@ func TestRepairNoted(t *testing.T) {
 			s.has(lease.SlotPrefix+"1") {
 			t.Errorf("Extend = %v, and the slot is there: %v, want it refused", err, s.has(lease.SlotPrefix+"1"))
 		}
+		s.around = nil
+		c = assign(t, newAssigner(t, s, nil))
+		remove(s.memory, slotOf(c), lease.NotePrefix+itoa(c.Worker()))
+		_, err := c.Extend(t.Context(), time.Now().Add(time.Hour))
+		h, r := recordOf(t, s.memory, lease.HeaderName), recordOf(t, s.memory, slotOf(c))
+		if !errors.Is(err, assigner.ErrWentBack) || r.Universe != h.Universe || r.Changes != h.Changes {
+			t.Errorf("Extend = %v, and the slot is %+v, want ErrWentBack, and the universe and changes of %+v",
+				err, r, h)
+		}
 		numbered := newIndexed(0, false)
 		c = assign(t, newAssigner(t, numbered, nil))
 		remove(numbered.memory, slot0)
@@ -418,6 +435,24 @@ func TestHeaderPutBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOldHeader: a header that was deleted and is put back after a Restore is not that of the slots.
+func TestOldHeader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		assign(t, newAssigner(t, m, nil))
+		old := m.entries[lease.HeaderName]
+		remove(m, lease.HeaderName)
+		if err := newAssigner(t, m, nil).Restore(t.Context(), 0, 0, "l"); err != nil {
+			t.Fatal(err)
+		}
+		m.set(func() { m.entries[lease.HeaderName] = old })
+		if c, err := newAssigner(t, m, nil).Assign(t.Context(), maxWorker); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Assign = %v, %v, want ErrWentBack", c, err)
+		}
+	})
 }
 
 // TestSpareOver: a new worker id whose slot may have been made by a change that got no answer is kept for

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -196,5 +197,37 @@ func TestLateNumber(t *testing.T) {
 		if c := assign(t, newAssigner(t, s, &o)); c.Worker() != 3 || log.Len() > 0 {
 			t.Errorf("worker %d, and the log is %q, want 3 and nothing", c.Worker(), &log)
 		}
+	})
+}
+
+// tabular is a Numberer that keeps what a database has columns for: not how often the header was written, and
+// no universe with a slot.
+type tabular struct{ indexed }
+
+var unkept = regexp.MustCompile(`,"changes":\d+|("until_ms":\d+),"universe":"[^"]*"`)
+
+func (s tabular) Put(ctx context.Context, old lease.Entry, value []byte) (lease.Entry, error) {
+	return s.indexed.Put(ctx, old, unkept.ReplaceAll(value, []byte("$1")))
+}
+
+// TestTabular: the engine asks a Numberer for nothing of what a database does not keep.
+func TestTabular(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := tabular{newIndexed(0, false)}
+		both := layoutOld + "," + beginning(time.Now().Add(100*time.Hour))
+		first := assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
+		second := assign(t, newAssigner(t, s, nil).BindLayout(both))
+		for range 3 {
+			extend(t, first, time.Hour)
+			extend(t, second, time.Hour)
+		}
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); err != nil {
+			t.Error(err)
+		}
+		if c, err := newAssigner(t, s, nil).Examine(t.Context()); err != nil || len(c.Faults) > 0 {
+			t.Errorf("Examine = %+v, %v, want no faults", c, err)
+		}
+		extend(t, assign(t, newAssigner(t, s, nil).BindLayout(layoutOld)), time.Hour)
 	})
 }

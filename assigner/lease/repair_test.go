@@ -254,3 +254,23 @@ func TestFoundFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestRepairUntold: a repair waits until the store tells the time: its end is that much later.
+func TestRepairUntold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		c := assign(t, newAssigner(t, s, nil))
+		restore := s.backup()
+		extend(t, c, time.Minute)
+		restore()
+		s.once(2, "now", "", notDone)
+		least := time.Now().Add(24 * time.Hour).UnixMilli()
+		if _, err := c.Extend(t.Context(), time.Now().Add(time.Hour)); !errors.Is(err, assigner.ErrWentBack) {
+			t.Errorf("Extend = %v, want ErrWentBack", err)
+		}
+		if end := recordOf(t, s.memory, slot0).Until; end < least {
+			t.Errorf("the slot ends at %d, want %d or later", end, least)
+		}
+	})
+}

@@ -113,11 +113,10 @@ func (s *space) restore(ctx context.Context, highest, reach int64) error {
 		layouts = closed + layouts
 	}
 	h.Layout = layouts
-	h, err = s.putHeader(ctx, h)
-	if err == nil && s.index == nil {
-		rows, err = s.since(ctx, h)
+	if h, err = s.putHeader(ctx, h); err != nil {
+		return err
 	}
-	if err != nil {
+	if rows, err = s.since(ctx, h); err != nil {
 		return err
 	}
 	for _, r := range rows {

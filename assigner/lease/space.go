@@ -104,21 +104,15 @@ func (s *space) beyond(h header, now, want int64) error {
 }
 
 // list reads all entries. Where hundreds of processes start at once, a store may be busy with their
-// lists for longer than requestTimeout, and if all gave up then, none would ever start. So after a
-// List that ran out of time the next one has twice as long, and after one that was answered twice
-// as long as that one took.
+// lists for longer than requestTimeout, and if all gave up then, none would ever start. So each
+// List has twice as long as the last one took, be it that it was answered or ran out of time.
 func (s *space) list(ctx context.Context) ([]Entry, error) {
-	patience := min(max(requestTimeout, s.memory.patience()), mostPatience)
-	within, cancel := context.WithTimeout(ctx, patience)
+	took := time.Duration(s.memory.listed.Load())
+	ctx, cancel := context.WithTimeout(ctx, min(max(requestTimeout, 2*took), mostPatience))
 	defer cancel()
 	begin := time.Now()
-	entries, err := s.store.List(within)
-	switch {
-	case err == nil:
-		s.memory.wait(2 * time.Since(begin))
-	case within.Err() != nil && ctx.Err() == nil:
-		s.memory.wait(2 * patience)
-	}
+	entries, err := s.store.List(ctx)
+	s.memory.listed.Store(int64(time.Since(begin)))
 	return entries, err
 }
 
@@ -220,6 +214,14 @@ func (s *space) apart() bool { return s.told() || s.index != nil }
 func (s *space) told() bool {
 	_, ok := s.store.(storekind.Noter)
 	return ok
+}
+
+// noted returns the worker ids of all notes, after a List that has returned entries.
+func (s *space) noted(ctx context.Context, entries []Entry) (used, error) {
+	if s.told() {
+		return s.notes(ctx)
+	}
+	return notesOf(entries), nil
 }
 
 // notes returns the worker ids of all notes.

@@ -186,3 +186,16 @@ func TestExtendUnanswered(t *testing.T) {
 		}
 	})
 }
+
+// TestRestoreUnlisted: a Restore that cannot list the slots anew fails.
+func TestRestoreUnlisted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAmbush()
+		assign(t, newAssigner(t, s, nil))
+		s.once(2, "list", "", refused)
+		if err := newAssigner(t, s, nil).Restore(t.Context(), 0, 0, "l"); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("Restore = %v, want ErrRefused", err)
+		}
+	})
+}
