@@ -53,7 +53,7 @@ func (s *space) believe(ctx context.Context, found, known row) (there row, back,
 	to = to.next("", known.Layout, max(gap, found.Until, h.floor(), s.memory.begin()))
 	if !found.exists() && s.numberer == nil { // before it has a slot again
 		to.Universe, to.Changes = h.Universe, h.Changes
-		if err = s.note(ctx, sentNote{known.worker, newToken()}); err != nil {
+		if err = s.note(ctx, known.worker, newToken()); err != nil {
 			return found, nil, err
 		}
 	}

@@ -173,20 +173,15 @@ func (c *claim) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h.entry.Version == "" {
+	if is := c.older(h); is != "" {
 		now, err := c.space.timeOf(ctx, h.entry)
 		if err != nil {
 			return err
 		}
 		// Slots may be gone as well, so a window claimed here must begin after all forgotten ones.
 		c.space.memory.forgot(max(c.row.Until, now+c.space.reach(c.header)))
-		return fmt.Errorf("%w: %w: the header of %s is gone", assigner.ErrClaimLost,
-			assigner.ErrWentBack, place(c.space.store))
-	}
-	if c.space.numberer == nil && h.Changes < c.header.Changes {
-		return fmt.Errorf("%w: %w: the header of %s was written %d times, and before %d times",
-			assigner.ErrClaimLost, assigner.ErrWentBack, place(c.space.store), h.Changes,
-			c.header.Changes)
+		return fmt.Errorf("%w: %w: the header of %s %s", assigner.ErrClaimLost,
+			assigner.ErrWentBack, place(c.space.store), is)
 	}
 	// No window counts before every process can know how far it may reach.
 	if !c.space.reached(h) || h.Universe == "" {
@@ -200,6 +195,20 @@ func (c *claim) confirm(ctx context.Context) error {
 		c.until.Store(end)
 	}
 	return nil
+}
+
+// older says what shows that a header, as it was found, went back to an older state. It is empty
+// where nothing does. The slot knows a header that the claim has not read yet. A Numberer need not
+// keep how often the header was written.
+func (c *claim) older(h header) string {
+	before := max(c.header.Changes, c.row.Changes)
+	switch {
+	case !h.exists():
+		return "is gone"
+	case c.space.numberer == nil && h.Changes < before:
+		return fmt.Sprintf("was written %d times, and before %d times", h.Changes, before)
+	}
+	return ""
 }
 
 // view is a claim's slot before a change.

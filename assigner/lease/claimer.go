@@ -45,9 +45,9 @@ type claimer struct {
 func newClaimer(s *space, first, last int64) *claimer {
 	c := &claimer{space: s, first: first, last: last, window: s.options.Window.Milliseconds(),
 		sent: map[string]attempt{}, busy: map[int64]bool{},
-		number: number{own: none, among: 1}}
-	if spare := s.memory.takeSpare(last); spare.kept {
-		c.number.own = spare.worker
+		number: number{worker: none, among: 1}}
+	if spare := s.memory.takeSpare(last); spare != nil {
+		c.number = spare.number
 		for _, a := range spare.sent {
 			c.sent[a.mine.Token] = a
 		}
@@ -57,17 +57,18 @@ func newClaimer(s *space, first, last int64) *claimer {
 
 // close leaves a new worker id that came to no use to the next Assign.
 func (c *claimer) close() {
-	own := c.number.own
-	if own == none || c.got != nil && c.got.mine.worker == own {
+	n := c.number
+	if n.worker == none || c.got != nil && c.got.mine.worker == n.worker {
 		return
 	}
+	n.among = 1
 	var sent []attempt
 	for _, a := range c.sent {
-		if a.mine.worker == own {
+		if a.mine.worker == n.worker {
 			sent = append(sent, a)
 		}
 	}
-	c.space.memory.keepSpare(own, sent)
+	c.space.memory.keepSpare(spare{n, sent})
 }
 
 // attempt is a change to a slot, and where the window begins if it is made.
@@ -123,8 +124,8 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
 	c.got = nil
-	if c.number.own == got.mine.worker {
-		c.number.own = none // it has its slot
+	if c.number.worker == got.mine.worker {
+		c.number.leave() // it has its slot
 	}
 	return nil, ErrConflict
 }
@@ -249,7 +250,11 @@ func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) 
 	a := attempt{mine: old.next(c.space.options.Owner, c.space.layout, until), from: from}
 	a.mine.Universe, a.mine.Changes = h.Universe, h.Changes
 	token := a.mine.Token
-	c.sent[token] = a // before the change is sent, because from then on it may happen
+	// Before the change is sent, because from then on it may happen.
+	c.sent[token] = a
+	if old.worker == c.number.worker && c.number.end == 0 {
+		c.number.end = until
+	}
 	mine, err := c.space.swap(ctx, old, a.mine)
 	switch {
 	case err == nil:
@@ -274,7 +279,7 @@ func (c *claimer) refuse(ctx context.Context, b *behindError) error {
 	}
 	found, err := parseRow(e)
 	if err != nil || !found.behind(b.known) {
-		if b.known.worker == c.number.own {
+		if b.known.worker == c.number.worker {
 			c.leaveNumber()
 		}
 		return ErrConflict

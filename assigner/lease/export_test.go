@@ -60,7 +60,7 @@ func (m *Memory) Lock() (unlock func()) { m.m.mu.Lock(); return m.m.mu.Unlock }
 // Methods returns all methods of a memory.
 func (m *Memory) Methods() map[string]func() {
 	return map[string]func(){
-		"keepSpare": func() { m.m.keepSpare(0, nil) },
+		"keepSpare": func() { m.m.keepSpare(spare{}) },
 		"takeSpare": func() { m.m.takeSpare(0) },
 		"noteReach": func() { m.m.noteReach(0) }, "longestReach": func() { m.m.longestReach() },
 		"note":      func() { m.m.note(row{}) },

@@ -14,38 +14,37 @@ type memory struct {
 
 	reach int64 // the longest of the headers that were read, milliseconds; guarded by mu
 
-	spare  spare // guarded by mu
-	sealed bool  // the store was seen sealed; guarded by mu
+	spare  *spare // nil: there is none; guarded by mu
+	sealed bool   // the store was seen sealed; guarded by mu
 
 	listed atomic.Int64 // how long the last List took, nanoseconds
 }
 
 func newMemory() *memory { return &memory{rows: map[int64]row{}} }
 
-// spare is a new worker id that an Assign got as its own and did not come to use, because its ctx
-// ended or because a slot became free meanwhile. Nobody else gets it, so an Assign that is repeated
-// for hours must not take another one each time.
+// spare is a new worker id that an Assign came to and did not use, because its ctx ended or because a
+// slot became free meanwhile. The next Assign goes on with it: one that is repeated for hours must
+// not use up another worker id each time.
 type spare struct {
-	worker int64
+	number number
 	sent   []attempt // changes that may have made its slot
-	kept   bool      // there is one
 }
 
 // keepSpare keeps a worker id for the next Assign. There is one place for it: of two Assigns that
 // end at the same time, one worker id is used up without a use.
-func (m *memory) keepSpare(worker int64, sent []attempt) {
+func (m *memory) keepSpare(s spare) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spare = spare{worker, sent, true}
+	m.spare = &s
 }
 
 // takeSpare returns the worker id that was kept, if it is not above last, and forgets it, so that
 // no two Assigns have it.
-func (m *memory) takeSpare(last int64) (s spare) {
+func (m *memory) takeSpare(last int64) (s *spare) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.spare.worker <= last {
-		s, m.spare = m.spare, spare{}
+	if m.spare != nil && m.spare.number.worker <= last {
+		s, m.spare = m.spare, nil
 	}
 	return s
 }

@@ -85,7 +85,13 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		return s, err
 	}
 	if s.header.exists() && !s.header.sealed() {
-		if err := m.from.stray(s.header, all); err != nil {
+		h := s.header
+		if m.from.stray(h, all) != nil { // the list may have read the header before the slots
+			if h, err = m.from.anyHeader(ctx); err != nil {
+				return s, err
+			}
+		}
+		if err := m.from.stray(h, all); err != nil {
 			return s, refuse("%w", err)
 		}
 	}

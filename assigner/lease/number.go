@@ -27,21 +27,25 @@ const (
 
 // number is how far an Assign has come with a new worker id.
 //
-// Without a Numberer the first process to make a worker id's note has it, and the worker id is own
-// from then on. A Numberer gives a worker id that is own at once, or a list of unused ones, of
-// which the first process to make the slot has the worker id.
+// Without a Numberer the first process to make a worker id's note has it. Each turn makes the note
+// again, because the store may have forgotten it since, and another process have the worker id: the
+// note that is there says whose it is. A Numberer gives a worker id that is own, and is asked again
+// each turn, or a list of unused ones, of which the first process to make the slot has the worker
+// id.
 type number struct {
-	own  int64    // a worker id that is this Assign's alone and has no slot yet, or none
-	sent sentNote // a note whose outcome is unknown: it is sent again
+	worker int64  // own, or with a note that may be made; none: no worker id
+	token  string // of the note; empty: a Numberer's
+	end    int64  // of the first window that its slot may have been made with; 0: it has none
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }
 
-// sentNote is a note as it was sent. Without a token there is none.
-type sentNote struct {
-	worker int64
-	token  string
-}
+// leave leaves the worker id alone.
+func (n *number) leave() { n.worker, n.token, n.end = none, "", 0 }
+
+// mayBeOver reports whether a change without an answer may have made the slot, and its window may
+// have passed by now. Another process may have claimed the slot then, and an operator deleted it.
+func (n *number) mayBeOver(now int64) bool { return n.end > 0 && n.end <= now }
 
 // met takes note that another process makes new slots at the same time.
 func (n *number) met() { n.among = min(max(crowd, growth*n.among), mostAmong) }
@@ -68,42 +72,27 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Used.has(n.own) || c.mayBeOver(n.own, now) {
-		n.own = none
+	if h.Used.has(n.worker) || n.mayBeOver(now) {
+		n.leave()
 		return nil, ErrConflict
 	}
-	a, err := c.createSlot(ctx, h, n.own, h.Floor)
+	a, err := c.createSlot(ctx, h, n.worker, h.Floor)
 	if errors.Is(err, ErrConflict) {
-		n.own = none // the slot is there, and the next turn tells whether it is this claim's
+		n.leave() // the slot is there, and the next turn tells whether it is this claim's
 	}
 	return a, err
 }
 
-// mayBeOver reports whether an unanswered change may have made the slot of a worker id, and its
-// window may have passed by now. Another process may have claimed the slot then, and an operator
-// deleted it.
-func (c *claimer) mayBeOver(worker, now int64) bool {
-	for _, a := range c.sent {
-		if a.mine.worker == worker && a.mine.Until <= now {
-			return true
-		}
-	}
-	return false
-}
-
-// takeNumber makes the note of an unused worker id, which is own then. One that is own already
-// stays. It is ErrConflict if what v has is too old to find one, and assigner.ErrWorkersExhausted
-// if there is none.
+// takeNumber makes the note of an unused worker id, or again that of an earlier turn. It is
+// ErrConflict if what v has is too old to find one, and assigner.ErrWorkersExhausted if there is
+// none.
 func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 	n := &c.number
-	if n.own != none {
-		return nil
-	}
 	given := v.header.Used.union(usedOf(v.slots)).union(v.noted)
 	known := false // given has all notes
 	for lost := 0; lost < numberTries; {
-		resent := n.sent.token != ""
-		if !resent {
+		again := n.worker != none
+		if !again {
 			worker, ok := c.unusedOf(given)
 			old := lost > 0 && (!ok || lost == tries)
 			switch {
@@ -119,23 +108,20 @@ func (c *claimer) takeNumber(ctx context.Context, v sight) error {
 			case !ok:
 				return assigner.ErrWorkersExhausted
 			}
-			n.sent = sentNote{worker, newToken()}
+			n.worker, n.token = worker, newToken()
 		}
-		err := c.space.note(ctx, n.sent)
-		switch {
-		case err == nil:
-			n.own, n.sent = n.sent.worker, sentNote{}
-			return nil
-		case !errors.Is(err, ErrConflict):
+		err := c.space.note(ctx, n.worker, n.token)
+		if !errors.Is(err, ErrConflict) {
 			return err
-		case resent || n.among == 1: // it may be its own; among many the look costs more than an id
-			if err := c.findNote(ctx); err != nil || n.own != none {
+		}
+		if again || n.among == 1 { // it may be its own; among many the look costs more than an id
+			if own, err := c.ownNote(ctx); err != nil || own {
 				return err
 			}
 		}
-		given = given.with(n.sent.worker, n.sent.worker+1)
-		n.sent = sentNote{}
-		if !resent { // else it was lost earlier
+		given = given.with(n.worker, n.worker+1)
+		n.leave()
+		if !again { // else it was lost earlier
 			lost++
 			n.met()
 		}
@@ -154,24 +140,20 @@ func (c *claimer) unusedOf(given used) (worker int64, ok bool) {
 	}
 }
 
-// findNote looks whether the note that is there is the one that was sent: its worker id is own
-// then.
-func (c *claimer) findNote(ctx context.Context) error {
-	n := &c.number
-	e, err := c.space.get(ctx, noteName(n.sent.worker))
+// ownNote reports whether the note that is there is this Assign's.
+func (c *claimer) ownNote(ctx context.Context) (bool, error) {
+	e, err := c.space.get(ctx, noteName(c.number.worker))
 	if err != nil {
-		return err
+		return false, err
 	}
 	var there note
-	if err := json.Unmarshal(e.Value, &there); err == nil && there.Token == n.sent.token {
-		n.own, n.sent = n.sent.worker, sentNote{}
-	}
-	return nil
+	err = json.Unmarshal(e.Value, &there)
+	return err == nil && there.Token == c.number.token, nil
 }
 
 // note makes the note of a worker id. It is ErrConflict if there is one.
-func (s *space) note(ctx context.Context, n sentNote) error {
-	_, err := s.put(ctx, Entry{Name: noteName(n.worker)}, encode(note{recordVersion, n.token}))
+func (s *space) note(ctx context.Context, worker int64, token string) error {
+	_, err := s.put(ctx, Entry{Name: noteName(worker)}, encode(note{recordVersion, token}))
 	return err
 }
 
@@ -200,7 +182,7 @@ func (c *claimer) createSlot(
 // many: processes that start together would all meet at the lowest, and wait for each other there.
 func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 	for range numberTries {
-		earlier := c.number.own
+		earlier := c.number.worker
 		unused, err := c.unused(ctx)
 		if err != nil {
 			return nil, err
@@ -211,8 +193,16 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		}
 		// A slot that an earlier try was to make may have been made, claimed by others and deleted.
 		from := h.Floor
-		if c.number.own != none && c.number.own == earlier {
+		if c.number.worker != none && c.number.worker == earlier {
 			from = h.floor()
+			now, err := c.space.timeOf(ctx, h.entry)
+			if err != nil {
+				return nil, err
+			}
+			if c.number.mayBeOver(now) {
+				c.number.leave()
+				continue
+			}
 		}
 		for range min(tries, len(unused)) {
 			most := len(unused)
@@ -225,7 +215,7 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 			}
 			c.number.among = min(max(crowd, 2*c.number.among), most)
 		}
-		if c.number.own == none {
+		if c.number.worker == none {
 			break
 		}
 		c.leaveNumber()
@@ -237,8 +227,8 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 func (c *claimer) leaveNumber() {
 	c.space.options.Logger.Warn("new worker id has a lease already and is left alone; did the "+
 		"store forget which worker ids it gave out?",
-		"place", place(c.space.store), "worker", c.number.own)
-	c.number.own = none
+		"place", place(c.space.store), "worker", c.number.worker)
+	c.number.leave()
 }
 
 // unused returns worker ids of the range that have no slot: one that is own, or several times as
@@ -246,22 +236,22 @@ func (c *claimer) leaveNumber() {
 func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if c.number.own != none { // from an earlier try, or left over by an earlier Assign
-		own, err := c.space.numberer.Owns(ctx, c.number.own)
+	if c.number.worker != none { // from an earlier try, or left over by an earlier Assign
+		own, err := c.space.numberer.Owns(ctx, c.number.worker)
 		if err != nil {
 			return nil, err
 		}
 		if own {
 			return c.ownNumber()
 		}
-		c.number.own = none
+		c.number.leave()
 	}
 	ids, own, err := c.space.numberer.Number(ctx, c.first, c.last, 4*max(crowd, c.number.among))
 	if err != nil {
 		return nil, err
 	}
 	if own {
-		c.number.own = ids[0]
+		c.number.worker = ids[0]
 		return c.ownNumber()
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return c.busy[id] })
@@ -274,12 +264,12 @@ func (c *claimer) unused(ctx context.Context) (ids []int64, err error) {
 // ownNumber returns the worker id that is own. If it is above the range, because others were faster
 // or the store has skipped some, it is kept for an Assign with a wider layout.
 func (c *claimer) ownNumber() ([]int64, error) {
-	if c.number.own > c.last {
+	if c.number.worker > c.last {
 		return nil, fmt.Errorf("%w: the new worker id is %d, the highest is %d; wait for a "+
 			"worker id to be free, or use a layout with more WorkerBits",
-			assigner.ErrWorkersExhausted, c.number.own, c.last)
+			assigner.ErrWorkersExhausted, c.number.worker, c.last)
 	}
-	return []int64{c.number.own}, nil
+	return []int64{c.number.worker}, nil
 }
 
 // current returns the header as it is, so that no worker id is used up for a layout that has been
