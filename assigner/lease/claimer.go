@@ -61,7 +61,6 @@ func (c *claimer) close() {
 	if n.worker == none || c.got != nil && c.got.mine.worker == n.worker {
 		return
 	}
-	n.among = 1
 	var sent []attempt
 	for _, a := range c.sent {
 		if a.mine.worker == n.worker {
@@ -124,9 +123,6 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
 	c.got = nil
-	if c.number.worker == got.mine.worker {
-		c.number.leave() // it has its slot
-	}
 	return nil, ErrConflict
 }
 

@@ -116,3 +116,24 @@ func TestSpareLate(t *testing.T) {
 		}
 	})
 }
+
+// TestLateUntold: an Assign whose window has passed before it read the header, and which is not told the time
+// then, asks again.
+func TestLateUntold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		s.once(1, "put", slot0, func(run func() error) error {
+			s.once(1, "get", lease.HeaderName, func(run func() error) error {
+				time.Sleep(2 * time.Second)
+				s.once(1, "now", "", notDone)
+				return run()
+			})
+			return run()
+		})
+		c := assign(t, newAssigner(t, s, &lease.Options{Window: time.Second}))
+		if !until(c).After(time.Now()) {
+			t.Errorf("the window ends at %v, want one that has not passed", until(c))
+		}
+	})
+}

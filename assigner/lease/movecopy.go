@@ -85,11 +85,9 @@ func (m *mover) read(ctx context.Context) (s share, err error) {
 		return s, err
 	}
 	if s.header.exists() && !s.header.sealed() {
-		h := s.header
-		if m.from.stray(h, all) != nil { // the list may have read the header before the slots
-			if h, err = m.from.anyHeader(ctx); err != nil {
-				return s, err
-			}
+		h, err := m.from.anyHeader(ctx) // the list may have read it before the slots
+		if err != nil {
+			return s, err
 		}
 		if err := m.from.stray(h, all); err != nil {
 			return s, refuse("%w", err)

@@ -34,14 +34,14 @@ const (
 // id.
 type number struct {
 	worker int64  // own, or with a note that may be made; none: no worker id
-	token  string // of the note; empty: a Numberer's
+	token  string // of the note, which a Numberer's has not
 	end    int64  // of the first window that its slot may have been made with; 0: it has none
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }
 
 // leave leaves the worker id alone.
-func (n *number) leave() { n.worker, n.token, n.end = none, "", 0 }
+func (n *number) leave() { n.worker, n.end = none, 0 }
 
 // mayBeOver reports whether a change without an answer may have made the slot, and its window may
 // have passed by now. Another process may have claimed the slot then, and an operator deleted it.
@@ -147,8 +147,8 @@ func (c *claimer) ownNote(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	var there note
-	err = json.Unmarshal(e.Value, &there)
-	return err == nil && there.Token == c.number.token, nil
+	_ = json.Unmarshal(e.Value, &there) // what is no note has no token
+	return there.Token == c.number.token, nil
 }
 
 // note makes the note of a worker id. It is ErrConflict if there is one.

@@ -218,9 +218,11 @@ func TestTabular(t *testing.T) {
 		both := layoutOld + "," + beginning(time.Now().Add(100*time.Hour))
 		first := assign(t, newAssigner(t, s, nil).BindLayout(layoutOld))
 		second := assign(t, newAssigner(t, s, nil).BindLayout(both))
+		third := assign(t, newAssigner(t, s, &lease.Options{Reach: 48 * time.Hour}).BindLayout(both))
 		for range 3 {
 			extend(t, first, time.Hour)
 			extend(t, second, time.Hour)
+			extend(t, third, time.Hour)
 		}
 		if err := newAssigner(t, s, nil).TakeBack(t.Context(), layoutOld); err != nil {
 			t.Error(err)

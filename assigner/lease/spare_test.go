@@ -43,6 +43,35 @@ func TestSpareOverIndexed(t *testing.T) {
 	}
 }
 
+// TestSpareOverTwice: of two changes that may have made the slot of a worker id that is left over, the window
+// of the first one counts.
+func TestSpareOverTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := deaf{newAmbush()}
+		a := newAssigner(t, s, &lease.Options{First: 1})
+		var land func() error
+		for _, meet := range []func(run func() error) error{
+			func(run func() error) error { land = run; return errLost }, notDone,
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error { cancel(); return meet(run) })
+			if c, err := a.Assign(ctx, maxWorker); err == nil {
+				t.Fatalf("Assign = %v, want its ctx's error", c)
+			}
+			time.Sleep(10 * time.Minute)
+		}
+		if err := land(); err != nil {
+			t.Fatal(err)
+		}
+		other := assign(t, newAssigner(t, s, &lease.Options{First: 1, Last: 1}))
+		remove(s.memory, lease.SlotPrefix+"1")
+		if c := assign(t, a); overlap(c, other) {
+			t.Errorf("worker %d from %v on, and another until %v", c.Worker(), from(c), until(other))
+		}
+	})
+}
+
 // TestSpareForgotten: a new worker id whose note the store has forgotten may be another process's, be it
 // that an Assign left it over or goes on with it.
 func TestSpareForgotten(t *testing.T) {
