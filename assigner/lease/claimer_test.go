@@ -313,8 +313,8 @@ func TestRange(t *testing.T) {
 		}
 		remove(s.memory, lease.SlotPrefix+"2")
 		_, err := a.Assign(t.Context(), maxWorker)
-		if want := "all of the worker ids 1 to 3 are reserved, the first until 2000-01-01 00:20:00"; err == nil ||
-			!strings.Contains(err.Error(), want) {
+		if want := "1 have no slot and are not given out again, all others of the worker ids 1 to 3 are reserved, " +
+			"the first until 2000-01-01 00:20:00"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Assign = %v, want %q", err, want)
 		}
 		remove(s.memory, lease.SlotPrefix+"1")

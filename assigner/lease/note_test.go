@@ -240,6 +240,49 @@ func TestExhaustedReads(t *testing.T) {
 	})
 }
 
+// TestExhaustedWithoutSlots: a start that finds no worker id says how many of the range have no slot, so
+// that nobody waits for those, whether the store lists its notes or tells them apart.
+func TestExhaustedWithoutSlots(t *testing.T) {
+	t.Parallel()
+	for _, listed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAmbush()
+			var store lease.Store = s
+			if !listed {
+				store = apart{ambush: s}
+			}
+			assign(t, newAssigner(t, store, nil)) // worker 0, outside of the range
+			o := &lease.Options{First: 1, Last: 5}
+			for range 3 {
+				assign(t, newAssigner(t, store, o))
+			}
+			for range 2 { // starts that crash before they make the slot
+				s.around = func(op, name string, run func() error) error {
+					if op == "put" && strings.HasPrefix(name, lease.SlotPrefix) {
+						return lease.ErrRefused
+					}
+					return run()
+				}
+				_, err := newAssigner(t, store, o).Assign(t.Context(), maxWorker)
+				if !errors.Is(err, lease.ErrRefused) {
+					t.Fatalf("Assign = %v, want ErrRefused", err)
+				}
+			}
+			s.around = nil
+			exhausted := func(o *lease.Options, want string) {
+				t.Helper()
+				want = ": " + want + " reserved, the first until 2000-01-01 00:20:00 +0000 UTC, for another 20m0s; wait"
+				if _, err := newAssigner(t, store, o).Assign(t.Context(), maxWorker); !errors.Is(err,
+					assigner.ErrWorkersExhausted) || !strings.Contains(err.Error(), want) {
+					t.Errorf("notes listed %v: Assign = %v, want ErrWorkersExhausted%s", listed, err, want)
+				}
+			}
+			exhausted(o, "2 have no slot and are not given out again, all others of the worker ids 1 to 5 are")
+			exhausted(&lease.Options{First: 1, Last: 3}, "all of the worker ids 1 to 3 are")
+		})
+	}
+}
+
 // TestRepairNoted: no slot that a store forgot together with its note is made before the note, and a
 // Numberer, which keeps no notes, gets none.
 func TestRepairNoted(t *testing.T) {

@@ -324,9 +324,15 @@ func (c *claimer) exhausted(ctx context.Context, v sight, cause error) (free []r
 		err = fmt.Errorf("the worker ids %d to %d have been given out, and %d of their slots are "+
 			"there; a slot that was deleted is not given again", c.first, c.last, len(rows))
 	default:
-		err = fmt.Errorf("all of the worker ids %d to %d are reserved, the first until %v, "+
+		which := "all"
+		if gone := c.last - c.first + 1 - int64(len(rows)); c.space.index != nil {
+			which = "all slots" // an index has not shown all of them
+		} else if gone > 0 {
+			which = fmt.Sprintf("%d have no slot and are not given out again, all others", gone)
+		}
+		err = fmt.Errorf("%s of the worker ids %d to %d are reserved, the first until %v, "+
 			"for another %v; wait for it, or use a shorter Window or a layout with more WorkerBits",
-			c.first, c.last, millis(rows[0].Until),
+			which, c.first, c.last, millis(rows[0].Until),
 			time.UnixMilli(rows[0].Until).Sub(time.UnixMilli(now)))
 	}
 	return nil, fmt.Errorf("%w: %w", cause, err)

@@ -94,6 +94,24 @@ func TestIndexExhausted(t *testing.T) {
 	})
 }
 
+// TestIndexExhaustedMany: an index shows the first few slots of a range alone, so the error counts none
+// that have no slot, and speaks of the slots that there are.
+func TestIndexExhaustedMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, false)
+		o := lease.Options{Last: 19}
+		for range 20 {
+			assign(t, newAssigner(t, s, &o))
+		}
+		_, err := newAssigner(t, s, &o).Assign(t.Context(), maxWorker)
+		want := "all slots of the worker ids 0 to 19 are reserved, the first until"
+		if !errors.Is(err, assigner.ErrWorkersExhausted) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Assign = %v, want ErrWorkersExhausted: %s", err, want)
+		}
+	})
+}
+
 // TestIndexRefused: what an index or a numberer refuses ends the Assign, which has made no slot.
 func TestIndexRefused(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/lease"
 	"github.com/uidring/uidring/cmd/uid/internal/dsn"
 	"github.com/uidring/uidring/cmd/uid/internal/workerlist"
 	"github.com/uidring/uidring/internal/human"
@@ -44,43 +43,6 @@ func (p *Patient) reach(ctx context.Context) ([]Finding, error) {
 	}
 	return []Finding{ok("%s: lists %s in %v", p.Place, human.Plural(len(leases), "worker id"),
 		time.Since(begin).Round(100*time.Microsecond))}, nil
-}
-
-// entries finds what is wrong with the entries of an authority, and with those of its peers.
-func (p *Patient) entries(ctx context.Context) ([]Finding, error) {
-	c, err := p.Condition(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found := p.judge(c)
-	for _, peer := range p.Peers {
-		for _, f := range p.judge(peer.condition) {
-			f.Text = peer.place + ": " + f.Text
-			found = append(found, f)
-		}
-	}
-	return found, nil
-}
-
-// judge returns what is wrong with the entries of an authority.
-func (p *Patient) judge(c lease.Condition) []Finding {
-	advice := "another program writes here, or another version; a slot may be deleted, its " +
-		"worker id then stays out of use"
-	if !c.Header {
-		advice = "before more processes start: uid workers restored, see docs/operations.md"
-	}
-	var found []Finding
-	for _, fault := range c.Faults {
-		found = append(found, fail(p.Text(fault), advice))
-	}
-	switch {
-	case found != nil:
-		return found
-	case !c.Header:
-		return []Finding{ok("none: no worker id was ever claimed here")}
-	}
-	return []Finding{ok("a header, %s given out, and %s",
-		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))}
 }
 
 // lifetime checks how long the time bits last.
