@@ -23,8 +23,8 @@ type memory struct {
 func newMemory() *memory { return &memory{rows: map[int64]row{}} }
 
 // spare is a new worker id that an Assign came to and did not use, because its ctx ended or because
-// a slot became free meanwhile. The next Assign goes on with it: one that is repeated for hours must
-// not use up another worker id each time.
+// a slot became free meanwhile. The next Assign goes on with it: one that is repeated for hours
+// must not use up another worker id each time.
 type spare struct {
 	number number
 	sent   []attempt // changes that may have made its slot
