@@ -4,7 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,8 +62,45 @@ func (a *ambush) Put(ctx context.Context, old lease.Entry, value []byte) (e leas
 	return e, nil
 }
 
-// once has f take the place of the n-th call from now on that is op of name.
+// awaited is a hook of once.
+type awaited struct {
+	text string // which one it is
+	met  *bool
+}
+
+var hooks struct {
+	sync.Mutex
+	all []awaited
+}
+
+// TestMain fails where no call has met a hook of once: its test does not test what it says.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 { // else a test may have ended early
+		for _, h := range hooks.all {
+			if !*h.met {
+				fmt.Fprintln(os.Stderr, "no call has met the hook of "+h.text)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// once has f take the place of the n-th call from now on that is op of name. There has to be one: see
+// TestMain.
 func (h *hook) once(n int, op, name string, f func(run func() error) error) (met *bool) {
+	met = h.perhaps(n, op, name, f)
+	_, file, line, _ := runtime.Caller(1)
+	text := fmt.Sprintf("%s:%d, %s %s, call %d", filepath.Base(file), line, op, name, n)
+	hooks.Lock()
+	defer hooks.Unlock()
+	hooks.all = append(hooks.all, awaited{text, met})
+	return met
+}
+
+// perhaps is once for a call that there may not be.
+func (h *hook) perhaps(n int, op, name string, f func(run func() error) error) (met *bool) {
 	before := h.around
 	met = new(bool)
 	h.around = func(o, called string, run func() error) error {
@@ -85,11 +127,12 @@ func (s timed) Now(ctx context.Context) (now time.Time, err error) {
 }
 
 // The answers of calls.
-func notDone(func() error) error     { return errLost }
-func done(run func() error) error    { return errors.Join(run(), errLost) }
-func refused(func() error) error     { return lease.ErrRefused }
-func conflict(func() error) error    { return lease.ErrConflict }
-func doubled(run func() error) error { return errors.Join(run(), lease.ErrConflict) }
+func answered(run func() error) error { return run() }
+func notDone(func() error) error      { return errLost }
+func done(run func() error) error     { return errors.Join(run(), errLost) }
+func refused(func() error) error      { return lease.ErrRefused }
+func conflict(func() error) error     { return lease.ErrConflict }
+func doubled(run func() error) error  { return errors.Join(run(), lease.ErrConflict) }
 
 // record is what is stored under a name.
 type record struct {

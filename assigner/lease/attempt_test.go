@@ -260,12 +260,13 @@ func TestUnnumbered(t *testing.T) {
 // TestAttemptsBusy: of two changes that wait for other sessions each is looked for.
 func TestAttemptsBusy(t *testing.T) {
 	t.Parallel()
-	for range 20 { // they are looked for in any order
+	waited := false
+	for range 20 { // they are tried, and looked for, in any order
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatched(false)
 			s.free(t, 2)
 			// The second one is made late, before both are looked for.
-			s.once(1, "put", slot0, func(func() error) error { return lease.ErrBusy })
+			first := s.perhaps(1, "put", slot0, func(func() error) error { return lease.ErrBusy })
 			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
 				s.once(1, "shows", "", func(shows func() error) error { return errors.Join(run(), shows()) })
 				return lease.ErrBusy
@@ -274,6 +275,10 @@ func TestAttemptsBusy(t *testing.T) {
 			if err != nil || c.Worker() != 1 {
 				t.Errorf("Assign = %v, %v, want worker 1", c, err)
 			}
+			waited = waited || *first
 		})
+	}
+	if !waited {
+		t.Error("no Assign has tried both slots")
 	}
 }

@@ -187,51 +187,24 @@ func TestNoteLost(t *testing.T) {
 	})
 }
 
-// TestMarkedSlotThere: an Assign whose new worker id has a slot already leaves it alone and takes
-// another one, whatever it knows of its mark.
-func TestMarkedSlotThere(t *testing.T) {
-	t.Parallel()
-	for _, how := range []func(func() error) error{func(run func() error) error { return run() }, done} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newAmbush()
-			assign(t, newAssigner(t, s, nil))
-			text := string(s.entries[slot0].Value)
-			s.once(1, "put", lease.HeaderName, how)
-			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
-				put(s.memory, lease.SlotPrefix+"1", text)
-				return run()
-			})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			c, err := newAssigner(t, s, nil).Assign(ctx, maxWorker)
-			if err != nil || c.Worker() != 2 {
-				t.Errorf("Assign = %v, %v, want worker 2", c, err)
-			}
-			if got := string(s.entries[lease.SlotPrefix+"1"].Value); got != text {
-				t.Errorf("the slot is %s, want %s as before", got, text)
-			}
-		})
-	}
-}
-
-// TestLastNumberTaken: an Assign that loses the last worker id to another process looks for a slot
-// that is free by now.
+// TestLastNumberTaken: an Assign that loses the note of the last worker id to another process looks for a
+// slot that is free by now.
 func TestLastNumberTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		s.once(1, "put", lease.HeaderName, func(run func() error) error {
+		met := s.once(1, "put", lease.NotePrefix+"1", func(run func() error) error {
 			give(t, s, 1, time.Now().Add(-time.Hour))
 			return run()
 		})
-		if c, err := newAssigner(t, s, nil).Assign(t.Context(), 1); err != nil || c.Worker() != 1 {
+		if c, err := newAssigner(t, s, nil).Assign(t.Context(), 1); err != nil || c.Worker() != 1 || !*met {
 			t.Errorf("Assign = %v, %v, want worker 1, which was given back", c, err)
 		}
 	})
 }
 
-// TestNumberCancelled: an Assign that waits for its turn at the header ends with its ctx.
+// TestNumberCancelled: an Assign that loses every note to others ends with its ctx.
 func TestNumberCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,9 @@
 // Every worker id that was ever assigned is a slot, an entry of the store. It holds a counter that
 // fences (gen, the fencing token), a random text that names the last change (token), the owner and
 // the end of the reserved window. Its first owner has made a note of the worker id before, which
-// stays where a slot is deleted. A header keeps the layout of all ids, and the random name of their
-// universe, which tells a header that was made anew:
+// stays where a slot is deleted. A slot that Move has copied has none: the header lists its worker
+// id. The header keeps the layout of all ids, and the random name of their universe, which tells a
+// header that was made anew:
 //
 //	header    {"layout": "28-22-13-0/1s@2026-01-01T00:00:00Z", "universe": "...", ...}
 //	used-0    {"token": "..."}

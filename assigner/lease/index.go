@@ -6,8 +6,9 @@ import (
 )
 
 // An Index is a Store that finds what a start needs without a List, for universes of many slots.
-// With it, List is called for Slots, Examine, Restore and Move alone. Where an Index is an
-// assigner.Clock, it tells the time of each read in Entry.At.
+// With it, List is called for Slots, Examine, Restore and Move alone, and, where it is no Numberer,
+// for TakeBack and by a start that has lost notes to others. Where an Index is an assigner.Clock,
+// it tells the time of each read in Entry.At.
 type Index interface {
 	Store
 

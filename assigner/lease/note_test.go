@@ -132,19 +132,21 @@ func TestUniverseOfOld(t *testing.T) {
 	})
 }
 
-// TestNoteWithSlot: a start whose worker id turns out to have a slot takes another one, also where the
-// note got no answer.
+// TestNoteWithSlot: a start whose worker id turns out to have a slot leaves it alone and takes another
+// one, also where the note got no answer.
 func TestNoteWithSlot(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(run func() error) error{
-		"answered": func(run func() error) error { return run() }, "unanswered": done, "sent twice": doubled,
+		"answered": answered, "unanswered": done, "sent twice": doubled,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newAmbush()
 			met := s.once(1, "put", lease.NotePrefix+"0", answer)
+			text := ""
 			s.once(1, "put", slot0, func(run func() error) error {
-				put(s.memory, slot0, `{"v":1,"gen":1,"token":"1","owner":"x","until_ms":900000000000000,"universe":"`+
-					recordOf(t, s.memory, lease.HeaderName).Universe+`"}`)
+				text = `{"v":1,"gen":1,"token":"1","owner":"x","until_ms":900000000000000,"universe":"` +
+					recordOf(t, s.memory, lease.HeaderName).Universe + `"}`
+				put(s.memory, slot0, text)
 				return run()
 			})
 			puts, hit := 0, s.around
@@ -154,9 +156,11 @@ func TestNoteWithSlot(t *testing.T) {
 				}
 				return hit(op, name, run)
 			}
-			if c := assign(t, newAssigner(t, s, nil)); c.Worker() == 0 || !*met || puts != 1 {
-				t.Errorf("%s: worker %d after %d writes of slot 0, want another than 0 after one", name, c.Worker(),
-					puts)
+			if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || !*met || puts != 1 {
+				t.Errorf("%s: worker %d after %d writes of slot 0, want 1 after one", name, c.Worker(), puts)
+			}
+			if got := string(s.entries[slot0].Value); got != text {
+				t.Errorf("%s: the slot is %s, want %s as before", name, got, text)
 			}
 		})
 	}
@@ -534,7 +538,8 @@ func TestSpareOver(t *testing.T) {
 	}
 }
 
-// TestNoteLate: a note that lands after a start has looked for it is the start's all the same.
+// TestNoteLate: a note that got no answer, and lands right before it is sent again, is the start's all the
+// same.
 func TestNoteLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -542,15 +547,14 @@ func TestNoteLate(t *testing.T) {
 		assign(t, newAssigner(t, s, nil))
 		var land func() error
 		s.once(1, "put", lease.NotePrefix+"1", func(run func() error) error { land = run; return errLost })
-		s.once(1, "get", lease.NotePrefix+"1", func(run func() error) error {
-			err := run()
-			if landed := land(); landed != nil {
-				t.Error(landed)
+		again := s.once(2, "put", lease.NotePrefix+"1", func(run func() error) error {
+			if err := land(); err != nil {
+				t.Error(err)
 			}
-			return err
+			return run()
 		})
-		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 {
-			t.Errorf("worker %d, want 1", c.Worker())
+		if c := assign(t, newAssigner(t, s, nil)); c.Worker() != 1 || !*again {
+			t.Errorf("worker %d, and the note was sent again: %v, want worker 1", c.Worker(), *again)
 		}
 	})
 }

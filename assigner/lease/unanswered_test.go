@@ -33,8 +33,7 @@ func floorOf(t *testing.T, m *memory) time.Time {
 func TestRestoreUnanswered(t *testing.T) {
 	t.Parallel()
 	const restored = 3 * reach
-	for _, call := range []string{"now ", "list ", "get header", "put header", "put slot-0", "put slot-1",
-		"put slot-2"} {
+	for _, call := range []string{"now ", "list ", "put header", "put slot-0", "put slot-1", "put slot-2"} {
 		for name, answer := range map[string]func(func() error) error{"not done": notDone, "done": done} {
 			for _, header := range []bool{true, false} {
 				synctest.Test(t, func(t *testing.T) {
@@ -47,11 +46,11 @@ func TestRestoreUnanswered(t *testing.T) {
 						remove(s.memory, lease.HeaderName)
 					}
 					op, entry, _ := strings.Cut(call, " ")
-					s.once(1, op, entry, answer)
+					met := s.once(1, op, entry, answer)
 					what := fmt.Sprintf("%s %s, with a header: %v", call, name, header)
 					least := time.Now().Add(restored)
-					if err := newAssigner(t, s, nil).Restore(t.Context(), 5, restored, ""); err != nil {
-						t.Fatalf("%s: %v", what, err)
+					if err := newAssigner(t, s, nil).Restore(t.Context(), 5, restored, ""); err != nil || !*met {
+						t.Fatalf("%s: %v, and it was called: %v", what, err, *met)
 					}
 					if floorOf(t, s.memory).Before(least) {
 						t.Errorf("%s: the floor is %v, want %v or later", what, floorOf(t, s.memory), least)
@@ -125,7 +124,7 @@ func TestReachUnanswered(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
 		a := newAssigner(t, s, &lease.Options{Reach: 2 * reach})
-		free := assign(t, newAssigner(t, s, nil)) // so that no worker id has to be marked
+		free := assign(t, newAssigner(t, s, nil)) // whose slot will be free: it needs no note
 		if err := free.Release(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -50,9 +50,10 @@ type Fresh interface {
 	Fresh()
 }
 
-// A Noter is a lease.Store whose List leaves the notes out, because a start needs none of them.
+// A Noter is a lease.Store whose List leaves the notes out, because few starts need them.
 type Noter interface {
-	// Notes returns the worker ids of all notes. Like List it is not old.
+	// Notes returns the worker ids of all notes. Like Get it shows every change that was answered
+	// before the call began.
 	Notes(ctx context.Context) ([]int64, error)
 }
 
