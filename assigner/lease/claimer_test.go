@@ -490,7 +490,7 @@ func TestLateExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newAmbush()
 		assign(t, newAssigner(t, s, nil))
-		met := s.once(1, "get", lease.HeaderName, func(run func() error) error {
+		met := s.once(2, "get", lease.HeaderName, func(run func() error) error {
 			time.Sleep(time.Second)
 			return run()
 		})

@@ -105,3 +105,15 @@ func TestMemoryLocked(t *testing.T) {
 	unlock()
 	wg.Wait()
 }
+
+// TestMemoryForgot: what was found out first is not forgotten for a window that ended earlier.
+func TestMemoryForgot(t *testing.T) {
+	t.Parallel()
+	m := lease.NewMemory()
+	for _, end := range []int64{5, 3} {
+		m.Forgot(end)
+	}
+	if got := m.Begin(); got != 5 {
+		t.Errorf("windows begin at %d, want 5", got)
+	}
+}

@@ -76,7 +76,7 @@ func (c *claimer) create(ctx context.Context, v sight) (*attempt, error) {
 		n.leave()
 		return nil, ErrConflict
 	}
-	a, err := c.createSlot(ctx, h, n.worker, h.Floor)
+	a, err := c.createSlot(ctx, h, n.worker, now, h.Floor)
 	if errors.Is(err, ErrConflict) {
 		n.leave() // the slot is there, and the next turn tells whether it is this claim's
 	}
@@ -160,15 +160,11 @@ func (s *space) note(ctx context.Context, worker int64, token string) error {
 // createSlot makes the slot of a worker id, whose window begins at from or later. It is ErrConflict
 // if there is one.
 func (c *claimer) createSlot(
-	ctx context.Context, h header, worker, from int64,
+	ctx context.Context, h header, worker, now, from int64,
 ) (*attempt, error) {
 	absent := row{worker: worker, entry: Entry{Name: slotName(worker)}}
 	if known, ok := c.space.memory.row(worker); ok { // what says that there is no slot may be old
 		return nil, &behindError{known}
-	}
-	now, err := c.space.timeOf(ctx, h.entry)
-	if err != nil {
-		return nil, err
 	}
 	if err := c.within(h, now, from); err != nil {
 		return nil, err
@@ -191,25 +187,25 @@ func (c *claimer) createNumbered(ctx context.Context) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
+		now, err := c.space.timeOf(ctx, h.entry)
+		if err != nil {
+			return nil, err
+		}
+		if c.number.mayBeOver(now) {
+			c.number.leave()
+			continue
+		}
 		// A slot that an earlier try was to make may have been made, claimed by others and deleted.
 		from := h.Floor
 		if c.number.worker != none && c.number.worker == earlier {
 			from = h.floor()
-			now, err := c.space.timeOf(ctx, h.entry)
-			if err != nil {
-				return nil, err
-			}
-			if c.number.mayBeOver(now) {
-				c.number.leave()
-				continue
-			}
 		}
 		for range min(tries, len(unused)) {
 			most := len(unused)
 			i := rand.IntN(min(c.number.among, most))
 			worker := unused[i]
 			unused = slices.Delete(unused, i, i+1)
-			a, err := c.createSlot(ctx, h, worker, from)
+			a, err := c.createSlot(ctx, h, worker, now, from)
 			if !errors.Is(err, ErrConflict) {
 				return a, err
 			}
