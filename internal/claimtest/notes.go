@@ -16,7 +16,10 @@ func Notes(ctx context.Context, t *testing.T, s lease.Store) {
 	t.Helper()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	n := s.(storekind.Noter)
+	n, ok := s.(storekind.Noter)
+	if !ok {
+		t.Fatalf("%v is no Noter", s)
+	}
 	if ids, err := n.Notes(ctx); err != nil || len(ids) != 0 {
 		t.Errorf("Notes of nothing = %v, %v, want none", ids, err)
 	}
