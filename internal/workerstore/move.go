@@ -88,7 +88,7 @@ func (h *settings) readNote(text string) error {
 
 // movedIn returns the lowest worker id from worker on that a move has not left as used.
 func (s *Store) movedIn(worker int64) int64 {
-	if given := s.given.Load(); given != nil && !s.shared() {
+	if given := s.given.Load(); given != nil {
 		for _, r := range *given {
 			if worker >= r[0] && worker < r[1] {
 				worker = r[1]
@@ -225,7 +225,7 @@ func mayStop(ctx context.Context, q *sqldb.Conn) error {
 			}
 		}
 	case "postgres":
-		may := false
+		var may bool
 		err := q.Row(ctx, "SELECT HAS_TABLE_PRIVILEGE('WORKER_NODE', 'UPDATE') AND "+
 			"HAS_SEQUENCE_PRIVILEGE(PG_GET_SERIAL_SEQUENCE('WORKER_NODE', 'id'), 'UPDATE')",
 			nil, &may)

@@ -61,17 +61,18 @@ func (s *Store) Owns(ctx context.Context, worker int64) (own bool, err error) {
 // below the highest. In the others it has a note, or a move has left it as used.
 func (s *Store) Used(ctx context.Context, worker int64) (used bool, err error) {
 	err = s.do(ctx, func(q *sqldb.Conn) error {
-		if s.shared() {
-			highest, err := workertable.Highest(ctx, q)
-			if used = worker <= highest; !used || err != nil {
-				return err
-			}
-			return s.missing(ctx, q, worker)
-		}
 		var n int64
-		err := q.Row(ctx, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
-			[]any{s.namespace, noteOf(worker)}, &n)
-		if used = n > 0 || s.movedIn(worker) > worker; !used || err != nil {
+		var err error
+		if s.shared() {
+			n, err = workertable.Highest(ctx, q)
+			used = worker <= n
+		} else {
+			err = q.Row(ctx,
+				"SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ?",
+				[]any{s.namespace, noteOf(worker)}, &n)
+			used = n > 0 || s.movedIn(worker) > worker
+		}
+		if err != nil || !used {
 			return err
 		}
 		return s.missing(ctx, q, worker)

@@ -117,7 +117,7 @@ func (s *Store) Put(
 	if err != nil {
 		return lease.Entry{}, err
 	}
-	made := false
+	var made bool
 	err = s.do(ctx, func(q *sqldb.Conn) error {
 		if worker >= 0 && old.Version != "" {
 			if err := s.note(ctx, q, worker); err != nil {
@@ -126,8 +126,8 @@ func (s *Store) Put(
 		}
 		return s.patient(ctx, func(ctx context.Context) error {
 			n, err := q.Changed(ctx, c.query, c.args...)
-			if plain := c.plain(); sqldb.NotInCharset(err) && plain[0] != c.args[0] {
-				n, err = q.Changed(ctx, c.query, plain...)
+			if sqldb.NotInCharset(err) {
+				n, err = q.Changed(ctx, c.query, c.plain()...)
 			}
 			if err != nil && s.db.Failure(err) == sqldb.Duplicate {
 				err = nil // and n is 0
@@ -321,7 +321,7 @@ func (s *Store) Look(
 			ORDER BY UNTIL_MS LIMIT ? OFFSET ?`, append(args, ask.Limit, ask.Skip)...)
 		return err
 	})
-	if err == nil && len(bad) > 0 {
+	if len(bad) > 0 {
 		s.logger.Warn("rows cannot be read and are not claimed", "place", s.db.Place(),
 			"error", bad)
 	}
@@ -346,7 +346,7 @@ func (s *Store) Latest(ctx context.Context) (e lease.Entry, err error) {
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil
-		case err == nil && r.Until < chosen:
+		case r.Until < chosen:
 			return lease.ErrConflict
 		}
 		e = r.entry(time.Time{})

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/lease"
@@ -63,8 +62,7 @@ var (
 func Open(d *sqldb.DB, node workertable.Node, o Options) (*Store, error) {
 	namespace := cmp.Or(o.Namespace, workertable.DefaultNamespace)
 	const most = workertable.ColumnWidth
-	if utf8.RuneCountInString(namespace) > most ||
-		workertable.Cut(namespace, most) != namespace || // it replaces control characters as well
+	if workertable.Cut(namespace, most) != namespace || // it replaces control characters as well
 		strings.TrimSpace(namespace) != namespace {
 		return nil, fmt.Errorf("sqlstore: Namespace is %q, want 1 to %d characters, no control "+
 			"characters and no space at the ends", namespace, most)
