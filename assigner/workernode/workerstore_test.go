@@ -176,6 +176,14 @@ func TestStoreHeader(t *testing.T) {
 	if _, err := s.Put(ctx, old, []byte(`{"token":"6","layout":"`+strings.Repeat("x", 191)+`"}`)); err != nil {
 		t.Errorf("Put in place of a reach that is too long: %v", err)
 	}
+	exec("DELETE FROM WORKER_LEASE")
+	if _, err := storeOn(t, db, "orders").Put(ctx, old, []byte(`{}`)); !errors.Is(err, lease.ErrConflict) {
+		t.Errorf("Put in place of a header that was deleted = %v, want ErrConflict", err)
+	}
+	if got, err := s.Get(ctx, "header"); err != nil || got.Version != "" {
+		t.Errorf("Get of a header that was deleted = %+v, %v, want none", got, err)
+	}
+	exec(rowOf, -1, 1, "", "")
 	exec("UPDATE WORKER_LEASE SET NONCE = 5, LAYOUT = 'a'")
 	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) " +
 		"VALUES ('', -1, 0, 0, 9, '', '')")
@@ -252,8 +260,8 @@ func TestStoreLook(t *testing.T) {
 	}
 	for _, name := range []string{"x", "slot-x", "9"} {
 		_, err := s.Get(ctx, name)
-		_, err2 := s.Shows(ctx, name, "7")
-		if !errors.Is(err, lease.ErrRefused) || !errors.Is(err2, lease.ErrRefused) {
+		shown, err2 := s.Shows(ctx, name, "7")
+		if !errors.Is(err, lease.ErrRefused) || !errors.Is(err2, lease.ErrRefused) || shown {
 			t.Errorf("Get and Shows of %q = %v, %v, want ErrRefused", name, err, err2)
 		}
 	}
@@ -360,7 +368,7 @@ func TestStoreNotes(t *testing.T) {
 	own := storeOn(t, db, "default")
 	e, err = own.Put(ctx, none, value(7))
 	if err == nil {
-		_, err = own.Put(ctx, e, value(8))
+		_, err = storeOn(t, db, "default").Put(ctx, e, value(8)) // another process
 	}
 	if err != nil || notes() != 0 {
 		t.Errorf("Put in the namespace of WORKER_NODE: %v, %d notes, want none", err, notes())
@@ -489,6 +497,8 @@ func TestStoreKeys(t *testing.T) {
 			t.Errorf("Used(%d) = %v, %v, want %v", worker, used, err, want)
 		}
 	}
+	exec("INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, GENERATION, NONCE, UNTIL_MS, OWNER, LAYOUT) "+
+		"VALUES ('default', ?, 1, 7, -1, '', '')", noteOf(2)) // by hand
 	if ids, next, err := s.Deleted(ctx, 0); err != nil || ids != nil || next != 0 {
 		t.Errorf("Deleted = %v, %d, %v, want none", ids, next, err)
 	}
@@ -547,7 +557,21 @@ func TestStoreStop(t *testing.T) {
 			t.Errorf("after Endless(%v) the table is locked: %v", stop, err)
 		}
 	}
-	denied, sent = "", nil
+	denied = ""
+	tx, err := other.BeginTx(ctx, nil)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "UPDATE WORKER_NODE SET PORT = ''")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Endless(ctx, false); err != nil {
+		t.Errorf("the look before a stop, during a transaction: %v, want no wait for it", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	sent = nil
 	if _, err := s.Endless(ctx, true); err != nil {
 		t.Error(err)
 	}
@@ -613,7 +637,7 @@ func TestStoreFails(t *testing.T) {
 		"a key":   func() error { _, _, err := keys.Number(ctx, 0, 1<<40, 1); return err },
 		"Owns":    func() error { _, err := keys.Owns(ctx, 1); return err },
 		"Used":    func() error { _, err := own.Used(ctx, 1); return err },
-		"a used":  func() error { _, err := keys.Used(ctx, 1); return err },
+		"a used":  func() error { _, err := keys.Used(ctx, 0); return err },
 		"change":  change(own, "slot-0", ""),
 		"note":    func() error { return change(storeOn(t, db, "orders"), "slot-0", "")() },
 		"shorten": func() error { return errors.Join(change(own, "header", "a~b")(), change(own, "header", "a")()) },
