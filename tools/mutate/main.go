@@ -24,7 +24,8 @@ import (
 
 // packages are mutated unless arguments say otherwise.
 var packages = []string{
-	"bitsalloc", "ringbuffer", "uid", "assigner/lease", "assigner/workernode", "internal/sqldb",
+	"bitsalloc", "ringbuffer", "uid", "assigner/lease", "assigner/etcd", "assigner/zookeeper",
+	"assigner/kubernetes", "assigner/workernode", "internal/workerstore", "internal/sqldb",
 }
 
 // options are the command's flags.
