@@ -176,7 +176,8 @@ func (s *rough) goBack(t *testing.T, gate chan bool, highest *atomic.Int64) {
 		gate <- true
 		defer func() { <-gate }()
 	}
-	version := s.version
+	var version int
+	s.set(func() { version = s.version })
 	back()
 	s.set(func() { s.back++; s.version = version + 1000 })
 	s.note("went back, highest %d", highest.Load())
