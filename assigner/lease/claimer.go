@@ -123,6 +123,9 @@ func (c *claimer) claim(ctx context.Context) (*claim, error) {
 	// The window passed before the store confirmed it, and any process may claim the slot now.
 	delete(c.sent, got.mine.Token)
 	c.got = nil
+	if c.number.worker == got.mine.worker {
+		c.number.leave() // it has its slot
+	}
 	return nil, ErrConflict
 }
 
@@ -248,8 +251,8 @@ func (c *claimer) take(ctx context.Context, h header, old row, now, from int64) 
 	token := a.mine.Token
 	// Before the change is sent, because from then on it may happen.
 	c.sent[token] = a
-	if old.worker == c.number.worker && c.number.end == 0 {
-		c.number.end = until
+	if n := &c.number; old.worker == n.worker && (n.end == 0 || until < n.end) {
+		n.end = until
 	}
 	mine, err := c.space.swap(ctx, old, a.mine)
 	switch {

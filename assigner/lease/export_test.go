@@ -57,6 +57,9 @@ func (m *Memory) Begin() int64     { return m.m.begin() }
 // Lock locks what the methods of a memory read and change.
 func (m *Memory) Lock() (unlock func()) { m.m.mu.Lock(); return m.m.mu.Unlock }
 
+// Forgot tells an Assigner that windows up to end may not be in the store any more.
+func (a *Assigner) Forgot(end int64) { a.space.memory.forgot(end) }
+
 // Methods returns all methods of a memory.
 func (m *Memory) Methods() map[string]func() {
 	return map[string]func(){

@@ -347,31 +347,36 @@ func TestStubborn(t *testing.T) {
 // TestRestoreLaggingList: a Restore raises the ends of slots too that the list does not show yet.
 func TestRestoreLaggingList(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := lagging{newIndexed(time.Second, false)}
-		a := newAssigner(t, s, nil)
-		assign(t, a)
-		time.Sleep(2 * time.Second)
-		slot := fmt.Sprintf(`{"v":1,"gen":1,"token":"7","owner":"o","until_ms":%d}`, time.Now().Add(time.Hour).UnixMilli())
-		if _, err := s.Put(t.Context(), lease.Entry{Name: lease.SlotPrefix + "1"}, []byte(slot)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second / 2)
-		floor := time.Now().Add(48 * time.Hour).Truncate(time.Millisecond)
-		if err := a.Restore(t.Context(), 5, 48*time.Hour, ""); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * time.Second)
-		slots, err := a.Slots(t.Context())
-		if err != nil || len(slots) != 2 {
-			t.Fatalf("Slots = %v, %v, want two", slots, err)
-		}
-		for _, slot := range slots {
-			if slot.Until.Before(floor) {
-				t.Errorf("worker %d is reserved until %v, want %v or later", slot.Worker, slot.Until, floor)
+	for _, index := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newIndexed(time.Second, false)
+			a := newAssigner(t, s, nil)
+			if !index {
+				a = newAssigner(t, lagging{s}, nil)
 			}
-		}
-	})
+			assign(t, a)
+			time.Sleep(2 * time.Second)
+			slot := fmt.Sprintf(`{"v":1,"gen":1,"token":"7","owner":"o","until_ms":%d}`, time.Now().Add(time.Hour).UnixMilli())
+			if _, err := s.Put(t.Context(), lease.Entry{Name: lease.SlotPrefix + "1"}, []byte(slot)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second / 2)
+			floor := time.Now().Add(48 * time.Hour).Truncate(time.Millisecond)
+			if err := a.Restore(t.Context(), 5, 48*time.Hour, ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			slots, err := a.Slots(t.Context())
+			if err != nil || len(slots) != 2 {
+				t.Fatalf("Slots = %v, %v, want two", slots, err)
+			}
+			for _, slot := range slots {
+				if slot.Until.Before(floor) {
+					t.Errorf("worker %d is reserved until %v, want %v or later", slot.Worker, slot.Until, floor)
+				}
+			}
+		})
+	}
 }
 
 // TestSpareKept: a worker id that an Assign got as its own and did not come to use is the next one's,

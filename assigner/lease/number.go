@@ -35,7 +35,7 @@ const (
 type number struct {
 	worker int64  // own, or with a note that may be made; none: no worker id
 	token  string // of the note, which a Numberer's has not
-	end    int64  // of the first window that its slot may have been made with; 0: it has none
+	end    int64  // the earliest of the windows that its slot may have been made with; 0: none
 
 	among int // among how many of the lowest unused ones the next is taken at random
 }

@@ -1,8 +1,10 @@
 package lease_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +46,7 @@ func TestSpareOverIndexed(t *testing.T) {
 }
 
 // TestSpareOverTwice: of two changes that may have made the slot of a worker id that is left over, the window
-// of the first one counts.
+// that ends first counts.
 func TestSpareOverTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,6 +70,92 @@ func TestSpareOverTwice(t *testing.T) {
 		remove(s.memory, lease.SlotPrefix+"1")
 		if c := assign(t, a); overlap(c, other) {
 			t.Errorf("worker %d from %v on, and another until %v", c.Worker(), from(c), until(other))
+		}
+	})
+}
+
+// TestSpareOverClock: the window that ends first may be that of the later change, where the clock was ahead.
+func TestSpareOverClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := deaf{newAmbush()}
+		ahead := time.Hour
+		a := newAssigner(t, s, &lease.Options{First: 1})
+		a.SetClock(func() time.Time { return time.Now().Add(ahead) })
+		for _, meet := range []func(run func() error) error{notDone, done} {
+			ctx, cancel := context.WithCancel(t.Context())
+			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error { cancel(); return meet(run) })
+			if c, err := a.Assign(ctx, maxWorker); err == nil {
+				t.Fatalf("Assign = %v, want its ctx's error", c)
+			}
+			ahead = 0
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(20 * time.Minute)
+		other := assign(t, newAssigner(t, s, &lease.Options{First: 1, Last: 1}))
+		remove(s.memory, lease.SlotPrefix+"1")
+		if c := assign(t, a); overlap(c, other) {
+			t.Errorf("worker %d from %v on, and another until %v", c.Worker(), from(c), until(other))
+		}
+	})
+}
+
+// TestSpareOverEra: or where an era was announced meanwhile, and taken back since.
+func TestSpareOverEra(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		one := beginning(time.Now().Add(-24 * time.Hour))
+		both := one + "," + beginning(time.Now().Add(30*time.Minute))
+		a := newAssigner(t, s, &lease.Options{First: 1, Window: time.Hour}).BindLayout(one)
+		try := func(meet func(run func() error) error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			s.once(1, "put", lease.SlotPrefix+"1", func(run func() error) error {
+				defer cancel()
+				return meet(run)
+			})
+			if c, err := a.Assign(ctx, maxWorker); err == nil {
+				t.Fatalf("Assign = %v, want its ctx's error", c)
+			}
+		}
+		try(notDone)
+		nine := assign(t, newAssigner(t, s, &lease.Options{First: 9, Window: time.Minute}).BindLayout(both))
+		try(done)
+		if err := nine.Release(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := newAssigner(t, s, nil).TakeBack(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(31 * time.Minute)
+		short := &lease.Options{First: 1, Last: 1, Window: 5 * time.Minute}
+		other := assign(t, newAssigner(t, s, short).BindLayout(one))
+		time.Sleep(6 * time.Minute)
+		remove(s.memory, lease.SlotPrefix+"1", lease.SlotPrefix+"9")
+		if c := assign(t, a); overlap(c, other) {
+			t.Errorf("worker %d from %v on, and another until %v", c.Worker(), from(c), until(other))
+		}
+	})
+}
+
+// TestSlotOfItsOwn: an Assign whose window is of no use, because the store turns out to have gone back, does
+// not warn of the slot that it has made.
+func TestSlotOfItsOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := timed{newAmbush()}
+		var log bytes.Buffer
+		a := newAssigner(t, s, &lease.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		begin := time.Now().Add(23 * time.Hour)
+		s.once(1, "put", slot0, func(run func() error) error {
+			s.once(1, "get", lease.HeaderName, func(run func() error) error {
+				a.Forgot(begin.UnixMilli())
+				return run()
+			})
+			return run()
+		})
+		if c := assign(t, a); from(c).Before(begin) || log.Len() > 0 {
+			t.Errorf("worker %d from %v on, and the log is %q, want nothing", c.Worker(), from(c), &log)
 		}
 	})
 }

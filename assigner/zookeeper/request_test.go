@@ -285,8 +285,9 @@ func TestListStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("List = %d entries, %v, want Canceled", len(all), err)
 	}
-	for stop := time.Now().Add(2 * time.Second); time.Now().Before(stop) && read.Load() <= 2*atATime; {
-		time.Sleep(10 * time.Millisecond) // for a List that goes on
+	for last := int64(-1); last != read.Load() && read.Load() <= 2*atATime; {
+		last = read.Load()
+		time.Sleep(2 * time.Second) // for a List that goes on
 	}
 	if n := read.Load(); n < 1 || n > 2*atATime {
 		t.Errorf("List read %d slots of %d, want at most those on their way as it ended", n, slots)

@@ -76,7 +76,7 @@ func (p *Patient) judge(c lease.Condition, room int64) []Finding {
 	}
 	f := ok("a header, %s given out, and %s",
 		human.Plural(int(c.Used), "worker id"), human.Plural(c.Slots, "slot"))
-	if lost := c.Used - int64(c.Slots); lost > room/5 {
+	if lost := min(c.Used-int64(c.Slots), room); lost > room/5 {
 		f = warn(fmt.Sprintf("%s; of the layout's %s worker ids %s have no slot and are not given "+
 			"out again", f.Text, human.Count(room), human.Count(lost)),
 			"a start that crashes between the note and the slot of a new worker id leaves one, so "+
