@@ -198,3 +198,31 @@ func TestRestoreUnlisted(t *testing.T) {
 		}
 	})
 }
+
+// TestRestoreSeen: a Restore waits for a list that shows its header, begins again where another process has
+// changed the header meanwhile, and ends where the header is refused.
+func TestRestoreSeen(t *testing.T) {
+	t.Parallel()
+	for _, meet := range []struct {
+		header func(s watched, run func() error) error
+		want   error
+	}{
+		{func(_ watched, run func() error) error { return run() }, nil},
+		{func(s watched, run func() error) error { s.edit(lease.HeaderName, "", ""); return run() }, nil},
+		{func(_ watched, _ func() error) error { return lease.ErrRefused }, lease.ErrRefused},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := watched{newIndexed(time.Second, false), &hook{}}
+			assign(t, newAssigner(t, s, nil))
+			time.Sleep(2 * time.Second)
+			s.once(1, "get", lease.HeaderName, func(run func() error) error { return meet.header(s, run) })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			begin := time.Now()
+			err := newAssigner(t, s, nil).Restore(ctx, 0, 0, "l")
+			if !errors.Is(err, meet.want) || err == nil && time.Since(begin) < time.Second {
+				t.Errorf("Restore = %v after %v, want %v", err, time.Since(begin), meet.want)
+			}
+		})
+	}
+}
