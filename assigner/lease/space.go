@@ -163,7 +163,7 @@ func (s *space) latest(ctx context.Context, h header) (r row, there bool, err er
 // last returns the row whose window ends last. there reports whether there is one.
 func last(rows []row) (r row, there bool) {
 	for _, found := range rows {
-		if !there || found.Until > r.Until {
+		if found.Until >= r.Until {
 			r, there = found, true
 		}
 	}

@@ -208,7 +208,11 @@ func TestRestoreSeen(t *testing.T) {
 		want   error
 	}{
 		{func(_ watched, run func() error) error { return run() }, nil},
-		{func(s watched, run func() error) error { s.edit(lease.HeaderName, "", ""); return run() }, nil},
+		{func(s watched, run func() error) error {
+			e := s.entries[lease.HeaderName]
+			_, err := s.indexed.Put(context.Background(), e, e.Value)
+			return errors.Join(err, run())
+		}, nil},
 		{func(_ watched, _ func() error) error { return lease.ErrRefused }, lease.ErrRefused},
 	} {
 		synctest.Test(t, func(t *testing.T) {
