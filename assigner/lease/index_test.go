@@ -542,3 +542,41 @@ func TestHeaderMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// TestHeaderDeletedIndexed: an Index is asked whether there are slots before a header is made, and no answer is
+// not none.
+func TestHeaderDeletedIndexed(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newIndexed(0, true)
+			assign(t, newAssigner(t, s, nil))
+			remove(s.memory, lease.HeaderName)
+			s.fault = func(op, _ string) (bool, error) {
+				if op == "latest" && lost {
+					lost = false
+					return false, errLost
+				}
+				return true, nil
+			}
+			c, err := newAssigner(t, s, nil).Assign(t.Context(), maxWorker)
+			if !errors.Is(err, assigner.ErrWentBack) || s.has(lease.HeaderName) {
+				t.Errorf("Assign = %v, %v, want ErrWentBack and no header", c, err)
+			}
+		})
+	}
+}
+
+// TestUniverseIndexed: the header of an earlier version gets its universe under its own name, whatever name an
+// Index gives it.
+func TestUniverseIndexed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newIndexed(0, false)
+		put(s.memory, lease.HeaderName, `{"v":1,"token":"t","layout":"","used":[]}`)
+		assign(t, newAssigner(t, unnumbered{s}, nil))
+		if s.has("") || recordOf(t, s.memory, lease.HeaderName).Universe == "" {
+			t.Errorf("the entries are %v, want the header with a universe", s.entries)
+		}
+	})
+}

@@ -357,3 +357,35 @@ func TestMoveTargetRestored(t *testing.T) {
 		}
 	})
 }
+
+// TestMoveBrokenTwice: a move that breaks off after the seal, and again before it seals once more, goes on.
+func TestMoveBrokenTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := place{newAmbush(), "old"}, place{newAmbush(), "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		to.once(2, "put", lease.HeaderName, refused)
+		stopped(t, from, to)
+		from.once(1, "put", lease.HeaderName, refused)
+		stopped(t, from, to)
+		mustMove(t, from, to)
+	})
+}
+
+// TestMoveBothElsewhere: a target that was moved itself takes no source that was moved elsewhere.
+func TestMoveBothElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := named{&memory{}, "old"}, named{&memory{}, "new"}
+		mustAssign(t, bound(t, from, moveOne, nil))
+		restore := from.backup()
+		mustMove(t, from, to)
+		mustMove(t, to, named{&memory{}, "third"})
+		restore()
+		mustMove(t, from, named{&memory{}, "fourth"})
+		_, err := lease.Move(t.Context(), bound(t, from, moveOne, nil), bound(t, to, moveOne, nil), nil)
+		if !errors.Is(err, lease.ErrMoveRefused) || !strings.Contains(err.Error(), "new was moved itself, to third") {
+			t.Errorf("Move = %v, want it refused", err)
+		}
+	})
+}

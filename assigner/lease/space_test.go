@@ -40,6 +40,12 @@ func TestWaiting(t *testing.T) {
 		if n := strings.Count(log.String(), "waiting for the store"); n != 1 {
 			t.Errorf("the log has %d lines about it, want 1:\n%.1000s", n, &log)
 		}
+		log.Reset()
+		soonOver, end := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer end()
+		if c, err := a.Assign(soonOver, maxWorker); err == nil || log.Len() == 0 {
+			t.Errorf("Assign = %v, %v after one try, and nothing was logged", c, err)
+		}
 	})
 }
 
