@@ -143,8 +143,10 @@ func (s indexed) Look(
 
 func (s indexed) Latest(ctx context.Context) (e lease.Entry, err error) {
 	s.set(func() {
-		_, err = s.call(ctx, "latest", "")
 		e.Name = slot0 // and no Version: there is none
+		if _, err = s.call(ctx, "latest", ""); err != nil {
+			return
+		}
 		if all := s.slots(s.entries, 0, 1<<62); len(all) > 0 {
 			e = all[len(all)-1].Entry
 		}
